@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The demo's small services, on sockets, in one thread: echo (port 7, TCP and UDP; RFC 862) and
+ * discard (port 9, TCP; RFC 863).
+ *
+ * Each TCP service serves SERVICE_CONNECTIONS_MAX at once; who comes beyond is accepted and closed
+ * again, and can come back when somebody has left. Connections without progress for five minutes
+ * are closed, those whose peer is gone after a minute and a half (keepalive).
+ */
+#ifndef DEMO_SERVICES_H
+#define DEMO_SERVICES_H
+
+#include "kernel/result.h"
+#include <stdint.h>
+
+#define SERVICE_CONNECTIONS_MAX 8u
+
+struct service_statistics {
+    const char *name;
+    uint16_t port;
+    uint32_t open; /* connections now */
+    uint64_t accepted;
+    uint64_t refused; /* beyond the maximum */
+    uint64_t bytes;   /* received */
+};
+
+#define SERVICE_COUNT 3u
+
+/* Serves for ever; returns only if the sockets cannot be made. Thread context, after
+ * network_start(). */
+enum result services_run(void);
+
+/* Any thread; each counter by itself is exact. */
+void services_statistics(struct service_statistics statistics[SERVICE_COUNT]);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ends the way the boot arguments say: `status=N` is the exit status; `restart` starts the machine
+ * anew.
+ */
+#include "kernel/application.h"
+#include "kernel/devicetree.h"
+#include "kernel/panic.h"
+#include "kernel/print.h"
+
+int application_main(void)
+{
+    int status = (int)boot_argument_number("status", 0, 0, 255);
+    char value[2];
+
+    if (boot_argument("restart", value, sizeof value)) {
+        print("restarting\n");
+        machine_restart();
+    }
+    print("ending with %d\n", status);
+    return status;
+}

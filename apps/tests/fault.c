@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Makes the one failure that the boot argument `fault` names, so that a test can read the report.
+ * Ends with status 1 if the failure did not happen.
+ */
+#include "kernel/application.h"
+#include "kernel/devicetree.h"
+#include "kernel/memory.h"
+#include "kernel/panic.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "sched/core.h"
+#include <arch/mmu.h>
+#include <string.h>
+
+#define STACK_BYTES ((size_t)8192)
+
+static const uint32_t constant = 1;
+static uint32_t writable_code[] = {0xd65f03c0}; /* RET */
+
+/* The value, without the compiler's knowing it. */
+static uintptr_t hide(uintptr_t value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+static void write_to(uintptr_t address)
+{
+    *(volatile uint32_t *)address = 0;
+}
+
+static void write_text(void)
+{
+    write_to(hide((uintptr_t)application_main));
+}
+
+static void write_constants(void)
+{
+    write_to(hide((uintptr_t)&constant));
+}
+
+/* The processor has seen the page, and is to forget it. */
+static void write_unmapped(void)
+{
+    void *page = page_allocate(1, PAGE_BYTES);
+
+    if (page != NULL) {
+        write_to(hide((uintptr_t)page));
+        (void)arch_mmu_unmap(page, PAGE_BYTES);
+        write_to(hide((uintptr_t)page));
+    }
+}
+
+static void call(uintptr_t address)
+{
+    ((void (*)(void))address)();
+}
+
+static void execute_data(void)
+{
+    call(hide((uintptr_t)writable_code));
+}
+
+static void execute_heap(void)
+{
+    uint32_t *code = heap_allocate(sizeof writable_code);
+
+    if (code != NULL) {
+        memcpy(code, writable_code, sizeof writable_code);
+        call(hide((uintptr_t)code));
+    }
+}
+
+static void read_null(void)
+{
+    (void)*(volatile uint32_t *)hide(8);
+}
+
+static void call_null(void)
+{
+    call(hide(0));
+}
+
+/* Not a tail call: each round keeps its frame. */
+static unsigned recurse(unsigned depth)
+{
+    volatile uint8_t frame[512];
+
+    if (depth == hide(UINTPTR_MAX)) {
+        return depth;
+    }
+    frame[depth % sizeof frame] = (uint8_t)depth;
+    return recurse(depth + 1) + frame[depth % sizeof frame];
+}
+
+static void overflow_stack(void)
+{
+    (void)recurse(0);
+}
+
+static void undefined(void)
+{
+    __asm__ volatile("udf #0");
+}
+
+/* An exclusive access has to be aligned whatever the memory; across 16 bytes even with FEAT_LSE2.
+ */
+static void unaligned(void)
+{
+    static uint64_t words[4] __attribute__((aligned(32)));
+    uint64_t value;
+
+    __asm__ volatile("ldxr %0, [%1]" : "=r"(value) : "r"(hide((uintptr_t)words + 12)) : "memory");
+}
+
+static void use_floating_point(void *argument)
+{
+    (void)argument;
+    __asm__ volatile(".arch_extension fp\n\tfmov d0, xzr\n\t.arch_extension nofp");
+}
+
+/* "init" may use floating point: a thread that may not has to. */
+static void floating_point(void)
+{
+    const struct thread_attributes attributes = {
+        .name = "integers", .priority = THREAD_PRIORITY_HIGHEST, .stack_bytes = STACK_BYTES};
+    struct thread *thread;
+
+    if (thread_create(&thread, &attributes, use_floating_point, NULL) == RESULT_OK) {
+        (void)thread_join(thread, DEADLINE_NONE);
+    }
+}
+
+static void panic_plainly(void)
+{
+    panic("number %d", 42);
+}
+
+static void read_null_in_timer(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    read_null();
+}
+
+static void panic_in_timer(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    panic("in a timer");
+}
+
+static void overflow_in_timer(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    overflow_stack();
+}
+
+static void with_timer(void (*callback)(struct timer *, void *))
+{
+    static struct timer timer;
+    uint64_t end = time_after(NANOSECONDS_PER_SECOND);
+
+    timer_init(&timer, callback, NULL);
+    timer_arm(&timer, time_after(NANOSECONDS_PER_MILLISECOND));
+    while (time_now() < end) {
+    }
+}
+
+static void null_in_interrupt(void)
+{
+    with_timer(read_null_in_timer);
+}
+
+static void panic_in_interrupt(void)
+{
+    with_timer(panic_in_timer);
+}
+
+static void overflow_in_interrupt(void)
+{
+    with_timer(overflow_in_timer);
+}
+
+/* Points the chain of frames to itself, then somewhere that is not memory. */
+static void corrupt_frames(uintptr_t next)
+{
+    uintptr_t *record = __builtin_frame_address(0);
+
+    record[0] = next == 0 ? (uintptr_t)record : next;
+    panic("corrupt frames");
+}
+
+static void frames_in_circle(void)
+{
+    corrupt_frames(hide(0));
+}
+
+static void frames_into_nowhere(void)
+{
+    corrupt_frames(hide(0x1230));
+}
+
+/* What every report reads is wrong: the running thread. */
+static void corrupt_thread(void)
+{
+    struct core *core = core_this();
+
+    core->current = (struct thread *)hide(0x123450);
+    panic("corrupt thread");
+}
+
+static void free_twice(void)
+{
+    void *block = heap_allocate(64);
+
+    heap_free(block);
+    heap_free(block);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(void);
+} faults[] = {
+    {"write-text", write_text},
+    {"write-constants", write_constants},
+    {"write-unmapped", write_unmapped},
+    {"exec-data", execute_data},
+    {"exec-heap", execute_heap},
+    {"null", read_null},
+    {"call-null", call_null},
+    {"stack-overflow", overflow_stack},
+    {"undefined", undefined},
+    {"unaligned", unaligned},
+    {"fp", floating_point},
+    {"panic", panic_plainly},
+    {"null-in-interrupt", null_in_interrupt},
+    {"panic-in-interrupt", panic_in_interrupt},
+    {"overflow-in-interrupt", overflow_in_interrupt},
+    {"frames-in-circle", frames_in_circle},
+    {"frames-into-nowhere", frames_into_nowhere},
+    {"free-twice", free_twice},
+    {"corrupt-thread", corrupt_thread},
+};
+
+int application_main(void)
+{
+    char name[32];
+
+    if (!boot_argument("fault", name, sizeof name)) {
+        print("FAIL: which fault?\n");
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (strcmp(name, faults[i].name) == 0) {
+            faults[i].make();
+            print("FAIL: fault=%s did not happen\n", name);
+            return 1;
+        }
+    }
+    print("FAIL: there is no fault=%s\n", name);
+    return 1;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * uint64_t hold_registers(uint64_t pattern, uint64_t rounds): fills the floating-point registers
+ * and the general ones that a call may change, looks at them `rounds` times, and returns how many
+ * times one of them had changed.
+ */
+#define VECTORS \
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, \
+    26, 27, 28, 29, 30, 31
+
+    .arch armv8-a+fp+simd
+    .text
+    .global hold_registers
+    .type hold_registers, %function
+hold_registers:
+    .irp number, VECTORS
+    add x2, x0, #\number
+    mov v\number\().d[0], x2
+    mvn x2, x2
+    mov v\number\().d[1], x2
+    .endr
+    .irp number, 5,6,7,8,9,10,11,12,13,14,15,16,17
+    eor x\number, x0, #(1 << \number)
+    .endr
+    lsl w2, w0, #22 /* FPCR.RMode: two bits of the pattern */
+    and w2, w2, #(3 << 22)
+    msr fpcr, x2
+    mov x4, #0
+1:  .irp number, VECTORS
+    add x2, x0, #\number
+    mov x3, v\number\().d[0]
+    cmp x2, x3
+    cinc x4, x4, ne
+    mvn x2, x2
+    mov x3, v\number\().d[1]
+    cmp x2, x3
+    cinc x4, x4, ne
+    .endr
+    .irp number, 5,6,7,8,9,10,11,12,13,14,15,16,17
+    eor x2, x0, #(1 << \number)
+    cmp x2, x\number
+    cinc x4, x4, ne
+    .endr
+    lsl w2, w0, #22
+    and w2, w2, #(3 << 22)
+    mrs x3, fpcr
+    cmp x2, x3
+    cinc x4, x4, ne
+    subs x1, x1, #1
+    b.ne 1b
+    msr fpcr, xzr
+    mov x0, x4
+    ret
+    .size hold_registers, . - hold_registers
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A test guest as a list of functions: they run in order up to the first in which something does
+ * not hold.
+ */
+#ifndef APPS_TESTS_RUN_CHECKS_H
+#define APPS_TESTS_RUN_CHECKS_H
+
+#include "kernel/print.h"
+#include <stdbool.h>
+
+/* Ends the function that it is in, whose result says whether all was well. */
+#define CHECK(condition)                                                     \
+    do {                                                                     \
+        if (!(condition)) {                                                  \
+            print("FAIL: %s:%d: %s\n", __FILE_NAME__, __LINE__, #condition); \
+            return false;                                                    \
+        }                                                                    \
+    } while (0)
+
+struct named_check {
+    const char *name;
+    bool (*run)(void);
+};
+
+/* The exit status for application_main(). */
+static inline int run_checks(const struct named_check *checks, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        print("%s\n", checks[i].name);
+        if (!checks[i].run()) {
+            print("FAIL: %s\n", checks[i].name);
+            return 1;
+        }
+    }
+    print("PASS\n");
+    return 0;
+}
+
+#endif

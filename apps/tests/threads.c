@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads on the real machine: what the host's unit tests cannot show, since it takes interrupts
+ * that preempt, the processor's registers, and guard pages that come and go.
+ */
+#include "kernel/application.h"
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "kernel/sync.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "run_checks.h"
+
+#define STACK_BYTES ((size_t)8192)
+#define OWN         32u /* priority of "init", which runs the checks */
+#define COUNT       8u
+#define MILLISECOND NANOSECONDS_PER_MILLISECOND
+
+uint64_t hold_registers(uint64_t pattern, uint64_t rounds);
+
+static struct thread *start(const char *name, unsigned priority, bool floating_point,
+                            void (*entry)(void *), void *argument)
+{
+    const struct thread_attributes attributes = {.name = name,
+                                                 .priority = priority,
+                                                 .stack_bytes = STACK_BYTES,
+                                                 .floating_point = floating_point};
+    struct thread *thread = NULL;
+
+    return thread_create(&thread, &attributes, entry, argument) == RESULT_OK ? thread : NULL;
+}
+
+static bool join(struct thread *thread)
+{
+    return thread_join(thread, time_after(60 * NANOSECONDS_PER_SECOND)) == RESULT_OK;
+}
+
+/* Who came when: every thread of a check notes its number. */
+static struct {
+    uintptr_t order[64];
+    unsigned count;
+} notes;
+
+static void note(void *argument)
+{
+    notes.order[notes.count++] = (uintptr_t)argument;
+}
+
+static void spin_until_set(void *argument)
+{
+    const volatile bool *stop = argument;
+
+    while (!*stop) {
+    }
+}
+
+static bool interrupts_preempt(void)
+{
+    static volatile bool stop;
+    struct thread *spinner;
+    uint64_t deadline = time_after(5 * MILLISECOND);
+
+    stop = false;
+    spinner = start("spinner", OWN - 1, false, spin_until_set, (void *)(uintptr_t)&stop);
+    CHECK(spinner != NULL);
+    thread_sleep_until(deadline); /* the spinner never gives the processor back by itself */
+    CHECK(time_now() >= deadline);
+    stop = true;
+    CHECK(join(spinner));
+    return true;
+}
+
+static bool urgent_threads_run_first(void)
+{
+    static const unsigned priorities[COUNT] = {5, 9, 1, 30, 9, 2, 30, 31};
+    static const uintptr_t expected[COUNT] = {7, 3, 6, 1, 4, 0, 5, 2};
+    struct thread *threads[COUNT];
+
+    notes.count = 0;
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        threads[i] = start("noter", priorities[i], false, note, (void *)i);
+        CHECK(threads[i] != NULL);
+    }
+    CHECK(notes.count == 0);
+    for (unsigned i = 0; i < COUNT; i++) {
+        CHECK(join(threads[i]));
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        CHECK(notes.order[i] == expected[i]);
+    }
+    threads[0] = start("urgent", OWN + 1, false, note, (void *)(uintptr_t)99);
+    CHECK(threads[0] != NULL && notes.order[COUNT] == 99);
+    CHECK(join(threads[0]));
+    return true;
+}
+
+static struct {
+    uint64_t start;
+    bool early;
+} sleepers;
+
+static void sleep_and_note(void *argument)
+{
+    uint64_t deadline = sleepers.start + (uintptr_t)argument * MILLISECOND;
+
+    thread_sleep_until(deadline);
+    sleepers.early |= time_now() < deadline;
+    note(argument);
+}
+
+static bool sleepers_wake_in_order(void)
+{
+    static const uintptr_t milliseconds[COUNT] = {13, 3, 8, 5, 17, 10, 6, 4};
+    struct thread *threads[COUNT];
+
+    notes.count = 0;
+    sleepers.early = false;
+    sleepers.start = time_after(MILLISECOND);
+    for (unsigned i = 0; i < COUNT; i++) {
+        threads[i] = start("sleeper", OWN + 1, false, sleep_and_note, (void *)milliseconds[i]);
+        CHECK(threads[i] != NULL);
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        CHECK(join(threads[i]));
+    }
+    CHECK(!sleepers.early);
+    for (unsigned i = 1; i < COUNT; i++) {
+        CHECK(notes.order[i - 1] < notes.order[i]);
+    }
+    return true;
+}
+
+/* Low holds the mutex, high wants it, medium would run for ever in between. */
+static struct {
+    struct mutex mutex;
+    struct semaphore locked;
+    volatile bool high_done;
+} inheritance;
+
+static void low(void *argument)
+{
+    (void)argument;
+    (void)mutex_lock(&inheritance.mutex, DEADLINE_NONE);
+    (void)semaphore_post(&inheritance.locked);
+    thread_sleep_until(time_after(2 * MILLISECOND));
+    (void)mutex_unlock(&inheritance.mutex);
+}
+
+static void high(void *argument)
+{
+    (void)argument;
+    if (mutex_lock(&inheritance.mutex, time_after(10 * NANOSECONDS_PER_SECOND)) == RESULT_OK) {
+        (void)mutex_unlock(&inheritance.mutex);
+    }
+    inheritance.high_done = true;
+}
+
+static void medium(void *argument)
+{
+    bool *seen = argument;
+    uint64_t end = time_after(5 * NANOSECONDS_PER_SECOND);
+
+    while (!inheritance.high_done && time_now() < end) {
+    }
+    *seen = inheritance.high_done;
+}
+
+static bool mutex_holder_inherits(void)
+{
+    static bool seen;
+    struct thread *threads[3];
+
+    mutex_init(&inheritance.mutex);
+    semaphore_init(&inheritance.locked, 0, 1);
+    inheritance.high_done = false;
+    threads[0] = start("low", OWN - 3, false, low, NULL);
+    CHECK(semaphore_wait(&inheritance.locked, DEADLINE_NONE) == RESULT_OK);
+    threads[1] = start("high", OWN - 1, false, high, NULL);
+    threads[2] = start("medium", OWN - 2, false, medium, &seen);
+    CHECK(threads[0] != NULL && threads[1] != NULL && threads[2] != NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(join(threads[i]));
+    }
+    CHECK(seen);
+    return true;
+}
+
+static void post(struct timer *timer, void *argument)
+{
+    (void)semaphore_post(argument);
+    timer_arm(timer, timer->deadline + 200 * NANOSECONDS_PER_MICROSECOND);
+}
+
+static bool interrupts_post_semaphores(void)
+{
+    static struct semaphore semaphore;
+    static struct timer timer;
+
+    semaphore_init(&semaphore, 0, 1000);
+    timer_init(&timer, post, &semaphore);
+    timer_arm(&timer, time_after(0));
+    for (unsigned i = 0; i < 100; i++) {
+        CHECK(semaphore_wait(&semaphore, time_after(NANOSECONDS_PER_SECOND)) == RESULT_OK);
+    }
+    CHECK(timer_cancel(&timer));
+    while (semaphore_wait(&semaphore, DEADLINE_POLL) == RESULT_OK) {
+    }
+    CHECK(semaphore_wait(&semaphore, time_after(2 * MILLISECOND)) == RESULT_TIMED_OUT);
+    return true;
+}
+
+#define MESSAGES 10000u
+
+static void send_numbers(void *argument)
+{
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        (void)message_queue_send(argument, &i, DEADLINE_NONE);
+    }
+}
+
+static bool messages_arrive_in_order(void)
+{
+    static struct message_queue queue;
+    static uint32_t storage[5];
+    static const unsigned priorities[] = {OWN - 1, OWN, OWN + 1};
+
+    for (unsigned round = 0; round < 3; round++) {
+        struct thread *sender;
+        uint32_t number;
+
+        message_queue_init(&queue, storage, sizeof storage[0], 5);
+        sender = start("sender", priorities[round], false, send_numbers, &queue);
+        CHECK(sender != NULL);
+        for (uint32_t i = 0; i < MESSAGES; i++) {
+            CHECK(message_queue_receive(&queue, &number, DEADLINE_NONE) == RESULT_OK);
+            CHECK(number == i);
+        }
+        CHECK(join(sender));
+        CHECK(message_queue_receive(&queue, &number, DEADLINE_POLL) == RESULT_TIMED_OUT);
+    }
+    return true;
+}
+
+static void live_shortly(void *argument)
+{
+    uint64_t *sum = argument;
+    interrupt_state state;
+
+    thread_sleep_until(time_after((*sum % 7) * 50 * NANOSECONDS_PER_MICROSECOND));
+    state = interrupts_save();
+    *sum += 1;
+    interrupts_restore(state);
+}
+
+#define CROWD  32u
+#define ROUNDS 30u
+
+static bool threads_come_and_go(void)
+{
+    static uint64_t sum;
+    struct thread *threads[CROWD];
+    struct memory_statistics first;
+    struct memory_statistics last;
+
+    sum = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (unsigned i = 0; i < CROWD; i++) {
+            threads[i] = start("crowd", 1 + (i * 7 + round) % 60, i % 3 == 0, live_shortly, &sum);
+            CHECK(threads[i] != NULL);
+        }
+        for (unsigned i = 0; i < CROWD; i++) {
+            CHECK(join(threads[i]));
+        }
+        memory_statistics(round == 0 ? &first : &last);
+    }
+    CHECK(sum == (uint64_t)CROWD * ROUNDS);
+    CHECK(first.page_used_bytes == last.page_used_bytes);
+    CHECK(first.heap_used_bytes == last.heap_used_bytes);
+    return true;
+}
+
+static struct {
+    volatile bool stop;
+    uint64_t changed;
+    uint64_t rounds;
+} registers;
+
+static void hold_and_sleep(void *argument)
+{
+    while (!registers.stop) {
+        registers.changed += hold_registers((uintptr_t)argument, 3);
+        thread_sleep_until(time_after(100 * NANOSECONDS_PER_MICROSECOND));
+        registers.rounds++;
+    }
+}
+
+static void hold_and_yield(void *argument)
+{
+    while (!registers.stop) {
+        registers.changed += hold_registers((uintptr_t)argument, 20);
+        thread_yield();
+    }
+}
+
+static bool registers_survive(void)
+{
+    struct thread *threads[5];
+
+    registers.stop = false;
+    registers.changed = 0;
+    registers.rounds = 0;
+    threads[0] =
+        start("hold 0", OWN - 1, true, hold_and_sleep, (void *)(uintptr_t)0x1111111100000000);
+    threads[1] =
+        start("hold 1", OWN - 2, true, hold_and_sleep, (void *)(uintptr_t)0x2222222200000001);
+    threads[2] =
+        start("hold 2", OWN - 3, true, hold_and_yield, (void *)(uintptr_t)0x3333333300000002);
+    threads[3] =
+        start("hold 3", OWN - 3, true, hold_and_yield, (void *)(uintptr_t)0x4444444400000003);
+    threads[4] =
+        start("spinner", OWN - 4, false, spin_until_set, (void *)(uintptr_t)&registers.stop);
+    for (unsigned i = 0; i < 20; i++) {
+        thread_sleep_until(time_after(10 * MILLISECOND));
+        CHECK(hold_registers(0x5555555500000000, 5) == 0);
+    }
+    registers.stop = true;
+    for (unsigned i = 0; i < 5; i++) {
+        CHECK(threads[i] != NULL && join(threads[i]));
+    }
+    CHECK(registers.changed == 0);
+    CHECK(registers.rounds > 20);
+    return true;
+}
+
+static bool statistics_add_up(void)
+{
+    static struct thread_statistics threads[8];
+    size_t count = thread_statistics(threads, 8);
+    bool own = false;
+
+    CHECK(count == 2); /* "init" and "idle": all others have been joined */
+    for (size_t i = 0; i < count; i++) {
+        own |= threads[i].state == THREAD_RUNNING && threads[i].base_priority == OWN;
+        CHECK(threads[i].run_nanoseconds > 0 && threads[i].switches > 0);
+        CHECK(threads[i].stack_used_bytes > 0 &&
+              threads[i].stack_used_bytes < threads[i].stack_bytes);
+        print("%-15s %5zu of %zu bytes of stack\n", threads[i].name, threads[i].stack_used_bytes,
+              threads[i].stack_bytes);
+    }
+    CHECK(own);
+    return true;
+}
+
+int application_main(void)
+{
+    static const struct named_check checks[] = {
+        {"interrupts preempt", interrupts_preempt},
+        {"urgent threads run first", urgent_threads_run_first},
+        {"sleepers wake in order", sleepers_wake_in_order},
+        {"mutex holder inherits", mutex_holder_inherits},
+        {"interrupts post semaphores", interrupts_post_semaphores},
+        {"messages arrive in order", messages_arrive_in_order},
+        {"threads come and go", threads_come_and_go},
+        {"registers survive", registers_survive},
+        {"statistics add up", statistics_add_up},
+    };
+
+    return run_checks(checks, sizeof checks / sizeof checks[0]);
+}

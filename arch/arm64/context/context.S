@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Switching between threads: voluntary here, and the way back to a thread for interrupts too.
+ * TPIDR_EL1 points to the running thread's struct arch_context. Threads run on SP_EL0 ("EL1t");
+ * SP_EL1 is the top of the interrupt stack whenever a thread runs.
+ */
+#include "context/context_layout.h"
+
+    .arch armv8-a+fp+simd
+
+/*
+ * The floating-point registers change hands: x2 is the area of the thread that stops, x3 of the one
+ * that continues, either may be NULL. The caller sees to a context synchronisation event before the
+ * next thread's code, so that CPACR_EL1 has taken effect. Changes x2 to x5.
+ */
+    .macro floating_point_switch
+    cmp x2, x3
+    b.eq 9f /* both NULL, or the same thread */
+    cbz x2, 7f
+    stp q0, q1, [x2], #32
+    stp q2, q3, [x2], #32
+    stp q4, q5, [x2], #32
+    stp q6, q7, [x2], #32
+    stp q8, q9, [x2], #32
+    stp q10, q11, [x2], #32
+    stp q12, q13, [x2], #32
+    stp q14, q15, [x2], #32
+    stp q16, q17, [x2], #32
+    stp q18, q19, [x2], #32
+    stp q20, q21, [x2], #32
+    stp q22, q23, [x2], #32
+    stp q24, q25, [x2], #32
+    stp q26, q27, [x2], #32
+    stp q28, q29, [x2], #32
+    stp q30, q31, [x2], #32
+    mrs x4, fpsr
+    mrs x5, fpcr
+    stp w4, w5, [x2] /* at FLOATING_POINT_STATUS */
+    cbnz x3, 8f
+    msr cpacr_el1, xzr
+    b 9f
+7:  mov x4, #CPACR_FLOATING_POINT
+    msr cpacr_el1, x4
+    isb
+8:  ldp q0, q1, [x3], #32
+    ldp q2, q3, [x3], #32
+    ldp q4, q5, [x3], #32
+    ldp q6, q7, [x3], #32
+    ldp q8, q9, [x3], #32
+    ldp q10, q11, [x3], #32
+    ldp q12, q13, [x3], #32
+    ldp q14, q15, [x3], #32
+    ldp q16, q17, [x3], #32
+    ldp q18, q19, [x3], #32
+    ldp q20, q21, [x3], #32
+    ldp q22, q23, [x3], #32
+    ldp q24, q25, [x3], #32
+    ldp q26, q27, [x3], #32
+    ldp q28, q29, [x3], #32
+    ldp q30, q31, [x3], #32
+    ldp w4, w5, [x3]
+    msr fpsr, x4
+    msr fpcr, x5
+9:
+    .endm
+
+    .text
+
+/* void arch_context_switch(struct arch_context *from, struct arch_context *to) */
+    .global arch_context_switch
+    .type arch_context_switch, %function
+arch_context_switch:
+    stp x19, x20, [x0, #(CONTEXT_X + 8 * 19)]
+    stp x21, x22, [x0, #(CONTEXT_X + 8 * 21)]
+    stp x23, x24, [x0, #(CONTEXT_X + 8 * 23)]
+    stp x25, x26, [x0, #(CONTEXT_X + 8 * 25)]
+    stp x27, x28, [x0, #(CONTEXT_X + 8 * 27)]
+    stp x29, x30, [x0, #(CONTEXT_X + 8 * 29)]
+    mov x2, sp
+    stp x2, x30, [x0, #CONTEXT_STACK_POINTER]
+    /* So that context_resume can continue it too: masked as now, at the return address. */
+    mrs x2, daif
+    mov x3, #PROCESSOR_STATE_THREAD
+    orr x2, x2, x3
+    stp x2, xzr, [x0, #CONTEXT_PROCESSOR_STATE] /* and not complete */
+
+    ldr x2, [x0, #CONTEXT_FLOATING_POINT]
+    ldr x3, [x1, #CONTEXT_FLOATING_POINT]
+    floating_point_switch
+
+    ldr x2, [x1, #CONTEXT_COMPLETE]
+    cbnz x2, 1f
+    msr tpidr_el1, x1
+    isb
+    ldp x19, x20, [x1, #(CONTEXT_X + 8 * 19)]
+    ldp x21, x22, [x1, #(CONTEXT_X + 8 * 21)]
+    ldp x23, x24, [x1, #(CONTEXT_X + 8 * 23)]
+    ldp x25, x26, [x1, #(CONTEXT_X + 8 * 25)]
+    ldp x27, x28, [x1, #(CONTEXT_X + 8 * 27)]
+    ldp x29, x30, [x1, #(CONTEXT_X + 8 * 29)]
+    ldr x2, [x1, #CONTEXT_STACK_POINTER]
+    mov sp, x2
+    ret
+1:  msr spsel, #1
+    mov x0, x1
+    b context_resume
+    .size arch_context_switch, . - arch_context_switch
+
+/* _Noreturn void arch_context_start(struct arch_context *first) */
+    .global arch_context_start
+    .type arch_context_start, %function
+arch_context_start:
+    adrp x1, interrupt_stack_top
+    add x1, x1, :lo12:interrupt_stack_top
+    mov sp, x1
+    mov x2, xzr
+    mov x1, x0
+    b context_hand_over
+    .size arch_context_start, . - arch_context_start
+
+/*
+ * Continues context x1 after one whose floating-point area is x2. On SP_EL1, which is at the top of
+ * the interrupt stack.
+ */
+    .global context_hand_over
+    .type context_hand_over, %function
+context_hand_over:
+    ldr x3, [x1, #CONTEXT_FLOATING_POINT]
+    floating_point_switch
+    mov x0, x1
+    .size context_hand_over, . - context_hand_over
+
+/* Continues context x0, complete or not: what does not count is loaded too, and does no harm. */
+    .global context_resume
+    .type context_resume, %function
+context_resume:
+    msr tpidr_el1, x0
+    ldp x1, x2, [x0, #CONTEXT_STACK_POINTER]
+    ldr x3, [x0, #CONTEXT_PROCESSOR_STATE]
+    msr sp_el0, x1
+    msr elr_el1, x2
+    msr spsr_el1, x3
+    ldp x2, x3, [x0, #(CONTEXT_X + 8 * 2)]
+    ldp x4, x5, [x0, #(CONTEXT_X + 8 * 4)]
+    ldp x6, x7, [x0, #(CONTEXT_X + 8 * 6)]
+    ldp x8, x9, [x0, #(CONTEXT_X + 8 * 8)]
+    ldp x10, x11, [x0, #(CONTEXT_X + 8 * 10)]
+    ldp x12, x13, [x0, #(CONTEXT_X + 8 * 12)]
+    ldp x14, x15, [x0, #(CONTEXT_X + 8 * 14)]
+    ldp x16, x17, [x0, #(CONTEXT_X + 8 * 16)]
+    ldp x18, x19, [x0, #(CONTEXT_X + 8 * 18)]
+    ldp x20, x21, [x0, #(CONTEXT_X + 8 * 20)]
+    ldp x22, x23, [x0, #(CONTEXT_X + 8 * 22)]
+    ldp x24, x25, [x0, #(CONTEXT_X + 8 * 24)]
+    ldp x26, x27, [x0, #(CONTEXT_X + 8 * 26)]
+    ldp x28, x29, [x0, #(CONTEXT_X + 8 * 28)]
+    ldr x30, [x0, #(CONTEXT_X + 8 * 30)]
+    ldp x0, x1, [x0, #CONTEXT_X]
+    eret
+    .size context_resume, . - context_resume
+
+/* Where a new thread begins: its entry function in x19, the argument in x0. */
+    .global context_thread_begin
+    .type context_thread_begin, %function
+context_thread_begin:
+    blr x19
+    bl thread_exit
+    .size context_thread_begin, . - context_thread_begin
+
+    .section .note.GNU-stack, "", %progbits

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Making contexts and the stacks they run on; context.S switches between them.
+ */
+#include "context/context.h"
+
+#include "context/context_layout.h"
+#include "kernel/memory.h"
+#include "kernel/panic.h"
+#include <arch/cpu.h>
+#include <arch/mmu.h>
+#include <string.h>
+
+struct floating_point_registers {
+    uint64_t q[32][2];
+    uint32_t status;  /* FPSR */
+    uint32_t control; /* FPCR */
+    uint64_t padding; /* the stack stays aligned to 16 */
+};
+
+_Static_assert(offsetof(struct arch_context, x) == CONTEXT_X, "layout");
+_Static_assert(offsetof(struct arch_context, stack_pointer) == CONTEXT_STACK_POINTER, "layout");
+_Static_assert(offsetof(struct arch_context, program_counter) == CONTEXT_PROGRAM_COUNTER, "layout");
+_Static_assert(offsetof(struct arch_context, processor_state) == CONTEXT_PROCESSOR_STATE, "layout");
+_Static_assert(offsetof(struct arch_context, complete) == CONTEXT_COMPLETE, "layout");
+_Static_assert(offsetof(struct arch_context, floating_point) == CONTEXT_FLOATING_POINT, "layout");
+_Static_assert(offsetof(struct floating_point_registers, status) == FLOATING_POINT_STATUS,
+               "layout");
+_Static_assert(sizeof(struct floating_point_registers) % 16 == 0, "stack alignment");
+
+/* PSTATE.D: no debug exceptions. */
+#define PROCESSOR_STATE_DEBUG_MASKED (UINT64_C(1) << 9)
+
+void arch_context_init(struct arch_context *context, void *stack, size_t stack_bytes,
+                       void (*entry)(void *argument), void *argument, bool floating_point)
+{
+    uintptr_t top = (uintptr_t)stack + stack_bytes;
+
+    memset(context, 0, sizeof(*context)); /* x29 = 0 ends the chain of stack frames */
+    if (floating_point) {
+        top -= sizeof(struct floating_point_registers);
+        context->floating_point = (struct floating_point_registers *)top;
+        memset(context->floating_point, 0, sizeof(struct floating_point_registers));
+    }
+    context->x[0] = (uintptr_t)argument;
+    context->x[19] = (uintptr_t)entry;
+    context->stack_pointer = top;
+    context->program_counter = (uintptr_t)context_thread_begin;
+    context->processor_state = PROCESSOR_STATE_THREAD | PROCESSOR_STATE_DEBUG_MASKED;
+    context->complete = 1;
+}
+
+void arch_wait_for_interrupt(void)
+{
+    /* WFI wakes for an interrupt that PSTATE masks (Arm ARM, "Wait for Interrupt"). DSB: what this
+     * core has written is out before it sleeps. */
+    __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+}
+
+void *arch_stack_allocate(size_t bytes)
+{
+    size_t pages = bytes / PAGE_BYTES + 1;
+    uint8_t *guard = page_allocate(pages, PAGE_BYTES);
+
+    if (guard == NULL) {
+        return NULL;
+    }
+    if (arch_mmu_unmap(guard, PAGE_BYTES) != RESULT_OK) {
+        page_free(guard, pages);
+        return NULL;
+    }
+    return guard + PAGE_BYTES;
+}
+
+void arch_stack_free(void *stack, size_t bytes)
+{
+    uint8_t *guard = (uint8_t *)stack - PAGE_BYTES;
+
+    /* Its table exists since the page was unmapped, so this takes no memory. */
+    if (arch_mmu_remap(guard, PAGE_BYTES) != RESULT_OK) {
+        panic("a stack's guard page is mapped");
+    }
+    page_free(guard, bytes / PAGE_BYTES + 1);
+}

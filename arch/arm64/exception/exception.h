@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the vectors and the C side of exceptions share.
+ */
+#ifndef EXCEPTION_H
+#define EXCEPTION_H
+
+#include <arch/cpu_inline.h>
+#include <stdint.h>
+
+/* The processor's state when an exception ended everything. */
+struct exception_frame {
+    uint64_t x[31];
+    uint64_t stack_pointer;
+    uint64_t program_counter;
+    uint64_t processor_state; /* SPSR_EL1 */
+    uint64_t syndrome;        /* ESR_EL1 */
+    uint64_t address;         /* FAR_EL1; means something for some syndromes only */
+    uint64_t vector;          /* 0..15 */
+};
+
+/* Called by vectors.S: an IRQ that came while `interrupted` ran; returns who continues. */
+struct arch_context *exception_interrupt(struct arch_context *interrupted);
+
+/* Called by vectors.S on the emergency stack. */
+_Noreturn void exception_fatal(const struct exception_frame *frame);
+
+/* Prints in one line what happened. */
+void exception_describe(const struct exception_frame *frame);
+
+#endif

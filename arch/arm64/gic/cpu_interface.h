@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The GIC's CPU interface: system registers of this core (IHI 0069, chapter 12, "AArch64 System
+ * register descriptions"). Named by their encodings, which every assembler takes.
+ */
+#ifndef GIC_CPU_INTERFACE_H
+#define GIC_CPU_INTERFACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ICC_PMR_EL1     "S3_0_C4_C6_0"
+#define ICC_IAR1_EL1    "S3_0_C12_C12_0"
+#define ICC_EOIR1_EL1   "S3_0_C12_C12_1"
+#define ICC_BPR1_EL1    "S3_0_C12_C12_3"
+#define ICC_CTLR_EL1    "S3_0_C12_C12_4"
+#define ICC_SRE_EL1     "S3_0_C12_C12_5"
+#define ICC_IGRPEN1_EL1 "S3_0_C12_C12_7"
+
+#define ICC_SRE_SYSTEM_REGISTERS (UINT64_C(1) << 0)
+#define ICC_CTLR_EOI_MODE        (UINT64_C(1) << 1)
+
+/* False: the core stays with the memory-mapped interface of GICv2. */
+static inline bool gic_cpu_use_system_registers(void)
+{
+    uint64_t enable;
+
+    __asm__ volatile("mrs %0, " ICC_SRE_EL1 : "=r"(enable));
+    enable |= ICC_SRE_SYSTEM_REGISTERS;
+    /* The other ICC registers are there once the write is seen. */
+    __asm__ volatile("msr " ICC_SRE_EL1 ", %0\n\tisb" : : "r"(enable) : "memory");
+    __asm__ volatile("mrs %0, " ICC_SRE_EL1 : "=r"(enable));
+    return (enable & ICC_SRE_SYSTEM_REGISTERS) != 0;
+}
+
+/* Group 1 interrupts more urgent than `priority_mask` are signalled; none preempts another; one
+ * write both drops the priority and deactivates (EOImode 0). */
+static inline void gic_cpu_start(uint8_t priority_mask)
+{
+    uint64_t control;
+
+    __asm__ volatile("msr " ICC_PMR_EL1 ", %0" : : "r"((uint64_t)priority_mask) : "memory");
+    __asm__ volatile("msr " ICC_BPR1_EL1 ", %0" : : "r"(UINT64_C(0)) : "memory");
+    __asm__ volatile("mrs %0, " ICC_CTLR_EL1 : "=r"(control));
+    control &= ~ICC_CTLR_EOI_MODE;
+    __asm__ volatile("msr " ICC_CTLR_EL1 ", %0" : : "r"(control) : "memory");
+    __asm__ volatile("msr " ICC_IGRPEN1_EL1 ", %0\n\tisb" : : "r"(UINT64_C(1)) : "memory");
+}
+
+static inline uint32_t gic_cpu_acknowledge(void)
+{
+    uint64_t number;
+
+    /* The DSB has the Redistributor see the acknowledgement before the handler touches its device:
+     * an edge that the device raises from then on is a new one (IHI 0069, "Observability of the
+     * effects of accesses to the GIC registers"). */
+    __asm__ volatile("mrs %0, " ICC_IAR1_EL1 "\n\tdsb sy" : "=r"(number) : : "memory");
+    return (uint32_t)number & 0xFFFFFF;
+}
+
+static inline void gic_cpu_end(uint32_t number)
+{
+    __asm__ volatile("msr " ICC_EOIR1_EL1 ", %0\n\tisb" : : "r"((uint64_t)number) : "memory");
+}
+
+/* MPIDR_EL1 Aff3 in bits 39:32, Aff2 to Aff0 in 23:0: the form GICD_IROUTER has. */
+static inline uint64_t gic_cpu_affinity(void)
+{
+    uint64_t mpidr;
+
+    __asm__("mrs %0, mpidr_el1" : "=r"(mpidr));
+    return mpidr & UINT64_C(0xFF00FFFFFF);
+}
+
+#endif

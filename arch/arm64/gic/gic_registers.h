@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Registers of the GIC, versions 3 and 4 (Arm Generic Interrupt Controller Architecture
+ * Specification, IHI 0069, chapter 12; cited as "IHI 0069" with the register's name, which every
+ * issue keeps).
+ */
+#ifndef GIC_REGISTERS_H
+#define GIC_REGISTERS_H
+
+#include <stdint.h>
+
+#define GIC_FRAME_BYTES 0x10000u
+
+/* Distributor. The registers from IGROUPR to ICFGR lie at the same offsets in a Redistributor's SGI
+ * frame, where they stand for the private interrupts 0..31. */
+#define GICD_CTLR      0x0000u
+#define GICD_TYPER     0x0004u
+#define GICD_PIDR2     0xFFE8u
+#define GIC_IGROUPR    0x0080u
+#define GIC_ISENABLER  0x0100u
+#define GIC_ICENABLER  0x0180u
+#define GIC_ISPENDR    0x0200u
+#define GIC_ICPENDR    0x0280u
+#define GIC_ICACTIVER  0x0380u
+#define GIC_IPRIORITYR 0x0400u
+#define GIC_ICFGR      0x0C00u
+#define GICD_IROUTER   0x6000u /* 8 bytes a number, from 32 on */
+
+/* The same bits in the view of a system with one security state and in the Non-secure view of one
+ * with two. */
+#define GICD_CTLR_GROUP1           (1u << 1) /* EnableGrp1 / EnableGrp1A */
+#define GICD_CTLR_AFFINITY_ROUTING (1u << 4) /* ARE / ARE_NS */
+#define GICD_CTLR_WRITE_PENDING    (1u << 31)
+#define GICD_TYPER_LPIS            (1u << 17)
+
+/* Redistributor, RD frame; its SGI frame follows. */
+#define GICR_CTLR      0x0000u
+#define GICR_TYPER     0x0008u
+#define GICR_WAKER     0x0014u
+#define GICR_PROPBASER 0x0070u
+#define GICR_PENDBASER 0x0078u
+
+#define GICR_CTLR_ENABLE_LPIS      (1u << 0)
+#define GICR_CTLR_WRITE_PENDING    (1u << 3)
+#define GICR_TYPER_PHYSICAL_LPIS   (1u << 0)
+#define GICR_TYPER_VIRTUAL_LPIS    (1u << 1)
+#define GICR_TYPER_LAST            (1u << 4)
+#define GICR_WAKER_PROCESSOR_SLEEP (1u << 1)
+#define GICR_WAKER_CHILDREN_ASLEEP (1u << 2)
+
+#define GICR_PENDBASER_ZEROED (UINT64_C(1) << 62)
+
+/* Interrupt Translation Service, control frame; the translation frame follows. */
+#define GITS_CTLR       0x0000u
+#define GITS_TYPER      0x0008u
+#define GITS_CBASER     0x0080u
+#define GITS_CWRITER    0x0088u
+#define GITS_CREADR     0x0090u
+#define GITS_BASER      0x0100u /* 8 registers of 8 bytes */
+#define GITS_TRANSLATER (GIC_FRAME_BYTES + 0x0040u)
+
+#define GITS_CTLR_ENABLED      (1u << 0)
+#define GITS_CTLR_QUIESCENT    (1u << 31)
+#define GITS_TYPER_PTA         (UINT64_C(1) << 19)
+#define GITS_CBASER_VALID      (UINT64_C(1) << 63)
+#define GITS_CWRITER_RETRY     (UINT64_C(1) << 0)
+#define GITS_CREADR_STALLED    (UINT64_C(1) << 0)
+#define GITS_BASER_COUNT       8u
+#define GITS_BASER_VALID       (UINT64_C(1) << 63)
+#define GITS_BASER_DEVICES     1u
+#define GITS_BASER_COLLECTIONS 4u
+
+/* How the GIC reaches tables in memory: Inner Shareable, Normal Inner Write-Back Read- and
+ * Write-Allocate, outer the same; or Normal Non-cacheable. The cacheability field is at another
+ * place in each pair of registers. */
+#define GIC_SHAREABILITY       (UINT64_C(3) << 10)
+#define GIC_INNER_SHAREABLE    (UINT64_C(1) << 10)
+#define GIC_CACHE_WRITE_BACK   UINT64_C(7)
+#define GIC_CACHE_NONE         UINT64_C(1)
+#define GIC_CACHE_MASK         UINT64_C(7)
+#define GICR_BASER_CACHE_SHIFT 7u
+#define GITS_BASER_CACHE_SHIFT 59u
+
+#define GIC_SPI_FIRST 32u
+#define GIC_SPI_LAST  1019u
+#define GIC_LPI_FIRST 8192u
+
+#endif

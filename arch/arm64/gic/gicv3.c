@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GICv3 and 4 at Non-secure EL1 (IHI 0069): private and shared peripheral interrupts; its.c adds
+ * LPIs.
+ *
+ * All interrupts are Group 1: with one security state the other group is left to whoever runs below
+ * us. Only the registers' bits of interrupts that the kernel attaches are written, and
+ * nothing relies on a write having had an effect, because a hypervisor may own the rest.
+ */
+#include "arch/interrupt_controller.h"
+#include "arch/mmu.h"
+#include "gic/cpu_interface.h"
+#include "gic/gic_private.h"
+#include "gic/gic_registers.h"
+#include "kernel/devicetree.h"
+#include <arch/device_access.h>
+
+static struct {
+    uintptr_t distributor;
+    uint32_t distributor_type;
+    uint32_t spi_limit; /* first number behind the shared ones */
+    uint64_t affinity;
+    struct redistributor redistributor;
+} gic;
+
+uint32_t gic_distributor_type(void)
+{
+    return gic.distributor_type;
+}
+
+const struct redistributor *gic_redistributor(void)
+{
+    return &gic.redistributor;
+}
+
+/* The frame that has the interrupt's registers. */
+static uintptr_t frame_of(uint32_t number)
+{
+    return number < GIC_SPI_FIRST ? gic.redistributor.base + GIC_FRAME_BYTES : gic.distributor;
+}
+
+/* The register with one bit for each interrupt, at `offset`. */
+static uintptr_t bit_register(uint32_t offset, uint32_t number)
+{
+    return frame_of(number) + offset + (uintptr_t)(number / 32 * 4);
+}
+
+static void write_bit(uint32_t offset, uint32_t number)
+{
+    device_write32(bit_register(offset, number), UINT32_C(1) << number % 32);
+}
+
+/* IHI 0069, GICD_CTLR.RWP and GICR_CTLR.RWP: what disables an interrupt has arrived everywhere. */
+static bool settle(uint32_t number)
+{
+    if (number < GIC_SPI_FIRST) {
+        return redistributor_settle(&gic.redistributor);
+    }
+    return gic_wait(gic.distributor + GICD_CTLR, GICD_CTLR_WRITE_PENDING, 0);
+}
+
+bool arch_interrupt_exists(uint32_t number)
+{
+    return (number >= 16 && number < gic.spi_limit) || its_has(number);
+}
+
+static void set_group_1(uint32_t number)
+{
+    uintptr_t address = bit_register(GIC_IGROUPR, number);
+    uint32_t groups = device_read32(address);
+    uint32_t bit = UINT32_C(1) << number % 32;
+
+    if ((groups & bit) == 0) {
+        device_write32(address, groups | bit);
+    }
+}
+
+/* IHI 0069, GICD_ICFGR: two bits an interrupt, the upper says edge-triggered. Private ones may be
+ * fixed. Changed only while the interrupt is disabled. */
+static void set_trigger(uint32_t number, enum interrupt_trigger trigger)
+{
+    uintptr_t address = frame_of(number) + GIC_ICFGR + (uintptr_t)(number / 16 * 4);
+    uint32_t edge = UINT32_C(2) << number % 16 * 2;
+    uint32_t old = device_read32(address);
+    uint32_t new = trigger == INTERRUPT_EDGE ? old | edge : old & ~edge;
+
+    if (new != old) {
+        device_write32(address, new);
+    }
+}
+
+enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger trigger)
+{
+    if (number >= GIC_LPI_FIRST) {
+        /* LPIs are edge-triggered and in Group 1 by nature (IHI 0069, chapter 5). */
+        if (trigger != INTERRUPT_EDGE) {
+            return RESULT_INVALID;
+        }
+        its_set_pending(number, false);
+        return RESULT_OK;
+    }
+    arch_interrupt_disable(number);
+    set_group_1(number);
+    set_trigger(number, trigger);
+    device_write8(frame_of(number) + GIC_IPRIORITYR + number, GIC_PRIORITY);
+    if (number >= GIC_SPI_FIRST) {
+        device_write64(gic.distributor + GICD_IROUTER + (uintptr_t)number * 8, gic.affinity);
+    }
+    /* Active from an earlier owner's time it would never be signalled; pending, at once. */
+    write_bit(GIC_ICACTIVER, number);
+    write_bit(GIC_ICPENDR, number);
+    return RESULT_OK;
+}
+
+void arch_interrupt_enable(uint32_t number)
+{
+    if (number >= GIC_LPI_FIRST) {
+        its_set_enabled(number, true);
+    } else {
+        write_bit(GIC_ISENABLER, number);
+    }
+}
+
+void arch_interrupt_disable(uint32_t number)
+{
+    if (number >= GIC_LPI_FIRST) {
+        its_set_enabled(number, false);
+    } else {
+        write_bit(GIC_ICENABLER, number);
+        (void)settle(number);
+    }
+}
+
+void arch_interrupt_raise(uint32_t number)
+{
+    if (number >= GIC_LPI_FIRST) {
+        its_set_pending(number, true);
+    } else {
+        write_bit(GIC_ISPENDR, number);
+    }
+}
+
+uint32_t arch_interrupt_acknowledge(void)
+{
+    uint32_t number = gic_cpu_acknowledge();
+
+    /* 1020..1023 are no interrupts (IHI 0069, "Special INTIDs"). */
+    return number > GIC_SPI_LAST && number < GIC_SPI_LAST + 5 ? ARCH_INTERRUPT_NONE : number;
+}
+
+void arch_interrupt_end(uint32_t number)
+{
+    gic_cpu_end(number);
+}
+
+static enum result init_distributor(int node)
+{
+    uint64_t address, size;
+    enum result result = devicetree_reg(node, 0, &address, &size);
+    uintptr_t control;
+
+    if (result != RESULT_OK) {
+        return result;
+    }
+    if (size < GIC_FRAME_BYTES) {
+        return RESULT_INVALID;
+    }
+    gic.distributor = arch_mmu_map_device(address, GIC_FRAME_BYTES);
+    if (gic.distributor == 0) {
+        return RESULT_NO_MEMORY;
+    }
+    control = gic.distributor + GICD_CTLR;
+    /* IHI 0069, GICD_CTLR: affinity routing is turned on only while all groups are off. If it is on
+     * already, someone else may be using a group: nothing is turned off. */
+    if ((device_read32(control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
+        device_write32(control, 0);
+        (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0);
+        device_write32(control, GICD_CTLR_AFFINITY_ROUTING);
+        (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0);
+        if ((device_read32(control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
+            return RESULT_UNSUPPORTED;
+        }
+    }
+    device_write32(control, (device_read32(control) & ~GICD_CTLR_WRITE_PENDING) | GICD_CTLR_GROUP1);
+    (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0);
+    gic.distributor_type = device_read32(gic.distributor + GICD_TYPER);
+    /* IHI 0069, GICD_TYPER.ITLinesNumber: 32 * (N + 1) numbers, of which 1020 and up are special.
+     */
+    gic.spi_limit = 32 * ((gic.distributor_type & 0x1F) + 1);
+    if (gic.spi_limit > GIC_SPI_LAST + 1) {
+        gic.spi_limit = GIC_SPI_LAST + 1;
+    }
+    return RESULT_OK;
+}
+
+/* Nothing private is on or half-handled from an earlier owner's time. */
+static bool quiet_private_interrupts(void)
+{
+    uintptr_t frame = gic.redistributor.base + GIC_FRAME_BYTES;
+
+    device_write32(frame + GIC_ICENABLER, UINT32_MAX);
+    if (!redistributor_settle(&gic.redistributor)) {
+        return false;
+    }
+    device_write32(frame + GIC_ICACTIVER, UINT32_MAX);
+    return true;
+}
+
+enum result arch_interrupt_controller_init(void)
+{
+    int node = devicetree_next_compatible(-1, "arm,gic-v3");
+    enum result result;
+
+    if (node < 0) {
+        return RESULT_NOT_FOUND;
+    }
+    if (!gic_cpu_use_system_registers()) {
+        return RESULT_UNSUPPORTED;
+    }
+    result = init_distributor(node);
+    if (result != RESULT_OK) {
+        return result;
+    }
+    gic.affinity = gic_cpu_affinity();
+    result = redistributor_init(node, gic.affinity, &gic.redistributor);
+    if (result != RESULT_OK) {
+        return result;
+    }
+    if (!quiet_private_interrupts()) {
+        return RESULT_TIMED_OUT;
+    }
+    its_init();
+    gic_cpu_start(GIC_PRIORITY_MASK);
+    return RESULT_OK;
+}

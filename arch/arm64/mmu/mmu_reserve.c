@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The translation and its first table pages, inside the image, which is mapped by pages. Apart from
+ * mmu.c because it runs with the MMU off.
+ */
+#include "mmu/mmu.h"
+
+/* Enough for an image and a devicetree that lie across a 2 MiB border each, and in different GiB.
+ */
+static uint64_t tables[1 + TRANSLATION_RESERVE][TRANSLATION_TABLE_ENTRIES]
+    __attribute__((aligned(4096)));
+
+static struct translation kernel_translation;
+
+struct translation *mmu_translation_init(void)
+{
+    translation_init(&kernel_translation, tables[0]);
+    for (unsigned i = 1; i <= TRANSLATION_RESERVE; i++) {
+        (void)translation_reserve_add(&kernel_translation, tables[i]);
+    }
+    return &kernel_translation;
+}
+
+struct translation *mmu_translation(void)
+{
+    return &kernel_translation;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Starts what arch/cpu.h calls the clock.
+ */
+#ifndef ARCH_CLOCK_H
+#define ARCH_CLOCK_H
+
+#include "kernel/result.h"
+
+/* Finds the timer in the devicetree and attaches its interrupt. Boot, once, after interrupt_init();
+ * the counter and its frequency can be read before. RESULT_NOT_FOUND (no timer, or no interrupt of
+ * it), RESULT_INVALID (nothing tells the frequency), or what interrupt_attach() answers. */
+enum result arch_clock_init(void);
+
+#endif

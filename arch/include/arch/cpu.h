@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the kernel asks of a processor architecture. One implementation is linked: arch/arm64 for
+ * guests, arch/host for unit tests (threads on ucontext, a clock the test turns by hand).
+ * The small and hot ones are inline in <arch/cpu_inline.h>, found through the include path.
+ */
+#ifndef ARCH_CPU_H
+#define ARCH_CPU_H
+
+#include <arch/cpu_inline.h> /* struct arch_context; arch_interrupts_save/restore; arch_clock_ticks */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * <arch/cpu_inline.h> gives:
+ *   struct arch_context                    a suspended thread's registers
+ *   uint64_t arch_interrupts_save(void)    masks IRQ on this core, returns the previous state; a
+ *                                          compiler barrier
+ *   void arch_interrupts_restore(uint64_t)
+ *   bool arch_interrupts_enabled_in(uint64_t)  whether a state that save returned had IRQ enabled
+ *   uint64_t arch_clock_ticks(void)        the free-running counter
+ */
+
+/* Prepares a context that will call entry(argument) on the stack [stack, stack + bytes), with
+ * interrupts enabled, and thread_exit() if entry returns. */
+void arch_context_init(struct arch_context *context, void *stack, size_t stack_bytes,
+                       void (*entry)(void *argument), void *argument, bool floating_point);
+
+/* Saves the calling thread in `from` and continues `to`; returns when `from` is continued. Called
+ * with interrupts masked, in thread context; they are masked again when it returns. */
+void arch_context_switch(struct arch_context *from, struct arch_context *to);
+
+/* Starts the first thread; the boot stack is given up. Interrupts masked. */
+_Noreturn void arch_context_start(struct arch_context *first);
+
+/* Sleeps until an interrupt is pending; called by the idle thread with interrupts masked: returns
+ * after one became pending, still masked. */
+void arch_wait_for_interrupt(void);
+
+/* Counter frequency in Hz; constant after boot, not 0. */
+uint64_t arch_clock_frequency(void);
+/* Raises the clock interrupt when the counter reaches `ticks` (at once if it has). The handler
+ * calls time_alarm() (kernel/time/clock.h). Interrupts masked. */
+void arch_clock_alarm(uint64_t ticks);
+void arch_clock_alarm_off(void);
+
+/* Memory for a stack of `bytes` (a multiple of the page size) with an unmapped guard page below it;
+ * NULL when memory is exhausted. Thread context. */
+void *arch_stack_allocate(size_t bytes);
+void arch_stack_free(void *stack, size_t bytes);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What kernel/interrupt asks of the interrupt controller: GICv3 in arch/arm64/gic, a model in unit
+ * tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made with
+ * this core's interrupts masked.
+ */
+#ifndef ARCH_INTERRUPT_CONTROLLER_H
+#define ARCH_INTERRUPT_CONTROLLER_H
+
+#include "kernel/interrupt.h"
+#include "kernel/result.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What arch_interrupt_acknowledge() answers when nothing is pending. */
+#define ARCH_INTERRUPT_NONE UINT32_MAX
+
+/* Finds the controller in the devicetree and starts this core's part of it, everything private
+ * disabled. Boot, once. RESULT_NOT_FOUND (no such controller), RESULT_INVALID (malformed
+ * description), RESULT_UNSUPPORTED, RESULT_NO_MEMORY (no room to map it). */
+enum result arch_interrupt_controller_init(void);
+
+/* True for a number that this machine has and that can be attached. */
+bool arch_interrupt_exists(uint32_t number);
+
+/* Prepares a disabled interrupt: group, priority, trigger, routed to this core, neither active nor
+ * pending. */
+enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger trigger);
+void arch_interrupt_enable(uint32_t number);
+/* Once it returns the interrupt is not signalled to this core any more. */
+void arch_interrupt_disable(uint32_t number);
+/* Makes it pending, as its device would. */
+void arch_interrupt_raise(uint32_t number);
+
+/* Takes the most urgent pending interrupt: active from now on, until arch_interrupt_end(). */
+uint32_t arch_interrupt_acknowledge(void);
+void arch_interrupt_end(uint32_t number);
+
+/* kernel/interrupt.h: interrupt_message_*. Thread context, interrupts enabled. */
+bool arch_interrupt_message_controller(int node);
+enum result arch_interrupt_message_prepare(uint32_t highest_device_id);
+enum result arch_interrupt_message_allocate(uint32_t device_id, uint32_t event, uint32_t *number,
+                                            struct interrupt_message *message);
+size_t arch_interrupt_message_bytes(void);
+
+#endif

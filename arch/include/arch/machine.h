@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the kernel asks of an architecture to reach beyond the guest: firmware, and the host of a
+ * simulator. Any context.
+ */
+#ifndef ARCH_MACHINE_H
+#define ARCH_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Calls a function without arguments, by the instruction that reaches the hypervisor or the secure
+ * monitor; returns the first result. */
+uint64_t arch_firmware_call(bool hypervisor, uint32_t function);
+
+/* Asks the simulator to end with that status. Only where one is known to listen: elsewhere the
+ * request is an undefined instruction. Returns if it was refused. */
+void arch_semihosting_exit(int status);
+
+/* Stops the core for good. */
+_Noreturn void arch_halt(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ways out: the simulator's host where the boot arguments say that it listens, else the firmware by
+ * PSCI (Arm DEN 0022, "SYSTEM_OFF", "SYSTEM_RESET"), else nothing but to stop.
+ */
+#include "boot/machine.h"
+
+#include "console/console.h"
+#include "kernel/devicetree.h"
+#include "kernel/panic.h"
+#include <arch/cpu.h>
+#include <arch/machine.h>
+#include <string.h>
+
+#define PSCI_SYSTEM_OFF   UINT32_C(0x84000008)
+#define PSCI_SYSTEM_RESET UINT32_C(0x84000009)
+
+enum firmware { FIRMWARE_NONE, FIRMWARE_BY_HYPERVISOR_CALL, FIRMWARE_BY_MONITOR_CALL };
+
+static struct {
+    enum firmware firmware;
+    bool semihosting;
+} machine;
+
+static bool property_is(int node, const char *name, const char *wanted)
+{
+    unsigned bytes = 0;
+    const char *value = devicetree_property(node, name, &bytes);
+
+    return value != NULL && bytes == strlen(wanted) + 1 && memcmp(value, wanted, bytes) == 0;
+}
+
+void machine_init(void)
+{
+    char exit[16];
+    /* PSCI 0.1 ("arm,psci" alone) has neither function. A 1.0 node names 0.2 too. */
+    int node = devicetree_next_compatible(-1, "arm,psci-0.2");
+
+    if (node < 0) {
+        node = devicetree_next_compatible(-1, "arm,psci-1.0");
+    }
+    if (node >= 0 && property_is(node, "method", "hvc")) {
+        machine.firmware = FIRMWARE_BY_HYPERVISOR_CALL;
+    } else if (node >= 0 && property_is(node, "method", "smc")) {
+        machine.firmware = FIRMWARE_BY_MONITOR_CALL;
+    }
+    machine.semihosting =
+        boot_argument("exit", exit, sizeof exit) && strcmp(exit, "semihosting") == 0;
+}
+
+const char *machine_model(void)
+{
+    unsigned bytes = 0;
+    const char *model = devicetree_property(0, "model", &bytes);
+
+    return model != NULL && memchr(model, '\0', bytes) != NULL ? model : "unknown board";
+}
+
+static void ask_firmware(uint32_t function)
+{
+    if (machine.firmware != FIRMWARE_NONE) {
+        (void)arch_firmware_call(machine.firmware == FIRMWARE_BY_HYPERVISOR_CALL, function);
+    }
+}
+
+void machine_stop(int status)
+{
+    if (machine.semihosting) {
+        arch_semihosting_exit(status);
+    }
+    ask_firmware(PSCI_SYSTEM_OFF);
+    arch_halt();
+}
+
+void machine_exit(int status)
+{
+    (void)arch_interrupts_save();
+    console_poll();
+    machine_stop(status);
+}
+
+void machine_restart(void)
+{
+    (void)arch_interrupts_save();
+    console_poll();
+    ask_firmware(PSCI_SYSTEM_RESET);
+    arch_halt();
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Synchronisation between threads, and from interrupts to threads. Waiters are served by effective
+ * priority, first-in first-out among equals. Deadlines are absolute (kernel/time.h); DEADLINE_POLL
+ * never blocks. Every object is embedded by its owner, initialised before use and destroyed only
+ * when nobody waits on it.
+ *
+ * What is released is handed over: an unlocked mutex belongs to its first waiter at once, a post
+ * goes to a waiter and not into the count, a message to a blocked receiver and not into the queue.
+ * Nobody who comes later, however urgent, can take it away in between, and a waiter whose deadline
+ * passes at the same instant has either got it or not.
+ */
+#ifndef KERNEL_SYNC_H
+#define KERNEL_SYNC_H
+
+#include "kernel/list.h"
+#include "kernel/result.h"
+#include <stdint.h>
+
+struct thread;
+
+/* Private: threads blocked on an object, most urgent first. */
+struct wait_queue {
+    struct list waiters;
+};
+
+/*
+ * Mutex with priority inheritance: the holder runs at least at the priority of its most urgent
+ * waiter, transitively along chains of mutexes. Recursive locking is refused (RESULT_BUSY).
+ * Thread context only.
+ */
+struct mutex {
+    struct thread *owner;
+    struct wait_queue waiters;
+    struct list_node owned; /* on its owner's list of held mutexes */
+};
+
+void mutex_init(struct mutex *mutex);
+/* RESULT_OK, RESULT_TIMED_OUT, RESULT_BUSY (the caller holds it already). */
+enum result mutex_lock(struct mutex *mutex, uint64_t deadline);
+/* RESULT_OK, RESULT_NOT_OWNER. */
+enum result mutex_unlock(struct mutex *mutex);
+
+/* Counting semaphore. Posting is allowed in interrupts. */
+struct semaphore {
+    uint32_t count;
+    uint32_t limit;
+    struct wait_queue waiters;
+};
+
+/* `limit` > 0 and >= `count`; 1 makes it binary. */
+void semaphore_init(struct semaphore *semaphore, uint32_t count, uint32_t limit);
+/* RESULT_OK, RESULT_OVERFLOW (the count stands at its limit and nobody waits). Any context. */
+enum result semaphore_post(struct semaphore *semaphore);
+/* RESULT_OK, RESULT_TIMED_OUT. Thread context; with DEADLINE_POLL any context. */
+enum result semaphore_wait(struct semaphore *semaphore, uint64_t deadline);
+
+/*
+ * 32 event flags. Setting is allowed in interrupts. Waiters are looked at in order, as if each
+ * tried again by itself: flags that the first one clears are gone for the next.
+ */
+struct event_flags {
+    uint32_t flags;
+    struct wait_queue waiters;
+};
+
+enum event_wait_mode {
+    EVENT_WAIT_ANY = 0,  /* one of the flags waited for */
+    EVENT_WAIT_ALL = 1,  /* all of them */
+    EVENT_WAIT_CLEAR = 2 /* or-ed in: those that ended the wait are cleared */
+};
+
+void event_flags_init(struct event_flags *events);
+void event_flags_set(struct event_flags *events, uint32_t flags);   /* any context */
+void event_flags_clear(struct event_flags *events, uint32_t flags); /* any context */
+/* Waits for `flags` (not 0); `*seen` (may be NULL) gets the flags as they stood when the wait
+ * ended. RESULT_OK, RESULT_TIMED_OUT, RESULT_INVALID. Thread context; with DEADLINE_POLL any
+ * context. */
+enum result event_flags_wait(struct event_flags *events, uint32_t flags, unsigned mode,
+                             uint32_t *seen, uint64_t deadline);
+
+/* First-in first-out queue of messages of one size, copied in and out. */
+struct message_queue {
+    uint8_t *storage;
+    uint32_t message_bytes;
+    uint32_t capacity; /* messages */
+    uint32_t head;     /* index of the oldest */
+    uint32_t count;
+    struct wait_queue senders;
+    struct wait_queue receivers;
+};
+
+/* `storage` holds message_bytes * capacity bytes, owned by the caller, both numbers > 0. */
+void message_queue_init(struct message_queue *queue, void *storage, uint32_t message_bytes,
+                        uint32_t capacity);
+/* RESULT_OK, RESULT_TIMED_OUT (with DEADLINE_POLL: full / empty). Thread context; with
+ * DEADLINE_POLL any context. */
+enum result message_queue_send(struct message_queue *queue, const void *message, uint64_t deadline);
+enum result message_queue_receive(struct message_queue *queue, void *message, uint64_t deadline);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads: preemptive, fixed priorities, first-in first-out among equals. A thread runs until it
+ * blocks, yields or a thread of higher priority becomes ready.
+ *
+ * What runs next is decided by one policy module (sched/run_queue.h), so that budgeted VCPUs can
+ * take its place without touching threads, synchronisation or interrupts.
+ */
+#ifndef KERNEL_THREAD_H
+#define KERNEL_THREAD_H
+
+#include "kernel/result.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A larger number is more urgent. 0 is the idle thread's own. */
+#define THREAD_PRIORITY_IDLE    0u
+#define THREAD_PRIORITY_LOWEST  1u
+#define THREAD_PRIORITY_HIGHEST 63u
+#define THREAD_PRIORITY_COUNT   64u
+#define THREAD_NAME_BYTES       16u
+
+struct thread; /* opaque: sched/thread_private.h */
+
+struct thread_attributes {
+    const char *name;    /* copied, cut to THREAD_NAME_BYTES - 1 characters */
+    unsigned priority;   /* THREAD_PRIORITY_LOWEST .. THREAD_PRIORITY_HIGHEST */
+    size_t stack_bytes;  /* rounded up to pages; a guard page below is added; > 0 */
+    bool floating_point; /* the thread may use FP and SIMD registers; without it their use faults */
+};
+
+enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_FINISHED };
+
+/*
+ * Creates a thread and makes it ready. The kernel owns the storage until thread_join() has returned
+ * RESULT_OK or, for a detached thread, until it ends. Thread context.
+ * RESULT_INVALID, RESULT_NO_MEMORY.
+ */
+enum result thread_create(struct thread **thread, const struct thread_attributes *attributes,
+                          void (*entry)(void *argument), void *argument);
+
+/* Ends the calling thread; returning from its entry function is the same. */
+_Noreturn void thread_exit(void);
+
+/* Waits until the thread has ended and frees it. One joiner only. Thread context.
+ * RESULT_TIMED_OUT, RESULT_INVALID (self, or detached), RESULT_BUSY (a second joiner). */
+enum result thread_join(struct thread *thread, uint64_t deadline);
+
+/* Gives up the right to join: the thread's storage is freed when it ends. */
+void thread_detach(struct thread *thread);
+
+struct thread *thread_current(void);
+const char *thread_name(const struct thread *thread);
+
+/* The base priority; the effective one may be raised by priority inheritance. */
+unsigned thread_priority(const struct thread *thread);
+enum result thread_set_priority(struct thread *thread, unsigned priority);
+
+/* Lets an equal priority run. Thread context. */
+void thread_yield(void);
+
+/*
+ * True while no thread but the caller is ready to run (the idle thread apart): the processor's time
+ * is nobody else's. A caller that spends such time, by looking at a device again instead of
+ * sleeping, asks again every few microseconds, whatever its priority. Thread context.
+ */
+bool thread_is_alone(void);
+
+/* Blocks until `deadline` (kernel/time.h). DEADLINE_POLL returns at once. Thread context. */
+void thread_sleep_until(uint64_t deadline);
+
+struct thread_statistics {
+    char name[THREAD_NAME_BYTES];
+    enum thread_state state;
+    unsigned base_priority;
+    unsigned effective_priority;
+    uint64_t run_nanoseconds; /* processor time used */
+    uint64_t switches;        /* times it was given the processor */
+    size_t stack_bytes;
+    size_t stack_used_bytes; /* high-water mark */
+};
+
+/*
+ * Copies statistics of up to `capacity` threads; returns how many there are (may exceed capacity).
+ * Thread context; interrupts are masked for one thread at a time.
+ */
+size_t thread_statistics(struct thread_statistics *statistics, size_t capacity);
+
+struct scheduler_statistics {
+    uint64_t context_switches;
+    uint64_t interrupts;
+    uint64_t idle_nanoseconds;
+};
+
+void scheduler_statistics(struct scheduler_statistics *statistics);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Time and timers. One unit everywhere: nanoseconds since boot, 64 bits (584 years).
+ * The kernel is tickless: the hardware alarm is set to the earliest pending timer, and not set when
+ * there is none.
+ *
+ * Blocking calls take an absolute deadline, so that retries do not stretch a time-out.
+ */
+#ifndef KERNEL_TIME_H
+#define KERNEL_TIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NANOSECONDS_PER_MICROSECOND UINT64_C(1000)
+#define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
+#define NANOSECONDS_PER_SECOND      UINT64_C(1000000000)
+
+/* Deadlines with a meaning of their own. */
+#define DEADLINE_POLL UINT64_C(0) /* never block */
+#define DEADLINE_NONE UINT64_MAX  /* wait for ever */
+
+/* Nanoseconds since boot; monotonic. Any context. */
+uint64_t time_now(void);
+
+/* time_now() + `nanoseconds`, saturated below DEADLINE_NONE. Any context. */
+uint64_t time_after(uint64_t nanoseconds);
+
+/*
+ * A one-shot timer. The owner embeds it; it must stay valid while armed. The callback runs in
+ * interrupt context with interrupts masked: it may arm timers (itself included), wake threads and
+ * post to semaphores, event flags and message queues; it must not block.
+ */
+struct timer {
+    uint64_t deadline; /* meaningful while armed */
+    void (*callback)(struct timer *timer, void *argument);
+    void *argument;
+    /* Private: position in the timer queue (time/timer_queue.h). */
+    struct timer *parent;
+    struct timer *left;
+    struct timer *right;
+    uint64_t sequence; /* equal deadlines expire in the order they were armed */
+    bool armed;
+};
+
+void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), void *argument);
+
+/* Arms or re-arms; a deadline in the past expires at once (from the alarm's interrupt).
+ * Any context, O(log n). */
+void timer_arm(struct timer *timer, uint64_t deadline);
+
+/* Disarms; true if it was armed. After it returns the callback will not start. Any context. */
+bool timer_cancel(struct timer *timer);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who handles which interrupt. A machine has a thousand numbers and uses a dozen, so the handlers
+ * are kept by number in a small table of chains; a chain is as long as the numbers in it are alike
+ * modulo the table's size, and shared interrupts are neighbours in it.
+ */
+#include "kernel/interrupt.h"
+
+#include "arch/interrupt_controller.h"
+#include "kernel/memory.h"
+#include "kernel/print.h"
+
+#define CHAINS 16u
+
+/* After so many interrupts in one exception the interrupted code's registers are restored once,
+ * which lets a more urgent thread run that a handler has woken. */
+#define DISPATCH_MAX 32u
+
+/* Unknown interrupts beyond these are only counted: one that cannot be disabled must not fill the
+ * console. */
+#define REPORTS_MAX 8u
+
+struct handler {
+    struct handler *next;
+    interrupt_handler function;
+    void *argument;
+    uint32_t number;
+    enum interrupt_trigger trigger;
+};
+
+/* Changed with interrupts masked. */
+static struct handler *chains[CHAINS];
+static struct interrupt_statistics counts;
+
+static struct handler **chain_of(uint32_t number)
+{
+    return &chains[number % CHAINS];
+}
+
+/* The first handler of the number, NULL if it has none. */
+static struct handler *find(uint32_t number)
+{
+    struct handler *handler = *chain_of(number);
+
+    while (handler != NULL && handler->number != number) {
+        handler = handler->next;
+    }
+    return handler;
+}
+
+/* Interrupts masked. */
+static enum result insert(struct handler *handler)
+{
+    struct handler *first = find(handler->number);
+    enum result result;
+
+    if (first != NULL) {
+        if (first->trigger != INTERRUPT_LEVEL || handler->trigger != INTERRUPT_LEVEL) {
+            return RESULT_BUSY;
+        }
+        handler->next = first->next;
+        first->next = handler;
+        return RESULT_OK;
+    }
+    result = arch_interrupt_configure(handler->number, handler->trigger);
+    if (result == RESULT_OK) {
+        handler->next = *chain_of(handler->number);
+        *chain_of(handler->number) = handler;
+        arch_interrupt_enable(handler->number);
+    }
+    return result;
+}
+
+enum result interrupt_attach(uint32_t number, enum interrupt_trigger trigger,
+                             interrupt_handler function, void *argument)
+{
+    struct handler *handler;
+    interrupt_state state;
+    enum result result;
+
+    if (!arch_interrupt_exists(number) || function == NULL) {
+        return RESULT_INVALID;
+    }
+    handler = heap_allocate(sizeof(*handler));
+    if (handler == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    handler->function = function;
+    handler->argument = argument;
+    handler->number = number;
+    handler->trigger = trigger;
+    state = interrupts_save();
+    result = insert(handler);
+    interrupts_restore(state);
+    if (result != RESULT_OK) {
+        heap_free(handler);
+    }
+    return result;
+}
+
+enum result interrupt_detach(uint32_t number, interrupt_handler function, void *argument)
+{
+    interrupt_state state = interrupts_save();
+    struct handler **link = chain_of(number);
+    struct handler *handler;
+
+    while (*link != NULL && ((*link)->number != number || (*link)->function != function ||
+                             (*link)->argument != argument)) {
+        link = &(*link)->next;
+    }
+    handler = *link;
+    if (handler != NULL) {
+        *link = handler->next;
+        if (find(number) == NULL) {
+            arch_interrupt_disable(number);
+        }
+    }
+    interrupts_restore(state);
+    heap_free(handler);
+    return handler == NULL ? RESULT_NOT_FOUND : RESULT_OK;
+}
+
+enum result interrupt_raise(uint32_t number)
+{
+    interrupt_state state = interrupts_save();
+    enum result result = find(number) == NULL ? RESULT_NOT_FOUND : RESULT_OK;
+
+    if (result == RESULT_OK) {
+        arch_interrupt_raise(number);
+    }
+    interrupts_restore(state);
+    return result;
+}
+
+/* Nobody asked for it (left on by the loader, or raised by a device that was never started): off,
+ * or it would come again at once. */
+static void refuse(uint32_t number)
+{
+    arch_interrupt_disable(number);
+    counts.unknown++;
+    if (counts.unknown <= REPORTS_MAX) {
+        print("interrupt %u has no handler: disabled\n", number);
+    }
+}
+
+static void handle(uint32_t number)
+{
+    struct handler *handler = find(number);
+
+    if (handler == NULL) {
+        refuse(number);
+        return;
+    }
+    counts.handled++;
+    for (; handler != NULL && handler->number == number; handler = handler->next) {
+        handler->function(handler->argument);
+    }
+}
+
+void interrupt_dispatch(void)
+{
+    for (unsigned count = 0; count < DISPATCH_MAX; count++) {
+        uint32_t number = arch_interrupt_acknowledge();
+
+        if (number == ARCH_INTERRUPT_NONE) {
+            counts.spurious += count == 0;
+            return;
+        }
+        handle(number);
+        arch_interrupt_end(number);
+    }
+}
+
+void interrupt_statistics(struct interrupt_statistics *statistics)
+{
+    interrupt_state state = interrupts_save();
+
+    *statistics = counts;
+    statistics->message_bytes = arch_interrupt_message_bytes();
+    interrupts_restore(state);
+}
+
+enum result interrupt_init(void)
+{
+    return arch_interrupt_controller_init();
+}
+
+bool interrupt_message_controller(int node)
+{
+    return arch_interrupt_message_controller(node);
+}
+
+enum result interrupt_message_prepare(uint32_t highest_device_id)
+{
+    return arch_interrupt_message_prepare(highest_device_id);
+}
+
+enum result interrupt_message_allocate(uint32_t device_id, uint32_t event, uint32_t *number,
+                                       struct interrupt_message *message)
+{
+    return arch_interrupt_message_allocate(device_id, event, number, message);
+}

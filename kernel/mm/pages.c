@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pages: free extents in order of address, each described in its own first bytes, so that the
+ * allocator needs no memory besides. First fit; neighbours are joined when pages come back.
+ *
+ * A search is as long as there are free extents: few, as only stacks, heap growth and buffers of
+ * drivers use pages. It runs with preemption off and interrupts on.
+ */
+#include "mm/pages.h"
+
+#include "kernel/memory.h"
+#include "kernel/panic.h"
+#include "sched/scheduler.h"
+
+struct extent {
+    struct extent *next; /* at a higher address, not adjacent */
+    size_t pages;
+};
+
+struct range {
+    uintptr_t start;
+    uintptr_t end;
+};
+
+static struct {
+    struct extent *first;
+    size_t free_pages;
+    size_t total_pages;
+    unsigned range_count;
+    struct range range[PAGE_RANGES_MAX]; /* what was ever added: anything else cannot be freed */
+} pages;
+
+void pages_init(void)
+{
+    pages.first = NULL;
+    pages.free_pages = 0;
+    pages.total_pages = 0;
+    pages.range_count = 0;
+}
+
+static uintptr_t extent_end(const struct extent *extent)
+{
+    return (uintptr_t)extent + extent->pages * PAGE_BYTES;
+}
+
+/* Makes [start, start + count pages) free. False if a part of it is free already. */
+static bool insert_extent(uintptr_t start, size_t count)
+{
+    struct extent *previous = NULL;
+    struct extent *next = pages.first;
+    uintptr_t end = start + count * PAGE_BYTES;
+
+    while (next != NULL && (uintptr_t)next < start) {
+        previous = next;
+        next = next->next;
+    }
+    if ((previous != NULL && extent_end(previous) > start) ||
+        (next != NULL && end > (uintptr_t)next)) {
+        return false;
+    }
+    struct extent *extent = (struct extent *)start;
+
+    extent->next = next;
+    extent->pages = count;
+    if (next != NULL && end == (uintptr_t)next) {
+        extent->pages += next->pages;
+        extent->next = next->next;
+    }
+    if (previous == NULL) {
+        pages.first = extent;
+    } else if (extent_end(previous) == start) {
+        previous->pages += extent->pages;
+        previous->next = extent->next;
+    } else {
+        previous->next = extent;
+    }
+    pages.free_pages += count;
+    return true;
+}
+
+/* Notes a new range, joined to one it touches; false if it overlaps one or the table is full. */
+static bool remember_range(uintptr_t start, uintptr_t end)
+{
+    struct range *touching = NULL;
+
+    for (unsigned i = 0; i < pages.range_count; i++) {
+        struct range *range = &pages.range[i];
+
+        if (start < range->end && range->start < end) {
+            return false;
+        }
+        if (start == range->end || end == range->start) {
+            touching = range;
+        }
+    }
+    if (touching != NULL) {
+        touching->start = start < touching->start ? start : touching->start;
+        touching->end = end > touching->end ? end : touching->end;
+        return true;
+    }
+    if (pages.range_count == PAGE_RANGES_MAX) {
+        return false;
+    }
+    pages.range[pages.range_count] = (struct range){.start = start, .end = end};
+    pages.range_count++;
+    return true;
+}
+
+void page_add_range(uintptr_t address, size_t bytes)
+{
+    uintptr_t end;
+
+    if (__builtin_add_overflow(address, bytes, &end)) {
+        end = UINTPTR_MAX;
+    }
+    end &= ~(uintptr_t)(PAGE_BYTES - 1);
+    if (address < PAGE_BYTES) {
+        address = PAGE_BYTES; /* page 0 is never mapped, so that NULL faults */
+    }
+    if (end < PAGE_BYTES || address > end) {
+        return;
+    }
+    address = (address + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+    /* The memory map comes from outside: what is named twice or is too much is not used. */
+    if (address >= end || !remember_range(address, end)) {
+        return;
+    }
+    (void)insert_extent(address, (end - address) / PAGE_BYTES);
+    pages.total_pages += (end - address) / PAGE_BYTES;
+}
+
+/* Takes `count` pages at `start` out of `extent`, which `link` leads to. */
+static void carve(struct extent **link, struct extent *extent, uintptr_t start, size_t count)
+{
+    struct extent *next = extent->next;
+    uintptr_t end = start + count * PAGE_BYTES;
+    size_t after = (extent_end(extent) - end) / PAGE_BYTES;
+
+    if (after != 0) {
+        struct extent *rest = (struct extent *)end;
+
+        rest->next = next;
+        rest->pages = after;
+        next = rest;
+    }
+    if (start == (uintptr_t)extent) {
+        *link = next;
+    } else {
+        extent->next = next;
+        extent->pages = (start - (uintptr_t)extent) / PAGE_BYTES;
+    }
+    pages.free_pages -= count;
+}
+
+static void *allocate(size_t count, size_t alignment)
+{
+    struct extent **link = &pages.first;
+
+    for (struct extent *extent = pages.first; extent != NULL; extent = extent->next) {
+        uintptr_t before = -(uintptr_t)extent & (alignment - 1);
+        size_t gap = before / PAGE_BYTES;
+
+        if (gap < extent->pages && extent->pages - gap >= count) {
+            uintptr_t start = (uintptr_t)extent + before;
+
+            carve(link, extent, start, count);
+            return (void *)start;
+        }
+        link = &extent->next;
+    }
+    return NULL;
+}
+
+void *page_allocate(size_t count, size_t alignment)
+{
+    if (count == 0 || alignment < PAGE_BYTES || (alignment & (alignment - 1)) != 0) {
+        panic("page_allocate: %zu pages aligned to %zu", count, alignment);
+    }
+    scheduler_preemption_disable();
+    void *memory = allocate(count, alignment);
+
+    scheduler_preemption_enable();
+    return memory;
+}
+
+static bool is_ours(uintptr_t start, size_t count)
+{
+    for (unsigned i = 0; i < pages.range_count; i++) {
+        const struct range *range = &pages.range[i];
+
+        if (start >= range->start && start < range->end) {
+            return count <= (range->end - start) / PAGE_BYTES;
+        }
+    }
+    return false;
+}
+
+void page_free(void *memory, size_t count)
+{
+    uintptr_t start = (uintptr_t)memory;
+
+    scheduler_preemption_disable();
+    if (count == 0 || start % PAGE_BYTES != 0 || !is_ours(start, count) ||
+        !insert_extent(start, count)) {
+        panic("page_free: %zu pages at %p are not allocated", count, memory);
+    }
+    scheduler_preemption_enable();
+}
+
+void pages_count(size_t *used_bytes, size_t *free_bytes)
+{
+    scheduler_preemption_disable();
+    *free_bytes = pages.free_pages * PAGE_BYTES;
+    *used_bytes = (pages.total_pages - pages.free_pages) * PAGE_BYTES;
+    scheduler_preemption_enable();
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What lwIP's sources ask of compiler and platform. Included by lwIP and by whatever includes
+ * lwIP's headers.
+ */
+#ifndef NETWORK_LWIP_ARCH_CC_H
+#define NETWORK_LWIP_ARCH_CC_H
+
+#include "net/core_lock.h"
+#include "net/random.h"
+#include <arch/cpu_inline.h>
+#include <stdint.h>
+
+/* A freestanding C library has none of these. */
+#define LWIP_NO_INTTYPES_H   1
+#define LWIP_NO_LIMITS_H     1
+#define LWIP_NO_UNISTD_H     1
+#define LWIP_NO_CTYPE_H      1
+#define LWIP_TIMEVAL_PRIVATE 1
+
+#ifndef INT_MAX
+#define INT_MAX __INT_MAX__
+#endif
+
+/* Two instructions instead of a call, fifteen times a packet. */
+#define lwip_htons(value) ((uint16_t)__builtin_bswap16((uint16_t)(value)))
+#define lwip_htonl(value) ((uint32_t)__builtin_bswap32((uint32_t)(value)))
+
+/* Formats, for lwIP's debug output (switched off). */
+#define X8_F  "02x"
+#define U16_F "u"
+#define S16_F "d"
+#define X16_F "x"
+#define U32_F "u"
+#define S32_F "d"
+#define X32_F "x"
+#define SZT_F "zu"
+
+#define LWIP_PROVIDE_ERRNO 1
+/* One errno for all threads would be somebody else's error. Socket calls answer by their return
+ * value; why a connection failed is asked with SO_ERROR. */
+#define set_errno(error) ((void)(error))
+
+#define LWIP_PLATFORM_DIAG(arguments) ((void)0)
+
+/*
+ * An assertion of lwIP that fails means that memory or a state machine is corrupt: the kernel ends
+ * there. None can be reached from the network: those of lwIP that can are headed off in
+ * kernel/net/tcp_guard.c and external/lwip_corrections/.
+ */
+_Noreturn void network_assertion_failed(const char *message, int line);
+#define LWIP_PLATFORM_ASSERT(message) network_assertion_failed((message), __LINE__)
+
+/* Critical sections of a few instructions: the kernel's own lock, inline. */
+#define SYS_ARCH_DECL_PROTECT(level) uint64_t level
+#define SYS_ARCH_PROTECT(level)      ((level) = arch_interrupts_save())
+#define SYS_ARCH_UNPROTECT(level)    arch_interrupts_restore(level)
+
+#define LWIP_RAND() network_random()
+
+/* With what is to happen before the lock is released (net/core_lock.h). */
+#define LOCK_TCPIP_CORE()   network_lock()
+#define UNLOCK_TCPIP_CORE() network_unlock()
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where lwIP calls us from inside its protocols (kernel/net/tcp_guard.c). Core lock held. */
+#ifndef NETWORK_LWIP_HOOKS_H
+#define NETWORK_LWIP_HOOKS_H
+
+#include "lwip/err.h"
+#include "lwip/ip_addr.h"
+#include "lwip/tcp.h"
+
+struct pbuf;
+struct tcp_hdr;
+
+/* A segment has found its connection or listener and is about to be processed: ERR_OK, or anything
+ * else to drop it. `segment` begins with its data; the header is in host byte order. */
+err_t network_guard_segment(struct tcp_pcb *connection, const struct tcp_hdr *header,
+                            const struct pbuf *segment);
+#define LWIP_HOOK_TCP_INPACKET_PCB(pcb, header, options, options1, options2, segment) \
+    network_guard_segment((pcb), (header), (segment))
+
+/* The first sequence number of a connection (RFC 6528). */
+u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const ip_addr_t *remote,
+                               u16_t remote_port);
+#define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) \
+    network_initial_sequence((local), (local_port), (remote), (remote_port))
+
+/* The header of a segment to send is complete but for its checksum; returns `options`. */
+u32_t *network_prepare_segment(const struct pbuf *segment, const struct tcp_pcb *connection,
+                               u32_t *options);
+#define LWIP_HOOK_TCP_OUT_ADD_TCPOPTS(segment, header, pcb, options) \
+    network_prepare_segment((segment), (pcb), (options))
+
+#endif

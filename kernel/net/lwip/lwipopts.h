@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How lwIP is built: 2.1.3 or newer. Sizes are for a machine of one megabyte; the two that matter
+ * for speed, the TCP buffers, come from Meson options.
+ */
+#ifndef NETWORK_LWIPOPTS_H
+#define NETWORK_LWIPOPTS_H
+
+#include <libc/internet_checksum.h>
+
+#include "network_settings.h" /* NETWORK_TCP_RECEIVE_BUFFER, NETWORK_TCP_SEND_BUFFER: made by Meson */
+
+/* Operating system. */
+#define NO_SYS                        0
+#define SYS_LIGHTWEIGHT_PROT          1
+#define LWIP_TCPIP_CORE_LOCKING       1
+#define LWIP_TCPIP_CORE_LOCKING_INPUT 1
+#define LWIP_MPU_COMPATIBLE           0
+#define TCPIP_THREAD_NAME             "network"
+#define TCPIP_THREAD_PRIO             40
+#define TCPIP_THREAD_STACKSIZE        8192
+#define TCPIP_MBOX_SIZE               16
+#define DEFAULT_THREAD_PRIO           20
+#define DEFAULT_THREAD_STACKSIZE      8192
+#define DEFAULT_ACCEPTMBOX_SIZE       8
+#define DEFAULT_UDP_RECVMBOX_SIZE     8
+#define DEFAULT_RAW_RECVMBOX_SIZE     4
+/* A segment that finds the mailbox full is dropped and sent again a timeout later: room for a
+ * window of segments of 512 bytes. */
+#define DEFAULT_TCP_RECVMBOX_SIZE (TCP_WND / 512 + 2)
+
+/* Memory: objects of fixed number in pools, packets to transmit in the kernel's heap up to a limit
+ * (kernel/net/heap.c; external/meson.build gives
+ * lwIP its functions for the C library's). */
+#define MEM_ALIGNMENT   8
+#define MEM_LIBC_MALLOC 1
+void *network_heap_allocate(unsigned long bytes);
+void *network_heap_allocate_cleared(unsigned long count, unsigned long bytes);
+void network_heap_free(void *memory);
+#define MEMP_MEM_MALLOC                0
+#define MEMP_NUM_TCP_PCB               32
+#define MEMP_NUM_TCP_PCB_LISTEN        8
+#define MEMP_NUM_UDP_PCB               8
+#define MEMP_NUM_RAW_PCB               2
+#define MEMP_NUM_NETCONN               32
+#define MEMP_NUM_NETBUF                16
+#define MEMP_NUM_TCP_SEG               (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
+#define MEMP_NUM_PBUF                  (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
+#define MEMP_NUM_FRAG_PBUF             16
+#define MEMP_NUM_REASSDATA             4
+#define MEMP_NUM_ARP_QUEUE             8
+#define MEMP_NUM_ND6_QUEUE             8
+#define MEMP_NUM_MLD6_GROUP            8
+#define MEMP_NUM_TCPIP_MSG_API         8
+#define MEMP_NUM_TCPIP_MSG_INPKT       1 /* frames are taken in by the bottom half, not by messages */
+#define MEMP_NUM_SELECT_CB             4
+#define PBUF_POOL_SIZE                 2 /* receive buffers are the driver port's own */
+#define PBUF_POOL_BUFSIZE              256
+#define LWIP_SUPPORT_CUSTOM_PBUF       1
+#define LWIP_DISABLE_TCP_SANITY_CHECKS 1 /* they relate TCP_WND to PBUF_POOL */
+
+/* Room in front of each frame for the virtio header (virtio/net.h, VIRTIO_NET_HEADER_BYTES; the
+ * port checks that it fits). */
+#define PBUF_LINK_ENCAPSULATION_HLEN 16
+
+/* Link and addresses. */
+#define LWIP_ARP 1
+/* lwIP gives up a known neighbour before one it still asks for: the answers to a flood of SYNs from
+ * everywhere (16 half-open connections, kernel/net/tcp_guard.c) must leave room for those we talk
+ * to. */
+#define ARP_TABLE_SIZE             48
+#define ARP_QUEUEING               1
+#define ARP_QUEUE_LEN              3
+#define ETHARP_SUPPORT_VLAN        0
+#define ETH_PAD_SIZE               0
+#define LWIP_SINGLE_NETIF          0
+#define LWIP_NETIF_API             0
+#define LWIP_NETIF_HOSTNAME        1
+#define LWIP_NETIF_STATUS_CALLBACK 1
+#define LWIP_NETIF_LINK_CALLBACK   1
+#define LWIP_NETIF_LOOPBACK        0
+#define LWIP_HAVE_LOOPIF           0
+
+/* IPv4. */
+#define LWIP_IPV4           1
+#define IP_FORWARD          0
+#define IP_OPTIONS_ALLOWED  1
+#define IP_REASSEMBLY       1
+#define IP_REASS_MAX_PBUFS  10
+#define IP_REASS_MAXAGE     15
+#define IP_FRAG             1
+#define IP_SOF_BROADCAST    1
+#define LWIP_ICMP           1
+#define LWIP_BROADCAST_PING 0
+#define LWIP_MULTICAST_PING 0
+#define LWIP_IGMP           0
+#define LWIP_DHCP           1
+/* The address is used as soon as the server grants it: probing for another user of it takes the
+ * better part of a second of every boot. */
+#define DHCP_DOES_ARP_CHECK      0 /* lwIP 2.1 */
+#define LWIP_DHCP_DOES_ACD_CHECK 0 /* lwIP 2.2 */
+#define LWIP_ACD                 0
+#define LWIP_AUTOIP              0
+#define LWIP_DNS                 0
+
+/* IPv6: autoconfiguration by router advertisements, neighbour discovery, multicast listener
+ * discovery for the solicited-node addresses. */
+#define LWIP_IPV6                     1
+#define LWIP_IPV6_FORWARD             0
+#define LWIP_IPV6_REASS               1
+#define LWIP_IPV6_FRAG                1
+#define IPV6_REASS_MAXAGE             15 /* a fragment holds a receive buffer */
+#define IPV6_FRAG_COPYHEADER          1  /* pointers of 8 bytes do not fit into a fragment header */
+#define LWIP_IPV6_AUTOCONFIG          1
+#define LWIP_IPV6_SEND_ROUTER_SOLICIT 1
+#define LWIP_IPV6_DHCP6               0
+#define LWIP_IPV6_MLD                 1
+#define LWIP_ICMP6                    1
+#define LWIP_ND6_NUM_NEIGHBORS        32
+#define LWIP_ND6_NUM_DESTINATIONS     32
+
+/* Transport. */
+#define LWIP_RAW                   0
+#define LWIP_UDP                   1
+#define LWIP_TCP                   1
+#define TCP_MSS                    1460
+#define TCP_WND                    NETWORK_TCP_RECEIVE_BUFFER
+#define TCP_SND_BUF                NETWORK_TCP_SEND_BUFFER
+#define LWIP_WND_SCALE             NETWORK_TCP_WINDOW_SCALING
+#define TCP_RCV_SCALE              NETWORK_TCP_RECEIVE_SCALE
+#define TCP_SND_QUEUELEN           (4 * TCP_SND_BUF / TCP_MSS + 8)
+#define TCP_SNDLOWAT               (TCP_SND_BUF > 65535 ? 32768 : TCP_SND_BUF / 2)
+#define TCP_CALCULATE_EFF_SEND_MSS 1
+#define TCP_QUEUE_OOSEQ            1
+#define TCP_OOSEQ_MAX_BYTES        TCP_WND
+#define TCP_OOSEQ_MAX_PBUFS        (TCP_WND / TCP_MSS + 4)
+#define LWIP_TCP_SACK_OUT          1
+#define LWIP_TCP_KEEPALIVE         1
+#define LWIP_TCP_TIMESTAMPS        0
+/* Half-open connections are bounded for all listeners together, the oldest out
+ * (kernel/net/tcp_guard.c): a backlog for each would let a flood of SYNs close a port for
+ * everybody. */
+#define TCP_LISTEN_BACKLOG         0
+#define TCP_DEFAULT_LISTEN_BACKLOG 8
+
+/* Programming interfaces. */
+#define LWIP_NETCONN                1
+#define LWIP_SOCKET                 1
+#define LWIP_SOCKET_SELECT          0
+#define LWIP_SOCKET_POLL            1
+#define LWIP_COMPAT_SOCKETS         0
+#define LWIP_POSIX_SOCKETS_IO_NAMES 0
+#define LWIP_SO_RCVTIMEO            1
+#define LWIP_SO_SNDTIMEO            1
+#define LWIP_ALTCP                  0
+
+/* Checksums: which of them are made and verified in software is decided for each packet by the
+ * port. */
+#define LWIP_CHECKSUM_CTRL_PER_NETIF 1
+#define LWIP_CHKSUM                  internet_checksum
+
+/* Statistics in 32 bits, for the status page. */
+#define LWIP_STATS       1
+#define LWIP_STATS_LARGE 1
+#define MIB2_STATS       0
+
+#define LWIP_HOOK_FILENAME "lwip_hooks.h"
+
+/* The HTTP server's pages all come from the application (fs_open_custom()). */
+#define LWIP_HTTPD_CUSTOM_FILES         1
+#define LWIP_HTTPD_FILE_EXTENSION       1 /* lwIP 2.2: who owns the page, in fs_file */
+#define HTTPD_FSDATA_FILE               "no_files.h"
+#define LWIP_HTTPD_CGI                  0
+#define LWIP_HTTPD_SSI                  0
+#define LWIP_HTTPD_SUPPORT_POST         0
+#define LWIP_HTTPD_SUPPORT_V09          0
+#define LWIP_HTTPD_DYNAMIC_HEADERS      0
+#define LWIP_HTTPD_SUPPORT_11_KEEPALIVE 0
+#define LWIP_HTTPD_MAX_REQUEST_URI_LEN  127
+#define LWIP_HTTPD_MAX_REQ_LENGTH       2048
+/* A page may be freed when the last byte is queued, before it is acknowledged: queue copies. */
+#define HTTP_IS_DATA_VOLATILE(state) TCP_WRITE_FLAG_COPY
+#define HTTPD_LIMIT_SENDING_TO_2MSS  1
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* lwIP's HTTP server includes its table of built-in files from here: there are none. */
+#ifndef NETWORK_NO_FILES_H
+#define NETWORK_NO_FILES_H
+
+#define FS_ROOT NULL
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Brings up lwIP, the first virtio network device and its addresses (kernel/network.h). */
+#include "kernel/network.h"
+#include "discovery.h"
+#include "kernel/devicetree.h"
+#include "kernel/memory.h"
+#include "kernel/print.h"
+#include "kernel/sync.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "lwip/dhcp.h"
+#include "lwip/ip4_addr.h"
+#include "lwip/netif.h"
+#include "lwip/tcpip.h"
+#include "net/core_lock.h"
+#include "net/heap.h"
+#include "net/random.h"
+#include "virtio_netif.h"
+#include <string.h>
+
+/* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
+#define RECEIVE_POOL_DEFAULT (TCP_WND / TCP_MSS + 18u)
+
+#define BOTTOM_HALF_PRIORITY 48u
+
+/* Owned by network_start(); `announced` by the callback on changes of the interface. */
+static struct {
+    struct virtio_network_device device;
+    struct virtio_netif *interface;
+    bool static_address;
+    bool announced; /* the first IPv4 address has been */
+} network;
+
+static void print_start(struct virtio_netif *interface)
+{
+    const uint8_t *mac = virtio_netif_interface(interface)->hwaddr;
+
+    print("net: %02x:%02x:%02x:%02x:%02x:%02x virtio-net over %s (%s), features 0x%llx\n", mac[0],
+          mac[1], mac[2], mac[3], mac[4], mac[5], network.device.bus, network.device.interrupts,
+          (unsigned long long)virtio_netif_features(interface));
+}
+
+static void print_memory(void)
+{
+    struct memory_statistics memory;
+
+    memory_statistics(&memory);
+    print("boot: ram %zu bytes in use\n", memory.image_bytes + memory.page_used_bytes);
+}
+
+/* Called by lwIP on every change of address or link state. Core lock held. */
+static void interface_changed(struct netif *netif)
+{
+    char address[IP4ADDR_STRLEN_MAX];
+    char mask[IP4ADDR_STRLEN_MAX];
+    char gateway[IP4ADDR_STRLEN_MAX];
+
+    if (ip4_addr_isany_val(*netif_ip4_addr(netif))) {
+        network.announced = false;
+        return;
+    }
+    if (network.announced) {
+        return;
+    }
+    print("net: address %s mask %s gateway %s\n",
+          ip4addr_ntoa_r(netif_ip4_addr(netif), address, sizeof(address)),
+          ip4addr_ntoa_r(netif_ip4_netmask(netif), mask, sizeof(mask)),
+          ip4addr_ntoa_r(netif_ip4_gw(netif), gateway, sizeof(gateway)));
+    if (!network.static_address) {
+        print("boot: dhcp after %llu ns\n", (unsigned long long)time_now());
+    }
+    print_memory();
+    network.announced = true;
+}
+
+static void link_changed(struct netif *netif)
+{
+    print("net: link %s\n", netif_is_link_up(netif) ? "up" : "down");
+}
+
+/* "10.0.2.15/24,10.0.2.2"; the gateway may be left out. Changes `text`. */
+static bool parse_address(char *text, ip4_addr_t *address, ip4_addr_t *mask, ip4_addr_t *gateway)
+{
+    char *comma = strchr(text, ',');
+    char *slash = strchr(text, '/');
+    unsigned bits = 0;
+
+    ip4_addr_set_zero(gateway);
+    if (comma != NULL) {
+        *comma = '\0';
+        if (ip4addr_aton(comma + 1, gateway) == 0) {
+            return false;
+        }
+    }
+    if (slash == NULL || slash[1] == '\0') {
+        return false;
+    }
+    *slash = '\0';
+    for (const char *digit = slash + 1; *digit != '\0'; digit++) {
+        if (*digit < '0' || *digit > '9' || bits > 32) {
+            return false;
+        }
+        bits = 10 * bits + (unsigned)(*digit - '0');
+    }
+    if (bits == 0 || bits > 32 || ip4addr_aton(text, address) == 0) {
+        return false;
+    }
+    ip4_addr_set_u32(mask, lwip_htonl(UINT32_MAX << (32 - bits)));
+    return true;
+}
+
+static void start_ipv4(struct netif *netif)
+{
+    char text[64] = "dhcp";
+    ip4_addr_t address;
+    ip4_addr_t mask;
+    ip4_addr_t gateway;
+
+    (void)boot_argument("ip", text, sizeof(text));
+    if (strcmp(text, "dhcp") != 0) {
+        if (parse_address(text, &address, &mask, &gateway)) {
+            network.static_address = true;
+            netif_set_addr(netif, &address, &mask, &gateway);
+            return;
+        }
+        print("net: boot argument ip is neither dhcp nor ADDRESS/BITS[,GATEWAY]: dhcp is used\n");
+    }
+    if (dhcp_start(netif) != ERR_OK) {
+        print("net: dhcp cannot be started\n");
+    }
+}
+
+static void start_addresses(struct netif *netif)
+{
+    network_lock();
+    netif_set_default(netif);
+    netif_set_status_callback(netif, interface_changed);
+    netif_set_link_callback(netif, link_changed);
+    netif_set_up(netif);
+    netif_create_ip6_linklocal_address(netif, 1);
+    netif_set_ip6_autoconfig_enabled(netif, 1);
+    start_ipv4(netif);
+    network_unlock();
+}
+
+static void read_parameters(struct virtio_netif_parameters *parameters)
+{
+    struct virtio_net_parameters *driver = &parameters->driver;
+
+    memset(parameters, 0, sizeof(*parameters));
+    driver->rx_buffers = (uint16_t)boot_argument_number("rx_buffers", 8, 1, 1024);
+    driver->tx_ring = (uint16_t)boot_argument_number("tx_ring", 256, 2, 1024);
+    driver->interrupt_budget = (uint16_t)boot_argument_number("interrupt_budget", 64, 1, 1024);
+    driver->features_off = boot_argument_number("features_off", 0, 0, UINT64_MAX);
+    parameters->rx_pool = (uint32_t)boot_argument_number("rx_pool", RECEIVE_POOL_DEFAULT, 16, 8192);
+    parameters->poll = (uint32_t)boot_argument_number("net_poll", 1000, 0, 1000000);
+    parameters->priority = (unsigned)boot_argument_number(
+        "net_priority", BOTTOM_HALF_PRIORITY, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST);
+}
+
+static void lwip_started(void *started)
+{
+    (void)semaphore_post(started);
+}
+
+enum result network_start(void)
+{
+    struct virtio_netif_parameters parameters;
+    struct semaphore started;
+    const char *reason = "";
+
+    if (virtio_find_network(0, &network.device) != RESULT_OK) {
+        print("net: no virtio network device\n");
+        return RESULT_NOT_FOUND;
+    }
+    network_random_seed(&network.device, sizeof(network.device));
+    network_heap_init();
+    semaphore_init(&started, 0, 1);
+    tcpip_init(lwip_started, &started);
+    (void)semaphore_wait(&started, DEADLINE_NONE);
+    read_parameters(&parameters);
+    network.interface = virtio_netif_create(&network.device, &parameters, &reason);
+    if (network.interface == NULL) {
+        print("net: the virtio network device cannot be driven: %s\n", reason);
+        return RESULT_INVALID;
+    }
+    network_random_seed(virtio_netif_interface(network.interface)->hwaddr, NETIF_MAX_HWADDR_LEN);
+    print_start(network.interface);
+    start_addresses(virtio_netif_interface(network.interface));
+    return RESULT_OK;
+}
+
+struct virtio_netif *network_interface(void)
+{
+    return network.interface;
+}
+
+const char *network_bus(void)
+{
+    return network.interface == NULL ? "" : network.device.bus;
+}
+
+const char *network_interrupts(void)
+{
+    return network.interface == NULL ? "" : network.device.interrupts;
+}

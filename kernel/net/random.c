@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* See net/random.h. */
+#include "net/random.h"
+#include "arch/cpu.h"
+#include "kernel/interrupt.h"
+#include <string.h>
+
+struct siphash {
+    uint64_t v0, v1, v2, v3;
+};
+
+/* Its owner is this file; changed by network_random_seed() and network_random(), interrupts masked.
+ */
+static struct {
+    uint64_t key[2];
+    uint64_t sequence;
+} generator;
+
+static uint64_t rotate(uint64_t value, unsigned bits)
+{
+    return value << bits | value >> (64 - bits);
+}
+
+static void siphash_round(struct siphash *s)
+{
+    s->v0 += s->v1;
+    s->v1 = rotate(s->v1, 13) ^ s->v0;
+    s->v0 = rotate(s->v0, 32);
+    s->v2 += s->v3;
+    s->v3 = rotate(s->v3, 16) ^ s->v2;
+    s->v0 += s->v3;
+    s->v3 = rotate(s->v3, 21) ^ s->v0;
+    s->v2 += s->v1;
+    s->v1 = rotate(s->v1, 17) ^ s->v2;
+    s->v2 = rotate(s->v2, 32);
+}
+
+static void siphash_word(struct siphash *s, uint64_t word)
+{
+    s->v3 ^= word;
+    siphash_round(s);
+    siphash_round(s);
+    s->v0 ^= word;
+}
+
+/* Up to 8 bytes as a little-endian number (AArch64 data are). */
+static uint64_t load_word(const uint8_t *data, size_t bytes)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, data, bytes);
+    return word;
+}
+
+static uint64_t siphash(const uint64_t key[2], const uint8_t *data, size_t bytes)
+{
+    struct siphash s = {
+        .v0 = key[0] ^ UINT64_C(0x736f6d6570736575),
+        .v1 = key[1] ^ UINT64_C(0x646f72616e646f6d),
+        .v2 = key[0] ^ UINT64_C(0x6c7967656e657261),
+        .v3 = key[1] ^ UINT64_C(0x7465646279746573),
+    };
+    size_t whole = bytes & ~(size_t)7;
+
+    for (size_t at = 0; at < whole; at += 8) {
+        siphash_word(&s, load_word(data + at, 8));
+    }
+    siphash_word(&s, load_word(data + whole, bytes - whole) | (uint64_t)bytes << 56);
+    s.v2 ^= 0xff;
+    for (unsigned i = 0; i < 4; i++) {
+        siphash_round(&s);
+    }
+    return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+void network_random_seed(const void *data, size_t bytes)
+{
+    interrupt_state state = interrupts_save();
+    uint64_t ticks = arch_clock_ticks();
+
+    generator.key[0] ^= siphash(generator.key, data, bytes) ^ ticks;
+    generator.key[1] ^= siphash(generator.key, (const uint8_t *)&ticks, sizeof(ticks));
+    interrupts_restore(state);
+}
+
+uint64_t network_keyed_hash(const void *data, size_t bytes)
+{
+    return siphash(generator.key, data, bytes);
+}
+
+uint32_t network_random(void)
+{
+    interrupt_state state = interrupts_save();
+    uint64_t input[2] = {generator.sequence++, arch_clock_ticks()};
+    uint64_t hash = siphash(generator.key, (const uint8_t *)input, sizeof(input));
+
+    interrupts_restore(state);
+    return (uint32_t)hash;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What stands between a hostile peer and lwIP's TCP (called by it, lwip/lwip_hooks.h):
+ *
+ *  - Segments that would break an invariant lwIP asserts (2.1.3, tcp_receive()) are dropped.
+ *  - While memory for received frames is short, a connection whose program has not read what it has
+ * may not keep more: others live on.
+ *  - Half-open connections are bounded, the oldest goes: a flood of SYNs closes no port.
+ *  - Initial sequence numbers can't be guessed (RFC 6528).
+ */
+#include "kernel/time.h"
+#include "lwip/nd6.h"
+#include "lwip/netif.h"
+#include "lwip/opt.h"
+#include "lwip/priv/tcp_priv.h"
+#include "lwip/prot/tcp.h"
+#include "lwip_hooks.h"
+#include "net/random.h"
+#include "net/receive_pressure.h"
+#include <string.h>
+
+static bool receive_pressure;
+
+void network_set_receive_pressure(bool pressure)
+{
+    receive_pressure = pressure;
+}
+
+/* With the handshake's third segment a round trip away, this many admit 8 connections in any round
+ * trip however many SYNs a flood sends in between, up to the flood's own 8. */
+#define HALF_OPEN_MAX 16u
+
+/* The oldest half-open connection if there are too many, else NULL. lwIP puts new ones in front,
+ * but also moves a connection there that gets a segment: ages are compared. */
+static struct tcp_pcb *half_open_surplus(void)
+{
+    struct tcp_pcb *oldest = NULL;
+    unsigned count = 0;
+
+    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
+        if (pcb->state == SYN_RCVD) {
+            count++;
+            if (oldest == NULL || tcp_ticks - pcb->tmr >= tcp_ticks - oldest->tmr) {
+                oldest = pcb;
+            }
+        }
+    }
+    return count >= HALF_OPEN_MAX ? oldest : NULL;
+}
+
+static err_t guard_listener(const struct tcp_hdr *header)
+{
+    if ((TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN) {
+        struct tcp_pcb *surplus = half_open_surplus();
+
+        if (surplus != NULL) {
+            tcp_abandon(surplus, 0); /* no RST: the address may be a forged one */
+        }
+    }
+    return ERR_OK;
+}
+
+/*
+ * lwIP keeps the first segment that arrives out of order whatever its length, gives a FIN found in
+ * a kept segment to one that covers it, and asserts later that all of that fits into the window. So
+ * nothing is kept that reaches the window's last byte, and nothing kept is left when a segment in
+ * order fills the window.
+ */
+static bool breaks_window(struct tcp_pcb *connection, const struct tcp_hdr *header, u32_t length)
+{
+    u32_t edge = connection->rcv_nxt + connection->rcv_wnd;
+    u32_t end = header->seqno + length + ((TCPH_FLAGS(header) & TCP_FIN) != 0 ? 1u : 0u);
+
+    if (TCP_SEQ_GT(header->seqno, connection->rcv_nxt)) {
+        return length != 0 && TCP_SEQ_GEQ(end, edge);
+    }
+    if (connection->ooseq != NULL && TCP_SEQ_GEQ(end, edge)) {
+        tcp_free_ooseq(connection);
+    }
+    return false;
+}
+
+err_t network_guard_segment(struct tcp_pcb *connection, const struct tcp_hdr *header,
+                            const struct pbuf *segment)
+{
+    if (connection->state == LISTEN) {
+        return guard_listener(header);
+    }
+    if (connection->state == SYN_SENT || connection->state == TIME_WAIT) {
+        return ERR_OK;
+    }
+    if (connection->state == SYN_RCVD &&
+        (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
+        return ERR_VAL; /* lwIP opens no connection from both sides at once: only a forger sends
+                           this */
+    }
+    if (breaks_window(connection, header, segment->tot_len)) {
+        return ERR_VAL;
+    }
+    if (segment->tot_len != 0 && receive_pressure &&
+        (connection->rcv_wnd < TCP_WND_MAX(connection) || connection->refused_data != NULL ||
+         header->seqno != connection->rcv_nxt)) {
+        return ERR_MEM;
+    }
+    /* At least every second full segment is acknowledged at once (RFC 5681, 4.2), and this may be
+     * several in one (virtio/ports/lwip/coalesce.h): as if one had come before it. */
+    if (segment->tot_len > TCP_MSS) {
+        tcp_set_flags(connection, TF_ACK_DELAY);
+    }
+    return ERR_OK;
+}
+
+u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const ip_addr_t *remote,
+                               u16_t remote_port)
+{
+    struct {
+        uint8_t addresses[2][16];
+        uint16_t ports[2];
+        uint32_t padding;
+    } connection;
+
+    memset(&connection, 0, sizeof(connection));
+    if (IP_IS_V6(local)) {
+        memcpy(connection.addresses[0], ip_2_ip6(local)->addr, 16);
+        memcpy(connection.addresses[1], ip_2_ip6(remote)->addr, 16);
+    } else {
+        memcpy(connection.addresses[0], &ip_2_ip4(local)->addr, 4);
+        memcpy(connection.addresses[1], &ip_2_ip4(remote)->addr, 4);
+    }
+    connection.ports[0] = local_port;
+    connection.ports[1] = remote_port;
+    /* RFC 6528, 3: a clock of 4 microseconds plus a keyed hash of the connection. */
+    return (u32_t)(time_now() / (4 * NANOSECONDS_PER_MICROSECOND)) +
+           (u32_t)network_keyed_hash(&connection, sizeof(connection));
+}
+
+/*
+ * Over IPv6 a segment may be larger than a path whose MTU shrank after the segment was made; it
+ * then goes out in fragments, whose checksum no device can finish: it is made in software. The port
+ * turns that off again with the next frame it gives to the device (virtio/ports/lwip/transmit.c).
+ */
+u32_t *network_prepare_segment(const struct pbuf *segment, const struct tcp_pcb *connection,
+                               u32_t *options)
+{
+    struct netif *netif;
+
+    if (connection != NULL && IP_IS_V6(&connection->remote_ip) &&
+        segment->tot_len + IP6_HLEN > IP6_MIN_MTU_LENGTH) {
+        NETIF_FOREACH(netif)
+        {
+            if (segment->tot_len + IP6_HLEN >
+                nd6_get_destination_mtu(ip_2_ip6(&connection->remote_ip), netif)) {
+                netif->chksum_flags |= NETIF_CHECKSUM_GEN_TCP;
+            }
+        }
+    }
+    return options;
+}

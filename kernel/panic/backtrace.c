@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Walks frame records (AAPCS64, "The Frame Pointer"): at x29 lies the caller's x29, and above it
+ * the address to return to. The chain may be corrupt, it is what one looks at after a corruption.
+ */
+#include "panic/backtrace.h"
+
+#include "boot/image.h"
+#include "kernel/print.h"
+#include "panic/symbols.h"
+#include "sched/thread_private.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FRAMES_MAX         48u
+#define FRAME_ALIGNMENT    16u
+#define FRAME_RECORD_WORDS 2u
+
+struct stack_range {
+    uintptr_t bottom;
+    uintptr_t top;
+};
+
+/* In the order in which a chain can lead from one to another: a report's stack, a handler's, a
+ * thread's. */
+enum stack_kind { STACK_EMERGENCY, STACK_INTERRUPT, STACK_THREAD, STACK_KINDS };
+
+struct walk {
+    struct stack_range stacks[STACK_KINDS];
+    unsigned stack;          /* where the last frame record was */
+    uintptr_t frame_pointer; /* of the last frame record */
+};
+
+static void walk_init(struct walk *walk)
+{
+    const struct thread *thread = thread_current();
+
+    *walk = (struct walk){.stacks = {[STACK_EMERGENCY] = {(uintptr_t)emergency_stack_bottom,
+                                                          (uintptr_t)emergency_stack_top},
+                                     [STACK_INTERRUPT] = {(uintptr_t)interrupt_stack_bottom,
+                                                          (uintptr_t)interrupt_stack_top}}};
+    if (thread != NULL) {
+        walk->stacks[STACK_THREAD].bottom = (uintptr_t)thread->stack;
+        walk->stacks[STACK_THREAD].top = (uintptr_t)thread->stack + thread->stack_bytes;
+    }
+}
+
+static bool holds(const struct stack_range *stack, uintptr_t address)
+{
+    return address >= stack->bottom && address < stack->top &&
+           stack->top - address >= FRAME_RECORD_WORDS * sizeof(uintptr_t);
+}
+
+/* Accepts a frame record further up in the same stack, or in a later stack: so the walk must end.
+ */
+static bool advance(struct walk *walk, uintptr_t frame_pointer)
+{
+    if (frame_pointer % FRAME_ALIGNMENT != 0) {
+        return false;
+    }
+    for (unsigned stack = walk->stack; stack < STACK_KINDS; stack++) {
+        if (holds(&walk->stacks[stack], frame_pointer) &&
+            (stack > walk->stack || frame_pointer > walk->frame_pointer)) {
+            walk->stack = stack;
+            walk->frame_pointer = frame_pointer;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_code(uintptr_t address)
+{
+    return address >= (uintptr_t)image_start && address < (uintptr_t)image_text_end;
+}
+
+static void print_place(uintptr_t address, const char *name, uintptr_t offset)
+{
+    if (name == NULL) {
+        print("  %016llx\n", (unsigned long long)address);
+    } else {
+        print("  %016llx %s+0x%llx (image+0x%llx)\n", (unsigned long long)address, name,
+              (unsigned long long)offset, (unsigned long long)(address - (uintptr_t)image_start));
+    }
+}
+
+/* A return address lies behind its call, which may be the last instruction of the function. */
+static bool print_return_address(uintptr_t address)
+{
+    uintptr_t offset = 0;
+    const char *name;
+
+    if (!is_code(address)) {
+        return false;
+    }
+    name = symbol_find(address - 1, &offset);
+    print_place(address, name, offset + 1);
+    return true;
+}
+
+/*
+ * A function that was entered or left just now, or that makes no frame, has its return address in
+ * the link register only. Elsewhere that register is stale: it points into the function itself,
+ * behind its last call, or is what the frame record has.
+ */
+static void print_link(const struct stack_position *position, const char *function,
+                       const uintptr_t *record)
+{
+    uintptr_t offset;
+
+    if (is_code(position->link) && (record == NULL || record[1] != position->link) &&
+        symbol_find(position->link - 1, &offset) != function) {
+        (void)print_return_address(position->link);
+    }
+}
+
+/* The first line; its function's name, NULL if it has none. */
+static const char *print_first(uintptr_t program_counter)
+{
+    uintptr_t offset = 0;
+    const char *name = is_code(program_counter) ? symbol_find(program_counter, &offset) : NULL;
+
+    print_place(program_counter, name, offset);
+    return name;
+}
+
+void backtrace_print(const struct stack_position *position)
+{
+    struct walk walk;
+    const uintptr_t *record = (const uintptr_t *)position->frame_pointer;
+    const char *function;
+    bool valid;
+
+    walk_init(&walk);
+    valid = advance(&walk, position->frame_pointer);
+    print("backtrace:\n");
+    function = print_first(position->program_counter);
+    print_link(position, function, valid ? record : NULL);
+    for (unsigned i = 0; i < FRAMES_MAX && valid && print_return_address(record[1]); i++) {
+        record = (const uintptr_t *)record[0];
+        valid = advance(&walk, (uintptr_t)record);
+    }
+    if (record != NULL) {
+        print("  (the chain of frames ends at %p)\n", (const void *)record);
+    }
+}

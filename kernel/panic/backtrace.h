@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who called whom, by frame pointers.
+ */
+#ifndef BACKTRACE_H
+#define BACKTRACE_H
+
+#include <stdint.h>
+
+struct stack_position {
+    uintptr_t program_counter; /* the instruction that stands first in the report */
+    uintptr_t frame_pointer; /* to the frame record of that function, or of its caller; anything */
+    uintptr_t link;          /* the link register; 0: the frame record is there for sure */
+};
+
+/* The position of the call to the function that uses this. */
+#define backtrace_here(position)                                                                \
+    (*(position) =                                                                              \
+         (struct stack_position){.program_counter = (uintptr_t)__builtin_return_address(0) - 4, \
+                                 .frame_pointer = *(const uintptr_t *)__builtin_frame_address(0)})
+
+/* Prints the functions from the position up to where its thread began, through an interrupt into
+ * the thread that was interrupted. Reads only what lies in a known stack, and ends on any chain. */
+void backtrace_print(const struct stack_position *position);
+
+#endif

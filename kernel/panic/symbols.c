@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The symbol table: offsets from the image's start in ascending order, and as many names, one after
+ * another.
+ */
+#include "panic/symbols.h"
+
+#include "boot/image.h"
+#include <stddef.h>
+
+extern const uint32_t symbol_table_count;
+extern const uint32_t symbol_table_offsets[];
+extern const char symbol_table_names[];
+
+/* The table is read in a panic only: walking the names is time nobody needs, an index would be
+ * memory. */
+static const char *name_at(size_t index)
+{
+    const char *name = symbol_table_names;
+
+    while (index > 0) {
+        while (*name != '\0') {
+            name++;
+        }
+        name++;
+        index--;
+    }
+    return name;
+}
+
+const char *symbol_find(uintptr_t address, uintptr_t *offset)
+{
+    uintptr_t wanted = address - (uintptr_t)image_start;
+    size_t low = 0;
+    size_t high = symbol_table_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (symbol_table_offsets[middle] <= wanted) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == 0 || address < (uintptr_t)image_start) {
+        return NULL;
+    }
+    *offset = wanted - symbol_table_offsets[low - 1];
+    return name_at(low - 1);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files of this folder share. All of it is used at boot by one thread, and read later.
+ */
+#ifndef PCI_PRIVATE_H
+#define PCI_PRIVATE_H
+
+#include "kernel/pci.h"
+#include "kernel/result.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Memory space of the host bridge that BARs are assigned from. */
+struct pci_window {
+    uint64_t bus_address;
+    uint64_t address; /* the same as the processor sees it */
+    uint64_t bytes;   /* 0: there is no such window */
+    bool prefetchable;
+    /* What is free, in bus addresses: [next, end). */
+    uint64_t next;
+    uint64_t end;
+};
+
+struct pci_host {
+    int node;
+    uint8_t first_bus;
+    uint8_t last_bus;
+    struct pci_window narrow; /* below 4 GiB, not prefetchable: for every BAR */
+    struct pci_window wide;   /* for 64-bit BARs */
+    struct pci_function *first;
+    struct pci_function *last;
+    unsigned function_count;
+};
+
+/* The one host bridge; host.c owns it. */
+struct pci_host *pci_host(void);
+
+/* Configuration space by bus, device << 3 | function: naturally aligned, offset < PCI_CONFIG_BYTES.
+ * ecam.c, or a test's model. Reads of what is not there answer all ones. */
+uint32_t pci_access_read(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes);
+void pci_access_write(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes,
+                      uint32_t value);
+/* ECAM at `address`, whose first bus is `first_bus`. */
+void pci_access_init(uint64_t address, uint8_t first_bus);
+
+/* Finds all functions, numbers the buses, sizes the BARs. RESULT_NO_MEMORY. */
+enum result pci_enumerate(struct pci_host *host);
+/* Learns the BARs of a function whose decoding is off; keeps those that lie well in a window. */
+void pci_size_bars(const struct pci_host *host, struct pci_function *function);
+/* Gives every BAR without an address one, as far as the windows reach, and sets up the bridges. */
+void pci_assign(struct pci_host *host);
+
+/* Number of BARs by header type. */
+unsigned pci_bar_count(const struct pci_function *function);
+/* Writes a BAR's bus address. */
+void pci_write_bar(const struct pci_function *function, unsigned index, uint64_t bus_address);
+
+/* Offset of the capability, 0 if the function has none. */
+uint16_t pci_find_capability(const struct pci_function *function, uint8_t id);
+/* Device/port type of the PCI Express capability; -1 for a conventional function. */
+int pci_express_type(const struct pci_function *function);
+
+/* Announces to the interrupt controller which device ids have MSI-X. */
+void pci_msix_prepare(const struct pci_host *host);
+
+#endif

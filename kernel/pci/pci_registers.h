@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Configuration space (PCI Local Bus 3.0, chapter 6; PCI-to-PCI Bridge 1.2, chapter 3; PCI Express
+ * Base 4.0, chapter 7).
+ */
+#ifndef PCI_REGISTERS_H
+#define PCI_REGISTERS_H
+
+#define PCI_CONFIG_BYTES 4096u
+
+#define PCI_VENDOR_ID     0x00u
+#define PCI_COMMAND       0x04u
+#define PCI_STATUS        0x06u
+#define PCI_CLASS         0x08u
+#define PCI_HEADER_TYPE   0x0Eu
+#define PCI_BAR           0x10u
+#define PCI_CAPABILITIES  0x34u
+#define PCI_INTERRUPT_PIN 0x3Du
+
+#define PCI_COMMAND_IO           (1u << 0)
+#define PCI_COMMAND_MEMORY       (1u << 1)
+#define PCI_COMMAND_MASTER       (1u << 2)
+#define PCI_COMMAND_INTX_DISABLE (1u << 10)
+
+#define PCI_STATUS_CAPABILITIES (1u << 4)
+
+#define PCI_HEADER_MULTI_FUNCTION 0x80u
+#define PCI_HEADER_DEVICE         0u
+#define PCI_HEADER_BRIDGE         1u
+
+#define PCI_BAR_IO           (1u << 0)
+#define PCI_BAR_TYPE         (3u << 1)
+#define PCI_BAR_TYPE_32      (0u << 1)
+#define PCI_BAR_TYPE_64      (2u << 1)
+#define PCI_BAR_PREFETCHABLE (1u << 3)
+#define PCI_BAR_ADDRESS_MASK (~0xFu)
+
+/* Bridges. */
+#define PCI_BRIDGE_BUSES          0x18u /* primary, secondary, subordinate, latency timer */
+#define PCI_BRIDGE_IO             0x1Cu /* 16 bits: base, limit */
+#define PCI_BRIDGE_MEMORY         0x20u /* 32 bits: base, limit */
+#define PCI_BRIDGE_PREFETCH       0x24u
+#define PCI_BRIDGE_PREFETCH_BASE  0x28u /* upper halves */
+#define PCI_BRIDGE_PREFETCH_LIMIT 0x2Cu
+
+#define PCI_CAPABILITY_EXPRESS 0x10u
+#define PCI_CAPABILITY_MSIX    0x11u
+
+#define PCI_EXPRESS_FLAGS           2u
+#define PCI_EXPRESS_TYPE(flags)     ((flags) >> 4 & 0xFu)
+#define PCI_EXPRESS_ROOT_PORT       4u
+#define PCI_EXPRESS_DOWNSTREAM_PORT 6u
+#define PCI_EXPRESS_TO_PCI_BRIDGE   7u
+
+#define PCI_MSIX_CONTROL        2u
+#define PCI_MSIX_TABLE          4u
+#define PCI_MSIX_CONTROL_SIZE   0x7FFu
+#define PCI_MSIX_CONTROL_MASK   (1u << 14)
+#define PCI_MSIX_CONTROL_ENABLE (1u << 15)
+#define PCI_MSIX_BAR            0x7u
+
+#define PCI_MSIX_ENTRY_BYTES   16u
+#define PCI_MSIX_ENTRY_ADDRESS 0u
+#define PCI_MSIX_ENTRY_DATA    8u
+#define PCI_MSIX_ENTRY_CONTROL 12u
+#define PCI_MSIX_ENTRY_MASKED  (1u << 0)
+
+#endif

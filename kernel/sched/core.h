@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Everything the kernel keeps for one core. core.c owns it; nothing else is per core. */
+#ifndef SCHED_CORE_H
+#define SCHED_CORE_H
+
+#include "kernel/list.h"
+#include "sched/run_queue.h"
+#include "time/timer_queue.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core {
+    struct thread *current; /* NULL until scheduler_start() */
+    struct thread *idle;
+    struct run_queue run_queue;
+    bool reschedule;           /* the running thread may no longer be the most urgent */
+    unsigned interrupt_depth;  /* handlers running */
+    unsigned preemption_depth; /* sections that the running thread must not be taken out of */
+    struct timer_queue timers;
+
+    struct list threads;  /* all, by number */
+    struct list finished; /* detached, ended, not yet freed; by queue_node */
+    uint64_t next_thread_number;
+
+    uint64_t accounted_until; /* counter value up to which time has been charged */
+    uint64_t interrupt_ticks; /* time in handlers, charged to no thread */
+    uint64_t interrupts;
+    uint64_t context_switches;
+};
+
+/* The running core. The address never changes (one core), so calls may be merged. */
+struct core *core_this(void) __attribute__((const));
+
+/* Boot: an empty core. */
+void core_init(void);
+
+/* Charges the time since the last call to `*ticks` (a thread's, or interrupt_ticks). Interrupts
+ * masked. */
+void core_charge(struct core *core, uint64_t *ticks);
+
+#endif

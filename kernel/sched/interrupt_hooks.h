@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the architecture's interrupt entry calls. Interrupts stay masked from enter to exit.
+ *
+ *   save the interrupted thread's registers in its arch_context (the first member of struct thread:
+ *       the pointer last given to arch_context_start(), arch_context_switch() or returned here)
+ *   scheduler_interrupt_enter();
+ *   acknowledge, run handlers on the interrupt stack, end the interrupt
+ *   context = scheduler_interrupt_exit(interrupted);
+ *   restore registers from `context` and return from the exception
+ *
+ * `context` may be one that was saved by arch_context_switch(), and the one saved here may later be
+ * continued by arch_context_switch(): both kinds of saved context must be understood by both ways
+ * of continuing.
+ */
+#ifndef SCHED_INTERRUPT_HOOKS_H
+#define SCHED_INTERRUPT_HOOKS_H
+
+#include "arch/cpu.h"
+
+/* Counts the interrupt and charges the time so far to the interrupted thread. */
+void scheduler_interrupt_enter(void);
+
+/*
+ * Charges the time since enter to interrupts, and decides who continues: `interrupted`, or the
+ * context of a more urgent thread that a handler woke. If handlers nest, only the outermost exit
+ * switches; inner ones return `interrupted`, which is not looked at and may then be anything.
+ */
+struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted);
+
+#endif

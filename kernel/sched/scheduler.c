@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Scheduling mechanism: switching, blocking, waking, preemption, priority inheritance. */
+#include "sched/scheduler.h"
+
+#include "arch/cpu.h"
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "kernel/panic.h"
+#include "sched/core.h"
+#include "sched/interrupt_hooks.h"
+#include "sched/thread_private.h"
+
+#define IDLE_STACK_BYTES PAGE_BYTES
+
+void scheduler_init(void)
+{
+    core_init();
+}
+
+static void idle(void *argument)
+{
+    struct core *core = argument;
+
+    for (;;) {
+        thread_reap();
+        interrupt_state state = interrupts_save();
+        /* A thread that ended between the two lines above would wait for the next interrupt. */
+        if (list_is_empty(&core->finished)) {
+            arch_wait_for_interrupt();
+        }
+        interrupts_restore(state); /* the pending interrupt is taken here */
+    }
+}
+
+/* `next` gets the processor: the bookkeeping, for a switch of any kind. */
+static void hand_over(struct core *core, struct thread *next)
+{
+    if (core->current->state == THREAD_RUNNING) {
+        core->current->state = THREAD_READY;
+    }
+    next->state = THREAD_RUNNING;
+    next->switches++;
+    core->context_switches++;
+    core->current = next;
+}
+
+void scheduler_start(void)
+{
+    struct core *core = core_this();
+    const struct thread_attributes attributes = {
+        .name = "idle", .priority = THREAD_PRIORITY_IDLE, .stack_bytes = IDLE_STACK_BYTES};
+
+    if (thread_make(&core->idle, &attributes, idle, core) != RESULT_OK) {
+        panic("no memory for the idle thread");
+    }
+    core->current = core->idle; /* hand_over() wants a predecessor */
+    core->reschedule = false;
+    core->accounted_until = arch_clock_ticks();
+    hand_over(core, run_queue_pick(&core->run_queue));
+    arch_context_start(&core->current->context);
+}
+
+void scheduler_switch(void)
+{
+    struct core *core = core_this();
+    struct thread *previous = core->current;
+    struct thread *next = run_queue_pick(&core->run_queue);
+
+    core->reschedule = false;
+    if (next == previous) {
+        return;
+    }
+    core_charge(core, &previous->run_ticks);
+    hand_over(core, next);
+    arch_context_switch(&previous->context, &next->context);
+}
+
+interrupt_state interrupts_save(void)
+{
+    return arch_interrupts_save();
+}
+
+/* Ends a critical section; the place where a thread that woke a more urgent one is preempted. */
+void interrupts_restore(interrupt_state state)
+{
+    struct core *core = core_this();
+
+    if (core->reschedule && arch_interrupts_enabled_in(state) && core->interrupt_depth == 0 &&
+        core->preemption_depth == 0 && core->current != NULL) {
+        scheduler_switch();
+    }
+    arch_interrupts_restore(state);
+}
+
+bool interrupt_context(void)
+{
+    return core_this()->interrupt_depth != 0;
+}
+
+void scheduler_preemption_disable(void)
+{
+    struct core *core = core_this();
+
+    if (core->interrupt_depth != 0) {
+        panic("a call for threads only was made in an interrupt");
+    }
+    core->preemption_depth++;
+    __asm__ volatile("" ::: "memory");
+}
+
+void scheduler_preemption_enable(void)
+{
+    struct core *core = core_this();
+
+    __asm__ volatile("" ::: "memory");
+    core->preemption_depth--;
+    /* An interrupt after this line preempts by itself; one before it left the flag. */
+    __asm__ volatile("" ::: "memory");
+    if (core->preemption_depth == 0 && core->reschedule) {
+        interrupts_restore(interrupts_save());
+    }
+}
+
+void scheduler_interrupt_enter(void)
+{
+    struct core *core = core_this();
+
+    core->interrupts++;
+    core->interrupt_depth++;
+    if (core->interrupt_depth == 1 && core->current != NULL) {
+        core_charge(core, &core->current->run_ticks);
+    }
+}
+
+struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
+{
+    struct core *core = core_this();
+
+    core->interrupt_depth--;
+    if (core->interrupt_depth != 0 || core->current == NULL) {
+        return interrupted;
+    }
+    core_charge(core, &core->interrupt_ticks);
+    if (!core->reschedule || core->preemption_depth != 0) {
+        return interrupted;
+    }
+    core->reschedule = false;
+    struct thread *next = run_queue_pick(&core->run_queue);
+
+    if (next == core->current) {
+        return interrupted;
+    }
+    hand_over(core, next);
+    return &next->context;
+}
+
+void wait_queue_init(struct wait_queue *queue)
+{
+    list_init(&queue->waiters);
+}
+
+struct thread *wait_queue_first(const struct wait_queue *queue)
+{
+    struct list_node *node = list_first(&queue->waiters);
+
+    return node == NULL ? NULL : CONTAINER_OF(node, struct thread, queue_node);
+}
+
+/* Behind every waiter that is at least as urgent. */
+static void wait_queue_insert(struct wait_queue *queue, struct thread *thread)
+{
+    struct list_node *position = queue->waiters.head.previous;
+
+    while (position != &queue->waiters.head &&
+           CONTAINER_OF(position, struct thread, queue_node)->effective_priority <
+               thread->effective_priority) {
+        position = position->previous;
+    }
+    list_insert_before(position->next, &thread->queue_node);
+}
+
+enum result scheduler_block(struct wait_queue *queue, uint64_t deadline)
+{
+    struct core *core = core_this();
+    struct thread *thread = core->current;
+
+    if (deadline == DEADLINE_POLL) {
+        return RESULT_TIMED_OUT;
+    }
+    if (thread == NULL || core->interrupt_depth != 0 || core->preemption_depth != 0) {
+        panic("a blocking call was made where blocking is not possible");
+    }
+    run_queue_remove(&core->run_queue, thread);
+    thread->state = THREAD_BLOCKED;
+    thread->wait.queue = queue;
+    if (queue != NULL) {
+        wait_queue_insert(queue, thread);
+    }
+    if (thread->wait.mutex != NULL) {
+        scheduler_update_priority(thread->wait.mutex->owner);
+    }
+    if (deadline != DEADLINE_NONE) {
+        timer_arm(&thread->wait.timer, deadline);
+    }
+    scheduler_switch();
+    return thread->wait.result;
+}
+
+void scheduler_wake(struct thread *thread, enum result result)
+{
+    struct core *core = core_this();
+    struct mutex *mutex = thread->wait.mutex;
+
+    timer_cancel(&thread->wait.timer);
+    list_remove(&thread->queue_node);
+    thread->wait.queue = NULL;
+    thread->wait.mutex = NULL;
+    thread->wait.result = result;
+    thread->state = THREAD_READY;
+    run_queue_add(&core->run_queue, thread);
+    if (mutex != NULL && mutex->owner != NULL) {
+        scheduler_update_priority(mutex->owner); /* it may have inherited from this thread */
+    }
+    if (core->current == NULL || run_queue_preempts(thread, core->current)) {
+        core->reschedule = true;
+    }
+}
+
+static unsigned deserved_priority(const struct thread *thread)
+{
+    unsigned priority = thread->base_priority;
+
+    LIST_FOR_EACH(node, &thread->held_mutexes)
+    {
+        const struct mutex *mutex = CONTAINER_OF(node, struct mutex, owned);
+        const struct thread *waiter = wait_queue_first(&mutex->waiters);
+
+        if (waiter != NULL && waiter->effective_priority > priority) {
+            priority = waiter->effective_priority;
+        }
+    }
+    return priority;
+}
+
+static void set_effective_priority(struct thread *thread, unsigned priority)
+{
+    struct core *core = core_this();
+
+    if (thread->state == THREAD_READY || thread->state == THREAD_RUNNING) {
+        run_queue_change_priority(&core->run_queue, thread, priority);
+        core->reschedule = true; /* this thread or the running one may now be out of order */
+        return;
+    }
+    thread->effective_priority = priority;
+    if (thread->state == THREAD_BLOCKED && thread->wait.queue != NULL) {
+        list_remove(&thread->queue_node);
+        wait_queue_insert(thread->wait.queue, thread);
+    }
+}
+
+/*
+ * The walk ends at the first thread whose priority does not change. It takes at most one step a
+ * thread: in a chain because each waits for one mutex, and in a cycle (a deadlock) because there
+ * every waiter has given its priority to the next, so that the second visit finds nothing to
+ * change.
+ */
+void scheduler_update_priority(struct thread *thread)
+{
+    while (thread != NULL) {
+        unsigned priority = deserved_priority(thread);
+
+        if (priority == thread->effective_priority) {
+            return;
+        }
+        set_effective_priority(thread, priority);
+        thread = thread->state == THREAD_BLOCKED && thread->wait.mutex != NULL
+                     ? thread->wait.mutex->owner
+                     : NULL;
+    }
+}

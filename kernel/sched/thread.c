@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads' life: creation, end, joining, and what a thread may ask for itself. */
+#include "kernel/thread.h"
+
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "kernel/panic.h"
+#include "sched/core.h"
+#include "sched/scheduler.h"
+#include "sched/thread_private.h"
+#include <string.h>
+
+static void wait_timed_out(struct timer *timer, void *argument)
+{
+    (void)timer;
+    scheduler_wake(argument, RESULT_TIMED_OUT);
+}
+
+static void copy_name(char name[THREAD_NAME_BYTES], const char *text)
+{
+    size_t length = text == NULL ? 0 : strnlen(text, THREAD_NAME_BYTES - 1);
+
+    memset(name, 0, THREAD_NAME_BYTES);
+    if (length > 0) {
+        memcpy(name, text, length);
+    }
+}
+
+static void thread_free(struct thread *thread)
+{
+    interrupt_state state = interrupts_save();
+
+    list_remove(&thread->all_node);
+    interrupts_restore(state);
+    arch_stack_free(thread->stack, thread->stack_bytes);
+    heap_free(thread);
+}
+
+void thread_reap(void)
+{
+    struct core *core = core_this();
+
+    for (;;) {
+        interrupt_state state = interrupts_save();
+        struct list_node *node = list_pop_front(&core->finished);
+
+        interrupts_restore(state);
+        if (node == NULL) {
+            return;
+        }
+        thread_free(CONTAINER_OF(node, struct thread, queue_node));
+    }
+}
+
+/* A thread with its stack, known to nobody yet; NULL when memory is exhausted. */
+static struct thread *thread_allocate(size_t stack_bytes)
+{
+    struct thread *thread = heap_allocate(sizeof(*thread));
+
+    if (thread == NULL) {
+        return NULL;
+    }
+    memset(thread, 0, sizeof(*thread));
+    thread->stack_bytes = stack_bytes;
+    thread->stack = arch_stack_allocate(stack_bytes);
+    if (thread->stack == NULL) {
+        heap_free(thread);
+        return NULL;
+    }
+    memset(thread->stack, THREAD_STACK_FILL, stack_bytes);
+    return thread;
+}
+
+enum result thread_make(struct thread **created, const struct thread_attributes *attributes,
+                        void (*entry)(void *argument), void *argument)
+{
+    struct core *core = core_this();
+
+    if (attributes->stack_bytes > SIZE_MAX / 2) {
+        return RESULT_NO_MEMORY;
+    }
+    size_t stack_bytes = (attributes->stack_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+    struct thread *thread = thread_allocate(stack_bytes);
+
+    if (thread == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    copy_name(thread->name, attributes->name);
+    thread->base_priority = attributes->priority;
+    thread->effective_priority = attributes->priority;
+    thread->state = THREAD_READY;
+    timer_init(&thread->wait.timer, wait_timed_out, thread);
+    list_init(&thread->held_mutexes);
+    wait_queue_init(&thread->joiners);
+    arch_context_init(&thread->context, thread->stack, stack_bytes, entry, argument,
+                      attributes->floating_point);
+    *created = thread;
+
+    interrupt_state state = interrupts_save();
+
+    thread->number = core->next_thread_number++;
+    list_push_back(&core->threads, &thread->all_node);
+    run_queue_add(&core->run_queue, thread);
+    if (core->current != NULL && run_queue_preempts(thread, core->current)) {
+        core->reschedule = true;
+    }
+    interrupts_restore(state);
+    return RESULT_OK;
+}
+
+enum result thread_create(struct thread **thread, const struct thread_attributes *attributes,
+                          void (*entry)(void *argument), void *argument)
+{
+    if (thread == NULL || attributes == NULL || entry == NULL || attributes->stack_bytes == 0 ||
+        attributes->priority < THREAD_PRIORITY_LOWEST ||
+        attributes->priority > THREAD_PRIORITY_HIGHEST) {
+        return RESULT_INVALID;
+    }
+    thread_reap();
+    return thread_make(thread, attributes, entry, argument);
+}
+
+void thread_exit(void)
+{
+    struct core *core = core_this();
+    struct thread *thread = core->current;
+
+    if (thread == NULL || core->interrupt_depth != 0 || core->preemption_depth != 0) {
+        panic("thread_exit() outside a thread");
+    }
+    if (!list_is_empty(&thread->held_mutexes)) {
+        panic("thread %s ended with a mutex locked", thread->name);
+    }
+    (void)interrupts_save();
+    run_queue_remove(&core->run_queue, thread);
+    thread->state = THREAD_FINISHED;
+    struct thread *joiner = wait_queue_first(&thread->joiners);
+
+    /* Nobody can free this stack before the switch below has left it: interrupts are masked. */
+    if (joiner != NULL) {
+        scheduler_wake(joiner, RESULT_OK);
+    } else if (thread->detached) {
+        list_push_back(&core->finished, &thread->queue_node);
+    }
+    scheduler_switch();
+    panic("thread %s continued after its end", thread->name);
+}
+
+enum result thread_join(struct thread *thread, uint64_t deadline)
+{
+    interrupt_state state = interrupts_save();
+    enum result result = RESULT_OK;
+
+    if (thread == core_this()->current || thread->detached) {
+        result = RESULT_INVALID;
+    } else if (thread->join_claimed) {
+        result = RESULT_BUSY;
+    } else if (thread->state != THREAD_FINISHED) {
+        thread->join_claimed = true;
+        result = scheduler_block(&thread->joiners, deadline);
+        thread->join_claimed = result == RESULT_OK;
+    } else {
+        thread->join_claimed = true;
+    }
+    interrupts_restore(state);
+    if (result == RESULT_OK) {
+        thread_free(thread);
+    }
+    return result;
+}
+
+void thread_detach(struct thread *thread)
+{
+    struct core *core = core_this();
+    interrupt_state state = interrupts_save();
+
+    if (!thread->detached && !thread->join_claimed) {
+        thread->detached = true;
+        if (thread->state == THREAD_FINISHED) {
+            list_push_back(&core->finished, &thread->queue_node);
+        }
+    }
+    interrupts_restore(state);
+}
+
+struct thread *thread_current(void)
+{
+    return core_this()->current;
+}
+
+const char *thread_name(const struct thread *thread)
+{
+    return thread == NULL ? "boot" : thread->name;
+}
+
+unsigned thread_priority(const struct thread *thread)
+{
+    return thread->base_priority;
+}
+
+enum result thread_set_priority(struct thread *thread, unsigned priority)
+{
+    if (priority < THREAD_PRIORITY_LOWEST || priority > THREAD_PRIORITY_HIGHEST ||
+        thread == core_this()->idle) {
+        return RESULT_INVALID;
+    }
+    interrupt_state state = interrupts_save();
+
+    thread->base_priority = priority;
+    scheduler_update_priority(thread);
+    interrupts_restore(state);
+    return RESULT_OK;
+}
+
+void thread_yield(void)
+{
+    struct core *core = core_this();
+    interrupt_state state = interrupts_save();
+
+    run_queue_yield(&core->run_queue, core->current);
+    core->reschedule = true;
+    interrupts_restore(state);
+}
+
+bool thread_is_alone(void)
+{
+    struct core *core = core_this();
+    interrupt_state state = interrupts_save();
+    bool alone = run_queue_is_alone(&core->run_queue, core->current);
+
+    interrupts_restore(state);
+    return alone;
+}
+
+void thread_sleep_until(uint64_t deadline)
+{
+    interrupt_state state = interrupts_save();
+
+    (void)scheduler_block(NULL, deadline);
+    interrupts_restore(state);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Event flags. */
+#include "kernel/interrupt.h"
+#include "kernel/sync.h"
+#include "sched/core.h"
+#include "sched/scheduler.h"
+#include "sched/thread_private.h"
+
+void event_flags_init(struct event_flags *events)
+{
+    events->flags = 0;
+    wait_queue_init(&events->waiters);
+}
+
+/* Whether a wait for `wanted` ends now; if so, *seen gets the flags, and those to be cleared
+ * are. */
+static bool satisfy(struct event_flags *events, uint32_t wanted, unsigned mode, uint32_t *seen)
+{
+    uint32_t present = events->flags & wanted;
+
+    if ((mode & EVENT_WAIT_ALL) != 0 ? present != wanted : present == 0) {
+        return false;
+    }
+    *seen = events->flags;
+    if ((mode & EVENT_WAIT_CLEAR) != 0) {
+        events->flags &= ~present;
+    }
+    return true;
+}
+
+void event_flags_set(struct event_flags *events, uint32_t flags)
+{
+    interrupt_state state = interrupts_save();
+    struct list_node *node = events->waiters.waiters.head.next;
+
+    events->flags |= flags;
+    while (node != &events->waiters.waiters.head) {
+        struct thread *waiter = CONTAINER_OF(node, struct thread, queue_node);
+
+        node = node->next; /* before the waiter leaves the list */
+        if (satisfy(events, waiter->wait.flags, waiter->wait.mode, &waiter->wait.flags)) {
+            scheduler_wake(waiter, RESULT_OK);
+        }
+    }
+    interrupts_restore(state);
+}
+
+void event_flags_clear(struct event_flags *events, uint32_t flags)
+{
+    interrupt_state state = interrupts_save();
+
+    events->flags &= ~flags;
+    interrupts_restore(state);
+}
+
+/* Interrupts masked. A poll may come from an interrupt, whose thread's wait must be left alone. */
+static enum result block(struct event_flags *events, uint32_t flags, unsigned mode, uint32_t *seen,
+                         uint64_t deadline)
+{
+    struct thread *thread = core_this()->current;
+
+    if (deadline == DEADLINE_POLL || thread == NULL) {
+        return scheduler_block(&events->waiters, deadline);
+    }
+    thread->wait.flags = flags;
+    thread->wait.mode = mode;
+    enum result result = scheduler_block(&events->waiters, deadline);
+
+    *seen = thread->wait.flags;
+    return result;
+}
+
+enum result event_flags_wait(struct event_flags *events, uint32_t flags, unsigned mode,
+                             uint32_t *seen, uint64_t deadline)
+{
+    uint32_t at_end = 0;
+
+    if (flags == 0 || mode > (EVENT_WAIT_ALL | EVENT_WAIT_CLEAR)) {
+        return RESULT_INVALID;
+    }
+    interrupt_state state = interrupts_save();
+    enum result result = RESULT_OK;
+
+    if (!satisfy(events, flags, mode, &at_end)) {
+        result = block(events, flags, mode, &at_end, deadline);
+        if (result != RESULT_OK) {
+            at_end = events->flags;
+        }
+    }
+    interrupts_restore(state);
+    if (seen != NULL) {
+        *seen = at_end;
+    }
+    return result;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Message queues. Senders wait only while the queue is full and receivers only while it is empty,
+ * so that a message for a waiting receiver, and the place for a waiting sender, are handed over
+ * directly.
+ */
+#include "kernel/interrupt.h"
+#include "kernel/sync.h"
+#include "kernel/time.h"
+#include "sched/core.h"
+#include "sched/scheduler.h"
+#include "sched/thread_private.h"
+#include <string.h>
+
+void message_queue_init(struct message_queue *queue, void *storage, uint32_t message_bytes,
+                        uint32_t capacity)
+{
+    *queue = (struct message_queue){
+        .storage = storage, .message_bytes = message_bytes, .capacity = capacity};
+    wait_queue_init(&queue->senders);
+    wait_queue_init(&queue->receivers);
+}
+
+/* Where message number `index` (0: the oldest) lies. */
+static uint8_t *slot(const struct message_queue *queue, uint32_t index)
+{
+    uint64_t place = ((uint64_t)queue->head + index) % queue->capacity;
+
+    return queue->storage + place * queue->message_bytes;
+}
+
+static void append(struct message_queue *queue, const void *message)
+{
+    memcpy(slot(queue, queue->count), message, queue->message_bytes);
+    queue->count++;
+}
+
+static void take_oldest(struct message_queue *queue, void *message)
+{
+    memcpy(message, slot(queue, 0), queue->message_bytes);
+    queue->head = (uint32_t)(((uint64_t)queue->head + 1) % queue->capacity);
+    queue->count--;
+}
+
+enum result message_queue_send(struct message_queue *queue, const void *message, uint64_t deadline)
+{
+    interrupt_state state = interrupts_save();
+    struct thread *receiver = wait_queue_first(&queue->receivers);
+    enum result result = RESULT_OK;
+
+    if (receiver != NULL) {
+        memcpy(receiver->wait.receive, message, queue->message_bytes);
+        scheduler_wake(receiver, RESULT_OK);
+    } else if (queue->count < queue->capacity) {
+        append(queue, message);
+    } else if (deadline == DEADLINE_POLL) {
+        result = RESULT_TIMED_OUT;
+    } else {
+        if (core_this()->current != NULL) {
+            core_this()->current->wait.send = message;
+        }
+        result = scheduler_block(&queue->senders, deadline);
+    }
+    interrupts_restore(state);
+    return result;
+}
+
+enum result message_queue_receive(struct message_queue *queue, void *message, uint64_t deadline)
+{
+    interrupt_state state = interrupts_save();
+    enum result result = RESULT_OK;
+
+    if (queue->count > 0) {
+        struct thread *sender = wait_queue_first(&queue->senders);
+
+        take_oldest(queue, message);
+        if (sender != NULL) {
+            append(queue, sender->wait.send);
+            scheduler_wake(sender, RESULT_OK);
+        }
+    } else if (deadline == DEADLINE_POLL) {
+        result = RESULT_TIMED_OUT;
+    } else {
+        if (core_this()->current != NULL) {
+            core_this()->current->wait.receive = message;
+        }
+        result = scheduler_block(&queue->receivers, deadline);
+    }
+    interrupts_restore(state);
+    return result;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Mutexes with priority inheritance (Sha, Rajkumar, Lehoczky, "Priority Inheritance Protocols",
+ * IEEE Trans. Computers 39(9), 1990, the basic protocol). Who inherits what is worked out by
+ * scheduler_update_priority(), on every event that can change it: a thread starts to wait, stops
+ * waiting (by hand-over or time-out, in scheduler_wake()), releases, or gets another base priority.
+ */
+#include "kernel/interrupt.h"
+#include "kernel/panic.h"
+#include "kernel/sync.h"
+#include "kernel/time.h"
+#include "sched/core.h"
+#include "sched/scheduler.h"
+#include "sched/thread_private.h"
+
+void mutex_init(struct mutex *mutex)
+{
+    mutex->owner = NULL;
+    wait_queue_init(&mutex->waiters);
+    list_node_init(&mutex->owned);
+}
+
+static struct thread *calling_thread(void)
+{
+    struct core *core = core_this();
+
+    if (core->current == NULL || core->interrupt_depth != 0) {
+        panic("a mutex was used outside a thread");
+    }
+    return core->current;
+}
+
+static void set_owner(struct mutex *mutex, struct thread *owner)
+{
+    mutex->owner = owner;
+    list_push_back(&owner->held_mutexes, &mutex->owned);
+}
+
+/* Blocks until the mutex is handed over. Interrupts masked. */
+static enum result wait_for_mutex(struct mutex *mutex, struct thread *thread, uint64_t deadline)
+{
+    if (deadline == DEADLINE_POLL) {
+        return RESULT_TIMED_OUT;
+    }
+    thread->wait.mutex = mutex;
+    return scheduler_block(&mutex->waiters, deadline);
+}
+
+enum result mutex_lock(struct mutex *mutex, uint64_t deadline)
+{
+    struct thread *thread = calling_thread();
+    interrupt_state state = interrupts_save();
+    enum result result = RESULT_OK;
+
+    if (mutex->owner == NULL) {
+        set_owner(mutex, thread);
+    } else if (mutex->owner == thread) {
+        result = RESULT_BUSY;
+    } else {
+        result = wait_for_mutex(mutex, thread, deadline);
+    }
+    interrupts_restore(state);
+    return result;
+}
+
+enum result mutex_unlock(struct mutex *mutex)
+{
+    struct thread *thread = calling_thread();
+    interrupt_state state = interrupts_save();
+
+    if (mutex->owner != thread) {
+        interrupts_restore(state);
+        return RESULT_NOT_OWNER;
+    }
+    struct thread *successor = wait_queue_first(&mutex->waiters);
+
+    list_remove(&mutex->owned);
+    mutex->owner = NULL;
+    if (successor != NULL) {
+        set_owner(mutex, successor);
+        scheduler_wake(successor, RESULT_OK);
+    }
+    scheduler_update_priority(thread);
+    interrupts_restore(state);
+    return RESULT_OK;
+}

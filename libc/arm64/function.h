@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How the assembly files begin and end a function. */
+#ifndef LIBC_ARM64_FUNCTION_H
+#define LIBC_ARM64_FUNCTION_H
+
+/* clang-format off */
+/* A section of its own, so that the linker can leave it out. */
+.macro function name
+    .section .text.\name, "ax", %progbits
+    .global \name
+    .type \name, %function
+    .p2align 4
+\name:
+.endm
+
+.macro end_function name
+    .size \name, . - \name
+.endm
+/* clang-format on */
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The Internet checksum (RFC 1071). */
+#ifndef LIBC_INTERNET_CHECKSUM_H
+#define LIBC_INTERNET_CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The 16-bit ones' complement sum, not inverted, of `bytes` bytes at any address; an odd last byte
+ * is followed by a zero. The two bytes of the result lie in memory as those of a checksum field do:
+ * ~result can be stored there as it is (RFC 1071, 2(B)); that is what lwIP expects of LWIP_CHKSUM.
+ * Zero only if all bytes are zero. Any context.
+ */
+uint16_t internet_checksum(const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The Internet checksum for little-endian machines without their own: 32 bits at a time into 64. */
+#include "libc/internet_checksum.h"
+
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the last odd byte is a low one");
+
+uint16_t internet_checksum(const void *data, size_t bytes)
+{
+    const uint8_t *byte = data;
+    uint64_t sum = 0;
+    uint32_t word;
+
+    /* 2^32 additions fit: carries pile up in the upper half and are folded in at the end. */
+    for (; bytes >= 4; bytes -= 4, byte += 4) {
+        memcpy(&word, byte, 4);
+        sum += word;
+    }
+    word = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        word |= (uint32_t)byte[i] << (8 * i);
+    }
+    sum += word;
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)sum;
+}

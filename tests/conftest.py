@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What all tests share: guests under control with their consoles kept, networks, and --long.
+
+The C unit tests are collected here as well: each program that Meson knows as a test of a host build
+is a pytest test, named after the build and the program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bulkhead.build import COMPILERS, Variant, guest_image
+from bulkhead.guest import GuestProcess
+from bulkhead.network import Namespace
+from bulkhead.paths import BUILD, TESTS
+from bulkhead.qemu import Machine
+
+StartGuest = Callable[..., GuestProcess]
+_CONSOLE_TAIL_LINES = 60
+_logs = pytest.StashKey[list[Path]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="also the tests that take minutes")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--long"):
+        return
+    skip = pytest.mark.skip(reason="takes minutes: ./bulkhead test --long")
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(skip)
+
+
+class UnitProgramFailed(Exception):
+    """A unit test program ended with an error; the text is what it wrote."""
+
+
+class UnitProgram(pytest.Item):
+    """One C test program of one host build."""
+
+    def __init__(self, *, command: list[str], folder: Path, time_limit: float, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.command = command
+        self.folder = folder
+        self.time_limit = time_limit
+
+    def runtest(self) -> None:
+        sanitizers = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
+        done = subprocess.run(
+            self.command,
+            cwd=self.folder,
+            env={**os.environ, **sanitizers},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=self.time_limit,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise UnitProgramFailed(f"status {done.returncode}\n{done.stdout}")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, UnitProgramFailed | subprocess.TimeoutExpired):
+            return f"{' '.join(self.command)}: {excinfo.value}"
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.name
+
+
+class UnitPrograms(pytest.File):
+    """The C test programs of all host builds there are."""
+
+    def collect(self) -> Iterator[UnitProgram]:
+        for compiler in COMPILERS:
+            folder = Variant("host", compiler).folder
+            listing = folder / "meson-info" / "intro-tests.json"
+            if not listing.is_file():
+                continue
+            for test in json.loads(listing.read_text()):
+                yield UnitProgram.from_parent(
+                    self,
+                    name=f"{folder.name}/{test['name']}",
+                    command=test["cmd"],
+                    folder=folder,
+                    time_limit=test["timeout"],
+                )
+
+
+def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
+    if file_path == TESTS / "unit" / "meson.build":
+        return UnitPrograms.from_parent(parent, path=file_path)
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.failed:
+        for path in item.stash.get(_logs, []):
+            lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+            report.sections.append((f"console: {path}", "\n".join(lines[-_CONSOLE_TAIL_LINES:])))
+    return report
+
+
+@pytest.fixture
+def log_folder(request: pytest.FixtureRequest) -> Path:
+    """A folder of the test's own below build/test-logs."""
+    name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removeprefix("tests/"))
+    folder = BUILD / "test-logs" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def start_guest(request: pytest.FixtureRequest, log_folder: Path) -> Iterator[StartGuest]:
+    """A function that starts a machine; the guest is ended with the test, its console is kept."""
+    logs = request.node.stash.setdefault(_logs, [])
+    with ExitStack() as guests:
+
+        def start(machine: Machine, prefix: Sequence[str] = ()) -> GuestProcess:
+            number = "" if not logs else f"-{len(logs) + 1}"
+            path = log_folder / f"console{number}.log"
+            logs.append(path)
+            return guests.enter_context(GuestProcess(machine, path, prefix))
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def arm64_folder() -> Path:
+    """The build folder of the guest images."""
+    return Variant("arm64").folder
+
+
+@pytest.fixture(scope="session")
+def image() -> Callable[[str], Path]:
+    """A function that finds a guest's image by name, such as "demo"."""
+    return guest_image
+
+
+@pytest.fixture
+def namespace() -> Iterator[Namespace]:
+    """A network namespace with a bridge for taps; needs root."""
+    if os.geteuid() != 0:
+        pytest.skip("a network namespace needs root")
+    with Namespace() as made:
+        yield made

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bench framework: what a bench returns is printed and written; its numbers are summed up."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bulkhead import bench
+from bulkhead.settings import Settings
+
+_BENCH = '''"""Shows that the framework works.
+
+More.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bulkhead.bench import BenchContext, BenchResult
+
+
+@dataclass(frozen=True)
+class Two:
+    value: int = 2
+
+
+def run(context: BenchContext) -> BenchResult:
+    assert context.pairs == 3
+    return BenchResult({"answer": 42, "ratio": 0.5}, [{"guest": "a", "n": 1}, {"m": Two().value}])
+'''
+
+
+@pytest.fixture
+def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    (folder / "sample.py").write_text(_BENCH)
+    monkeypatch.setattr(bench, "BENCHES", folder)
+    return folder
+
+
+@pytest.mark.usefixtures("benches")
+def test_listing_tells_what_a_bench_shows() -> None:
+    assert bench.listing() == {"sample": "Shows that the framework works."}
+
+
+@pytest.mark.usefixtures("benches")
+def test_result_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "out.json"
+    bench.run_bench("sample", path, 3, 1.0, Settings())
+    record = json.loads(path.read_text())
+    assert list(record) == ["bench", "summary", "runs", "environment"]
+    assert record["bench"] == "sample"
+    assert record["summary"] == {"answer": 42, "ratio": 0.5}
+    assert record["runs"] == [{"guest": "a", "n": 1}, {"m": 2}]
+    for name in ("cpu", "cores", "kernel", "qemu", "compiler", "commit", "dirty", "date"):
+        assert name in record["environment"]
+    printed = capsys.readouterr().out
+    assert "answer" in printed
+    assert "42" in printed
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_median_and_range() -> None:
+    assert bench.median_and_range("x", [3, 1, 2]) == {"x": 2, "x_min": 1, "x_max": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234567, "1,234,567"), (0.98765, "0.988"), (1234.56, "1,234.6"), ("linux", "linux")],
+)
+def test_numbers_are_written_readably(value: float | str, text: str) -> None:
+    assert bench.format_value(value) == text

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`./bulkhead run` as a person uses it: the demo answers where it says, and leaving cleans up."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bulkhead.paths import ROOT
+from bulkhead.run import DEFAULT_FORWARDS
+
+from .ports import free_ports
+
+_TIMEOUT_S = 90
+
+
+@contextmanager
+def running(output: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    with output.open("wb") as stream:
+        process = subprocess.Popen(
+            [ROOT / "bulkhead", "run", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def wait_for(output: Path, pattern: str) -> re.Match[str]:
+    deadline = time.monotonic() + _TIMEOUT_S
+    while True:
+        text = output.read_text(errors="replace")
+        if found := re.search(pattern, text):
+            return found
+        assert time.monotonic() < deadline, f"no {pattern!r} in:\n{text}"
+        time.sleep(0.1)
+
+
+def children(process: int) -> list[int]:
+    listing = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return [int(child) for child in listing.split()]
+
+
+def is_running(process: int) -> bool:
+    return Path(f"/proc/{process}").exists()
+
+
+def forward_options() -> tuple[list[str], dict[int, int]]:
+    forwards = dict(zip(DEFAULT_FORWARDS, free_ports(len(DEFAULT_FORWARDS)), strict=True))
+    options = []
+    for guest, host in forwards.items():
+        options += ["--forward", f"{guest}={host}"]
+    return options, forwards
+
+
+def status_page(url: str) -> str:
+    deadline = time.monotonic() + _TIMEOUT_S
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return str(answer.read().decode())
+        except (urllib.error.URLError, OSError):
+            assert time.monotonic() < deadline, f"{url} does not answer"
+            time.sleep(0.2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_forwarded_ports_answer_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    options, forwards = forward_options()
+    output = tmp_path / "output"
+    with running(output, *options) as process:
+        url = wait_for(output, r"status page +(http://127\.0\.0\.1:(\d+)/)")
+        assert int(url.group(2)) == forwards[80]
+        assert "<html" in status_page(url.group(1))
+        (qemu,) = children(process.pid)
+        process.send_signal(number)
+        assert process.wait(30) == 128 + number
+        assert not is_running(qemu)
+
+
+def test_tap_has_a_namespace_that_goes_away(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a tap needs root")
+    output = tmp_path / "output"
+    with running(output, "--net", "tap") as process:
+        found = wait_for(output, r"ip netns exec (bulkhead-\d+) ping (\S+)")
+        name, address = found.groups()
+        wait_for(output, rf"address {re.escape(address)}\b")
+        inside = ["ip", "netns", "exec", name]
+        subprocess.run([*inside, "ping", "-c", "3", "-W", "5", address], check=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 128 + signal.SIGINT
+    assert not Path("/run/netns", name).exists()
+
+
+def test_namespace_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a tap needs root")
+    names = []
+    for ending in (signal.SIGKILL, signal.SIGINT):
+        output = tmp_path / ending.name
+        with running(output, "--net", "tap") as process:
+            names.append(wait_for(output, r"namespace (bulkhead-\d+) is removed").group(1))
+            process.send_signal(ending)
+            process.wait(30)
+    for name in names:
+        assert not Path("/run/netns", name).exists()
+
+
+def test_terminal_is_left_with_control_a_x() -> None:
+    options, _ = forward_options()
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(ROOT / "bulkhead", ["./bulkhead", "run", *options])
+    text = ""
+    deadline = time.monotonic() + _TIMEOUT_S
+    left = False
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            text += os.read(terminal, 4096).decode(errors="replace")
+        except OSError:
+            break
+        if not left and "Leave with Ctrl-A X" in text and "iperf" in text.split("Ctrl-A X")[1]:
+            os.write(terminal, b"\x01x")
+            left = True
+    else:
+        os.kill(process, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    os.close(terminal)
+    assert left, text
+    assert status == 0, text

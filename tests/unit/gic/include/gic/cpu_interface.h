@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes the place of arch/arm64/gic/cpu_interface.h: the system registers are fake_gic.c's.
+ */
+#ifndef GIC_CPU_INTERFACE_H
+#define GIC_CPU_INTERFACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+bool gic_cpu_use_system_registers(void);
+void gic_cpu_start(uint8_t priority_mask);
+uint32_t gic_cpu_acknowledge(void);
+void gic_cpu_end(uint32_t number);
+uint64_t gic_cpu_affinity(void);
+
+#endif

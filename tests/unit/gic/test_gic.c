@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * arch/arm64/gic against a model of the hardware. The driver's state is a machine's, so each test
+ * is a process. Argument 1 is virt.dtb of tests/unit/devicetree.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "arch/interrupt_controller.h"
+#include "fake_gic.h"
+#include "gic/gic_registers.h"
+#include "kernel/devicetree.h"
+#include "kernel/memory.h"
+#include "tree.h"
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INT   0x03u
+#define CLEAR 0x04u
+#define SYNC  0x05u
+#define MAPD  0x08u
+#define MAPC  0x09u
+#define MAPTI 0x0Au
+#define INV   0x0Cu
+
+static void start(void)
+{
+    assert_int_equal(arch_interrupt_controller_init(), RESULT_OK);
+    assert_int_equal(fake.started, 0xF0);
+}
+
+static void test_starts_as_it_finds_it(void **state)
+{
+    (void)state;
+    /* Someone uses group 0: it stays on, and routing is not touched. */
+    fake.distributor_control = GICD_CTLR_AFFINITY_ROUTING | 1;
+    fake.enabled[0] = 0xF0F0;
+    fake.active[0] = 0xFF;
+    fake.enabled[3] = 0xFF;
+    start();
+    assert_int_equal(fake.distributor_control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 | 1);
+    assert_int_equal(fake.enabled[0], 0);
+    assert_int_equal(fake.active[0], 0);
+    assert_int_equal(fake.enabled[3], 0xFF); /* shared ones are not ours until they are attached */
+    assert_int_equal(fake.sleeping, 0);
+}
+
+static void test_turns_affinity_routing_on(void **state)
+{
+    (void)state;
+    fake.distributor_control = 3; /* the fake watches the order */
+    start();
+    assert_int_equal(fake.distributor_control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
+}
+
+static void test_needs_system_registers(void **state)
+{
+    (void)state;
+    fake.legacy = true;
+    assert_int_equal(arch_interrupt_controller_init(), RESULT_UNSUPPORTED);
+}
+
+static void test_needs_affinity_routing(void **state)
+{
+    (void)state;
+    fake.distributor_control = 0;
+    fake.ignores_writes = true;
+    assert_int_equal(arch_interrupt_controller_init(), RESULT_UNSUPPORTED);
+}
+
+/* Registers that stay as a hypervisor set them. */
+static void test_lives_with_ignored_writes(void **state)
+{
+    (void)state;
+    fake.distributor_control |= GICD_CTLR_GROUP1;
+    fake.sleeping = 0;
+    fake.ignores_writes = true;
+    start();
+    assert_int_equal(arch_interrupt_configure(40, INTERRUPT_EDGE), RESULT_OK);
+    arch_interrupt_enable(40);
+    arch_interrupt_disable(40);
+}
+
+static void test_stuck_write_pending(void **state)
+{
+    (void)state;
+    fake.never_settles = true;
+    assert_int_equal(arch_interrupt_controller_init(), RESULT_TIMED_OUT);
+}
+
+static void test_sleeping_redistributor(void **state)
+{
+    (void)state;
+    fake.never_wakes = true;
+    assert_int_equal(arch_interrupt_controller_init(), RESULT_TIMED_OUT);
+}
+
+static void test_finds_its_redistributor(void **state)
+{
+    (void)state;
+    fake.affinity = 0xAB00010203; /* the fake refuses accesses to the others */
+    fake.position = 2;
+    start();
+    assert_int_equal(arch_interrupt_configure(27, INTERRUPT_LEVEL), RESULT_OK);
+    arch_interrupt_enable(27);
+    assert_int_equal(fake.enabled[0], 1u << 27);
+}
+
+static void test_finds_it_between_four_frames(void **state)
+{
+    (void)state;
+    fake.affinity = 0x1;
+    fake.position = 3;
+    fake.virtual_lpis = true;
+    start();
+    arch_interrupt_enable(27);
+    assert_int_equal(fake.enabled[0], 1u << 27);
+}
+
+static void test_no_redistributor(void **state)
+{
+    (void)state;
+    fake.position = FAKE_CORES; /* behind the last */
+    assert_int_equal(arch_interrupt_controller_init(), RESULT_NOT_FOUND);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    start();
+    assert_false(arch_interrupt_exists(0));
+    assert_false(arch_interrupt_exists(15));
+    assert_true(arch_interrupt_exists(16));
+    assert_true(arch_interrupt_exists(287));
+    assert_false(arch_interrupt_exists(288));
+    assert_false(arch_interrupt_exists(1023));
+    assert_false(arch_interrupt_exists(8192));
+}
+
+static void test_configures_shared_interrupts(void **state)
+{
+    (void)state;
+    fake.affinity = 0x203;
+    start();
+    fake.groups[1] = 0x80000000;
+    fake.triggers[2] = 0x55550000;
+    fake.enabled[1] = 1u << 8;
+    fake.active[1] = UINT32_MAX;
+    fake.pending[1] = UINT32_MAX;
+    assert_int_equal(arch_interrupt_configure(40, INTERRUPT_EDGE), RESULT_OK);
+    assert_int_equal(fake.enabled[1], 0);
+    assert_int_equal(fake.groups[1], 0x80000100);
+    assert_int_equal(fake.triggers[2], 0x55570000);
+    assert_int_equal(fake.priorities[40], 0xA0);
+    assert_int_equal(fake.priorities[41], 0);
+    assert_int_equal(fake.routes[40], 0x203);
+    assert_int_equal(fake.active[1], ~(1u << 8));
+    assert_int_equal(fake.pending[1], ~(1u << 8));
+    arch_interrupt_enable(40);
+    assert_int_equal(fake.enabled[1], 1u << 8);
+    arch_interrupt_raise(40);
+    assert_int_equal(fake.pending[1], UINT32_MAX);
+    arch_interrupt_disable(40);
+    assert_int_equal(fake.enabled[1], 0);
+    assert_int_equal(arch_interrupt_configure(40, INTERRUPT_LEVEL), RESULT_OK);
+    assert_int_equal(fake.triggers[2], 0x55550000);
+}
+
+static void test_acknowledges(void **state)
+{
+    static const uint32_t none[] = {1020, 1021, 1022, 1023};
+
+    (void)state;
+    start();
+    for (unsigned index = 0; index < 4; index++) {
+        fake.to_acknowledge = none[index];
+        assert_int_equal(arch_interrupt_acknowledge(), ARCH_INTERRUPT_NONE);
+    }
+    fake.to_acknowledge = 1019;
+    assert_int_equal(arch_interrupt_acknowledge(), 1019);
+    fake.to_acknowledge = 8200;
+    assert_int_equal(arch_interrupt_acknowledge(), 8200);
+    arch_interrupt_end(8200);
+    assert_int_equal(fake.ended, 8200);
+}
+
+static void assert_command(unsigned index, uint64_t zero, uint64_t one, uint64_t two)
+{
+    assert_true(index < fake.command_count);
+    assert_int_equal(fake.commands[index][0], zero);
+    assert_int_equal(fake.commands[index][1], one);
+    assert_int_equal(fake.commands[index][2], two);
+}
+
+static uint32_t allocate(uint32_t device, uint32_t event)
+{
+    struct interrupt_message message;
+    uint32_t number;
+
+    assert_int_equal(arch_interrupt_message_allocate(device, event, &number, &message), RESULT_OK);
+    assert_int_equal(message.address, 0x08090040);
+    assert_int_equal(message.data, event);
+    return number;
+}
+
+static void refuse(uint32_t device, uint32_t event, enum result expected)
+{
+    struct interrupt_message message;
+    uint32_t number;
+
+    assert_int_equal(arch_interrupt_message_allocate(device, event, &number, &message), expected);
+}
+
+static uint8_t configuration_of(uint32_t number)
+{
+    const uint8_t *table = (const uint8_t *)(uintptr_t)(fake.configuration_table & 0xFFFFFFFFFF000);
+
+    return table[number - 8192];
+}
+
+static void test_messages(void **state)
+{
+    unsigned before;
+
+    (void)state;
+    fake.position = 2;
+    start();
+    before = fake.accesses;
+    assert_int_equal(arch_interrupt_message_bytes(), 0);
+    assert_true(
+        arch_interrupt_message_controller(devicetree_next_compatible(-1, "arm,gic-v3-its")));
+    assert_false(arch_interrupt_message_controller(devicetree_next_compatible(-1, "arm,gic-v3")));
+    assert_false(arch_interrupt_message_controller(-1));
+    assert_int_equal(arch_interrupt_message_prepare(0x108), RESULT_OK);
+    assert_int_equal(fake.accesses, before); /* nothing is started before it is needed */
+    assert_int_equal(allocate(8, 1), 8192);
+    assert_int_equal(fake.redistributor_control & GICR_CTLR_ENABLE_LPIS, 1);
+    assert_int_equal(fake.configuration_table & 0x1F, 13);
+    assert_int_equal(fake.configuration_table & 0xF80, 0x780); /* Inner Shareable, write-back */
+    assert_int_equal(fake.pending_table & 0xFFFF, 0x780);
+    assert_int_equal(fake.its_control, GITS_CTLR_ENABLED);
+    /* Processor number 2. */
+    assert_command(0, MAPC, 0, UINT64_C(1) << 63 | 2 << 16);
+    assert_command(1, SYNC, 0, 2 << 16);
+    assert_int_equal(fake.commands[2][0], MAPD | UINT64_C(8) << 32);
+    assert_int_equal(fake.commands[2][1], 4); /* 5 bits of event */
+    assert_true(fake.commands[2][2] >> 63 == 1 && (fake.commands[2][2] & 0xFF) == 0);
+    assert_command(4, MAPTI | UINT64_C(8) << 32, UINT64_C(8192) << 32 | 1, 0);
+    assert_int_equal(fake.command_count, 6);
+    assert_int_equal(configuration_of(8192), 0xA2);
+    assert_true(arch_interrupt_exists(8192));
+    assert_false(arch_interrupt_exists(8193));
+    assert_int_equal(arch_interrupt_configure(8192, INTERRUPT_LEVEL), RESULT_INVALID);
+    assert_int_equal(arch_interrupt_configure(8192, INTERRUPT_EDGE), RESULT_OK);
+    arch_interrupt_enable(8192);
+    assert_int_equal(configuration_of(8192), 0xA3);
+    assert_command(6, CLEAR | UINT64_C(8) << 32, 1, 0);
+    assert_command(8, INV | UINT64_C(8) << 32, 1, 0);
+    arch_interrupt_raise(8192);
+    assert_command(10, INT | UINT64_C(8) << 32, 1, 0);
+    arch_interrupt_disable(8192);
+    assert_int_equal(configuration_of(8192), 0xA2);
+    assert_command(12, INV | UINT64_C(8) << 32, 1, 0);
+    assert_int_equal(allocate(8, 1), 8192); /* the same again */
+    assert_int_equal(fake.command_count, 14);
+    assert_int_equal(allocate(8, 2), 8193); /* the device is known */
+    assert_int_equal(fake.command_count, 16);
+    assert_int_equal(allocate(0x108, 2), 8194);
+    refuse(8, 32, RESULT_INVALID);
+    refuse(512, 0, RESULT_INVALID); /* the table's page has 512 entries */
+    /* Configuration 8 KiB, pending 2 (a page), queue, devices, collections; records. */
+    assert_in_range(arch_interrupt_message_bytes(), 24 * 1024, 26 * 1024);
+}
+
+static void test_messages_run_out(void **state)
+{
+    (void)state;
+    start();
+    for (uint32_t index = 0; index < 64; index++) {
+        assert_int_equal(allocate(index % 4, index / 4), 8192 + index);
+    }
+    refuse(4, 0, RESULT_NO_MEMORY);
+    assert_int_equal(allocate(3, 15), 8192 + 63);
+    /* Around the queue's end, several times. */
+    for (unsigned round = 0; round < 300; round++) {
+        arch_interrupt_raise(8192);
+        assert_int_equal(fake.commands[fake.command_count - 2][0], INT);
+        fake.command_count = 0;
+    }
+}
+
+static void test_no_lpis(void **state)
+{
+    (void)state;
+    fake.no_lpis = true;
+    start();
+    refuse(8, 0, RESULT_UNSUPPORTED);
+    refuse(8, 0, RESULT_UNSUPPORTED);
+    assert_int_equal(arch_interrupt_message_prepare(8), RESULT_UNSUPPORTED);
+    assert_int_equal(arch_interrupt_message_bytes(), 0);
+}
+
+static void test_tables_of_the_loader(void **state)
+{
+    (void)state;
+    fake.redistributor_control = GICR_CTLR_ENABLE_LPIS;
+    fake.lpis_stay_enabled = true;
+    start();
+    refuse(8, 0, RESULT_UNSUPPORTED);
+    assert_int_equal(fake.messages, 1);
+}
+
+static void test_replaces_tables_of_the_loader(void **state)
+{
+    (void)state;
+    fake.redistributor_control = GICR_CTLR_ENABLE_LPIS;
+    fake.its_control = GITS_CTLR_ENABLED;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+}
+
+/* Every number of pages that is too few: nothing is lost, and with enough it works. */
+static void test_out_of_memory(void **state)
+{
+    size_t pages;
+
+    (void)state;
+    start();
+    for (pages = 0;; pages++) {
+        struct interrupt_message message;
+        uint32_t number;
+        enum result result;
+
+        fake.pages_left = pages;
+        result = arch_interrupt_message_allocate(8, 0, &number, &message);
+        if (result == RESULT_OK) {
+            break;
+        }
+        assert_int_equal(result, RESULT_NO_MEMORY);
+        /* The LPI tables stay once they are there: the Redistributor may not let go of them. */
+        assert_true(fake.pages_left == pages || fake.pages_left == pages - 3);
+        if (fake.pages_left != pages) {
+            break;
+        }
+    }
+    assert_int_equal(pages, 3);
+    for (pages = 0; pages < 3; pages++) {
+        fake.pages_left = pages;
+        refuse(8, 0, RESULT_NO_MEMORY);
+        assert_int_equal(fake.pages_left, pages);
+    }
+    fake.pages_left = 3;
+    assert_int_equal(allocate(8, 0), 8192);
+    assert_int_equal(fake.pages_left, 0);
+}
+
+static void test_not_coherent(void **state)
+{
+    (void)state;
+    fake.not_coherent = true;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    assert_int_equal(fake.configuration_table & 0xF80, 0x080); /* Non-cacheable */
+    assert_int_equal(fake.its_queue >> 59 & 7, 1);
+    assert_int_equal(fake.its_tables[0] >> 59 & 7, 1);
+    assert_true(fake.cleaned > 6);
+}
+
+static void test_large_pages(void **state)
+{
+    (void)state;
+    fake.page_size = 2;
+    fake.held_collections = 1;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    assert_int_equal(fake.its_tables[0] & 0xFFFF, 0x600); /* 64 KiB, one page, Inner Shareable */
+    assert_int_equal(fake.its_tables[1], 0);              /* the ITS keeps the collection */
+    assert_int_equal(allocate(8191, 0), 8193);
+    refuse(8192, 0, RESULT_INVALID);
+}
+
+static void test_many_device_ids(void **state)
+{
+    (void)state;
+    fake.target_is_address = true;
+    start();
+    assert_int_equal(arch_interrupt_message_prepare(0xFFFF), RESULT_OK);
+    assert_int_equal(allocate(8, 0), 8192);
+    assert_int_equal(fake.its_tables[0] & 0xFF, 127); /* 65536 entries of 8 bytes */
+    assert_command(0, MAPC, 0, UINT64_C(1) << 63 | 0x080a0000);
+    assert_int_equal(allocate(0xFFFF, 0), 8193);
+    refuse(0x10000, 0, RESULT_INVALID); /* more than the ITS has bits */
+}
+
+static void test_stalls(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    fake.stalls_on = MAPTI;
+    refuse(8, 1, RESULT_INVALID);
+    assert_int_equal(fake.messages, 1);
+    assert_false(arch_interrupt_exists(8193));
+    fake.stalls_on = MAPD;
+    refuse(9, 0, RESULT_INVALID);
+    fake.stalls_on = 0;
+    assert_int_equal(allocate(8, 1), 8193);
+    assert_int_equal(allocate(9, 0), 8194);
+}
+
+static void test_stalls_for_ever(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    fake.stalls_on = SYNC;
+    refuse(8, 1, RESULT_TIMED_OUT);
+    refuse(8, 2, RESULT_TIMED_OUT);
+    arch_interrupt_disable(8192);
+}
+
+static void test_deaf(void **state)
+{
+    unsigned accesses;
+
+    (void)state;
+    fake.its_deaf = true;
+    start();
+    refuse(8, 0, RESULT_TIMED_OUT);
+    accesses = fake.accesses;
+    refuse(8, 0, RESULT_UNSUPPORTED);
+    assert_int_equal(fake.accesses, accesses); /* not waited for twice */
+}
+
+static const char *tree_path;
+
+static int prepare(void **state)
+{
+    size_t bytes;
+
+    *state = tree_load(tree_path, &bytes);
+    assert_int_equal(devicetree_init(*state), RESULT_OK);
+    fake_reset();
+    return 0;
+}
+
+static int run_alone(const struct CMUnitTest *test)
+{
+    const struct CMUnitTest tests[] = {*test};
+    int status;
+    pid_t child;
+
+    child = fork();
+    if (child == 0) {
+        _exit(cmocka_run_group_tests_name(test->name, tests, NULL, NULL));
+    }
+    return child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+           WEXITSTATUS(status) != 0;
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_starts_as_it_finds_it, prepare),
+        cmocka_unit_test_setup(test_turns_affinity_routing_on, prepare),
+        cmocka_unit_test_setup(test_needs_system_registers, prepare),
+        cmocka_unit_test_setup(test_needs_affinity_routing, prepare),
+        cmocka_unit_test_setup(test_lives_with_ignored_writes, prepare),
+        cmocka_unit_test_setup(test_stuck_write_pending, prepare),
+        cmocka_unit_test_setup(test_sleeping_redistributor, prepare),
+        cmocka_unit_test_setup(test_finds_its_redistributor, prepare),
+        cmocka_unit_test_setup(test_finds_it_between_four_frames, prepare),
+        cmocka_unit_test_setup(test_no_redistributor, prepare),
+        cmocka_unit_test_setup(test_numbers, prepare),
+        cmocka_unit_test_setup(test_configures_shared_interrupts, prepare),
+        cmocka_unit_test_setup(test_acknowledges, prepare),
+        cmocka_unit_test_setup(test_messages, prepare),
+        cmocka_unit_test_setup(test_messages_run_out, prepare),
+        cmocka_unit_test_setup(test_no_lpis, prepare),
+        cmocka_unit_test_setup(test_tables_of_the_loader, prepare),
+        cmocka_unit_test_setup(test_replaces_tables_of_the_loader, prepare),
+        cmocka_unit_test_setup(test_out_of_memory, prepare),
+        cmocka_unit_test_setup(test_not_coherent, prepare),
+        cmocka_unit_test_setup(test_large_pages, prepare),
+        cmocka_unit_test_setup(test_many_device_ids, prepare),
+        cmocka_unit_test_setup(test_stalls, prepare),
+        cmocka_unit_test_setup(test_stalls_for_ever, prepare),
+        cmocka_unit_test_setup(test_deaf, prepare),
+    };
+    int failed = 0;
+
+    if (count != 2) {
+        return 2;
+    }
+    tree_path = arguments[1];
+    for (unsigned index = 0; index < sizeof(tests) / sizeof(tests[0]); index++) {
+        failed += run_alone(&tests[index]);
+    }
+    return failed;
+}

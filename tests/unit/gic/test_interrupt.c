@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kernel/interrupt: who is called for which interrupt, on a controller that is a table.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "arch/interrupt_controller.h"
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "kernel/print.h"
+#include <stdlib.h>
+
+#define NUMBERS 100u
+
+static struct {
+    bool enabled[NUMBERS];
+    unsigned pending[NUMBERS];
+    bool stuck; /* disabling has no effect */
+    unsigned ended, configured, printed, masked;
+    bool no_memory;
+} controller;
+
+bool arch_interrupt_exists(uint32_t number)
+{
+    return number >= 16 && number < NUMBERS;
+}
+
+enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger trigger)
+{
+    (void)trigger;
+    assert_int_equal(controller.masked, 1);
+    assert_false(controller.enabled[number]);
+    controller.configured++;
+    return RESULT_OK;
+}
+
+void arch_interrupt_enable(uint32_t number)
+{
+    assert_int_equal(controller.masked, 1);
+    controller.enabled[number] = true;
+}
+
+void arch_interrupt_disable(uint32_t number)
+{
+    controller.enabled[number] = controller.stuck;
+}
+
+void arch_interrupt_raise(uint32_t number)
+{
+    controller.pending[number]++;
+}
+
+uint32_t arch_interrupt_acknowledge(void)
+{
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        if (controller.enabled[number] && controller.pending[number] > 0) {
+            controller.pending[number] -= controller.pending[number] == UINT32_MAX ? 0 : 1;
+            return number;
+        }
+    }
+    return ARCH_INTERRUPT_NONE;
+}
+
+void arch_interrupt_end(uint32_t number)
+{
+    assert_true(number < NUMBERS);
+    controller.ended++;
+}
+
+enum result arch_interrupt_controller_init(void)
+{
+    return RESULT_OK;
+}
+
+bool arch_interrupt_message_controller(int node)
+{
+    (void)node;
+    return false;
+}
+
+enum result arch_interrupt_message_prepare(uint32_t highest_device_id)
+{
+    (void)highest_device_id;
+    return RESULT_UNSUPPORTED;
+}
+
+enum result arch_interrupt_message_allocate(uint32_t device_id, uint32_t event, uint32_t *number,
+                                            struct interrupt_message *message)
+{
+    (void)device_id;
+    (void)event;
+    (void)message;
+    *number = 0;
+    return RESULT_UNSUPPORTED;
+}
+
+size_t arch_interrupt_message_bytes(void)
+{
+    return 0;
+}
+
+void *heap_allocate(size_t bytes)
+{
+    return controller.no_memory ? NULL : malloc(bytes);
+}
+
+void heap_free(void *memory)
+{
+    free(memory);
+}
+
+interrupt_state interrupts_save(void)
+{
+    return controller.masked++;
+}
+
+void interrupts_restore(interrupt_state state)
+{
+    controller.masked = (unsigned)state;
+}
+
+void print(const char *format, ...)
+{
+    (void)format;
+    controller.printed++;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    controller = (__typeof__(controller)){.stuck = false};
+    return 0;
+}
+
+static unsigned order[8], calls;
+
+static void count(void *argument)
+{
+    order[calls++ % 8] = *(unsigned *)argument;
+}
+
+static struct interrupt_statistics statistics_now(void)
+{
+    struct interrupt_statistics statistics;
+
+    interrupt_statistics(&statistics);
+    return statistics;
+}
+
+static void test_attach_and_detach(void **state)
+{
+    unsigned one = 1;
+
+    (void)state;
+    calls = 0;
+    assert_int_equal(interrupt_attach(15, INTERRUPT_EDGE, count, &one), RESULT_INVALID);
+    assert_int_equal(interrupt_attach(NUMBERS, INTERRUPT_EDGE, count, &one), RESULT_INVALID);
+    assert_int_equal(interrupt_attach(20, INTERRUPT_EDGE, NULL, &one), RESULT_INVALID);
+    controller.no_memory = true;
+    assert_int_equal(interrupt_attach(20, INTERRUPT_EDGE, count, &one), RESULT_NO_MEMORY);
+    controller.no_memory = false;
+    assert_int_equal(interrupt_raise(20), RESULT_NOT_FOUND);
+    assert_int_equal(interrupt_attach(20, INTERRUPT_EDGE, count, &one), RESULT_OK);
+    assert_true(controller.enabled[20]);
+    assert_int_equal(interrupt_attach(20, INTERRUPT_EDGE, count, &one), RESULT_BUSY);
+    assert_int_equal(interrupt_raise(20), RESULT_OK);
+    interrupt_dispatch();
+    assert_int_equal(calls, 1);
+    assert_int_equal(controller.ended, 1);
+    assert_int_equal(interrupt_detach(20, count, &calls), RESULT_NOT_FOUND);
+    assert_int_equal(interrupt_detach(36, count, &one), RESULT_NOT_FOUND); /* the same chain */
+    assert_int_equal(interrupt_detach(20, count, &one), RESULT_OK);
+    assert_false(controller.enabled[20]);
+    assert_int_equal(interrupt_detach(20, count, &one), RESULT_NOT_FOUND);
+    assert_int_equal(controller.masked, 0);
+}
+
+/* Three handlers of one number, with other numbers of the same chain before and behind. */
+static void test_sharing(void **state)
+{
+    unsigned names[] = {0, 1, 2, 3, 4};
+
+    (void)state;
+    calls = 0;
+    assert_int_equal(interrupt_attach(32, INTERRUPT_LEVEL, count, &names[3]), RESULT_OK);
+    assert_int_equal(interrupt_attach(48, INTERRUPT_LEVEL, count, &names[0]), RESULT_OK);
+    assert_int_equal(interrupt_attach(64, INTERRUPT_LEVEL, count, &names[4]), RESULT_OK);
+    assert_int_equal(interrupt_attach(48, INTERRUPT_LEVEL, count, &names[1]), RESULT_OK);
+    assert_int_equal(interrupt_attach(48, INTERRUPT_LEVEL, count, &names[2]), RESULT_OK);
+    assert_int_equal(interrupt_attach(48, INTERRUPT_EDGE, count, &names[2]), RESULT_BUSY);
+    assert_int_equal(controller.configured, 3);
+    interrupt_raise(48);
+    interrupt_dispatch();
+    assert_int_equal(calls, 3);
+    assert_int_equal(order[0] + order[1] + order[2], 3);
+    assert_int_equal(interrupt_detach(48, count, &names[0]), RESULT_OK);
+    assert_true(controller.enabled[48]);
+    interrupt_raise(48);
+    interrupt_dispatch();
+    assert_int_equal(calls, 5);
+    interrupt_raise(32);
+    interrupt_raise(64);
+    interrupt_dispatch();
+    assert_int_equal(calls, 7);
+    assert_int_equal(order[5], 3);
+    assert_int_equal(order[6], 4);
+    assert_int_equal(interrupt_detach(48, count, &names[1]), RESULT_OK);
+    assert_int_equal(interrupt_detach(48, count, &names[2]), RESULT_OK);
+    assert_false(controller.enabled[48]);
+    assert_int_equal(interrupt_detach(32, count, &names[3]), RESULT_OK);
+    assert_int_equal(interrupt_detach(64, count, &names[4]), RESULT_OK);
+}
+
+static void test_unknown(void **state)
+{
+    uint64_t unknown = statistics_now().unknown;
+
+    (void)state;
+    controller.enabled[50] = true;
+    controller.pending[50] = 5;
+    interrupt_dispatch();
+    assert_false(controller.enabled[50]);
+    assert_int_equal(controller.pending[50], 4);
+    assert_int_equal(controller.ended, 1);
+    assert_int_equal(controller.printed, 1);
+    assert_int_equal(statistics_now().unknown, unknown + 1);
+}
+
+/* An interrupt that cannot be turned off: bounded work, bounded words. */
+static void test_storm(void **state)
+{
+    (void)state;
+    controller.stuck = true;
+    controller.enabled[50] = true;
+    controller.pending[50] = UINT32_MAX;
+    for (unsigned exception = 0; exception < 100; exception++) {
+        interrupt_dispatch();
+    }
+    assert_int_equal(controller.ended, 100 * 32);
+    assert_true(controller.printed <= 8);
+}
+
+static void test_spurious(void **state)
+{
+    uint64_t spurious = statistics_now().spurious;
+
+    (void)state;
+    interrupt_dispatch();
+    assert_int_equal(statistics_now().spurious, spurious + 1);
+    assert_int_equal(controller.ended, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_attach_and_detach, reset),
+        cmocka_unit_test_setup(test_sharing, reset),
+        cmocka_unit_test_setup(test_unknown, reset),
+        cmocka_unit_test_setup(test_storm, reset),
+        cmocka_unit_test_setup(test_spurious, reset),
+    };
+
+    return cmocka_run_group_tests_name("interrupt", tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The scheduling policy, against a plain model: an array of threads in the order they should
+ * run. */
+#include "sched/run_queue.h"
+
+#include "kernel_fixture.h"
+#include "sched/thread_private.h"
+
+#define THREADS 40u
+
+static struct thread threads[THREADS];
+
+/* The model: model[0] runs first. */
+static struct thread *model[THREADS];
+static size_t model_count;
+
+static size_t model_find(const struct thread *thread)
+{
+    size_t i = 0;
+
+    while (i < model_count && model[i] != thread) {
+        i++;
+    }
+    return i;
+}
+
+static void model_insert(size_t place, struct thread *thread)
+{
+    for (size_t i = model_count; i > place; i--) {
+        model[i] = model[i - 1];
+    }
+    model[place] = thread;
+    model_count++;
+}
+
+static void model_remove(const struct thread *thread)
+{
+    model_count--;
+    for (size_t i = model_find(thread); i < model_count; i++) {
+        model[i] = model[i + 1];
+    }
+}
+
+/* Behind (or in front of) the threads of the same priority. */
+static void model_add(struct thread *thread, bool front)
+{
+    size_t place = 0;
+
+    while (place < model_count &&
+           (model[place]->effective_priority > thread->effective_priority ||
+            (!front && model[place]->effective_priority == thread->effective_priority))) {
+        place++;
+    }
+    model_insert(place, thread);
+}
+
+static void step(struct run_queue *queue, uint64_t *random)
+{
+    struct thread *thread = &threads[random_below(random, THREADS)];
+    bool queued = model_find(thread) < model_count;
+    unsigned priority = (unsigned)random_below(random, 2) == 0
+                            ? (unsigned)random_below(random, THREAD_PRIORITY_COUNT)
+                            : (unsigned)random_below(random, 3) * 31;
+    unsigned operation = (unsigned)random_below(random, 3);
+
+    if (!queued) {
+        thread->effective_priority = priority;
+        run_queue_add(queue, thread);
+        model_add(thread, false);
+    } else if (operation == 0) {
+        run_queue_remove(queue, thread);
+        model_remove(thread);
+    } else if (operation == 1) {
+        run_queue_yield(queue, thread);
+        model_remove(thread);
+        model_add(thread, false);
+    } else {
+        bool raised = priority > thread->effective_priority;
+
+        model_remove(thread);
+        run_queue_change_priority(queue, thread, priority);
+        assert_int_equal(thread->effective_priority, priority);
+        model_add(thread, !raised);
+    }
+}
+
+static void test_against_model(void **state)
+{
+    struct run_queue queue;
+    uint64_t random = 1;
+
+    (void)state;
+    run_queue_init(&queue);
+    assert_null(run_queue_pick(&queue));
+    for (unsigned i = 0; i < 200000; i++) {
+        step(&queue, &random);
+        assert_ptr_equal(run_queue_pick(&queue), model_count == 0 ? NULL : model[0]);
+    }
+    while (model_count > 0) { /* the order of all, not only of the first */
+        assert_ptr_equal(run_queue_pick(&queue), model[0]);
+        run_queue_remove(&queue, model[0]);
+        model_remove(model[0]);
+    }
+    assert_null(run_queue_pick(&queue));
+    assert_true(queue.levels == 0);
+}
+
+static void test_only_more_urgent_preempts(void **state)
+{
+    threads[0].effective_priority = 5;
+    threads[1].effective_priority = 5;
+    threads[2].effective_priority = 6;
+
+    (void)state;
+    assert_false(run_queue_preempts(&threads[1], &threads[0]));
+    assert_true(run_queue_preempts(&threads[2], &threads[0]));
+    assert_false(run_queue_preempts(&threads[0], &threads[2]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_only_more_urgent_preempts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A virtio network device inside the test process: the device's side of the registers (MMIO and
+ * PCI) and of the split ring, written from the standard, and a test implementation of
+ * virtio/platform.h that leads the driver's accesses to it. The device fails the test when the
+ * driver breaks a rule of the standard.
+ */
+#ifndef TESTS_VIRTIO_FAKE_H
+#define TESTS_VIRTIO_FAKE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "virtio/mmio.h"
+#include "virtio/pci.h"
+#include "virtio/platform.h"
+#include "virtio/transport.h"
+
+/* What is added to a pointer to get the address the device sees: catches a missing translation, and
+ * makes both halves of an address register matter. */
+#define FAKE_DMA_OFFSET UINT64_C(0x0123400000000000)
+
+#define FAKE_MMIO_BASE ((virtio_register)0x0a000000)
+#define FAKE_PCI_BASE  ((virtio_register)0x40000000) /* + bar * FAKE_BAR_BYTES */
+#define FAKE_BAR_BYTES ((virtio_register)0x10000)
+#define FAKE_QUEUES    3u
+#define FAKE_SEGMENTS  64u
+#define FAKE_TRACE_MAX 256u
+
+enum fake_bus { FAKE_MMIO, FAKE_PCI };
+
+struct fake_segment {
+    uint8_t *memory;
+    uint32_t bytes;
+    bool writable;
+};
+
+/* A chain the device took from the available ring. */
+struct fake_chain {
+    struct fake_segment segment[FAKE_SEGMENTS];
+    unsigned count;
+    uint16_t head;
+    bool indirect;
+};
+
+struct fake_queue {
+    uint16_t size_max;
+    uint16_t size;
+    uint16_t vector;
+    uint16_t notify_offset;
+    bool enabled;
+    uint64_t descriptors;
+    uint64_t driver_area;
+    uint64_t device_area;
+    uint16_t last_available; /* taken from the available ring */
+    uint16_t used_index;     /* published */
+    uint16_t signalled;      /* used index at the last decision to interrupt or not */
+    uint64_t notifications;  /* by the driver */
+    uint64_t interrupts;     /* to the driver */
+    uint64_t indirect_chains;
+    bool held[32768]; /* heads the device has */
+};
+
+struct fake_write {
+    uint32_t where;
+    uint32_t value;
+};
+
+struct fake_device {
+    enum fake_bus bus;
+    uint64_t offered;
+    uint64_t accepted;
+    uint8_t status;
+    uint8_t config[64];
+    uint32_t generation;
+    struct fake_queue queue[FAKE_QUEUES];
+    uint32_t device_feature_select;
+    uint32_t driver_feature_select;
+    uint16_t queue_select;
+    uint8_t isr;
+    uint16_t config_vector;
+    bool raised[8]; /* interrupts the driver has not handled: [0] the line, or vectors */
+    bool line;      /* interrupts by line */
+
+    /* Behaviour to choose. */
+    uint32_t magic;
+    uint32_t version;
+    uint32_t device_id;
+    bool refuse_features; /* clears FEATURES_OK again */
+    bool stuck_in_reset;
+    unsigned reset_reads; /* status reads until a reset is over */
+    unsigned reset_reads_left;
+    uint8_t status_before;    /* shown until then */
+    unsigned config_changes;  /* how many more config reads see the generation change afterwards */
+    bool ready_stuck;         /* queues never read as not ready */
+    uint16_t vectors_granted; /* vectors beyond are refused */
+    void (*on_notify)(unsigned index); /* what the device does inside a notification */
+    bool no_notifications; /* without EVENT_IDX: the flag; with it: avail_event is left behind */
+
+    /* PCI */
+    uint8_t pci_config[256];
+    uint64_t bar_bytes[6];
+    unsigned map_calls;
+
+    /* What the driver wrote, in order. */
+    struct fake_write trace[FAKE_TRACE_MAX];
+    unsigned trace_count;
+};
+
+extern struct fake_device *fake;
+
+/* A device with all features this driver may want, on the bus; `vectors`: 0 for a line. */
+void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors);
+/* Probes it with the library. */
+struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci *pci);
+#define FAKE_FEATURES_ALL                                                                  \
+    (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_MAC | \
+     VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM)
+
+/* PCI capabilities of the usual device; `fake_pci_capability` appends one more at `at`. */
+void fake_pci_describe(struct fake_device *device, uint16_t device_id);
+void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
+                         unsigned type, unsigned bar, uint32_t offset, uint32_t bytes);
+
+uint32_t fake_register_read(virtio_register reg, unsigned bytes);
+void fake_register_write(virtio_register reg, unsigned bytes, uint32_t value);
+
+/* Device side of the rings. */
+bool fake_pop(unsigned index, struct fake_chain *chain);
+/* Number of chains that fake_pop() would find. */
+unsigned fake_available(unsigned index);
+void fake_push(unsigned index, uint32_t head, uint32_t written);
+/* Interrupts if the driver wants to know about what was pushed since the last decision. */
+void fake_signal(unsigned index);
+/* Both. */
+void fake_complete(unsigned index, const struct fake_chain *chain, uint32_t written);
+/* Tells the driver when to notify: at the next chain. */
+void fake_ask_notification(unsigned index);
+void fake_config_interrupt(void);
+bool fake_raised(void);
+
+/* The shared words themselves, for lies. */
+uint16_t *fake_used_index(unsigned index);
+uint16_t *fake_used_flags(unsigned index);
+uint16_t *fake_available_event(unsigned index);
+uint32_t *fake_used_element(unsigned index, uint16_t position); /* id, length */
+uint16_t *fake_available_flags(unsigned index);
+uint16_t *fake_used_event(unsigned index);
+uint16_t *fake_available_index(unsigned index);
+
+/* Writes a frame with its header into the next receive buffer. False: none exposed. */
+bool fake_receive(const void *frame, uint32_t bytes, uint8_t header_flags);
+/* Takes the next frame to send, and completes it if asked. Returns its bytes (header included), 0:
+ * none. */
+uint32_t fake_transmit(uint8_t *frame, uint32_t limit, bool complete, struct fake_chain *chain);
+
+/* Platform. */
+extern unsigned fake_lock_depth;
+extern unsigned fake_allocations;      /* now */
+extern unsigned fake_allocations_left; /* until the next ones fail; UINT_MAX: never */
+extern uint64_t fake_clock;
+extern unsigned fake_log_lines;
+extern void (*fake_on_unlock)(void);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The test's implementation of virtio/platform.h. */
+#define _POSIX_C_SOURCE 200809L /* posix_memalign() */
+
+#include "fake.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fake_device *fake;
+unsigned fake_lock_depth;
+unsigned fake_allocations;
+unsigned fake_allocations_left = UINT_MAX;
+uint64_t fake_clock;
+unsigned fake_log_lines;
+void (*fake_on_unlock)(void);
+
+static void *allocate(size_t bytes, size_t alignment)
+{
+    void *memory = NULL;
+
+    assert_true(bytes > 0);
+    if (fake_allocations_left == 0) {
+        return NULL;
+    }
+    if (fake_allocations_left != UINT_MAX) {
+        fake_allocations_left--;
+    }
+    assert_int_equal(posix_memalign(&memory, alignment, bytes), 0);
+    memset(memory, 0, bytes);
+    fake_allocations++;
+    return memory;
+}
+
+void *virtio_platform_allocate(size_t bytes)
+{
+    return allocate(bytes, 16);
+}
+
+void virtio_platform_free(void *memory, size_t bytes)
+{
+    assert_non_null(memory);
+    memset(memory, 0xdd, bytes);
+    free(memory);
+    fake_allocations--;
+}
+
+void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_address *address)
+{
+    void *memory = allocate(bytes, alignment);
+
+    *address = (uint64_t)(uintptr_t)memory + FAKE_DMA_OFFSET;
+    return memory;
+}
+
+void virtio_platform_dma_free(void *memory, size_t bytes)
+{
+    virtio_platform_free(memory, bytes);
+}
+
+virtio_address virtio_platform_dma_address(const void *memory)
+{
+    return (uint64_t)(uintptr_t)memory + FAKE_DMA_OFFSET;
+}
+
+uint8_t virtio_platform_read8(virtio_register reg)
+{
+    return (uint8_t)fake_register_read(reg, 1);
+}
+
+uint16_t virtio_platform_read16(virtio_register reg)
+{
+    return (uint16_t)fake_register_read(reg, 2);
+}
+
+uint32_t virtio_platform_read32(virtio_register reg)
+{
+    return fake_register_read(reg, 4);
+}
+
+void virtio_platform_write8(virtio_register reg, uint8_t value)
+{
+    fake_register_write(reg, 1, value);
+}
+
+void virtio_platform_write16(virtio_register reg, uint16_t value)
+{
+    fake_register_write(reg, 2, value);
+}
+
+void virtio_platform_write32(virtio_register reg, uint32_t value)
+{
+    fake_register_write(reg, 4, value);
+}
+
+uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
+                                  unsigned bytes)
+{
+    uint32_t value = 0;
+
+    assert_ptr_equal(function, fake);
+    assert_true(offset % bytes == 0 && offset + bytes <= sizeof(fake->pci_config));
+    memcpy(&value, &fake->pci_config[offset], bytes);
+    return value;
+}
+
+void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
+                               unsigned bytes, uint32_t value)
+{
+    assert_ptr_equal(function, fake);
+    assert_int_equal(offset, 4); /* the command register is all the driver has to write */
+    assert_int_equal(bytes, 2);
+    memcpy(&fake->pci_config[offset], &value, bytes);
+}
+
+virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
+                                        uint64_t offset, uint64_t length)
+{
+    assert_ptr_equal(function, fake);
+    assert_true(bar < 6);
+    fake->map_calls++;
+    if (offset > fake->bar_bytes[bar] || length > fake->bar_bytes[bar] - offset) {
+        return 0;
+    }
+    return FAKE_PCI_BASE + (virtio_register)bar * FAKE_BAR_BYTES + (virtio_register)offset;
+}
+
+virtio_lock_state virtio_platform_lock(void)
+{
+    assert_int_equal(fake_lock_depth, 0); /* not nested */
+    fake_lock_depth++;
+    return 0x10c4;
+}
+
+void virtio_platform_unlock(virtio_lock_state state)
+{
+    assert_int_equal(state, 0x10c4);
+    assert_int_equal(fake_lock_depth, 1);
+    fake_lock_depth--;
+    if (fake_on_unlock != NULL) {
+        fake_on_unlock();
+    }
+}
+
+uint64_t virtio_platform_now(void)
+{
+    return fake_clock;
+}
+
+void virtio_platform_pause(void)
+{
+    assert_int_equal(fake_lock_depth, 0); /* thread context */
+    fake_clock += 1000000;
+}
+
+void virtio_platform_log(const char *format, ...)
+{
+    assert_non_null(format);
+    fake_log_lines++;
+}

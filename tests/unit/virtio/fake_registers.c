@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The fake device's registers, MMIO (VIRTIO 1.3, 4.2.2) and PCI (4.1.4), over one device state. */
+#include "fake.h"
+#include <string.h>
+
+#define COMMON_BAR        4u
+#define COMMON_OFFSET     0x0000u
+#define ISR_OFFSET        0x1000u
+#define DEVICE_OFFSET     0x2000u
+#define NOTIFY_OFFSET     0x3000u
+#define NOTIFY_MULTIPLIER 4u
+
+#define STATUS_ALL                                                                  \
+    (VIRTIO_STATUS_ACKNOWLEDGE | VIRTIO_STATUS_DRIVER | VIRTIO_STATUS_FEATURES_OK | \
+     VIRTIO_STATUS_DRIVER_OK)
+
+static struct fake_queue *selected(void)
+{
+    static struct fake_queue none;
+
+    memset(&none, 0, sizeof(none));
+    return fake->queue_select < FAKE_QUEUES ? &fake->queue[fake->queue_select] : &none;
+}
+
+static void device_reset(void)
+{
+    fake->status_before = fake->status;
+    fake->reset_reads_left = fake->reset_reads;
+    if (fake->stuck_in_reset) {
+        return;
+    }
+    fake->status = 0;
+    fake->accepted = 0;
+    fake->isr = 0;
+    fake->config_vector = VIRTIO_NO_VECTOR;
+    memset(fake->raised, 0, sizeof(fake->raised));
+    for (unsigned i = 0; i < FAKE_QUEUES; i++) {
+        struct fake_queue *queue = &fake->queue[i];
+        uint16_t size_max = queue->size_max;
+        uint16_t notify_offset = queue->notify_offset;
+
+        memset(queue, 0, sizeof(*queue));
+        queue->size_max = size_max;
+        queue->size = size_max;
+        queue->notify_offset = notify_offset;
+        queue->vector = VIRTIO_NO_VECTOR;
+    }
+}
+
+static uint8_t read_status(void)
+{
+    if (fake->reset_reads_left != 0) {
+        fake->reset_reads_left--;
+        return (uint8_t)(fake->status_before | 1u);
+    }
+    return fake->status;
+}
+
+/* 2.1.1 and 3.1.1: bits are only added, one step after the other. */
+static void write_status(uint8_t value)
+{
+    uint8_t added = (uint8_t)(value & ~fake->status);
+
+    if (value == 0) {
+        device_reset();
+        return;
+    }
+    assert_int_equal(fake->status & ~value, 0);
+    if ((added & VIRTIO_STATUS_FEATURES_OK) != 0) {
+        assert_int_equal(fake->status & (VIRTIO_STATUS_ACKNOWLEDGE | VIRTIO_STATUS_DRIVER),
+                         VIRTIO_STATUS_ACKNOWLEDGE | VIRTIO_STATUS_DRIVER);
+        assert_int_equal(fake->accepted & ~fake->offered, 0);
+        assert_true((fake->accepted & VIRTIO_F_VERSION_1) != 0);
+        if (fake->refuse_features) {
+            value &= (uint8_t)~VIRTIO_STATUS_FEATURES_OK;
+        }
+    }
+    if ((added & VIRTIO_STATUS_DRIVER_OK) != 0) {
+        assert_true((fake->status & VIRTIO_STATUS_FEATURES_OK) != 0);
+        assert_true(fake->queue[0].enabled && fake->queue[1].enabled);
+        for (unsigned i = 0; i < FAKE_QUEUES; i++) {
+            assert_int_equal(fake->queue[i].notifications, 0);
+        }
+    }
+    fake->status = value;
+}
+
+static uint32_t read_features(void)
+{
+    return fake->device_feature_select > 1
+               ? 0
+               : (uint32_t)(fake->offered >> (32 * fake->device_feature_select));
+}
+
+static void write_features(uint32_t value)
+{
+    uint64_t mask;
+
+    assert_int_equal(fake->status & VIRTIO_STATUS_FEATURES_OK, 0);
+    assert_true(fake->driver_feature_select <= 1);
+    mask = UINT64_C(0xffffffff) << (32 * fake->driver_feature_select);
+    fake->accepted =
+        (fake->accepted & ~mask) | ((uint64_t)value << (32 * fake->driver_feature_select));
+}
+
+/* Queue registers change only while the queue is off (4.2.2.2, 4.1.4.3.2), and before DRIVER_OK. */
+static void may_configure(void)
+{
+    assert_true(fake->queue_select < FAKE_QUEUES);
+    assert_false(selected()->enabled);
+    assert_true((fake->status & VIRTIO_STATUS_FEATURES_OK) != 0);
+    assert_int_equal(fake->status & VIRTIO_STATUS_DRIVER_OK, 0);
+}
+
+static void write_size(uint32_t value)
+{
+    may_configure();
+    assert_true(value != 0 && (value & (value - 1)) == 0 && value <= selected()->size_max);
+    selected()->size = (uint16_t)value;
+}
+
+static void write_half(uint64_t *address, bool high, uint32_t value)
+{
+    may_configure();
+    if (high) {
+        *address = (*address & UINT32_MAX) | ((uint64_t)value << 32);
+    } else {
+        *address = (*address & ~(uint64_t)UINT32_MAX) | value;
+    }
+}
+
+static void write_enable(uint32_t value)
+{
+    struct fake_queue *queue = selected();
+
+    assert_int_equal(value, 1);
+    may_configure();
+    /* 2.7 */
+    assert_true(queue->descriptors != 0 && queue->descriptors % 16 == 0);
+    assert_true(queue->driver_area != 0 && queue->driver_area % 2 == 0);
+    assert_true(queue->device_area != 0 && queue->device_area % 4 == 0);
+    queue->enabled = true;
+}
+
+static void notify(uint32_t index)
+{
+    assert_true((fake->status & STATUS_ALL) == STATUS_ALL); /* never before DRIVER_OK (3.1.1) */
+    assert_true(index < FAKE_QUEUES && fake->queue[index].enabled);
+    fake->queue[index].notifications++;
+    if (fake->on_notify != NULL) {
+        fake->on_notify(index);
+    }
+}
+
+static uint32_t read_config(uint32_t offset, unsigned bytes)
+{
+    static const uint8_t width_of[12] = {1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0};
+    uint32_t value = 0;
+
+    assert_true(offset < 12 && width_of[offset] == bytes); /* as wide as the field */
+    memcpy(&value, &fake->config[offset], bytes);
+    if (fake->config_changes != 0) {
+        fake->config_changes--;
+        fake->generation++;
+        fake->config[0] ^= 2u;
+    }
+    return value;
+}
+
+static uint32_t mmio_read(uint32_t offset, unsigned bytes)
+{
+    uint32_t cause;
+
+    if (offset >= 0x100) {
+        return read_config(offset - 0x100, bytes);
+    }
+    assert_int_equal(bytes, 4); /* 4.2.2.2 */
+    switch (offset) {
+    case 0x000:
+        return fake->magic;
+    case 0x004:
+        return fake->version;
+    case 0x008:
+        return fake->device_id;
+    case 0x010:
+        return read_features();
+    case 0x034:
+        return selected()->size_max;
+    case 0x044:
+        return selected()->enabled || fake->ready_stuck;
+    case 0x060:
+        cause = fake->isr;
+        return cause;
+    case 0x070:
+        return read_status();
+    case 0x0fc:
+        return fake->generation;
+    default:
+        fail_msg("read of MMIO register %#x", offset);
+        return 0;
+    }
+}
+
+static void mmio_write(uint32_t offset, unsigned bytes, uint32_t value)
+{
+    assert_int_equal(bytes, 4);
+    switch (offset) {
+    case 0x014:
+        fake->device_feature_select = value;
+        break;
+    case 0x020:
+        write_features(value);
+        break;
+    case 0x024:
+        fake->driver_feature_select = value;
+        break;
+    case 0x030:
+        fake->queue_select = (uint16_t)value;
+        break;
+    case 0x038:
+        write_size(value);
+        break;
+    case 0x044:
+        write_enable(value);
+        break;
+    case 0x050:
+        notify(value);
+        break;
+    case 0x064:
+        assert_int_equal(value & ~3u, 0); /* only defined bits */
+        fake->isr = (uint8_t)(fake->isr & ~value);
+        fake->raised[0] = (fake->isr & 3u) != 0;
+        break;
+    case 0x070:
+        write_status((uint8_t)value);
+        break;
+    case 0x080:
+    case 0x084:
+        write_half(&selected()->descriptors, offset == 0x084, value);
+        break;
+    case 0x090:
+    case 0x094:
+        write_half(&selected()->driver_area, offset == 0x094, value);
+        break;
+    case 0x0a0:
+    case 0x0a4:
+        write_half(&selected()->device_area, offset == 0x0a4, value);
+        break;
+    default: /* the configuration too: a network driver writes none of it (5.1.4) */
+        fail_msg("write of MMIO register %#x", offset);
+    }
+}
+
+static uint16_t granted(uint32_t vector)
+{
+    return vector < fake->vectors_granted ? (uint16_t)vector : VIRTIO_NO_VECTOR;
+}
+
+static unsigned common_width(uint32_t offset)
+{
+    static const uint8_t width_of[0x38 / 2] = {4, 0, 4, 0, 4, 0, 4, 0, 2, 2, 1, 2, 2, 2,
+                                               2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
+
+    return offset == 0x15 ? 1u : (offset % 2 != 0 || offset >= 0x38) ? 0u : width_of[offset / 2];
+}
+
+static uint32_t common_read(uint32_t offset, unsigned bytes)
+{
+    assert_int_equal(bytes, common_width(offset)); /* 4.1.3.1 */
+    switch (offset) {
+    case 0x04:
+        return read_features();
+    case 0x10:
+        return fake->config_vector;
+    case 0x14:
+        return read_status();
+    case 0x15:
+        return fake->generation & 0xffu;
+    case 0x18:
+        return selected()->size;
+    case 0x1a:
+        return selected()->vector;
+    case 0x1c:
+        return selected()->enabled || fake->ready_stuck;
+    case 0x1e:
+        return selected()->notify_offset;
+    default:
+        fail_msg("read of common register %#x", offset);
+        return 0;
+    }
+}
+
+static void common_write(uint32_t offset, unsigned bytes, uint32_t value)
+{
+    assert_int_equal(bytes, common_width(offset));
+    switch (offset) {
+    case 0x00:
+        fake->device_feature_select = value;
+        break;
+    case 0x08:
+        fake->driver_feature_select = value;
+        break;
+    case 0x0c:
+        write_features(value);
+        break;
+    case 0x10:
+        fake->config_vector = granted(value);
+        break;
+    case 0x14:
+        write_status((uint8_t)value);
+        break;
+    case 0x16:
+        fake->queue_select = (uint16_t)value;
+        break;
+    case 0x18:
+        write_size(value);
+        break;
+    case 0x1a:
+        may_configure();
+        selected()->vector = granted(value);
+        break;
+    case 0x1c:
+        write_enable(value);
+        break;
+    case 0x20:
+    case 0x24:
+        write_half(&selected()->descriptors, offset == 0x24, value);
+        break;
+    case 0x28:
+    case 0x2c:
+        write_half(&selected()->driver_area, offset == 0x2c, value);
+        break;
+    case 0x30:
+    case 0x34:
+        write_half(&selected()->device_area, offset == 0x34, value);
+        break;
+    default:
+        fail_msg("write of common register %#x", offset);
+    }
+}
+
+static uint32_t pci_read(uint32_t offset, unsigned bytes)
+{
+    uint8_t cause;
+
+    if (offset < ISR_OFFSET) {
+        return common_read(offset, bytes);
+    }
+    if (offset >= DEVICE_OFFSET && offset < NOTIFY_OFFSET) {
+        return read_config(offset - DEVICE_OFFSET, bytes);
+    }
+    assert_int_equal(offset, ISR_OFFSET);
+    assert_int_equal(bytes, 1);
+    assert_true(fake->line); /* says nothing with MSI-X, and costs an exit */
+    cause = fake->isr;
+    fake->isr = 0;
+    fake->raised[0] = false;
+    return cause;
+}
+
+static void pci_write(uint32_t offset, unsigned bytes, uint32_t value)
+{
+    if (offset < ISR_OFFSET) {
+        common_write(offset, bytes, value);
+        return;
+    }
+    assert_true(offset >= NOTIFY_OFFSET);
+    assert_int_equal(bytes, 2);
+    assert_true(value < FAKE_QUEUES);
+    assert_int_equal(offset - NOTIFY_OFFSET, fake->queue[value].notify_offset * NOTIFY_MULTIPLIER);
+    notify(value);
+}
+
+uint32_t fake_register_read(virtio_register reg, unsigned bytes)
+{
+    assert_int_equal(reg % bytes, 0);
+    if (fake->bus == FAKE_MMIO) {
+        return mmio_read((uint32_t)(reg - FAKE_MMIO_BASE), bytes);
+    }
+    return pci_read((uint32_t)(reg - FAKE_PCI_BASE - COMMON_BAR * FAKE_BAR_BYTES), bytes);
+}
+
+void fake_register_write(virtio_register reg, unsigned bytes, uint32_t value)
+{
+    uint32_t offset = fake->bus == FAKE_MMIO
+                          ? (uint32_t)(reg - FAKE_MMIO_BASE)
+                          : (uint32_t)(reg - FAKE_PCI_BASE - COMMON_BAR * FAKE_BAR_BYTES);
+
+    assert_int_equal(reg % bytes, 0);
+    if (fake->trace_count < FAKE_TRACE_MAX) {
+        fake->trace[fake->trace_count++] = (struct fake_write){offset, value};
+    }
+    if (fake->bus == FAKE_MMIO) {
+        mmio_write(offset, bytes, value);
+    } else {
+        pci_write(offset, bytes, value);
+    }
+}
+
+static void put16(struct fake_device *device, unsigned offset, uint32_t value)
+{
+    device->pci_config[offset] = (uint8_t)value;
+    device->pci_config[offset + 1] = (uint8_t)(value >> 8);
+}
+
+static void put32(struct fake_device *device, unsigned offset, uint32_t value)
+{
+    put16(device, offset, value & 0xffffu);
+    put16(device, offset + 2, value >> 16);
+}
+
+void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
+                         unsigned type, unsigned bar, uint32_t offset, uint32_t bytes)
+{
+    device->pci_config[at] = 0x09;
+    device->pci_config[at + 1] = (uint8_t)next;
+    device->pci_config[at + 2] = (uint8_t)length;
+    device->pci_config[at + 3] = (uint8_t)type;
+    device->pci_config[at + 4] = (uint8_t)bar;
+    put32(device, at + 8, offset);
+    put32(device, at + 12, bytes);
+    if (type == 2) {
+        put32(device, at + 16, NOTIFY_MULTIPLIER);
+    }
+}
+
+void fake_pci_describe(struct fake_device *device, uint16_t device_id)
+{
+    memset(device->pci_config, 0, sizeof(device->pci_config));
+    put16(device, 0x00, VIRTIO_PCI_VENDOR);
+    put16(device, 0x02, device_id);
+    put16(device, 0x04, 0x0400);
+    put16(device, 0x06, 0x0010);
+    put16(device, 0x2e, 1);
+    device->pci_config[0x34] = 0x84;
+    device->pci_config[0x98] = 0x11; /* MSI-X: not the transport's business */
+    device->pci_config[0x99] = 0;
+    fake_pci_capability(device, 0x40, 0x98, 20, 2, COMMON_BAR, NOTIFY_OFFSET, 0x1000);
+    fake_pci_capability(device, 0x54, 0x40, 16, 4, COMMON_BAR, DEVICE_OFFSET, 0x1000);
+    fake_pci_capability(device, 0x64, 0x54, 16, 3, COMMON_BAR, ISR_OFFSET, 0x1000);
+    fake_pci_capability(device, 0x74, 0x64, 16, 1, COMMON_BAR, COMMON_OFFSET, 0x1000);
+    /* PCI configuration access: of no use here, comes first in QEMU's list too. */
+    fake_pci_capability(device, 0x84, 0x74, 20, 5, 0, 0, 0);
+    memset(device->bar_bytes, 0, sizeof(device->bar_bytes));
+    device->bar_bytes[COMMON_BAR] = 0x4000;
+}
+
+void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors)
+{
+    static const uint8_t mac[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
+
+    memset(device, 0, sizeof(*device));
+    device->bus = bus;
+    device->offered = FAKE_FEATURES_ALL;
+    device->magic = 0x74726976;
+    device->version = 2;
+    device->device_id = VIRTIO_DEVICE_NETWORK;
+    device->line = vectors == 0;
+    device->vectors_granted = vectors;
+    memcpy(device->config, mac, sizeof(mac));
+    device->config[6] = 1; /* link up */
+    device->config[8] = 1; /* queue pairs */
+    device->config[10] = 1500 & 0xff;
+    device->config[11] = 1500 >> 8;
+    for (unsigned i = 0; i < FAKE_QUEUES; i++) {
+        device->queue[i].size_max = 256;
+        device->queue[i].size = 256;
+        device->queue[i].notify_offset = (uint16_t)(i + 1);
+        device->queue[i].vector = VIRTIO_NO_VECTOR;
+    }
+    fake_pci_describe(device, 0x1041);
+    fake = device;
+}
+
+struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci *pci)
+{
+    const char *reason = NULL;
+
+    if (fake->bus == FAKE_MMIO) {
+        assert_true(virtio_mmio_probe(mmio, FAKE_MMIO_BASE, 0x200, &reason));
+        return &mmio->transport;
+    }
+    assert_true(
+        virtio_pci_probe(pci, (struct virtio_pci_function *)fake, fake->vectors_granted, &reason));
+    return &pci->transport;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No lost wake-up, in either direction: the device's steps are put between the driver's accesses to
+ * shared memory in every possible way (up to three independent places), and in the end nothing may
+ * be left that nobody would come to look at. What a device does when it finishes a chain is two
+ * steps, publishing its index and deciding whether to interrupt; what it does before it sleeps is
+ * two as well, asking to be notified and looking once more.
+ *
+ * Built with hooked/virtio/barrier.h. The order of accesses is the program's: this finds errors of
+ * the protocol. That the barriers keep this order on a processor is not the subject here.
+ */
+#include "owner.h"
+#include <string.h>
+
+enum device_step {
+    RX_PUSH,   /* a frame arrives, its used index is published */
+    RX_SIGNAL, /* interrupt or not */
+    TX_PUSH,   /* a frame is sent, the used index published */
+    TX_SIGNAL,
+    RX_ASK,   /* about to sleep for want of receive buffers: ask to be notified */
+    RX_SLEEP, /* look once more, then sleep */
+    TX_ASK,
+    TX_SLEEP,
+    STEPS_END,
+};
+
+struct scenario {
+    const char *name;
+    void (*driver)(void);
+    enum device_step steps[8];
+    uint16_t tx_ring;
+    uint16_t rx_buffers;
+    bool bursts; /* the first two steps happen at one place, to keep the number of cases small */
+};
+
+static struct owner owner;
+static const struct scenario *scenario;
+static unsigned places[8]; /* of the device's steps: after so many accesses of the driver */
+static unsigned next_step;
+static unsigned accesses;
+static bool hooks_on;
+static bool in_handler;
+static bool late; /* interrupts are delivered as late as possible */
+static bool asleep[2];
+static uint64_t notified[2]; /* notifications when it fell asleep */
+
+static bool awake(unsigned index)
+{
+    if (asleep[index] && owner.device.queue[index].notifications != notified[index]) {
+        asleep[index] = false;
+    }
+    return !asleep[index];
+}
+
+static void push_sent(void)
+{
+    struct fake_chain chain;
+
+    if (awake(1) && owner_device_take(&owner, &chain)) {
+        fake_push(1, chain.head, 0);
+    }
+}
+
+static void push_received(void)
+{
+    struct fake_chain chain;
+    uint32_t number = owner.injected;
+
+    if (!awake(0) || !fake_pop(0, &chain)) {
+        return;
+    }
+    memset(chain.segment[0].memory, 0, 12);
+    for (unsigned i = 0; i < 14; i++) {
+        chain.segment[0].memory[12 + i] =
+            (uint8_t)(i < 4 ? number >> (8 * i) : number * 37u + i * 11u + 1u);
+    }
+    fake_push(0, chain.head, 26);
+    owner.injected++;
+}
+
+static void go_to_sleep(unsigned index)
+{
+    if (awake(index) && fake_available(index) == 0) {
+        asleep[index] = true;
+        notified[index] = owner.device.queue[index].notifications;
+    }
+}
+
+static void device_step(enum device_step step)
+{
+    switch (step) {
+    case RX_PUSH:
+        push_received();
+        break;
+    case RX_SIGNAL:
+        fake_signal(0);
+        break;
+    case TX_PUSH:
+        push_sent();
+        break;
+    case TX_SIGNAL:
+        fake_signal(1);
+        break;
+    case RX_ASK:
+        fake_ask_notification(0);
+        break;
+    case TX_ASK:
+        fake_ask_notification(1);
+        break;
+    case RX_SLEEP:
+        go_to_sleep(0);
+        break;
+    default:
+        go_to_sleep(1);
+    }
+}
+
+static void run_steps(unsigned until)
+{
+    bool hooks = hooks_on;
+
+    hooks_on = false;
+    while (scenario->steps[next_step] != STEPS_END && places[next_step] <= until) {
+        device_step(scenario->steps[next_step++]);
+    }
+    hooks_on = hooks;
+}
+
+void test_shared_access(void)
+{
+    if (hooks_on) {
+        run_steps(accesses);
+        accesses++;
+    }
+}
+
+static void deliver(void)
+{
+    if (!late && !in_handler) {
+        in_handler = true;
+        owner_interrupts(&owner);
+        in_handler = false;
+    }
+}
+
+static void settle(void)
+{
+    owner_settle(&owner);
+}
+
+static void receive_one(void)
+{
+    virtio_net_interrupt(owner.net);
+    settle();
+}
+
+static void bottom_half_only(void)
+{
+    owner_bottom_half(&owner);
+}
+
+static void send_burst(void)
+{
+    for (unsigned i = 0; i < 5; i++) {
+        (void)owner_send(&owner, 20, 1, false);
+    }
+    virtio_net_flush(owner.net);
+}
+
+static void send_and_fetch(void)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        (void)owner_send(&owner, 20, 1, false);
+    }
+    owner_fetch_packets(&owner);
+    (void)owner_send(&owner, 20, 1, false);
+    virtio_net_flush(owner.net);
+    owner_fetch_packets(&owner);
+}
+
+static void send_one_by_one(void)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        (void)owner_send(&owner, 20, 1, false);
+        virtio_net_flush(owner.net);
+    }
+}
+
+/* A device that is not asleep goes on: it sends what there is, and interrupts by the rules. */
+static bool device_goes_on(void)
+{
+    bool progress = false;
+
+    while (awake(1) && fake_available(1) != 0) {
+        push_sent();
+        fake_signal(1);
+        progress = true;
+    }
+    return progress;
+}
+
+static void check_nothing_lost(void)
+{
+    struct virtio_net_statistics s;
+
+    hooks_on = false;
+    run_steps(UINT32_MAX);
+    /* What was published and is not signalled yet, is now. */
+    fake_signal(0);
+    fake_signal(1);
+    do {
+        late = false;
+        deliver();
+        settle();
+    } while (device_goes_on());
+    for (unsigned i = 0; i < 2; i++) {
+        if (!awake(i) && fake_available(i) != 0) {
+            fail_msg("%s: queue %u: lost notification", scenario->name, i);
+        }
+    }
+    s = owner_statistics(&owner);
+    if (owner.received != owner.injected) {
+        fail_msg("%s: lost receive interrupt", scenario->name);
+    }
+    if (s.tx_queued != 0) {
+        fail_msg("%s: lost transmit interrupt", scenario->name);
+    }
+    assert_int_equal(s.rx_exposed, scenario->rx_buffers);
+    assert_int_equal(owner.sent_by_device, owner.sent);
+    assert_null(virtio_net_broken(owner.net));
+}
+
+/* Returns how many accesses the driver made. */
+static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budget)
+{
+    unsigned counted;
+
+    owner_prepare(&owner, FAKE_PCI, 3);
+    owner.parameters.features_off = features_off;
+    owner.parameters.tx_ring = scenario->tx_ring;
+    owner.parameters.rx_buffers = scenario->rx_buffers;
+    owner.parameters.interrupt_budget = budget;
+    hooks_on = false;
+    owner_start(&owner);
+    fake_ask_notification(0);
+    fake_ask_notification(1);
+    /* Notified at the start for its receive buffers, and waiting for something to send. */
+    asleep[0] = false;
+    asleep[1] = true;
+    notified[1] = 0;
+    next_step = 0;
+    accesses = 0;
+    late = deliver_late;
+    assert_true(owner_inject(&owner, 14));
+    if (scenario->driver != receive_one) {
+        settle();
+    }
+    fake_on_unlock = deliver;
+    hooks_on = true;
+    scenario->driver();
+    counted = accesses;
+    fake_on_unlock = NULL;
+    check_nothing_lost();
+    owner_finish(&owner);
+    return counted;
+}
+
+static unsigned cases;
+
+/* All ways to put steps from `step` on at places >= `from`; a step can share the place of the one
+ * before, and the place behind the driver's last access counts too. */
+static void run_places(unsigned step, unsigned from, unsigned last, uint64_t features_off)
+{
+    if (scenario->steps[step] == STEPS_END) {
+        (void)run_case(features_off, false, 0);
+        (void)run_case(features_off, true, 0);
+        (void)run_case(features_off, false, 1);
+        (void)run_case(features_off, true, 1);
+        cases += 4;
+        return;
+    }
+    for (unsigned place = from; place <= last; place++) {
+        places[step] = place;
+        if (scenario->bursts && step % 2 == 0 && scenario->steps[step + 1] != STEPS_END) {
+            places[step + 1] = place;
+            run_places(step + 2, place, last, features_off);
+        } else {
+            run_places(step + 1, place, last, features_off);
+        }
+    }
+}
+
+static void run_scenario(const struct scenario *which)
+{
+    scenario = which;
+    cases = 0;
+    for (unsigned off = 0; off < 2; off++) {
+        uint64_t features_off = off != 0 ? VIRTIO_F_EVENT_IDX : 0;
+        unsigned last;
+
+        /* Once with all steps at the end, to count the accesses. */
+        for (unsigned i = 0; i < 8; i++) {
+            places[i] = UINT32_MAX;
+        }
+        last = run_case(features_off, false, 0);
+        assert_true(last > 4);
+        /* What the device does makes the driver do more, so there are more places than that. */
+        last += 16;
+        run_places(0, 0, last, features_off);
+    }
+    print_message("%s: %u interleavings\n", which->name, cases);
+}
+
+static void receive_interrupt(void **state)
+{
+    static const struct scenario one = {"receive", receive_one, {RX_PUSH, RX_SIGNAL, STEPS_END},
+                                        4,         4,           false};
+    static const struct scenario two = {"receive twice",
+                                        receive_one,
+                                        {RX_PUSH, RX_SIGNAL, RX_PUSH, RX_SIGNAL, STEPS_END},
+                                        4,
+                                        4,
+                                        true};
+
+    (void)state;
+    run_scenario(&one);
+    run_scenario(&two);
+}
+
+static void receive_in_the_bottom_half(void **state)
+{
+    static const struct scenario it = {
+        "bottom half", bottom_half_only, {RX_PUSH, RX_SIGNAL, RX_PUSH, STEPS_END}, 4, 4, false};
+
+    (void)state;
+    run_scenario(&it);
+}
+
+static void receive_notification(void **state)
+{
+    static const struct scenario it = {"receive buffers",
+                                       receive_one,
+                                       {RX_PUSH, RX_SIGNAL, RX_ASK, RX_SLEEP, STEPS_END},
+                                       4,
+                                       2,
+                                       true};
+
+    (void)state;
+    run_scenario(&it);
+}
+
+static void transmit_interrupt(void **state)
+{
+    static const struct scenario burst = {
+        "burst", send_burst, {TX_PUSH, TX_SIGNAL, TX_PUSH, TX_SIGNAL, STEPS_END}, 2, 2, true};
+    static const struct scenario split = {
+        "burst, signal late", send_burst, {TX_PUSH, TX_PUSH, TX_SIGNAL, STEPS_END}, 2, 2, false};
+    static const struct scenario longer = {
+        "longer ring", send_burst, {TX_PUSH, TX_PUSH, TX_PUSH, TX_SIGNAL, STEPS_END}, 4, 2, true};
+    static const struct scenario fetch = {
+        "fetch", send_and_fetch, {TX_PUSH, TX_SIGNAL, TX_PUSH, TX_SIGNAL, STEPS_END}, 2, 2, true};
+
+    (void)state;
+    run_scenario(&burst);
+    run_scenario(&split);
+    run_scenario(&longer);
+    run_scenario(&fetch);
+}
+
+static void transmit_notification(void **state)
+{
+    static const struct scenario it = {
+        "one by one", send_one_by_one, {TX_PUSH, TX_ASK, TX_SLEEP, STEPS_END}, 8, 2, false};
+
+    (void)state;
+    run_scenario(&it);
+}
+
+static void both_directions(void **state)
+{
+    static const struct scenario it = {
+        "both", send_burst, {TX_PUSH, TX_SIGNAL, RX_PUSH, RX_SIGNAL, STEPS_END}, 2, 2, true};
+
+    (void)state;
+    run_scenario(&it);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(receive_interrupt),     cmocka_unit_test(receive_in_the_bottom_half),
+        cmocka_unit_test(receive_notification),  cmocka_unit_test(transmit_interrupt),
+        cmocka_unit_test(transmit_notification), cmocka_unit_test(both_directions),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

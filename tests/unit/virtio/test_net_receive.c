@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Receiving, and the paper's event handling that serves both directions: the empty ring,
+ * suppression, interrupts and their budgets, the bottom half, the counters. */
+#include "owner.h"
+
+static struct owner owner;
+
+static void frames_arrive(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 0);
+    for (uint32_t bytes = 14; bytes <= 1514; bytes += 50) {
+        assert_true(owner_inject(&owner, bytes));
+        owner_settle(&owner);
+        assert_int_equal(owner.frame_bytes, bytes);
+    }
+    assert_int_equal(owner.received, owner.injected);
+    owner_finish(&owner);
+}
+
+static void received_checksums(void **state)
+{
+    static const struct {
+        uint8_t flags;
+        bool valid;
+    } cases[] = {{0, false}, {1, true}, {2, true}, {3, true}, {0xfc, false}, {0xfe, true}};
+
+    (void)state;
+    for (unsigned off = 0; off < 2; off++) {
+        owner_start_with(&owner, FAKE_MMIO, 0, off != 0 ? VIRTIO_NET_F_GUEST_CSUM : 0, 0);
+        for (unsigned i = 0; i < 6; i++) {
+            uint8_t frame[60];
+
+            for (unsigned j = 0; j < 60; j++) {
+                frame[j] = (uint8_t)(j < 4 ? i >> (8 * j) : i * 37u + j * 11u + 1u);
+            }
+            assert_true(fake_receive(frame, 60, cases[i].flags));
+            owner_settle(&owner);
+            assert_int_equal(owner.received, i + 1);
+            assert_int_equal(owner.checksum_valid, cases[i].valid && off == 0);
+        }
+        owner_finish(&owner);
+    }
+}
+
+/* The paper, 3.3: the same number at the device whatever happens, and no more. */
+static void empty_ring_is_constant(void **state)
+{
+    (void)state;
+    for (uint16_t count = 1; count <= 16; count++) {
+        owner_prepare(&owner, FAKE_MMIO, 0);
+        owner.parameters.rx_buffers = count;
+        owner_start(&owner);
+        for (unsigned round = 0; round < 100; round++) {
+            unsigned frames = 1 + round % count;
+
+            for (unsigned i = 0; i < frames; i++) {
+                assert_true(owner_inject(&owner, 64));
+            }
+            owner_interrupts(&owner); /* already the handler exposes as many fresh ones */
+            assert_int_equal(owner_statistics(&owner).rx_exposed, count);
+            owner_settle(&owner);
+            assert_int_equal(fake_available(0), count);
+        }
+        owner_finish(&owner);
+    }
+}
+
+/* Bug of others: a buffer that can't be replaced is never replaced, until the ring is empty for
+ * good. */
+static void refill_failure_does_not_strand_the_ring(void **state)
+{
+    (void)state;
+    owner_prepare(&owner, FAKE_MMIO, 0);
+    owner.buffers_usable = 8;
+    owner_start(&owner);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+    assert_false(owner_inject(&owner, 64)); /* nothing exposed */
+    owner_interrupts(&owner);
+    assert_int_equal(owner_statistics(&owner).rx_exposed, 0);
+    assert_true(owner_statistics(&owner).rx_refill_failures != 0);
+    owner_fetch_frames(&owner); /* gives the buffers back ... */
+    assert_int_equal(fake_available(0), 0);
+    virtio_net_refill(owner.net); /* ... and says so */
+    assert_int_equal(fake_available(0), 8);
+    /* The bottom half tries by itself too. */
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+    owner_settle(&owner);
+    assert_int_equal(fake_available(0), 8);
+    assert_int_equal(owner.received, 16);
+    owner_finish(&owner);
+}
+
+static void refill_notifies_only_if_asked(void **state)
+{
+    (void)state;
+    for (unsigned off = 0; off < 2; off++) {
+        uint64_t notifications;
+
+        owner_start_with(&owner, FAKE_MMIO, 0, off != 0 ? VIRTIO_F_EVENT_IDX : 0, 0);
+        owner.device.no_notifications = true;
+        fake_ask_notification(0);
+        if (off == 0) {
+            *fake_available_event(0) = 0x8000; /* far away */
+        }
+        notifications = owner.device.queue[0].notifications;
+        assert_true(owner_inject(&owner, 64));
+        owner_settle(&owner);
+        assert_int_equal(owner.device.queue[0].notifications, notifications);
+        owner.device.no_notifications = false;
+        if (off == 0) {
+            *fake_available_event(0) = *fake_available_index(0);
+        } else {
+            fake_ask_notification(0);
+        }
+        assert_true(owner_inject(&owner, 64));
+        owner_settle(&owner);
+        assert_int_equal(owner.device.queue[0].notifications, notifications + 1);
+        owner_finish(&owner);
+    }
+}
+
+/* One signal for any number of descriptors; transmit side first. */
+static void one_signal_per_interrupt(void **state)
+{
+    struct virtio_net_statistics s;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 4);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(owner_send(&owner, 100, 1, false));
+    }
+    assert_int_equal(owner_statistics(&owner).tx_queued, 6);
+    assert_int_equal(owner_device_send(&owner, 100), 4);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+    assert_int_equal(owner.signals, 0);
+    owner_interrupts(&owner);
+    assert_int_equal(owner.signals, 1);
+    s = owner_statistics(&owner);
+    assert_int_equal(s.interrupts, 1);
+    assert_int_equal(s.descriptors_moved, 4 + 4 + 8);
+    assert_int_equal(s.descriptors_moved_max, 16);
+    assert_int_equal(s.tx_queued, 2);
+    assert_int_equal(s.rx_queued, 8);
+    /* More of both before the bottom half runs: suppressed, so no further interrupt. */
+    assert_int_equal(owner_device_send(&owner, 100), 4);
+    assert_true(owner_inject(&owner, 64));
+    assert_false(fake_raised());
+    owner_bottom_half(&owner);
+    assert_int_equal(owner.received, 9);
+    assert_int_equal(owner.returned, 8);
+    assert_int_equal(owner.signals, 1);
+    owner_finish(&owner);
+}
+
+static void transmit_side_first(void **state)
+{
+    struct virtio_net_statistics s;
+
+    (void)state;
+    owner_prepare(&owner, FAKE_MMIO, 0);
+    owner.parameters.tx_ring = 4;
+    owner.parameters.interrupt_budget = 6;
+    owner_start(&owner);
+    for (unsigned i = 0; i < 6; i++) {
+        assert_true(owner_send(&owner, 100, 1, false));
+    }
+    assert_int_equal(owner_device_send(&owner, 4), 4);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+    owner_interrupts(&owner);
+    s = owner_statistics(&owner);
+    assert_int_equal(s.tx_queued, 0); /* 4 out, 2 in */
+    assert_int_equal(s.rx_queued, 0);
+    assert_int_equal(s.budget_exhausted, 1);
+    owner_settle(&owner); /* the bottom half did the rest, without an interrupt */
+    assert_int_equal(owner.received, 8);
+    assert_int_equal(owner_statistics(&owner).interrupts, 1);
+    owner_finish(&owner);
+}
+
+static void handler_is_bounded(void **state)
+{
+    (void)state;
+    for (uint16_t budget = 1; budget < 12; budget++) {
+        struct virtio_net_statistics s;
+
+        owner_prepare(&owner, FAKE_PCI, 3);
+        owner.parameters.interrupt_budget = budget;
+        owner.parameters.rx_buffers = 32;
+        owner_start(&owner);
+        for (unsigned i = 0; i < 32; i++) {
+            assert_true(owner_inject(&owner, 64));
+        }
+        owner_interrupts(&owner);
+        s = owner_statistics(&owner);
+        assert_int_equal(s.descriptors_moved_max, budget);
+        assert_int_equal(s.rx_queued, budget);
+        assert_int_equal(s.budget_exhausted, 1);
+        owner_settle(&owner);
+        assert_int_equal(owner.received, 32);
+        owner_finish(&owner);
+    }
+}
+
+/* A flood: however much comes, one interrupt until the bottom half has drained everything. */
+static void flood(uint64_t features_off)
+{
+    unsigned injected = 0;
+
+    owner_start_with(&owner, FAKE_PCI, 3, features_off, 0);
+    assert_true(owner_inject(&owner, 64));
+    for (unsigned i = 0; i < 5000; i++) {
+        owner_interrupts(&owner);
+        while (owner_inject(&owner, 64)) {
+            injected++;
+        }
+        owner_fetch_frames(&owner);
+        (void)virtio_net_bottom_half(owner.net);
+    }
+    assert_true(injected > 5000);
+    assert_int_equal(owner_statistics(&owner).interrupts, 1);
+    assert_true(owner.received > 5000);
+    owner.signalled = true;
+    owner_settle(&owner);
+    assert_int_equal(owner.received, owner.injected);
+    owner_finish(&owner);
+}
+
+static void flood_stays_out_of_interrupt_context(void **state)
+{
+    (void)state;
+    flood(0);
+    flood(VIRTIO_F_EVENT_IDX);
+}
+
+static void spurious_interrupts(void **state)
+{
+    (void)state;
+    for (uint16_t count = 0; count < 4; count++) {
+        owner_start_with(&owner, FAKE_PCI, count, 0, 0);
+        for (unsigned i = 0; i < 100; i++) {
+            virtio_net_interrupt(owner.net);
+        }
+        assert_int_equal(owner_statistics(&owner).interrupts_spurious, 100);
+        assert_int_equal(owner.signals, count == 1 ? 100 : 0); /* may be the configuration's */
+        assert_true(owner_inject(&owner, 64)); /* and the next real one is not lost */
+        assert_true(fake_raised());
+        owner_settle(&owner);
+        assert_int_equal(owner.received, 1);
+        owner_finish(&owner);
+    }
+}
+
+/* On a line the cause is read, and nothing is touched for somebody else's interrupt. */
+static void shared_line(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_PCI, 0, 0, 0);
+    assert_true(owner_inject(&owner, 64));
+    owner.device.isr = 0;
+    virtio_net_interrupt(owner.net);
+    assert_int_equal(owner_statistics(&owner).rx_queued, 0);
+    owner.device.isr = VIRTIO_CAUSE_QUEUE;
+    virtio_net_interrupt(owner.net);
+    assert_int_equal(owner_statistics(&owner).rx_queued, 1);
+    assert_int_equal(owner.device.isr, 0);
+    owner_finish(&owner);
+}
+
+/* A port that calls the bottom half without being signalled does no harm. */
+static void bottom_half_out_of_turn(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
+    assert_false(virtio_net_bottom_half(owner.net));
+    assert_true(owner_inject(&owner, 64));
+    assert_true(virtio_net_bottom_half(owner.net)); /* a frame to fetch */
+    owner_fetch_frames(&owner);
+    assert_false(virtio_net_bottom_half(owner.net));
+    owner_interrupts(&owner); /* the one that came for it */
+    assert_true(owner_inject(&owner, 64));
+    assert_true(fake_raised());
+    owner_settle(&owner);
+    assert_int_equal(owner.received, 2);
+    owner_finish(&owner);
+}
+
+/* Nobody fetches what was sent: the bottom half ends all the same. */
+static void bottom_half_ends(void **state)
+{
+    unsigned rounds = 0;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(owner_send(&owner, 100, 1, false));
+    }
+    virtio_net_flush(owner.net);
+    assert_int_equal(owner_device_send(&owner, 10), 10);
+    while (virtio_net_bottom_half(owner.net)) {
+        assert_true(rounds++ < 3);
+    }
+    owner_finish(&owner);
+}
+
+static void counters(void **state)
+{
+    struct virtio_net_statistics s;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
+    assert_true(owner_send(&owner, 100, 2, false));
+    assert_true(owner_send(&owner, 50, 1, false));
+    virtio_net_flush(owner.net);
+    assert_true(owner_inject(&owner, 64));
+    assert_true(owner_inject(&owner, 65));
+    owner_interrupts(&owner);
+    s = owner_statistics(&owner);
+    assert_int_equal(s.tx_frames, 2);
+    assert_int_equal(s.tx_bytes, 150);
+    assert_int_equal(s.tx_in_flight, 2);
+    assert_int_equal(s.notifications_tx, 1);
+    assert_int_equal(s.rx_frames, 2);
+    assert_int_equal(s.rx_bytes, 129);
+    assert_int_equal(s.rx_queued, 2);
+    assert_int_equal(s.rx_buffers_taken, 10);
+    assert_int_equal(s.interrupts, 1);
+    assert_int_equal(s.signals, 1);
+    owner_check_balance(&owner);
+    owner_finish(&owner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_arrive),
+        cmocka_unit_test(received_checksums),
+        cmocka_unit_test(empty_ring_is_constant),
+        cmocka_unit_test(refill_failure_does_not_strand_the_ring),
+        cmocka_unit_test(refill_notifies_only_if_asked),
+        cmocka_unit_test(one_signal_per_interrupt),
+        cmocka_unit_test(transmit_side_first),
+        cmocka_unit_test(handler_is_bounded),
+        cmocka_unit_test(flood_stays_out_of_interrupt_context),
+        cmocka_unit_test(spurious_interrupts),
+        cmocka_unit_test(shared_line),
+        cmocka_unit_test(bottom_half_out_of_turn),
+        cmocka_unit_test(bottom_half_ends),
+        cmocka_unit_test(counters),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

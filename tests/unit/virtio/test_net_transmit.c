@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sending: what may be sent, notification, completion with few interrupts, the send queue. */
+#include "owner.h"
+
+static struct owner owner;
+
+/* Header in line with the data: one descriptor a piece, none for the header. */
+static void frames_leave(void **state)
+{
+    struct fake_chain chain;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
+    for (unsigned segments = 1; segments <= 8; segments++) {
+        assert_true(owner_send(&owner, 1514, segments, segments % 2 != 0));
+        virtio_net_flush(owner.net);
+        assert_true(owner_device_take(&owner, &chain));
+        assert_int_equal(chain.count, segments);
+        fake_complete(1, &chain, 0);
+        fake_ask_notification(1);
+    }
+    owner_finish(&owner);
+}
+
+static void rules_for_packets(void **state)
+{
+    struct owner_packet *ours;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 0);
+    assert_false(owner_send(&owner, 13, 1, false));
+    assert_false(owner_send(&owner, 1515, 1, false));
+    ours = owner_packet(&owner, 100, 1);
+    ours->packet.segment_count = 0;
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    ours->packet.segment_count = 9;
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    ours->packet.segment_count = 2;
+    ours->packet.segment[1].bytes = 0;
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    ours->packet.segment[1].bytes = UINT32_MAX - 50; /* sums that overflow */
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    ours = owner_packet(&owner, 100, 1);
+    ours->packet.checksum_partial = true;
+    ours->packet.checksum_start = 90;
+    ours->packet.checksum_offset = 9; /* the sum would lie one byte behind the frame */
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    ours->packet.checksum_start = 65535;
+    ours->packet.checksum_offset = 65535;
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    assert_int_equal(owner_statistics(&owner).tx_refused, 8);
+    assert_int_equal(owner_statistics(&owner).tx_accepted, 0);
+    owner_finish(&owner);
+}
+
+/* One tag more than the MTU counts. */
+static void tagged_frames(void **state)
+{
+    struct owner_packet *ours;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 0);
+    ours = owner_packet(&owner, 1518, 1);
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    ours->packet.segment[0].memory[12] = 0x81;
+    ours->packet.segment[0].memory[13] = 0x00;
+    ours->with_driver = true;
+    owner.sent++;
+    assert_true(virtio_net_transmit(owner.net, &ours->packet));
+    ours = owner_packet(&owner, 1519, 1);
+    ours->packet.segment[0].memory[12] = 0x81;
+    ours->packet.segment[0].memory[13] = 0x00;
+    assert_false(virtio_net_transmit(owner.net, &ours->packet));
+    owner_finish(&owner);
+}
+
+static void checksum_only_if_negotiated(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, VIRTIO_NET_F_CSUM, 0);
+    assert_false(virtio_net_offers_checksum(owner.net));
+    assert_false(owner_send(&owner, 100, 1, true));
+    owner_finish(&owner);
+}
+
+static void one_notification_for_many_frames(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 0);
+    for (unsigned i = 0; i < 20; i++) {
+        assert_true(owner_send(&owner, 100, 1, false));
+    }
+    assert_int_equal(owner.device.queue[1].notifications, 0);
+    assert_int_equal(fake_available(1), 0);
+    virtio_net_flush(owner.net);
+    virtio_net_flush(owner.net);
+    assert_int_equal(owner.device.queue[1].notifications, 1);
+    assert_int_equal(fake_available(1), 20);
+    owner_finish(&owner);
+}
+
+/* Completions cost no interrupt while there are few, and then one for many. */
+static void transmit_interrupts_are_rare(void **state)
+{
+    (void)state;
+    for (unsigned off = 0; off < 2; off++) {
+        uint64_t features_off = off != 0 ? VIRTIO_F_EVENT_IDX : 0;
+
+        owner_start_with(&owner, FAKE_PCI, 3, features_off, 256);
+        for (unsigned i = 0; i < 1000; i++) { /* each finished before the next one */
+            assert_true(owner_send(&owner, 100, 1, false));
+            virtio_net_flush(owner.net);
+            assert_int_equal(owner_device_send(&owner, 1), 1);
+        }
+        assert_int_equal(owner.device.queue[1].interrupts, 0);
+        owner_fetch_packets(&owner);
+        assert_int_equal(owner.returned, 1000);
+        /* 63 at the device: none; the 64th, a quarter of the ring, arms it. */
+        for (unsigned i = 0; i < 63; i++) {
+            assert_true(owner_send(&owner, 100, 1, false));
+        }
+        virtio_net_flush(owner.net);
+        assert_int_equal(owner_device_send(&owner, 63), 63);
+        assert_int_equal(owner.device.queue[1].interrupts, 0);
+        owner_fetch_packets(&owner);
+        for (unsigned i = 0; i < 64; i++) {
+            assert_true(owner_send(&owner, 100, 1, false));
+        }
+        virtio_net_flush(owner.net);
+        /* With EVENT_IDX at the 33rd, with the flag at the first. */
+        assert_int_equal(owner_device_send(&owner, 32), 32);
+        assert_int_equal(owner.device.queue[1].interrupts, off != 0 ? 32 : 0);
+        assert_int_equal(owner_device_send(&owner, 1), 1);
+        assert_true(owner.device.queue[1].interrupts >= 1);
+        owner_settle(&owner);
+        assert_int_equal(owner.returned, 1000 + 63 + 33);
+        owner_finish(&owner);
+    }
+}
+
+static void threshold_in_small_rings(void **state)
+{
+    static const uint16_t cases[][2] = {{1, 1}, {2, 1}, {8, 4}, {32, 16}, {64, 16}, {128, 32}};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        owner_start_with(&owner, FAKE_PCI, 3, 0, cases[i][0]);
+        for (unsigned n = 1; n <= cases[i][1]; n++) {
+            assert_true(owner_send(&owner, 100, 1, false));
+            virtio_net_flush(owner.net);
+            assert_int_equal(*fake_used_event(1) != 0xffff, n == cases[i][1]);
+        }
+        owner_finish(&owner);
+    }
+}
+
+/* Nothing is lost, reordered or stuck while frames wait for a ring that is full. */
+static void send_queue(void **state)
+{
+    (void)state;
+    for (unsigned off = 0; off < 4; off++) {
+        uint64_t features_off =
+            (off & 1 ? VIRTIO_F_EVENT_IDX : 0) | (off & 2 ? VIRTIO_F_INDIRECT_DESC : 0);
+        unsigned refused = 0;
+
+        owner_start_with(&owner, FAKE_PCI, 3, features_off, 8);
+        while (refused == 0) {
+            if (!owner_send(&owner, 200, 2, false)) {
+                refused++;
+            }
+        }
+        assert_int_equal(owner_statistics(&owner).tx_queued, 64);
+        assert_int_equal(owner_statistics(&owner).tx_refused, 1);
+        /* Not flushed by anybody: the full ring was notified by itself. */
+        assert_true(owner.device.queue[1].notifications >= 1);
+        while (owner_statistics(&owner).tx_queued != 0) {
+            assert_true(owner_device_send(&owner, 3) != 0);
+            owner_settle(&owner); /* interrupts alone keep it moving */
+        }
+        while (owner_device_send(&owner, 8) != 0) {
+            owner_settle(&owner);
+        }
+        owner_fetch_packets(&owner);
+        assert_int_equal(owner.returned, owner.sent);
+        assert_int_equal(owner.sent_by_device, owner.sent);
+        owner_finish(&owner);
+    }
+}
+
+/* Collecting early makes an armed interrupt worthless; it must be armed again. */
+static void armed_interrupt_does_not_go_stale(void **state)
+{
+    (void)state;
+    for (unsigned off = 0; off < 2; off++) {
+        owner_start_with(&owner, FAKE_PCI, 3, off != 0 ? VIRTIO_F_EVENT_IDX : 0, 8);
+        for (unsigned i = 0; i < 40; i++) {
+            assert_true(owner_send(&owner, 100, 1, false));
+        }
+        while (owner_statistics(&owner).tx_queued != 0) {
+            unsigned sent = owner_device_send(&owner, 5);
+
+            assert_int_equal(sent, 5);
+            owner_fetch_packets(&owner); /* a thread is quicker than the handler */
+            owner_interrupts(&owner);    /* and that finds nothing */
+            if (owner.signalled) {
+                owner_bottom_half(&owner);
+            }
+        }
+        while (owner_device_send(&owner, 1) != 0) {
+            owner_settle(&owner);
+        }
+        owner_fetch_packets(&owner);
+        assert_int_equal(owner.returned, 40);
+        owner_finish(&owner);
+    }
+}
+
+/* The device finishes everything inside each notification, before the driver has armed anything. */
+static void device_quicker_than_the_driver(void **state)
+{
+    (void)state;
+    owner_prepare(&owner, FAKE_PCI, 3);
+    owner.parameters.tx_ring = 4;
+    owner.parameters.interrupt_budget = 1;
+    owner_start(&owner);
+    fake_ask_notification(1);
+    for (unsigned i = 0; i < 60; i++) {
+        assert_true(owner_send(&owner, 100, 1, false));
+        if (i % 7 == 0) {
+            (void)owner_device_send(&owner, 100);
+        }
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        (void)owner_device_send(&owner, 100);
+        owner_settle(&owner);
+    }
+    assert_int_equal(owner_statistics(&owner).tx_queued, 0);
+    owner_fetch_packets(&owner);
+    assert_int_equal(owner.returned, 60);
+    owner_finish(&owner);
+}
+
+static void send_at_once(unsigned index)
+{
+    if (index == 1) {
+        (void)owner_device_send(&owner, 100);
+    }
+}
+
+/* Each notification finishes all there is before the driver gets to arm an interrupt, and its steps
+ * are too small to collect that: the bottom half has to be woken, for no interrupt will come. */
+static void device_that_sends_at_once(void **state)
+{
+    (void)state;
+    for (unsigned off = 0; off < 2; off++) {
+        owner_prepare(&owner, FAKE_PCI, 3);
+        owner.parameters.features_off = off != 0 ? VIRTIO_F_EVENT_IDX : 0;
+        owner.parameters.tx_ring = 8;
+        owner.parameters.interrupt_budget = 1;
+        owner_start(&owner);
+        fake_ask_notification(1);
+        owner.device.on_notify = send_at_once;
+        for (unsigned i = 0; i < 9; i++) {
+            assert_true(owner_send(&owner, 100, 1, false));
+        }
+        assert_false(fake_raised());
+        assert_int_equal(owner.sent_by_device, 8);
+        owner_settle(&owner);
+        assert_int_equal(owner_statistics(&owner).tx_queued, 0);
+        assert_int_equal(owner.sent_by_device, 9);
+        owner_finish(&owner);
+    }
+}
+
+/* The smallest ring and the smallest steps: what is collected leaves the ring empty for a moment.
+ */
+static void ring_of_one_step_by_step(void **state)
+{
+    (void)state;
+    for (unsigned off = 0; off < 2; off++) {
+        owner_prepare(&owner, FAKE_PCI, 3);
+        owner.parameters.features_off = off != 0 ? VIRTIO_F_EVENT_IDX : 0;
+        owner.parameters.tx_ring = 1;
+        owner.parameters.interrupt_budget = 1;
+        owner_start(&owner);
+        for (unsigned i = 0; i < 20; i++) {
+            assert_true(owner_send(&owner, 100, 1, false));
+        }
+        for (unsigned i = 0; i < 20; i++) {
+            assert_int_equal(owner_device_send(&owner, 1), 1);
+            assert_true(owner_fetch_packet(&owner)); /* before the interrupt, which finds nothing */
+            owner_settle(&owner);
+        }
+        owner_fetch_packets(&owner);
+        assert_int_equal(owner.returned, 20);
+        assert_int_equal(owner.sent_by_device, 20);
+        owner_finish(&owner);
+    }
+}
+
+/* Bug of others: chains longer than the ring wait for ever. */
+static void packets_longer_than_the_ring(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 4);
+    assert_false(owner_send(&owner, 1000, 5, false));
+    assert_true(owner_send(&owner, 1000, 4, false));
+    virtio_net_flush(owner.net);
+    assert_int_equal(owner_device_send(&owner, 9), 1);
+    owner_finish(&owner);
+}
+
+static void received_packets_bring_back_sent_ones(void **state)
+{
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 0);
+    assert_true(owner_send(&owner, 100, 1, false));
+    virtio_net_flush(owner.net);
+    assert_int_equal(owner_device_send(&owner, 1), 1);
+    assert_false(fake_raised());
+    assert_true(owner_inject(&owner, 64));
+    owner_interrupts(&owner);
+    assert_int_equal(owner_statistics(&owner).tx_finished, 1);
+    owner_finish(&owner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_leave),
+        cmocka_unit_test(rules_for_packets),
+        cmocka_unit_test(tagged_frames),
+        cmocka_unit_test(checksum_only_if_negotiated),
+        cmocka_unit_test(one_notification_for_many_frames),
+        cmocka_unit_test(transmit_interrupts_are_rare),
+        cmocka_unit_test(threshold_in_small_rings),
+        cmocka_unit_test(send_queue),
+        cmocka_unit_test(armed_interrupt_does_not_go_stale),
+        cmocka_unit_test(device_quicker_than_the_driver),
+        cmocka_unit_test(device_that_sends_at_once),
+        cmocka_unit_test(ring_of_one_step_by_step),
+        cmocka_unit_test(packets_longer_than_the_ring),
+        cmocka_unit_test(received_packets_bring_back_sent_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The split virtqueue alone (VIRTIO 1.3, 2.7), against the fake device's side of the ring: layout,
+ * chains, indirect tables, notification and suppression. */
+#include "virtqueue_fixture.h"
+
+static struct virtqueue_fixture fixture;
+
+static void layout_and_alignment(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 32768; size *= 2) {
+        fixture_begin(&fixture, (uint16_t)size, 0, 0, 0);
+        assert_int_equal(fixture.device.queue[0].descriptors % 16, 0);
+        assert_int_equal(fixture.device.queue[0].driver_area % 2, 0);
+        assert_int_equal(fixture.device.queue[0].device_area % 4, 0);
+        assert_true(fixture.device.queue[0].driver_area >=
+                    fixture.device.queue[0].descriptors + UINT64_C(16) * size);
+        assert_true(fixture.device.queue[0].device_area >=
+                    fixture.device.queue[0].driver_area + 6 + UINT64_C(2) * size);
+        assert_true(fixture.device.queue[0].descriptors + virtqueue_shared_bytes(&fixture.queue) >=
+                    fixture.device.queue[0].device_area + 6 + UINT64_C(8) * size);
+        fixture_end(&fixture);
+    }
+}
+
+static void bad_options(void **state)
+{
+    struct virtqueue_options options = {.size = 0};
+
+    (void)state;
+    assert_false(virtqueue_create(&fixture.queue, &options));
+    options.size = 12;
+    assert_false(virtqueue_create(&fixture.queue, &options));
+    options.size = 8;
+    options.indirect_entries = 9; /* a chain longer than the queue */
+    options.indirect_tables = 1;
+    assert_false(virtqueue_create(&fixture.queue, &options));
+    options.indirect_entries = 8;
+    options.indirect_tables = 9;
+    assert_false(virtqueue_create(&fixture.queue, &options));
+    options.indirect_tables = 8;
+    for (unsigned left = 0; left < 3; left++) {
+        fake_allocations_left = left;
+        assert_false(virtqueue_create(&fixture.queue, &options));
+        assert_int_equal(fake_allocations, 0);
+    }
+    fake_allocations_left = UINT32_MAX;
+}
+
+static void chains_come_back_in_any_order(void **state)
+{
+    struct fake_chain chain[4];
+    uint32_t bytes;
+
+    (void)state;
+    fixture_begin(&fixture, 16, 0, 0, 0);
+    assert_true(fixture_add(&fixture, 0, 1, 0));
+    assert_true(fixture_add(&fixture, 1, 2, 3));
+    assert_true(fixture_add(&fixture, 2, 0, 4));
+    assert_false(fake_pop(0, &chain[0])); /* not published */
+    assert_true(virtqueue_publish(&fixture.queue));
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(fake_pop(0, &chain[i]));
+        assert_ptr_equal(chain[i].segment[0].memory, fixture.memory[i]);
+    }
+    assert_int_equal(chain[1].count, 5);
+    assert_false(chain[1].segment[1].writable);
+    assert_true(chain[1].segment[2].writable);
+    assert_int_equal(chain[1].segment[4].bytes, 12);
+    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    fake_push(0, chain[2].head, 7);
+    fake_push(0, chain[0].head, 0);
+    assert_true(virtqueue_pending(&fixture.queue));
+    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[2]);
+    assert_int_equal(bytes, 7);
+    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[0]);
+    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_false(virtqueue_pending(&fixture.queue));
+    assert_int_equal(virtqueue_in_flight(&fixture.queue), 1);
+    fixture_end(&fixture);
+}
+
+/* Bugs of others: zero-length buffers, chains longer than the queue; asserts that hold the full
+ * check. */
+static void rules_for_chains(void **state)
+{
+    struct virtqueue_segment zero[2] = {fixture_segment(&fixture, 0, 4),
+                                        fixture_segment(&fixture, 1, 0)};
+    struct virtqueue_segment huge[2] = {fixture_segment(&fixture, 0, 0x80000000u),
+                                        fixture_segment(&fixture, 1, 0x80000000u)};
+
+    (void)state;
+    fixture_begin(&fixture, 4, 0, 0, 0);
+    assert_false(virtqueue_add(&fixture.queue, zero, 0, 0, fixture.memory));
+    assert_false(virtqueue_add(&fixture.queue, zero, 2, 0, fixture.memory));
+    assert_false(virtqueue_add(&fixture.queue, huge, 1, 1, fixture.memory)); /* 2^32 bytes */
+    huge[1].bytes--;
+    assert_true(virtqueue_add(&fixture.queue, huge, 1, 1, fixture.memory));
+    assert_false(virtqueue_add(&fixture.queue, zero, 1, 0, NULL));
+    assert_false(fixture_add(&fixture, 0, 5, 0));
+    assert_false(fixture_add(&fixture, 0, 3, 0)); /* two left */
+    assert_true(fixture_add(&fixture, 0, 1, 1));
+    assert_false(fixture_add(&fixture, 0, 1, 0));
+    assert_false(virtqueue_has_room(&fixture.queue, 1));
+    fixture_end(&fixture);
+}
+
+static void ring_of_one(void **state)
+{
+    struct fake_chain chain;
+    uint32_t bytes;
+
+    (void)state;
+    fixture_begin(&fixture, 1, VIRTIO_F_EVENT_IDX, 0, 0);
+    for (unsigned i = 0; i < 70000; i++) {
+        assert_true(fixture_add(&fixture, 3, 0, 1));
+        assert_false(fixture_add(&fixture, 4, 0, 1));
+        assert_true(virtqueue_publish(&fixture.queue));
+        assert_true(fake_pop(0, &chain));
+        fake_ask_notification(0);
+        fake_push(0, chain.head, 8);
+        assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[3]);
+    }
+    fixture_end(&fixture);
+}
+
+/* More than 65,536 chains of changing length, in changing order, full and empty in between. */
+static void index_wraps(void **state)
+{
+    struct fake_chain held[16];
+    unsigned held_count = 0;
+    unsigned taken = 0;
+    unsigned added = 0;
+    uint32_t seed = 7;
+
+    (void)state;
+    fixture_begin(&fixture, 16, VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC, 8, 8);
+    while (taken < 200000) {
+        uint32_t bytes;
+
+        seed = seed * 1664525 + 1013904223;
+        while (fixture_add(&fixture, added % 64, (seed >> 20) % 3, 1 + (seed >> 24) % 3)) {
+            added++;
+            seed = seed * 1664525 + 1013904223;
+        }
+        (void)virtqueue_publish(&fixture.queue);
+        while (held_count < 16 && fake_pop(0, &held[held_count])) {
+            held_count++;
+        }
+        for (unsigned count = (seed >> 12) % 17; count != 0 && held_count != 0; count--) {
+            unsigned which = (seed >> 16) % held_count;
+
+            fake_push(0, held[which].head, 1);
+            held[which] = held[--held_count];
+        }
+        while (virtqueue_take(&fixture.queue, &bytes) != NULL) {
+            assert_int_equal(bytes, 1);
+            taken++;
+        }
+        assert_null(fixture.queue.broken);
+        assert_int_equal(virtqueue_in_flight(&fixture.queue), held_count);
+    }
+    assert_true(fixture.device.queue[0].indirect_chains > 1000);
+    fixture_end(&fixture);
+}
+
+static void direct_while_there_is_room(void **state)
+{
+    struct fake_chain chain;
+
+    (void)state;
+    fixture_begin(&fixture, 16, VIRTIO_F_INDIRECT_DESC, 2, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(fixture_add(&fixture, i, 2, 0)); /* direct, until half the ring is used */
+    }
+    assert_int_equal(fixture.queue.free_count, 8);
+    assert_true(fixture_add(&fixture, 4, 2, 0));
+    assert_true(fixture_add(&fixture, 5, 2, 2));
+    assert_int_equal(fixture.queue.free_count, 6); /* two indirect ones */
+    assert_true(fixture_add(&fixture, 6, 2, 0));   /* no table left */
+    assert_true(fixture_add(&fixture, 7, 1, 0));   /* nothing to save */
+    assert_int_equal(fixture.queue.free_count, 3);
+    (void)virtqueue_publish(&fixture.queue);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(fake_pop(0, &chain));
+        assert_int_equal(chain.indirect, i == 4 || i == 5);
+        assert_ptr_equal(chain.segment[0].memory, fixture.memory[i]);
+    }
+    fixture_end(&fixture);
+}
+
+static void indirect_only_if_negotiated(void **state)
+{
+    (void)state;
+    fixture_begin(&fixture, 16, 0, 0, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(fixture_add(&fixture, i, 2, 0));
+    }
+    assert_false(fixture_add(&fixture, 8, 2, 0));
+    fixture_end(&fixture);
+}
+
+static void indirect_table_is_used_again_only_when_free(void **state)
+{
+    struct fake_chain chain;
+    struct fake_chain other;
+    uint32_t bytes;
+
+    (void)state;
+    fixture_begin(&fixture, 4, VIRTIO_F_INDIRECT_DESC, 1, 4);
+    assert_true(fixture_add(&fixture, 0, 2, 0));
+    assert_true(fixture_add(&fixture, 1, 3, 1)); /* indirect, by necessity */
+    assert_false(fixture_add(&fixture, 2, 2, 0));
+    (void)virtqueue_publish(&fixture.queue);
+    assert_true(fake_pop(0, &other));
+    assert_true(fake_pop(0, &chain));
+    assert_true(chain.indirect);
+    assert_int_equal(chain.count, 4);
+    fake_push(0, chain.head, 11);
+    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[1]);
+    assert_int_equal(bytes, 11);
+    assert_true(fixture_add(&fixture, 2, 4, 0));
+    fixture_end(&fixture);
+}
+
+/* 2.7.10: exactly when the entry avail_event names is among the new ones, at every place of the
+ * index's range and for each number of new ones. */
+static void kick_exactly_at_avail_event(void **state)
+{
+    (void)state;
+    fixture_begin(&fixture, 16, VIRTIO_F_EVENT_IDX, 0, 0);
+    for (unsigned index = 0; index < 65536 + 200;) {
+        unsigned batch = 1 + index % 16;
+        uint16_t before = (uint16_t)index;
+        struct fake_chain chain;
+        uint32_t bytes;
+        /* One behind the batch, in it, and beyond. */
+        int where = (int)((index / 16) % 20) - 2;
+        uint16_t event = (uint16_t)(before + where);
+
+        *fake_available_event(0) = event;
+        for (unsigned i = 0; i < batch; i++) {
+            assert_true(fixture_add(&fixture, i, 1, 0));
+        }
+        assert_int_equal(virtqueue_publish(&fixture.queue), where >= 0 && where < (int)batch);
+        assert_false(virtqueue_publish(&fixture.queue)); /* nothing new */
+        for (unsigned i = 0; i < batch; i++) {
+            assert_true(fake_pop(0, &chain));
+            fake_push(0, chain.head, 0);
+            assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        }
+        index += batch;
+    }
+    fixture_end(&fixture);
+}
+
+static void kick_by_flag(void **state)
+{
+    (void)state;
+    fixture_begin(&fixture, 16, 0, 0, 0);
+    assert_true(fixture_add(&fixture, 0, 1, 0));
+    assert_true(virtqueue_publish(&fixture.queue));
+    *fake_used_flags(0) = 1;
+    assert_true(fixture_add(&fixture, 1, 1, 0));
+    assert_false(virtqueue_publish(&fixture.queue));
+    *fake_used_flags(0) = 0xfffe; /* unknown bits */
+    assert_true(fixture_add(&fixture, 2, 1, 0));
+    assert_true(virtqueue_publish(&fixture.queue));
+    fixture_end(&fixture);
+}
+
+static void suppress_and_enable_with_the_flag(void **state)
+{
+    struct fake_chain chain;
+    uint32_t bytes;
+
+    (void)state;
+    fixture_begin(&fixture, 16, 0, 0, 0);
+    assert_int_equal(*fake_available_flags(0), 1); /* until the driver asks */
+    assert_true(fixture_add(&fixture, 0, 1, 0));
+    (void)virtqueue_publish(&fixture.queue);
+    assert_false(virtqueue_armed(&fixture.queue));
+    assert_true(virtqueue_enable(&fixture.queue, 0));
+    assert_true(virtqueue_armed(&fixture.queue));
+    assert_int_equal(*fake_available_flags(0), 0);
+    virtqueue_suppress(&fixture.queue);
+    assert_int_equal(*fake_available_flags(0), 1);
+    assert_true(fake_pop(0, &chain));
+    fake_complete(0, &chain, 0);
+    assert_false(fake_raised());
+    assert_false(virtqueue_enable(&fixture.queue, 0)); /* the re-check */
+    assert_false(virtqueue_armed(&fixture.queue));
+    assert_int_equal(*fake_available_flags(0), 1);
+    assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_true(virtqueue_enable(&fixture.queue, 0));
+    assert_false(virtqueue_armed(&fixture.queue)); /* nothing there to come */
+    fixture_end(&fixture);
+}
+
+static void suppress_and_enable_with_the_event(void **state)
+{
+    struct fake_chain chain;
+    uint32_t bytes;
+
+    (void)state;
+    fixture_begin(&fixture, 16, VIRTIO_F_EVENT_IDX, 0, 0);
+    for (unsigned round = 0; round < 30000; round++) {
+        for (unsigned i = 0; i < 6; i++) {
+            assert_true(fixture_add(&fixture, i, 1, 0));
+        }
+        (void)virtqueue_publish(&fixture.queue);
+        assert_false(virtqueue_armed(&fixture.queue));
+        assert_true(virtqueue_enable(&fixture.queue, 2)); /* at the third */
+        assert_true(virtqueue_armed(&fixture.queue));
+        for (unsigned i = 0; i < 6; i++) {
+            assert_int_equal(fake_raised(), i > 2);
+            assert_true(fake_pop(0, &chain));
+            fake_complete(0, &chain, 0);
+        }
+        fixture.device.isr = 0;
+        fixture.device.raised[0] = false;
+        assert_false(virtqueue_enable(&fixture.queue, 5));
+        assert_false(virtqueue_armed(&fixture.queue)); /* too late to be told by this event */
+        for (unsigned i = 0; i < 5; i++) {
+            assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        }
+        assert_false(virtqueue_enable(&fixture.queue, 0));
+        assert_true(virtqueue_enable(&fixture.queue, 1));
+        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        virtqueue_suppress(&fixture.queue);
+    }
+    /* 180,000 chains: passed by chance each 65,536. */
+    assert_int_equal(*fake_available_flags(0), 0);
+    fixture_end(&fixture);
+}
+
+/* Armed, then the chains it was armed for are collected early: not armed any more. */
+static void armed_goes_stale(void **state)
+{
+    struct fake_chain chain;
+    uint32_t bytes;
+
+    (void)state;
+    fixture_begin(&fixture, 8, VIRTIO_F_EVENT_IDX, 0, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(fixture_add(&fixture, i, 1, 0));
+    }
+    (void)virtqueue_publish(&fixture.queue);
+    assert_true(virtqueue_enable(&fixture.queue, 1));
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(fake_pop(0, &chain));
+        fake_push(0, chain.head, 0);
+        assert_true(virtqueue_armed(&fixture.queue));
+        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+    }
+    assert_false(virtqueue_armed(&fixture.queue));
+    fixture_end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout_and_alignment),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(chains_come_back_in_any_order),
+        cmocka_unit_test(rules_for_chains),
+        cmocka_unit_test(ring_of_one),
+        cmocka_unit_test(index_wraps),
+        cmocka_unit_test(direct_while_there_is_room),
+        cmocka_unit_test(indirect_only_if_negotiated),
+        cmocka_unit_test(indirect_table_is_used_again_only_when_free),
+        cmocka_unit_test(kick_exactly_at_avail_event),
+        cmocka_unit_test(kick_by_flag),
+        cmocka_unit_test(suppress_and_enable_with_the_flag),
+        cmocka_unit_test(suppress_and_enable_with_the_event),
+        cmocka_unit_test(armed_goes_stale),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

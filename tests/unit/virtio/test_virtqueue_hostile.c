@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The split virtqueue alone against a device that breaks the rules (VIRTIO 1.3, 2.7): found, never
+ * followed. */
+#include "virtqueue_fixture.h"
+#include <string.h>
+
+static struct virtqueue_fixture fixture;
+
+static void expect_broken(const char *what)
+{
+    uint32_t bytes;
+    uint16_t position = 0;
+    unsigned tokens = 0;
+
+    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_non_null(fixture.queue.broken);
+    assert_non_null(strstr(fixture.queue.broken, what));
+    /* And stays so, without a look at what the device writes then. */
+    *fake_used_index(0) = 1;
+    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_false(virtqueue_pending(&fixture.queue));
+    assert_false(fixture_add(&fixture, 9, 1, 0));
+    assert_false(virtqueue_publish(&fixture.queue));
+    while (virtqueue_detach(&fixture.queue, &position) != NULL) {
+        tokens++;
+    }
+    assert_int_equal(tokens, 3);
+    fixture_end(&fixture);
+}
+
+static void begin_hostile(struct fake_chain *chain)
+{
+    fixture_begin(&fixture, 8, VIRTIO_F_EVENT_IDX, 0, 0);
+    assert_true(fixture_add(&fixture, 0, 1, 0));
+    assert_true(fixture_add(&fixture, 1, 1, 2));
+    assert_true(fixture_add(&fixture, 2, 0, 1));
+    (void)virtqueue_publish(&fixture.queue);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(fake_pop(0, &chain[i]));
+    }
+}
+
+static void hostile_id_out_of_range(void **state)
+{
+    static const uint32_t ids[] = {8, 0xffff, 0x10000, 0x80000000, 0xffffffff};
+    struct fake_chain chain[3];
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        begin_hostile(chain);
+        fake_push(0, ids[i], 0);
+        expect_broken("size");
+    }
+}
+
+static void hostile_id_not_in_flight(void **state)
+{
+    struct fake_chain chain[3];
+
+    (void)state;
+    begin_hostile(chain);
+    fake_push(0, 7, 0);
+    expect_broken("no chain");
+    begin_hostile(chain);
+    fake_push(0, chain[1].head + 1u, 0); /* inside a chain, not its head */
+    expect_broken("no chain");
+}
+
+static void hostile_id_twice(void **state)
+{
+    struct fake_chain chain[3];
+    uint32_t bytes;
+
+    (void)state;
+    begin_hostile(chain);
+    fake_push(0, chain[0].head, 0);
+    fake_push(0, chain[0].head, 0);
+    assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_non_null(strstr(fixture.queue.broken, "no chain"));
+    fixture_end(&fixture);
+}
+
+static void hostile_length(void **state)
+{
+    static const uint32_t lengths[3][2] = {{0, 1}, {9 + 10, 0xffffffff}, {8, 9}};
+    struct fake_chain chain[3];
+    uint32_t bytes;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        begin_hostile(chain);
+        fake_push(0, chain[i].head, lengths[i][0]);
+        assert_non_null(virtqueue_take(&fixture.queue, &bytes)); /* as long as it can be */
+        fixture_end(&fixture);
+        begin_hostile(chain);
+        fake_push(0, chain[i].head, lengths[i][1]);
+        expect_broken("length");
+    }
+}
+
+static void hostile_used_index(void **state)
+{
+    static const uint16_t jumps[] = {4, 5, 8, 9, 0x7fff, 0x8000, 0xfffe, 0xffff};
+    struct fake_chain chain[3];
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
+        begin_hostile(chain);
+        *fake_used_index(0) = jumps[i];
+        assert_false(virtqueue_enable(&fixture.queue, 2)); /* something to look at */
+        assert_true(virtqueue_pending(&fixture.queue));
+        expect_broken("index");
+    }
+}
+
+/* Added but not published: the device can't be done with it. */
+static void hostile_unpublished_chain(void **state)
+{
+    (void)state;
+    fixture_begin(&fixture, 8, 0, 0, 0);
+    assert_true(fixture_add(&fixture, 0, 1, 0));
+    assert_true(fixture_add(&fixture, 1, 1, 0));
+    assert_true(fixture_add(&fixture, 2, 1, 0));
+    *fake_used_index(0) = 1;
+    expect_broken("index");
+}
+
+/* Bug of others: the chain is followed through the ring, which the device can write. */
+static void hostile_descriptors(void **state)
+{
+    struct fake_chain chain[3];
+    uint32_t bytes;
+    uint8_t *ring;
+
+    (void)state;
+    begin_hostile(chain);
+    ring = (uint8_t *)(uintptr_t)(fixture.device.queue[0].descriptors - FAKE_DMA_OFFSET);
+    memset(ring, 0xff, 128);
+    fake_push(0, chain[1].head, 1);
+    fake_push(0, chain[0].head, 0);
+    fake_push(0, chain[2].head, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+    }
+    assert_int_equal(fixture.queue.free_count, 8);
+    memset(ring, 0xff, 128);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(fixture_add(&fixture, i, 1, 1));
+    }
+    (void)virtqueue_publish(&fixture.queue);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(fake_pop(0, &chain[0]));
+        assert_int_equal(chain[0].count, 2);
+    }
+    fixture_end(&fixture);
+}
+
+/* Whatever stands in the words the device writes: never out of bounds, each token once. */
+static void hostile_random(void **state)
+{
+    uint32_t seed = 99;
+
+    (void)state;
+    for (unsigned round = 0; round < 3000; round++) {
+        bool out[64] = {false};
+        uint64_t features = (round & 1 ? VIRTIO_F_EVENT_IDX : 0) | VIRTIO_F_INDIRECT_DESC;
+        uint16_t position = 0;
+        const uint8_t *token;
+        uint32_t bytes;
+
+        fixture_begin(&fixture, 16, features, 4, 4);
+        for (unsigned step = 0; step < 60; step++) {
+            unsigned which;
+
+            seed = seed * 1664525 + 1013904223;
+            which = (seed >> 10) % 64;
+            if (!out[which] && fixture_add(&fixture, which, (seed >> 16) % 3, (seed >> 20) % 3)) {
+                out[which] = true;
+            }
+            (void)virtqueue_publish(&fixture.queue);
+            fake_used_element(0, (uint16_t)(seed >> 18))[0] =
+                (seed & 0x100) != 0 ? (seed >> 24) % 17 : seed;
+            fake_used_element(0, (uint16_t)(seed >> 14))[1] =
+                (seed & 0x200) != 0 ? (seed >> 27) : seed;
+            *fake_used_index(0) =
+                (uint16_t)(fixture.queue.taken +
+                           ((seed & 0x7000) == 0 ? seed >> 16 : (seed >> 28) % 3));
+            *fake_available_event(0) = (uint16_t)(seed >> 3);
+            (void)virtqueue_enable(&fixture.queue, (uint16_t)((seed >> 8) % 3));
+            while ((token = virtqueue_take(&fixture.queue, &bytes)) != NULL) {
+                which = (unsigned)(token - fixture.memory[0]) / 64;
+                assert_true(out[which]);
+                out[which] = false;
+            }
+        }
+        while ((token = virtqueue_detach(&fixture.queue, &position)) != NULL) {
+            assert_true(out[(unsigned)(token - fixture.memory[0]) / 64]);
+            out[(unsigned)(token - fixture.memory[0]) / 64] = false;
+        }
+        for (unsigned i = 0; i < 64; i++) {
+            assert_false(out[i]);
+        }
+        assert_int_equal(fixture.queue.free_count, 16);
+        assert_int_equal(fixture.queue.free_table_count, 4);
+        fixture_end(&fixture);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_id_out_of_range), cmocka_unit_test(hostile_id_not_in_flight),
+        cmocka_unit_test(hostile_id_twice),        cmocka_unit_test(hostile_length),
+        cmocka_unit_test(hostile_used_index),      cmocka_unit_test(hostile_unpublished_chain),
+        cmocka_unit_test(hostile_descriptors),     cmocka_unit_test(hostile_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

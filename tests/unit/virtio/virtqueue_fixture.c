@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One virtqueue without a driver around it, the fake device at its other end. */
+#include "virtqueue_fixture.h"
+
+struct virtqueue_segment fixture_segment(struct virtqueue_fixture *fixture, unsigned which,
+                                         uint32_t bytes)
+{
+    return (struct virtqueue_segment){virtio_platform_dma_address(fixture->memory[which]), bytes};
+}
+
+void fixture_begin(struct virtqueue_fixture *fixture, uint16_t size, uint64_t features,
+                   uint16_t tables, uint16_t entries)
+{
+    struct virtqueue_options options = {
+        .size = size,
+        .event_index = (features & VIRTIO_F_EVENT_IDX) != 0,
+        .indirect_tables = tables,
+        .indirect_entries = entries,
+    };
+    struct virtio_queue_setup setup = {0};
+
+    fake_reset_device(&fixture->device, FAKE_MMIO, 0);
+    assert_true(virtqueue_create(&fixture->queue, &options));
+    virtqueue_describe(&fixture->queue, &setup);
+    fixture->device.accepted = features;
+    fixture->device.queue[0].enabled = true;
+    fixture->device.queue[0].size = setup.size;
+    fixture->device.queue[0].descriptors = setup.descriptors;
+    fixture->device.queue[0].driver_area = setup.driver_area;
+    fixture->device.queue[0].device_area = setup.device_area;
+}
+
+void fixture_end(struct virtqueue_fixture *fixture)
+{
+    uint16_t position = 0;
+
+    while (virtqueue_detach(&fixture->queue, &position) != NULL) {
+    }
+    assert_int_equal(virtqueue_in_flight(&fixture->queue), 0);
+    virtqueue_destroy(&fixture->queue);
+    assert_int_equal(fake_allocations, 0);
+}
+
+bool fixture_add(struct virtqueue_fixture *fixture, unsigned which, unsigned readable,
+                 unsigned writable)
+{
+    struct virtqueue_segment segments[64];
+
+    for (unsigned i = 0; i < readable + writable; i++) {
+        segments[i] = fixture_segment(fixture, (which + i) % 64, 8 + i);
+    }
+    return virtqueue_add(&fixture->queue, segments, readable, writable, fixture->memory[which]);
+}

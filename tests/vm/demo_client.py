@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host's side of the demo guest: its services used by ordinary sockets, its counters read."""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+ECHO, DISCARD, HTTP, IPERF = 7, 9, 80, 5001
+_CLONE_NEWNET = 0x40000000
+_C_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_T = TypeVar("_T")
+
+
+def in_namespace(name: str, function: Callable[[], _T]) -> _T:
+    """Calls a function in a thread that is in the network namespace; its sockets stay there."""
+
+    def call() -> _T:
+        descriptor = os.open(Path("/run/netns", name), os.O_RDONLY)
+        try:
+            if _C_LIBRARY.setns(descriptor, _CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), f"setns to {name}")
+        finally:
+            os.close(descriptor)
+        return function()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
+
+
+class DemoClient:
+    """Reaches one demo guest: by its own address, or by ports of this host forwarded to it."""
+
+    def __init__(
+        self,
+        address: str = "127.0.0.1",
+        ports: dict[int, int] | None = None,
+        namespace: str | None = None,
+    ) -> None:
+        self.address = address
+        self._ports = ports or {}
+        self._namespace = namespace
+
+    def enter(self, function: Callable[[], _T]) -> _T:
+        """Calls a function where the guest can be reached."""
+        return in_namespace(self._namespace, function) if self._namespace else function()
+
+    def port(self, port: int) -> int:
+        """Where a port of the guest is reached."""
+        return self._ports.get(port, port)
+
+    def connect(self, port: int, timeout: float = 20.0) -> socket.socket:
+        """A TCP connection to a port of the guest."""
+        place = (self.address, self.port(port))
+        return self.enter(lambda: socket.create_connection(place, timeout))
+
+    def get(self, path: str, host: str = "guest") -> tuple[int, dict[str, str], bytes]:
+        """Status, headers and body of an HTTP request."""
+        connection = http.client.HTTPConnection(host)
+        connection.sock = self.connect(HTTP)
+        try:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, dict(response.getheaders()), response.read()
+        finally:
+            connection.close()
+
+    def status(self) -> dict[str, Any]:
+        """The guest's counters."""
+        code, _, body = self.get("/status.json")
+        assert code == 200
+        result: dict[str, Any] = json.loads(body)
+        return result
+
+    def echo(self, data: bytes) -> bytes:
+        """What comes back of `data` through the echo service, read while it is written."""
+        with self.connect(ECHO) as connection, ThreadPoolExecutor(1) as pool:
+
+            def write() -> None:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+
+            writer = pool.submit(write)
+            received = bytearray()
+            while part := connection.recv(65536):
+                received += part
+            writer.result()
+            return bytes(received)
+
+    def quiet_status(self, timeout: float = 30.0) -> dict[str, Any]:
+        """The counters once no connection but the asking one holds a buffer or a packet."""
+        deadline = time.monotonic() + timeout
+        while True:
+            status = self.status()
+            if held_buffers(status) <= 2 or time.monotonic() > deadline:
+                return status
+            time.sleep(0.2)
+
+
+def held_buffers(status: dict[str, Any]) -> int:
+    """Receive blocks that are neither free nor with the driver: the stack's."""
+    pool, driver = status["network"]["rx_pool"], status["network"]["driver"]
+    return int(pool["blocks"] - pool["free"] - driver["rx_exposed"] - driver["rx_queued"])
+
+
+def assert_buffers_balance(status: dict[str, Any]) -> None:
+    """No buffer and no packet is lost: what went in came out or is where it is counted."""
+    driver = status["network"]["driver"]
+    taken = driver["rx_buffers_taken"] - driver["rx_buffers_returned"]
+    assert taken == driver["rx_exposed"] + driver["rx_queued"], driver
+    accepted = driver["tx_accepted"] - driver["tx_returned"]
+    assert accepted == driver["tx_in_flight"] + driver["tx_queued"] + driver["tx_finished"], driver
+    # Two blocks may carry the request that asks.
+    assert 0 <= held_buffers(status) <= 2, status["network"]
+    assert driver["broken"] == 0

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the machine's package archives from its apt configuration, and derives further ones.
+
+No address of an archive is known here: all come from /etc/apt, in both of its formats
+(sources.list(5)).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from bulkhead.distribution import Distribution
+
+# The one-line format's options and their names in the deb822 format.
+_OPTION_NAMES = {
+    "arch": "Architectures",
+    "lang": "Languages",
+    "target": "Targets",
+    "pdiffs": "PDiffs",
+    "by-hash": "By-Hash",
+    "signed-by": "Signed-By",
+    "trusted": "Trusted",
+    "allow-insecure": "Allow-Insecure",
+    "allow-weak": "Allow-Weak",
+    "check-valid-until": "Check-Valid-Until",
+    "valid-until-min": "Valid-Until-Min",
+    "valid-until-max": "Valid-Until-Max",
+}
+_BASIC_FIELDS = ("types", "uris", "suites", "components", "enabled")
+# Kind, options, address (a CD's has a name with spaces in brackets), suite, components.
+_ONE_LINE = re.compile(
+    r"\s*(deb|deb-src)\s+(?:\[([^\]]*)\]\s*)?"
+    r"((?:cdrom:\[[^\]]*\])?[^\s#]+)\s+([^\s#]+)((?:\s+[^\s#]+)*)"
+)
+_OWN_POCKETS = ("", "-updates", "-security", "-backports", "/updates")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One archive line or stanza."""
+
+    types: tuple[str, ...]
+    uris: tuple[str, ...]
+    suites: tuple[str, ...]
+    components: tuple[str, ...]
+    options: dict[str, str] = field(default_factory=dict)
+
+    def without(self, *names: str) -> "Entry":
+        """The entry less some options."""
+        return replace(self, options={k: v for k, v in self.options.items() if k not in names})
+
+
+def parse_one_line_format(text: str) -> list[Entry]:
+    """Entries of a sources.list: `deb [options] uri suite component...`."""
+    entries = []
+    for line in text.splitlines():
+        match = _ONE_LINE.match(line)
+        if not match:
+            continue
+        kind, option_text, uri, suite, components = match.groups()
+        options = {}
+        for assignment in (option_text or "").split():
+            name, _, value = assignment.partition("=")
+            if name.lower() in _OPTION_NAMES and value:
+                options[_OPTION_NAMES[name.lower()]] = value.replace(",", " ")
+        entries.append(Entry((kind,), (uri,), (suite,), tuple(components.split()), options))
+    return entries
+
+
+def parse_deb822_format(text: str) -> list[Entry]:
+    """Entries of a *.sources file: stanzas of `Field: value`, continued by indented lines."""
+    entries = []
+    for stanza in re.split(r"\n[ \t]*(?:\n[ \t]*)+", _without_comments(text)):
+        fields: dict[str, str] = {}
+        name = ""
+        for line in stanza.splitlines():
+            if line[:1] in (" ", "\t") and name:
+                fields[name] += "\n" + line
+            elif ":" in line:
+                name, _, value = line.partition(":")
+                name = name.strip()
+                fields[name] = value.strip()
+        basic = {key.lower(): value for key, value in fields.items()}
+        if not {"types", "uris", "suites"} <= basic.keys():
+            continue
+        if basic.get("enabled", "yes").lower() in ("no", "false", "off", "0", "without", "disable"):
+            continue
+        entries.append(
+            Entry(
+                tuple(basic["types"].split()),
+                tuple(basic["uris"].split()),
+                tuple(basic["suites"].split()),
+                tuple(basic.get("components", "").split()),
+                {key: value for key, value in fields.items() if key.lower() not in _BASIC_FIELDS},
+            )
+        )
+    return entries
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def read_machine(folder: Path = Path("/etc/apt")) -> list[Entry]:
+    """All enabled entries of the machine's configuration."""
+    entries = []
+    one_line_files = [folder / "sources.list", *sorted(folder.glob("sources.list.d/*.list"))]
+    for path in one_line_files:
+        if path.is_file():
+            entries += parse_one_line_format(path.read_text(errors="replace"))
+    for path in sorted(folder.glob("sources.list.d/*.sources")):
+        entries += parse_deb822_format(path.read_text(errors="replace"))
+    return entries
+
+
+def own_entries(
+    entries: Iterable[Entry], distribution: Distribution, lists: Path = Path("/var/lib/apt/lists")
+) -> list[Entry]:
+    """The binary entries of the distribution itself, of its own release.
+
+    Known by their suites, since a mirror can have any address. Third parties name their suites
+    after the distribution's too; they give themselves away by their key, or by the origin they
+    state in lists fetched earlier.
+    """
+    own = []
+    suites = {distribution.codename + pocket for pocket in _OWN_POCKETS}
+    for entry in entries:
+        kept = tuple(suite for suite in entry.suites if suite in suites)
+        uris = tuple(
+            uri
+            for uri in entry.uris
+            if not uri.startswith("cdrom:") and _may_be_own(uri, kept, distribution, lists)
+        )
+        if "deb" in entry.types and kept and uris and "main" in entry.components:
+            own.append(replace(entry, types=("deb",), suites=kept, uris=uris))
+    best = max((_trust(entry, distribution) for entry in own), default=0)
+    return [entry for entry in own if _trust(entry, distribution) == best]
+
+
+def _trust(entry: Entry, distribution: Distribution) -> int:
+    """2: signed by the distribution's key; 1: by any key apt trusts; 0: by a key of its own."""
+    key = entry.options.get("Signed-By")
+    if key is None:
+        return 1
+    return 2 if f"{distribution.identity}-archive" in key else 0
+
+
+def _may_be_own(uri: str, suites: Sequence[str], distribution: Distribution, lists: Path) -> bool:
+    """Whether no list fetched earlier says that the archive is someone else's."""
+    name = re.sub(r"^[a-z0-9+]+:(//)?", "", uri).strip("/").replace("/", "_")
+    for suite in suites:
+        path = lists / f"{name}_dists_{suite.replace('/', '_')}_InRelease"
+        try:
+            found = re.search(r"^Origin:\s*(.*)$", path.read_text(errors="replace"), re.MULTILINE)
+        except OSError:
+            continue
+        if found and found.group(1).strip().lower() != distribution.identity:
+            return False
+    return True
+
+
+def archive_entries(own: Iterable[Entry], distribution: Distribution) -> list[Entry]:
+    """The entries of the archive proper: those that carry the release's base suite."""
+    return [
+        replace(entry, suites=(distribution.codename,))
+        for entry in own
+        if distribution.codename in entry.suites
+    ]
+
+
+def native_entries(
+    own: Sequence[Entry], distribution: Distribution, backports: bool
+) -> list[Entry]:
+    """What packages for this machine are installed from."""
+    entries = [_with_all_components(entry, distribution) for entry in own]
+    wanted = f"{distribution.codename}-backports"
+    if backports and not any(wanted in entry.suites for entry in entries):
+        entries += [
+            replace(entry, suites=(wanted,)) for entry in archive_entries(own, distribution)[:1]
+        ]
+    return entries
+
+
+def source_entries(own: Sequence[Entry], distribution: Distribution, suite: str) -> list[Entry]:
+    """Where the source packages of a suite are."""
+    return [
+        _with_all_components(
+            replace(entry, types=("deb-src",), suites=(suite,)), distribution
+        ).without("Architectures")
+        for entry in archive_entries(own, distribution)[:1]
+    ]
+
+
+def foreign_entries(
+    own: Sequence[Entry], distribution: Distribution, architecture: str, archive: str | None
+) -> list[Entry]:
+    """Where packages of another architecture are: the same archive, or the one the user names."""
+    result = []
+    for entry in archive_entries(own, distribution)[:1]:
+        suites = (distribution.codename, f"{distribution.codename}-updates")
+        foreign = replace(entry, suites=suites, uris=(archive,) if archive else entry.uris)
+        foreign = _with_all_components(foreign, distribution)
+        result.append(replace(foreign, options={**foreign.options, "Architectures": architecture}))
+    return result
+
+
+def _with_all_components(entry: Entry, distribution: Distribution) -> Entry:
+    """Ubuntu keeps in universe what Debian keeps in main."""
+    if distribution.identity == "ubuntu" and "universe" not in entry.components:
+        return replace(entry, components=(*entry.components, "universe"))
+    return entry
+
+
+def render(entries: Iterable[Entry]) -> str:
+    """A *.sources file."""
+    stanzas = []
+    for entry in entries:
+        lines = [
+            f"Types: {' '.join(entry.types)}",
+            f"URIs: {' '.join(entry.uris)}",
+            f"Suites: {' '.join(entry.suites)}",
+            f"Components: {' '.join(entry.components)}",
+            *(f"{name}: {value}" for name, value in entry.options.items()),
+        ]
+        stanzas.append("\n".join(lines) + "\n")
+    return "\n".join(stanzas)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead bench: runs an experiment of bench/, prints its numbers and writes them as JSON.
+
+A bench is a module bench/NAME.py. The first line of its docstring says what it shows, and it has
+`def run(context: BenchContext) -> BenchResult`.
+"""
+
+import ast
+import datetime
+import importlib.util
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from bulkhead import console, packages, qemu_program
+from bulkhead.build import Variant, build
+from bulkhead.errors import UserError
+from bulkhead.paths import BENCHES, BUILD, ROOT
+from bulkhead.settings import Settings
+
+Number = int | float
+
+
+@dataclass
+class BenchContext:
+    """What a bench is given."""
+
+    name: str
+    settings: Settings
+    pairs: int = 5
+    seconds: float = 10.0
+
+    @property
+    def folder(self) -> Path:
+        """Where it may leave files."""
+        folder = BUILD / "bench" / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def require(self, *groups: str) -> None:
+        """Install what the bench needs."""
+        packages.ensure(groups, self.settings)
+
+    def build(self, variant: Variant) -> Path:
+        """Build a variant; its folder."""
+        packages.ensure(variant.groups, self.settings)
+        return build(variant)
+
+    def say(self, text: str) -> None:
+        """Tell how far it is."""
+        console.say(text)
+
+
+@dataclass
+class BenchResult:
+    """What a bench found: the numbers that count, and the single runs behind them."""
+
+    summary: dict[str, Number]
+    runs: list[dict[str, Number | str]] = field(default_factory=list)
+
+
+def median_and_range(name: str, values: Sequence[Number]) -> dict[str, Number]:
+    """Three entries of a summary: NAME (the median), NAME_min, NAME_max."""
+    return {name: statistics.median(values), f"{name}_min": min(values), f"{name}_max": max(values)}
+
+
+def listing() -> dict[str, str]:
+    """Names of the benches and what they show."""
+    found = {}
+    for path in sorted(BENCHES.glob("[a-z]*.py")):
+        text = ast.get_docstring(ast.parse(path.read_text())) or ""
+        found[path.stem] = text.splitlines()[0] if text else ""
+    return found
+
+
+def run_bench(
+    name: str, json_path: Path | None, pairs: int, seconds: float, settings: Settings
+) -> None:
+    """Run one bench; print, and write the JSON file if one is asked for."""
+    if name not in listing():
+        raise UserError(f"there is no bench '{name}'", f"the benches are: {', '.join(listing())}")
+    if json_path:
+        _check_json_path(json_path)
+    module = _load(name)
+    context = BenchContext(name, settings, pairs, seconds)
+    result: BenchResult = module.run(context)
+    record = {
+        "bench": name,
+        "summary": result.summary,
+        "runs": result.runs,
+        "environment": environment(),
+    }
+    _print(name, result)
+    if json_path:
+        temporary = json_path.with_name(f".{json_path.name}.new")
+        temporary.write_text(json.dumps(record, indent=2) + "\n")
+        temporary.replace(json_path)
+
+
+def _check_json_path(path: Path) -> None:
+    fix = "name a file in a folder that can be written to"
+    if path.is_dir():
+        raise UserError(f"--json {path} is a folder", fix)
+    if not path.parent.is_dir():
+        raise UserError(f"--json {path}: there is no folder {path.parent}", fix)
+    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise UserError(f"--json {path} can't be written", fix)
+
+
+def _load(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(f"bench_{name}", BENCHES / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def environment() -> dict[str, str | int | bool]:
+    """What the numbers depend on."""
+    commit = _output("git", "-C", str(ROOT), "rev-parse", "HEAD")
+    changed = _output("git", "-C", str(ROOT), "status", "--porcelain")
+    compiler = _output("aarch64-linux-gnu-gcc", "--version")
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count() or 0,
+        "kernel": platform.release(),
+        "qemu": qemu_program.version_text(),
+        "compiler": compiler.splitlines()[0] if compiler else "unknown",
+        "commit": commit or "unknown",
+        "dirty": bool(changed),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _output(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _print(name: str, result: BenchResult) -> None:
+    from rich.table import Table
+
+    out = console.results()
+    summary = Table(title=f"bench {name}", title_justify="left")
+    summary.add_column("number")
+    summary.add_column("value", justify="right")
+    for key, value in result.summary.items():
+        summary.add_row(key, format_value(value))
+    out.print(summary)
+    if result.runs:
+        columns = list(dict.fromkeys(key for run in result.runs for key in run))
+        runs = Table(title="runs", title_justify="left")
+        for column in columns:
+            runs.add_column(column, justify="right")
+        for run in result.runs:
+            runs.add_row(*(format_value(run.get(column, "")) for column in columns))
+        out.print(runs)
+
+
+def format_value(value: Number | str) -> str:
+    """For a table: thousands grouped, ratios with three digits."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.3f}" if abs(value) < 100 else f"{value:,.1f}"

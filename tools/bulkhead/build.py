@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Drives Meson and Ninja: one build folder for each target, compiler and set of options."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bulkhead import console, packages, sources
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD, MESON_FILES, ROOT, display
+from bulkhead.settings import Settings
+
+TARGETS = ("host", "arm64")
+COMPILERS = ("gcc", "clang")
+
+_BUILD_TYPES = {
+    # Unit tests: quick enough, and every report with a line number.
+    "host": ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
+    # Images: as fast as they get, with what a backtrace needs.
+    "arm64": ("-Doptimization=2", "-Ddebug=true"),
+}
+# Flags from the user's surroundings would give every machine a build of its own.
+_IGNORED_VARIABLES = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC_LD", "AR", "STRIP", "PKG_CONFIG")
+_OPTIONS_STAMP = "bulkhead-options.json"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One build: what for, by which compiler, with which Meson options beside the usual ones."""
+
+    target: str
+    compiler: str = "gcc"
+    options: dict[str, str] = field(default_factory=dict)
+    name: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is built."""
+        return BUILD / (self.name or f"{self.target}-{self.compiler}")
+
+    @property
+    def groups(self) -> set[str]:
+        """The groups of packages it needs."""
+        needed = {"guest"} if self.target == "arm64" else {"host"}
+        return needed | ({"clang"} if self.compiler == "clang" else set())
+
+
+class BuildFailure(Exception):
+    """The sources don't build; the text is what the tools said."""
+
+
+def variants(target: str, compiler: str, options: dict[str, str] | None = None) -> list[Variant]:
+    """The builds that --target and --compiler ask for, "all" included."""
+    targets = TARGETS if target == "all" else (target,)
+    compilers = COMPILERS if compiler == "all" else (compiler,)
+    return [Variant(t, c, dict(options or {})) for c in compilers for t in targets]
+
+
+def build_all(wanted: Sequence[Variant], settings: Settings) -> None:
+    """Install what the builds need, then make them."""
+    groups: set[str] = set()
+    for variant in wanted:
+        groups |= variant.groups
+    packages.ensure(groups, settings)
+    for variant in wanted:
+        build(variant)
+
+
+def build(variant: Variant, targets: Iterable[str] = ()) -> Path:
+    """Configure if need be, and compile; what it needs must be there. Returns its folder."""
+    setup = _setup_arguments(variant)
+    stamp = variant.folder / _OPTIONS_STAMP
+    wanted = json.dumps(setup)
+    configured = (variant.folder / "build.ninja").is_file()
+    if not configured or not stamp.is_file() or stamp.read_text() != wanted:
+        _configure(variant, setup)
+        stamp.write_text(wanted)
+    _compile(variant, list(targets))
+    return variant.folder
+
+
+def _setup_arguments(variant: Variant) -> list[str]:
+    files = MESON_FILES / f"{variant.target}-{variant.compiler}.ini"
+    kind = "--native-file" if variant.target == "host" else "--cross-file"
+    options = {
+        "lwip_dir": str(sources.locate(sources.LWIP)),
+        "libfdt_dir": str(sources.locate(sources.DTC) / "libfdt"),
+        **variant.options,
+    }
+    return [
+        f"{kind}={files}",
+        *_BUILD_TYPES[variant.target],
+        *(f"-D{name}={value}" for name, value in options.items()),
+    ]
+
+
+def _configure(variant: Variant, setup: list[str]) -> None:
+    if not (ROOT / "meson.build").is_file():
+        raise UserError(f"{ROOT} has no meson.build", "call from a whole copy of Bulkhead")
+    shutil.rmtree(variant.folder, ignore_errors=True)
+    command = [_tool("meson"), "setup", *setup, str(variant.folder), str(ROOT)]
+    with console.progress(f"configuring {display(variant.folder)}") as update:
+        status, output = console.run_shown(command, update, environment=_environment())
+    if status != 0:
+        shutil.rmtree(variant.folder, ignore_errors=True)
+        if unknown := re.search(r"ERROR: (Unknown option.*|.*is not one of the choices.*)", output):
+            raise UserError(unknown.group(1), "see meson_options.txt for the options there are")
+        raise BuildFailure(output)
+
+
+def _compile(variant: Variant, targets: list[str]) -> None:
+    command = [_tool("ninja"), "-C", str(variant.folder), *targets]
+    with console.progress(f"building {display(variant.folder)}") as progress:
+        status, output = console.run_shown(command, progress, environment=_environment())
+        if status != 0:
+            raise BuildFailure(_without_progress(output))
+        steps = re.findall(r"^\[(\d+)/\d+\]", output, re.MULTILINE)
+        progress.outcome = f"{steps[-1]} steps" if steps else "up to date"
+
+
+def _without_progress(output: str) -> str:
+    lines = [
+        line for line in output.splitlines() if not re.match(r"\[\d+/\d+\] |ninja: Entering", line)
+    ]
+    return "\n".join(lines)
+
+
+def _tool(name: str) -> str:
+    found = packages.program(name)
+    if found is None:
+        raise UserError(f"{name} is missing", "call ./bulkhead setup")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _IGNORED_VARIABLES}
+
+
+def guest_image(name: str, compiler: str = "gcc", folder: Path | None = None) -> Path:
+    """The image of a guest program, built before: a program of apps/, or of apps/tests/."""
+    base = (folder or Variant("arm64", compiler).folder) / "apps"
+    for path in (base / name / f"{name}.image", base / "tests" / f"{name}.image"):
+        if path.is_file():
+            return path
+    known = sorted({path.stem for path in base.glob("*/*.image")})
+    raise UserError(
+        f"there is no guest '{name}'",
+        f"the guests are: {', '.join(known)}" if known else "call ./bulkhead build first",
+    )

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line: parses, and leaves the work to modules imported when needed (a fast start)."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from bulkhead.errors import EXIT_USER_ERROR, UserError
+from bulkhead.settings import Settings
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_PASSING_ON = ("run", "test")
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Commands(click.Group):
+    """A group that keeps its commands in order and names them to those who mistype one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order they were added."""
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command, or say which there are."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            raise UserError(
+                f"there is no command '{args[0]}'", f"the commands are: {', '.join(self.commands)}"
+            )
+        return super().resolve_command(ctx, args)
+
+
+def _note_no_install(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        context.ensure_object(Settings).no_install = True
+
+
+def no_install(function: Function) -> Function:
+    """The option --no-install, taken before and after the command's name."""
+    return click.option(
+        "--no-install",
+        is_flag=True,
+        expose_value=False,
+        callback=_note_no_install,
+        help="Never install system packages: print what to type, and stop.",
+    )(function)
+
+
+@click.group(cls=Commands, context_settings=_CONTEXT, invoke_without_command=True)
+@no_install
+@click.pass_context
+def bulkhead(context: click.Context) -> None:
+    """Bulkhead: a separation kernel, a real-time kernel and virtio drivers.
+
+    Builds, runs, tests and measures them. What a command needs is installed when it is first
+    needed.
+    """
+    context.ensure_object(Settings)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("groups", nargs=-1, metavar="[GROUP]...")
+@no_install
+@click.pass_obj
+def setup(settings: Settings, groups: tuple[str, ...]) -> None:
+    """Install ahead of time what the other commands need.
+
+    Without GROUP, everything. Groups: guest, host, clang, run, tap, test, bench.
+    """
+    from bulkhead.setup import setup as work
+
+    work(groups, settings)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.option(
+    "--target",
+    type=click.Choice(["host", "arm64", "all"]),
+    default="all",
+    show_default=True,
+    help="This machine (libraries, unit tests), or guest images.",
+)
+@click.option(
+    "--compiler", type=click.Choice(["gcc", "clang", "all"]), default="gcc", show_default=True
+)
+@click.option(
+    "-D",
+    "definitions",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A Meson option; see meson_options.txt.",
+)
+@no_install
+@click.pass_obj
+def build(settings: Settings, target: str, compiler: str, definitions: tuple[str, ...]) -> None:
+    """Build the libraries and guest images into build/TARGET-COMPILER."""
+    from bulkhead.build import build_all, variants
+
+    options = {}
+    for definition in definitions:
+        name, separator, value = definition.partition("=")
+        if not separator or not name:
+            raise UserError(
+                f"-D {definition} is no NAME=VALUE", "write for example -D optimization=3"
+            )
+        options[name] = value
+    build_all(variants(target, compiler, options), settings)
+
+
+@bulkhead.command(context_settings=_CONTEXT, options_metavar="[OPTIONS] [-- QEMU-ARGUMENT...]")
+@click.argument("guest", default="demo")
+@click.option(
+    "--net",
+    "network",
+    type=click.Choice(["user", "tap"]),
+    default="user",
+    show_default=True,
+    help="QEMU's user network with forwarded ports, or a tap in a network namespace (root).",
+)
+@click.option("--transport", type=click.Choice(["pci", "mmio"]), default="pci", show_default=True,
+              help="How the network device is attached.")  # fmt: skip
+@click.option("--rx-buffers", type=click.IntRange(1, 1024), metavar="N",
+              help="Receive buffers exposed to the device; the guest's default is 8.")  # fmt: skip
+@click.option("--forward", "forwards", multiple=True, metavar="GUEST=HOST",
+              help="Forward a port of 127.0.0.1 to a guest's TCP port, e.g. 80=8081.")  # fmt: skip
+@click.option("--compiler", type=click.Choice(["gcc", "clang"]), default="gcc", show_default=True,
+              help="Whose image to boot.")  # fmt: skip
+@no_install
+@click.pass_obj
+def run(
+    settings: Settings,
+    guest: str,
+    network: str,
+    transport: str,
+    rx_buffers: int | None,
+    forwards: tuple[str, ...],
+    compiler: str,
+) -> int:
+    """Build and boot GUEST (demo, if none is named) with a network.
+
+    The demo has an address from DHCP, a status page, TCP echo, discard and an iperf 2 server. The
+    console is on the terminal; leave with Ctrl-A X. The exit status is the guest's. What follows
+    -- goes to QEMU.
+    """
+    from bulkhead.run import RunOptions, parse_forward
+    from bulkhead.run import run as work
+
+    parsed = dict(parse_forward(text) for text in forwards)
+    return work(
+        RunOptions(guest, compiler, network, transport, rx_buffers, parsed, settings.passed_on),
+        settings,
+    )
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("suites", nargs=-1, metavar="[SUITE]...")
+@click.option("--long", "long_", is_flag=True, help="Also the tests that take minutes.")
+@click.option(
+    "-k", "expression", metavar="EXPR", help="Only the tests whose names match (pytest -k)."
+)
+@no_install
+@click.pass_obj
+def test(settings: Settings, suites: tuple[str, ...], long_: bool, expression: str | None) -> int:
+    """Build what the tests need and run them.
+
+    SUITE is a folder or file below tests/ (unit, vm, tools, ...); all, if none is named. What
+    follows -- goes to pytest.
+    """
+    from bulkhead.testing import test as work
+
+    chosen = [
+        *(["--long"] if long_ else []),
+        *(["-k", expression] if expression else []),
+        *settings.passed_on,
+    ]
+    return work(suites, chosen, settings)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", required=False)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the numbers there.",
+)
+@click.option("--pairs", type=click.IntRange(1, 1000), default=5, show_default=True,
+              help="How often two systems are measured in turn.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=10, show_default=True,
+              help="How long each timed measurement takes.")  # fmt: skip
+@no_install
+@click.pass_obj
+def bench(
+    settings: Settings, name: str | None, json_path: Path | None, pairs: int, seconds: float
+) -> None:
+    """Run the bench NAME; without NAME, list the benches."""
+    from bulkhead.bench import listing, run_bench
+
+    if name is None:
+        for each, shows in listing().items():
+            click.echo(f"{each:12} {shows}")
+        return
+    run_bench(name, json_path, pairs, seconds, settings)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; its exit status. Whatever the user can put right is one line on stderr."""
+    try:
+        own, settings = _split_passed_on(list(arguments))
+        result = bulkhead.main(own, prog_name="./bulkhead", standalone_mode=False, obj=settings)
+        return result if isinstance(result, int) else 0
+    except UserError as error:
+        return _report(str(error))
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "./bulkhead"
+        return _report(f"{error.format_message().rstrip('.')}; '{where} --help' tells the options")
+    except click.ClickException as error:
+        return _report(error.format_message())
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except Exception as error:
+        return _report_failure(error)
+
+
+def _split_passed_on(arguments: list[str]) -> tuple[list[str], Settings]:
+    """Part what follows -- from our own arguments: it is for the program the command starts."""
+    if "--" not in arguments:
+        return arguments, Settings()
+    index = arguments.index("--")
+    own, passed_on = arguments[:index], arguments[index + 1 :]
+    command = next((word for word in own if word in bulkhead.commands), None)
+    if command not in _PASSING_ON:
+        raise UserError("only run and test take arguments after --", "leave them out")
+    return own, Settings(passed_on=tuple(passed_on))
+
+
+def _report(text: str) -> int:
+    print(f"bulkhead: {' '.join(text.split())}", file=sys.stderr)
+    return EXIT_USER_ERROR
+
+
+def _report_failure(error: Exception) -> int:
+    """The messages of a build or a guest are the report; all else is ours, with its traceback."""
+    from bulkhead.build import BuildFailure
+    from bulkhead.guest import GuestError
+
+    if not isinstance(error, BuildFailure | GuestError):
+        raise error
+    print(error, file=sys.stderr)
+    what = "the build" if isinstance(error, BuildFailure) else "the guest"
+    print(f"bulkhead: {what} failed; see above", file=sys.stderr)
+    return 1

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the command says while it works. Progress goes to stderr, results go to stdout."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Update = Callable[[str], None]
+
+
+def is_interactive() -> bool:
+    """Whether a moving progress display makes sense."""
+    return sys.stderr.isatty() and os.environ.get("CI", "").lower() not in ("1", "true")
+
+
+def say(text: str) -> None:
+    """One line about what happens now."""
+    print(f"bulkhead: {text}", file=sys.stderr, flush=True)
+
+
+def results() -> "Console":
+    """The console for tables on stdout; wide enough for a table when stdout is a file."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=120)
+
+
+class Progress:
+    """A long step under way: called with how far it is; `outcome` is what is said at its end."""
+
+    def __init__(self, show: Update) -> None:
+        self._show = show
+        self.outcome = ""
+
+    def __call__(self, text: str) -> None:
+        """Show how far the step is."""
+        self._show(text)
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Progress]:
+    """Show that a long step is under way, and how it ended.
+
+    On a terminal a line moves and ends as the outcome; elsewhere start and outcome are written.
+    """
+    if not is_interactive():
+        say(title)
+        step = Progress(lambda _text: None)
+        yield step
+        if step.outcome:
+            say(f"{title}: {step.outcome}")
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(f"bulkhead: {title}")) as status:
+        step = Progress(lambda text: status.update(escape(f"bulkhead: {title}: {text[:80]}")))
+        yield step
+    say(f"{title}: {step.outcome or 'done'}")
+
+
+def run_shown(
+    command: Sequence[str],
+    update: Update,
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[int, str]:
+    """Run a command without input, `update` gets each line; return its status and output."""
+    lines: list[str] = []
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if line.strip():
+                update(line.strip())
+    return process.returncode, "".join(lines)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A guest under a test's or a bench's control: started, watched by its console, always ended."""
+
+import ctypes
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bulkhead.qemu import Machine, escape
+from bulkhead.qmp import QmpClient, QmpError
+
+_PR_SET_PDEATHSIG = 1
+_C_LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent() -> None:
+    """For a child process before exec: it is killed when the parent ends, however that ends."""
+    _C_LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+class GuestError(Exception):
+    """The guest did not do what was waited for."""
+
+
+@dataclass(frozen=True)
+class _ConsoleLine:
+    line: str
+    end: int
+
+
+class GuestProcess:
+    """QEMU with a machine; a context manager.
+
+    The console is written to `console_path`. `prefix` is put before the command
+    (`ip netns exec NAME`).
+    Start it from the main thread: QEMU is killed with the thread that started it.
+    """
+
+    def __init__(self, machine: Machine, console_path: Path, prefix: Sequence[str] = ()) -> None:
+        self.machine = machine
+        self.console_path = console_path
+        self._prefix = list(prefix)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._position = 0
+        self._qmp_socket: socket.socket | None = None
+        self._qmp: QmpClient | None = None
+
+    @property
+    def error_path(self) -> Path:
+        """What QEMU itself wrote to its stderr."""
+        return self.console_path.with_suffix(".qemu")
+
+    def start(self) -> Self:
+        """Start QEMU."""
+        self.console_path.parent.mkdir(parents=True, exist_ok=True)
+        self.console_path.write_bytes(b"")
+        console = [
+            "-chardev",
+            f"file,id=console,path={escape(self.console_path)}",
+            "-serial",
+            "chardev:console",
+        ]
+        # The machine protocol comes over an inherited socket: no path to choose, or to remove.
+        self._qmp_socket, theirs = socket.socketpair()
+        command = [*self._prefix, *self.machine.arguments(console, theirs.fileno())]
+        with self.error_path.open("wb") as errors, theirs:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=subprocess.STDOUT,
+                pass_fds=[theirs.fileno()],
+                preexec_fn=die_with_parent,
+            )
+        return self
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """QEMU's process."""
+        if self._process is None:
+            raise GuestError("the guest is not started")
+        return self._process
+
+    def console(self) -> str:
+        """All the guest has written."""
+        return self.console_path.read_text(errors="replace").replace("\r\n", "\n")
+
+    def wait_for(self, text: str, timeout: float = 30.0) -> str:
+        """Wait for a line with `text` after the line waited for last; the line."""
+        found = self._wait(re.compile(re.escape(text)), self._position, f"'{text}'", timeout)
+        self._position = found.end
+        return found.line
+
+    def wait_for_match(self, pattern: str, timeout: float = 30.0) -> str:
+        """Wait for a line that matches, wherever it stands on the console; the line."""
+        return self._wait(re.compile(pattern), 0, f"match of '{pattern}'", timeout).line
+
+    def _wait(
+        self, pattern: re.Pattern[str], position: int, wanted: str, timeout: float
+    ) -> _ConsoleLine:
+        deadline = time.monotonic() + timeout
+        while True:
+            ended = self.process.poll() is not None
+            content = self.console()
+            found = pattern.search(content, position)
+            end = content.find("\n", found.end()) if found else -1
+            if found and end >= 0:
+                start = content.rfind("\n", 0, found.start()) + 1
+                return _ConsoleLine(content[start:end], end)
+            if ended:
+                status = self.process.returncode
+                raise GuestError(f"the guest ended ({status}) before {wanted}\n{self.last_words()}")
+            if time.monotonic() > deadline:
+                raise GuestError(f"no {wanted} within {timeout:g} s\n{self.last_words()}")
+            time.sleep(0.02)
+
+    def wait(self, timeout: float = 60.0) -> int:
+        """Wait until the guest ends by itself; its exit status."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise GuestError(
+                f"the guest still runs after {timeout:g} s\n{self.last_words()}"
+            ) from None
+
+    def qmp(self) -> QmpClient:
+        """The connection to QEMU's machine protocol; always the same."""
+        if self._qmp is None:
+            if self._qmp_socket is None:
+                raise GuestError("the guest is not started")
+            try:
+                self._qmp = QmpClient(self._qmp_socket)
+            except QmpError as error:
+                raise GuestError(f"{error}\n{self.last_words()}") from None
+        return self._qmp
+
+    def stop(self) -> None:
+        """End QEMU if it runs; may be called again."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._qmp_socket is not None:
+            self._qmp_socket.close()
+
+    def last_words(self) -> str:
+        """The end of the console and QEMU's own messages, for an error's text."""
+        console = "\n".join(self.console().splitlines()[-30:])
+        errors = self.error_path.read_text(errors="replace").strip()
+        return f"console (all of it in {self.console_path}):\n{console}\n{errors}".rstrip()
+
+    def __enter__(self) -> Self:
+        return self.start() if self._process is None else self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()

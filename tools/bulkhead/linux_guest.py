@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Linux guest that benches measure beside ours: an arm64 kernel package and an initramfs.
+
+Its packages are fetched with an apt state of their own and unpacked under build/linux; the
+machine's package database never hears of them.
+"""
+
+import gzip
+import io
+import lzma
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead import apt, console, distribution, packages
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD
+
+_FOLDER = BUILD / "linux"
+_ROOT = _FOLDER / "root"
+_KERNEL_PACKAGES = re.compile(r"^linux-(image|modules)-(unsigned-)?\d")
+_PROGRAMS = ("busybox-static", "iperf")
+_MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
+_LIBRARY_FOLDERS = ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib")
+
+_INIT = """#!/bin/busybox sh
+/bin/busybox mkdir -p /proc /sys /dev /tmp /run
+/bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t sysfs sysfs /sys
+/bin/busybox mount -t devtmpfs dev /dev
+/bin/busybox --install -s /bin
+for module in {modules}; do insmod /modules/$module; done
+for word in $(cat /proc/cmdline); do
+    case $word in address=*) address=${{word#address=}} ;; esac
+done
+ip link set lo up
+ip link set eth0 up
+ip addr add "$address/24" dev eth0
+echo "linux: network up at $address"
+iperf -s -f k &
+until netstat -ltn | grep -q ':5001 '; do sleep 0.1; done
+echo "linux: ready"
+while true; do sleep 3600; done
+"""
+
+
+@dataclass(frozen=True)
+class LinuxImage:
+    """What QEMU boots."""
+
+    kernel: Path
+    initrd: Path
+
+
+def prepare() -> LinuxImage:
+    """Fetch and build what is missing."""
+    if not _ROOT.is_dir():
+        _fetch_root()
+    image = LinuxImage(_FOLDER / "Image", _FOLDER / "initrd.gz")
+    init = _INIT.encode() + Path(__file__).read_bytes()
+    stamp = _FOLDER / "initrd.stamp"
+    if not stamp.is_file() or stamp.read_bytes() != init:
+        with console.progress("making the Linux guest's initramfs"):
+            image.kernel.write_bytes(_kernel())
+            image.initrd.write_bytes(gzip.compress(_initramfs(), 6))
+        stamp.write_bytes(init)
+    return image
+
+
+def _fetch_root() -> None:
+    """Fetch the packages and unpack them; build/linux/root appears when it is whole."""
+    temporary = _FOLDER / "root.unpacking"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    state = apt.foreign("arm64")
+    with console.progress("fetching the Linux guest's packages (arm64, 70 MB)") as update:
+        try:
+            state.update(update)
+            files = [
+                *_listed(state, distribution.current().kernel_package, _KERNEL_PACKAGES),
+                *_listed(state, " ".join(_PROGRAMS), re.compile("")),
+            ]
+            for remote in files:
+                update(remote.name)
+                archive = state.fetch(remote, _FOLDER / "packages")
+                subprocess.run(["dpkg-deb", "-x", str(archive), str(temporary)], check=True)
+        except apt.AptFailure as failure:
+            raise UserError(
+                f"the Linux guest's arm64 packages can't be fetched ({failure.reason()})",
+                f"if this machine's archive has no arm64, set {apt.ARM64_ARCHIVE_VARIABLE} to the "
+                "address of one that has",
+            ) from None
+    temporary.rename(_ROOT)
+
+
+def _listed(state: apt.PrivateApt, names: str, wanted: re.Pattern[str]) -> list[apt.RemoteFile]:
+    arguments = ["install", "-y", "--no-install-recommends", *names.split()]
+    return [remote for remote in state.remote_files(arguments) if wanted.search(remote.name)]
+
+
+def _kernel() -> bytes:
+    """The kernel as a plain Image; some distributions compress it."""
+    found = sorted(_ROOT.glob("boot/vmlinuz-*"))
+    if not found:
+        raise UserError(
+            "the Linux guest's packages hold no kernel", f"remove {_ROOT} and call again"
+        )
+    content = found[-1].read_bytes()
+    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+
+
+def _initramfs() -> bytes:
+    archive = _CpioArchive()
+    for folder in ("bin", "lib", "lib/aarch64-linux-gnu", "usr", "usr/bin", "modules"):
+        archive.add_folder(folder)
+    modules = list(_modules_in_order(_MODULES))
+    for name, content in modules:
+        archive.add_file(f"modules/{name}", content)
+    archive.add_file("bin/busybox", _read("bin/busybox"))
+    archive.add_file("usr/bin/iperf", _read("usr/bin/iperf"))
+    for name, content in _libraries(_read("usr/bin/iperf")):
+        archive.add_file(f"lib/{name}", content)
+    archive.add_file("init", _INIT.format(modules=" ".join(name for name, _ in modules)).encode())
+    return archive.finish()
+
+
+def _read(path: str) -> bytes:
+    for candidate in (_ROOT / path, _ROOT / "usr" / path):
+        if candidate.is_file():
+            return candidate.read_bytes()
+    raise UserError(f"the Linux guest's packages hold no {path}", f"remove {_ROOT} and call again")
+
+
+def _libraries(program: bytes) -> Iterator[tuple[str, bytes]]:
+    """The shared libraries a program needs, those they need, and the loader."""
+    from elftools.elf.dynamic import DynamicSection
+    from elftools.elf.elffile import ELFFile
+
+    waiting = ["ld-linux-aarch64.so.1"]
+    done: set[str] = set()
+    content = program
+    while True:
+        dynamic = ELFFile(io.BytesIO(content)).get_section_by_name(".dynamic")
+        if isinstance(dynamic, DynamicSection):
+            # The attribute has the name of the tag: pyelftools sets it while it reads.
+            tags = (tag for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED")
+            waiting += [str(tag.needed) for tag in tags]  # type: ignore[attr-defined]
+        waiting = [name for name in waiting if name not in done]
+        if not waiting:
+            return
+        name = waiting.pop(0)
+        done.add(name)
+        content = _library(name)
+        yield name, content
+
+
+def _library(name: str) -> bytes:
+    for folder in _LIBRARY_FOLDERS:
+        path = _ROOT / folder / name
+        if path.is_file():
+            return path.read_bytes()
+    raise UserError(f"the Linux guest's packages hold no {name}", f"remove {_ROOT} and call again")
+
+
+def _modules_in_order(names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Kernel modules, each after those it depends on; what is built into the kernel is left out."""
+    files = {
+        re.sub(r"\.ko(\.\w+)?$", "", path.name).replace("-", "_"): path
+        for path in _ROOT.rglob("*.ko*")
+    }
+    done: set[str] = set()
+
+    def visit(name: str) -> Iterator[tuple[str, bytes]]:
+        if name in done or name not in files:
+            return
+        done.add(name)
+        content = _decompressed(files[name])
+        for dependency in _module_dependencies(content):
+            yield from visit(dependency)
+        yield f"{name}.ko", content
+
+    for name in names:
+        yield from visit(name)
+
+
+def _decompressed(path: Path) -> bytes:
+    if path.suffix == ".xz":
+        return lzma.decompress(path.read_bytes())
+    if path.suffix == ".zst":
+        zstd = packages.program("zstd")
+        if zstd is None:
+            raise UserError(
+                "zstd is missing (the Linux guest's modules)", "call ./bulkhead setup bench"
+            )
+        return subprocess.run([zstd, "-dcq", str(path)], check=True, capture_output=True).stdout
+    return path.read_bytes()
+
+
+def _module_dependencies(module: bytes) -> list[str]:
+    from elftools.elf.elffile import ELFFile
+
+    section = ELFFile(io.BytesIO(module)).get_section_by_name(".modinfo")
+    entries = section.data().split(b"\0") if section is not None else []
+    for entry in entries:
+        if entry.startswith(b"depends="):
+            names = entry.removeprefix(b"depends=").decode().split(",")
+            return [name.replace("-", "_") for name in names if name]
+    return []
+
+
+class _CpioArchive:
+    """Writes cpio's "newc" (Linux: Documentation/driver-api/early-userspace/buffer-format)."""
+
+    def __init__(self) -> None:
+        self._out = io.BytesIO()
+        self._inode = 0
+
+    def add_folder(self, name: str) -> None:
+        self._add(name, stat.S_IFDIR | 0o755, b"")
+
+    def add_file(self, name: str, content: bytes) -> None:
+        self._add(name, stat.S_IFREG | 0o755, content)
+
+    def finish(self) -> bytes:
+        self._add("TRAILER!!!", 0, b"")
+        return self._out.getvalue()
+
+    def _add(self, name: str, mode: int, content: bytes) -> None:
+        self._inode += 1
+        encoded = name.encode() + b"\0"
+        fields = (self._inode, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(encoded), 0)
+        self._out.write(b"070701" + b"".join(b"%08X" % field for field in fields))
+        self._out.write(encoded)
+        self._pad()
+        self._out.write(content)
+        self._pad()
+
+    def _pad(self) -> None:
+        self._out.write(b"\0" * (-self._out.tell() % 4))

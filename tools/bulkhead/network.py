@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Network namespaces with taps for guests, and ports of this host.
+
+The host's own network stays as it is.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bulkhead import packages
+from bulkhead.errors import UserError
+from bulkhead.guest import die_with_parent
+
+HOST_ADDRESS = "10.77.0.1"
+HOST_ADDRESS_6 = "fd77::1"
+_PREFIX_6 = "fd77::"
+_NAME = re.compile(r"bulkhead-(\d+)(?:-\d+)?")
+
+
+def check_tap_right() -> None:
+    """Refuse early where namespaces and taps can't be made."""
+    if os.geteuid() != 0:
+        raise UserError("a tap device needs root", "call with sudo, or use --net user")
+    if not Path("/dev/net/tun").exists():
+        raise UserError(
+            "this machine has no /dev/net/tun", "load the module tun, or use --net user"
+        )
+
+
+def stable_address_6(mac: str) -> str:
+    """The IPv6 address a guest makes from our prefix and its MAC (RFC 4291, appendix A)."""
+    octets = [int(part, 16) for part in mac.split(":")]
+    octets = [octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]]
+    groups = [f"{octets[i] << 8 | octets[i + 1]:x}" for i in range(0, 8, 2)]
+    return _PREFIX_6 + ":".join(groups)
+
+
+@dataclass(frozen=True)
+class Tap:
+    """A tap device in a namespace: its name, and the guest's addresses behind it."""
+
+    interface: str
+    mac: str
+    address: str
+    address_6: str
+
+
+class Namespace:
+    """A network namespace with a bridge of taps at 10.77.0.1/24 and fd77::1/64; a context manager.
+
+    Its name carries our process id, so that one left behind by a killed process can be told and
+    removed.
+    """
+
+    def __init__(self, number: int = 0) -> None:
+        self.name = f"bulkhead-{os.getpid()}" + (f"-{number}" if number else "")
+        self.taps: list[Tap] = []
+        self._folder = Path(tempfile.mkdtemp(prefix="bulkhead-net-"))
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def prefix(self) -> list[str]:
+        """What to put before a command to run it inside."""
+        return [_ip(), "netns", "exec", self.name]
+
+    def __enter__(self) -> Self:
+        remove_stale()
+        try:
+            _run(_ip(), "netns", "add", self.name)
+            self._ip("link", "set", "lo", "up")
+            self._ip(
+                "link", "add", "bridge0", "type", "bridge", "forward_delay", "0", "stp_state", "0"
+            )
+            self._ip("addr", "add", f"{HOST_ADDRESS}/24", "dev", "bridge0")
+            self._ip("addr", "add", f"{HOST_ADDRESS_6}/64", "dev", "bridge0", "nodad")
+            self._ip("link", "set", "bridge0", "up")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def add_tap(self, mac: str) -> Tap:
+        """Make a tap for a guest with this MAC."""
+        number = len(self.taps)
+        tap = Tap(f"tap{number}", mac, f"10.77.0.{10 + number}", stable_address_6(mac))
+        self._ip("tuntap", "add", "dev", tap.interface, "mode", "tap")
+        self._ip("link", "set", tap.interface, "master", "bridge0")
+        self._ip("link", "set", tap.interface, "up")
+        self.taps.append(tap)
+        return tap
+
+    def serve_addresses(self) -> None:
+        """Start DHCP (each tap's guest gets its own address) and IPv6 router advertisements."""
+        reservations = [f"--dhcp-host={tap.mac},{tap.address}" for tap in self.taps]
+        program = packages.program("dnsmasq")
+        if program is None:
+            raise UserError("dnsmasq is missing", "call ./bulkhead setup tap")
+        log = self._folder / "dnsmasq.log"
+        self.start(
+            [
+                program, "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
+                "--no-resolv", "--port=0", "--user=root", "--interface=bridge0",
+                "--bind-interfaces", "--dhcp-authoritative",
+                "--dhcp-range=10.77.0.100,10.77.0.199,255.255.255.0,1h", *reservations,
+                "--enable-ra", f"--dhcp-range={_PREFIX_6},ra-only",
+                f"--dhcp-leasefile={self.lease_file}", "--pid-file",
+                f"--log-facility={log}", "--log-dhcp",
+            ]
+        )  # fmt: skip
+
+    @property
+    def lease_file(self) -> Path:
+        """dnsmasq's record of the addresses it gave."""
+        return self._folder / "leases"
+
+    def run(
+        self, command: Sequence[str], timeout: float = 60.0
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command inside; its output is captured."""
+        return subprocess.run(
+            [*self.prefix, *command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+
+    def start(self, command: Sequence[str], output: Path | None = None) -> subprocess.Popen[bytes]:
+        """Start a command inside that runs until it ends or the namespace is closed."""
+        with (output or self._folder / "output").open("wb") as stream:
+            child = subprocess.Popen(
+                [*self.prefix, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                preexec_fn=die_with_parent,
+            )
+        self._children.append(child)
+        return child
+
+    def close(self) -> None:
+        """End what runs inside and remove it all."""
+        for child in self._children:
+            if child.poll() is None:
+                child.terminate()
+        for child in self._children:
+            try:
+                child.wait(3)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+        _remove(self.name)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _ip(self, *arguments: str) -> None:
+        _run(_ip(), "-n", self.name, *arguments)
+
+
+def remove_stale() -> None:
+    """Remove namespaces whose process is gone."""
+    for path in Path("/run/netns").glob("bulkhead-*"):
+        found = _NAME.fullmatch(path.name)
+        if found and not Path("/proc", found.group(1)).exists():
+            _remove(path.name)
+
+
+def _remove(name: str) -> None:
+    if not Path("/run/netns", name).exists():
+        return
+    inside = subprocess.run(
+        [_ip(), "netns", "pids", name], capture_output=True, text=True, check=False
+    )
+    for process in inside.stdout.split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(process), signal.SIGKILL)
+    subprocess.run([_ip(), "netns", "del", name], capture_output=True, check=False)
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UserError(
+            f"'{' '.join(command)}' failed: {done.stderr.strip()}",
+            "a tap in a namespace needs root and a kernel with tun and bridge; else use --net user",
+        )
+
+
+def _ip() -> str:
+    found = packages.program("ip")
+    if found is None:
+        raise UserError("ip is missing", "call ./bulkhead setup tap")
+    return found
+
+
+def check_port_is_free(port: int) -> None:
+    """Refuse a port of 127.0.0.1 that QEMU could not listen on, and say who has it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            if error.errno == errno.EACCES:
+                raise UserError(
+                    f"port {port} on 127.0.0.1 is for root only",
+                    "choose one above 1023: --forward GUEST=HOST",
+                ) from None
+            owner = _port_owner(port)
+            by = f" by {owner}" if owner else ""
+            raise UserError(
+                f"port {port} on 127.0.0.1 is in use{by}",
+                "choose another with --forward GUEST=HOST",
+            ) from None
+
+
+def _port_owner(port: int) -> str | None:
+    """Name and id of the process that listens on a port, if we may know."""
+    inodes = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if int(fields[1].rsplit(":", 1)[1], 16) == port and fields[3] == "0A":
+                    inodes.add(f"socket:[{fields[9]}]")
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            for descriptor in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if str(descriptor.readlink()) in inodes:
+                        return f"{(process / 'comm').read_text().strip()} (process {process.name})"
+    return None

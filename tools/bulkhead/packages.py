@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is needed from the system, for what, how to see that it is there, and what brings it."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead import apt, distribution, qemu_program
+from bulkhead.errors import UserError
+from bulkhead.settings import Settings
+
+# Programs of the administrator are not on everybody's PATH.
+_PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+GROUPS = {
+    "guest": "building guest images with GCC",
+    "host": "building the libraries and unit tests for this machine",
+    "clang": "building with Clang",
+    "run": "booting guests in QEMU",
+    "tap": "guests on a network namespace of their own",
+    "bench": "the benches",
+}
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing needed."""
+
+    name: str
+    groups: frozenset[str]
+    is_there: Callable[[], bool]
+    package: Callable[[], apt.Packages]
+
+
+def program(name: str) -> str | None:
+    """Where a program is."""
+    return shutil.which(name, path=_PATH)
+
+
+def _program(name: str, package: str, *groups: str) -> Need:
+    return Need(
+        name, frozenset(groups), lambda: program(name) is not None, lambda: apt.Packages((package,))
+    )
+
+
+def _header(name: str, package: str, *groups: str) -> Need:
+    def is_there() -> bool:
+        return any(
+            folder.joinpath(name).is_file()
+            for folder in (
+                Path("/usr/local/include"),
+                Path("/usr/include"),
+                *Path("/usr/include").glob("*-linux-gnu"),
+            )
+        )
+
+    return Need(name, frozenset(groups), is_there, lambda: apt.Packages((package,)))
+
+
+def _clang_release() -> str | None:
+    """The major version of the clang on the path, from the folder it really lies in."""
+    clang = program("clang")
+    found = re.search(r"/llvm-(\d+)/", str(Path(clang).resolve())) if clang else None
+    return found.group(1) if found else None
+
+
+def _clang_runtime_is_there() -> bool:
+    release = _clang_release()
+    if release is None:
+        return False
+    pattern = "lib/clang/*/lib/*/libclang_rt.asan*.a"
+    return any(Path(f"/usr/lib/llvm-{release}").glob(pattern))
+
+
+def _clang_runtime_package() -> apt.Packages:
+    release = _clang_release()
+    return apt.Packages((f"libclang-rt-{release}-dev" if release else "libclang-rt-dev",))
+
+
+def _qemu_package() -> apt.Packages:
+    codename = distribution.current().codename
+    suite = f"{codename}-backports" if codename in distribution.QEMU_FROM_BACKPORTS else None
+    return apt.Packages(("qemu-system-arm",), suite)
+
+
+NEEDS = (
+    _program("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu", "guest"),
+    _program("meson", "meson", "guest", "host"),
+    _program("ninja", "ninja-build", "guest", "host"),
+    _program("tar", "tar", "guest", "host"),
+    _program("xz", "xz-utils", "guest", "host"),
+    _program("gcc", "gcc", "host"),
+    _header("stdio.h", "libc6-dev", "host"),
+    _header("cmocka.h", "libcmocka-dev", "host"),
+    _program("clang", "clang", "clang"),
+    _program("ld.lld", "lld", "clang"),
+    Need(
+        "Clang's sanitizers", frozenset({"clang"}), _clang_runtime_is_there, _clang_runtime_package
+    ),
+    Need(qemu_program.PROGRAM, frozenset({"run"}), qemu_program.is_usable, _qemu_package),
+    _program("dtc", "device-tree-compiler", "host"),
+    _program("ip", "iproute2", "tap"),
+    _program("dnsmasq", "dnsmasq-base", "tap"),
+    _program("ping", "iputils-ping", "tap"),
+    _program("curl", "curl", "tap"),
+    _program("nc", "netcat-openbsd", "tap"),
+    _program("iperf", "iperf", "tap"),
+    _program("dpkg-deb", "dpkg", "bench"),
+    _program("zstd", "zstd", "bench"),
+)
+
+
+def missing(groups: Iterable[str]) -> list[Need]:
+    """The needs of some groups that this machine lacks."""
+    wanted = set(groups)
+    return [need for need in NEEDS if need.groups & wanted and not need.is_there()]
+
+
+def batches(needs: Iterable[Need]) -> list[apt.Packages]:
+    """Their packages, one batch for each suite."""
+    by_suite: dict[str | None, list[str]] = {}
+    for need in needs:
+        package = need.package()
+        names = by_suite.setdefault(package.suite, [])
+        names += [name for name in package.names if name not in names]
+    return [apt.Packages(tuple(names), suite) for suite, names in by_suite.items()]
+
+
+def ensure(groups: Iterable[str], settings: Settings) -> list[str]:
+    """Make sure that everything some groups need is there; the names of what was installed."""
+    wanted = list(groups)
+    if "run" in wanted:
+        qemu_program.check_override()
+    needs = missing(wanted)
+    if not needs:
+        return []
+    lacking = _describe_all(needs)
+    if settings.no_install or not apt.may_install():
+        raise UserError(lacking, apt.advice(batches(needs)))
+    apt.install(batches(needs))
+    left = missing(wanted)
+    if left:
+        fix = "look into build/install.log"
+        if any(need.name == qemu_program.PROGRAM for need in left):
+            fix += f", or point {qemu_program.VARIABLE} at a newer QEMU"
+        raise UserError(f"after installing, {_describe_all(left)}", fix)
+    return [need.name for need in needs]
+
+
+def _describe_all(needs: Sequence[Need]) -> str:
+    names = [need.name for need in needs if need.name != qemu_program.PROGRAM]
+    parts = [qemu_program.describe_lack()] if len(names) < len(needs) else []
+    if names:
+        parts.append(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} missing")
+    return ", ".join(parts)

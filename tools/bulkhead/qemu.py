@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a guest machine is made of, and the QEMU command line that says so."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bulkhead import qemu_program
+
+TRANSPORTS = ("mmio", "pci")
+MAC = "52:54:00:12:34:56"
+
+# What makes both the device and the host's network code leave checksums and segments alone.
+_OFFLOADS = (
+    "csum", "guest_csum", "gso", "guest_tso4", "guest_tso6", "guest_ecn", "guest_ufo",
+    "guest_uso4", "guest_uso6", "host_tso4", "host_tso6", "host_ecn", "host_ufo", "host_uso",
+    "mrg_rxbuf",
+)  # fmt: skip
+NO_OFFLOADS = dict.fromkeys(_OFFLOADS, "off")
+
+
+def escape(value: object) -> str:
+    """A value inside an option: commas are doubled."""
+    return str(value).replace(",", ",,")
+
+
+@dataclass(frozen=True)
+class Forward:
+    """A port of the host's 127.0.0.1 that leads to a port of the guest."""
+
+    guest_port: int
+    host_port: int
+
+
+@dataclass(frozen=True)
+class UserNetwork:
+    """QEMU's own network stack: an address by DHCP, and forwarded ports; needs no right."""
+
+    forwards: Sequence[Forward] = ()
+
+    def options(self, identity: str) -> list[str]:
+        """The -netdev options."""
+        forwards = "".join(
+            f",hostfwd=tcp:127.0.0.1:{forward.host_port}-:{forward.guest_port}"
+            for forward in self.forwards
+        )
+        return ["-netdev", f"user,id={identity}{forwards}"]
+
+
+@dataclass(frozen=True)
+class TapNetwork:
+    """A tap device that exists already."""
+
+    interface: str
+    vnet_header: bool = True
+
+    def options(self, identity: str) -> list[str]:
+        """The -netdev options."""
+        header = "" if self.vnet_header else ",vnet_hdr=off"
+        return [
+            "-netdev",
+            f"tap,id={identity},ifname={self.interface},script=no,downscript=no,vhost=off{header}",
+        ]
+
+
+@dataclass(frozen=True)
+class DatagramNetwork:
+    """Each frame is a datagram on a Unix socket: a test reads and writes frames directly."""
+
+    local: Path
+    remote: Path
+
+    def options(self, identity: str) -> list[str]:
+        """The -netdev options."""
+        return [
+            "-netdev",
+            f"dgram,id={identity},local.type=unix,local.path={escape(self.local)},"
+            f"remote.type=unix,remote.path={escape(self.remote)}",
+        ]
+
+
+@dataclass(frozen=True)
+class HubNetwork:
+    """Several networks on one wire, such as user networking beside a test's datagram socket."""
+
+    parts: Sequence[UserNetwork | DatagramNetwork | TapNetwork]
+
+    def options(self, identity: str) -> list[str]:
+        """The -netdev options."""
+        result: list[str] = []
+        for number, part in enumerate(self.parts):
+            result += part.options(f"{identity}part{number}")
+            result += [
+                "-netdev",
+                f"hubport,id={identity}port{number},hubid=0,netdev={identity}part{number}",
+            ]
+        return [*result, "-netdev", f"hubport,id={identity},hubid=0"]
+
+
+Network = UserNetwork | TapNetwork | DatagramNetwork | HubNetwork
+
+
+@dataclass(frozen=True)
+class NetworkCard:
+    """A virtio network device."""
+
+    network: Network
+    transport: str = "pci"
+    mac: str = MAC
+    options: dict[str, str] = field(default_factory=dict)
+
+    def arguments(self, number: int) -> list[str]:
+        """Its options on the command line."""
+        if self.transport == "mmio":
+            device = "virtio-net-device"
+        else:
+            # Without romfile= QEMU wants a network boot ROM that comes in a package of its own.
+            device = "virtio-net-pci,disable-legacy=on,romfile="
+        options = "".join(f",{name}={escape(value)}" for name, value in self.options.items())
+        return [
+            *self.network.options(f"net{number}"),
+            "-device",
+            f"{device},id=nic{number},netdev=net{number},mac={self.mac}{options}",
+        ]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A guest machine."""
+
+    image: Path
+    boot_arguments: Sequence[str] = ()
+    cards: Sequence[NetworkCard] = ()
+    cpu: str = "cortex-a53"
+    cpus: int = 1
+    memory_mib: int = 128
+    initrd: Path | None = None
+    icount: bool = False
+    semihosting: bool = True
+    extra: Sequence[str] = ()
+
+    def arguments(self, console: Sequence[str], qmp: int | None = None) -> list[str]:
+        """QEMU and its arguments.
+
+        `console` are the options that say where the serial line goes, `qmp` is a connected socket
+        for the machine protocol.
+        """
+        command = [
+            str(qemu_program.path()),
+            "-M", "virt,gic-version=3",
+            "-cpu", self.cpu,
+            "-smp", str(self.cpus),
+            "-m", f"{self.memory_mib}M",
+            "-nodefaults",
+            "-display", "none",
+            "-no-reboot",
+            "-global", "virtio-mmio.force-legacy=false",
+            "-kernel", str(self.image),
+        ]  # fmt: skip
+        if self.initrd:
+            command += ["-initrd", str(self.initrd)]
+        if self.boot_arguments:
+            command += ["-append", " ".join(self.boot_arguments)]
+        if self.semihosting:
+            command += ["-semihosting-config", "enable=on,target=native"]
+        if self.icount:
+            command += ["-icount", "shift=0,sleep=off"]
+        for number, card in enumerate(self.cards):
+            command += card.arguments(number)
+        command += console
+        if qmp is not None:
+            command += ["-chardev", f"socket,id=qmp,fd={qmp}", "-mon", "chardev=qmp,mode=control"]
+        return [*command, *self.extra]

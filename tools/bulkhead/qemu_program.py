@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the QEMU to use and checks that it is new enough."""
+
+import os
+import shutil
+from pathlib import Path
+
+from bulkhead import versions
+from bulkhead.errors import UserError
+
+VARIABLE = "BULKHEAD_QEMU"
+PROGRAM = "qemu-system-aarch64"
+OLDEST = (8, 2)
+
+
+def _path() -> Path | None:
+    override = os.environ.get(VARIABLE)
+    found = shutil.which(override or PROGRAM)
+    return Path(found) if found else None
+
+
+def check_override() -> None:
+    """Refuse an unusable QEMU that the user names: installing another would not help."""
+    override = os.environ.get(VARIABLE)
+    if not override:
+        return
+    path = _path()
+    fix = f"point {VARIABLE} at a {PROGRAM} of {versions.text(OLDEST)} or newer, or unset it"
+    if path is None:
+        raise UserError(f"{VARIABLE}={override} is no program", fix)
+    if not is_usable():
+        raise UserError(describe_lack(), fix)
+
+
+def is_usable() -> bool:
+    """Whether a QEMU is there that is new enough."""
+    path = _path()
+    version = versions.of_program(path) if path else None
+    return version is not None and version >= OLDEST
+
+
+def describe_lack() -> str:
+    """Why it is not usable."""
+    path = _path()
+    if path is None:
+        return f"{PROGRAM} is missing"
+    version = versions.of_program(path)
+    if version is None:
+        return f"{path} does not tell its version"
+    return (
+        f"QEMU {versions.text(version)} at {path} is too old, "
+        f"{versions.text(OLDEST)} or newer is needed"
+    )
+
+
+def path() -> Path:
+    """The QEMU to use."""
+    found = _path()
+    if found is None:
+        raise UserError(f"{PROGRAM} is missing", "call ./bulkhead setup")
+    return found
+
+
+def version_text() -> str:
+    """Its version, for a bench's record."""
+    version = versions.of_program(path())
+    return versions.text(version) if version else "unknown"

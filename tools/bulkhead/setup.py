@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead setup: installs ahead of time what other commands install when they need it."""
+
+from collections.abc import Sequence
+
+from bulkhead import console, packages, sources
+from bulkhead.errors import UserError
+from bulkhead.settings import Settings
+
+
+def setup(groups: Sequence[str], settings: Settings) -> None:
+    """Install what some groups need (all, if none is named)."""
+    for group in groups:
+        if group not in packages.GROUPS:
+            raise UserError(
+                f"there is no group '{group}'", f"the groups are: {', '.join(packages.GROUPS)}"
+            )
+    wanted = list(groups) or list(packages.GROUPS)
+    installed = packages.ensure(wanted, settings)
+    if {"guest", "host"} & set(wanted):
+        sources.locate(sources.LWIP)
+        sources.locate(sources.DTC)
+    console.say(f"installed {', '.join(installed)}" if installed else "everything is there")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead test: builds what the tests need and runs pytest on them."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bulkhead import build, console, packages
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD, TESTS
+from bulkhead.settings import Settings
+
+
+@dataclass(frozen=True)
+class _Suite:
+    """What the tests of a folder need: builds, and further groups of packages."""
+
+    builds: tuple[build.Variant, ...] = ()
+    groups: frozenset[str] = frozenset()
+
+
+_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
+_SUITES = {
+    "unit": _Suite((_HOST_GCC, _HOST_CLANG)),
+    "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap"})),
+    "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
+    "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap"})),
+}
+# For a suite that is not named above, and for all of them.
+_EVERYTHING = _Suite((_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "tap"}))
+
+
+def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> int:
+    """Build, run; pytest's exit status."""
+    paths = [_path(name) for name in names] or [str(TESTS)]
+    suites = [_SUITES.get(name.split("/")[0], _EVERYTHING) for name in names] or [_EVERYTHING]
+    variants = {variant.folder: variant for suite in suites for variant in suite.builds}.values()
+    needed = [*(suite.groups for suite in suites), *(variant.groups for variant in variants)]
+    packages.ensure(set().union(*needed), settings)
+    for variant in variants:
+        build.build(variant)
+    return _pytest(paths, arguments)
+
+
+def _path(name: str) -> str:
+    place, _, inside = name.partition("::")
+    for candidate in (TESTS / place, TESTS / f"{place}.py"):
+        if candidate.exists() and TESTS in candidate.resolve().parents:
+            return str(candidate) + (f"::{inside}" if inside else "")
+    raise UserError(
+        f"there is no test suite '{name}'", f"the suites are: {', '.join(_suite_names())}"
+    )
+
+
+def _suite_names() -> list[str]:
+    return sorted(folder.name for folder in TESTS.iterdir() if any(folder.glob("**/test_*")))
+
+
+def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
+    python = [sys.executable, "-I", "-X", f"pycache_prefix={BUILD / 'pycache'}"]
+    configuration = str(TESTS.parent / "pyproject.toml")
+    command = [*python, "-m", "pytest", "-c", configuration, *arguments, *paths]
+    if not console.is_interactive():
+        command += ["-o", "console_output_style=classic"]
+    sys.stdout.flush()
+    try:
+        return subprocess.run(command, cwd=TESTS.parent, check=False).returncode
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes the symbol table of a guest image as assembly, for the image's second link.
+
+symbol_table.py OUTPUT: an empty table, for the first link.
+symbol_table.py OUTPUT NM PROGRAM.elf: the functions that NM finds in the first link.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+# The image is linked at 0: an address is an offset. Types of nm: code, global or not, and weak.
+_CODE_TYPES = frozenset("tTwW")
+_HEADER = """\
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Made by tools/symbol_table.py. */
+    .section .symbol_table, "a", %progbits
+    .global symbol_table_count, symbol_table_offsets, symbol_table_names
+    .balign 4
+"""
+
+
+def read_symbols(nm: str, program: Path) -> list[tuple[int, str]]:
+    """The functions of a linked program by address; of several names for one address, the first."""
+    listing = subprocess.run(
+        [nm, "--defined-only", str(program)], check=True, capture_output=True, text=True
+    ).stdout
+    names: dict[int, str] = {}
+    for line in sorted(listing.splitlines()):
+        address, kind, name = line.split(maxsplit=2)
+        # $x and $d are marks for disassemblers; image_ begins the linker script's own symbols.
+        if kind in _CODE_TYPES and not name.startswith(("$", ".", "image_")):
+            names.setdefault(int(address, 16), name)
+    return sorted(names.items())
+
+
+def assembly(symbols: list[tuple[int, str]]) -> str:
+    """The table as an assembly file."""
+    lines = [_HEADER + "symbol_table_count:", f"    .long {len(symbols)}", "symbol_table_offsets:"]
+    lines += [f"    .long {address:#x}" for address, _ in symbols]
+    lines += ["symbol_table_names:"]
+    lines += [f'    .asciz "{name}"' for _, name in symbols] or ['    .asciz ""']
+    return "\n".join(lines) + '\n    .section .note.GNU-stack, "", %progbits\n'
+
+
+def main(arguments: list[str]) -> int:
+    """The command."""
+    match arguments:
+        case [output]:
+            symbols = []
+        case [output, nm, program]:
+            symbols = read_symbols(nm, Path(program))
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    Path(output).write_text(assembly(symbols))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

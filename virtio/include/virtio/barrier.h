@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Single accesses to memory shared with a device, and the order between them. The device may change
+ * this memory at any time: each access below is exactly one load or store, which the compiler can
+ * neither repeat, split nor omit.
+ *
+ * The barriers order normal memory between processors, which is what a device in software needs. A
+ * device that is hardware asks for stronger ones with VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6); this
+ * library does not accept that feature.
+ */
+#ifndef VIRTIO_BARRIER_H
+#define VIRTIO_BARRIER_H
+
+#include "virtio/endian.h"
+#include <stdatomic.h>
+#include <stdint.h>
+
+static inline uint16_t virtio_shared_load16(const uint16_t *shared)
+{
+    return virtio_le16(__atomic_load_n(shared, __ATOMIC_RELAXED));
+}
+
+static inline uint32_t virtio_shared_load32(const uint32_t *shared)
+{
+    return virtio_le32(__atomic_load_n(shared, __ATOMIC_RELAXED));
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes to it */
+static inline void virtio_shared_store16(uint16_t *shared, uint16_t value)
+{
+    __atomic_store_n(shared, virtio_le16(value), __ATOMIC_RELAXED);
+}
+
+/* Earlier stores are visible to the device before later ones: a ring entry before the index that
+ * publishes it (VIRTIO 1.3, 2.7.13.2.1). */
+static inline void virtio_barrier_publish(void)
+{
+    atomic_thread_fence(memory_order_release);
+}
+
+/* Later loads see at least what the device wrote before the value that was loaded last: a used
+ * element after the index that announces it (VIRTIO 1.3, 2.7.14). */
+static inline void virtio_barrier_observe(void)
+{
+    atomic_thread_fence(memory_order_acquire);
+}
+
+/*
+ * Earlier stores are visible before later loads are made. Both sides of each handshake need it: the
+ * driver between publishing an index and reading whether to notify (VIRTIO 1.3, 2.7.13.4.1), and
+ * between asking for interrupts and looking once more for what came before (2.7.7).
+ */
+static inline void virtio_barrier_full(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+#endif

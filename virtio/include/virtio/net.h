@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Network device driver (VIRTIO 1.3, 5.1), after "Design and Implementation of virtio-net for
+ * RTEMS", section 3: the interrupt handler only moves descriptors between the virtqueues and two
+ * software queues, then sends one signal; a bottom-half thread does the rest. At most `rx_buffers`
+ * buffers are exposed to the device however large its ring is (the "empty ring").
+ *
+ * Life of a receive buffer:
+ *     owner, receive_buffer(), driver and device, virtio_net_receive(), owner
+ * Life of a transmit packet:
+ *     owner, virtio_net_transmit(), driver and device, virtio_net_transmitted(), owner
+ *
+ * Nothing is copied. Counters in virtio_net_statistics balance: what went in came out or is in
+ * flight.
+ *
+ * Interrupts. transport->vectors says how they arrive, and which function each of them calls:
+ *   0  one line                 virtio_net_interrupt()
+ *   1  vector 0 for everything  virtio_net_interrupt()
+ *   2  vector 0 configuration   virtio_net_configuration_interrupt()
+ *      vector 1 both queues     virtio_net_interrupt()
+ *   3  vector 0 configuration   virtio_net_configuration_interrupt()
+ *      vectors 1, 2 receive, transmit queue   virtio_net_interrupt()
+ *
+ * The bottom half is one thread that waits for operations->signal and then runs
+ *     do {
+ *         fetch by virtio_net_receive() and virtio_net_transmitted() until they return NULL;
+ *         if virtio_net_link_changed(): look at virtio_net_link_up() and virtio_net_broken();
+ *     } while (virtio_net_bottom_half(net));
+ * It runs this once, unasked, after the handlers were connected: a message-signalled interrupt that
+ * came between virtio_net_create() and that moment does not come again.
+ *
+ * Transmit completions normally cause no interrupt. Packets come back when others are transmitted,
+ * when something is received, and from virtio_net_transmitted(), which looks at the ring itself. An
+ * interrupt is asked for only while frames wait in the send queue, or once a quarter of the ring
+ * (at least 16 packets, at most half the ring) is with the device. So up to that many finished
+ * packets can stay with the driver for as long as nothing else happens: a sender that needs them
+ * back (a retransmission timer, an empty pool) calls virtio_net_transmitted().
+ */
+#ifndef VIRTIO_NET_H
+#define VIRTIO_NET_H
+
+#include "virtio/platform.h"
+#include "virtio/transport.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes the driver needs free directly in front of a frame to transmit, and the device writes in
+ * front of a received one: struct virtio_net_hdr with num_buffers (VIRTIO 1.3, 5.1.6). */
+#define VIRTIO_NET_HEADER_BYTES 12u
+
+/* The smallest receive buffer without mergeable buffers and large receive offloads (5.1.6.3.1):
+ * header, Ethernet header and 1500 bytes. */
+#define VIRTIO_NET_RECEIVE_BYTES 1526u
+
+#define VIRTIO_NET_SEGMENTS_MAX 8u
+
+struct virtio_net; /* opaque */
+
+/* A receive buffer. The owner embeds it beside the memory it describes. */
+struct virtio_net_buffer {
+    struct virtio_net_buffer *next; /* the holder's */
+    uint8_t *memory;                /* header and frame are written here */
+    uint32_t capacity;              /* bytes, >= parameters.receive_bytes */
+    /* Set when the buffer comes back: */
+    uint32_t frame_bytes; /* the frame starts at memory + VIRTIO_NET_HEADER_BYTES */
+    bool checksum_valid;  /* the device vouches for the transport checksum (DATA_VALID), or the
+                             frame never left this machine and has none yet (NEEDS_CSUM): no
+                             need to verify */
+};
+
+/* One contiguous piece of a frame. */
+struct virtio_net_segment {
+    uint8_t *memory;
+    uint32_t bytes; /* > 0 */
+};
+
+/*
+ * A frame to transmit. segment[0].memory points to the frame's first byte, and the
+ * VIRTIO_NET_HEADER_BYTES in front of it belong to the driver until the packet comes back.
+ */
+struct virtio_net_packet {
+    struct virtio_net_packet *next; /* the holder's */
+    void *owner;                    /* the sender's own use */
+    uint16_t segment_count;         /* 1..VIRTIO_NET_SEGMENTS_MAX */
+    bool checksum_partial;   /* the device shall finish a ones' complement checksum; only when
+                                virtio_net_offers_checksum() */
+    uint16_t checksum_start; /* from the frame's first byte: where to begin summing */
+    uint16_t
+        checksum_offset; /* from checksum_start: where to store; holds the pseudo header's sum */
+    struct virtio_net_segment segment[VIRTIO_NET_SEGMENTS_MAX];
+};
+
+struct virtio_net_operations {
+    /* A fresh receive buffer, or NULL if there is none now (the driver asks again when buffers come
+     * back: virtio_net_refill()). Interrupt or thread context, driver lock held: short, no calls
+     * back. */
+    struct virtio_net_buffer *(*receive_buffer)(void *context);
+    /* A buffer the driver does not need any more (shutdown, reset). Same context. */
+    void (*return_buffer)(void *context, struct virtio_net_buffer *buffer);
+    /* Wakes the bottom-half thread (see above); a wake-up while it runs must not get lost.
+     * Interrupt or thread context, driver lock not held. */
+    void (*signal)(void *context);
+};
+
+struct virtio_net_parameters {
+    uint16_t rx_buffers;       /* exposed to the device; 0: 8. Cut to the ring size */
+    uint16_t tx_ring;          /* ring size wanted; 0: 256. Cut to what the device offers */
+    uint16_t send_queue;       /* frames that may wait for the ring; 0: 64 */
+    uint16_t interrupt_budget; /* descriptors the handler moves at most; 0: 64 */
+    uint32_t receive_bytes; /* the least capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
+                               A device's MTU is accepted only if its frames fit */
+    uint64_t features_off;  /* feature bits not to accept, for tests and comparisons */
+};
+
+/*
+ * What the driver did; all counters since virtio_net_create(). At any time
+ *     rx_buffers_taken == rx_buffers_returned + rx_exposed + rx_queued
+ *     tx_accepted == tx_returned + tx_in_flight + tx_queued + tx_finished
+ */
+struct virtio_net_statistics {
+    uint64_t rx_frames, rx_bytes;
+    uint64_t rx_exposed;          /* buffers at the device now */
+    uint64_t rx_queued;           /* frames moved, not yet fetched, now */
+    uint64_t rx_buffers_taken;    /* from receive_buffer() */
+    uint64_t rx_buffers_returned; /* delivered or returned */
+    uint64_t rx_refill_failures;  /* receive_buffer() answered NULL */
+    uint64_t rx_bad;              /* frames too short to be any; their buffers were exposed again */
+    uint64_t tx_frames, tx_bytes; /* put into the ring */
+    uint64_t tx_in_flight;        /* packets at the device now */
+    uint64_t tx_queued;           /* packets in the send queue now */
+    uint64_t tx_finished;         /* packets sent, not yet fetched, now */
+    uint64_t tx_refused;          /* send queue full, not running, or against the rules */
+    uint64_t tx_accepted;         /* packets taken by virtio_net_transmit() */
+    uint64_t tx_returned;         /* packets given back */
+    uint64_t interrupts;          /* runs of virtio_net_interrupt() */
+    uint64_t interrupts_spurious; /* handler runs that found nothing */
+    uint64_t signals;             /* bottom-half wake-ups */
+    uint64_t notifications_rx;    /* kicks */
+    uint64_t notifications_tx;
+    uint64_t descriptors_moved;     /* in interrupt context, in all */
+    uint64_t descriptors_moved_max; /* in one handler run */
+    uint64_t budget_exhausted;      /* handler runs that left work to the bottom half */
+    uint64_t broken;                /* times the device broke the protocol and was stopped */
+};
+
+/*
+ * Takes the device through reset, negotiation and queue set-up (3.1.1) up to DRIVER_OK; exposes the
+ * first receive buffers. On failure the device is reset or FAILED, and *reason (may be NULL) is a
+ * static text that says why. The transport stays the caller's and must outlive the driver. Thread
+ * context.
+ */
+struct virtio_net *virtio_net_create(struct virtio_transport *transport,
+                                     const struct virtio_net_parameters *parameters,
+                                     const struct virtio_net_operations *operations, void *context,
+                                     const char **reason);
+/*
+ * Resets the device, returns every receive buffer by return_buffer(); packets in flight can then be
+ * fetched by virtio_net_transmitted() until it is empty, then virtio_net_free(). Works on a broken
+ * device too. False: the device does not confirm the reset, so it may still write to what it has
+ * (2.4.1): that stays with the driver, everything else is returned; may be called again. Thread
+ * context, the bottom half not running.
+ */
+bool virtio_net_stop(struct virtio_net *net);
+/* After virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread context. */
+void virtio_net_free(struct virtio_net *net);
+
+/* Interrupt handler for the line or a queue's vector. Bounded by interrupt_budget. */
+void virtio_net_interrupt(struct virtio_net *net);
+/* Interrupt handler for the configuration's own vector. */
+void virtio_net_configuration_interrupt(struct virtio_net *net);
+
+/*
+ * Moves what the handler left over, at most interrupt_budget descriptors, refills, and turns
+ * interrupts back on when nothing is left (with the re-check that closes the window, 2.7.7). True:
+ * there is more, fetch frames and call again. Bottom-half thread.
+ */
+bool virtio_net_bottom_half(struct virtio_net *net);
+
+/*
+ * Moves what has been received meanwhile, at most interrupt_budget frames, and refills; interrupts
+ * stay as they are, and so does what waits to be sent. For between two frames: a device with few
+ * buffers gets them back while it is still receiving. True: there is something to fetch.
+ * Bottom-half thread, before the virtio_net_bottom_half() that returns false.
+ */
+bool virtio_net_poll(struct virtio_net *net);
+
+/* The next received frame, in order, or NULL. Bottom-half thread. */
+struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net);
+/* The owner has buffers again: exposes up to rx_buffers. Any context, not from an operation. */
+void virtio_net_refill(struct virtio_net *net);
+
+/*
+ * Queues a frame of 14 bytes up to virtio_net_mtu() and its Ethernet header. True: the driver has
+ * it until virtio_net_transmitted() gives it back. False: not taken (send queue full, not running,
+ * or the packet breaks a rule above). The device is notified by virtio_net_flush() at the latest,
+ * so that several frames cost one notification. Any context.
+ */
+bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packet);
+void virtio_net_flush(struct virtio_net *net);
+/* A packet the device has sent (or that was dropped by stop or reset), or NULL. Thread context. */
+struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net);
+
+/* The device's address. False, and mac untouched: it has none that a station can have, and the
+ * caller chooses a locally administered one (5.1.5); the device need not know. */
+bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6]);
+uint16_t virtio_net_mtu(const struct virtio_net *net); /* 1500 unless the device says otherwise */
+/* Reads the device's configuration: true if it says so, or has no link status. Thread context. */
+bool virtio_net_link_up(struct virtio_net *net);
+/*
+ * True once after the device announced a change of its configuration (link status, 5.1.4). With a
+ * single vector the driver can't tell what an interrupt is for, so every one counts. Also notices
+ * that the device asks for a reset (2.1): it is broken then. Thread context.
+ */
+bool virtio_net_link_changed(struct virtio_net *net);
+bool virtio_net_offers_checksum(const struct virtio_net *net); /* VIRTIO_NET_F_CSUM negotiated */
+uint64_t virtio_net_features(const struct virtio_net *net);    /* negotiated */
+/* Not NULL: the device broke the protocol, and how; the queues stand still. */
+const char *virtio_net_broken(const struct virtio_net *net);
+void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);
+
+#endif

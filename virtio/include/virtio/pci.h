@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Virtio over PCI (VIRTIO 1.3, 4.1), modern interface: found by its vendor capabilities. */
+#ifndef VIRTIO_PCI_H
+#define VIRTIO_PCI_H
+
+#include "virtio/transport.h"
+
+#define VIRTIO_PCI_VENDOR 0x1af4u
+
+struct virtio_pci {
+    struct virtio_transport transport; /* first: the operations get a pointer to it */
+    struct virtio_pci_function *function;
+    virtio_register common;
+    virtio_register isr;
+    virtio_register device; /* 0: the device has no configuration of its own */
+    virtio_register notify;
+    uint32_t notify_bytes;
+    uint32_t notify_multiplier;
+};
+
+/*
+ * Looks at a function's vendor capabilities. Memory decoding and bus mastering are switched on.
+ *
+ * `vectors`: how many MSI-X vectors, from 0 up, the caller has routed to handlers, with MSI-X
+ * enabled. 0: the interrupt line is used. A network driver uses up to three (see virtio/net.h).
+ *
+ * True: *pci is ready for a driver. False with *reason NULL: not a virtio device. False with a
+ * text: one that this library can't drive, and why.
+ */
+bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *function,
+                      uint16_t vectors, const char **reason);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Inside the network driver. One lock (virtio_platform_lock) guards everything below except what is
+ * constant after creation and what is marked as the bottom half's own.
+ *
+ * Interrupts and the bottom half. While `bottom_half_pending`, the bottom half has been signalled
+ * or runs, both queues' interrupts are suppressed, and it is bound to look at both queues again
+ * before it clears the flag. While not, these hold whenever the lock is free and the driver runs:
+ *   - the receive queue's interrupt is enabled, with nothing used that it would not interrupt for;
+ *   - the transmit queue's is armed if a frame waits in the send queue, and, after each flush, if
+ *     transmit_threshold packets or more are with the device.
+ * So whatever the device finishes, somebody comes to look. Each function that leaves the lock keeps
+ * this; net_transmit_settle() and virtio_net_bottom_half() are where it is established.
+ */
+#ifndef VIRTIO_NET_PRIVATE_H
+#define VIRTIO_NET_PRIVATE_H
+
+#include "virtio/net.h"
+#include "virtio/virtqueue.h"
+
+#define ETHERNET_HEADER_BYTES 14u
+#define ETHERNET_MTU          1500u
+#define VLAN_TAG_BYTES        4u
+#define VLAN_ETHERTYPE        0x8100u
+
+/* 5.1.6; without mergeable buffers num_buffers is unused, but present with VERSION_1. */
+struct net_header {
+    uint8_t flags;
+    uint8_t gso_type;
+    uint16_t header_bytes;
+    uint16_t gso_bytes;
+    uint16_t checksum_start;
+    uint16_t checksum_offset;
+    uint16_t buffers;
+};
+
+#define HEADER_NEEDS_CHECKSUM 0x1u /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
+#define HEADER_DATA_VALID     0x2u /* VIRTIO_NET_HDR_F_DATA_VALID */
+
+/* 5.1.4: struct virtio_net_config */
+#define CONFIG_MAC    0u
+#define CONFIG_STATUS 6u
+#define CONFIG_MTU    10u
+
+#define STATUS_LINK_UP 0x1u
+
+enum net_state { NET_STOPPED, NET_RUNNING, NET_BROKEN };
+
+struct net_queue {
+    struct virtqueue ring;
+    struct virtio_notification notification;
+    uint64_t notifications;
+};
+
+struct buffer_list {
+    struct virtio_net_buffer *first;
+    struct virtio_net_buffer *last;
+    uint32_t count;
+};
+
+struct packet_list {
+    struct virtio_net_packet *first;
+    struct virtio_net_packet *last;
+    uint32_t count;
+};
+
+struct virtio_net {
+    struct virtio_transport *transport;
+    const struct virtio_net_operations *operations;
+    void *context;
+    enum net_state state;
+    bool bottom_half_pending;
+    bool signal_wanted;      /* net_leave() signals */
+    bool link_changed;       /* not yet queried */
+    bool transmitted_news;   /* packets finished since the bottom half last ran */
+    bool memory_with_device; /* queues were enabled, and no reset confirmed since */
+
+    struct net_queue receive;
+    struct buffer_list received; /* frames for the bottom half */
+    struct buffer_list fetched;  /* the bottom half's own: taken over from `received` as a whole */
+    uint64_t delivered;          /* the bottom half's own */
+
+    struct net_queue transmit;
+    struct packet_list waiting;     /* the send queue */
+    struct packet_list transmitted; /* finished, for virtio_net_transmitted() */
+
+    /* Constant after creation. */
+    uint16_t exposed_target; /* receive buffers to expose */
+    uint16_t send_queue_limit;
+    uint16_t interrupt_budget;
+    uint16_t transmit_threshold; /* packets at the device that make an interrupt necessary */
+    uint16_t segments_max;
+    uint16_t mtu;
+    uint32_t receive_bytes;
+    uint64_t features;
+    uint64_t features_off;
+    bool single_vector; /* vector 0 stands for configuration changes too */
+    bool has_mac;
+    uint8_t mac[6];
+
+    bool link_up; /* as last read */
+    const char *broken;
+    struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
+};
+
+static inline virtio_lock_state net_enter(void)
+{
+    return virtio_platform_lock();
+}
+
+/* Ends the critical section and passes on the signal that came up in it. */
+void net_leave(struct virtio_net *net, virtio_lock_state state);
+
+/* With the lock held, for all of these: */
+
+/* The bottom half shall look at both queues. */
+void net_wake(struct virtio_net *net);
+/* Publishes what was added to a queue; notifies if the device asks for it. */
+void net_kick(struct virtio_net *net, struct net_queue *queue);
+/* The device is not to be trusted any more: nothing touches the queues until virtio_net_stop(). */
+void net_stop_broken(struct virtio_net *net, const char *reason);
+/* Notices a broken queue. */
+void net_check(struct virtio_net *net);
+
+/* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
+ * many. */
+unsigned net_receive_service(struct virtio_net *net, unsigned budget);
+/* Exposes buffers up to the target, as far as there are any. Not yet published. */
+void net_receive_expose(struct virtio_net *net);
+
+/* Takes finished packets out of the ring and puts waiting ones in, at most `budget` in all. Not yet
+ * published. Returns how many. */
+unsigned net_transmit_service(struct virtio_net *net, unsigned budget);
+/* True: too much is with the device, or something waits for it, to do without an interrupt. */
+bool net_transmit_needs_interrupt(const struct virtio_net *net);
+/* Arms it. False: enough has finished meanwhile. Everything must be published. */
+bool net_transmit_arm(struct virtio_net *net);
+/* Publishes, and arms an interrupt if one is needed; if the device is quicker each time, the bottom
+ * half takes over. */
+void net_transmit_settle(struct virtio_net *net);
+
+static inline void buffer_list_append(struct buffer_list *list, struct virtio_net_buffer *buffer)
+{
+    buffer->next = NULL;
+    if (list->first == NULL) {
+        list->first = buffer;
+    } else {
+        list->last->next = buffer;
+    }
+    list->last = buffer;
+    list->count++;
+}
+
+static inline struct virtio_net_buffer *buffer_list_take(struct buffer_list *list)
+{
+    struct virtio_net_buffer *buffer = list->first;
+
+    if (buffer != NULL) {
+        list->first = buffer->next;
+        list->count--;
+        buffer->next = NULL;
+    }
+    return buffer;
+}
+
+static inline void packet_list_append(struct packet_list *list, struct virtio_net_packet *packet)
+{
+    packet->next = NULL;
+    if (list->first == NULL) {
+        list->first = packet;
+    } else {
+        list->last->next = packet;
+    }
+    list->last = packet;
+    list->count++;
+}
+
+static inline struct virtio_net_packet *packet_list_take(struct packet_list *list)
+{
+    struct virtio_net_packet *packet = list->first;
+
+    if (packet != NULL) {
+        list->first = packet->next;
+        list->count--;
+        packet->next = NULL;
+    }
+    return packet;
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the owner can ask the network driver. */
+#include "net_private.h"
+#include <string.h>
+
+bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6])
+{
+    if (net->has_mac) {
+        memcpy(mac, net->mac, sizeof(net->mac));
+    }
+    return net->has_mac;
+}
+
+uint16_t virtio_net_mtu(const struct virtio_net *net)
+{
+    return net->mtu;
+}
+
+bool virtio_net_offers_checksum(const struct virtio_net *net)
+{
+    return (net->features & VIRTIO_NET_F_CSUM) != 0;
+}
+
+uint64_t virtio_net_features(const struct virtio_net *net)
+{
+    return net->features;
+}
+
+const char *virtio_net_broken(const struct virtio_net *net)
+{
+    return net->broken;
+}
+
+bool virtio_net_link_up(struct virtio_net *net)
+{
+    struct virtio_config_field status = {.offset = CONFIG_STATUS, .bytes = 2};
+
+    /* A configuration that can't be read consistently leaves the last answer standing. */
+    if ((net->features & VIRTIO_NET_F_STATUS) != 0 && net->state == NET_RUNNING &&
+        virtio_transport_read_config(net->transport, &status, 1)) {
+        net->link_up = (status.value & STATUS_LINK_UP) != 0;
+    }
+    return net->link_up;
+}
+
+bool virtio_net_link_changed(struct virtio_net *net)
+{
+    virtio_lock_state state = net_enter();
+    bool changed = net->link_changed;
+
+    net->link_changed = false;
+    /* 2.1.2: a device that gives up says so in its status, with this same kind of interrupt. */
+    if (changed && net->state == NET_RUNNING &&
+        (net->transport->operations->status(net->transport) & VIRTIO_STATUS_NEEDS_RESET) != 0) {
+        net_stop_broken(net, "the device asks for a reset");
+    }
+    net_leave(net, state);
+    return changed;
+}
+
+void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics)
+{
+    virtio_lock_state state = net_enter();
+
+    *statistics = net->statistics;
+    statistics->rx_exposed = virtqueue_in_flight(&net->receive.ring);
+    statistics->rx_queued = net->received.count + net->fetched.count;
+    statistics->rx_buffers_returned += net->delivered;
+    statistics->tx_in_flight = virtqueue_in_flight(&net->transmit.ring);
+    statistics->tx_queued = net->waiting.count;
+    statistics->tx_finished = net->transmitted.count;
+    statistics->notifications_rx = net->receive.notifications;
+    statistics->notifications_tx = net->transmit.notifications;
+    net_leave(net, state);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds the machine's virtio devices, on the devicetree's "virtio,mmio" nodes and on PCI, and
+ * connects their interrupts to a network driver. Thread context, after pci_init().
+ */
+#ifndef VIRTIO_PORT_DISCOVERY_H
+#define VIRTIO_PORT_DISCOVERY_H
+
+#include "kernel/interrupt.h"
+#include "kernel/pci.h"
+#include "virtio/mmio.h"
+#include "virtio/net.h"
+#include "virtio/pci.h"
+
+struct virtio_network_device {
+    struct virtio_transport *transport; /* of one of the two below */
+    const char *bus;                    /* "mmio" or "pci" */
+    const char *interrupts;             /* "line", "MSI-X": how they arrive */
+    struct virtio_net *volatile net;    /* whom the handlers call; NULL: nobody yet */
+    /* Private: */
+    union {
+        struct virtio_mmio mmio;
+        struct virtio_pci pci;
+    } on;
+    struct pci_function *function;
+    uint32_t line;
+    enum interrupt_trigger trigger;
+};
+
+/*
+ * The network device number `index` (0: the first), those on the devicetree's nodes before those on
+ * PCI, each in their order. `device` must stay where it is. RESULT_NOT_FOUND. Devices that are
+ * there but can't be driven are reported on the console and not counted.
+ */
+enum result virtio_find_network(unsigned index, struct virtio_network_device *device);
+
+/* Its interrupts go to `net` from now on (NULL: to nobody). Those that came before are lost: run
+ * the bottom half once. What interrupt_attach() answers. */
+enum result virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * virtio/platform.h on our kernel. Memory is mapped one to one and coherent with the devices, so an
+ * address is a pointer; rings come from the heap, which packs small ones tightly.
+ */
+#include "virtio/platform.h"
+#include "arch/device_access.h"
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "kernel/pci.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include <stdarg.h>
+#include <string.h>
+
+#define PAUSE_NANOSECONDS (100 * NANOSECONDS_PER_MICROSECOND)
+
+void *virtio_platform_allocate(size_t bytes)
+{
+    void *memory = heap_allocate(bytes);
+
+    if (memory != NULL) {
+        memset(memory, 0, bytes);
+    }
+    return memory;
+}
+
+void virtio_platform_free(void *memory, size_t bytes)
+{
+    (void)bytes;
+    heap_free(memory);
+}
+
+void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_address *address)
+{
+    void *memory = heap_allocate_aligned(bytes, alignment);
+
+    if (memory != NULL) {
+        memset(memory, 0, bytes);
+        *address = (virtio_address)(uintptr_t)memory;
+    }
+    return memory;
+}
+
+void virtio_platform_dma_free(void *memory, size_t bytes)
+{
+    (void)bytes;
+    heap_free(memory);
+}
+
+virtio_address virtio_platform_dma_address(const void *memory)
+{
+    return (virtio_address)(uintptr_t)memory;
+}
+
+/* Accesses to one device stay in program order (arch/device_access.h: Device-nGnRE). */
+
+uint8_t virtio_platform_read8(virtio_register reg)
+{
+    return device_read8(reg);
+}
+
+uint16_t virtio_platform_read16(virtio_register reg)
+{
+    return device_read16(reg);
+}
+
+uint32_t virtio_platform_read32(virtio_register reg)
+{
+    return device_read32(reg);
+}
+
+void virtio_platform_write8(virtio_register reg, uint8_t value)
+{
+    device_write8(reg, value);
+}
+
+/* A notification is one of these: the ring it announces, in normal memory, must be visible before.
+ */
+void virtio_platform_write16(virtio_register reg, uint16_t value)
+{
+    device_publish();
+    device_write16(reg, value);
+}
+
+void virtio_platform_write32(virtio_register reg, uint32_t value)
+{
+    device_publish();
+    device_write32(reg, value);
+}
+
+static struct pci_function *kernel_function(struct virtio_pci_function *function)
+{
+    return (struct pci_function *)function;
+}
+
+uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
+                                  unsigned bytes)
+{
+    return pci_config_read(kernel_function(function), offset, bytes);
+}
+
+void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
+                               unsigned bytes, uint32_t value)
+{
+    pci_config_write(kernel_function(function), offset, bytes, value);
+}
+
+virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
+                                        uint64_t offset, uint64_t length)
+{
+    struct pci_function *owner = kernel_function(function);
+    uintptr_t mapping;
+
+    if (bar >= PCI_BAR_COUNT || length > owner->bar[bar].bytes ||
+        offset > owner->bar[bar].bytes - length) {
+        return 0;
+    }
+    mapping = pci_map_bar(owner, bar);
+    return mapping == 0 ? 0 : mapping + (uintptr_t)offset;
+}
+
+virtio_lock_state virtio_platform_lock(void)
+{
+    return interrupts_save();
+}
+
+void virtio_platform_unlock(virtio_lock_state state)
+{
+    interrupts_restore(state);
+}
+
+uint64_t virtio_platform_now(void)
+{
+    return time_now();
+}
+
+void virtio_platform_pause(void)
+{
+    thread_sleep_until(time_after(PAUSE_NANOSECONDS));
+}
+
+void virtio_platform_log(const char *format, ...)
+{
+    va_list arguments;
+
+    print("virtio: ");
+    va_start(arguments, format);
+    print_arguments(format, arguments);
+    va_end(arguments);
+    print("\n");
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The interface: start, bottom half, link, restart of a device that broke the protocol (see
+ * virtio_netif.h). */
+#include "discovery.h"
+#include "kernel/interrupt.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "lwip/etharp.h"
+#include "lwip/ethip6.h"
+#include "net/core_lock.h"
+#include "net/random.h"
+#include "netif/ethernet.h"
+#include "netif_private.h"
+#include "virtio/features.h"
+#include "virtio_netif.h"
+#include <string.h>
+
+/* Frames taken in under one hold of the network's lock. */
+#define BATCH_FRAMES 64u
+
+/* After so many, what was answered goes out: the notification costs more than a frame does, and a
+ * sender that waits for acknowledgements has a window of more than these. */
+#define FLUSH_FRAMES 16u
+
+/* So many frames without a pause are a stream, not a question or an answer. */
+#define STREAM_FRAMES 8u
+
+#define BOTTOM_HALF_STACK_BYTES 8192u
+
+/* Between two attempts to restart a device. */
+#define RESTART_PAUSE (NANOSECONDS_PER_SECOND)
+
+static void wake_bottom_half(void *context)
+{
+    struct virtio_netif *interface = context;
+
+    (void)semaphore_post(&interface->wake); /* posted already: it has yet to run */
+}
+
+static const struct virtio_net_operations operations = {
+    .receive_buffer = receive_buffer_take,
+    .return_buffer = receive_buffer_return,
+    .signal = wake_bottom_half,
+};
+
+static bool start_driver(struct virtio_netif *interface, const char **reason)
+{
+    interrupt_state state;
+    struct virtio_net *net =
+        virtio_net_create(interface->device->transport, &interface->parameters.driver, &operations,
+                          interface, reason);
+
+    if (net == NULL) {
+        return false;
+    }
+    if (virtio_network_connect(interface->device, net) != RESULT_OK) {
+        *reason = "its interrupt cannot be attached";
+        virtio_net_stop(net);
+        virtio_net_free(net);
+        return false;
+    }
+    interface->net = net;
+    /* What arrived before the interrupt was connected: taken in, and acknowledged. An
+     * edge-triggered line that is high already would never rise again. */
+    state = interrupts_save();
+    virtio_net_interrupt(net);
+    interrupts_restore(state);
+    return true;
+}
+
+static void set_checksums(struct virtio_netif *interface)
+{
+    interface->netif.chksum_flags = NETIF_CHECKSUM_ENABLE_ALL;
+    if (virtio_net_offers_checksum(interface->net)) {
+        interface->netif.chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+    }
+}
+
+static void look_at_link(struct virtio_netif *interface)
+{
+    if (virtio_net_link_up(interface->net)) {
+        netif_set_link_up(&interface->netif);
+    } else {
+        netif_set_link_down(&interface->netif);
+    }
+}
+
+/* A device that broke the protocol is reset and started anew. Bottom-half thread. */
+static void restart(struct virtio_netif *interface)
+{
+    const char *reason = "";
+
+    print("net: the device broke the protocol: %s\n", virtio_net_broken(interface->net));
+    network_lock();
+    netif_set_link_down(&interface->netif);
+    (void)virtio_network_connect(interface->device, NULL);
+    virtio_net_stop(interface->net);
+    transmit_reclaim(interface);
+    virtio_net_free(interface->net);
+    interface->net = NULL;
+    network_unlock();
+    for (;;) {
+        bool started;
+
+        thread_sleep_until(time_after(RESTART_PAUSE));
+        network_lock();
+        interface->restarts++;
+        started = start_driver(interface, &reason);
+        if (started) {
+            set_checksums(interface);
+            look_at_link(interface);
+        }
+        network_unlock();
+        if (started) {
+            print("net: the device was restarted\n");
+            return;
+        }
+    }
+}
+
+/*
+ * Takes in up to a batch of frames; false if there may be more. After each of them the device gets
+ * a fresh buffer for what it has received meanwhile: one that has only 8 would otherwise stand
+ * still while the bottom half works.
+ */
+static bool take_batch(struct virtio_netif *interface)
+{
+    struct virtio_net_buffer *buffer = NULL;
+
+    network_lock();
+    receive_relieve(interface);
+    for (unsigned taken = 1; taken <= BATCH_FRAMES; taken++) {
+        buffer = virtio_net_receive(interface->net);
+        if (buffer == NULL) {
+            break;
+        }
+        receive_deliver(interface, buffer);
+        interface->streak++;
+        (void)virtio_net_poll(interface->net);
+        if (taken % FLUSH_FRAMES == 0) {
+            receive_finish(interface);
+            transmit_release(interface);
+        }
+    }
+    receive_finish(interface);
+    if (virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL) {
+        look_at_link(interface);
+    }
+    network_unlock(); /* tells the device of the answers, takes back what it has sent */
+    return buffer == NULL;
+}
+
+/*
+ * While frames stream in, looks at the ring for a while instead of sleeping. To sleep and to be
+ * woken takes longer than a device needs to fill 8 buffers: it would stand still each time. Spends
+ * only time that no other thread wants, and none while the device has much to send (its interrupt
+ * is needed then).
+ */
+static void linger(struct virtio_netif *interface)
+{
+    if (interface->streak < STREAM_FRAMES ||
+        interface->packet_pool.free_count < interface->packet_pool.capacity / 2) {
+        return;
+    }
+    for (uint32_t i = 0; i < interface->parameters.poll && thread_is_alone(); i++) {
+        if (virtio_net_poll(interface->net)) {
+            return;
+        }
+    }
+}
+
+static void bottom_half(void *argument)
+{
+    struct virtio_netif *interface = argument;
+
+    for (;;) {
+        (void)semaphore_wait(&interface->wake, DEADLINE_NONE);
+        interface->streak = 0;
+        do {
+            while (!take_batch(interface)) {
+                thread_yield();
+            }
+            linger(interface);
+        } while (virtio_net_bottom_half(interface->net));
+        if (virtio_net_broken(interface->net) != NULL) {
+            restart(interface);
+        }
+    }
+}
+
+/* lwIP's init function of the interface. */
+static err_t init_interface(struct netif *netif)
+{
+    struct virtio_netif *interface = netif->state;
+
+    netif->name[0] = 'e';
+    netif->name[1] = 'n';
+    netif->hostname = "bulkhead";
+    netif->output = etharp_output;
+    netif->output_ip6 = ethip6_output;
+    netif->linkoutput = transmit_frame;
+    netif->mtu = LWIP_MIN(virtio_net_mtu(interface->net), 1500);
+    netif->mtu6 = netif->mtu;
+    netif->hwaddr_len = ETH_HWADDR_LEN;
+    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_MLD6;
+    set_checksums(interface);
+    virtio_net_mac(interface->net, netif->hwaddr);
+    if ((virtio_net_features(interface->net) & VIRTIO_NET_F_MAC) == 0) {
+        uint32_t words[2] = {network_random(), network_random()};
+
+        memcpy(netif->hwaddr, words, ETH_HWADDR_LEN);
+        netif->hwaddr[0] =
+            (u8_t)((netif->hwaddr[0] & 0xfc) | 0x02); /* one station, of local making */
+    }
+    return ERR_OK;
+}
+
+static bool add_interface(struct virtio_netif *interface)
+{
+    bool added;
+
+    network_lock();
+    added = netif_add_noaddr(&interface->netif, interface, init_interface, ethernet_input) != NULL;
+    if (added) {
+        network_set_release(transmit_release, interface);
+        look_at_link(interface);
+    }
+    network_unlock();
+    return added;
+}
+
+static bool start_bottom_half(struct virtio_netif *interface)
+{
+    struct thread_attributes attributes = {
+        .name = "net-bottom-half",
+        .priority = interface->parameters.priority,
+        .stack_bytes = BOTTOM_HALF_STACK_BYTES,
+    };
+    struct thread *thread;
+
+    return thread_create(&thread, &attributes, bottom_half, interface) == RESULT_OK;
+}
+
+struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
+                                         const struct virtio_netif_parameters *parameters,
+                                         const char **reason)
+{
+    struct virtio_netif *interface = heap_allocate(sizeof(*interface));
+
+    *reason = "out of memory";
+    if (interface == NULL) {
+        return NULL;
+    }
+    memset(interface, 0, sizeof(*interface));
+    interface->device = device;
+    interface->parameters = *parameters;
+    semaphore_init(&interface->wake, 0, 1);
+    if (receive_init(interface) != RESULT_OK || transmit_init(interface) != RESULT_OK ||
+        !start_driver(interface, reason) || !add_interface(interface) ||
+        !start_bottom_half(interface)) {
+        return NULL;
+    }
+    return interface;
+}
+
+struct netif *virtio_netif_interface(struct virtio_netif *interface)
+{
+    return &interface->netif;
+}
+
+uint64_t virtio_netif_features(const struct virtio_netif *interface)
+{
+    return interface->net == NULL ? 0 : virtio_net_features(interface->net);
+}
+
+void virtio_netif_statistics(struct virtio_netif *interface,
+                             struct virtio_netif_statistics *statistics)
+{
+    memset(statistics, 0, sizeof(*statistics));
+    if (interface->net != NULL) {
+        virtio_net_statistics(interface->net, &statistics->driver);
+    }
+    statistics->rx_pool_blocks = interface->receive_pool.capacity;
+    statistics->rx_pool_free = interface->receive_pool.free_count;
+    statistics->rx_pool_lowest = interface->receive_pool.lowest_free;
+    statistics->rx_copied = interface->copied;
+    statistics->rx_copies_bytes = interface->copies_bytes;
+    statistics->rx_dropped = interface->dropped;
+    statistics->tx_copied = interface->transmit_copied;
+    statistics->tx_dropped = interface->transmit_dropped;
+    statistics->tx_packets_free = interface->packet_pool.free_count;
+    statistics->tx_checksums = interface->transmit_checksums;
+    statistics->restarts = interface->restarts;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What netif.c, receive.c and transmit.c share. */
+#ifndef VIRTIO_PORT_NETIF_PRIVATE_H
+#define VIRTIO_PORT_NETIF_PRIVATE_H
+
+#include "coalesce.h"
+#include "kernel/memory.h"
+#include "kernel/sync.h"
+#include "lwip/netif.h"
+#include "lwip/pbuf.h"
+#include "virtio/net.h"
+#include "virtio_netif.h"
+
+#define RECEIVE_BLOCK_BYTES ((size_t)2048)
+/* Of each block before the memory the device writes to. With 12 bytes of header and 14 of Ethernet
+ * the IP header then lies on a multiple of 4, and a TCP segment without IP options on one of 16. */
+#define RECEIVE_BLOCK_OFFSET ((size_t)130)
+
+struct receive_block {
+    struct pbuf_custom custom; /* first: lwIP gives back a pointer to it */
+    struct virtio_net_buffer buffer;
+    struct virtio_netif *interface;
+};
+
+_Static_assert(sizeof(struct receive_block) <= RECEIVE_BLOCK_OFFSET, "block's head");
+_Static_assert(RECEIVE_BLOCK_OFFSET + VIRTIO_NET_RECEIVE_BYTES <= RECEIVE_BLOCK_BYTES,
+               "block's size");
+_Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room for the header");
+
+struct transmit_packet {
+    struct virtio_net_packet packet;
+    struct pbuf *pbuf;
+};
+
+/*
+ * Owned by the bottom-half thread and whoever holds the network's lock. Other contexts use only the
+ * pools, `wake` and, with interrupts masked, `ring_short` and the counters of copies.
+ */
+struct virtio_netif {
+    struct virtio_net *net; /* NULL while the device is restarted */
+    struct virtio_network_device *device;
+    struct virtio_netif_parameters parameters;
+    struct netif netif;
+    struct semaphore wake;
+    uint32_t streak; /* frames since the bottom half was last woken */
+
+    struct pool receive_pool;
+    volatile bool ring_short; /* the driver found the pool empty */
+    uint32_t copies_bytes;    /* of received frames, in use now */
+    uint64_t copied;
+    uint64_t dropped;
+    struct coalesce coalesce;
+
+    struct pool packet_pool;
+    bool unflushed; /* frames were queued since the last flush */
+    uint64_t transmit_copied;
+    uint64_t transmit_dropped;
+    uint64_t transmit_checksums;
+    uint64_t restarts;
+};
+
+/* Receive (receive.c). */
+enum result receive_init(struct virtio_netif *interface);
+struct virtio_net_buffer *receive_buffer_take(void *context);
+void receive_buffer_return(void *context, struct virtio_net_buffer *buffer);
+/* Hands a frame to lwIP, now or with the next ones; receive_finish() ends a batch. Network's lock
+ * held. */
+void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer);
+void receive_finish(struct virtio_netif *interface);
+/* Frees what it can while few blocks are free. Once per batch, network's lock held. */
+void receive_relieve(struct virtio_netif *interface);
+
+/* Transmit (transmit.c). Network's lock held. */
+enum result transmit_init(struct virtio_netif *interface);
+err_t transmit_frame(struct netif *netif, struct pbuf *frame);
+/* Takes back what the device has sent. */
+void transmit_reclaim(struct virtio_netif *interface);
+/* Before the network's lock is released: the device is told of new frames. */
+void transmit_release(void *context);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Received frames: the pool they are written to, and how they become lwIP's (see virtio_netif.h).
+ */
+#include "kernel/interrupt.h"
+#include "lwip/priv/tcp_priv.h"
+#include "lwip/prot/ethernet.h"
+#include "lwip/prot/ip.h"
+#include "lwip/prot/ip4.h"
+#include "lwip/prot/ip6.h"
+#include "net/receive_pressure.h"
+#include "netif/ethernet.h"
+#include "netif_private.h"
+#include <string.h>
+
+/* While no more blocks than this are free, frames are copied: the interrupt handler still finds
+ * a block for each it takes from the ring. */
+#define RESERVE_BLOCKS 8u
+
+/* Copies of received frames: beyond the first, connections with unread data get no more; the second
+ * is the end. Between them is room for a full segment of every connection, datagrams and fragments.
+ */
+#define COPIES_PRESSURE_BYTES (32u * 1024u)
+#define COPIES_MAX_BYTES      (COPIES_PRESSURE_BYTES + (MEMP_NUM_TCP_PCB + 48u) * 1600u)
+
+#define CHECKS_TRANSPORT (NETIF_CHECKSUM_CHECK_TCP | NETIF_CHECKSUM_CHECK_UDP)
+
+/* A received frame in memory of its own size. */
+struct received_copy {
+    struct pbuf_custom custom; /* first: lwIP gives back a pointer to it */
+    struct virtio_netif *interface;
+    uint32_t bytes;
+    uint8_t frame[];
+};
+
+/* Called by pbuf_free(), in any thread. */
+static void free_block(struct pbuf *pbuf)
+{
+    struct receive_block *block = CONTAINER_OF(pbuf, struct receive_block, custom.pbuf);
+    struct virtio_netif *interface = block->interface;
+
+    pool_free(&interface->receive_pool, block);
+    if (interface->ring_short) {
+        interface->ring_short = false;
+        (void)semaphore_post(&interface->wake); /* the bottom half refills */
+    }
+}
+
+static void free_copy(struct pbuf *pbuf)
+{
+    struct received_copy *copy = CONTAINER_OF(pbuf, struct received_copy, custom.pbuf);
+    interrupt_state state = interrupts_save();
+
+    copy->interface->copies_bytes -= copy->bytes;
+    interrupts_restore(state);
+    mem_free(copy);
+}
+
+enum result receive_init(struct virtio_netif *interface)
+{
+    uint32_t blocks = interface->parameters.driver.rx_buffers + interface->parameters.rx_pool;
+    size_t pages = (blocks * RECEIVE_BLOCK_BYTES + PAGE_BYTES - 1) / PAGE_BYTES;
+    uint8_t *storage = page_allocate(pages, PAGE_BYTES);
+
+    if (storage == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    return pool_init(&interface->receive_pool, storage, RECEIVE_BLOCK_BYTES,
+                     (uint32_t)(pages * (PAGE_BYTES / RECEIVE_BLOCK_BYTES)));
+}
+
+struct virtio_net_buffer *receive_buffer_take(void *context)
+{
+    struct virtio_netif *interface = context;
+    struct receive_block *block = pool_allocate(&interface->receive_pool);
+
+    if (block == NULL) {
+        interface->ring_short = true;
+        return NULL;
+    }
+    block->custom.custom_free_function = free_block;
+    block->interface = interface;
+    block->buffer.memory = (uint8_t *)block + RECEIVE_BLOCK_OFFSET;
+    block->buffer.capacity = (uint32_t)(RECEIVE_BLOCK_BYTES - RECEIVE_BLOCK_OFFSET);
+    return &block->buffer;
+}
+
+void receive_buffer_return(void *context, struct virtio_net_buffer *buffer)
+{
+    struct virtio_netif *interface = context;
+
+    pool_free(&interface->receive_pool, CONTAINER_OF(buffer, struct receive_block, buffer));
+}
+
+static bool pool_low(const struct virtio_netif *interface)
+{
+    return interface->receive_pool.free_count <= RESERVE_BLOCKS;
+}
+
+void receive_relieve(struct virtio_netif *interface)
+{
+    bool low = pool_low(interface);
+
+    network_set_receive_pressure(low && interface->copies_bytes > COPIES_PRESSURE_BYTES);
+    if (low) {
+        for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
+            if (pcb->ooseq != NULL) {
+                tcp_free_ooseq(pcb);
+            }
+        }
+    }
+}
+
+/* The frame in memory of its own; NULL: there is none left for such. */
+static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *frame, uint16_t bytes)
+{
+    uint32_t size = (uint32_t)sizeof(struct received_copy) + bytes;
+    struct received_copy *copy;
+    interrupt_state state;
+
+    if (interface->copies_bytes + size > COPIES_MAX_BYTES) {
+        return NULL;
+    }
+    copy = mem_malloc(size);
+    if (copy == NULL) {
+        return NULL;
+    }
+    copy->custom.custom_free_function = free_copy;
+    copy->interface = interface;
+    copy->bytes = size;
+    memcpy(copy->frame, frame, bytes);
+    state = interrupts_save();
+    interface->copies_bytes += size;
+    interrupts_restore(state);
+    interface->copied++;
+    return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &copy->custom, copy->frame, bytes);
+}
+
+/* Whether the frame is a whole IP packet with TCP or UDP directly behind the IP header: only of
+ * such does the device's word on the checksum cover what lwIP would verify. */
+static bool transport_in_frame(const uint8_t *frame, uint16_t bytes)
+{
+    const struct eth_hdr *ethernet = (const struct eth_hdr *)frame;
+    const void *packet = frame + SIZEOF_ETH_HDR;
+    uint8_t protocol;
+
+    if (bytes < SIZEOF_ETH_HDR + IP_HLEN) {
+        return false;
+    }
+    if (ethernet->type == PP_HTONS(ETHTYPE_IP)) {
+        const struct ip_hdr *ip = packet;
+
+        if ((IPH_OFFSET(ip) & PP_HTONS(IP_OFFMASK | IP_MF)) != 0) {
+            return false;
+        }
+        protocol = IPH_PROTO(ip);
+    } else if (ethernet->type == PP_HTONS(ETHTYPE_IPV6) && bytes >= SIZEOF_ETH_HDR + IP6_HLEN) {
+        protocol = IP6H_NEXTH((const struct ip6_hdr *)packet);
+    } else {
+        return false;
+    }
+    return protocol == IP_PROTO_TCP || protocol == IP_PROTO_UDP;
+}
+
+/* To lwIP, which verifies the transport checksum unless it is known to be right. */
+static void deliver(void *context, struct pbuf *frame, bool checked)
+{
+    struct virtio_netif *interface = context;
+    struct netif *netif = &interface->netif;
+
+    if (checked) {
+        netif->chksum_flags &= (u16_t)~CHECKS_TRANSPORT;
+    } else {
+        netif->chksum_flags |= CHECKS_TRANSPORT;
+    }
+    if (ethernet_input(frame, netif) != ERR_OK) {
+        pbuf_free(frame);
+    }
+}
+
+void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
+{
+    struct receive_block *block = CONTAINER_OF(buffer, struct receive_block, buffer);
+    uint8_t *frame = buffer->memory + VIRTIO_NET_HEADER_BYTES;
+    uint16_t bytes =
+        (uint16_t)LWIP_MIN(buffer->frame_bytes, buffer->capacity - VIRTIO_NET_HEADER_BYTES);
+    bool trusted = buffer->checksum_valid && transport_in_frame(frame, bytes);
+    struct pbuf *pbuf;
+
+    if (pool_low(interface)) {
+        pbuf = copy_frame(interface, frame, bytes);
+        pool_free(&interface->receive_pool, block);
+        if (pbuf == NULL) {
+            interface->dropped++;
+            return;
+        }
+    } else {
+        pbuf = pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &block->custom, frame, bytes);
+    }
+    coalesce_input(&interface->coalesce, pbuf, trusted, deliver, interface);
+}
+
+void receive_finish(struct virtio_netif *interface)
+{
+    coalesce_flush(&interface->coalesce, deliver, interface);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Frames to transmit: from lwIP's pbufs to the driver's packets and back (see virtio_netif.h). */
+#include "lwip/prot/ethernet.h"
+#include "lwip/prot/ip.h"
+#include "lwip/prot/ip4.h"
+#include "lwip/prot/ip6.h"
+#include "lwip/prot/tcp.h"
+#include "netif_private.h"
+#include <string.h>
+
+/* Frames that are with the driver and the device at once: a TCP send buffer's worth of full
+ * segments, and as many acknowledgements. */
+#define PACKETS 128u
+
+enum result transmit_init(struct virtio_netif *interface)
+{
+    size_t bytes = PACKETS * sizeof(struct transmit_packet);
+    void *storage = page_allocate((bytes + PAGE_BYTES - 1) / PAGE_BYTES, PAGE_BYTES);
+
+    if (storage == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    return pool_init(&interface->packet_pool, storage, sizeof(struct transmit_packet), PACKETS);
+}
+
+void transmit_reclaim(struct virtio_netif *interface)
+{
+    struct virtio_net_packet *packet;
+
+    if (interface->net == NULL) {
+        return;
+    }
+    while ((packet = virtio_net_transmitted(interface->net)) != NULL) {
+        struct transmit_packet *transmit = packet->owner;
+
+        pbuf_free(transmit->pbuf);
+        pool_free(&interface->packet_pool, transmit);
+    }
+}
+
+void transmit_release(void *context)
+{
+    struct virtio_netif *interface = context;
+
+    if (interface->unflushed && interface->net != NULL) {
+        interface->unflushed = false;
+        virtio_net_flush(interface->net);
+    }
+    /* lwIP does not send a segment again that the device may still read: what it has read must not
+     * wait for the next interrupt. */
+    if (interface->packet_pool.free_count < PACKETS) {
+        transmit_reclaim(interface);
+    }
+}
+
+/* Describes the frame's pieces; false if it can't be sent as it lies. */
+static bool describe_pieces(struct virtio_net_packet *packet, struct pbuf *frame)
+{
+    uint16_t count = 0;
+
+    if (frame->len == 0 || pbuf_add_header(frame, VIRTIO_NET_HEADER_BYTES) != 0) {
+        return false;
+    }
+    (void)pbuf_remove_header(frame, VIRTIO_NET_HEADER_BYTES);
+    for (struct pbuf *piece = frame; piece != NULL; piece = piece->next) {
+        if (piece->len == 0) {
+            continue;
+        }
+        if (count == VIRTIO_NET_SEGMENTS_MAX || PBUF_NEEDS_COPY(piece)) {
+            return false;
+        }
+        packet->segment[count].memory = piece->payload;
+        packet->segment[count].bytes = piece->len;
+        count++;
+    }
+    packet->segment_count = count;
+    return true;
+}
+
+/* One's complement sum of 16-bit words, folded at the end. */
+static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += 2) {
+        uint16_t word;
+
+        memcpy(&word, data + i, sizeof(word));
+        sum += word;
+    }
+    return sum;
+}
+
+static uint16_t fold(uint64_t sum)
+{
+    while (sum > 0xffff) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return (uint16_t)sum;
+}
+
+/*
+ * Leaves the checksum of an unfragmented TCP segment to the device (VIRTIO 1.3, 5.1.6.2): the
+ * pseudo header's sum in its place, and where to begin. UDP checksums are lwIP's own: it makes them
+ * before it cuts a datagram into fragments, which no device can finish.
+ */
+static void leave_checksum(struct virtio_netif *interface, struct virtio_net_packet *packet)
+{
+    uint8_t *frame = packet->segment[0].memory;
+    uint32_t bytes = packet->segment[0].bytes;
+    struct eth_hdr *ethernet = (struct eth_hdr *)frame;
+    uint8_t *packet_start = frame + SIZEOF_ETH_HDR;
+    uint32_t header_bytes;
+    uint32_t tcp_bytes;
+    uint64_t sum;
+    struct tcp_hdr *tcp;
+
+    if (bytes < SIZEOF_ETH_HDR + IP_HLEN) {
+        return;
+    }
+    if (ethernet->type == PP_HTONS(ETHTYPE_IP)) {
+        struct ip_hdr *ip = (struct ip_hdr *)packet_start;
+
+        header_bytes = IPH_HL_BYTES(ip);
+        if (IPH_PROTO(ip) != IP_PROTO_TCP || (IPH_OFFSET(ip) & PP_HTONS(IP_OFFMASK | IP_MF)) != 0) {
+            return;
+        }
+        tcp_bytes = lwip_ntohs(IPH_LEN(ip)) - header_bytes;
+        sum = sum_words(0, (uint8_t *)&ip->src, 8);
+    } else if (ethernet->type == PP_HTONS(ETHTYPE_IPV6) && bytes >= SIZEOF_ETH_HDR + IP6_HLEN) {
+        struct ip6_hdr *ip = (struct ip6_hdr *)packet_start;
+
+        header_bytes = IP6_HLEN;
+        if (IP6H_NEXTH(ip) != IP6_NEXTH_TCP) {
+            return;
+        }
+        tcp_bytes = IP6H_PLEN(ip);
+        sum = sum_words(0, (uint8_t *)&ip->src, 32);
+    } else {
+        return;
+    }
+    if (bytes < SIZEOF_ETH_HDR + header_bytes + TCP_HLEN) {
+        return;
+    }
+    sum += PP_HTONS(IP_PROTO_TCP);
+    sum += lwip_htons((u16_t)tcp_bytes);
+    tcp = (struct tcp_hdr *)(packet_start + header_bytes);
+    tcp->chksum = fold(sum);
+    packet->checksum_partial = true;
+    packet->checksum_start = (uint16_t)(SIZEOF_ETH_HDR + header_bytes);
+    packet->checksum_offset = offsetof(struct tcp_hdr, chksum);
+    interface->transmit_checksums++;
+    /* It may have been switched on for fragments (kernel/net/tcp_guard.c). */
+    interface->netif.chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+}
+
+static struct transmit_packet *take_packet(struct virtio_netif *interface)
+{
+    if (interface->packet_pool.free_count == 0) {
+        transmit_reclaim(interface);
+    }
+    return pool_allocate(&interface->packet_pool);
+}
+
+/* The frame itself with one more reference, or a copy of it; described in `packet`. NULL: no
+ * memory. */
+static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net_packet *packet,
+                               struct pbuf *frame)
+{
+    struct pbuf *copy;
+
+    if (describe_pieces(packet, frame)) {
+        pbuf_ref(frame);
+        return frame;
+    }
+    copy = pbuf_alloc(PBUF_RAW_TX, frame->tot_len, PBUF_RAM);
+    if (copy == NULL) {
+        return NULL;
+    }
+    if (pbuf_copy(copy, frame) != ERR_OK || !describe_pieces(packet, copy)) {
+        pbuf_free(copy);
+        return NULL;
+    }
+    interface->transmit_copied++;
+    return copy;
+}
+
+err_t transmit_frame(struct netif *netif, struct pbuf *frame)
+{
+    struct virtio_netif *interface = netif->state;
+    struct transmit_packet *transmit;
+
+    if (interface->net == NULL) {
+        return ERR_IF;
+    }
+    transmit = take_packet(interface);
+    if (transmit == NULL) {
+        interface->transmit_dropped++;
+        return ERR_BUF;
+    }
+    transmit->packet.owner = transmit;
+    transmit->packet.checksum_partial = false;
+    transmit->pbuf = hold_frame(interface, &transmit->packet, frame);
+    if (transmit->pbuf == NULL) {
+        pool_free(&interface->packet_pool, transmit);
+        interface->transmit_dropped++;
+        return ERR_MEM;
+    }
+    if (virtio_net_offers_checksum(interface->net)) {
+        leave_checksum(interface, &transmit->packet);
+    }
+    if (!virtio_net_transmit(interface->net, &transmit->packet)) {
+        pbuf_free(transmit->pbuf);
+        pool_free(&interface->packet_pool, transmit);
+        interface->transmit_dropped++;
+        return ERR_BUF;
+    }
+    interface->unflushed = true;
+    return ERR_OK;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A virtio network device as an interface of lwIP. Frames go up and down without being copied:
+ *
+ * Receive. A pool of blocks of 2048 bytes, each with its pbuf in front of the memory the device
+ * writes to: `rx_buffers` of them are with the device, the others with lwIP and programs, or free.
+ * A pbuf that is freed, by whatever thread, is a free block again. One block holds one frame,
+ * however short, so a peer that sends tiny segments which nobody reads could strand reception.
+ * Hence, when few blocks are free: what lwIP holds out of order is dropped, and each frame is
+ * copied into memory of its own size while its block returns to the pool at once. When such copies
+ * pile up too, connections that have unread data get no more of it (net/receive_pressure.h) until
+ * the pool recovers; TCP sends it again.
+ *
+ * Transmit. The pbuf is referenced until the device has sent it. Copied once are only frames that
+ * are volatile, have no room for the header in front, or more pieces than a packet can have.
+ */
+#ifndef VIRTIO_PORT_VIRTIO_NETIF_H
+#define VIRTIO_PORT_VIRTIO_NETIF_H
+
+#include "kernel/result.h"
+#include "lwip/netif.h"
+#include "virtio/net.h"
+
+struct virtio_netif;
+struct virtio_network_device;
+
+struct virtio_netif_parameters {
+    struct virtio_net_parameters driver;
+    uint32_t rx_pool;  /* blocks beyond those with the device; > 0 */
+    unsigned priority; /* of the bottom-half thread */
+    uint32_t poll;     /* looks at the rings before it sleeps, in time nobody else wants; 0: none */
+};
+
+struct virtio_netif_statistics {
+    struct virtio_net_statistics driver; /* since the last restart */
+    uint32_t rx_pool_blocks;
+    uint32_t rx_pool_free; /* neither with the device nor with lwIP */
+    uint32_t rx_pool_lowest;
+    uint64_t rx_copied;       /* frames copied because few blocks were free */
+    uint64_t rx_copies_bytes; /* in use now */
+    uint64_t rx_dropped;      /* frames dropped because memory for copies was used up too */
+    uint64_t tx_copied;       /* frames copied once, see above */
+    uint64_t tx_dropped;      /* frames that found no packet or no room in the send queue */
+    uint64_t tx_packets_free; /* of the fixed pool, now */
+    uint64_t tx_checksums;    /* left to the device */
+    uint64_t restarts;        /* after the device broke the protocol */
+};
+
+/*
+ * Starts the driver on `device` and adds the interface to lwIP. The network's lock is taken: not to
+ * be held. On failure *reason is a static text. Thread context.
+ */
+struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
+                                         const struct virtio_netif_parameters *parameters,
+                                         const char **reason);
+
+/* The interface as lwIP knows it. */
+struct netif *virtio_netif_interface(struct virtio_netif *interface);
+/* Features negotiated. */
+uint64_t virtio_netif_features(const struct virtio_netif *interface);
+/* With the network's lock held. */
+void virtio_netif_statistics(struct virtio_netif *interface,
+                             struct virtio_netif_statistics *statistics);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finding a modern PCI device's registers by its vendor capabilities (VIRTIO 1.3, 4.1.4). The list
+ * is the device's word: the walk is bounded, what does not fit is skipped, and of each type the
+ * first structure that can be used is.
+ */
+#include "pci_private.h"
+
+/* PCI Local Bus Specification 3.0, 6.1 and 6.7 */
+enum {
+    VENDOR_ID = 0x00,
+    DEVICE_ID = 0x02,
+    COMMAND = 0x04,
+    STATUS = 0x06,
+    SUBSYSTEM_ID = 0x2e,
+    CAPABILITIES = 0x34,
+};
+
+#define COMMAND_MEMORY            0x0002u
+#define COMMAND_BUS_MASTER        0x0004u
+#define COMMAND_INTERRUPT_DISABLE 0x0400u
+#define STATUS_CAPABILITIES       0x0010u
+#define CAPABILITY_VENDOR         0x09u
+#define CONFIGURATION_BYTES       256u
+#define FIRST_CAPABILITY          0x40u
+/* As many as there is room for: a longer list is a loop. */
+#define CAPABILITIES_MAX ((CONFIGURATION_BYTES - FIRST_CAPABILITY) / 4)
+#define BARS             6u
+
+/* 4.1.2: transitional devices carry their type as the subsystem id, the others in the device id. */
+#define TRANSITIONAL_FIRST 0x1000u
+#define MODERN_FIRST       0x1040u
+#define MODERN_LAST        0x107fu
+
+/* struct virtio_pci_cap, 4.1.4 */
+enum {
+    CAP_NEXT = 1,
+    CAP_LENGTH = 2,
+    CAP_TYPE = 3,
+    CAP_BAR = 4,
+    CAP_OFFSET = 8,
+    CAP_BYTES = 12,
+    CAP_NOTIFY_MULTIPLIER = 16,
+};
+
+#define CAP_MINIMUM_BYTES        16u
+#define CAP_NOTIFY_MINIMUM_BYTES 20u
+
+enum { TYPE_COMMON = 1, TYPE_NOTIFY = 2, TYPE_ISR = 3, TYPE_DEVICE = 4 };
+
+struct structure {
+    uint8_t bar;
+    uint32_t offset;
+    uint32_t bytes;
+};
+
+static uint32_t config(const struct virtio_pci *pci, unsigned offset, unsigned bytes)
+{
+    return virtio_platform_pci_read(pci->function, (uint16_t)offset, bytes);
+}
+
+/* The structure's first register, or 0 if it can't be used: too small, misaligned for its widest
+ * field (4.1.4.3.1, 4.1.4.4.1, 4.1.4.6.1), or outside its BAR. */
+static virtio_register map(const struct virtio_pci *pci, const struct structure *structure,
+                           uint32_t bytes_minimum, uint32_t alignment)
+{
+    if (structure->bytes < bytes_minimum || structure->offset % alignment != 0) {
+        return 0;
+    }
+    return virtio_platform_pci_map(pci->function, structure->bar, structure->offset,
+                                   structure->bytes);
+}
+
+static void found_notify(struct virtio_pci *pci, unsigned cap, const struct structure *structure)
+{
+    if (pci->notify != 0 || config(pci, cap + CAP_LENGTH, 1) < CAP_NOTIFY_MINIMUM_BYTES ||
+        cap + CAP_NOTIFY_MINIMUM_BYTES > CONFIGURATION_BYTES) {
+        return;
+    }
+    pci->notify = map(pci, structure, 2, 2);
+    pci->notify_bytes = structure->bytes;
+    pci->notify_multiplier = config(pci, cap + CAP_NOTIFY_MULTIPLIER, 4);
+}
+
+static void found_device(struct virtio_pci *pci, const struct structure *structure)
+{
+    if (pci->device != 0) {
+        return;
+    }
+    pci->device = map(pci, structure, 1, 4);
+    if (pci->device != 0) {
+        pci->transport.config_bytes =
+            structure->bytes > UINT16_MAX ? UINT16_MAX : (uint16_t)structure->bytes;
+    }
+}
+
+static void found_structure(struct virtio_pci *pci, unsigned cap)
+{
+    struct structure structure = {
+        .bar = (uint8_t)config(pci, cap + CAP_BAR, 1),
+        .offset = config(pci, cap + CAP_OFFSET, 4),
+        .bytes = config(pci, cap + CAP_BYTES, 4),
+    };
+
+    if (structure.bar >= BARS) { /* reserved: ignored (4.1.4.1) */
+        return;
+    }
+    switch (config(pci, cap + CAP_TYPE, 1)) {
+    case TYPE_COMMON:
+        if (pci->common == 0) {
+            pci->common = map(pci, &structure, VIRTIO_PCI_COMMON_BYTES, 4);
+        }
+        break;
+    case TYPE_NOTIFY:
+        found_notify(pci, cap, &structure);
+        break;
+    case TYPE_ISR:
+        if (pci->isr == 0) {
+            pci->isr = map(pci, &structure, 1, 1);
+        }
+        break;
+    case TYPE_DEVICE:
+        found_device(pci, &structure);
+        break;
+    default: /* reserved, or not of use here: ignored (4.1.4.1) */
+        break;
+    }
+}
+
+static void walk_capabilities(struct virtio_pci *pci)
+{
+    unsigned cap;
+
+    if ((config(pci, STATUS, 2) & STATUS_CAPABILITIES) == 0) {
+        return;
+    }
+    cap = config(pci, CAPABILITIES, 1) & 0xfcu;
+    for (unsigned count = 0; count < CAPABILITIES_MAX && cap >= FIRST_CAPABILITY; count++) {
+        if (config(pci, cap, 1) == CAPABILITY_VENDOR &&
+            cap + CAP_MINIMUM_BYTES <= CONFIGURATION_BYTES &&
+            config(pci, cap + CAP_LENGTH, 1) >= CAP_MINIMUM_BYTES) {
+            found_structure(pci, cap);
+        }
+        cap = config(pci, cap + CAP_NEXT, 1) & 0xfcu;
+    }
+}
+
+/* 0: not a virtio device. Revisions are not looked at (4.1.2.2: drivers match any). */
+static uint32_t device_type(const struct virtio_pci *pci)
+{
+    uint32_t device = config(pci, DEVICE_ID, 2);
+
+    if (config(pci, VENDOR_ID, 2) != VIRTIO_PCI_VENDOR || device < TRANSITIONAL_FIRST ||
+        device > MODERN_LAST) {
+        return 0;
+    }
+    return device >= MODERN_FIRST ? device - MODERN_FIRST : config(pci, SUBSYSTEM_ID, 2);
+}
+
+static void enable(const struct virtio_pci *pci)
+{
+    uint32_t command = config(pci, COMMAND, 2) | COMMAND_MEMORY | COMMAND_BUS_MASTER;
+
+    if (pci->transport.vectors == 0) {
+        command &= ~COMMAND_INTERRUPT_DISABLE;
+    }
+    virtio_platform_pci_write(pci->function, COMMAND, 2, command);
+}
+
+bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *function,
+                      uint16_t vectors, const char **reason)
+{
+    *pci = (struct virtio_pci){.function = function, .transport.vectors = vectors};
+    *reason = NULL;
+    pci->transport.device_type = device_type(pci);
+    if (pci->transport.device_type == 0) {
+        return false;
+    }
+    walk_capabilities(pci);
+    if (pci->common == 0) {
+        *reason = "no usable modern virtio registers: a legacy device, or a broken capability list";
+        return false;
+    }
+    if (pci->notify == 0) {
+        *reason = "no usable notification registers";
+        return false;
+    }
+    if (pci->isr == 0 && vectors == 0) {
+        *reason = "no usable interrupt status register, which an interrupt line needs";
+        return false;
+    }
+    enable(pci);
+    pci->transport.operations = &virtio_pci_operations;
+    return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is the same for every transport: status, negotiation, reset, consistent configuration reads.
+ */
+#include "virtio/transport.h"
+
+/* Devices in software reset at once, real ones in milliseconds. */
+#define RESET_NANOSECONDS UINT64_C(1000000000)
+
+/* A configuration that changed this often while it was read is not going to stand still. */
+#define GENERATION_TRIES 16u
+
+void virtio_transport_add_status(struct virtio_transport *transport, uint8_t bit)
+{
+    const struct virtio_transport_operations *operations = transport->operations;
+
+    /* "The driver MUST NOT clear a device status bit" (2.1.1), and the device sets one of its own.
+     */
+    operations->set_status(transport, (uint8_t)(operations->status(transport) | bit));
+}
+
+static bool queues_disabled(struct virtio_transport *transport)
+{
+    for (uint16_t index = 0; index < VIRTIO_QUEUES_MAX; index++) {
+        uint64_t bit = UINT64_C(1) << index;
+
+        if ((transport->queues & bit) != 0 &&
+            !transport->operations->queue_disabled(transport, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool virtio_transport_reset(struct virtio_transport *transport)
+{
+    const struct virtio_transport_operations *operations = transport->operations;
+    uint64_t started = virtio_platform_now();
+
+    operations->set_status(transport, 0);
+    /* 4.1.4.3.2: after writing 0 the driver waits until it reads 0 back. */
+    while (operations->status(transport) != 0 || !queues_disabled(transport)) {
+        if (virtio_platform_now() - started > RESET_NANOSECONDS) {
+            return false;
+        }
+        virtio_platform_pause();
+    }
+    transport->queues = 0;
+    return true;
+}
+
+bool virtio_transport_begin(struct virtio_transport *transport, const char **reason)
+{
+    if (!virtio_transport_reset(transport)) {
+        *reason = "the device does not complete a reset";
+        return false;
+    }
+    virtio_transport_add_status(transport, VIRTIO_STATUS_ACKNOWLEDGE);
+    virtio_transport_add_status(transport, VIRTIO_STATUS_DRIVER);
+    return true;
+}
+
+bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wanted,
+                                uint64_t *features, const char **reason)
+{
+    const struct virtio_transport_operations *operations = transport->operations;
+    uint64_t offered = operations->device_features(transport);
+
+    if ((offered & VIRTIO_F_VERSION_1) == 0) {
+        *reason = "the device does not offer VIRTIO_F_VERSION_1: a legacy device";
+        return false;
+    }
+    *features = offered & (wanted | VIRTIO_F_VERSION_1);
+    operations->set_driver_features(transport, *features);
+    virtio_transport_add_status(transport, VIRTIO_STATUS_FEATURES_OK);
+    /* 3.1.1 step 6: the device clears it again if it does not support this subset. */
+    if ((operations->status(transport) & VIRTIO_STATUS_FEATURES_OK) == 0) {
+        *reason = "the device does not accept the features chosen from its offer";
+        return false;
+    }
+    return true;
+}
+
+static bool fields_inside(const struct virtio_transport *transport,
+                          const struct virtio_config_field *fields, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if ((unsigned)fields[i].offset + fields[i].bytes > transport->config_bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool virtio_transport_read_config(struct virtio_transport *transport,
+                                  struct virtio_config_field *fields, unsigned count)
+{
+    const struct virtio_transport_operations *operations = transport->operations;
+
+    if (!fields_inside(transport, fields, count)) {
+        return false;
+    }
+    for (unsigned tries = 0; tries < GENERATION_TRIES; tries++) {
+        uint32_t before = operations->config_generation(transport);
+
+        for (unsigned i = 0; i < count; i++) {
+            fields[i].value = operations->config_read(transport, fields[i].offset, fields[i].bytes);
+        }
+        if (operations->config_generation(transport) == before) {
+            return true;
+        }
+    }
+    return false;
+}
