@@ -256,7 +256,9 @@ enum result services_run(void)
             thread_sleep_until(time_after(MEMORY_PAUSE));
             continue;
         }
-        for (unsigned i = 0; i < count; i++) {
+        /* A listener was looked at before its connections and is served after them: what closed
+         * before a new connection came has given up its place by then. */
+        for (unsigned i = count; i-- > 0;) {
             serve(&polled[i], polls[i].revents);
         }
     }

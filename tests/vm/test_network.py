@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The demo guest on QEMU's virtio-net device, used by ordinary clients."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import random
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_balance
+
+from bulkhead.guest import GuestProcess
+from bulkhead.network import Namespace
+from bulkhead.qemu import MAC, NO_OFFLOADS, Forward, Machine, NetworkCard, TapNetwork, UserNetwork
+
+StartGuest = Callable[..., GuestProcess]
+FindImage = Callable[[str], Path]
+READY = "demo: http on 80"
+# PCI with MSI-X through the interrupt translation service, PCI with its interrupt line, MMIO.
+BUSES = {"msix": ("pci", ()), "intx": ("pci", ("-machine", "its=off")), "mmio": ("mmio", ())}
+EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
+CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+class Demos:
+    """Starts demo guests for one test."""
+
+    def __init__(self, start_guest: StartGuest, image: FindImage) -> None:
+        self._start = start_guest
+        self._image = image("demo")
+        self.guest: GuestProcess
+
+    def _boot(
+        self,
+        card: NetworkCard,
+        arguments: tuple[str, ...],
+        extra: tuple[str, ...],
+        prefix: list[str],
+    ) -> None:
+        machine = Machine(self._image, ("exit=semihosting", *arguments), [card], extra=extra)
+        self.guest = self._start(machine, prefix)
+        self.guest.wait_for(READY, 60)
+
+    def user(
+        self,
+        bus: str = "msix",
+        options: dict[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> DemoClient:
+        """On QEMU's user networking."""
+        transport, extra = BUSES[bus]
+        ports = dict(zip((ECHO, DISCARD, HTTP, IPERF), free_ports(4), strict=True))
+        network = UserNetwork([Forward(inside, outside) for inside, outside in ports.items()])
+        self._boot(NetworkCard(network, transport, options=options or {}), arguments, extra, [])
+        return DemoClient(ports=ports)
+
+    def tap(
+        self,
+        namespace: Namespace,
+        bus: str = "msix",
+        options: dict[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> DemoClient:
+        """On a tap in a namespace."""
+        transport, extra = BUSES[bus]
+        tap = namespace.add_tap(MAC)
+        namespace.serve_addresses()
+        card = NetworkCard(TapNetwork(tap.interface), transport, tap.mac, options or {})
+        self._boot(card, arguments, extra, namespace.prefix)
+        return DemoClient(tap.address, namespace=namespace.name)
+
+
+@pytest.fixture
+def demos(start_guest: StartGuest, image: FindImage) -> Demos:
+    return Demos(start_guest, image)
+
+
+def pattern(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+@pytest.mark.parametrize("bus", BUSES)
+def test_services(demos: Demos, bus: str) -> None:
+    client = demos.user(bus)
+    status = client.status()
+    wanted = {"msix": ("pci", "MSI-X"), "intx": ("pci", "line"), "mmio": ("mmio", "line")}[bus]
+    assert (status["network"]["bus"], status["network"]["interrupts"]) == wanted
+
+    code, headers, body = client.get("/")
+    assert code == 200
+    assert headers["Content-Type"].startswith("text/html")
+    assert b"<html" in body
+    code, headers, body = client.get("/status.json")
+    assert headers["Content-Type"].startswith("application/json")
+    assert json.loads(body)["memory"]["in_use"] <= 1 << 20
+    assert client.get("/no-such-page")[0] == 404
+
+    data = pattern(1_000_000)
+    assert client.echo(data) == data
+    with client.connect(DISCARD) as connection:
+        connection.sendall(data)
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""
+    services = {each["name"]: each for each in client.status()["services"]}
+    assert services["echo"]["bytes"] == len(data)
+    assert services["discard"]["bytes"] == len(data)
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_iperf(demos: Demos) -> None:
+    client = demos.user()
+    port = str(client.port(IPERF))
+    done = subprocess.run(
+        ["iperf", "-c", "127.0.0.1", "-p", port, "-t", "2"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "bits/sec" in done.stdout
+    demos.guest.wait_for("iperf: received", 20)
+    assert_buffers_balance(client.quiet_status())
+
+
+def wait_for_address_6(client: DemoClient, address: str) -> None:
+    """Until the guest has heard a router and knows that nobody else has the address (RFC 4862)."""
+    deadline = time.monotonic() + 30
+    while address not in (known := [each.lower() for each in client.status()["network"]["ipv6"]]):
+        assert time.monotonic() < deadline, f"{address} is not among {known}"
+        time.sleep(0.2)
+
+
+def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
+    client = demos.tap(namespace)
+    console = demos.guest.console()
+    assert f"net: address {client.address} " in console
+    wait_for_address_6(client, namespace.taps[0].address_6)
+    for address in (client.address, namespace.taps[0].address_6):
+        done = namespace.run(["ping", "-c", "5", "-i", "0.2", "-W", "2", address])
+        assert " 0% packet loss" in done.stdout, done.stdout
+    done = namespace.run(["ping", "-c", "2", "-s", "1472", "-M", "do", client.address])
+    assert " 0% packet loss" in done.stdout, done.stdout
+    # Larger than a frame: fragments, put together by the guest and made by it again.
+    done = namespace.run(["ping", "-c", "2", "-s", "4000", client.address])
+    assert " 0% packet loss" in done.stdout, done.stdout
+    done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
+    assert json.loads(done.stdout)["network"]["ipv4"] == client.address
+
+
+@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(
+            {"event_idx": event, "indirect_desc": indirect}
+            for event, indirect in itertools.product(("on", "off"), repeat=2)
+        ),
+        NO_OFFLOADS,
+        NO_OFFLOADS | {"event_idx": "off", "indirect_desc": "off"},
+        {"guest_csum": "off"},
+        {"csum": "off", "gso": "off", "host_tso4": "off", "host_tso6": "off"},
+        {"status": "off"},
+    ],
+    ids=lambda options: "-".join(f"{k}={v}" for k, v in options.items())[:40],
+)
+def test_features_on_tap(
+    demos: Demos, namespace: Namespace, bus: str, options: dict[str, str]
+) -> None:
+    """Both ways at once, every bus, every feature on and off: nothing is lost or changed."""
+    client = demos.tap(namespace, bus, options)
+    data = pattern(2_000_000)
+    assert client.echo(data) == data
+    assert_buffers_balance(client.quiet_status())
+    assert client.status()["tcp"]["bad_checksums"] == 0
+
+
+@pytest.mark.parametrize("buffers", [1, 2, 3, 8, 256])
+def test_exposed_buffers(demos: Demos, namespace: Namespace, buffers: int) -> None:
+    client = demos.tap(namespace, arguments=(f"rx_buffers={buffers}",))
+    data = pattern(1_000_000)
+    assert client.echo(data) == data
+    status = client.quiet_status()
+    assert status["network"]["driver"]["rx_exposed"] == buffers
+    assert_buffers_balance(status)
+
+
+def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:
+    """The ninth is closed politely, the eight go on, and the first that comes after they have
+    closed is served: the guest sees them close before it sees the new one."""
+    client = demos.tap(namespace)
+    data = pattern(100_000)
+    for _ in range(10):
+        with contextlib.ExitStack() as stack:
+            served = [stack.enter_context(client.connect(ECHO)) for _ in range(CONNECTIONS_MAX)]
+            for number, connection in enumerate(served):
+                connection.sendall(bytes([number]))
+                assert connection.recv(1) == bytes([number])
+            for _ in range(5):
+                with client.connect(ECHO) as refused:
+                    assert refused.recv(1) == b""
+            for number, connection in enumerate(served):
+                connection.sendall(bytes([number]))
+                assert connection.recv(1) == bytes([number])
+        assert client.echo(data) == data
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
+    """Far more connections at once than the stack has control blocks for, most of them silent."""
+    client = demos.tap(namespace)
+    for _ in range(2):
+        with contextlib.ExitStack() as stack:
+            for port in itertools.islice(itertools.cycle((ECHO, DISCARD, HTTP, IPERF)), 100):
+                with contextlib.suppress(OSError):
+                    stack.enter_context(client.connect(port, timeout=0.2))
+    deadline = time.monotonic() + 60
+    data = pattern(100_000)
+    while True:
+        try:
+            assert client.echo(data) == data
+            break
+        except OSError:
+            assert time.monotonic() < deadline, "the echo service did not come back"
+            time.sleep(1)
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_connections_that_do_not_read(demos: Demos, namespace: Namespace) -> None:
+    """Peers that only write fill every buffer there is for them; others are served meanwhile."""
+    client = demos.tap(namespace)
+    data = pattern(300_000)
+    with contextlib.ExitStack() as stack:
+        for _ in range(CONNECTIONS_MAX - 1):
+            connection = stack.enter_context(client.connect(ECHO))
+            connection.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(100):
+                    connection.send(data)
+        time.sleep(1)
+        assert client.echo(data) == data
+        assert client.status()["network"]["link"] is True
+    assert client.echo(data) == data
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_link_down_and_up(demos: Demos, namespace: Namespace) -> None:
+    client = demos.tap(namespace)
+    qmp = demos.guest.qmp()
+    qmp.set_link("nic0", up=False)
+    demos.guest.wait_for("net: link down", 10)
+    qmp.set_link("nic0", up=True)
+    demos.guest.wait_for("net: link up", 10)
+    data = pattern(100_000)
+    assert client.echo(data) == data
+
+
+def test_no_network_card(start_guest: StartGuest, image: FindImage) -> None:
+    guest = start_guest(Machine(image("demo"), ("exit=semihosting",)))
+    guest.wait_for("net: no virtio network device", 20)
+    time.sleep(0.5)
+    assert guest.process.poll() is None
