@@ -111,6 +111,7 @@ static void write_network(struct json *json)
     json_number(json, "dropped", statistics.tx_dropped);
     json_number(json, "packets_free", statistics.tx_packets_free);
     json_number(json, "checksums_offloaded", statistics.tx_checksums);
+    json_number(json, "segments_joined", statistics.tx_joined);
     json_end_object(json);
     json_number(json, "restarts", statistics.restarts);
     json_end_object(json);

@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import socket
+import struct
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -94,6 +95,24 @@ class DemoClient:
                 received += part
             writer.result()
             return bytes(received)
+
+    def iperf_back(self, seconds: float) -> bytes:
+        """What the guest's iperf sends when it is asked for a test in the opposite direction."""
+        listener = self.enter(lambda: socket.create_server(("", 0)))
+        with listener, self.connect(IPERF) as request:
+            listener.settimeout(20)
+            # Flags (opposite test afterwards), threads, port, buffer, window, time in -10 ms.
+            port = listener.getsockname()[1]
+            fields = (0x80000000, 1, port, 0, 0, 2**32 - int(seconds * 100))
+            request.sendall(struct.pack(">6I", *fields))
+            request.shutdown(socket.SHUT_WR)
+            connection = listener.accept()[0]
+            received = bytearray()
+            with connection:
+                connection.settimeout(20)
+                while part := connection.recv(1 << 20):
+                    received += part
+        return bytes(received)
 
     def quiet_status(self, timeout: float = 30.0) -> dict[str, Any]:
         """The counters once no connection but the asking one holds a buffer or a packet."""

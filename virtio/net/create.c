@@ -21,7 +21,7 @@
 #define FEATURES_KNOWN                                                                             \
     (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_F_ACCESS_PLATFORM | \
      VIRTIO_NET_F_MAC | VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM |               \
-     VIRTIO_NET_F_GUEST_CSUM)
+     VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
 
 static uint16_t or_default(uint16_t value, uint16_t standard)
 {
@@ -57,11 +57,15 @@ static bool mtu_acceptable(struct virtio_net *net, uint64_t offered)
 
 static bool negotiate(struct virtio_net *net, const char **reason)
 {
+    uint64_t offered = net->transport->operations->device_features(net->transport);
     uint64_t wanted = FEATURES_KNOWN & ~net->features_off;
 
-    if ((wanted & VIRTIO_NET_F_MTU) != 0 &&
-        !mtu_acceptable(net, net->transport->operations->device_features(net->transport))) {
+    if ((wanted & VIRTIO_NET_F_MTU) != 0 && !mtu_acceptable(net, offered)) {
         wanted &= ~VIRTIO_NET_F_MTU;
+    }
+    /* 5.1.3.1: segmentation requires the checksum, and 3.1.1 forbids to accept it without. */
+    if ((wanted & offered & VIRTIO_NET_F_CSUM) == 0) {
+        wanted &= ~(VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6);
     }
     return virtio_transport_negotiate(net->transport, wanted, &net->features, reason);
 }
@@ -195,8 +199,9 @@ static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char *
     if (net->transmit_threshold < TRANSMIT_THRESHOLD_MIN) {
         net->transmit_threshold = half < TRANSMIT_THRESHOLD_MIN ? half : TRANSMIT_THRESHOLD_MIN;
     }
-    net->segments_max = net->transmit.ring.size < VIRTIO_NET_SEGMENTS_MAX ? net->transmit.ring.size
-                                                                          : VIRTIO_NET_SEGMENTS_MAX;
+    net->segments_max = net->transmit.ring.size < VIRTIO_NET_FRAME_SEGMENTS_MAX
+                            ? net->transmit.ring.size
+                            : VIRTIO_NET_FRAME_SEGMENTS_MAX;
     return enable_queues(net, reason);
 }
 

@@ -21,6 +21,17 @@ bool virtio_net_offers_checksum(const struct virtio_net *net)
     return (net->features & VIRTIO_NET_F_CSUM) != 0;
 }
 
+bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type)
+{
+    return (type == VIRTIO_NET_GSO_TCPV4 && (net->features & VIRTIO_NET_F_HOST_TSO4) != 0) ||
+           (type == VIRTIO_NET_GSO_TCPV6 && (net->features & VIRTIO_NET_F_HOST_TSO6) != 0);
+}
+
+uint16_t virtio_net_segments_max(const struct virtio_net *net)
+{
+    return net->segments_max;
+}
+
 uint64_t virtio_net_features(const struct virtio_net *net)
 {
     return net->features;

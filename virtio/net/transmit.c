@@ -24,28 +24,61 @@ static bool is_tagged(const struct virtio_net_packet *packet)
            (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE;
 }
 
+/* The frame's pieces: how many, and *bytes in all. More than segments_max: against the rules. */
+static unsigned measure(const struct virtio_net *net, const struct virtio_net_packet *packet,
+                        uint64_t *bytes)
+{
+    unsigned too_many = net->segments_max + 1u;
+    unsigned count = 0;
+
+    *bytes = 0;
+    for (; packet != NULL; packet = packet->rest) {
+        if (packet->segment_count == 0 || packet->segment_count > VIRTIO_NET_SEGMENTS_MAX ||
+            count + packet->segment_count > net->segments_max) {
+            return too_many;
+        }
+        for (unsigned i = 0; i < packet->segment_count; i++) {
+            if (packet->segment[i].bytes == 0) {
+                return too_many;
+            }
+            *bytes += packet->segment[i].bytes;
+        }
+        count += packet->segment_count;
+    }
+    return count;
+}
+
+/* 5.1.6.2.1: only with the feature, and with the checksum left to the device; the frames cut from
+ * it keep to the MTU (5.1.4.2). */
+static bool gso_valid(const struct virtio_net *net, const struct virtio_net_packet *packet,
+                      uint64_t bytes, uint32_t limit)
+{
+    return virtio_net_offers_gso(net, packet->gso_type) && packet->checksum_partial &&
+           packet->gso_bytes != 0 && packet->header_bytes < bytes &&
+           packet->header_bytes <= packet->segment[0].bytes &&
+           (uint32_t)packet->header_bytes + packet->gso_bytes <= limit &&
+           bytes <= VIRTIO_NET_GSO_FRAME_MAX;
+}
+
 /* The rules of net.h; 5.1.4.2 and 5.1.6.2.1 behind them. */
 static bool packet_valid(const struct virtio_net *net, const struct virtio_net_packet *packet)
 {
     uint32_t limit = (uint32_t)net->mtu + ETHERNET_HEADER_BYTES;
-    uint64_t sum = 0;
+    uint64_t bytes;
 
-    if (packet->segment_count == 0 || packet->segment_count > net->segments_max) {
+    if (measure(net, packet, &bytes) > net->segments_max || bytes < ETHERNET_HEADER_BYTES) {
         return false;
     }
-    for (unsigned i = 0; i < packet->segment_count; i++) {
-        if (packet->segment[i].bytes == 0) {
-            return false;
-        }
-        sum += packet->segment[i].bytes;
+    if (bytes > limit && is_tagged(packet)) {
+        limit += VLAN_TAG_BYTES;
     }
-    if (sum < ETHERNET_HEADER_BYTES ||
-        (sum > limit && (sum > limit + VLAN_TAG_BYTES || !is_tagged(packet)))) {
+    if (packet->gso_type != VIRTIO_NET_GSO_NONE ? !gso_valid(net, packet, bytes, limit)
+                                                : bytes > limit) {
         return false;
     }
     return !packet->checksum_partial ||
            ((net->features & VIRTIO_NET_F_CSUM) != 0 &&
-            (uint32_t)packet->checksum_start + packet->checksum_offset + 2u <= sum);
+            (uint32_t)packet->checksum_start + packet->checksum_offset + 2u <= bytes);
 }
 
 /* 5.1.6.2 */
@@ -60,27 +93,45 @@ static void write_header(const struct virtio_net_packet *packet)
         header.checksum_start = virtio_le16(packet->checksum_start);
         header.checksum_offset = virtio_le16(packet->checksum_offset);
     }
+    if (packet->gso_type != VIRTIO_NET_GSO_NONE) {
+        header.gso_type = (uint8_t)packet->gso_type;
+        header.gso_bytes = virtio_le16(packet->gso_bytes);
+        header.header_bytes = virtio_le16(packet->header_bytes);
+    }
     memcpy(packet->segment[0].memory - VIRTIO_NET_HEADER_BYTES, &header, sizeof(header));
 }
 
-/* The header was written when the packet was accepted. */
+/* The frame's pieces as the device sees them, header and first piece in one. Returns how many;
+ * *bytes without the header. */
+static unsigned gather(const struct virtio_net_packet *packet, struct virtqueue_segment *segments,
+                       uint32_t *bytes)
+{
+    uint32_t header = VIRTIO_NET_HEADER_BYTES;
+    unsigned count = 0;
+
+    *bytes = 0;
+    for (; packet != NULL; packet = packet->rest) {
+        for (unsigned i = 0; i < packet->segment_count; i++) {
+            segments[count].address =
+                virtio_platform_dma_address(packet->segment[i].memory) - header;
+            segments[count].bytes = packet->segment[i].bytes + header;
+            *bytes += packet->segment[i].bytes;
+            header = 0;
+            count++;
+        }
+    }
+    return count;
+}
+
+/* The packet was found valid and its header written when it was accepted. */
 static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
 {
-    struct virtqueue_segment segments[VIRTIO_NET_SEGMENTS_MAX];
-    uint32_t bytes = 0;
+    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX];
+    uint32_t bytes;
+    unsigned count = gather(packet, segments, &bytes);
 
-    if (!virtqueue_has_room(&net->transmit.ring, packet->segment_count)) {
-        return false;
-    }
-    for (unsigned i = 0; i < packet->segment_count; i++) {
-        /* Header and first piece in one segment. */
-        uint32_t header = i == 0 ? VIRTIO_NET_HEADER_BYTES : 0;
-
-        segments[i].address = virtio_platform_dma_address(packet->segment[i].memory) - header;
-        segments[i].bytes = packet->segment[i].bytes + header;
-        bytes += packet->segment[i].bytes;
-    }
-    if (!virtqueue_add(&net->transmit.ring, segments, packet->segment_count, 0, packet)) {
+    if (!virtqueue_has_room(&net->transmit.ring, count) ||
+        !virtqueue_add(&net->transmit.ring, segments, count, 0, packet)) {
         return false;
     }
     net->statistics.tx_frames++;

@@ -118,9 +118,10 @@ extern struct fake_device *fake;
 void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors);
 /* Probes it with the library. */
 struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci *pci);
-#define FAKE_FEATURES_ALL                                                                  \
-    (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_MAC | \
-     VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM)
+#define FAKE_FEATURES_ALL                                                                   \
+    (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_MAC |  \
+     VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | \
+     VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
 
 /* PCI capabilities of the usual device; `fake_pci_capability` appends one more at `at`. */
 void fake_pci_describe(struct fake_device *device, uint16_t device_id);

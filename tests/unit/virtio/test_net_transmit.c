@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sending: what may be sent, notification, completion with few interrupts, the send queue. */
 #include "owner.h"
+#include <string.h>
 
 static struct owner owner;
 
@@ -81,6 +82,131 @@ static void checksum_only_if_negotiated(void **state)
     assert_false(virtio_net_offers_checksum(owner.net));
     assert_false(owner_send(&owner, 100, 1, true));
     owner_finish(&owner);
+}
+
+/* A packet the device shall cut: `headers` bytes of headers, `size` of data a frame. */
+static struct owner_packet *large_packet(uint32_t bytes, unsigned segments, uint16_t size)
+{
+    struct owner_packet *ours = owner_packet(&owner, bytes, segments);
+
+    ours->packet.gso_type = VIRTIO_NET_GSO_TCPV4;
+    ours->packet.gso_bytes = size;
+    ours->packet.header_bytes = 54;
+    ours->packet.checksum_partial = true;
+    ours->packet.checksum_start = 34;
+    ours->packet.checksum_offset = 16;
+    return ours;
+}
+
+static bool send_large(struct owner_packet *ours)
+{
+    ours->with_driver = virtio_net_transmit(owner.net, &ours->packet);
+    owner.sent += ours->with_driver;
+    return ours->with_driver;
+}
+
+/* 5.1.6.2: type, size and header length tell the device how to cut. */
+static void segmentation_header(void **state)
+{
+    static const enum virtio_net_gso types[] = {VIRTIO_NET_GSO_TCPV4, VIRTIO_NET_GSO_TCPV6};
+
+    (void)state;
+    owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        struct owner_packet *ours = large_packet(60000, 8, 1460);
+        const uint8_t expected[12] = {1, (uint8_t)types[i], 54, 0, 0xb4, 0x05, 34, 0, 16, 0, 0, 0};
+        struct fake_chain chain;
+
+        ours->packet.gso_type = types[i];
+        assert_true(send_large(ours));
+        virtio_net_flush(owner.net);
+        assert_true(fake_pop(1, &chain));
+        assert_int_equal(chain.count, 8);
+        assert_memory_equal(chain.segment[0].memory, expected, sizeof(expected));
+        fake_complete(1, &chain, 0);
+        fake_ask_notification(1);
+    }
+    owner_finish(&owner);
+}
+
+_Static_assert(sizeof(enum virtio_net_gso) == sizeof(unsigned),
+               "as rules_for_segmentation() sets it");
+
+static void rules_for_segmentation(void **state)
+{
+    struct owner_packet *ours;
+
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, VIRTIO_NET_F_HOST_TSO6, 0);
+    ours = large_packet(3000, 2, 1460);
+    ours->packet.gso_type = VIRTIO_NET_GSO_TCPV6; /* not negotiated */
+    assert_false(send_large(ours));
+    memcpy(&ours->packet.gso_type, &(unsigned){3}, sizeof(unsigned)); /* UDP: none of ours */
+    assert_false(send_large(ours));
+    ours->packet.gso_type = VIRTIO_NET_GSO_NONE; /* too long without */
+    assert_false(send_large(ours));
+    ours->packet.gso_type = VIRTIO_NET_GSO_TCPV4;
+    ours->packet.checksum_partial = false;
+    assert_false(send_large(ours));
+    ours->packet.checksum_partial = true;
+    ours->packet.gso_bytes = 0;
+    assert_false(send_large(ours));
+    ours->packet.gso_bytes = 1461; /* with the headers one byte more than the MTU has */
+    assert_false(send_large(ours));
+    ours->packet.gso_bytes = 1460;
+    ours->packet.header_bytes = 1501; /* not in the first piece */
+    assert_false(send_large(ours));
+    ours->packet.header_bytes = 3000;
+    assert_false(send_large(ours));
+    ours->packet.header_bytes = 54;
+    ours->packet.segment[1].bytes = 65549 - 1500 + 1;
+    assert_false(send_large(ours));
+    ours->packet.segment[1].bytes = 1500;
+    assert_true(send_large(ours));
+    assert_int_equal(owner_statistics(&owner).tx_refused, 9);
+    owner_finish(&owner);
+}
+
+/* A frame that goes on in further packets is one chain, and comes back as one. */
+static void frames_of_several_packets(void **state)
+{
+    static struct virtio_net_packet rests[8];
+    static uint8_t data[100];
+
+    (void)state;
+    for (unsigned ring = 32; ring <= 128; ring *= 4) {
+        unsigned fit = ring < 64 ? ring : 64;
+        struct owner_packet *first;
+        struct fake_chain chain;
+
+        owner_start_with(&owner, FAKE_MMIO, 0, 0, (uint16_t)ring);
+        assert_int_equal(virtio_net_segments_max(owner.net), fit);
+        first = large_packet(800, 8, 1460);
+        first->packet.rest = rests;
+        for (unsigned i = 0; i < 8; i++) {
+            rests[i] = (struct virtio_net_packet){.segment_count = 8, .rest = &rests[i + 1]};
+            for (unsigned k = 0; k < 8; k++) {
+                rests[i].segment[k] = (struct virtio_net_segment){data, 8 * i + k + 1};
+            }
+        }
+        rests[7].rest = rests; /* no end */
+        assert_false(send_large(first));
+        rests[fit / 8 - 1].rest = NULL; /* one too many */
+        assert_false(send_large(first));
+        rests[fit / 8 - 2].rest = NULL;
+        assert_true(send_large(first));
+        virtio_net_flush(owner.net);
+        assert_true(fake_pop(1, &chain));
+        assert_int_equal(chain.count, fit);
+        for (unsigned i = 8; i < fit; i++) {
+            assert_ptr_equal(chain.segment[i].memory, data);
+            assert_int_equal(chain.segment[i].bytes, i - 7);
+        }
+        fake_complete(1, &chain, 0);
+        fake_ask_notification(1);
+        owner_finish(&owner);
+        assert_ptr_equal(first->packet.rest, rests);
+    }
 }
 
 static void one_notification_for_many_frames(void **state)
@@ -331,6 +457,9 @@ int main(void)
         cmocka_unit_test(rules_for_packets),
         cmocka_unit_test(tagged_frames),
         cmocka_unit_test(checksum_only_if_negotiated),
+        cmocka_unit_test(segmentation_header),
+        cmocka_unit_test(rules_for_segmentation),
+        cmocka_unit_test(frames_of_several_packets),
         cmocka_unit_test(one_notification_for_many_frames),
         cmocka_unit_test(transmit_interrupts_are_rare),
         cmocka_unit_test(threshold_in_small_rings),

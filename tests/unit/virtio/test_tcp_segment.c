@@ -110,7 +110,7 @@ static void test_parses_plain_segments(void **state)
         struct frame frame = make(version_6 != 0, 0xfffffff0, 1000);
         struct tcp_segment segment;
 
-        assert_true(tcp_segment_parse(frame.bytes, frame.length, &segment));
+        assert_true(tcp_segment_parse(frame.bytes, frame.length, frame.length, &segment));
         assert_int_equal(segment.data_bytes, 1000);
         assert_int_equal(segment.sequence, 0xfffffff0);
         assert_int_equal(segment.header_bytes, version_6 ? 74 : 54);
@@ -126,7 +126,7 @@ static void test_padding_is_no_data(void **state)
     struct tcp_segment segment;
 
     (void)state;
-    assert_true(tcp_segment_parse(frame.bytes, 60, &segment));
+    assert_true(tcp_segment_parse(frame.bytes, 60, 60, &segment));
     assert_int_equal(segment.data_bytes, 3);
     assert_true(tcp_segment_checksum_valid(frame.bytes, &segment));
 }
@@ -165,7 +165,7 @@ static void test_refuses_what_is_special(void **state)
 
         (change->from_tcp ? tcp_of(&frame) : ip_of(&frame))[change->offset] = change->value;
         seal(&frame, 100);
-        if (tcp_segment_parse(frame.bytes, frame.length, &segment)) {
+        if (tcp_segment_parse(frame.bytes, frame.length, frame.length, &segment)) {
             fail_msg("%s was taken", change->what);
         }
     }
@@ -178,11 +178,11 @@ static void test_refuses_bad_header_checksum_and_no_data(void **state)
 
     (void)state;
     ip_of(&frame)[10] ^= 1;
-    assert_false(tcp_segment_parse(frame.bytes, frame.length, &segment));
+    assert_false(tcp_segment_parse(frame.bytes, frame.length, frame.length, &segment));
     frame = make(false, 1, 0);
-    assert_false(tcp_segment_parse(frame.bytes, 60, &segment));
+    assert_false(tcp_segment_parse(frame.bytes, 60, 60, &segment));
     frame = make(true, 1, 0);
-    assert_false(tcp_segment_parse(frame.bytes, frame.length, &segment));
+    assert_false(tcp_segment_parse(frame.bytes, frame.length, frame.length, &segment));
 }
 
 /* Any cut of a frame, in memory of exactly that size: the sanitizer sees a byte read too far. */
@@ -198,7 +198,8 @@ static void test_never_reads_beyond_the_frame(void **state)
 
             assert_non_null(cut);
             memcpy(cut, frame.bytes, length);
-            assert_int_equal(tcp_segment_parse(cut, length, &segment), length == frame.length);
+            assert_int_equal(tcp_segment_parse(cut, length, length, &segment),
+                             length == frame.length);
             free(cut);
         }
     }
@@ -209,8 +210,8 @@ static bool follows(struct frame *first, struct frame *second)
     struct tcp_segment held;
     struct tcp_segment next;
 
-    assert_true(tcp_segment_parse(first->bytes, first->length, &held));
-    assert_true(tcp_segment_parse(second->bytes, second->length, &next));
+    assert_true(tcp_segment_parse(first->bytes, first->length, first->length, &held));
+    assert_true(tcp_segment_parse(second->bytes, second->length, second->length, &next));
     return tcp_segment_follows(first->bytes, &held, held.data_bytes, second->bytes, &next);
 }
 
@@ -278,7 +279,7 @@ static void test_extended_headers_are_right(void **state)
         struct tcp_segment segment;
         uint32_t data;
 
-        assert_true(tcp_segment_parse(frame.bytes, frame.length, &segment));
+        assert_true(tcp_segment_parse(frame.bytes, frame.length, frame.length, &segment));
         assert_false(tcp_segment_pushed(frame.bytes, &segment));
         data = tcp_segment_data_max(&segment);
         assert_int_equal(segment.header_bytes + data, 65535);

@@ -53,7 +53,11 @@
  * header, Ethernet header and 1500 bytes. */
 #define VIRTIO_NET_RECEIVE_BYTES 1526u
 
-#define VIRTIO_NET_SEGMENTS_MAX 8u
+#define VIRTIO_NET_SEGMENTS_MAX       8u  /* of one packet */
+#define VIRTIO_NET_FRAME_SEGMENTS_MAX 64u /* of a frame that goes on in further packets */
+
+/* The largest frame the device can cut: an IP packet of 65535 bytes. */
+#define VIRTIO_NET_GSO_FRAME_MAX (65535u + 14u)
 
 struct virtio_net; /* opaque */
 
@@ -75,13 +79,26 @@ struct virtio_net_segment {
     uint32_t bytes; /* > 0 */
 };
 
+/* What the device cuts into frames of the MTU (5.1.6); the values are the standard's. */
+enum virtio_net_gso {
+    VIRTIO_NET_GSO_NONE = 0,
+    VIRTIO_NET_GSO_TCPV4 = 1,
+    VIRTIO_NET_GSO_TCPV6 = 4,
+};
+
 /*
  * A frame to transmit. segment[0].memory points to the frame's first byte, and the
- * VIRTIO_NET_HEADER_BYTES in front of it belong to the driver until the packet comes back.
+ * VIRTIO_NET_HEADER_BYTES in front of it belong to the driver until the packet comes back. A frame
+ * with more pieces goes on in `rest`: of those packets only the segments and their own `rest` are
+ * looked at, and they come back with the first one, still linked to it.
  */
 struct virtio_net_packet {
     struct virtio_net_packet *next; /* the holder's */
+    struct virtio_net_packet *rest; /* NULL: the frame ends here */
     void *owner;                    /* the sender's own use */
+    enum virtio_net_gso gso_type;   /* only what virtio_net_offers_gso(), and checksum_partial */
+    uint16_t gso_bytes;             /* with gso_type: data in each frame to be sent, > 0 */
+    uint16_t header_bytes;          /* with gso_type: headers up to the data, of each such frame */
     uint16_t segment_count;         /* 1..VIRTIO_NET_SEGMENTS_MAX */
     bool checksum_partial;   /* the device shall finish a ones' complement checksum; only when
                                 virtio_net_offers_checksum() */
@@ -191,10 +208,11 @@ struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net);
 void virtio_net_refill(struct virtio_net *net);
 
 /*
- * Queues a frame of 14 bytes up to virtio_net_mtu() and its Ethernet header. True: the driver has
- * it until virtio_net_transmitted() gives it back. False: not taken (send queue full, not running,
- * or the packet breaks a rule above). The device is notified by virtio_net_flush() at the latest,
- * so that several frames cost one notification. Any context.
+ * Queues a frame of 14 bytes up to virtio_net_mtu() and its Ethernet header, or, if the device is
+ * to cut it, up to VIRTIO_NET_GSO_FRAME_MAX. True: the driver has it until virtio_net_transmitted()
+ * gives it back. False: not taken (send queue full, not running, or the packet breaks a rule
+ * above). The device is notified by virtio_net_flush() at the latest, so that several frames cost
+ * one notification. Any context.
  */
 bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packet);
 void virtio_net_flush(struct virtio_net *net);
@@ -214,7 +232,11 @@ bool virtio_net_link_up(struct virtio_net *net);
  */
 bool virtio_net_link_changed(struct virtio_net *net);
 bool virtio_net_offers_checksum(const struct virtio_net *net); /* VIRTIO_NET_F_CSUM negotiated */
-uint64_t virtio_net_features(const struct virtio_net *net);    /* negotiated */
+/* VIRTIO_NET_F_HOST_TSO4 or _TSO6 negotiated. */
+bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type);
+/* Pieces a frame can have: VIRTIO_NET_FRAME_SEGMENTS_MAX, or what fits into the ring. */
+uint16_t virtio_net_segments_max(const struct virtio_net *net);
+uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
 /* Not NULL: the device broke the protocol, and how; the queues stand still. */
 const char *virtio_net_broken(const struct virtio_net *net);
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);

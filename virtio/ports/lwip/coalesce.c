@@ -59,7 +59,7 @@ void coalesce_input(struct coalesce *coalesce, struct pbuf *frame, bool checked,
 {
     struct tcp_segment segment;
 
-    if (tcp_segment_parse(frame->payload, frame->len, &segment) &&
+    if (tcp_segment_parse(frame->payload, frame->len, frame->len, &segment) &&
         (checked || tcp_segment_checksum_valid(frame->payload, &segment))) {
         if (joins(coalesce, frame, &segment)) {
             join(coalesce, frame, &segment);

@@ -12,16 +12,16 @@
 #include "net/random.h"
 #include "netif/ethernet.h"
 #include "netif_private.h"
-#include "virtio/features.h"
 #include "virtio_netif.h"
 #include <string.h>
 
 /* Frames taken in under one hold of the network's lock. */
 #define BATCH_FRAMES 64u
 
-/* After so many, what was answered goes out: the notification costs more than a frame does, and a
- * sender that waits for acknowledgements has a window of more than these. */
-#define FLUSH_FRAMES 16u
+/* After so many, what was answered goes out at the latest: a sender of full segments has used up
+ * its window by then. Earlier costs more than it gains: a device with 8 buffers fills them and
+ * stands still while it is notified of the answers. */
+#define FLUSH_FRAMES LWIP_MIN(TCP_WND / TCP_MSS, BATCH_FRAMES)
 
 /* So many frames without a pause are a stream, not a question or an answer. */
 #define STREAM_FRAMES 8u
@@ -95,7 +95,11 @@ static void restart(struct virtio_netif *interface)
     network_lock();
     netif_set_link_down(&interface->netif);
     (void)virtio_network_connect(interface->device, NULL);
-    virtio_net_stop(interface->net);
+    while (!virtio_net_stop(interface->net)) { /* what it has is its until it confirms the reset */
+        network_unlock();
+        thread_sleep_until(time_after(RESTART_PAUSE));
+        network_lock();
+    }
     transmit_reclaim(interface);
     virtio_net_free(interface->net);
     interface->net = NULL;
@@ -205,8 +209,7 @@ static err_t init_interface(struct netif *netif)
     netif->hwaddr_len = ETH_HWADDR_LEN;
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_MLD6;
     set_checksums(interface);
-    virtio_net_mac(interface->net, netif->hwaddr);
-    if ((virtio_net_features(interface->net) & VIRTIO_NET_F_MAC) == 0) {
+    if (!virtio_net_mac(interface->net, netif->hwaddr)) {
         uint32_t words[2] = {network_random(), network_random()};
 
         memcpy(netif->hwaddr, words, ETH_HWADDR_LEN);
@@ -290,6 +293,7 @@ void virtio_netif_statistics(struct virtio_netif *interface,
     statistics->tx_copied = interface->transmit_copied;
     statistics->tx_dropped = interface->transmit_dropped;
     statistics->tx_packets_free = interface->packet_pool.free_count;
+    statistics->tx_joined = interface->segmentation.joined;
     statistics->tx_checksums = interface->transmit_checksums;
     statistics->restarts = interface->restarts;
 }

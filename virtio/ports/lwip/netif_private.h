@@ -8,6 +8,7 @@
 #include "kernel/sync.h"
 #include "lwip/netif.h"
 #include "lwip/pbuf.h"
+#include "segmentation.h"
 #include "virtio/net.h"
 #include "virtio_netif.h"
 
@@ -52,6 +53,7 @@ struct virtio_netif {
     struct coalesce coalesce;
 
     struct pool packet_pool;
+    struct segmentation segmentation;
     bool unflushed; /* frames were queued since the last flush */
     uint64_t transmit_copied;
     uint64_t transmit_dropped;

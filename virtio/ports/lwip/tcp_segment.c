@@ -48,20 +48,22 @@ static uint32_t ipv6_bytes(const uint8_t *ip)
     return IPV6_BYTES + get16(ip + 4);
 }
 
-bool tcp_segment_parse(const uint8_t *frame, uint32_t bytes, struct tcp_segment *segment)
+bool tcp_segment_parse(const uint8_t *frame, uint32_t contiguous, uint32_t bytes,
+                       struct tcp_segment *segment)
 {
     const uint8_t *ip = frame + ETHERNET_BYTES;
     const uint8_t *tcp;
     uint32_t packet_bytes;
 
-    if (bytes < ETHERNET_BYTES + IPV4_BYTES + TCP_BYTES) {
+    if (contiguous < ETHERNET_BYTES + IPV4_BYTES + TCP_BYTES) {
         return false;
     }
     segment->version_6 = get16(frame + 12) == 0x86dd;
     segment->tcp_start =
         (uint16_t)(ETHERNET_BYTES + (segment->version_6 ? IPV6_BYTES : IPV4_BYTES));
     segment->header_bytes = (uint16_t)(segment->tcp_start + TCP_BYTES);
-    if ((!segment->version_6 && get16(frame + 12) != 0x0800) || bytes < segment->header_bytes) {
+    if ((!segment->version_6 && get16(frame + 12) != 0x0800) ||
+        contiguous < segment->header_bytes) {
         return false;
     }
     packet_bytes = segment->version_6 ? ipv6_bytes(ip) : ipv4_bytes(ip);

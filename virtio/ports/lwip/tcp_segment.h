@@ -18,11 +18,13 @@ struct tcp_segment {
 };
 
 /*
- * True, and *segment filled in, if the frame is a TCP segment that others may be joined to: a whole
+ * `contiguous` bytes of the frame lie at `frame`, `bytes` are in it in all. True, and *segment
+ * filled in, if the headers lie there and it is a TCP segment that others may be joined to: a whole
  * IPv4 packet (header checksum verified) or IPv6 packet without options or extension headers, no
  * TCP options, data, and no flag but ACK and PSH. The TCP checksum is not looked at.
  */
-bool tcp_segment_parse(const uint8_t *frame, uint32_t bytes, struct tcp_segment *segment);
+bool tcp_segment_parse(const uint8_t *frame, uint32_t contiguous, uint32_t bytes,
+                       struct tcp_segment *segment);
 
 /* Whether the TCP checksum of a parsed frame is right (RFC 9293, 3.1). */
 bool tcp_segment_checksum_valid(const uint8_t *frame, const struct tcp_segment *segment);

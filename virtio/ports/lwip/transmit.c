@@ -20,7 +20,20 @@ enum result transmit_init(struct virtio_netif *interface)
     if (storage == NULL) {
         return RESULT_NO_MEMORY;
     }
+    interface->parameters.driver.send_queue = PACKETS;
     return pool_init(&interface->packet_pool, storage, sizeof(struct transmit_packet), PACKETS);
+}
+
+/* Gives back a frame's packets, and what they hold of lwIP's. */
+static void free_packets(struct virtio_netif *interface, struct virtio_net_packet *packet)
+{
+    while (packet != NULL) {
+        struct transmit_packet *transmit = packet->owner;
+
+        packet = packet->rest;
+        pbuf_free(transmit->pbuf);
+        pool_free(&interface->packet_pool, transmit);
+    }
 }
 
 void transmit_reclaim(struct virtio_netif *interface)
@@ -31,25 +44,7 @@ void transmit_reclaim(struct virtio_netif *interface)
         return;
     }
     while ((packet = virtio_net_transmitted(interface->net)) != NULL) {
-        struct transmit_packet *transmit = packet->owner;
-
-        pbuf_free(transmit->pbuf);
-        pool_free(&interface->packet_pool, transmit);
-    }
-}
-
-void transmit_release(void *context)
-{
-    struct virtio_netif *interface = context;
-
-    if (interface->unflushed && interface->net != NULL) {
-        interface->unflushed = false;
-        virtio_net_flush(interface->net);
-    }
-    /* lwIP does not send a segment again that the device may still read: what it has read must not
-     * wait for the next interrupt. */
-    if (interface->packet_pool.free_count < PACKETS) {
-        transmit_reclaim(interface);
+        free_packets(interface, packet);
     }
 }
 
@@ -148,14 +143,53 @@ static void leave_checksum(struct virtio_netif *interface, struct virtio_net_pac
     packet->checksum_start = (uint16_t)(SIZEOF_ETH_HDR + header_bytes);
     packet->checksum_offset = offsetof(struct tcp_hdr, chksum);
     interface->transmit_checksums++;
-    /* It may have been switched on for fragments (kernel/net/tcp_guard.c). */
-    interface->netif.chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+}
+
+/* To the driver. It has room for as many as there are packets: it refuses only when it does not run
+ * any more, and the connection notices by itself. */
+static bool send_packet(struct virtio_netif *interface, struct virtio_net_packet *packet)
+{
+    if (virtio_net_offers_checksum(interface->net)) {
+        leave_checksum(interface, packet);
+    }
+    if (!virtio_net_transmit(interface->net, packet)) {
+        free_packets(interface, packet);
+        interface->transmit_dropped++;
+        return false;
+    }
+    interface->unflushed = true;
+    return true;
+}
+
+static void send_held(struct virtio_netif *interface)
+{
+    struct virtio_net_packet *packet = segmentation_take(&interface->segmentation);
+
+    if (packet != NULL) {
+        (void)send_packet(interface, packet);
+    }
+}
+
+void transmit_release(void *context)
+{
+    struct virtio_netif *interface = context;
+
+    send_held(interface);
+    if (interface->unflushed && interface->net != NULL) {
+        interface->unflushed = false;
+        virtio_net_flush(interface->net);
+    }
+    /* lwIP does not send a segment again that the device may still read: what it has read must not
+     * wait for the next interrupt. */
+    if (interface->packet_pool.free_count < PACKETS) {
+        transmit_reclaim(interface);
+    }
 }
 
 static struct transmit_packet *take_packet(struct virtio_netif *interface)
 {
     if (interface->packet_pool.free_count == 0) {
-        transmit_reclaim(interface);
+        transmit_release(interface);
     }
     return pool_allocate(&interface->packet_pool);
 }
@@ -183,36 +217,53 @@ static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net
     return copy;
 }
 
-err_t transmit_frame(struct netif *netif, struct pbuf *frame)
+/* The frame as a packet; NULL, and *error: no memory. */
+static struct virtio_net_packet *make_packet(struct virtio_netif *interface, struct pbuf *frame,
+                                             err_t *error)
 {
-    struct virtio_netif *interface = netif->state;
-    struct transmit_packet *transmit;
+    struct transmit_packet *transmit = take_packet(interface);
 
-    if (interface->net == NULL) {
-        return ERR_IF;
-    }
-    transmit = take_packet(interface);
+    *error = ERR_BUF;
     if (transmit == NULL) {
-        interface->transmit_dropped++;
-        return ERR_BUF;
+        return NULL;
     }
     transmit->packet.owner = transmit;
+    transmit->packet.rest = NULL;
+    transmit->packet.gso_type = VIRTIO_NET_GSO_NONE;
     transmit->packet.checksum_partial = false;
     transmit->pbuf = hold_frame(interface, &transmit->packet, frame);
     if (transmit->pbuf == NULL) {
         pool_free(&interface->packet_pool, transmit);
-        interface->transmit_dropped++;
-        return ERR_MEM;
+        *error = ERR_MEM;
+        return NULL;
+    }
+    return &transmit->packet;
+}
+
+err_t transmit_frame(struct netif *netif, struct pbuf *frame)
+{
+    struct virtio_netif *interface = netif->state;
+    struct virtio_net_packet *packet;
+    err_t error;
+
+    if (interface->net == NULL) {
+        return ERR_IF;
     }
     if (virtio_net_offers_checksum(interface->net)) {
-        leave_checksum(interface, &transmit->packet);
+        /* It may have been switched on for fragments (kernel/net/tcp_guard.c). */
+        netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
-    if (!virtio_net_transmit(interface->net, &transmit->packet)) {
-        pbuf_free(transmit->pbuf);
-        pool_free(&interface->packet_pool, transmit);
+    packet = make_packet(interface, frame, &error);
+    if (packet == NULL) {
         interface->transmit_dropped++;
-        return ERR_BUF;
+        return error;
     }
-    interface->unflushed = true;
-    return ERR_OK;
+    if (segmentation_join(&interface->segmentation, interface->net, packet)) {
+        return ERR_OK;
+    }
+    send_held(interface);
+    if (segmentation_hold(&interface->segmentation, interface->net, packet)) {
+        return ERR_OK;
+    }
+    return send_packet(interface, packet) ? ERR_OK : ERR_BUF;
 }

@@ -43,6 +43,7 @@ struct virtio_netif_statistics {
     uint64_t tx_dropped;      /* frames that found no packet or no room in the send queue */
     uint64_t tx_packets_free; /* of the fixed pool, now */
     uint64_t tx_checksums;    /* left to the device */
+    uint64_t tx_joined;       /* segments joined to others, for the device to cut */
     uint64_t restarts;        /* after the device broke the protocol */
 };
 
