@@ -25,6 +25,8 @@ FindImage = Callable[[str], Path]
 READY = "demo: http on 80"
 # PCI with MSI-X through the interrupt translation service, PCI with its interrupt line, MMIO.
 BUSES = {"msix": ("pci", ()), "intx": ("pci", ("-machine", "its=off")), "mmio": ("mmio", ())}
+# Bits of the driver's features (VIRTIO 1.3, 6) by QEMU's names.
+RING_FEATURES = {"packed": 34, "in_order": 35, "event_idx": 29, "indirect_desc": 28}
 EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
 CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
 
@@ -207,6 +209,32 @@ def test_large_segments(
     joined = status["network"]["tx"]["segments_joined"]
     assert joined == 0 if options else joined > len(data) // 1460 // 2, status["network"]
     assert_buffers_balance(status)
+
+
+@pytest.mark.parametrize("tx_ring", [8, 256])
+@pytest.mark.parametrize(
+    ("bus", "options"),
+    [
+        (bus, dict(zip(RING_FEATURES, chosen, strict=True)))
+        for bus, chosen in zip(
+            itertools.cycle(BUSES), itertools.product(("on", "off"), repeat=4), strict=False
+        )
+    ],
+    ids=lambda value: value if isinstance(value, str) else "-".join(value.values()),
+)
+def test_rings_on_tap(
+    demos: Demos, namespace: Namespace, bus: str, options: dict[str, str], tx_ring: int
+) -> None:
+    """Each kind of ring with each way to say when to notify, as the device offers it; the short
+    ring is round its end all the time and full most of it."""
+    client = demos.tap(namespace, bus, options, (f"tx_ring={tx_ring}",))
+    data = pattern(500_000)
+    assert client.echo(data) == data
+    status = client.quiet_status()
+    assert_buffers_balance(status)
+    features = int(status["network"]["features"], 16)
+    for name, bit in RING_FEATURES.items():
+        assert bool(features >> bit & 1) == (options[name] == "on"), name
 
 
 @pytest.mark.parametrize("buffers", [1, 2, 3, 8, 256])

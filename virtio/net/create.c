@@ -20,8 +20,9 @@
  */
 #define FEATURES_KNOWN                                                                             \
     (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_F_ACCESS_PLATFORM | \
-     VIRTIO_NET_F_MAC | VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM |               \
-     VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
+     VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM | VIRTIO_NET_F_MAC |       \
+     VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM |        \
+     VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
 
 static uint16_t or_default(uint16_t value, uint16_t standard)
 {
@@ -137,7 +138,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
     uint16_t limit = net->transport->operations->queue_size_max(net->transport, index);
     struct virtqueue_options options = {
         .size = ring_size(wanted, limit),
-        .event_index = (net->features & VIRTIO_F_EVENT_IDX) != 0,
+        .features = net->features,
     };
 
     if (limit == 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A virtio network device inside the test process: the device's side of the registers (MMIO and
- * PCI) and of the split ring, written from the standard, and a test implementation of
+ * PCI) and of the rings, split and packed, written from the standard, and a test implementation of
  * virtio/platform.h that leads the driver's accesses to it. The device fails the test when the
  * driver breaks a rule of the standard.
  */
@@ -40,11 +40,12 @@ struct fake_segment {
     bool writable;
 };
 
-/* A chain the device took from the available ring. */
+/* A chain the device took from the ring. */
 struct fake_chain {
     struct fake_segment segment[FAKE_SEGMENTS];
     unsigned count;
-    uint16_t head;
+    uint16_t head;        /* split: its first descriptor; packed: its buffer id */
+    uint16_t descriptors; /* in the ring */
     bool indirect;
 };
 
@@ -63,7 +64,11 @@ struct fake_queue {
     uint64_t notifications;  /* by the driver */
     uint64_t interrupts;     /* to the driver */
     uint64_t indirect_chains;
-    bool held[32768]; /* heads the device has */
+    bool held[32768];         /* heads the device has */
+    uint16_t lengths[32768];  /* packed: descriptors of those */
+    uint64_t available_total; /* packed: descriptors, since the start: taken from the ring ... */
+    uint64_t used_total;      /* ... marked as used, or skipped ... */
+    uint64_t signalled_total; /* ... at the last decision to interrupt or not */
 };
 
 struct fake_write {
@@ -118,6 +123,20 @@ extern struct fake_device *fake;
 void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors);
 /* Probes it with the library. */
 struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci *pci);
+/* Ring features the device has besides; what the arguments say: "packed", "in_order". */
+extern uint64_t fake_ring_features;
+void fake_choose_ring(int count, char **arguments);
+/* Ends a test that is about another kind of ring than the one chosen. */
+static inline void fake_skip(uint64_t features)
+{
+    if ((fake_ring_features & features) != 0) {
+        skip();
+    }
+}
+static inline bool fake_packed(void)
+{
+    return (fake->accepted & VIRTIO_F_RING_PACKED) != 0;
+}
 #define FAKE_FEATURES_ALL                                                                   \
     (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_MAC |  \
      VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | \
@@ -136,16 +155,24 @@ bool fake_pop(unsigned index, struct fake_chain *chain);
 /* Number of chains that fake_pop() would find. */
 unsigned fake_available(unsigned index);
 void fake_push(unsigned index, uint32_t head, uint32_t written);
+/* IN_ORDER: the next chains the device has, all at once, by the id of the last. */
+void fake_push_batch(unsigned index, const struct fake_chain *chain, unsigned count,
+                     uint32_t written);
 /* Interrupts if the driver wants to know about what was pushed since the last decision. */
 void fake_signal(unsigned index);
 /* Both. */
 void fake_complete(unsigned index, const struct fake_chain *chain, uint32_t written);
-/* Tells the driver when to notify: at the next chain. */
+/* Tells the driver when to notify: at the next chain the device has not taken; at the next one that
+ * is not yet available; at none for now (with EVENT_IDX; without, `no_notifications` says so). */
 void fake_ask_notification(unsigned index);
+void fake_ask_new_notification(unsigned index);
+void fake_ask_no_notification(unsigned index);
+/* What the driver asks for: interrupts, now or at some event. */
+bool fake_interrupts_wanted(unsigned index);
 void fake_config_interrupt(void);
 bool fake_raised(void);
 
-/* The shared words themselves, for lies. */
+/* The shared words themselves, for lies: split. */
 uint16_t *fake_used_index(unsigned index);
 uint16_t *fake_used_flags(unsigned index);
 uint16_t *fake_available_event(unsigned index);
@@ -153,6 +180,32 @@ uint32_t *fake_used_element(unsigned index, uint16_t position); /* id, length */
 uint16_t *fake_available_flags(unsigned index);
 uint16_t *fake_used_event(unsigned index);
 uint16_t *fake_available_index(unsigned index);
+/* The same: packed. Length, id and flags of a descriptor; offset and flags of the events. */
+struct fake_packed_descriptor {
+    uint64_t address;
+    uint32_t bytes;
+    uint16_t id;
+    uint16_t flags;
+};
+struct fake_packed_event {
+    uint16_t where;
+    uint16_t flags;
+};
+struct fake_packed_descriptor *fake_packed_descriptor(unsigned index, uint64_t total);
+struct fake_packed_event *fake_driver_event(unsigned index);
+struct fake_packed_event *fake_device_event(unsigned index);
+uint16_t fake_packed_wrap(unsigned index, uint64_t total);
+/* Marks as used, whatever is there. */
+void fake_packed_mark(unsigned index, uint64_t total, uint16_t id, uint32_t bytes);
+
+/* Between fake_rings.c and fake_packed.c. */
+struct fake_queue *fake_queue_of(unsigned index);
+void *fake_host(uint64_t address);
+void fake_collect(struct fake_chain *chain, uint64_t address, uint32_t bytes, bool writable);
+bool fake_packed_pop(unsigned index, struct fake_chain *chain);
+unsigned fake_packed_available(unsigned index);
+void fake_packed_push(unsigned index, uint32_t head, uint32_t written, unsigned skip);
+bool fake_packed_wants_interrupt(unsigned index);
 
 /* Writes a frame with its header into the next receive buffer. False: none exposed. */
 bool fake_receive(const void *frame, uint32_t bytes, uint8_t header_flags);
@@ -167,5 +220,6 @@ extern unsigned fake_allocations_left; /* until the next ones fail; UINT_MAX: ne
 extern uint64_t fake_clock;
 extern unsigned fake_log_lines;
 extern void (*fake_on_unlock)(void);
+extern unsigned fake_barriers[3]; /* the platform's, by enum virtio_barrier */
 
 #endif

@@ -14,6 +14,7 @@ unsigned fake_allocations_left = UINT_MAX;
 uint64_t fake_clock;
 unsigned fake_log_lines;
 void (*fake_on_unlock)(void);
+unsigned fake_barriers[3];
 
 static void *allocate(size_t bytes, size_t alignment)
 {
@@ -123,6 +124,12 @@ virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, un
         return 0;
     }
     return FAKE_PCI_BASE + (virtio_register)bar * FAKE_BAR_BYTES + (virtio_register)offset;
+}
+
+/* One thread: the program's order is all there is. Counted, so that a test can see its use. */
+void virtio_platform_barrier(enum virtio_barrier barrier)
+{
+    fake_barriers[barrier]++;
 }
 
 virtio_lock_state virtio_platform_lock(void)

@@ -451,7 +451,7 @@ void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t v
 
     memset(device, 0, sizeof(*device));
     device->bus = bus;
-    device->offered = FAKE_FEATURES_ALL;
+    device->offered = FAKE_FEATURES_ALL | fake_ring_features;
     device->magic = 0x74726976;
     device->version = 2;
     device->device_id = VIRTIO_DEVICE_NETWORK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device's side of the split ring (VIRTIO 1.3, 2.7), checking what the driver must do. */
+/* The device's side of the rings, checking what the driver must do: the split one
+ * (VIRTIO 1.3, 2.7), and what is the same for both. */
 #include "fake.h"
 #include <string.h>
 
@@ -10,13 +11,23 @@ struct descriptor {
     uint16_t next;
 };
 
-static void *host(uint64_t address)
+uint64_t fake_ring_features;
+
+void fake_choose_ring(int count, char **arguments)
+{
+    for (int i = 1; i < count; i++) {
+        fake_ring_features |=
+            strcmp(arguments[i], "packed") == 0 ? VIRTIO_F_RING_PACKED : VIRTIO_F_IN_ORDER;
+    }
+}
+
+void *fake_host(uint64_t address)
 {
     assert_true(address >= FAKE_DMA_OFFSET); /* an address, not a pointer */
     return (void *)(uintptr_t)(address - FAKE_DMA_OFFSET);
 }
 
-static struct fake_queue *queue_of(unsigned index)
+struct fake_queue *fake_queue_of(unsigned index)
 {
     assert_true(index < FAKE_QUEUES && fake->queue[index].enabled);
     return &fake->queue[index];
@@ -29,7 +40,7 @@ static bool event_index(void)
 
 uint16_t *fake_available_flags(unsigned index)
 {
-    return host(queue_of(index)->driver_area);
+    return fake_host(fake_queue_of(index)->driver_area);
 }
 
 uint16_t *fake_available_index(unsigned index)
@@ -39,12 +50,12 @@ uint16_t *fake_available_index(unsigned index)
 
 uint16_t *fake_used_event(unsigned index)
 {
-    return fake_available_flags(index) + 2 + queue_of(index)->size;
+    return fake_available_flags(index) + 2 + fake_queue_of(index)->size;
 }
 
 uint16_t *fake_used_flags(unsigned index)
 {
-    return host(queue_of(index)->device_area);
+    return fake_host(fake_queue_of(index)->device_area);
 }
 
 uint16_t *fake_used_index(unsigned index)
@@ -54,37 +65,49 @@ uint16_t *fake_used_index(unsigned index)
 
 uint32_t *fake_used_element(unsigned index, uint16_t position)
 {
-    uint16_t slot = position & (uint16_t)(queue_of(index)->size - 1u);
+    uint16_t slot = position & (uint16_t)(fake_queue_of(index)->size - 1u);
 
-    return host(queue_of(index)->device_area + 4 + UINT64_C(8) * slot);
+    return fake_host(fake_queue_of(index)->device_area + 4 + UINT64_C(8) * slot);
 }
 
 uint16_t *fake_available_event(unsigned index)
 {
-    return host(queue_of(index)->device_area + 4 + UINT64_C(8) * queue_of(index)->size);
+    return fake_host(fake_queue_of(index)->device_area + 4 +
+                     UINT64_C(8) * fake_queue_of(index)->size);
 }
 
-/* One table: the ring's or an indirect one. Checks 2.7.4.2, 2.7.5 and 2.7.5.3.1. */
+static bool in_order(void)
+{
+    return (fake->accepted & VIRTIO_F_IN_ORDER) != 0;
+}
+
+/* 2.7.4.2 and 2.8.20: readable before writable; 2.7.5: nothing empty. */
+void fake_collect(struct fake_chain *chain, uint64_t address, uint32_t bytes, bool writable)
+{
+    assert_true(bytes != 0);
+    assert_true(writable || chain->count == 0 || !chain->segment[chain->count - 1].writable);
+    assert_true(chain->count < FAKE_SEGMENTS);
+    chain->segment[chain->count++] = (struct fake_segment){fake_host(address), bytes, writable};
+}
+
+/* One table: the ring's or an indirect one. Checks 2.7.5 and 2.7.5.3.1. */
 static void collect(const struct descriptor *table, unsigned table_count, uint16_t first,
                     struct fake_chain *chain, unsigned chain_max)
 {
-    bool writable_seen = chain->count != 0 && chain->segment[chain->count - 1].writable;
     uint16_t at = first;
 
     for (;;) {
         const struct descriptor *descriptor = &table[at];
-        bool writable = (descriptor->flags & 2u) != 0;
 
         assert_true(at < table_count);
         assert_int_equal(descriptor->flags & ~3u, 0);
-        assert_true(descriptor->bytes != 0);
-        assert_true(writable || !writable_seen);
-        writable_seen = writable;
-        assert_true(chain->count < chain_max && chain->count < FAKE_SEGMENTS);
-        chain->segment[chain->count++] =
-            (struct fake_segment){host(descriptor->address), descriptor->bytes, writable};
+        assert_true(chain->count < chain_max);
+        fake_collect(chain, descriptor->address, descriptor->bytes, (descriptor->flags & 2u) != 0);
         if ((descriptor->flags & 1u) == 0) {
             return;
+        }
+        if (in_order()) { /* 2.7.5.1, 2.7.5.3.1 */
+            assert_int_equal(descriptor->next, (at + 1u) % table_count);
         }
         at = descriptor->next;
     }
@@ -92,8 +115,13 @@ static void collect(const struct descriptor *table, unsigned table_count, uint16
 
 unsigned fake_available(unsigned index)
 {
-    struct fake_queue *queue = queue_of(index);
-    unsigned available = (uint16_t)(*fake_available_index(index) - queue->last_available);
+    struct fake_queue *queue = fake_queue_of(index);
+    unsigned available;
+
+    if (fake_packed()) {
+        return fake_packed_available(index);
+    }
+    available = (uint16_t)(*fake_available_index(index) - queue->last_available);
 
     assert_true(available <= queue->size);
     return available;
@@ -101,9 +129,12 @@ unsigned fake_available(unsigned index)
 
 bool fake_pop(unsigned index, struct fake_chain *chain)
 {
-    struct fake_queue *queue = queue_of(index);
-    const struct descriptor *table = host(queue->descriptors);
+    struct fake_queue *queue = fake_queue_of(index);
+    const struct descriptor *table = fake_host(queue->descriptors);
 
+    if (fake_packed()) {
+        return fake_packed_pop(index, chain);
+    }
     if (event_index()) {
         assert_int_equal(*fake_available_flags(index), 0); /* 2.7.7.1 */
     }
@@ -125,26 +156,62 @@ bool fake_pop(unsigned index, struct fake_chain *chain)
         assert_int_equal(head->address % 16, 0);
         chain->indirect = true;
         queue->indirect_chains++;
-        collect(host(head->address), head->bytes / 16, 0, chain, queue->size);
+        collect(fake_host(head->address), head->bytes / 16, 0, chain, queue->size);
         assert_int_equal(chain->count, head->bytes / 16);
     } else {
         collect(table, queue->size, chain->head, chain, queue->size);
     }
+    chain->descriptors = (uint16_t)(chain->indirect ? 1 : chain->count);
+    if (in_order()) { /* 2.7.5: in ring order */
+        assert_int_equal(chain->head, queue->available_total % queue->size);
+    }
+    queue->available_total += chain->descriptors;
     return true;
+}
+
+static void push(unsigned index, uint32_t head, uint32_t written, uint16_t count)
+{
+    struct fake_queue *queue = fake_queue_of(index);
+    uint32_t *element = fake_used_element(index, queue->used_index);
+
+    element[0] = head;
+    element[1] = written;
+    queue->used_index = (uint16_t)(queue->used_index + count);
+    *fake_used_index(index) = queue->used_index;
 }
 
 void fake_push(unsigned index, uint32_t head, uint32_t written)
 {
-    struct fake_queue *queue = queue_of(index);
-    uint32_t *element = fake_used_element(index, queue->used_index);
+    struct fake_queue *queue = fake_queue_of(index);
+    bool known = head < queue->size && queue->held[head];
 
-    if (head < queue->size) {
+    if (known) {
         queue->held[head] = false;
     }
-    element[0] = head;
-    element[1] = written;
-    queue->used_index++;
-    *fake_used_index(index) = queue->used_index;
+    if (fake_packed()) {
+        fake_packed_push(index, head, written, known ? queue->lengths[head] : 1);
+    } else {
+        push(index, head, written, 1);
+    }
+}
+
+/* 2.7.9 and 2.8.8 */
+void fake_push_batch(unsigned index, const struct fake_chain *chain, unsigned count,
+                     uint32_t written)
+{
+    struct fake_queue *queue = fake_queue_of(index);
+    unsigned descriptors = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        assert_true(queue->held[chain[i].head]);
+        queue->held[chain[i].head] = false;
+        descriptors += chain[i].descriptors;
+    }
+    if (fake_packed()) {
+        fake_packed_push(index, chain[count - 1].head, written, descriptors);
+    } else {
+        push(index, chain[count - 1].head, written, (uint16_t)count);
+    }
 }
 
 static void raise_interrupt(uint16_t vector, uint8_t cause)
@@ -157,20 +224,24 @@ static void raise_interrupt(uint16_t vector, uint8_t cause)
     }
 }
 
-void fake_signal(unsigned index)
+static bool wants_interrupt(unsigned index)
 {
-    struct fake_queue *queue = queue_of(index);
+    struct fake_queue *queue = fake_queue_of(index);
     uint16_t before = queue->signalled;
-    bool wanted;
 
     queue->signalled = queue->used_index;
     if (event_index()) {
-        wanted = (uint16_t)(queue->used_index - *fake_used_event(index) - 1u) <
-                 (uint16_t)(queue->used_index - before);
-    } else {
-        wanted = (*fake_available_flags(index) & 1u) == 0 && queue->used_index != before;
+        return (uint16_t)(queue->used_index - *fake_used_event(index) - 1u) <
+               (uint16_t)(queue->used_index - before);
     }
-    if (wanted) {
+    return (*fake_available_flags(index) & 1u) == 0 && queue->used_index != before;
+}
+
+void fake_signal(unsigned index)
+{
+    struct fake_queue *queue = fake_queue_of(index);
+
+    if (fake_packed() ? fake_packed_wants_interrupt(index) : wants_interrupt(index)) {
         queue->interrupts++;
         raise_interrupt(queue->vector, VIRTIO_CAUSE_QUEUE);
     }
@@ -182,13 +253,56 @@ void fake_complete(unsigned index, const struct fake_chain *chain, uint32_t writ
     fake_signal(index);
 }
 
-void fake_ask_notification(unsigned index)
+/* 2.7.10, 2.8.10: at the place `ahead` behind the last that was taken. */
+static void ask(unsigned index, uint64_t ahead)
 {
-    if (event_index()) {
-        *fake_available_event(index) = queue_of(index)->last_available;
+    struct fake_queue *queue = fake_queue_of(index);
+
+    if (fake_packed() && event_index()) {
+        uint64_t total = queue->available_total + ahead;
+
+        fake_device_event(index)->where =
+            (uint16_t)(total % queue->size | (unsigned)fake_packed_wrap(index, total) << 15);
+        fake_device_event(index)->flags = 2;
+    } else if (fake_packed()) {
+        fake_device_event(index)->flags = fake->no_notifications;
+    } else if (event_index()) {
+        *fake_available_event(index) = (uint16_t)(queue->last_available + ahead);
     } else {
         *fake_used_flags(index) = fake->no_notifications;
     }
+}
+
+void fake_ask_notification(unsigned index)
+{
+    ask(index, 0);
+}
+
+void fake_ask_new_notification(unsigned index)
+{
+    struct fake_queue *queue = fake_queue_of(index);
+    uint64_t ahead = 0;
+
+    if (fake_packed()) { /* one descriptor each: enough for the tests */
+        ahead = fake_packed_available(index);
+    } else {
+        ahead = (uint16_t)(*fake_available_index(index) - queue->last_available);
+    }
+    ask(index, ahead);
+}
+
+void fake_ask_no_notification(unsigned index)
+{
+    /* Half of the range away; packed: what is taken already. */
+    ask(index, fake_packed() ? 2u * fake_queue_of(index)->size - 1u : 0x8000);
+}
+
+bool fake_interrupts_wanted(unsigned index)
+{
+    if (fake_packed()) {
+        return fake_driver_event(index)->flags != 1;
+    }
+    return event_index() ? *fake_used_event(index) != 0xffff : *fake_available_flags(index) == 0;
 }
 
 void fake_config_interrupt(void)

@@ -385,7 +385,7 @@ static void both_directions(void **state)
     run_scenario(&it);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receive_interrupt),     cmocka_unit_test(receive_in_the_bottom_half),
@@ -393,5 +393,6 @@ int main(void)
         cmocka_unit_test(transmit_notification), cmocka_unit_test(both_directions),
     };
 
+    fake_choose_ring(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

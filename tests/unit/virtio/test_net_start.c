@@ -31,7 +31,7 @@ static uint32_t high(uint64_t value)
 
 static void order_on_mmio(void **state)
 {
-    const uint64_t features = FAKE_FEATURES_ALL;
+    const uint64_t features = FAKE_FEATURES_ALL | fake_ring_features;
     const struct fake_queue *rx = &owner.device.queue[0];
     const struct fake_queue *tx = &owner.device.queue[1];
 
@@ -83,7 +83,7 @@ static void order_on_mmio(void **state)
 
 static void order_on_pci(void **state)
 {
-    const uint64_t features = FAKE_FEATURES_ALL;
+    const uint64_t features = FAKE_FEATURES_ALL | fake_ring_features;
     const struct fake_queue *rx = &owner.device.queue[0];
     const struct fake_queue *tx = &owner.device.queue[1];
 
@@ -192,7 +192,8 @@ static void one_feature_at_a_time(void **state)
     (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t feature = VIRTIO_FEATURE(bit);
-        uint64_t known = FAKE_FEATURES_ALL | VIRTIO_F_ACCESS_PLATFORM;
+        uint64_t known = FAKE_FEATURES_ALL | VIRTIO_F_ACCESS_PLATFORM | VIRTIO_F_RING_PACKED |
+                         VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM;
 
         /* Offered alone: accepted if known. */
         owner_prepare(&owner, FAKE_MMIO, 0);
@@ -538,7 +539,7 @@ static void stop_without_confirmation(void **state)
     owner_finish(&owner);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_on_mmio),
@@ -568,5 +569,6 @@ int main(void)
         cmocka_unit_test(stop_without_confirmation),
     };
 
+    fake_choose_ring(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

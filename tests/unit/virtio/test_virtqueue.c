@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The split virtqueue alone (VIRTIO 1.3, 2.7), against the fake device's side of the ring: layout,
- * chains, indirect tables, notification and suppression. */
+/* The virtqueue alone (VIRTIO 1.3, 2.6), of both formats, against the fake device's side of the
+ * ring: layout, chains, indirect tables, notification and suppression. */
 #include "virtqueue_fixture.h"
+#include <string.h>
 
 static struct virtqueue_fixture fixture;
 
@@ -9,16 +10,21 @@ static void layout_and_alignment(void **state)
 {
     (void)state;
     for (uint32_t size = 1; size <= 32768; size *= 2) {
+        uint64_t driver_bytes;
+        uint64_t device_bytes;
+
         fixture_begin(&fixture, (uint16_t)size, 0, 0, 0);
+        driver_bytes = fake_packed() ? 4 : 6 + UINT64_C(2) * size;
+        device_bytes = fake_packed() ? 4 : 6 + UINT64_C(8) * size;
         assert_int_equal(fixture.device.queue[0].descriptors % 16, 0);
-        assert_int_equal(fixture.device.queue[0].driver_area % 2, 0);
+        assert_int_equal(fixture.device.queue[0].driver_area % (fake_packed() ? 4 : 2), 0);
         assert_int_equal(fixture.device.queue[0].device_area % 4, 0);
         assert_true(fixture.device.queue[0].driver_area >=
                     fixture.device.queue[0].descriptors + UINT64_C(16) * size);
         assert_true(fixture.device.queue[0].device_area >=
-                    fixture.device.queue[0].driver_area + 6 + UINT64_C(2) * size);
+                    fixture.device.queue[0].driver_area + driver_bytes);
         assert_true(fixture.device.queue[0].descriptors + virtqueue_shared_bytes(&fixture.queue) >=
-                    fixture.device.queue[0].device_area + 6 + UINT64_C(8) * size);
+                    fixture.device.queue[0].device_area + device_bytes);
         fixture_end(&fixture);
     }
 }
@@ -53,6 +59,7 @@ static void chains_come_back_in_any_order(void **state)
     uint32_t bytes;
 
     (void)state;
+    fake_skip(VIRTIO_F_IN_ORDER);
     fixture_begin(&fixture, 16, 0, 0, 0);
     assert_true(fixture_add(&fixture, 0, 1, 0));
     assert_true(fixture_add(&fixture, 1, 2, 3));
@@ -148,10 +155,16 @@ static void index_wraps(void **state)
             held_count++;
         }
         for (unsigned count = (seed >> 12) % 17; count != 0 && held_count != 0; count--) {
-            unsigned which = (seed >> 16) % held_count;
+            bool in_order = (fake_ring_features & VIRTIO_F_IN_ORDER) != 0;
+            unsigned which = in_order ? 0 : (seed >> 16) % held_count;
 
             fake_push(0, held[which].head, 1);
-            held[which] = held[--held_count];
+            held_count--;
+            if (in_order) {
+                memmove(&held[0], &held[1], held_count * sizeof(held[0]));
+            } else {
+                held[which] = held[held_count];
+            }
         }
         while (virtqueue_take(&fixture.queue, &bytes) != NULL) {
             assert_int_equal(bytes, 1);
@@ -216,6 +229,8 @@ static void indirect_table_is_used_again_only_when_free(void **state)
     assert_true(fake_pop(0, &chain));
     assert_true(chain.indirect);
     assert_int_equal(chain.count, 4);
+    fake_push(0, other.head, 0);
+    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[0]);
     fake_push(0, chain.head, 11);
     assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[1]);
     assert_int_equal(bytes, 11);
@@ -228,6 +243,7 @@ static void indirect_table_is_used_again_only_when_free(void **state)
 static void kick_exactly_at_avail_event(void **state)
 {
     (void)state;
+    fake_skip(VIRTIO_F_RING_PACKED);
     fixture_begin(&fixture, 16, VIRTIO_F_EVENT_IDX, 0, 0);
     for (unsigned index = 0; index < 65536 + 200;) {
         unsigned batch = 1 + index % 16;
@@ -257,6 +273,7 @@ static void kick_exactly_at_avail_event(void **state)
 static void kick_by_flag(void **state)
 {
     (void)state;
+    fake_skip(VIRTIO_F_RING_PACKED);
     fixture_begin(&fixture, 16, 0, 0, 0);
     assert_true(fixture_add(&fixture, 0, 1, 0));
     assert_true(virtqueue_publish(&fixture.queue));
@@ -276,21 +293,21 @@ static void suppress_and_enable_with_the_flag(void **state)
 
     (void)state;
     fixture_begin(&fixture, 16, 0, 0, 0);
-    assert_int_equal(*fake_available_flags(0), 1); /* until the driver asks */
+    assert_false(fake_interrupts_wanted(0)); /* until the driver asks */
     assert_true(fixture_add(&fixture, 0, 1, 0));
     (void)virtqueue_publish(&fixture.queue);
     assert_false(virtqueue_armed(&fixture.queue));
     assert_true(virtqueue_enable(&fixture.queue, 0));
     assert_true(virtqueue_armed(&fixture.queue));
-    assert_int_equal(*fake_available_flags(0), 0);
+    assert_true(fake_interrupts_wanted(0));
     virtqueue_suppress(&fixture.queue);
-    assert_int_equal(*fake_available_flags(0), 1);
+    assert_false(fake_interrupts_wanted(0));
     assert_true(fake_pop(0, &chain));
     fake_complete(0, &chain, 0);
     assert_false(fake_raised());
     assert_false(virtqueue_enable(&fixture.queue, 0)); /* the re-check */
     assert_false(virtqueue_armed(&fixture.queue));
-    assert_int_equal(*fake_available_flags(0), 1);
+    assert_false(fake_interrupts_wanted(0));
     assert_non_null(virtqueue_take(&fixture.queue, &bytes));
     assert_true(virtqueue_enable(&fixture.queue, 0));
     assert_false(virtqueue_armed(&fixture.queue)); /* nothing there to come */
@@ -325,12 +342,16 @@ static void suppress_and_enable_with_the_event(void **state)
             assert_non_null(virtqueue_take(&fixture.queue, &bytes));
         }
         assert_false(virtqueue_enable(&fixture.queue, 0));
-        assert_true(virtqueue_enable(&fixture.queue, 1));
+        /* Where the device writes next is not known with batches: anything is too late. */
+        assert_int_equal(virtqueue_enable(&fixture.queue, 1),
+                         fake_ring_features != (VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER));
         assert_non_null(virtqueue_take(&fixture.queue, &bytes));
         virtqueue_suppress(&fixture.queue);
     }
     /* 180,000 chains: passed by chance each 65,536. */
-    assert_int_equal(*fake_available_flags(0), 0);
+    if (!fake_packed()) {
+        assert_int_equal(*fake_available_flags(0), 0);
+    }
     fixture_end(&fixture);
 }
 
@@ -357,7 +378,7 @@ static void armed_goes_stale(void **state)
     fixture_end(&fixture);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout_and_alignment),
@@ -376,5 +397,6 @@ int main(void)
         cmocka_unit_test(armed_goes_stale),
     };
 
+    fake_choose_ring(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

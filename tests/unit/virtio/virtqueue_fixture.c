@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One virtqueue without a driver around it, the fake device at its other end. */
 #include "virtqueue_fixture.h"
+#include <string.h>
 
 struct virtqueue_segment fixture_segment(struct virtqueue_fixture *fixture, unsigned which,
                                          uint32_t bytes)
@@ -13,16 +14,23 @@ void fixture_begin(struct virtqueue_fixture *fixture, uint16_t size, uint64_t fe
 {
     struct virtqueue_options options = {
         .size = size,
-        .event_index = (features & VIRTIO_F_EVENT_IDX) != 0,
+        .features = features | fake_ring_features,
         .indirect_tables = tables,
         .indirect_entries = entries,
     };
-    struct virtio_queue_setup setup = {0};
 
     fake_reset_device(&fixture->device, FAKE_MMIO, 0);
     assert_true(virtqueue_create(&fixture->queue, &options));
+    fixture->device.accepted = options.features;
+    fixture_restart(fixture);
+}
+
+void fixture_restart(struct virtqueue_fixture *fixture)
+{
+    struct virtio_queue_setup setup = {0};
+
     virtqueue_describe(&fixture->queue, &setup);
-    fixture->device.accepted = features;
+    memset(&fixture->device.queue[0], 0, sizeof(fixture->device.queue[0]));
     fixture->device.queue[0].enabled = true;
     fixture->device.queue[0].size = setup.size;
     fixture->device.queue[0].descriptors = setup.descriptors;

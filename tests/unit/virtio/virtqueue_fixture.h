@@ -15,6 +15,8 @@ struct virtqueue_fixture {
 /* Creates the queue and makes it known to a new device that accepted `features`. */
 void fixture_begin(struct virtqueue_fixture *fixture, uint16_t size, uint64_t features,
                    uint16_t tables, uint16_t entries);
+/* The device, after a reset of the queue, learns of it again. */
+void fixture_restart(struct virtqueue_fixture *fixture);
 /* Detaches what is in flight and destroys the queue; checks that nothing stays behind. */
 void fixture_end(struct virtqueue_fixture *fixture);
 struct virtqueue_segment fixture_segment(struct virtqueue_fixture *fixture, unsigned which,

@@ -2,16 +2,17 @@
 /*
  * Single accesses to memory shared with a device, and the order between them. The device may change
  * this memory at any time: each access below is exactly one load or store, which the compiler can
- * neither repeat, split nor omit.
+ * neither repeat, split nor omit (of 64 bits: if the processor has such accesses).
  *
  * The barriers order normal memory between processors, which is what a device in software needs. A
- * device that is hardware asks for stronger ones with VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6); this
- * library does not accept that feature.
+ * device that is hardware asks for stronger ones with VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6):
+ * these are the platform's.
  */
 #ifndef VIRTIO_BARRIER_H
 #define VIRTIO_BARRIER_H
 
 #include "virtio/endian.h"
+#include "virtio/platform.h"
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -25,34 +26,63 @@ static inline uint32_t virtio_shared_load32(const uint32_t *shared)
     return virtio_le32(__atomic_load_n(shared, __ATOMIC_RELAXED));
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes to it */
+static inline uint64_t virtio_shared_load64(const uint64_t *shared)
+{
+    return virtio_le64(__atomic_load_n(shared, __ATOMIC_RELAXED));
+}
+
+/* NOLINTBEGIN(readability-non-const-parameter): the builtin writes to it */
 static inline void virtio_shared_store16(uint16_t *shared, uint16_t value)
 {
     __atomic_store_n(shared, virtio_le16(value), __ATOMIC_RELAXED);
 }
 
-/* Earlier stores are visible to the device before later ones: a ring entry before the index that
- * publishes it (VIRTIO 1.3, 2.7.13.2.1). */
-static inline void virtio_barrier_publish(void)
+static inline void virtio_shared_store32(uint32_t *shared, uint32_t value)
 {
-    atomic_thread_fence(memory_order_release);
+    __atomic_store_n(shared, virtio_le32(value), __ATOMIC_RELAXED);
+}
+
+static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
+{
+    __atomic_store_n(shared, virtio_le64(value), __ATOMIC_RELAXED);
+}
+/* NOLINTEND(readability-non-const-parameter) */
+
+/* Earlier stores are visible to the device before later ones: a ring entry before the index that
+ * publishes it (VIRTIO 1.3, 2.7.13.2.1, 2.8.21.1.1). */
+static inline void virtio_barrier_publish(bool order_platform)
+{
+    if (order_platform) {
+        virtio_platform_barrier(VIRTIO_BARRIER_PUBLISH);
+    } else {
+        atomic_thread_fence(memory_order_release);
+    }
 }
 
 /* Later loads see at least what the device wrote before the value that was loaded last: a used
- * element after the index that announces it (VIRTIO 1.3, 2.7.14). */
-static inline void virtio_barrier_observe(void)
+ * element after the index that announces it (VIRTIO 1.3, 2.7.14, 2.8.22). */
+static inline void virtio_barrier_observe(bool order_platform)
 {
-    atomic_thread_fence(memory_order_acquire);
+    if (order_platform) {
+        virtio_platform_barrier(VIRTIO_BARRIER_OBSERVE);
+    } else {
+        atomic_thread_fence(memory_order_acquire);
+    }
 }
 
 /*
  * Earlier stores are visible before later loads are made. Both sides of each handshake need it: the
- * driver between publishing an index and reading whether to notify (VIRTIO 1.3, 2.7.13.4.1), and
- * between asking for interrupts and looking once more for what came before (2.7.7).
+ * driver between publishing an index and reading whether to notify (VIRTIO 1.3, 2.7.13.4.1,
+ * 2.8.21.3.1), and between asking for interrupts and looking once more for what came before (2.7.7,
+ * 2.8.22).
  */
-static inline void virtio_barrier_full(void)
+static inline void virtio_barrier_full(bool order_platform)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    if (order_platform) {
+        virtio_platform_barrier(VIRTIO_BARRIER_FULL);
+    } else {
+        atomic_thread_fence(memory_order_seq_cst);
+    }
 }
 
 #endif

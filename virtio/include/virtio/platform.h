@@ -34,6 +34,14 @@ void virtio_platform_dma_free(void *memory, size_t bytes);
 virtio_address virtio_platform_dma_address(const void *memory);
 
 /*
+ * Order between accesses to shared memory as a device sees them that is not one of the processors
+ * (VIRTIO_F_ORDER_PLATFORM; VIRTIO 1.3, 6). PUBLISH: earlier accesses before later stores. OBSERVE:
+ * earlier loads before later accesses. FULL: all earlier before all later ones. Any context.
+ */
+enum virtio_barrier { VIRTIO_BARRIER_PUBLISH, VIRTIO_BARRIER_OBSERVE, VIRTIO_BARRIER_FULL };
+void virtio_platform_barrier(enum virtio_barrier barrier);
+
+/*
  * A device register: an address of the platform's own kind (a mapped pointer as an integer in a
  * kernel, a guest physical address when a remote device is driven). One naturally aligned access
  * each, in program order with each other and after every earlier write to shared memory

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A virtqueue (VIRTIO 1.3, 2.6), seen by its driver: chains of buffers go in with a token each,
- * tokens come out with the number of bytes the device wrote. The layout in memory (split, 2.7) is
- * chosen when the queue is created and does not show in the interface.
+ * tokens come out with the number of bytes the device wrote. The layout in memory (split, 2.7, or
+ * packed, 2.8) is chosen when the queue is created and does not show in the interface.
  *
  * The device is not trusted. What the driver knows about its chains stays in private memory and is
  * never read back from the ring; each word the device writes is read once; ids, lengths and indices
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VIRTQUEUE_SIZE_MAX 32768u /* entries (2.7) */
+#define VIRTQUEUE_SIZE_MAX 32768u /* entries (2.7, 2.8) */
 
 /* One contiguous piece of a chain, as the device sees it. */
 struct virtqueue_segment {
@@ -31,18 +31,19 @@ struct virtqueue_segment {
 
 struct virtqueue_options {
     uint16_t size;             /* entries: a power of two (2.7) */
-    bool event_index;          /* VIRTIO_F_EVENT_IDX negotiated */
+    uint64_t features;         /* negotiated; RING_PACKED, EVENT_IDX, IN_ORDER and ORDER_PLATFORM
+                                  make a difference */
     uint16_t indirect_tables;  /* chains that can be indirect at a time; 0 unless
                                   VIRTIO_F_INDIRECT_DESC was negotiated */
     uint16_t indirect_entries; /* segments of the longest chain that can be indirect, <= size */
 };
 
-/* What the driver remembers about one descriptor. */
+/* What the driver remembers about one chain; its place is the id that the device returns. */
 struct virtqueue_slot {
-    void *token; /* of the chain that begins here and is with the driver's device, or NULL */
+    void *token;             /* of the chain with this id while it is with the device, or NULL */
     uint32_t writable_bytes; /* of that chain: the most the device can have written */
-    uint16_t descriptors;    /* of that chain in the ring, or VIRTQUEUE_INDIRECT */
-    uint16_t next; /* next free descriptor, next of a chain; of an indirect chain: its table */
+    uint16_t shape;          /* of that chain: how it lies in memory */
+    uint16_t next; /* split: next free descriptor, next of a chain; packed: next free id */
 };
 
 struct virtqueue_descriptor;
@@ -50,35 +51,47 @@ struct virtqueue_available;
 struct virtqueue_used;
 
 /* Owned by virtqueue/; the fields are here so that a queue can be embedded and its counts are
- * cheap. */
+ * cheap. Those used for each chain come first. */
 struct virtqueue {
     struct virtqueue_descriptor *descriptors;
-    struct virtqueue_available *available;
-    struct virtqueue_used *used;
-    uint16_t *used_event;      /* where the driver says when it wants an interrupt (2.7.7) */
-    uint16_t *available_event; /* where the device says when it wants a notification (2.7.10) */
     struct virtqueue_slot *slots;
+    union {
+        struct virtqueue_available *available; /* split */
+        uint32_t *driver_event; /* packed: when the driver wants an interrupt (2.8.10) */
+    };
+    union {
+        struct virtqueue_used *used; /* split */
+        uint32_t *device_event;      /* packed: when the device wants a notification (2.8.10) */
+    };
+    const char *broken; /* NULL, or a static text: what the device did */
+    uint16_t size;
+    uint16_t mask; /* size - 1 */
+    bool packed;
+    bool event_index;
+    bool in_order;
+    bool order_platform;
+    uint16_t free_first; /* split: descriptor, packed: id; of a list through slots[].next */
+    uint16_t free_count; /* descriptors */
+    uint16_t added;      /* chains; split: available index including what is not yet published */
+    uint16_t published;  /* chains; split: available index as the device sees it */
+    uint16_t taken;      /* chains; split: used index up to which tokens were taken */
+    uint16_t used_seen;  /* split: used index as last read and found plausible */
+    uint16_t ring_added; /* packed: as the three above, in descriptors */
+    uint16_t ring_published;
+    uint16_t ring_taken;
+    uint16_t batch;  /* in_order: chains known to be finished and not yet taken ... */
+    uint16_t oldest; /* ... the first of them, or of all ... */
+    uint16_t free_table_count;
+    uint32_t batch_bytes;     /* ... and the bytes written to the last */
+    uint64_t held_back;       /* packed: of the first descriptor not published, the second half */
+    uint16_t interrupt_after; /* with event_index: the event the driver waits for */
+    bool interrupts_on;       /* virtqueue_enable() came after the last virtqueue_suppress() */
+    uint16_t indirect_entries;
+    uint16_t indirect_tables;
     struct virtqueue_descriptor *tables; /* indirect_tables of indirect_entries each */
     uint16_t *free_tables;               /* stack of the tables not in use */
     virtio_address tables_address;
-    const char *broken; /* NULL, or a static text: what the device did */
-    uint16_t size;
-    uint16_t mask;            /* size - 1 */
-    uint16_t free_first;      /* list through slots[].next */
-    uint16_t free_count;      /* descriptors */
-    uint16_t added;           /* available index including what is not yet published */
-    uint16_t published;       /* available index as the device sees it */
-    uint16_t kick_checked;    /* available index when the need to notify was last decided */
-    uint16_t taken;           /* used index up to which tokens were taken */
-    uint16_t used_seen;       /* used index as last read and found plausible */
-    uint16_t interrupt_after; /* with event_index: the value of *used_event */
-    uint16_t free_table_count;
-    uint16_t indirect_entries;
-    uint16_t indirect_tables;
-    bool event_index;
-    bool interrupts_on; /* virtqueue_enable() came after the last virtqueue_suppress() */
     virtio_address address;
-    size_t shared_bytes;
 };
 
 /* Reads nothing from the device. False: out of memory, or options that break a rule above. */
@@ -116,9 +129,11 @@ void virtqueue_suppress(struct virtqueue *queue);
 
 /*
  * Asks the device to interrupt when it has finished more than `delay` chains beyond those taken
- * (without event_index: when it finishes the next one, whatever `delay` is; both only if more than
- * `delay` are with it). False: it has finished more than `delay` already and may not interrupt for
- * them, so take them and try again (2.7.7); interrupts are then as after virtqueue_suppress().
+ * (without EVENT_IDX: when it finishes the next one, whatever `delay` is; packed, when it has used
+ * more than `delay` descriptors; all only if more than `delay` chains are with it). False: it has
+ * finished more than `delay` already (packed with chains of several descriptors or IN_ORDER: has
+ * finished any) and may not interrupt for them, so take them and try again (2.7.7); interrupts are
+ * then as after virtqueue_suppress().
  */
 bool virtqueue_enable(struct virtqueue *queue, uint16_t delay);
 
@@ -139,6 +154,12 @@ bool virtqueue_has_room(const struct virtqueue *queue, unsigned segments);
  * starts at 0 and is the queue's own business. Nothing can be added or taken after the first call.
  */
 void *virtqueue_detach(struct virtqueue *queue, uint16_t *position);
+
+/*
+ * Makes the queue as it was when it was created, in the same memory: after a reset of the device or
+ * of the queue (2.4.1, 2.6.1), and after virtqueue_detach() returned NULL.
+ */
+void virtqueue_reset(struct virtqueue *queue);
 
 /* Memory taken from the platform: shared with the device, and private. */
 size_t virtqueue_shared_bytes(const struct virtqueue *queue);

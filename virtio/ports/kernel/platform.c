@@ -54,6 +54,17 @@ virtio_address virtio_platform_dma_address(const void *memory)
     return (virtio_address)(uintptr_t)memory;
 }
 
+void virtio_platform_barrier(enum virtio_barrier barrier)
+{
+    switch (barrier) {
+    case VIRTIO_BARRIER_OBSERVE:
+        device_observe_memory();
+        break;
+    default:
+        device_order_memory();
+    }
+}
+
 /* Accesses to one device stay in program order (arch/device_access.h: Device-nGnRE). */
 
 uint8_t virtio_platform_read8(virtio_register reg)

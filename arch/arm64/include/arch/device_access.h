@@ -71,8 +71,21 @@ static inline void device_publish(void)
     __asm__ volatile("dsb ishst" : : : "memory");
 }
 
-/* The same for a device that does not look into the caches: cleans the lines to the point of
- * coherency. */
+/* Accesses to normal memory before are seen by a device that reads and writes that memory too
+ * before those after (Arm ARM B2.3.12: the outer shareable domain). */
+static inline void device_order_memory(void)
+{
+    __asm__ volatile("dmb osh" : : : "memory");
+}
+
+/* The same for loads before. */
+static inline void device_observe_memory(void)
+{
+    __asm__ volatile("dmb oshld" : : : "memory");
+}
+
+/* As device_publish(), for a device that does not look into the caches: cleans the lines to the
+ * point of coherency. */
 static inline void device_publish_uncached(const void *memory, size_t bytes)
 {
     uint64_t cache_type;

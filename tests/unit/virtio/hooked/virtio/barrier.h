@@ -7,6 +7,7 @@
 #define VIRTIO_BARRIER_H
 
 #include "virtio/endian.h"
+#include "virtio/platform.h"
 #include <stdint.h>
 
 void test_shared_access(void);
@@ -23,22 +24,43 @@ static inline uint32_t virtio_shared_load32(const uint32_t *shared)
     return *(const volatile uint32_t *)shared;
 }
 
+static inline uint64_t virtio_shared_load64(const uint64_t *shared)
+{
+    test_shared_access();
+    return *(const volatile uint64_t *)shared;
+}
+
 static inline void virtio_shared_store16(uint16_t *shared, uint16_t value)
 {
     test_shared_access();
     *(volatile uint16_t *)shared = value;
 }
 
-static inline void virtio_barrier_publish(void)
+static inline void virtio_shared_store32(uint32_t *shared, uint32_t value)
 {
+    test_shared_access();
+    *(volatile uint32_t *)shared = value;
 }
 
-static inline void virtio_barrier_observe(void)
+static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
 {
+    test_shared_access();
+    *(volatile uint64_t *)shared = value;
 }
 
-static inline void virtio_barrier_full(void)
+static inline void virtio_barrier_publish(bool order_platform)
 {
+    (void)order_platform;
+}
+
+static inline void virtio_barrier_observe(bool order_platform)
+{
+    (void)order_platform;
+}
+
+static inline void virtio_barrier_full(bool order_platform)
+{
+    (void)order_platform;
 }
 
 #endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Virtqueues: memory, and its layout (VIRTIO 1.3, 2.7 and 2.8). */
+#include "queue_private.h"
+#include <string.h>
+
+/*
+ * 2.7 demands 16, 2 and 4, 2.8.10.1 16, 4 and 4. The parts written by the driver and by the device
+ * get cache lines of their own, so that neither's writes slow the other's reads.
+ */
+#define DESCRIPTORS_ALIGNMENT 16u
+#define AVAILABLE_ALIGNMENT   2u
+#define LINE_ALIGNMENT        64u
+
+static size_t align_up(size_t value, size_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* From the ring's descriptors: the driver area, the device area, the indirect tables, and the end.
+ */
+struct offsets {
+    size_t driver_area;
+    size_t device_area;
+    size_t tables;
+    size_t end;
+};
+
+static struct offsets offsets(const struct virtqueue *queue)
+{
+    size_t ring = sizeof(struct virtqueue_descriptor) * queue->size;
+    struct offsets at;
+
+    if (queue->packed) {
+        at.driver_area = align_up(ring, LINE_ALIGNMENT);
+        at.device_area = align_up(at.driver_area + sizeof(uint32_t), LINE_ALIGNMENT);
+        at.tables = at.device_area + sizeof(uint32_t);
+    } else { /* flags, index, ring, and used_event or avail_event */
+        at.driver_area = align_up(ring, AVAILABLE_ALIGNMENT);
+        at.device_area =
+            align_up(at.driver_area + sizeof(uint16_t) * (3u + queue->size), LINE_ALIGNMENT);
+        at.tables = at.device_area + sizeof(uint16_t) * 3u +
+                    sizeof(struct virtqueue_used_element) * queue->size;
+    }
+    at.tables = align_up(at.tables, DESCRIPTORS_ALIGNMENT);
+    at.end = at.tables +
+             sizeof(struct virtqueue_descriptor) * queue->indirect_tables * queue->indirect_entries;
+    return at;
+}
+
+static bool options_valid(const struct virtqueue_options *options)
+{
+    uint16_t size = options->size;
+
+    return size != 0 && (size & (size - 1u)) == 0 && size <= VIRTQUEUE_SIZE_MAX &&
+           options->indirect_tables <= size && options->indirect_entries <= size;
+}
+
+static size_t slots_bytes(const struct virtqueue *queue)
+{
+    return sizeof(struct virtqueue_slot) * queue->size;
+}
+
+static size_t free_tables_bytes(const struct virtqueue *queue)
+{
+    return sizeof(uint16_t) * queue->indirect_tables;
+}
+
+static void lay_out(struct virtqueue *queue, void *memory)
+{
+    struct offsets at = offsets(queue);
+    uint8_t *bytes = memory;
+
+    queue->descriptors = memory;
+    if (queue->packed) {
+        queue->driver_event = (uint32_t *)(void *)(bytes + at.driver_area);
+        queue->device_event = (uint32_t *)(void *)(bytes + at.device_area);
+    } else {
+        queue->available = (struct virtqueue_available *)(void *)(bytes + at.driver_area);
+        queue->used = (struct virtqueue_used *)(void *)(bytes + at.device_area);
+    }
+    queue->tables = (struct virtqueue_descriptor *)(void *)(bytes + at.tables);
+    queue->tables_address = queue->address + at.tables;
+}
+
+void virtqueue_reset(struct virtqueue *queue)
+{
+    memset(queue->descriptors, 0, virtqueue_shared_bytes(queue));
+    for (uint16_t i = 0; i < queue->size; i++) {
+        queue->slots[i] = (struct virtqueue_slot){.next = (uint16_t)((i + 1u) & queue->mask)};
+    }
+    for (uint16_t i = 0; i < queue->indirect_tables; i++) {
+        queue->free_tables[i] = i;
+    }
+    queue->free_table_count = queue->indirect_tables;
+    queue->free_count = queue->size;
+    queue->free_first = 0;
+    queue->added = queue->published = queue->taken = queue->used_seen = 0;
+    queue->ring_added = queue->ring_published = queue->ring_taken = 0;
+    queue->oldest = queue->batch = 0;
+    queue->broken = NULL;
+    queue->interrupts_on = true; /* what zeroed rings say; the caller has not asked for any yet */
+    virtqueue_suppress(queue);
+}
+
+bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *options)
+{
+    void *memory = NULL;
+
+    *queue = (struct virtqueue){0};
+    if (!options_valid(options)) {
+        return false;
+    }
+    queue->size = options->size;
+    queue->mask = (uint16_t)(options->size - 1u);
+    queue->packed = (options->features & VIRTIO_F_RING_PACKED) != 0;
+    queue->event_index = (options->features & VIRTIO_F_EVENT_IDX) != 0;
+    queue->in_order = (options->features & VIRTIO_F_IN_ORDER) != 0;
+    queue->order_platform = (options->features & VIRTIO_F_ORDER_PLATFORM) != 0;
+    queue->indirect_tables = options->indirect_entries == 0 ? 0 : options->indirect_tables;
+    queue->indirect_entries = options->indirect_entries;
+    queue->slots = virtio_platform_allocate(slots_bytes(queue));
+    if (queue->indirect_tables != 0) {
+        queue->free_tables = virtio_platform_allocate(free_tables_bytes(queue));
+    }
+    if (queue->slots != NULL && (queue->indirect_tables == 0 || queue->free_tables != NULL)) {
+        memory = virtio_platform_dma_allocate(virtqueue_shared_bytes(queue), LINE_ALIGNMENT,
+                                              &queue->address);
+    }
+    if (memory == NULL) {
+        virtqueue_destroy(queue);
+        return false;
+    }
+    lay_out(queue, memory);
+    virtqueue_reset(queue);
+    return true;
+}
+
+void virtqueue_destroy(struct virtqueue *queue)
+{
+    if (queue->descriptors != NULL) {
+        virtio_platform_dma_free(queue->descriptors, virtqueue_shared_bytes(queue));
+    }
+    if (queue->free_tables != NULL) {
+        virtio_platform_free(queue->free_tables, free_tables_bytes(queue));
+    }
+    if (queue->slots != NULL) {
+        virtio_platform_free(queue->slots, slots_bytes(queue));
+    }
+    *queue = (struct virtqueue){0};
+}
+
+void virtqueue_describe(const struct virtqueue *queue, struct virtio_queue_setup *setup)
+{
+    struct offsets at = offsets(queue);
+
+    setup->size = queue->size;
+    setup->descriptors = queue->address;
+    setup->driver_area = queue->address + at.driver_area;
+    setup->device_area = queue->address + at.device_area;
+}
+
+size_t virtqueue_shared_bytes(const struct virtqueue *queue)
+{
+    return offsets(queue).end;
+}
+
+size_t virtqueue_private_bytes(const struct virtqueue *queue)
+{
+    return slots_bytes(queue) + free_tables_bytes(queue);
+}

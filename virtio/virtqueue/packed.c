@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Packed virtqueues (VIRTIO 1.3, 2.8): publishing, and when the device shall interrupt. */
+#include "packed.h"
+
+bool packed_publish(struct virtqueue *queue)
+{
+    uint16_t before = queue->ring_published;
+    uint16_t span = (uint16_t)(2u * queue->size - 1u);
+    uint32_t event;
+    uint16_t where;
+
+    /* 2.8.21.1.1: everything else before the flags of the first descriptor. */
+    virtio_barrier_publish(queue->order_platform);
+    virtio_shared_store64(&queue->descriptors[before & queue->mask].rest, queue->held_back);
+    queue->ring_published = queue->ring_added;
+    queue->published = queue->added;
+    /* 2.8.21.3.1: the flags before the device's wish is read. The device writes its wish and then
+     * looks for available descriptors, so one of the two sees the other. */
+    virtio_barrier_full(queue->order_platform);
+    event = virtio_shared_load32(queue->device_event);
+    if (!queue->event_index || (event & EVENT_FLAGS) != EVENT_DESC) {
+        return (event & EVENT_FLAGS) != EVENT_DISABLE;
+    }
+    /* 2.8.10: notify if the descriptor it names, in the lap it names, is among the new ones. Places
+     * repeat after two laps. */
+    where = (uint16_t)((event & queue->mask) | ((event & EVENT_WRAP) != 0 ? 0 : queue->size));
+    return (uint16_t)((queue->ring_added - where - 1u) & span) <
+           (uint16_t)(queue->ring_added - before);
+}
+
+void packed_suppress(struct virtqueue *queue)
+{
+    virtio_shared_store32(queue->driver_event, EVENT_DISABLE);
+}
+
+/*
+ * The device counts descriptors, so with chains of several it may interrupt earlier than asked for.
+ * Where it writes a used descriptor depends on the length of those it finished before, and with
+ * IN_ORDER on its batches: only if neither matters is the descriptor at the event written for sure.
+ * Otherwise anything finished counts as too much: the next used descriptor is written in any case.
+ */
+bool packed_enable(struct virtqueue *queue, uint16_t delay)
+{
+    bool exact = !queue->in_order && (uint16_t)(queue->ring_added - queue->ring_taken) ==
+                                         (uint16_t)(queue->added - queue->taken);
+    uint16_t after = (uint16_t)(queue->ring_taken + delay);
+    uint16_t place = exact ? after : queue->ring_taken;
+    uint32_t event = EVENT_ENABLE;
+    uint64_t rest;
+
+    if (queue->event_index) {
+        queue->interrupt_after = after;
+        event = EVENT_DESC | (after & queue->mask) | ((after & queue->size) != 0 ? 0 : EVENT_WRAP);
+    }
+    /* Offset and flags in one store: the device never sees the one without the other. */
+    virtio_shared_store32(queue->driver_event, event);
+    /* 2.8.22: the wish before the descriptor is read once more. The device writes the descriptor
+     * and then reads the wish, so either it interrupts or this sees what it finished. */
+    virtio_barrier_full(queue->order_platform);
+    rest = virtio_shared_load64(&queue->descriptors[place & queue->mask].rest);
+    return queue->batch == 0 && !packed_is_used(queue, place, rest);
+}
+
+bool packed_armed(const struct virtqueue *queue)
+{
+    if (!queue->event_index) {
+        return queue->published != queue->taken;
+    }
+    return (uint16_t)(queue->interrupt_after - queue->ring_taken) <
+           (uint16_t)(queue->ring_published - queue->ring_taken);
+}
