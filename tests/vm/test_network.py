@@ -237,6 +237,25 @@ def test_rings_on_tap(
         assert bool(features >> bit & 1) == (options[name] == "on"), name
 
 
+@pytest.mark.parametrize("bus", ["msix", "mmio"])
+@pytest.mark.parametrize("packed", ["off", "on"])
+def test_large_frames(demos: Demos, namespace: Namespace, bus: str, packed: str) -> None:
+    """With room for them the guest takes frames that the host did not cut, in several buffers."""
+    arguments = ("rx_buffers=64", "rx_pool=128")
+    client = demos.tap(namespace, bus, {"packed": packed}, arguments)
+    data = pattern(5_000_000)
+    assert client.echo(data) == data
+    status = client.quiet_status()
+    features = int(status["network"]["features"], 16)
+    assert features & (1 << 7) and features & (1 << 8) and features & (1 << 15)
+    driver = status["network"]["driver"]
+    assert driver["rx_bytes"] > len(data)
+    assert driver["rx_bytes"] / driver["rx_frames"] > 2000, driver
+    assert driver["rx_exposed"] == 64
+    assert status["tcp"]["bad_checksums"] == 0
+    assert_buffers_balance(status)
+
+
 @pytest.mark.parametrize("buffers", [1, 2, 3, 8, 256])
 def test_exposed_buffers(demos: Demos, namespace: Namespace, buffers: int) -> None:
     client = demos.tap(namespace, arguments=(f"rx_buffers={buffers}",))

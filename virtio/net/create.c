@@ -22,7 +22,8 @@
     (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_F_ACCESS_PLATFORM | \
      VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM | VIRTIO_NET_F_MAC |       \
      VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM |        \
-     VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
+     VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_GUEST_TSO4 |                   \
+     VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_MRG_RXBUF)
 
 static uint16_t or_default(uint16_t value, uint16_t standard)
 {
@@ -56,6 +57,27 @@ static bool mtu_acceptable(struct virtio_net *net, uint64_t offered)
            mtu.value + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->receive_bytes;
 }
 
+/* The largest power of two that is at most `limit`, but no larger than needed to be >= `wanted`. */
+static uint16_t ring_size(uint16_t wanted, uint16_t limit)
+{
+    uint32_t size = 1;
+
+    while (size < wanted && size * 2 <= limit && size < VIRTQUEUE_SIZE_MAX) {
+        size *= 2;
+    }
+    return (uint16_t)size;
+}
+
+/* See VIRTIO_NET_LARGE_RECEIVE_BYTES. */
+static bool room_for_large_frames(struct virtio_net *net)
+{
+    uint16_t limit = net->transport->operations->queue_size_max(net->transport, RECEIVE_QUEUE);
+    uint32_t ring = ring_size(net->exposed_target, limit);
+    uint32_t buffers = net->exposed_target < ring ? net->exposed_target : ring;
+
+    return buffers * net->receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
+}
+
 static bool negotiate(struct virtio_net *net, const char **reason)
 {
     uint64_t offered = net->transport->operations->device_features(net->transport);
@@ -67,6 +89,14 @@ static bool negotiate(struct virtio_net *net, const char **reason)
     /* 5.1.3.1: segmentation requires the checksum, and 3.1.1 forbids to accept it without. */
     if ((wanted & offered & VIRTIO_NET_F_CSUM) == 0) {
         wanted &= ~(VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6);
+    }
+    if ((wanted & offered & VIRTIO_NET_F_MRG_RXBUF) != 0 && !room_for_large_frames(net)) {
+        wanted &= ~VIRTIO_NET_F_MRG_RXBUF;
+    }
+    /* Large frames are taken in several buffers; 5.1.6.3.1 would also allow large buffers. */
+    if ((wanted & offered & VIRTIO_NET_F_GUEST_CSUM) == 0 ||
+        (wanted & offered & VIRTIO_NET_F_MRG_RXBUF) == 0) {
+        wanted &= ~(VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6);
     }
     return virtio_transport_negotiate(net->transport, wanted, &net->features, reason);
 }
@@ -118,17 +148,6 @@ static bool read_configuration(struct virtio_net *net, const char **reason)
         net->mtu = (uint16_t)mtu.value;
     }
     return true;
-}
-
-/* The largest power of two that is at most `limit`, but no larger than needed to be >= `wanted`. */
-static uint16_t ring_size(uint16_t wanted, uint16_t limit)
-{
-    uint32_t size = 1;
-
-    while (size < wanted && size * 2 <= limit && size < VIRTQUEUE_SIZE_MAX) {
-        size *= 2;
-    }
-    return (uint16_t)size;
 }
 
 /* The rings of the wanted size, or the nearest the device has. */
@@ -262,13 +281,17 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
 }
 
 /* Critical sections of one item each: there can be many. */
-static void return_buffer(struct virtio_net *net, struct virtio_net_buffer *buffer)
+static void return_buffers(struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
-    virtio_lock_state state = net_enter();
+    while (buffer != NULL) {
+        struct virtio_net_buffer *rest = buffer->rest;
+        virtio_lock_state state = net_enter();
 
-    net->statistics.rx_buffers_returned++;
-    net->operations->return_buffer(net->context, buffer);
-    net_leave(net, state);
+        net->statistics.rx_buffers_returned++;
+        net->operations->return_buffer(net->context, buffer);
+        net_leave(net, state);
+        buffer = rest;
+    }
 }
 
 static void finish_packet(struct virtio_net *net, struct virtio_net_packet *packet)
@@ -287,8 +310,11 @@ static void return_held(struct virtio_net *net)
 
     while ((buffer = buffer_list_take(&net->fetched)) != NULL ||
            (buffer = buffer_list_take(&net->received)) != NULL) {
-        return_buffer(net, buffer);
+        return_buffers(net, buffer);
     }
+    buffer = net->merging;
+    net->merging = NULL;
+    return_buffers(net, buffer);
     while ((packet = packet_list_take(&net->waiting)) != NULL) {
         finish_packet(net, packet);
     }
@@ -302,7 +328,8 @@ static void return_exposed(struct virtio_net *net)
     uint16_t position = 0;
 
     while ((buffer = virtqueue_detach(&net->receive.ring, &position)) != NULL) {
-        return_buffer(net, buffer);
+        buffer->rest = NULL;
+        return_buffers(net, buffer);
     }
     position = 0;
     while ((packet = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {

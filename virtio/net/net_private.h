@@ -36,6 +36,7 @@ struct net_header {
 
 #define HEADER_NEEDS_CHECKSUM 0x1u /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
 #define HEADER_DATA_VALID     0x2u /* VIRTIO_NET_HDR_F_DATA_VALID */
+#define HEADER_BUFFERS        10u  /* offset of num_buffers */
 
 /* 5.1.4: struct virtio_net_config */
 #define CONFIG_MAC    0u
@@ -55,7 +56,7 @@ struct net_queue {
 struct buffer_list {
     struct virtio_net_buffer *first;
     struct virtio_net_buffer *last;
-    uint32_t count;
+    uint32_t count; /* of buffers: a frame can fill several */
 };
 
 struct packet_list {
@@ -78,7 +79,10 @@ struct virtio_net {
     struct net_queue receive;
     struct buffer_list received; /* frames for the bottom half */
     struct buffer_list fetched;  /* the bottom half's own: taken over from `received` as a whole */
-    uint64_t delivered;          /* the bottom half's own */
+    struct virtio_net_buffer *merging; /* a frame of which buffers are still to come, or NULL */
+    struct virtio_net_buffer *merged;  /* its last buffer so far */
+    uint16_t merge_left;               /* how many are to come */
+    uint64_t delivered;                /* the bottom half's own */
 
     struct net_queue transmit;
     struct packet_list waiting;     /* the send queue */
@@ -148,7 +152,7 @@ static inline void buffer_list_append(struct buffer_list *list, struct virtio_ne
         list->last->next = buffer;
     }
     list->last = buffer;
-    list->count++;
+    list->count += buffer->buffers;
 }
 
 static inline struct virtio_net_buffer *buffer_list_take(struct buffer_list *list)
@@ -157,7 +161,7 @@ static inline struct virtio_net_buffer *buffer_list_take(struct buffer_list *lis
 
     if (buffer != NULL) {
         list->first = buffer->next;
-        list->count--;
+        list->count -= buffer->buffers;
         buffer->next = NULL;
     }
     return buffer;

@@ -49,7 +49,7 @@ static struct virtio_net_buffer *receive_buffer(void *context)
     return NULL;
 }
 
-static void take_back(struct virtio_net_buffer *buffer)
+void owner_take_back(struct virtio_net_buffer *buffer)
 {
     struct owner_buffer *ours = (struct owner_buffer *)buffer;
 
@@ -62,7 +62,7 @@ static void return_buffer(void *context, struct virtio_net_buffer *buffer)
 {
     (void)context;
     assert_int_equal(fake_lock_depth, 1);
-    take_back(buffer);
+    owner_take_back(buffer);
 }
 
 static void signal_bottom_half(void *context)
@@ -207,7 +207,7 @@ void owner_fetch_frames(struct owner *owner)
         owner->received++;
         owner->checksum_valid = buffer->checksum_valid;
         owner->frame_bytes = buffer->frame_bytes;
-        take_back(buffer);
+        owner_take_back(buffer);
     }
 }
 

@@ -84,6 +84,8 @@ void owner_interrupts(struct owner *owner);
 void owner_settle(struct owner *owner);
 /* The counters' equations. */
 void owner_check_balance(struct owner *owner);
+/* A buffer fetched by virtio_net_receive() is free again. */
+void owner_take_back(struct virtio_net_buffer *buffer);
 struct virtio_net_statistics owner_statistics(struct owner *owner);
 
 /* Device side, with numbers and patterns checked. */

@@ -61,16 +61,24 @@
 
 struct virtio_net; /* opaque */
 
+/* Exposed receive buffers of this many bytes in all hold the largest frame that a device makes of
+ * several TCP segments (5.1.6.3.1): GUEST_TSO4 and GUEST_TSO6 are accepted, and MRG_RXBUF with
+ * them, if rx_buffers and receive_bytes amount to it. With less a device could wait for ever. */
+#define VIRTIO_NET_LARGE_RECEIVE_BYTES 65562u
+
 /* A receive buffer. The owner embeds it beside the memory it describes. */
 struct virtio_net_buffer {
     struct virtio_net_buffer *next; /* the holder's */
     uint8_t *memory;                /* header and frame are written here */
     uint32_t capacity;              /* bytes, >= parameters.receive_bytes */
     /* Set when the buffer comes back: */
-    uint32_t frame_bytes; /* the frame starts at memory + VIRTIO_NET_HEADER_BYTES */
-    bool checksum_valid;  /* the device vouches for the transport checksum (DATA_VALID), or the
-                             frame never left this machine and has none yet (NEEDS_CSUM): no
-                             need to verify */
+    struct virtio_net_buffer *rest; /* the buffer in which the frame goes on, or NULL */
+    uint16_t buffers;               /* that the frame fills; in `rest` void */
+    uint32_t frame_bytes;           /* of the frame in this buffer: at memory +
+                                       VIRTIO_NET_HEADER_BYTES, in `rest` at memory */
+    bool checksum_valid; /* the device vouches for the transport checksum (DATA_VALID), or the
+                            frame never left this machine and has none yet (NEEDS_CSUM): no
+                            need to verify */
 };
 
 /* One contiguous piece of a frame. */

@@ -177,15 +177,54 @@ static void deliver(void *context, struct pbuf *frame, bool checked)
     }
 }
 
+static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
+{
+    struct receive_block *block = CONTAINER_OF(buffer, struct receive_block, buffer);
+    uint16_t bytes = (uint16_t)buffer->frame_bytes;
+
+    return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &block->custom, data, bytes);
+}
+
+/* A frame in several blocks: most likely segments that the device has joined. */
+static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
+{
+    uint8_t *data = buffer->memory + VIRTIO_NET_HEADER_BYTES;
+    bool trusted =
+        buffer->checksum_valid && transport_in_frame(data, (uint16_t)buffer->frame_bytes);
+    struct pbuf *frame = block_pbuf(buffer, data);
+    uint32_t bytes = buffer->frame_bytes;
+    struct pbuf *last = frame;
+
+    while ((buffer = buffer->rest) != NULL) {
+        bytes += buffer->frame_bytes;
+        last->next = block_pbuf(buffer, buffer->memory);
+        last = last->next;
+    }
+    receive_finish(interface);
+    if (bytes > UINT16_MAX) { /* lwIP has no room for the length */
+        pbuf_free(frame);
+        interface->dropped++;
+        return;
+    }
+    for (struct pbuf *piece = frame; piece != NULL; piece = piece->next) {
+        piece->tot_len = (u16_t)bytes;
+        bytes -= piece->len;
+    }
+    deliver(interface, frame, trusted);
+}
+
 void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
 {
     struct receive_block *block = CONTAINER_OF(buffer, struct receive_block, buffer);
     uint8_t *frame = buffer->memory + VIRTIO_NET_HEADER_BYTES;
-    uint16_t bytes =
-        (uint16_t)LWIP_MIN(buffer->frame_bytes, buffer->capacity - VIRTIO_NET_HEADER_BYTES);
+    uint16_t bytes = (uint16_t)buffer->frame_bytes;
     bool trusted = buffer->checksum_valid && transport_in_frame(frame, bytes);
     struct pbuf *pbuf;
 
+    if (buffer->rest != NULL) {
+        deliver_large(interface, buffer);
+        return;
+    }
     if (pool_low(interface)) {
         pbuf = copy_frame(interface, frame, bytes);
         pool_free(&interface->receive_pool, block);

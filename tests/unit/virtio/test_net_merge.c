@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Large received frames: when they are accepted, and frames that fill several buffers (5.1.6.4). */
+#include "owner.h"
+#include "virtio/features.h"
+#include <string.h>
+
+#define HEADER       12u
+#define MERGED       (VIRTIO_NET_F_MRG_RXBUF)
+#define SEGMENTATION (VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6)
+#define FEW          42u /* buffers of 1526 bytes that do not hold the largest frame */
+#define ENOUGH       43u
+
+static struct owner owner;
+
+static void start(uint16_t buffers)
+{
+    owner_prepare(&owner, FAKE_PCI, 3);
+    owner.device.offered |= MERGED | SEGMENTATION;
+    owner.parameters.rx_buffers = buffers;
+    owner_start(&owner);
+}
+
+/* 5.1.6.3.1, and what QEMU does with fewer: it waits until the frame fits. */
+static void accepted_with_room_for_the_largest(void **state)
+{
+    (void)state;
+    start(FEW);
+    assert_int_equal(virtio_net_features(owner.net) & (MERGED | SEGMENTATION), 0);
+    owner_finish(&owner);
+    start(ENOUGH);
+    assert_true((virtio_net_features(owner.net) & (MERGED | SEGMENTATION)) ==
+                (MERGED | SEGMENTATION));
+    owner_finish(&owner);
+    owner_prepare(&owner, FAKE_MMIO, 0);
+    owner.device.offered |= MERGED | SEGMENTATION;
+    owner.parameters.rx_buffers = 64;
+    owner.device.queue[0].size_max = 32; /* fewer can be exposed */
+    owner_start(&owner);
+    assert_int_equal(virtio_net_features(owner.net) & (MERGED | SEGMENTATION), 0);
+    owner_finish(&owner);
+}
+
+/* 5.1.3.1: segmentation requires the checksum; large frames are only taken in several buffers. */
+static void accepted_with_what_they_require(void **state)
+{
+    static const uint64_t missing[] = {VIRTIO_NET_F_GUEST_CSUM, VIRTIO_NET_F_MRG_RXBUF};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        owner_prepare(&owner, FAKE_PCI, 3);
+        owner.device.offered |= MERGED | SEGMENTATION;
+        owner.parameters.rx_buffers = 64;
+        if (i < 2) {
+            owner.device.offered &= ~missing[i % 2];
+        } else {
+            owner.parameters.features_off = missing[i % 2];
+        }
+        owner_start(&owner);
+        assert_int_equal(virtio_net_features(owner.net) & SEGMENTATION, 0);
+        owner_finish(&owner);
+    }
+}
+
+/* The device fills the next buffer: `told` in num_buffers if it is a frame's first. */
+static void fill_buffer(uint32_t bytes, int told, uint8_t value)
+{
+    struct fake_chain chain;
+    uint8_t *memory;
+
+    assert_true(fake_pop(0, &chain));
+    memory = chain.segment[0].memory;
+    memset(memory, value, bytes);
+    if (told >= 0) {
+        memset(memory, 0, HEADER);
+        memory[0] = 1; /* NEEDS_CSUM, as of a frame to be cut */
+        memory[1] = 1; /* GSO_TCPV4 */
+        memory[10] = (uint8_t)told;
+        memory[11] = (uint8_t)(told >> 8);
+    }
+    fake_complete(0, &chain, bytes);
+}
+
+static void expect_frame(unsigned buffers, uint32_t first_bytes, uint32_t last_bytes)
+{
+    struct virtio_net_buffer *frame = virtio_net_receive(owner.net);
+    unsigned count = 0;
+
+    assert_non_null(frame);
+    assert_null(frame->next);
+    assert_int_equal(frame->buffers, buffers);
+    assert_true(frame->checksum_valid);
+    while (frame != NULL) {
+        struct virtio_net_buffer *rest = frame->rest;
+        const uint8_t *data = frame->memory + (count == 0 ? HEADER : 0);
+
+        assert_int_equal(frame->frame_bytes, count == 0     ? first_bytes
+                                             : rest == NULL ? last_bytes
+                                                            : VIRTIO_NET_RECEIVE_BYTES);
+        assert_int_equal(data[0], 1 + count);
+        assert_int_equal(data[frame->frame_bytes - 1], 1 + count);
+        owner_take_back(frame);
+        frame = rest;
+        count++;
+    }
+    assert_int_equal(count, buffers);
+}
+
+static void send_frame(unsigned buffers, uint32_t last_bytes)
+{
+    for (unsigned i = 0; i < buffers; i++) {
+        uint32_t bytes = i + 1 == buffers && i != 0 ? last_bytes : VIRTIO_NET_RECEIVE_BYTES;
+
+        fill_buffer(bytes, i == 0 ? (int)buffers : -1, (uint8_t)(1 + i));
+    }
+}
+
+static void frames_of_any_number_of_buffers(void **state)
+{
+    (void)state;
+    start(ENOUGH);
+    for (unsigned buffers = 1; buffers <= ENOUGH; buffers++) {
+        send_frame(buffers, 1 + buffers);
+        owner_interrupts(&owner);
+        (void)virtio_net_bottom_half(owner.net);
+        expect_frame(buffers, VIRTIO_NET_RECEIVE_BYTES - HEADER, 1 + buffers);
+        assert_null(virtio_net_receive(owner.net));
+        owner_settle(&owner);
+        assert_int_equal(owner_statistics(&owner).rx_exposed, ENOUGH);
+    }
+    assert_int_equal(owner_statistics(&owner).rx_frames, ENOUGH);
+    owner_finish(&owner);
+}
+
+/* A frame is whole when its last buffer has come, in whatever pieces the driver sees them. */
+static void buffers_that_come_one_by_one(void **state)
+{
+    (void)state;
+    start(ENOUGH);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_null(virtio_net_receive(owner.net));
+        fill_buffer(VIRTIO_NET_RECEIVE_BYTES, i == 0 ? 5 : -1, (uint8_t)(1 + i));
+        owner_interrupts(&owner);
+        owner_check_balance(&owner);
+        (void)virtio_net_bottom_half(owner.net);
+        owner_check_balance(&owner);
+    }
+    expect_frame(5, VIRTIO_NET_RECEIVE_BYTES - HEADER, VIRTIO_NET_RECEIVE_BYTES);
+    owner_settle(&owner);
+    /* And one that never becomes whole: its buffers come back when the driver stops. */
+    fill_buffer(VIRTIO_NET_RECEIVE_BYTES, 4, 1);
+    fill_buffer(VIRTIO_NET_RECEIVE_BYTES, -1, 2);
+    owner_settle(&owner);
+    assert_null(virtio_net_receive(owner.net));
+    owner_finish(&owner);
+}
+
+static void lies(void **state)
+{
+    static const int told[] = {0, ENOUGH + 1, 0xffff};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        start(ENOUGH);
+        if (i < 3) {
+            fill_buffer(100, told[i], 1);
+        } else {
+            fill_buffer(100, 3, 1);
+            fill_buffer(0, -1, 2);
+        }
+        owner_settle(&owner);
+        assert_non_null(virtio_net_broken(owner.net));
+        assert_null(virtio_net_receive(owner.net));
+        owner_finish(&owner);
+    }
+    /* Not negotiated: the field means nothing. */
+    start(FEW);
+    fill_buffer(100, 0xffff, 1);
+    owner_interrupts(&owner);
+    expect_frame(1, 100 - HEADER, 0);
+    owner_settle(&owner);
+    owner_finish(&owner);
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepted_with_room_for_the_largest),
+        cmocka_unit_test(accepted_with_what_they_require),
+        cmocka_unit_test(frames_of_any_number_of_buffers),
+        cmocka_unit_test(buffers_that_come_one_by_one),
+        cmocka_unit_test(lies),
+    };
+
+    fake_choose_ring(count, arguments);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
