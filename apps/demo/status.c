@@ -28,6 +28,9 @@ static void write_driver(struct json *json, const struct virtio_net_statistics *
     json_number(json, "rx_buffers_taken", driver->rx_buffers_taken);
     json_number(json, "rx_buffers_returned", driver->rx_buffers_returned);
     json_number(json, "rx_refill_failures", driver->rx_refill_failures);
+    json_number(json, "rx_target", driver->rx_target);
+    json_number(json, "rx_dry", driver->rx_dry);
+    json_number(json, "rx_target_changes", driver->rx_target_changes);
     json_number(json, "rx_bad", driver->rx_bad);
     json_number(json, "tx_frames", driver->tx_frames);
     json_number(json, "tx_bytes", driver->tx_bytes);

@@ -18,6 +18,10 @@
 #include "virtio_netif.h"
 #include <string.h>
 
+/* Exposed to the device: at first, and when it runs dry (virtio/net/adapt.c). */
+#define RECEIVE_BUFFERS     8u
+#define RECEIVE_BUFFERS_MAX 32u
+
 /* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
 #define RECEIVE_POOL_DEFAULT (TCP_WND / TCP_MSS + 18u)
 
@@ -148,7 +152,12 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
     struct virtio_net_parameters *driver = &parameters->driver;
 
     memset(parameters, 0, sizeof(*parameters));
-    driver->rx_buffers = (uint16_t)boot_argument_number("rx_buffers", 8, 1, 1024);
+    /* A number that was asked for stays as it is, unless a range was asked for. */
+    driver->rx_buffers = (uint16_t)boot_argument_number("rx_buffers", 0, 1, 1024);
+    driver->rx_buffers_max = (uint16_t)boot_argument_number(
+        "rx_buffers_max", driver->rx_buffers == 0 ? RECEIVE_BUFFERS_MAX : driver->rx_buffers, 1,
+        1024);
+    driver->rx_buffers = driver->rx_buffers == 0 ? RECEIVE_BUFFERS : driver->rx_buffers;
     driver->tx_ring = (uint16_t)boot_argument_number("tx_ring", 256, 2, 1024);
     driver->interrupt_budget = (uint16_t)boot_argument_number("interrupt_budget", 64, 1, 1024);
     driver->features_off = boot_argument_number("features_off", 0, 0, UINT64_MAX);

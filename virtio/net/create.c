@@ -30,9 +30,16 @@ static uint16_t or_default(uint16_t value, uint16_t standard)
     return value != 0 ? value : standard;
 }
 
+static uint16_t at_most(uint16_t value, uint16_t limit)
+{
+    return value < limit ? value : limit;
+}
+
 static void set_parameters(struct virtio_net *net, const struct virtio_net_parameters *parameters)
 {
-    net->exposed_target = or_default(parameters->rx_buffers, RX_BUFFERS_DEFAULT);
+    net->exposed_min = or_default(parameters->rx_buffers, RX_BUFFERS_DEFAULT);
+    net->exposed_max = parameters->rx_buffers_max > net->exposed_min ? parameters->rx_buffers_max
+                                                                     : net->exposed_min;
     net->send_queue_limit = or_default(parameters->send_queue, SEND_QUEUE_DEFAULT);
     net->interrupt_budget = or_default(parameters->interrupt_budget, INTERRUPT_BUDGET_DEFAULT);
     net->receive_bytes = parameters->receive_bytes > VIRTIO_NET_RECEIVE_BYTES
@@ -72,8 +79,8 @@ static uint16_t ring_size(uint16_t wanted, uint16_t limit)
 static bool room_for_large_frames(struct virtio_net *net)
 {
     uint16_t limit = net->transport->operations->queue_size_max(net->transport, RECEIVE_QUEUE);
-    uint32_t ring = ring_size(net->exposed_target, limit);
-    uint32_t buffers = net->exposed_target < ring ? net->exposed_target : ring;
+    uint32_t ring = ring_size(net->exposed_max, limit);
+    uint32_t buffers = net->exposed_min < ring ? net->exposed_min : ring;
 
     return buffers * net->receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
 }
@@ -206,13 +213,13 @@ static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char *
 {
     uint16_t half;
 
-    if (!create_ring(net, &net->receive, RECEIVE_QUEUE, net->exposed_target, reason) ||
+    if (!create_ring(net, &net->receive, RECEIVE_QUEUE, net->exposed_max, reason) ||
         !create_ring(net, &net->transmit, TRANSMIT_QUEUE, tx_ring, reason)) {
         return false;
     }
-    if (net->exposed_target > net->receive.ring.size) {
-        net->exposed_target = net->receive.ring.size;
-    }
+    net->exposed_min = at_most(net->exposed_min, net->receive.ring.size);
+    net->exposed_max = at_most(net->exposed_max, net->receive.ring.size);
+    net->exposed_target = net->exposed_min;
     /* A quarter of the ring, but at least 16 and at most half of it. */
     half = (uint16_t)((net->transmit.ring.size + 1u) / 2u);
     net->transmit_threshold = net->transmit.ring.size / 4u;

@@ -88,8 +88,13 @@ struct virtio_net {
     struct packet_list waiting;     /* the send queue */
     struct packet_list transmitted; /* finished, for virtio_net_transmitted() */
 
-    /* Constant after creation. */
     uint16_t exposed_target; /* receive buffers to expose */
+    uint16_t used_peak;      /* the most found used at once in this period */
+    uint32_t period_left;    /* buffers until it ends */
+
+    /* Constant after creation. */
+    uint16_t exposed_min; /* bounds of exposed_target */
+    uint16_t exposed_max;
     uint16_t send_queue_limit;
     uint16_t interrupt_budget;
     uint16_t transmit_threshold; /* packets at the device that make an interrupt necessary */
@@ -129,6 +134,10 @@ void net_check(struct virtio_net *net);
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
  * many. */
 unsigned net_receive_service(struct virtio_net *net, unsigned budget);
+/* Changes exposed_target after `moved` buffers were found used. */
+void net_receive_adapt(struct virtio_net *net, unsigned moved);
+/* The owner has no more buffers: contents itself with what is exposed, if that is enough. */
+void net_receive_short(struct virtio_net *net);
 /* Exposes buffers up to the target, as far as there are any. Not yet published. */
 void net_receive_expose(struct virtio_net *net);
 

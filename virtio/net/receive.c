@@ -31,7 +31,7 @@ void net_receive_expose(struct virtio_net *net)
         struct virtio_net_buffer *buffer = net->operations->receive_buffer(net->context);
 
         if (buffer == NULL) {
-            net->statistics.rx_refill_failures++;
+            net_receive_short(net);
             return;
         }
         net->statistics.rx_buffers_taken++;
@@ -141,6 +141,7 @@ unsigned net_receive_service(struct virtio_net *net, unsigned budget)
         moved++;
     }
     if (net->state != NET_BROKEN) {
+        net_receive_adapt(net, moved);
         net_receive_expose(net);
     }
     return moved;

@@ -75,6 +75,7 @@ void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics 
 
     *statistics = net->statistics;
     statistics->rx_exposed = virtqueue_in_flight(&net->receive.ring);
+    statistics->rx_target = net->exposed_target;
     statistics->rx_queued = net->received.count + net->fetched.count;
     if (net->merging != NULL) {
         statistics->rx_queued += (uint16_t)(net->merging->buffers - net->merge_left);

@@ -130,6 +130,8 @@ struct virtio_net_operations {
 
 struct virtio_net_parameters {
     uint16_t rx_buffers;       /* exposed to the device; 0: 8. Cut to the ring size */
+    uint16_t rx_buffers_max;   /* > rx_buffers: so many may be exposed when the device runs dry, see
+                                  virtio/net/adapt.c; else always rx_buffers */
     uint16_t tx_ring;          /* ring size wanted; 0: 256. Cut to what the device offers */
     uint16_t send_queue;       /* frames that may wait for the ring; 0: 64 */
     uint16_t interrupt_budget; /* descriptors the handler moves at most; 0: 64 */
@@ -146,6 +148,9 @@ struct virtio_net_parameters {
 struct virtio_net_statistics {
     uint64_t rx_frames, rx_bytes;
     uint64_t rx_exposed;          /* buffers at the device now */
+    uint64_t rx_target;           /* as many are to be there, now */
+    uint64_t rx_dry;              /* times that all of them were found used */
+    uint64_t rx_target_changes;   /* between rx_buffers and rx_buffers_max */
     uint64_t rx_queued;           /* frames moved, not yet fetched, now */
     uint64_t rx_buffers_taken;    /* from receive_buffer() */
     uint64_t rx_buffers_returned; /* delivered or returned */

@@ -57,7 +57,9 @@ static void free_copy(struct pbuf *pbuf)
 
 enum result receive_init(struct virtio_netif *interface)
 {
-    uint32_t blocks = interface->parameters.driver.rx_buffers + interface->parameters.rx_pool;
+    const struct virtio_net_parameters *driver = &interface->parameters.driver;
+    uint32_t blocks =
+        LWIP_MAX(driver->rx_buffers, driver->rx_buffers_max) + interface->parameters.rx_pool;
     size_t pages = (blocks * RECEIVE_BLOCK_BYTES + PAGE_BYTES - 1) / PAGE_BYTES;
     uint8_t *storage = page_allocate(pages, PAGE_BYTES);
 

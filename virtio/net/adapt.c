@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How many receive buffers are exposed: the paper's future work (5). Few are enough while the
+ * driver keeps up, and few cost little memory and cache. When the driver is kept away for longer
+ * than the device needs to fill them, the device runs dry and drops frames or stands still. Both
+ * can be seen from here, and the number follows, between the two bounds:
+ *   - all of them found used at once: twice as many;
+ *   - in a period of many buffers never more than a quarter found used at once: half as many.
+ * It never goes below the lower bound and shrinks only by not exposing again what came back, so
+ * the ring is never left empty on purpose.
+ */
+#include "net_private.h"
+
+/* Buffers in a period: long enough that a burst of the usual length is in each. */
+#define PERIOD_BUFFERS 4096u
+
+static void set_target(struct virtio_net *net, unsigned target)
+{
+    if (target > net->exposed_max) {
+        target = net->exposed_max;
+    }
+    if (target < net->exposed_min) {
+        target = net->exposed_min;
+    }
+    net->statistics.rx_target_changes += target != net->exposed_target;
+    net->exposed_target = (uint16_t)target;
+}
+
+static void begin_period(struct virtio_net *net)
+{
+    net->used_peak = 0;
+    net->period_left = PERIOD_BUFFERS;
+}
+
+void net_receive_adapt(struct virtio_net *net, unsigned moved)
+{
+    if (moved == 0) {
+        return;
+    }
+    if (moved > net->used_peak) {
+        net->used_peak = (uint16_t)moved;
+    }
+    if (virtqueue_in_flight(&net->receive.ring) == 0) {
+        net->statistics.rx_dry++;
+        set_target(net, 2u * net->exposed_target);
+        begin_period(net);
+    } else if (moved >= net->period_left) {
+        if (net->used_peak <= net->exposed_target / 4u) {
+            set_target(net, net->exposed_target / 2u);
+        }
+        begin_period(net);
+    } else {
+        net->period_left -= moved;
+    }
+}
+
+void net_receive_short(struct virtio_net *net)
+{
+    uint16_t exposed = virtqueue_in_flight(&net->receive.ring);
+
+    net->statistics.rx_refill_failures++;
+    if (exposed >= net->exposed_min) {
+        set_target(net, exposed);
+        begin_period(net);
+    }
+}
