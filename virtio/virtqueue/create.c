@@ -65,20 +65,24 @@ static size_t free_tables_bytes(const struct virtqueue *queue)
     return sizeof(uint16_t) * queue->indirect_tables;
 }
 
+static void *inside(void *memory, size_t offset)
+{
+    return (uint8_t *)memory + offset;
+}
+
 static void lay_out(struct virtqueue *queue, void *memory)
 {
     struct offsets at = offsets(queue);
-    uint8_t *bytes = memory;
 
     queue->descriptors = memory;
     if (queue->packed) {
-        queue->driver_event = (uint32_t *)(void *)(bytes + at.driver_area);
-        queue->device_event = (uint32_t *)(void *)(bytes + at.device_area);
+        queue->driver_event = inside(memory, at.driver_area);
+        queue->device_event = inside(memory, at.device_area);
     } else {
-        queue->available = (struct virtqueue_available *)(void *)(bytes + at.driver_area);
-        queue->used = (struct virtqueue_used *)(void *)(bytes + at.device_area);
+        queue->available = inside(memory, at.driver_area);
+        queue->used = inside(memory, at.device_area);
     }
-    queue->tables = (struct virtqueue_descriptor *)(void *)(bytes + at.tables);
+    queue->tables = inside(memory, at.tables);
     queue->tables_address = queue->address + at.tables;
 }
 

@@ -91,13 +91,12 @@ static inline void remember(struct virtqueue *queue, void *token, uint32_t writa
     slot->shape = (uint16_t)shape;
 }
 
-bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segments,
-                   unsigned readable, unsigned writable, void *token)
+static bool add_chain(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                      unsigned readable, unsigned count, void *token)
 {
-    unsigned count = readable + writable;
     uint32_t writable_bytes;
 
-    if (token == NULL || queue->broken != NULL || !virtqueue_has_room(queue, count) ||
+    if (!virtqueue_has_room(queue, count) ||
         !chain_valid(queue, segments, readable, count, &writable_bytes)) {
         return false;
     }
@@ -111,6 +110,24 @@ bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segm
         remember(queue, token, writable_bytes, count - 1);
         put(queue, segments, count, readable, 0);
     }
+    return true;
+}
+
+bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                   unsigned readable, unsigned writable, void *token)
+{
+    if (token == NULL || queue->broken != NULL) {
+        return false;
+    }
+    if (readable + writable != 1) {
+        return add_chain(queue, segments, readable, readable + writable, token);
+    }
+    /* One segment, as most chains have: no loops, nothing to choose. */
+    if (queue->free_count == 0 || segments->bytes == 0) {
+        return false;
+    }
+    remember(queue, token, writable != 0 ? segments->bytes : 0, 0);
+    put(queue, segments, 1, readable, 0);
     return true;
 }
 
@@ -219,7 +236,10 @@ void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes)
         return NULL;
     }
     if (queue->in_order) {
-        return open_batch(queue, (uint16_t)id, written) ? take_in_order(queue, bytes) : NULL;
+        if (id != queue->oldest) {
+            return open_batch(queue, (uint16_t)id, written) ? take_in_order(queue, bytes) : NULL;
+        }
+        queue->oldest = id_after(queue, queue->oldest);
     }
     *bytes = written;
     return release(queue, (uint16_t)id);

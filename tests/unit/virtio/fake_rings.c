@@ -107,7 +107,7 @@ static void collect(const struct descriptor *table, unsigned table_count, uint16
             return;
         }
         if (in_order()) { /* 2.7.5.1, 2.7.5.3.1 */
-            assert_int_equal(descriptor->next, (at + 1u) % table_count);
+            assert_int_equal(descriptor->next, at + 1u == table_count ? 0 : at + 1u);
         }
         at = descriptor->next;
     }
