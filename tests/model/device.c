@@ -13,12 +13,12 @@ static uint16_t signalled;
 
 static uint8_t *descriptor(uint16_t place)
 {
-    return ring + 16u * (place % size);
+    return ring + (size_t)16 * (place % size);
 }
 
 static uint8_t *used_element(uint16_t place)
 {
-    return device_area + 4 + 8u * (place % size);
+    return device_area + 4 + (size_t)8 * (place % size);
 }
 
 void device_attach(const struct virtio_queue_setup *setup, uint64_t features)
@@ -46,8 +46,8 @@ void device_share(void)
         model_share(driver_area + offset, 2);
         model_share(device_area + offset, 2);
     }
-    model_share(driver_area + 4 + 2u * size, 2); /* used_event */
-    model_share(device_area + 4 + 8u * size, 2); /* avail_event */
+    model_share(driver_area + 4 + (size_t)2 * size, 2); /* used_event */
+    model_share(device_area + 4 + (size_t)8 * size, 2); /* avail_event */
 }
 
 /* 2.8.1 */
@@ -96,13 +96,13 @@ bool device_take(struct device_chain *chain)
     if (packed) {
         do {
             flags = packed_flags(available);
-            MODEL_CHECK(flags != 0); /* 2.8.20: the first one comes last */
+            MODEL_CHECK(flags != 0); /* 2.8.17: the first one comes last */
             add_segment(chain, descriptor(available), flags);
             chain->id = (uint16_t)model_load(descriptor(available) + 12, 2);
             available++;
         } while ((flags & 1) != 0);
     } else {
-        uint16_t next = (uint16_t)model_load(driver_area + 4 + 2u * (available % size), 2);
+        uint16_t next = (uint16_t)model_load(driver_area + 4 + (size_t)2 * (available % size), 2);
 
         chain->id = next;
         do {
@@ -114,7 +114,7 @@ bool device_take(struct device_chain *chain)
         } while ((flags & 1) != 0);
         available++;
     }
-    MODEL_CHECK(chain->request != NULL && chain->reply != NULL);
+    MODEL_CHECK(chain->reply != NULL);
     return true;
 }
 
@@ -129,7 +129,12 @@ void device_finish(const struct device_chain *chain, unsigned count)
     uint16_t descriptors = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        model_store(chain[i].reply, 8, model_load(chain[i].request, 8) + 1);
+        uint64_t reply = DEVICE_REPLY;
+
+        if (chain[i].request != NULL) {
+            reply = model_load(chain[i].request, 8) + 1;
+        }
+        model_store(chain[i].reply, 8, reply);
         descriptors = (uint16_t)(descriptors + chain[i].descriptors);
     }
     if (packed) {
@@ -162,7 +167,7 @@ bool device_interrupts(void)
         if (!event_index) {
             return (model_load(driver_area, 2) & 1) == 0;
         }
-        place = (uint16_t)model_load(driver_area + 4 + 2u * size, 2);
+        place = (uint16_t)model_load(driver_area + 4 + (size_t)2 * size, 2);
         return (uint16_t)(used - place - 1u) < (uint16_t)(used - before);
     }
     event = (uint32_t)model_load(driver_area, 4);
@@ -184,7 +189,7 @@ bool device_may_sleep(void)
 
         model_store(device_area, 4, event_index ? 0x20000 | place : 0);
     } else if (event_index) {
-        model_store(device_area + 4 + 8u * size, 2, available);
+        model_store(device_area + 4 + (size_t)8 * size, 2, available);
     } else {
         model_store(device_area, 2, 0);
     }

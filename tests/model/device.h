@@ -8,8 +8,10 @@
 #include "virtio/transport.h"
 #include "weak_memory.h"
 
+#define DEVICE_REPLY 55u
+
 struct device_chain {
-    uint64_t *request; /* readable */
+    uint64_t *request; /* readable; NULL: none, and the reply is DEVICE_REPLY */
     uint64_t *reply;   /* writable */
     uint16_t id;
     uint16_t descriptors;

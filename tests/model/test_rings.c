@@ -20,7 +20,7 @@
 
 #define CHAINS_MAX     3u
 #define EXECUTIONS_MAX 3000000u
-#define BARRIERS       8u /* of both formats, by the functions they stand in */
+#define BARRIERS       9u /* of both formats, by the functions they stand in */
 #define SITES_MAX      16u
 
 enum { KICK, INTERRUPT };
@@ -35,6 +35,7 @@ static unsigned site_count;
 static unsigned left_out;
 static uint64_t features;
 static unsigned chains; /* of this program */
+static bool batches;    /* by the functions for many chains */
 static struct virtqueue queue;
 static uint64_t requests[CHAINS_MAX];
 static uint64_t replies[CHAINS_MAX];
@@ -116,15 +117,21 @@ static void create(uint16_t size, unsigned count)
     device_attach(&setup, features);
 }
 
+/* Request and reply; in a batch a reply only. */
 static void add(unsigned number)
 {
     struct virtqueue_segment segments[2] = {
         {(uintptr_t)&requests[number], sizeof(requests[number])},
         {(uintptr_t)&replies[number], sizeof(replies[number])},
     };
+    struct virtqueue_item item = {&replies[number], segments[1].address, segments[1].bytes};
 
-    model_store(&requests[number], 8, 100 + number);
-    MODEL_CHECK(virtqueue_add(&queue, segments, 1, 1, &replies[number]));
+    if (batches) {
+        MODEL_CHECK(virtqueue_add_batch(&queue, &item, 1, true) == 1);
+    } else {
+        model_store(&requests[number], 8, 100 + number);
+        MODEL_CHECK(virtqueue_add(&queue, segments, 1, 1, &replies[number]));
+    }
 }
 
 static void publish(void)
@@ -134,25 +141,38 @@ static void publish(void)
     }
 }
 
-static bool take(void)
+/* How many. */
+static unsigned take(void)
 {
-    uint32_t bytes;
-    const uint64_t *reply = virtqueue_take(&queue, &bytes);
+    struct virtqueue_item items[CHAINS_MAX];
+    unsigned count;
 
-    MODEL_CHECK(queue.broken == NULL);
-    if (reply == NULL) {
-        return false;
+    if (batches) {
+        count = virtqueue_take_batch(&queue, items, CHAINS_MAX);
+    } else {
+        items[0].token = virtqueue_take(&queue, &items[0].bytes);
+        count = items[0].token != NULL;
     }
-    MODEL_CHECK(bytes == sizeof(*reply));
-    MODEL_CHECK(model_load(reply, 8) == 101u + (unsigned)(reply - replies));
-    return true;
+    MODEL_CHECK(queue.broken == NULL);
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t *reply = items[i].token;
+        unsigned number = (unsigned)(reply - replies);
+
+        MODEL_CHECK(items[i].bytes == sizeof(*reply));
+        MODEL_CHECK(model_load(reply, 8) == (batches ? DEVICE_REPLY : 101 + number));
+    }
+    return count;
 }
 
-static void await_and_take(void)
+static unsigned await_and_take(void)
 {
+    unsigned count;
+
     do {
         device_await_finished(queue.ring_taken);
-    } while (!take());
+        count = take();
+    } while (count == 0);
+    return count;
 }
 
 /* Programs. */
@@ -175,7 +195,7 @@ static void driver_polls(void)
     for (unsigned round = 0; round < chains; round++) {
         add(0);
         publish();
-        await_and_take();
+        (void)await_and_take();
     }
 }
 
@@ -192,7 +212,7 @@ static void driver_publishes_two(void)
     add(0);
     add(1);
     publish();
-    await_and_take();
+    (void)await_and_take();
     add(2);
     publish();
 }
@@ -220,9 +240,10 @@ static void driver_takes_two(void)
     add(0);
     add(1);
     publish();
-    await_and_take();
-    while (!take()) {
-        device_await_finished(queue.ring_taken);
+    for (unsigned taken = await_and_take(); taken < 2;) {
+        unsigned count = take();
+
+        taken += count != 0 ? count : await_and_take();
     }
 }
 
@@ -280,8 +301,10 @@ static void device_interrupts_driver(void)
 static void driver_sleeps(void)
 {
     for (unsigned taken = 0; taken < chains;) {
-        if (take()) {
-            taken++;
+        unsigned count = take();
+
+        if (count != 0) {
+            taken += count;
         } else if (virtqueue_enable(&queue, 0)) {
             model_wait(INTERRUPT);
             virtqueue_suppress(&queue);
@@ -297,9 +320,7 @@ static void driver_sleeps_long(void)
             model_wait(INTERRUPT);
             virtqueue_suppress(&queue);
         }
-        while (taken < chains && take()) {
-            taken++;
-        }
+        taken += take();
     }
 }
 
@@ -325,18 +346,20 @@ static const struct model_program programs[] = {
 /* NULL, or what goes wrong in some program, with some kind of ring. */
 static const char *explore_all(bool report)
 {
-    for (unsigned variant = 0; variant < 8; variant++) {
+    for (unsigned variant = 0; variant < 16; variant++) {
         features = ((variant & 1) != 0 ? VIRTIO_F_RING_PACKED : 0) |
                    ((variant & 2) != 0 ? VIRTIO_F_EVENT_IDX : 0) |
                    ((variant & 4) != 0 ? VIRTIO_F_IN_ORDER : 0);
+        batches = (variant & 8) != 0;
         for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
             struct model_result result = model_explore(&programs[i], EXECUTIONS_MAX);
 
             if (report) {
-                print_message(
-                    "%s%s%s, %s: %llu executions\n", (variant & 1) != 0 ? "packed" : "split",
-                    (variant & 2) != 0 ? ", events" : "", (variant & 4) != 0 ? ", in order" : "",
-                    programs[i].name, (unsigned long long)result.executions);
+                print_message("%s%s%s%s, %s: %llu executions\n",
+                              (variant & 1) != 0 ? "packed" : "split",
+                              (variant & 2) != 0 ? ", events" : "",
+                              (variant & 4) != 0 ? ", in order" : "", batches ? ", batches" : "",
+                              programs[i].name, (unsigned long long)result.executions);
             }
             if (result.error != NULL) {
                 return result.error;
