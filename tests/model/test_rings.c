@@ -39,8 +39,8 @@ static bool batches;    /* by the functions for many chains */
 static struct virtqueue queue;
 static uint64_t requests[CHAINS_MAX];
 static uint64_t replies[CHAINS_MAX];
-static _Alignas(64) uint8_t memory[4096];
-static size_t memory_used;
+static _Alignas(64) uint8_t heap[4096];
+static size_t heap_used;
 
 void model_barrier(enum virtio_barrier barrier, const char *function)
 {
@@ -73,17 +73,17 @@ void model_barrier(enum virtio_barrier barrier, const char *function)
 
 void *virtio_platform_allocate(size_t bytes)
 {
-    void *place = &memory[memory_used];
+    void *place = &heap[heap_used];
 
-    memory_used += (bytes + 63) / 64 * 64;
-    MODEL_CHECK(memory_used <= sizeof(memory));
+    heap_used += (bytes + 63) / 64 * 64;
+    MODEL_CHECK(heap_used <= sizeof(heap));
     memset(place, 0, bytes);
     return place;
 }
 
-void virtio_platform_free(void *place, size_t bytes)
+void virtio_platform_free(void *memory, size_t bytes)
 {
-    (void)place;
+    (void)memory;
     (void)bytes;
 }
 
@@ -96,9 +96,9 @@ void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_addres
     return place;
 }
 
-void virtio_platform_dma_free(void *place, size_t bytes)
+void virtio_platform_dma_free(void *memory, size_t bytes)
 {
-    virtio_platform_free(place, bytes);
+    virtio_platform_free(memory, bytes);
 }
 
 /* The driver's side of an exchange. */
@@ -108,7 +108,7 @@ static void create(uint16_t size, unsigned count)
     struct virtqueue_options options = {.size = size, .features = features};
     struct virtio_queue_setup setup = {0};
 
-    memory_used = 0;
+    heap_used = 0;
     chains = count;
     memset(requests, 0, sizeof(requests));
     memset(replies, 0, sizeof(replies));

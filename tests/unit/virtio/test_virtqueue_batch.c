@@ -43,7 +43,7 @@ static void mixed_with_others(void **state)
 {
     bool in_order = (fake_ring_features & VIRTIO_F_IN_ORDER) != 0;
     struct fake_chain held[32];
-    unsigned expected[32];
+    unsigned expected[32] = {0};
     unsigned held_count = 0;
     unsigned added = 0;
     unsigned taken = 0;
