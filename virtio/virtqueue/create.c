@@ -5,7 +5,8 @@
 
 /*
  * 2.7 demands 16, 2 and 4, 2.8.10.1 16, 4 and 4. The parts written by the driver and by the device
- * get cache lines of their own, so that neither's writes slow the other's reads.
+ * get cache lines of their own, so that neither's writes slow the other's reads; a legacy
+ * device sets the alignment itself (2.7.2).
  */
 #define DESCRIPTORS_ALIGNMENT 16u
 #define AVAILABLE_ALIGNMENT   2u
@@ -31,13 +32,13 @@ static struct offsets offsets(const struct virtqueue *queue)
     struct offsets at;
 
     if (queue->packed) {
-        at.driver_area = align_up(ring, LINE_ALIGNMENT);
-        at.device_area = align_up(at.driver_area + sizeof(uint32_t), LINE_ALIGNMENT);
+        at.driver_area = align_up(ring, queue->alignment);
+        at.device_area = align_up(at.driver_area + sizeof(uint32_t), queue->alignment);
         at.tables = at.device_area + sizeof(uint32_t);
     } else { /* flags, index, ring, and used_event or avail_event */
         at.driver_area = align_up(ring, AVAILABLE_ALIGNMENT);
         at.device_area =
-            align_up(at.driver_area + sizeof(uint16_t) * (3u + queue->size), LINE_ALIGNMENT);
+            align_up(at.driver_area + sizeof(uint16_t) * (3u + queue->size), queue->alignment);
         at.tables = at.device_area + sizeof(uint16_t) * 3u +
                     sizeof(struct virtqueue_used_element) * queue->size;
     }
@@ -65,20 +66,24 @@ static size_t free_tables_bytes(const struct virtqueue *queue)
     return sizeof(uint16_t) * queue->indirect_tables;
 }
 
+static void *inside(void *memory, size_t offset)
+{
+    return (uint8_t *)memory + offset;
+}
+
 static void lay_out(struct virtqueue *queue, void *memory)
 {
     struct offsets at = offsets(queue);
-    uint8_t *bytes = memory;
 
     queue->descriptors = memory;
     if (queue->packed) {
-        queue->driver_event = (uint32_t *)(void *)(bytes + at.driver_area);
-        queue->device_event = (uint32_t *)(void *)(bytes + at.device_area);
+        queue->driver_event = inside(memory, at.driver_area);
+        queue->device_event = inside(memory, at.device_area);
     } else {
-        queue->available = (struct virtqueue_available *)(void *)(bytes + at.driver_area);
-        queue->used = (struct virtqueue_used *)(void *)(bytes + at.device_area);
+        queue->available = inside(memory, at.driver_area);
+        queue->used = inside(memory, at.device_area);
     }
-    queue->tables = (struct virtqueue_descriptor *)(void *)(bytes + at.tables);
+    queue->tables = inside(memory, at.tables);
     queue->tables_address = queue->address + at.tables;
 }
 
@@ -118,12 +123,13 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
     queue->order_platform = (options->features & VIRTIO_F_ORDER_PLATFORM) != 0;
     queue->indirect_tables = options->indirect_entries == 0 ? 0 : options->indirect_tables;
     queue->indirect_entries = options->indirect_entries;
+    queue->alignment = options->alignment != 0 ? options->alignment : LINE_ALIGNMENT;
     queue->slots = virtio_platform_allocate(slots_bytes(queue));
     if (queue->indirect_tables != 0) {
         queue->free_tables = virtio_platform_allocate(free_tables_bytes(queue));
     }
     if (queue->slots != NULL && (queue->indirect_tables == 0 || queue->free_tables != NULL)) {
-        memory = virtio_platform_dma_allocate(virtqueue_shared_bytes(queue), LINE_ALIGNMENT,
+        memory = virtio_platform_dma_allocate(virtqueue_shared_bytes(queue), queue->alignment,
                                               &queue->address);
     }
     if (memory == NULL) {

@@ -26,33 +26,24 @@ static inline bool packed_is_used(const struct virtqueue *queue, uint16_t place,
 }
 
 /*
- * The first descriptor of all that is not yet published keeps its flags back: the device looks at
- * nothing behind it (2.8.2), so that one store in packed_publish() makes everything available, with
- * one barrier for all chains (2.8.21.1).
+ * Writes a chain's next descriptor. The first of all that are not yet published keeps its flags
+ * back: the device looks at nothing behind it (2.8.2), so that one store in packed_publish() makes
+ * everything available, with one barrier for all chains (2.8.21.1).
  */
-static inline void packed_put(struct virtqueue *queue, const struct virtqueue_segment *segments,
-                              unsigned count, unsigned readable, unsigned extra_flags)
+static inline void packed_write(struct virtqueue *queue, uint16_t id,
+                                const struct virtqueue_segment *segment, unsigned flags)
 {
-    uint16_t id = queue->free_first;
     uint16_t place = queue->ring_added;
-    unsigned i = 0;
+    struct virtqueue_descriptor *descriptor = &queue->descriptors[place & queue->mask];
+    uint64_t rest = packed_rest(segment->bytes, id, flags | packed_available(queue, place));
 
-    queue->free_first = queue->slots[id].next;
-    do {
-        struct virtqueue_descriptor *descriptor = &queue->descriptors[place & queue->mask];
-        unsigned flags =
-            chain_flags(i, readable, count) | extra_flags | packed_available(queue, place);
-        uint64_t rest = packed_rest(segments[i].bytes, id, flags);
-
-        virtio_shared_store64(&descriptor->address, segments[i].address);
-        if (place == queue->ring_published) {
-            queue->held_back = rest;
-        } else {
-            virtio_shared_store64(&descriptor->rest, rest);
-        }
-        place++;
-    } while (++i < count);
-    queue->ring_added = place;
+    virtio_shared_store64(&descriptor->address, segment->address);
+    if (place == queue->ring_published) {
+        queue->held_back = rest;
+    } else {
+        virtio_shared_store64(&descriptor->rest, rest);
+    }
+    queue->ring_added = (uint16_t)(place + 1u);
 }
 
 /* What the device finished next, not yet checked. False: nothing, or the queue broke. */

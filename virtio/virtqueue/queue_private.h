@@ -29,7 +29,7 @@ static inline uint16_t slot_descriptors(const struct virtqueue_slot *slot)
     return (slot->shape & SHAPE_INDIRECT) != 0 ? 1 : (uint16_t)(slot->shape + 1u);
 }
 
-/* Of segment `i` of a chain: readable ones come first (2.7.4.2, 2.8.20), the last has no next. */
+/* Of segment `i` of a chain: readable ones come first (2.7.4.2, 2.8.17), the last has no next. */
 static inline unsigned chain_flags(unsigned i, unsigned readable, unsigned count)
 {
     return (i >= readable ? DESCRIPTOR_WRITE : 0) | (i + 1 < count ? DESCRIPTOR_NEXT : 0);

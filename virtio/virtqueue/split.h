@@ -9,23 +9,24 @@
 
 #include "queue_private.h"
 
-static inline void split_put(struct virtqueue *queue, const struct virtqueue_segment *segments,
-                             unsigned count, unsigned readable, unsigned extra_flags)
+static inline void split_write(struct virtqueue *queue, uint16_t at,
+                               const struct virtqueue_segment *segment, unsigned flags,
+                               uint16_t next)
 {
-    uint16_t id = queue->free_first;
-    unsigned i = 0;
+    struct virtqueue_descriptor *descriptor = &queue->descriptors[at];
 
-    /* 2.7.13.1: the entry is the device's only once the index passes it, in split_publish(). */
+    virtio_shared_store64(&descriptor->address, segment->address);
+    virtio_shared_store64(&descriptor->rest, split_rest(segment->bytes, flags, next));
+}
+
+/* Writes the first descriptor of a chain; 2.7.13.1: the entry is the device's only once the index
+ * passes it, in split_publish(). */
+static inline void split_begin(struct virtqueue *queue, uint16_t id,
+                               const struct virtqueue_segment *segment, unsigned flags,
+                               uint16_t next)
+{
     virtio_shared_store16(&queue->available->ring[queue->added & queue->mask], id);
-    do {
-        struct virtqueue_descriptor *descriptor = &queue->descriptors[id];
-        unsigned flags = chain_flags(i, readable, count) | extra_flags;
-
-        id = queue->slots[id].next;
-        virtio_shared_store64(&descriptor->address, segments[i].address);
-        virtio_shared_store64(&descriptor->rest, split_rest(segments[i].bytes, flags, id));
-    } while (++i < count);
-    queue->free_first = id;
+    split_write(queue, id, segment, flags, next);
 }
 
 /* What the device finished next, not yet checked. False: nothing, or the queue broke. */
@@ -40,18 +41,6 @@ static inline bool split_used(struct virtqueue *queue, uint32_t *id, uint32_t *b
     *id = virtio_shared_load32(&element->id);
     *bytes = virtio_shared_load32(&element->bytes);
     return true;
-}
-
-/* Without IN_ORDER: the chain's descriptors are the first ones free. */
-static inline void split_release(struct virtqueue *queue, uint16_t head, unsigned descriptors)
-{
-    struct virtqueue_slot *last = &queue->slots[head];
-
-    while (--descriptors != 0) {
-        last = &queue->slots[last->next];
-    }
-    last->next = queue->free_first;
-    queue->free_first = head;
 }
 
 #endif

@@ -69,35 +69,66 @@ static uint16_t fill_table(struct virtqueue *queue, const struct virtqueue_segme
     return table;
 }
 
-static inline void put(struct virtqueue *queue, const struct virtqueue_segment *segments,
-                       unsigned count, unsigned readable, unsigned extra_flags)
+/* A chain of one descriptor: the usual one, with no loop and nothing to choose. */
+static inline void add_one(struct virtqueue *queue, const struct virtqueue_segment *segment,
+                           unsigned flags, void *token, uint32_t writable_bytes, unsigned shape)
 {
-    if (queue->packed) {
-        packed_put(queue, segments, count, readable, extra_flags);
-    } else {
-        split_put(queue, segments, count, readable, extra_flags);
-    }
-    queue->free_count = (uint16_t)(queue->free_count - count);
-    queue->added++;
-}
-
-static inline void remember(struct virtqueue *queue, void *token, uint32_t writable_bytes,
-                            unsigned shape)
-{
-    struct virtqueue_slot *slot = &queue->slots[queue->free_first];
+    uint16_t id = queue->free_first;
+    struct virtqueue_slot *slot = &queue->slots[id];
 
     slot->token = token;
     slot->writable_bytes = writable_bytes;
     slot->shape = (uint16_t)shape;
+    queue->free_first = slot->next;
+    if (queue->packed) {
+        packed_write(queue, id, segment, flags);
+    } else {
+        split_begin(queue, id, segment, flags, 0);
+    }
+    queue->free_count--;
+    queue->added++;
 }
 
-bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segments,
-                   unsigned readable, unsigned writable, void *token)
+static void add_direct(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                       unsigned readable, unsigned count, void *token, uint32_t writable_bytes)
 {
-    unsigned count = readable + writable;
+    uint16_t id = queue->free_first;
+    uint16_t at = id;
+
+    queue->slots[id].token = token;
+    queue->slots[id].writable_bytes = writable_bytes;
+    queue->slots[id].shape = (uint16_t)(count - 1);
+    if (queue->packed) {
+        for (unsigned i = 0; i < count; i++) {
+            packed_write(queue, id, &segments[i], chain_flags(i, readable, count));
+        }
+        at = queue->slots[id].next;
+    } else {
+        for (unsigned i = 0; i < count; i++) {
+            unsigned flags = chain_flags(i, readable, count);
+            uint16_t next = queue->slots[at].next;
+
+            if (i == 0) {
+                split_begin(queue, at, segments, flags, next);
+            } else {
+                split_write(queue, at, &segments[i], flags, next);
+            }
+            at = next;
+        }
+    }
+    queue->free_first = at;
+    queue->free_count = (uint16_t)(queue->free_count - count);
+    queue->added++;
+}
+
+/* Not inline, so that the usual chain does not pay for what this one needs. */
+static __attribute__((noinline)) bool add_chain(struct virtqueue *queue,
+                                                const struct virtqueue_segment *segments,
+                                                unsigned readable, unsigned count, void *token)
+{
     uint32_t writable_bytes;
 
-    if (token == NULL || queue->broken != NULL || !virtqueue_has_room(queue, count) ||
+    if (!virtqueue_has_room(queue, count) ||
         !chain_valid(queue, segments, readable, count, &writable_bytes)) {
         return false;
     }
@@ -105,12 +136,26 @@ bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segm
         struct virtqueue_segment whole;
         uint16_t table = fill_table(queue, segments, readable, count, &whole);
 
-        remember(queue, token, writable_bytes, SHAPE_INDIRECT | table);
-        put(queue, &whole, 1, 1, DESCRIPTOR_INDIRECT);
+        add_one(queue, &whole, DESCRIPTOR_INDIRECT, token, writable_bytes, SHAPE_INDIRECT | table);
     } else {
-        remember(queue, token, writable_bytes, count - 1);
-        put(queue, segments, count, readable, 0);
+        add_direct(queue, segments, readable, count, token, writable_bytes);
     }
+    return true;
+}
+
+bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                   unsigned readable, unsigned writable, void *token)
+{
+    if (token == NULL || queue->broken != NULL) {
+        return false;
+    }
+    if (readable + writable != 1) {
+        return add_chain(queue, segments, readable, readable + writable, token);
+    }
+    if (queue->free_count == 0 || segments->bytes == 0) {
+        return false;
+    }
+    add_one(queue, segments, writable * DESCRIPTOR_WRITE, token, writable * segments->bytes, 0);
     return true;
 }
 
@@ -131,20 +176,39 @@ static inline uint16_t id_after(const struct virtqueue *queue, uint16_t id)
     return (uint16_t)((id + step) & queue->mask);
 }
 
+/* Not inline, as add_chain(). */
+static __attribute__((noinline)) unsigned release_chain(struct virtqueue *queue, uint16_t id)
+{
+    struct virtqueue_slot *last = &queue->slots[id];
+    unsigned descriptors = slot_descriptors(last);
+
+    if ((last->shape & SHAPE_INDIRECT) != 0) {
+        queue->free_tables[queue->free_table_count++] = last->shape & (SHAPE_INDIRECT - 1u);
+    }
+    if (!queue->in_order) {
+        /* Split: the chain's descriptors are linked. Packed: it has one id, whatever its length. */
+        for (unsigned i = 1; i < descriptors && !queue->packed; i++) {
+            last = &queue->slots[last->next];
+        }
+        last->next = queue->free_first;
+        queue->free_first = id;
+    }
+    return descriptors;
+}
+
 /* The chain's token; its memory is free again. */
 static inline void *release(struct virtqueue *queue, uint16_t id)
 {
     struct virtqueue_slot *slot = &queue->slots[id];
-    uint16_t descriptors = slot_descriptors(slot);
     void *token = slot->token;
+    unsigned descriptors = 1;
 
     slot->token = NULL;
-    if ((slot->shape & SHAPE_INDIRECT) != 0) {
-        queue->free_tables[queue->free_table_count++] = slot->shape & (SHAPE_INDIRECT - 1u);
-    }
-    if (!queue->in_order) {
-        /* A packed chain has one id, whatever its length. */
-        split_release(queue, id, queue->packed ? 1 : descriptors);
+    if (slot->shape != 0) {
+        descriptors = release_chain(queue, id);
+    } else if (!queue->in_order) {
+        slot->next = queue->free_first;
+        queue->free_first = id;
     }
     queue->free_count = (uint16_t)(queue->free_count + descriptors);
     queue->ring_taken = (uint16_t)(queue->ring_taken + descriptors);
@@ -157,7 +221,8 @@ static inline void *release(struct virtqueue *queue, uint16_t id)
  * (2.7.9, 2.8.8). Finds out how many: all from the oldest up to that id, and no more than it can
  * have finished.
  */
-static bool open_batch(struct virtqueue *queue, uint16_t last, uint32_t bytes)
+static __attribute__((noinline)) bool open_batch(struct virtqueue *queue, uint16_t last,
+                                                 uint32_t bytes)
 {
     uint16_t finished =
         (uint16_t)((queue->packed ? queue->published : queue->used_seen) - queue->taken);
@@ -209,7 +274,7 @@ void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes)
         virtqueue_break(queue, "used id is no chain the device has");
         return NULL;
     }
-    /* 2.8.5: without anything to write the length means nothing. That the WRITE flag says whether
+    /* 2.8.4: without anything to write the length means nothing. That the WRITE flag says whether
      * something was written, is not to be relied on: QEMU never sets it. */
     if (queue->packed && slot->writable_bytes == 0) {
         written = 0;
@@ -219,7 +284,10 @@ void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes)
         return NULL;
     }
     if (queue->in_order) {
-        return open_batch(queue, (uint16_t)id, written) ? take_in_order(queue, bytes) : NULL;
+        if (id != queue->oldest) {
+            return open_batch(queue, (uint16_t)id, written) ? take_in_order(queue, bytes) : NULL;
+        }
+        queue->oldest = id_after(queue, queue->oldest);
     }
     *bytes = written;
     return release(queue, (uint16_t)id);

@@ -123,8 +123,10 @@ extern struct fake_device *fake;
 void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors);
 /* Probes it with the library. */
 struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci *pci);
-/* Ring features the device has besides; what the arguments say: "packed", "in_order". */
+/* Ring features the device has besides; what the arguments say: "packed", "in_order"; and "batch".
+ */
 extern uint64_t fake_ring_features;
+extern bool fake_batches;
 void fake_choose_ring(int count, char **arguments);
 /* Ends a test that is about another kind of ring than the one chosen. */
 static inline void fake_skip(uint64_t features)

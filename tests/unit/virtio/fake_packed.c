@@ -81,7 +81,7 @@ bool fake_packed_pop(unsigned index, struct fake_chain *chain)
     }
     do {
         at = fake_packed_descriptor(index, queue->available_total);
-        /* 2.8.20: the first descriptor is made available last. */
+        /* 2.8.17: the first descriptor is made available last. */
         assert_true(is_available(index, queue->available_total));
         assert_int_equal(at->flags & ~(USED | AVAILABLE | 7u), 0);
         if ((at->flags & 4u) != 0) {
@@ -93,7 +93,7 @@ bool fake_packed_pop(unsigned index, struct fake_chain *chain)
         }
         chain->descriptors++;
         queue->available_total++;
-        /* 2.8.20, 2.8.13: nothing that is with the device, or was not seen as used, is changed. */
+        /* 2.8.17, 2.8.16: nothing that is with the device, or was not seen as used, is changed. */
         assert_true(queue->available_total - queue->used_total <= queue->size);
     } while ((at->flags & 1u) != 0);
     chain->head = at->id; /* 2.8.6: in the last one */
@@ -111,7 +111,7 @@ void fake_packed_mark(unsigned index, uint64_t total, uint16_t id, uint32_t byte
 
     at->id = id;
     at->bytes = bytes;
-    /* 2.8.4: WRITE says that something was written. There are devices that never set it. */
+    /* 2.8.3: WRITE says that something was written. There are devices that never set it. */
     at->flags = (uint16_t)(flags | (bytes != 0 && total % 2 != 0 ? 2u : 0u));
 }
 

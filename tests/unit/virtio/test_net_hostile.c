@@ -130,7 +130,7 @@ static void sent_id_and_length(void **state)
     begin();
     assert_true(owner_send(&owner, 100, 3, false));
     virtio_net_flush(owner.net);
-    fake_push(1, 0, 1); /* wrote into what it may only read; packed: it means nothing (2.8.5) */
+    fake_push(1, 0, 1); /* wrote into what it may only read; packed: it means nothing (2.8.4) */
     if (fake_packed()) {
         owner_settle(&owner);
         assert_null(virtio_net_broken(owner.net));

@@ -29,6 +29,29 @@ static void layout_and_alignment(void **state)
     }
 }
 
+/* 2.7.2: as a legacy device computes it from the queue's size and the alignment. */
+static void legacy_layout(void **state)
+{
+    struct virtqueue_options options = {.alignment = 4096};
+    struct virtio_queue_setup setup = {0};
+
+    (void)state;
+    for (uint32_t size = 1; size <= 32768; size *= 2) {
+        uint64_t available = UINT64_C(16) * size;
+
+        options.size = (uint16_t)size;
+        assert_true(virtqueue_create(&fixture.queue, &options));
+        virtqueue_describe(&fixture.queue, &setup);
+        assert_int_equal(setup.descriptors % 4096, 0);
+        assert_int_equal(setup.driver_area, setup.descriptors + available);
+        assert_int_equal(setup.device_area,
+                         setup.descriptors +
+                             (available + 6 + UINT64_C(2) * size + 4095) / 4096 * 4096);
+        virtqueue_destroy(&fixture.queue);
+    }
+    assert_int_equal(fake_allocations, 0);
+}
+
 static void bad_options(void **state)
 {
     struct virtqueue_options options = {.size = 0};
@@ -74,14 +97,14 @@ static void chains_come_back_in_any_order(void **state)
     assert_false(chain[1].segment[1].writable);
     assert_true(chain[1].segment[2].writable);
     assert_int_equal(chain[1].segment[4].bytes, 12);
-    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_null(fixture_take(&fixture, &bytes));
     fake_push(0, chain[2].head, 7);
     fake_push(0, chain[0].head, 0);
     assert_true(virtqueue_pending(&fixture.queue));
-    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[2]);
+    assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[2]);
     assert_int_equal(bytes, 7);
-    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[0]);
-    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[0]);
+    assert_null(fixture_take(&fixture, &bytes));
     assert_false(virtqueue_pending(&fixture.queue));
     assert_int_equal(virtqueue_in_flight(&fixture.queue), 1);
     fixture_end(&fixture);
@@ -126,7 +149,7 @@ static void ring_of_one(void **state)
         assert_true(fake_pop(0, &chain));
         fake_ask_notification(0);
         fake_push(0, chain.head, 8);
-        assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[3]);
+        assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[3]);
     }
     fixture_end(&fixture);
 }
@@ -166,7 +189,7 @@ static void index_wraps(void **state)
                 held[which] = held[held_count];
             }
         }
-        while (virtqueue_take(&fixture.queue, &bytes) != NULL) {
+        while (fixture_take(&fixture, &bytes) != NULL) {
             assert_int_equal(bytes, 1);
             taken++;
         }
@@ -230,9 +253,9 @@ static void indirect_table_is_used_again_only_when_free(void **state)
     assert_true(chain.indirect);
     assert_int_equal(chain.count, 4);
     fake_push(0, other.head, 0);
-    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[0]);
+    assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[0]);
     fake_push(0, chain.head, 11);
-    assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[1]);
+    assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[1]);
     assert_int_equal(bytes, 11);
     assert_true(fixture_add(&fixture, 2, 4, 0));
     fixture_end(&fixture);
@@ -263,7 +286,7 @@ static void kick_exactly_at_avail_event(void **state)
         for (unsigned i = 0; i < batch; i++) {
             assert_true(fake_pop(0, &chain));
             fake_push(0, chain.head, 0);
-            assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+            assert_non_null(fixture_take(&fixture, &bytes));
         }
         index += batch;
     }
@@ -308,7 +331,7 @@ static void suppress_and_enable_with_the_flag(void **state)
     assert_false(virtqueue_enable(&fixture.queue, 0)); /* the re-check */
     assert_false(virtqueue_armed(&fixture.queue));
     assert_false(fake_interrupts_wanted(0));
-    assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_non_null(fixture_take(&fixture, &bytes));
     assert_true(virtqueue_enable(&fixture.queue, 0));
     assert_false(virtqueue_armed(&fixture.queue)); /* nothing there to come */
     fixture_end(&fixture);
@@ -339,13 +362,13 @@ static void suppress_and_enable_with_the_event(void **state)
         assert_false(virtqueue_enable(&fixture.queue, 5));
         assert_false(virtqueue_armed(&fixture.queue)); /* too late to be told by this event */
         for (unsigned i = 0; i < 5; i++) {
-            assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+            assert_non_null(fixture_take(&fixture, &bytes));
         }
         assert_false(virtqueue_enable(&fixture.queue, 0));
         /* Where the device writes next is not known with batches: anything is too late. */
         assert_int_equal(virtqueue_enable(&fixture.queue, 1),
                          fake_ring_features != (VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER));
-        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        assert_non_null(fixture_take(&fixture, &bytes));
         virtqueue_suppress(&fixture.queue);
     }
     /* 180,000 chains: passed by chance each 65,536. */
@@ -372,7 +395,7 @@ static void armed_goes_stale(void **state)
         assert_true(fake_pop(0, &chain));
         fake_push(0, chain.head, 0);
         assert_true(virtqueue_armed(&fixture.queue));
-        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        assert_non_null(fixture_take(&fixture, &bytes));
     }
     assert_false(virtqueue_armed(&fixture.queue));
     fixture_end(&fixture);
@@ -382,6 +405,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout_and_alignment),
+        cmocka_unit_test(legacy_layout),
         cmocka_unit_test(bad_options),
         cmocka_unit_test(chains_come_back_in_any_order),
         cmocka_unit_test(rules_for_chains),

@@ -51,11 +51,11 @@ static void batches(void **state)
             for (unsigned i = 0; i < batch; i++, done++) {
                 /* In the middle of a batch nothing can be armed. */
                 assert_false(virtqueue_enable(&fixture.queue, 0));
-                assert_ptr_equal(virtqueue_take(&fixture.queue, &bytes), fixture.memory[done]);
+                assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[done]);
                 assert_int_equal(bytes, i + 1 < batch ? writable(&chain[done]) : 3);
             }
             assert_false(virtqueue_pending(&fixture.queue));
-            assert_null(virtqueue_take(&fixture.queue, &bytes));
+            assert_null(fixture_take(&fixture, &bytes));
             assert_true(virtqueue_enable(&fixture.queue, 0));
             assert_null(fixture.queue.broken);
         }
@@ -69,7 +69,7 @@ static void expect_broken(unsigned in_flight)
 {
     uint32_t bytes;
 
-    assert_null(virtqueue_take(&fixture.queue, &bytes));
+    assert_null(fixture_take(&fixture, &bytes));
     assert_non_null(fixture.queue.broken);
     assert_int_equal(virtqueue_in_flight(&fixture.queue), in_flight);
     fixture_end(&fixture);
@@ -93,8 +93,8 @@ static void hostile_batches(void **state)
         }
         assert_true(fixture_add(&fixture, 4, 0, 1)); /* not published */
         fake_push_batch(0, &chain[0], 2, 1);
-        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
-        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        assert_non_null(fixture_take(&fixture, &bytes));
+        assert_non_null(fixture_take(&fixture, &bytes));
         switch (lie) {
         case 0: /* again */
             fake_push(0, chain[1].head, 1);
@@ -143,7 +143,7 @@ static void platform_barriers(void **state)
         assert_true(fake_pop(0, &chain));
         fake_push(0, chain.head, 0);
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_OBSERVE], 0);
-        assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+        assert_non_null(fixture_take(&fixture, &bytes));
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_OBSERVE], on);
         assert_true(virtqueue_enable(&fixture.queue, 0));
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_FULL], 2 * on);
@@ -179,18 +179,18 @@ static void reset_begins_anew(void **state)
             count = fill(chain, round + i);
             for (unsigned j = 0; j < count; j++) {
                 fake_push(0, chain[j].head, 1);
-                assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+                assert_non_null(fixture_take(&fixture, &bytes));
             }
         }
         (void)virtqueue_enable(&fixture.queue, (uint16_t)(round % 3));
         count = fill(chain, round);
         if (round % 4 == 3) {
             fake_push(0, 7, 0xffffffff);
-            assert_null(virtqueue_take(&fixture.queue, &bytes));
+            assert_null(fixture_take(&fixture, &bytes));
             assert_non_null(fixture.queue.broken);
         } else if (round % 4 == 2 && (fake_ring_features & VIRTIO_F_IN_ORDER) != 0) {
             fake_push_batch(0, chain, count, 0);
-            assert_non_null(virtqueue_take(&fixture.queue, &bytes));
+            assert_non_null(fixture_take(&fixture, &bytes));
             count--;
         }
         detach_all(count);

@@ -49,11 +49,31 @@ void fixture_end(struct virtqueue_fixture *fixture)
     assert_int_equal(fake_allocations, 0);
 }
 
+void *fixture_take(struct virtqueue_fixture *fixture, uint32_t *bytes)
+{
+    struct virtqueue_item item = {0};
+
+    if (!fake_batches) {
+        return virtqueue_take(&fixture->queue, bytes);
+    }
+    if (virtqueue_take_batch(&fixture->queue, &item, 1) == 0) {
+        return NULL;
+    }
+    *bytes = item.bytes;
+    return item.token;
+}
+
 bool fixture_add(struct virtqueue_fixture *fixture, unsigned which, unsigned readable,
                  unsigned writable)
 {
     struct virtqueue_segment segments[64];
 
+    if (fake_batches && readable + writable == 1) {
+        struct virtqueue_segment segment = fixture_segment(fixture, which, 8);
+        struct virtqueue_item item = {fixture->memory[which], segment.address, segment.bytes};
+
+        return virtqueue_add_batch(&fixture->queue, &item, 1, writable != 0) == 1;
+    }
     for (unsigned i = 0; i < readable + writable; i++) {
         segments[i] = fixture_segment(fixture, (which + i) % 64, 8 + i);
     }

@@ -22,8 +22,10 @@ void fixture_end(struct virtqueue_fixture *fixture);
 struct virtqueue_segment fixture_segment(struct virtqueue_fixture *fixture, unsigned which,
                                          uint32_t bytes);
 /* A chain of rows from `which` on, of 8, 9, 10 ... bytes, with row `which` as its token. False: not
- * accepted. At most 64 segments. */
+ * accepted. At most 64 segments. With the argument "batch" single ones go through
+ * virtqueue_add_batch(), and what is taken through virtqueue_take_batch(). */
 bool fixture_add(struct virtqueue_fixture *fixture, unsigned which, unsigned readable,
                  unsigned writable);
+void *fixture_take(struct virtqueue_fixture *fixture, uint32_t *bytes);
 
 #endif

@@ -36,6 +36,7 @@ struct virtqueue_options {
     uint16_t indirect_tables;  /* chains that can be indirect at a time; 0 unless
                                   VIRTIO_F_INDIRECT_DESC was negotiated */
     uint16_t indirect_entries; /* segments of the longest chain that can be indirect, <= size */
+    uint16_t alignment; /* of the queue and of its used ring: a power of two; 0: what is best */
 };
 
 /* What the driver remembers about one chain; its place is the id that the device returns. */
@@ -88,6 +89,7 @@ struct virtqueue {
     bool interrupts_on;       /* virtqueue_enable() came after the last virtqueue_suppress() */
     uint16_t indirect_entries;
     uint16_t indirect_tables;
+    uint16_t alignment;
     struct virtqueue_descriptor *tables; /* indirect_tables of indirect_entries each */
     uint16_t *free_tables;               /* stack of the tables not in use */
     virtio_address tables_address;
@@ -120,6 +122,20 @@ bool virtqueue_publish(struct virtqueue *queue);
  * of the writable segments on. NULL: none, or the queue broke.
  */
 void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes);
+
+/* A chain of one segment, for many at a time. */
+struct virtqueue_item {
+    void *token;
+    virtio_address address; /* to add; after taking not to be used */
+    uint32_t bytes;         /* to add: of the segment; taken: as virtqueue_take() says */
+};
+
+/* As virtqueue_add() and virtqueue_take(), for up to so many; return how many. All that is added is
+ * readable, or all writable. */
+unsigned virtqueue_add_batch(struct virtqueue *queue, const struct virtqueue_item *items,
+                             unsigned count, bool writable);
+unsigned virtqueue_take_batch(struct virtqueue *queue, struct virtqueue_item *items,
+                              unsigned limit);
 
 /* True: virtqueue_take() has something to return (or finds something wrong with it). */
 bool virtqueue_pending(struct virtqueue *queue);

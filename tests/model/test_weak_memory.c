@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The explorer itself, on the small programs whose outcomes under C11's model are known ("litmus
+ * tests"): what must be found, and what must not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "weak_memory.h"
+
+enum fence { NONE, RELEASE, ACQUIRE, FULL };
+
+static uint32_t x;
+static uint32_t y;
+static uint64_t wide;
+static uint32_t data;
+static enum fence fence[MODEL_THREADS];
+static unsigned ended;
+static uint64_t read[2];
+
+static void prepare(void)
+{
+    x = y = data = 0;
+    wide = 0;
+    ended = 0;
+    model_share(&x, 4);
+    model_share(&y, 4);
+    model_share(&wide, 8);
+}
+
+static void fence_of(unsigned thread)
+{
+    switch (fence[thread]) {
+    case RELEASE:
+        model_release();
+        break;
+    case ACQUIRE:
+        model_acquire();
+        break;
+    case FULL:
+        model_full();
+        break;
+    default:
+        break;
+    }
+}
+
+static const char *explore(void (*first)(void), void (*second)(void), enum fence of_first,
+                           enum fence of_second)
+{
+    struct model_program program = {"litmus test", prepare, {first, second}};
+
+    fence[0] = of_first;
+    fence[1] = of_second;
+    return model_explore(&program, 100000).error;
+}
+
+static void write_x_then_y(void)
+{
+    model_store(&x, 4, 1);
+    fence_of(0);
+    model_store(&y, 4, 1);
+}
+
+static void read_y_then_x(void)
+{
+    uint64_t first = model_load(&y, 4);
+
+    fence_of(1);
+    MODEL_CHECK(!(first == 1 && model_load(&x, 4) == 0));
+}
+
+/* "MP": the flag without what it announces. */
+static void message_passing(void **state)
+{
+    (void)state;
+    assert_null(explore(write_x_then_y, read_y_then_x, RELEASE, ACQUIRE));
+    assert_null(explore(write_x_then_y, read_y_then_x, FULL, FULL));
+    assert_non_null(explore(write_x_then_y, read_y_then_x, NONE, ACQUIRE));
+    assert_non_null(explore(write_x_then_y, read_y_then_x, RELEASE, NONE));
+    assert_non_null(explore(write_x_then_y, read_y_then_x, ACQUIRE, ACQUIRE));
+    assert_non_null(explore(write_x_then_y, read_y_then_x, RELEASE, RELEASE));
+}
+
+static void check_store_buffering(void)
+{
+    if (++ended == 2) {
+        MODEL_CHECK(read[0] != 0 || read[1] != 0);
+    }
+}
+
+static void write_x_read_y(void)
+{
+    model_store(&x, 4, 1);
+    fence_of(0);
+    read[0] = model_load(&y, 4);
+    check_store_buffering();
+}
+
+static void write_y_read_x(void)
+{
+    model_store(&y, 4, 1);
+    fence_of(1);
+    read[1] = model_load(&x, 4);
+    check_store_buffering();
+}
+
+/* "SB": both look before the other's store is visible. */
+static void store_buffering(void **state)
+{
+    (void)state;
+    assert_null(explore(write_x_read_y, write_y_read_x, FULL, FULL));
+    assert_non_null(explore(write_x_read_y, write_y_read_x, FULL, NONE));
+    assert_non_null(explore(write_x_read_y, write_y_read_x, NONE, FULL));
+    assert_non_null(explore(write_x_read_y, write_y_read_x, RELEASE, ACQUIRE));
+}
+
+static void write_x_twice(void)
+{
+    model_store(&x, 4, 1);
+    model_store(&x, 4, 2);
+}
+
+static void read_x_twice(void)
+{
+    uint64_t first = model_load(&x, 4);
+
+    MODEL_CHECK(model_load(&x, 4) >= first);
+}
+
+/* "CoRR": one location is never seen going back, without any fence. */
+static void coherence(void **state)
+{
+    (void)state;
+    assert_null(explore(write_x_twice, read_x_twice, NONE, NONE));
+}
+
+static void never_sees_one_alone(void)
+{
+    MODEL_CHECK(model_load(&x, 4) != 1);
+}
+
+static void every_value_is_read(void **state)
+{
+    (void)state;
+    assert_non_null(explore(write_x_twice, never_sees_one_alone, NONE, NONE));
+}
+
+static void write_data_then_y(void)
+{
+    model_store(&data, 4, 1);
+    fence_of(0);
+    model_store(&y, 4, 1);
+}
+
+static void read_data_after_y(void)
+{
+    model_await(&y);
+    MODEL_CHECK(model_load(&y, 4) == 1);
+    fence_of(1);
+    MODEL_CHECK(model_load(&data, 4) == 1);
+}
+
+static void read_data_then_y(void)
+{
+    (void)model_load(&data, 4);
+    fence_of(0);
+    model_store(&y, 4, 1);
+}
+
+static void write_data_after_y(void)
+{
+    model_await(&y);
+    (void)model_load(&y, 4);
+    fence_of(1);
+    model_store(&data, 4, 1);
+}
+
+static void data_races(void **state)
+{
+    (void)state;
+    assert_null(explore(write_data_then_y, read_data_after_y, RELEASE, ACQUIRE));
+    assert_non_null(explore(write_data_then_y, read_data_after_y, NONE, ACQUIRE));
+    assert_non_null(explore(write_data_then_y, read_data_after_y, RELEASE, NONE));
+    assert_null(explore(write_data_then_y, write_data_after_y, RELEASE, ACQUIRE));
+    assert_non_null(explore(write_data_then_y, write_data_after_y, RELEASE, NONE));
+    assert_null(explore(read_data_then_y, write_data_after_y, RELEASE, ACQUIRE));
+    assert_non_null(explore(read_data_then_y, write_data_after_y, NONE, ACQUIRE));
+    assert_non_null(explore(read_data_then_y, write_data_after_y, RELEASE, NONE));
+    assert_non_null(explore(write_x_twice, write_x_then_y, FULL, FULL)); /* whose is the last? */
+}
+
+static void write_halves(void)
+{
+    model_store(&wide, 4, 1);
+    fence_of(0);
+    model_store((uint8_t *)&wide + 4, 4, 1);
+}
+
+static void read_whole(void)
+{
+    uint64_t value = model_load(&wide, 8);
+
+    MODEL_CHECK(value == 0 || value == 1 || value == UINT64_C(0x100000001));
+}
+
+static void never_sees_half(void)
+{
+    MODEL_CHECK(model_load(&wide, 8) != 1);
+}
+
+/* Parts of a word are parts of the same location. */
+static void parts(void **state)
+{
+    (void)state;
+    assert_null(explore(write_halves, read_whole, NONE, NONE));
+    assert_non_null(explore(write_halves, never_sees_half, NONE, NONE));
+}
+
+static void signal_after_data(void)
+{
+    model_store(&data, 4, 1);
+    model_signal(0);
+}
+
+static void wait_for_data(void)
+{
+    model_wait(0);
+    MODEL_CHECK(model_load(&data, 4) == 1);
+}
+
+static void wait_twice(void)
+{
+    model_wait(0);
+    model_wait(0);
+}
+
+static void nothing(void)
+{
+}
+
+static void await_x(void)
+{
+    model_await(&x);
+}
+
+static void waiting(void **state)
+{
+    (void)state;
+    assert_null(explore(signal_after_data, wait_for_data, NONE, NONE));
+    assert_non_null(explore(signal_after_data, wait_twice, NONE, NONE));
+    assert_non_null(explore(nothing, wait_for_data, NONE, NONE));
+    assert_non_null(explore(nothing, await_x, NONE, NONE));
+    assert_null(explore(nothing, nothing, NONE, NONE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(message_passing), cmocka_unit_test(store_buffering),
+        cmocka_unit_test(coherence),       cmocka_unit_test(every_value_is_read),
+        cmocka_unit_test(data_races),      cmocka_unit_test(parts),
+        cmocka_unit_test(waiting),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

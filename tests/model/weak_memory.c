@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The explorer: runs the program again and again, each time with other decisions, as a depth-first
+ * search over them. A decision is taken before each access to a shared word (which thread goes on)
+ * and in each load (which message it returns). Of executions that differ only in the order of
+ * accesses that do not influence each other, sleep sets leave one (Godefroid, 1996).
+ */
+#include "weak_memory.h"
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define WORDS_MAX    32u
+#define MESSAGES_MAX 64u
+#define EVENTS_MAX   4u
+#define DATA_MAX     512u
+#define DEPTH_MAX    4096u
+#define STACK_BYTES  65536u
+
+/* What is known: of each word the oldest message that can still be read, of each thread how many of
+ * its steps came before. */
+struct view {
+    uint8_t word[WORDS_MAX];
+    uint32_t step[MODEL_THREADS];
+};
+
+struct message {
+    uint64_t value;
+    struct view view;
+};
+
+struct word {
+    const uint8_t *location;
+    unsigned bytes;
+    unsigned count;
+    struct message message[MESSAGES_MAX];
+};
+
+/* Last accesses to a piece of data. */
+struct data {
+    const void *location;
+    unsigned writer;
+    uint32_t written; /* in which of the writer's steps; 0: before the threads started */
+    uint32_t read[MODEL_THREADS];
+};
+
+enum kind { LOAD, STORE, FENCE, END };
+
+/* What a thread will do when it goes on. */
+struct operation {
+    enum kind kind;
+    unsigned place;   /* word, or WORDS_MAX + event (a LOAD of one waits for it) */
+    unsigned awaited; /* LOAD: blocked until the word has more messages than this */
+};
+
+struct thread {
+    ucontext_t context;
+    struct operation next;
+    struct view known;    /* now */
+    struct view released; /* at the last release fence */
+    struct view heard;    /* with all that came with messages read */
+    uint32_t signals[EVENTS_MAX];
+    unsigned newer_than[WORDS_MAX]; /* model_await(): messages to skip, counted from 1 */
+};
+
+struct event {
+    uint32_t signals;
+    struct view view;
+};
+
+/* One decision. A choice of threads has a mask of those that need not be tried, and of those that
+ * were; a choice of messages has the number of them. */
+struct decision {
+    bool of_thread;
+    unsigned chosen;
+    unsigned count;
+    unsigned sleeping;
+    unsigned tried;
+};
+
+static struct thread threads[MODEL_THREADS];
+static struct view full_fences; /* what all of them together know */
+static struct word words[WORDS_MAX];
+static unsigned word_count;
+static struct data data[DATA_MAX];
+static unsigned data_count;
+static struct event events[EVENTS_MAX];
+static unsigned running;
+static bool started;
+static struct decision decisions[DEPTH_MAX];
+static unsigned depth;   /* decisions of this execution so far */
+static unsigned decided; /* of them, taken over from the last one */
+static unsigned sleeping;
+static const char *error;
+static ucontext_t scheduler;
+static const struct model_program *current;
+static _Alignas(16) uint8_t stacks[MODEL_THREADS][STACK_BYTES];
+
+/* Ends this execution; on a thread's stack, which is abandoned. */
+static void __attribute__((noreturn)) end_execution(const char *what)
+{
+    error = what;
+    setcontext(&scheduler);
+    abort();
+}
+
+void model_fail(const char *what)
+{
+    end_execution(what);
+}
+
+static void join(struct view *view, const struct view *with, bool steps)
+{
+    for (unsigned i = 0; i < word_count; i++) {
+        if (view->word[i] < with->word[i]) {
+            view->word[i] = with->word[i];
+        }
+    }
+    for (unsigned i = 0; steps && i < MODEL_THREADS; i++) {
+        if (view->step[i] < with->step[i]) {
+            view->step[i] = with->step[i];
+        }
+    }
+}
+
+static bool blocked(const struct thread *thread)
+{
+    const struct operation *next = &thread->next;
+
+    if (next->kind == END) {
+        return true;
+    }
+    if (next->kind != LOAD) {
+        return false;
+    }
+    if (next->place >= WORDS_MAX) {
+        unsigned event = next->place - WORDS_MAX;
+
+        return events[event].signals == thread->signals[event];
+    }
+    return words[next->place].count <= next->awaited;
+}
+
+/* Whether the order of the two makes a difference to anybody. */
+static bool dependent(const struct operation *a, const struct operation *b)
+{
+    if (a->kind == FENCE || b->kind == FENCE) {
+        return a->kind == b->kind;
+    }
+    return a->place == b->place && (a->kind == STORE || b->kind == STORE);
+}
+
+static struct decision *next_decision(void)
+{
+    if (depth == DEPTH_MAX) {
+        end_execution("more decisions than there is room for");
+    }
+    return &decisions[depth++];
+}
+
+/* Which thread goes on; MODEL_THREADS: none has to be tried. */
+static unsigned choose_thread(void)
+{
+    bool replayed = depth < decided;
+    struct decision *decision = next_decision();
+    unsigned enabled = 0;
+    unsigned chosen;
+
+    for (unsigned i = 0; i < MODEL_THREADS; i++) {
+        enabled |= blocked(&threads[i]) ? 0 : 1u << i;
+    }
+    if (enabled == 0) {
+        for (unsigned i = 0; i < MODEL_THREADS; i++) {
+            if (threads[i].next.kind != END) {
+                end_execution("a thread waits for ever");
+            }
+        }
+        end_execution(NULL);
+    }
+    if (!replayed) {
+        *decision = (struct decision){.of_thread = true, .sleeping = sleeping};
+    }
+    if (!replayed || decision->chosen == MODEL_THREADS) {
+        unsigned candidates = enabled & ~decision->sleeping & ~decision->tried;
+
+        decision->chosen = candidates == 0 ? MODEL_THREADS : (unsigned)__builtin_ctz(candidates);
+    }
+    chosen = decision->chosen;
+    if (chosen == MODEL_THREADS) {
+        return chosen;
+    }
+    sleeping = 0;
+    for (unsigned i = 0; i < MODEL_THREADS; i++) {
+        if (((decision->sleeping | decision->tried) >> i & 1u) != 0 && i != chosen &&
+            !dependent(&threads[i].next, &threads[chosen].next)) {
+            sleeping |= 1u << i;
+        }
+    }
+    return chosen;
+}
+
+static unsigned choose(unsigned count)
+{
+    bool replayed = depth < decided;
+    struct decision *decision;
+
+    if (count == 1) {
+        return 0;
+    }
+    decision = next_decision();
+    if (!replayed) {
+        *decision = (struct decision){.count = count};
+    }
+    return decision->chosen;
+}
+
+/* To the next execution: false when all were there. */
+static bool advance(void)
+{
+    while (depth != 0) {
+        struct decision *last = &decisions[depth - 1];
+
+        if (!last->of_thread) {
+            if (++last->chosen < last->count) {
+                decided = depth;
+                return true;
+            }
+        } else if (last->chosen != MODEL_THREADS) {
+            last->tried |= 1u << last->chosen;
+            last->chosen = MODEL_THREADS; /* decided anew, when it is known who is enabled */
+            decided = depth;
+            return true;
+        }
+        depth--;
+    }
+    return false;
+}
+
+/* Before an access: the other thread may go first. */
+static void step(struct operation operation)
+{
+    unsigned self = running;
+    unsigned next;
+
+    threads[self].next = operation;
+    next = choose_thread();
+    if (next == MODEL_THREADS) {
+        end_execution(NULL); /* the rest was explored elsewhere */
+    }
+    running = next;
+    if (next != self) {
+        swapcontext(&threads[self].context, &threads[next].context);
+    }
+    threads[self].known.step[self]++;
+}
+
+static unsigned word_of(const void *location)
+{
+    for (unsigned i = 0; i < word_count; i++) {
+        if ((size_t)((const uint8_t *)location - words[i].location) < words[i].bytes) {
+            return i;
+        }
+    }
+    return WORDS_MAX;
+}
+
+static uint64_t plain_load(const void *location, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, location, bytes); /* little-endian */
+    return value;
+}
+
+static struct data *data_of(const void *location)
+{
+    for (unsigned i = 0; i < data_count; i++) {
+        if (data[i].location == location) {
+            return &data[i];
+        }
+    }
+    if (data_count == DATA_MAX) {
+        model_fail("more data than there is room for");
+    }
+    data[data_count] = (struct data){.location = location};
+    return &data[data_count++];
+}
+
+static void access_data(const void *location, bool store)
+{
+    struct data *of = data_of(location);
+    struct view *known = &threads[running].known;
+
+    known->step[running]++;
+    if (of->written > known->step[of->writer]) {
+        model_fail(store ? "data race: a store not ordered after the one before"
+                         : "data race: a load not ordered after the store");
+    }
+    for (unsigned i = 0; store && i < MODEL_THREADS; i++) {
+        if (of->read[i] > known->step[i]) {
+            model_fail("data race: a store not ordered after the load of the old value");
+        }
+    }
+    if (store) {
+        of->writer = running;
+        of->written = known->step[running];
+    } else {
+        of->read[running] = known->step[running];
+    }
+}
+
+uint64_t model_load(const void *location, unsigned bytes)
+{
+    unsigned index = word_of(location);
+    struct thread *thread = &threads[running];
+    struct word *word;
+    unsigned first;
+    unsigned which;
+    uint64_t value;
+
+    if (!started) {
+        return plain_load(location, bytes);
+    }
+    if (index == WORDS_MAX) {
+        access_data(location, false);
+        return plain_load(location, bytes);
+    }
+    step((struct operation){.kind = LOAD, .place = index});
+    word = &words[index];
+    first = thread->known.word[index];
+    if (first < thread->newer_than[index]) {
+        first = thread->newer_than[index];
+    }
+    thread->newer_than[index] = 0;
+    which = word->count - 1 - choose(word->count - first); /* the newest first */
+    thread->known.word[index] = (uint8_t)which;
+    join(&thread->heard, &word->message[which].view, true);
+    join(&thread->heard, &thread->known, true);
+    value = word->message[which].value >> (8 * ((const uint8_t *)location - word->location));
+    return bytes == 8 ? value : value & ((UINT64_C(1) << (8 * bytes)) - 1);
+}
+
+void model_store(void *location, unsigned bytes, uint64_t value)
+{
+    unsigned index = word_of(location);
+    struct thread *thread = &threads[running];
+    struct word *word;
+
+    if (!started || index == WORDS_MAX) {
+        if (started) {
+            access_data(location, true);
+        }
+        memcpy(location, &value, bytes);
+        return;
+    }
+    step((struct operation){.kind = STORE, .place = index});
+    word = &words[index];
+    /* All stores to one word are to be in order: then the newest message is the only one a store
+     * can follow, and a part of the word is stored into it. */
+    if (thread->known.word[index] != word->count - 1) {
+        model_fail("a store to a shared word not ordered after the one before");
+    }
+    if (word->count == MESSAGES_MAX) {
+        model_fail("more stores than there is room for");
+    }
+    if (bytes != word->bytes) {
+        unsigned shift = 8 * (unsigned)((const uint8_t *)location - word->location);
+        uint64_t mask = ((UINT64_C(1) << (8 * bytes)) - 1) << shift;
+
+        value = (word->message[word->count - 1].value & ~mask) | (value << shift & mask);
+    }
+    word->message[word->count] = (struct message){.value = value, .view = thread->released};
+    word->message[word->count].view.word[index] = (uint8_t)word->count;
+    thread->known.word[index] = (uint8_t)word->count++;
+}
+
+void model_release(void)
+{
+    if (started) {
+        threads[running].released = threads[running].known;
+    }
+}
+
+void model_acquire(void)
+{
+    if (started) {
+        join(&threads[running].known, &threads[running].heard, true);
+    }
+}
+
+void model_full(void)
+{
+    struct thread *thread = &threads[running];
+
+    if (!started) {
+        return;
+    }
+    step((struct operation){.kind = FENCE});
+    model_acquire();
+    join(&thread->known, &full_fences, false);
+    join(&full_fences, &thread->known, false);
+    model_release();
+}
+
+void model_await(const void *location)
+{
+    unsigned index = word_of(location);
+    struct thread *thread = &threads[running];
+    unsigned seen = thread->known.word[index] + 1u;
+
+    step((struct operation){.kind = LOAD, .place = index, .awaited = seen});
+    thread->newer_than[index] = seen;
+}
+
+void model_signal(unsigned event)
+{
+    struct thread *thread = &threads[running];
+
+    step((struct operation){.kind = STORE, .place = WORDS_MAX + event});
+    events[event].signals++;
+    join(&events[event].view, &thread->known, true);
+}
+
+void model_wait(unsigned event)
+{
+    struct thread *thread = &threads[running];
+
+    step((struct operation){.kind = LOAD, .place = WORDS_MAX + event});
+    thread->signals[event] = events[event].signals;
+    join(&thread->known, &events[event].view, true);
+    join(&thread->heard, &thread->known, true);
+}
+
+void model_share(const void *location, unsigned bytes)
+{
+    struct word *word = &words[word_count];
+
+    if (word_count == WORDS_MAX) {
+        abort();
+    }
+    *word = (struct word){.location = location, .bytes = bytes, .count = 1};
+    word->message[0].value = plain_load(location, bytes);
+    word_count++;
+}
+
+static void run_thread(void)
+{
+    current->thread[running]();
+    step((struct operation){.kind = END});
+    abort(); /* it is never chosen again */
+}
+
+static void run_once(void)
+{
+    volatile bool first = true;
+
+    memset(threads, 0, sizeof(threads));
+    memset(&full_fences, 0, sizeof(full_fences));
+    memset(events, 0, sizeof(events));
+    word_count = 0;
+    data_count = 0;
+    depth = 0;
+    sleeping = 0;
+    error = NULL;
+    started = false;
+    running = 0;
+    current->prepare();
+    for (unsigned i = 0; i < MODEL_THREADS; i++) {
+        getcontext(&threads[i].context);
+        threads[i].context.uc_stack.ss_sp = stacks[i];
+        threads[i].context.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&threads[i].context, run_thread, 0);
+        /* The first step of each is its way to its first access. */
+        threads[i].next = (struct operation){.kind = STORE, .place = WORDS_MAX + EVENTS_MAX + i};
+    }
+    started = true;
+    getcontext(&scheduler);
+    if (first) {
+        first = false;
+        running = choose_thread();
+        if (running != MODEL_THREADS) {
+            setcontext(&threads[running].context);
+        }
+    }
+    started = false;
+}
+
+struct model_result model_explore(const struct model_program *program, uint64_t limit)
+{
+    struct model_result result = {0};
+
+    current = program;
+    decided = 0;
+    do {
+        if (result.executions++ == limit) {
+            result.error = "more executions than allowed";
+            return result;
+        }
+        run_once();
+        if (error != NULL) {
+            result.error = error;
+            return result;
+        }
+    } while (advance());
+    return result;
+}
