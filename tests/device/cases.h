@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The cases: what is done with a station. Each table ends with an entry without a name. */
+#ifndef TESTS_DEVICE_CASES_H
+#define TESTS_DEVICE_CASES_H
+
+#include "station.h"
+
+struct device_case {
+    const char *name;
+    /* The station is open, no driver runs; afterwards one runs. */
+    void (*run)(struct station *station);
+};
+
+extern const struct device_case traffic_cases[];
+
+/* All of them, then NULL. */
+extern const struct device_case *const device_cases[];
+
+#endif
