@@ -55,15 +55,32 @@ static bool mtu_acceptable(struct virtio_net *net, uint64_t offered)
            mtu.value + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->receive_bytes;
 }
 
+/* 5.1.6: num_buffers came with VERSION_1 or MRG_RXBUF; and before VERSION_1 the header is to be
+ * alone in its descriptor, unless the device accepts any layout (2.7.4.3). */
+static void choose_header(struct virtio_net *net)
+{
+    if ((net->features & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF)) == 0) {
+        net->header_bytes = offsetof(struct net_header, buffers);
+    } else {
+        net->header_bytes = sizeof(struct net_header);
+    }
+    net->header_alone = (net->features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
+}
+
 static bool negotiate(struct virtio_net *net, const char **reason)
 {
-    uint64_t wanted = FEATURES_KNOWN & ~net->features_off;
+    uint64_t wanted =
+        (FEATURES_KNOWN | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) & ~net->features_off;
 
     if ((wanted & VIRTIO_NET_F_MTU) != 0 &&
         !mtu_acceptable(net, net->transport->operations->device_features(net->transport))) {
         wanted &= ~VIRTIO_NET_F_MTU;
     }
-    return virtio_transport_negotiate(net->transport, wanted, &net->features, reason);
+    if (!virtio_transport_negotiate(net->transport, wanted, &net->features, reason)) {
+        return false;
+    }
+    choose_header(net);
+    return true;
 }
 
 static bool read_mac(struct virtio_net *net)
@@ -132,8 +149,9 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
 {
     uint16_t limit = net->transport->operations->queue_size_max(net->transport, index);
     struct virtqueue_options options = {
-        .size = ring_size(wanted, limit),
+        .size = net->transport->queue_size_fixed ? limit : ring_size(wanted, limit),
         .event_index = (net->features & VIRTIO_F_EVENT_IDX) != 0,
+        .alignment = net->transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
     };
 
     if (limit == 0) {
@@ -180,14 +198,16 @@ static bool enable_queues(struct virtio_net *net, const char **reason)
 
 static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char **reason)
 {
+    unsigned entries = net->header_alone ? 2 : 1; /* of a receive buffer */
     uint16_t half;
 
-    if (!create_ring(net, &net->receive, RECEIVE_QUEUE, net->exposed_target, reason) ||
+    if (!create_ring(net, &net->receive, RECEIVE_QUEUE, (uint16_t)(net->exposed_target * entries),
+                     reason) ||
         !create_ring(net, &net->transmit, TRANSMIT_QUEUE, tx_ring, reason)) {
         return false;
     }
-    if (net->exposed_target > net->receive.ring.size) {
-        net->exposed_target = net->receive.ring.size;
+    if (net->exposed_target > net->receive.ring.size / entries) {
+        net->exposed_target = (uint16_t)(net->receive.ring.size / entries);
     }
     /* A quarter of the ring, but at least 16 and at most half of it. */
     half = (uint16_t)((net->transmit.ring.size + 1u) / 2u);
@@ -195,8 +215,10 @@ static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char *
     if (net->transmit_threshold < TRANSMIT_THRESHOLD_MIN) {
         net->transmit_threshold = half < TRANSMIT_THRESHOLD_MIN ? half : TRANSMIT_THRESHOLD_MIN;
     }
-    net->segments_max = net->transmit.ring.size < VIRTIO_NET_SEGMENTS_MAX ? net->transmit.ring.size
-                                                                          : VIRTIO_NET_SEGMENTS_MAX;
+    net->segments_max = (uint16_t)(net->transmit.ring.size - net->header_alone);
+    if (net->segments_max > VIRTIO_NET_SEGMENTS_MAX) {
+        net->segments_max = VIRTIO_NET_SEGMENTS_MAX;
+    }
     return enable_queues(net, reason);
 }
 

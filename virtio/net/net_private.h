@@ -92,6 +92,8 @@ struct virtio_net {
     uint16_t segments_max;
     uint16_t mtu;
     uint32_t receive_bytes;
+    uint32_t header_bytes; /* of struct net_header, as the device has it */
+    bool header_alone;     /* in a descriptor of its own */
     uint64_t features;
     uint64_t features_off;
     bool single_vector; /* vector 0 stands for configuration changes too */
@@ -121,6 +123,13 @@ void net_kick(struct virtio_net *net, struct net_queue *queue);
 void net_stop_broken(struct virtio_net *net, const char *reason);
 /* Notices a broken queue. */
 void net_check(struct virtio_net *net);
+
+/*
+ * Puts the header in front of a frame's `count` segments: into the first one, or as a segment more.
+ * Returns how many there are then.
+ */
+unsigned net_put_header(const struct virtio_net *net, struct virtqueue_segment *segments,
+                        unsigned count);
 
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
  * many. */

@@ -9,13 +9,14 @@
 
 static bool expose(struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
-    /* Header and frame in one segment (5.1.6.3.1). */
-    struct virtqueue_segment segment = {
-        .address = virtio_platform_dma_address(buffer->memory),
-        .bytes = buffer->capacity,
-    };
+    /* The header ends where the frame begins, whatever its size (5.1.6.3.1). */
+    struct virtqueue_segment segments[2] = {{
+        .address = virtio_platform_dma_address(buffer->memory) + VIRTIO_NET_HEADER_BYTES,
+        .bytes = buffer->capacity - VIRTIO_NET_HEADER_BYTES,
+    }};
+    unsigned count = net_put_header(net, segments, 1);
 
-    return virtqueue_add(&net->receive.ring, &segment, 0, 1, buffer);
+    return virtqueue_add(&net->receive.ring, segments, 0, count, buffer);
 }
 
 static void give_back(struct virtio_net *net, struct virtio_net_buffer *buffer)
@@ -47,7 +48,7 @@ static void receive_one(struct virtio_net *net, struct virtio_net_buffer *buffer
 {
     uint8_t flags;
 
-    if (bytes < VIRTIO_NET_HEADER_BYTES + ETHERNET_HEADER_BYTES) {
+    if (bytes < net->header_bytes + ETHERNET_HEADER_BYTES) {
         net->statistics.rx_bad++;
         if (!expose(net, buffer)) {
             give_back(net, buffer);
@@ -57,10 +58,11 @@ static void receive_one(struct virtio_net *net, struct virtio_net_buffer *buffer
     /* Of the header only the flags are looked at: no other field means anything with the features
      * accepted. Without GUEST_CSUM a device has no business setting them (5.1.6.4.1), and unknown
      * ones are ignored (5.1.6.4.2). */
-    flags = *(const volatile uint8_t *)buffer->memory;
+    flags =
+        *(const volatile uint8_t *)(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes);
     buffer->checksum_valid = (net->features & VIRTIO_NET_F_GUEST_CSUM) != 0 &&
                              (flags & (HEADER_NEEDS_CHECKSUM | HEADER_DATA_VALID)) != 0;
-    buffer->frame_bytes = bytes - VIRTIO_NET_HEADER_BYTES;
+    buffer->frame_bytes = bytes - net->header_bytes;
     net->statistics.rx_frames++;
     net->statistics.rx_bytes += buffer->frame_bytes;
     buffer_list_append(&net->received, buffer);

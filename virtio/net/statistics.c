@@ -26,6 +26,11 @@ uint64_t virtio_net_features(const struct virtio_net *net)
     return net->features;
 }
 
+uint32_t virtio_net_header_bytes(const struct virtio_net *net)
+{
+    return net->header_bytes;
+}
+
 const char *virtio_net_broken(const struct virtio_net *net)
 {
     return net->broken;

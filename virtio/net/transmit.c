@@ -48,8 +48,22 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
             (uint32_t)packet->checksum_start + packet->checksum_offset + 2u <= sum);
 }
 
+unsigned net_put_header(const struct virtio_net *net, struct virtqueue_segment *segments,
+                        unsigned count)
+{
+    segments[0].address -= net->header_bytes;
+    if (!net->header_alone) {
+        segments[0].bytes += net->header_bytes;
+        return count;
+    }
+    memmove(&segments[1], &segments[0], count * sizeof(*segments));
+    segments[0].bytes = net->header_bytes;
+    segments[1].address += net->header_bytes;
+    return count + 1;
+}
+
 /* 5.1.6.2 */
-static void write_header(const struct virtio_net_packet *packet)
+static void write_header(const struct virtio_net *net, const struct virtio_net_packet *packet)
 {
     struct net_header header = {0};
 
@@ -60,27 +74,26 @@ static void write_header(const struct virtio_net_packet *packet)
         header.checksum_start = virtio_le16(packet->checksum_start);
         header.checksum_offset = virtio_le16(packet->checksum_offset);
     }
-    memcpy(packet->segment[0].memory - VIRTIO_NET_HEADER_BYTES, &header, sizeof(header));
+    memcpy(packet->segment[0].memory - net->header_bytes, &header, net->header_bytes);
 }
 
 /* The header was written when the packet was accepted. */
 static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
 {
-    struct virtqueue_segment segments[VIRTIO_NET_SEGMENTS_MAX];
+    struct virtqueue_segment segments[VIRTIO_NET_SEGMENTS_MAX + 1];
+    unsigned count = packet->segment_count;
     uint32_t bytes = 0;
 
-    if (!virtqueue_has_room(&net->transmit.ring, packet->segment_count)) {
+    if (!virtqueue_has_room(&net->transmit.ring, count + net->header_alone)) {
         return false;
     }
-    for (unsigned i = 0; i < packet->segment_count; i++) {
-        /* Header and first piece in one segment. */
-        uint32_t header = i == 0 ? VIRTIO_NET_HEADER_BYTES : 0;
-
-        segments[i].address = virtio_platform_dma_address(packet->segment[i].memory) - header;
-        segments[i].bytes = packet->segment[i].bytes + header;
+    for (unsigned i = 0; i < count; i++) {
+        segments[i].address = virtio_platform_dma_address(packet->segment[i].memory);
+        segments[i].bytes = packet->segment[i].bytes;
         bytes += packet->segment[i].bytes;
     }
-    if (!virtqueue_add(&net->transmit.ring, segments, packet->segment_count, 0, packet)) {
+    count = net_put_header(net, segments, count);
+    if (!virtqueue_add(&net->transmit.ring, segments, count, 0, packet)) {
         return false;
     }
     net->statistics.tx_frames++;
@@ -173,7 +186,7 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
     if (net->state != NET_RUNNING) {
         return false;
     }
-    write_header(packet);
+    write_header(net, packet);
     if (net->waiting.first == NULL && put_into_ring(net, packet)) {
         return true;
     }

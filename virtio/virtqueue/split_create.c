@@ -14,24 +14,30 @@ static size_t available_offset(uint16_t size)
     return align_up(sizeof(struct virtqueue_descriptor) * size, AVAILABLE_ALIGNMENT);
 }
 
-static size_t used_offset(uint16_t size)
+static size_t used_offset(uint16_t size, uint16_t alignment)
 {
     /* flags, index, ring, used_event */
-    return align_up(available_offset(size) + sizeof(uint16_t) * (3u + size), USED_ALIGNMENT);
+    return align_up(available_offset(size) + sizeof(uint16_t) * (3u + size), alignment);
 }
 
-static size_t tables_offset(uint16_t size)
+static size_t tables_offset(uint16_t size, uint16_t alignment)
 {
     /* flags, index, ring, avail_event */
-    return align_up(used_offset(size) + sizeof(uint16_t) * 3u +
+    return align_up(used_offset(size, alignment) + sizeof(uint16_t) * 3u +
                         sizeof(struct virtqueue_used_element) * size,
                     DESCRIPTORS_ALIGNMENT);
 }
 
+static uint16_t alignment_of(const struct virtqueue_options *options)
+{
+    return options->alignment != 0 ? options->alignment : QUEUE_ALIGNMENT;
+}
+
 static size_t shared_bytes(const struct virtqueue_options *options)
 {
-    return tables_offset(options->size) + sizeof(struct virtqueue_descriptor) *
-                                              options->indirect_tables * options->indirect_entries;
+    return tables_offset(options->size, alignment_of(options)) +
+           sizeof(struct virtqueue_descriptor) * options->indirect_tables *
+               options->indirect_entries;
 }
 
 static bool options_valid(const struct virtqueue_options *options)
@@ -63,11 +69,11 @@ static void lay_out(struct virtqueue *queue, void *memory)
 
     queue->descriptors = memory;
     queue->available = at(memory, available_offset(size));
-    queue->used = at(memory, used_offset(size));
+    queue->used = at(memory, used_offset(size, queue->alignment));
     queue->used_event = at(queue->available, offsetof(struct virtqueue_available, ring[size]));
     queue->available_event = at(queue->used, offsetof(struct virtqueue_used, ring[size]));
-    queue->tables = at(memory, tables_offset(size));
-    queue->tables_address = queue->address + tables_offset(size);
+    queue->tables = at(memory, tables_offset(size, queue->alignment));
+    queue->tables_address = queue->address + tables_offset(size, queue->alignment);
 }
 
 static void fill_free_lists(struct virtqueue *queue)
@@ -95,6 +101,7 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
     queue->event_index = options->event_index;
     queue->indirect_tables = options->indirect_entries == 0 ? 0 : options->indirect_tables;
     queue->indirect_entries = options->indirect_entries;
+    queue->alignment = alignment_of(options);
     queue->shared_bytes = shared_bytes(options);
     queue->slots = virtio_platform_allocate(slots_bytes(queue));
     if (queue->indirect_tables != 0) {
@@ -102,7 +109,7 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
     }
     if (queue->slots != NULL && (queue->indirect_tables == 0 || queue->free_tables != NULL)) {
         memory =
-            virtio_platform_dma_allocate(queue->shared_bytes, QUEUE_ALIGNMENT, &queue->address);
+            virtio_platform_dma_allocate(queue->shared_bytes, queue->alignment, &queue->address);
     }
     if (memory == NULL) {
         virtqueue_destroy(queue);
@@ -134,7 +141,7 @@ void virtqueue_describe(const struct virtqueue *queue, struct virtio_queue_setup
     setup->size = queue->size;
     setup->descriptors = queue->address;
     setup->driver_area = queue->address + available_offset(queue->size);
-    setup->device_area = queue->address + used_offset(queue->size);
+    setup->device_area = queue->address + used_offset(queue->size, queue->alignment);
 }
 
 size_t virtqueue_shared_bytes(const struct virtqueue *queue)

@@ -42,10 +42,10 @@ struct virtqueue_used {
 #define USED_NO_NOTIFY 0x1u
 
 /* 2.7 demands 16, 2 and 4. The parts written by the driver and by the device get cache lines of
- * their own, so that neither's writes slow the other's reads. */
+ * their own, so that neither's writes slow the other's reads; a legacy device sets the alignment
+ * itself. */
 #define DESCRIPTORS_ALIGNMENT 16u
 #define AVAILABLE_ALIGNMENT   2u
-#define USED_ALIGNMENT        64u
 #define QUEUE_ALIGNMENT       64u
 
 #endif

@@ -35,6 +35,7 @@ struct virtqueue_options {
     uint16_t indirect_tables;  /* chains that can be indirect at a time; 0 unless
                                   VIRTIO_F_INDIRECT_DESC was negotiated */
     uint16_t indirect_entries; /* segments of the longest chain that can be indirect, <= size */
+    uint16_t alignment; /* of the queue and of its used ring: a power of two; 0: what is best */
 };
 
 /* What the driver remembers about one descriptor. */
@@ -75,6 +76,7 @@ struct virtqueue {
     uint16_t free_table_count;
     uint16_t indirect_entries;
     uint16_t indirect_tables;
+    uint16_t alignment;
     bool event_index;
     bool interrupts_on; /* virtqueue_enable() came after the last virtqueue_suppress() */
     virtio_address address;
