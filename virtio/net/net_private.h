@@ -121,6 +121,8 @@ void net_wake(struct virtio_net *net);
 void net_kick(struct virtio_net *net, struct net_queue *queue);
 /* The device is not to be trusted any more: nothing touches the queues until virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
+/* Notices that the device asks for a reset: it is broken then. */
+bool net_needs_reset(struct virtio_net *net);
 /* Notices a broken queue. */
 void net_check(struct virtio_net *net);
 
