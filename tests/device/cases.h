@@ -11,9 +11,8 @@ struct device_case {
     void (*run)(struct station *station);
 };
 
+extern const struct device_case recovery_cases[];
+extern const struct device_case start_cases[];
 extern const struct device_case traffic_cases[];
-
-/* All of them, then NULL. */
-extern const struct device_case *const device_cases[];
 
 #endif

@@ -4,6 +4,7 @@
  * the command line describes (setting.h). test_device.py starts QEMU and this.
  */
 #include "cases.h"
+#include "rules.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -15,14 +16,18 @@ static void run(void **state)
 {
     (void)state;
     station_open(&station, &setting);
+    rules_watch(&station);
     chosen->run(&station);
     station_close(&station);
+    rules_report();
 }
 
 static const struct device_case *find(const char *name)
 {
-    for (const struct device_case *const *table = device_cases; *table != NULL; table++) {
-        for (const struct device_case *each = *table; each->name != NULL; each++) {
+    static const struct device_case *const tables[] = {recovery_cases, start_cases, traffic_cases};
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        for (const struct device_case *each = tables[i]; each->name != NULL; each++) {
             if (strcmp(each->name, name) == 0) {
                 return each;
             }

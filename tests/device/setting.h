@@ -17,13 +17,15 @@ struct setting {
     uint64_t memory_bytes;
     bool pci;            /* else MMIO */
     bool legacy;         /* which interface is to be driven */
+    bool probe_legacy;   /* ask for it, though the device has the modern one as well */
     uint16_t vectors;    /* MSI-X vectors; 0: the line */
     uint64_t refuse;     /* features the driver shall not accept */
     uint64_t expect;     /* features negotiated in the end */
     uint16_t rx_buffers; /* parameters of the driver; 0: its defaults */
     uint16_t tx_ring;
     uint32_t receive_bytes;
-    uint16_t mtu; /* that it should find */
+    uint16_t count; /* of whatever the case repeats; or which of its variants */
+    uint16_t mtu;   /* that it should find */
 };
 
 /* False: a word makes no sense; it has been reported. */

@@ -31,6 +31,7 @@
 #define STATION_FRAME_BYTES  16384u
 #define STATION_FRAME_MIN    60u
 #define STATION_FRAME_MAX    1514u
+#define STATION_PATIENCE     (UINT64_C(20) * 1000000000u) /* ns */
 
 struct station_buffer {
     struct virtio_net_buffer buffer;
@@ -59,11 +60,13 @@ struct station {
     struct station_packet packets[STATION_PACKETS];
     uint8_t *packet_memory; /* STATION_PACKETS of 2048 bytes */
 
-    uint32_t sent;     /* numbers given out to frames transmitted */
-    uint32_t arrived;  /* seen at the far end */
-    uint32_t returned; /* packets that came back */
-    uint32_t injected; /* numbers given out at the far end */
-    uint32_t received; /* seen by the station */
+    uint32_t sent;           /* numbers given out to frames transmitted */
+    uint32_t arrived;        /* seen at the far end */
+    uint32_t returned;       /* packets that came back */
+    uint32_t injected;       /* numbers given out at the far end */
+    uint32_t received;       /* seen by the station */
+    uint32_t stale_arrivals; /* numbers below are of before station_clear_wire() */
+    uint32_t stale_frames;
     uint32_t link_changes;
     uint32_t frame_bytes; /* of the last frame received */
 };
@@ -85,7 +88,7 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments);
 /* The far end: takes the next frame, if one has come, and checks it; sends one. */
 bool station_arrive(struct station *station);
 bool station_inject(struct station *station, uint32_t bytes);
-/* Forgets what is on the wire: both sides count from here. */
+/* Forgets what is on the wire: both sides count from here, and older frames may still come. */
 void station_clear_wire(struct station *station);
 
 /* Takes in interrupts and runs what they cause; the far end takes its frames if `drain`. Waits a
@@ -94,16 +97,20 @@ void station_serve(struct station *station, bool drain);
 void station_check_balance(struct station *station);
 struct virtio_net_statistics station_statistics(struct station *station);
 
+/* Writes where everything stands, for a failure's report. */
+void station_describe(struct station *station);
+
 /* Serves until `condition` holds; the test fails if that takes long. */
-#define station_until(station, condition)                                               \
-    do {                                                                                \
-        uint64_t station_started = virtio_platform_now();                               \
-        while (!(condition)) {                                                          \
-            if (virtio_platform_now() - station_started > UINT64_C(20) * 1000000000u) { \
-                fail_msg("waited in vain for: %s", #condition);                         \
-            }                                                                           \
-            station_serve(station, true);                                               \
-        }                                                                               \
+#define station_until(station, condition)                                     \
+    do {                                                                      \
+        uint64_t station_started = virtio_platform_now();                     \
+        while (!(condition)) {                                                \
+            if (virtio_platform_now() - station_started > STATION_PATIENCE) { \
+                station_describe(station);                                    \
+                fail_msg("waited in vain for: %s", #condition);               \
+            }                                                                 \
+            station_serve(station, true);                                     \
+        }                                                                     \
     } while (0)
 
 /* Both ways at once: `count` frames of many sizes, in 1 to `segments` pieces. Everything arrives.

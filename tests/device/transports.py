@@ -32,6 +32,11 @@ class Feature:
     option: str | None = None
     needs: tuple[str, ...] = ()
     legacy: bool = True
+    modern: bool = True
+
+    def applies(self, *, legacy: bool) -> bool:
+        """Whether the interface knows it."""
+        return self.legacy if legacy else self.modern
 
     @property
     def mask(self) -> int:
@@ -43,6 +48,7 @@ class Feature:
 FEATURES: Mapping[str, Feature] = {
     "mac": Feature(5),
     "status": Feature(16, "status"),
+    "any_layout": Feature(27, "any_layout", modern=False),
     "indirect_desc": Feature(28, "indirect_desc"),
     "event_idx": Feature(29, "event_idx"),
     "version_1": Feature(32, legacy=False),
@@ -66,6 +72,7 @@ class Transport:
     vectors: int = 0
     pci: bool = True
     legacy: bool = False
+    probe_legacy: bool = False  # of a device that has the modern interface as well
     options: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[str] = ()
 
@@ -76,7 +83,7 @@ class Transport:
             for name, feature in FEATURES.items()
             if name not in without
             and not set(feature.needs) & set(without)
-            and (feature.legacy or not self.legacy)
+            and feature.applies(legacy=self.legacy)
         )
 
     def case(
@@ -106,6 +113,7 @@ class Transport:
             words={
                 "pci": int(self.pci),
                 "legacy": int(self.legacy),
+                "probe_legacy": int(self.probe_legacy),
                 "vectors": self.vectors,
                 "refuse": sum(FEATURES[each].mask for each in refused),
                 "expect": self.features({*off, *refused}) | ring_mask | added,
@@ -115,43 +123,55 @@ class Transport:
 
 
 def _mmio() -> Iterable[Transport]:
-    yield Transport(
-        "mmio-2", "virt", pci=False, extra=("-global", "virtio-mmio.force-legacy=false")
+    for version, legacy in (("2", False), ("1", True)):
+        yield Transport(
+            f"mmio-{version}",
+            "virt",
+            pci=False,
+            legacy=legacy,
+            extra=("-global", f"virtio-mmio.force-legacy={'true' if legacy else 'false'}"),
+        )
+
+
+_TRANSITIONAL = {"disable-legacy": "off", "disable-modern": "off"}
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    "modern": {"disable-legacy": "on"},
+    "transitional": _TRANSITIONAL,
+    "transitional_as_legacy": _TRANSITIONAL,
+    "legacy": {"disable-legacy": "off", "disable-modern": "on"},
+}
+_BRIDGES: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {
+    "port": ("0", _BEHIND_ROOT_PORT, ("modern",)),
+    "switch": ("0", _BEHIND_SWITCH, ("modern",)),
+    "bridge": ("1", _BEHIND_BRIDGE, ("modern", "legacy")),
+}
+
+
+def _pci_transport(
+    kind: str, machine: str, vectors: int, place: str = "", extra: Sequence[str] = ()
+) -> Transport:
+    name = ["pci", kind, machine, *([place] if place else [])]
+    behind = {"bus": "behind", "addr": _BRIDGES[place][0]} if place else {}
+    return Transport(
+        "-".join([*name, f"msix{vectors}" if vectors else "intx"]),
+        machine,
+        vectors,
+        legacy=kind.endswith("legacy"),
+        probe_legacy=kind == "transitional_as_legacy",
+        options={"romfile": "", **_KINDS[kind], **behind},
+        extra=extra,
     )
 
 
 def _pci() -> Iterable[Transport]:
-    kinds = {
-        "modern": {"disable-legacy": "on"},
-        "transitional": {"disable-legacy": "off", "disable-modern": "off"},
-    }
     for machine in ("virt", "q35"):
-        for kind, options in kinds.items():
+        for kind in _KINDS:
             for vectors in (0, 1, 2, 3):
-                yield Transport(
-                    f"pci-{kind}-{machine}-{f'msix{vectors}' if vectors else 'intx'}",
-                    machine,
-                    vectors,
-                    options={"romfile": "", **options},
-                )
-        for place, bridges in {
-            "port": _BEHIND_ROOT_PORT,
-            "switch": _BEHIND_SWITCH,
-            "bridge": _BEHIND_BRIDGE,
-        }.items():
-            for vectors in (0, 3):
-                yield Transport(
-                    f"pci-modern-{machine}-{place}-{f'msix{vectors}' if vectors else 'intx'}",
-                    machine,
-                    vectors,
-                    options={
-                        "romfile": "",
-                        "bus": "behind",
-                        "addr": "1" if place == "bridge" else "0",
-                        **kinds["modern"],
-                    },
-                    extra=bridges,
-                )
+                yield _pci_transport(kind, machine, vectors)
+        for place, (_, bridges, kinds) in _BRIDGES.items():
+            for kind in kinds:
+                for vectors in (0, 3):
+                    yield _pci_transport(kind, machine, vectors, place, bridges)
 
 
 TRANSPORTS: Sequence[Transport] = (*_mmio(), *_pci())

@@ -157,12 +157,15 @@ void qtest_wait(int milliseconds)
 {
     char line[LINE_BYTES];
 
-    while (receive(milliseconds)) {
-        milliseconds = 0;
+    /* Reports may have come together with the last answer. */
+    do {
+        if (port.received_bytes != 0) {
+            milliseconds = 0;
+        }
         if (next_answer(line)) {
             fail("QEMU answers %s to nothing", line);
         }
-    }
+    } while (receive(milliseconds));
 }
 
 bool qtest_line(unsigned line)
