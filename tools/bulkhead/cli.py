@@ -71,7 +71,7 @@ def bulkhead(context: click.Context) -> None:
 def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     """Install ahead of time what the other commands need.
 
-    Without GROUP, everything. Groups: guest, host, clang, run, tap, test, bench.
+    Without GROUP, everything. Groups: guest, host, clang, run, device, tap, test, bench.
     """
     from bulkhead.setup import setup as work
 

@@ -20,6 +20,7 @@ GROUPS = {
     "host": "building the libraries and unit tests for this machine",
     "clang": "building with Clang",
     "run": "booting guests in QEMU",
+    "device": "the driver on QEMU's device models",
     "tap": "guests on a network namespace of their own",
     "bench": "the benches",
 }
@@ -80,10 +81,10 @@ def _clang_runtime_package() -> apt.Packages:
     return apt.Packages((f"libclang-rt-{release}-dev" if release else "libclang-rt-dev",))
 
 
-def _qemu_package() -> apt.Packages:
+def _qemu_package(name: str) -> apt.Packages:
     codename = distribution.current().codename
     suite = f"{codename}-backports" if codename in distribution.QEMU_FROM_BACKPORTS else None
-    return apt.Packages(("qemu-system-arm",), suite)
+    return apt.Packages((name,), suite)
 
 
 NEEDS = (
@@ -100,7 +101,18 @@ NEEDS = (
     Need(
         "Clang's sanitizers", frozenset({"clang"}), _clang_runtime_is_there, _clang_runtime_package
     ),
-    Need(qemu_program.PROGRAM, frozenset({"run"}), qemu_program.is_usable, _qemu_package),
+    Need(
+        qemu_program.PROGRAM,
+        frozenset({"run", "device"}),
+        qemu_program.is_usable,
+        lambda: _qemu_package("qemu-system-arm"),
+    ),
+    Need(
+        qemu_program.X86_PROGRAM,
+        frozenset({"device"}),
+        lambda: qemu_program.is_usable(qemu_program.X86_PROGRAM),
+        lambda: _qemu_package("qemu-system-x86"),
+    ),
     _program("dtc", "device-tree-compiler", "host"),
     _program("ip", "iproute2", "tap"),
     _program("dnsmasq", "dnsmasq-base", "tap"),

@@ -10,12 +10,13 @@ from bulkhead.errors import UserError
 
 VARIABLE = "BULKHEAD_QEMU"
 PROGRAM = "qemu-system-aarch64"
+X86_PROGRAM = "qemu-system-x86_64"  # device models alone: no guest of ours runs there
 OLDEST = (8, 2)
 
 
-def _path() -> Path | None:
-    override = os.environ.get(VARIABLE)
-    found = shutil.which(override or PROGRAM)
+def _path(program: str = PROGRAM) -> Path | None:
+    override = os.environ.get(VARIABLE) if program == PROGRAM else None
+    found = shutil.which(override or program)
     return Path(found) if found else None
 
 
@@ -32,9 +33,9 @@ def check_override() -> None:
         raise UserError(describe_lack(), fix)
 
 
-def is_usable() -> bool:
+def is_usable(program: str = PROGRAM) -> bool:
     """Whether a QEMU is there that is new enough."""
-    path = _path()
+    path = _path(program)
     version = versions.of_program(path) if path else None
     return version is not None and version >= OLDEST
 
@@ -53,11 +54,11 @@ def describe_lack() -> str:
     )
 
 
-def path() -> Path:
+def path(program: str = PROGRAM) -> Path:
     """The QEMU to use."""
-    found = _path()
+    found = _path(program)
     if found is None:
-        raise UserError(f"{PROGRAM} is missing", "call ./bulkhead setup")
+        raise UserError(f"{program} is missing", "call ./bulkhead setup")
     return found
 
 

@@ -24,12 +24,15 @@ _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG)),
     "model": _Suite((_HOST_GCC, _HOST_CLANG)),
+    "device": _Suite((_HOST_GCC,), frozenset({"run", "device"})),
     "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
     "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap"})),
 }
 # For a suite that is not named above, and for all of them.
-_EVERYTHING = _Suite((_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "tap"}))
+_EVERYTHING = _Suite(
+    (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "device", "tap"})
+)
 
 
 def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> int:

@@ -85,10 +85,23 @@ static bool room_for_large_frames(struct virtio_net *net)
     return buffers * net->receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
 }
 
+/* 5.1.6: num_buffers came with VERSION_1 or MRG_RXBUF; and before VERSION_1 the header is to be
+ * alone in its descriptor, unless the device accepts any layout (2.7.4.3). */
+static void choose_header(struct virtio_net *net)
+{
+    if ((net->features & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF)) == 0) {
+        net->header_bytes = offsetof(struct net_header, buffers);
+    } else {
+        net->header_bytes = sizeof(struct net_header);
+    }
+    net->header_alone = (net->features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
+}
+
 static bool negotiate(struct virtio_net *net, const char **reason)
 {
     uint64_t offered = net->transport->operations->device_features(net->transport);
-    uint64_t wanted = FEATURES_KNOWN & ~net->features_off;
+    uint64_t wanted =
+        (FEATURES_KNOWN | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) & ~net->features_off;
 
     if ((wanted & VIRTIO_NET_F_MTU) != 0 && !mtu_acceptable(net, offered)) {
         wanted &= ~VIRTIO_NET_F_MTU;
@@ -105,7 +118,11 @@ static bool negotiate(struct virtio_net *net, const char **reason)
         (wanted & offered & VIRTIO_NET_F_MRG_RXBUF) == 0) {
         wanted &= ~(VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6);
     }
-    return virtio_transport_negotiate(net->transport, wanted, &net->features, reason);
+    if (!virtio_transport_negotiate(net->transport, wanted, &net->features, reason)) {
+        return false;
+    }
+    choose_header(net);
+    return true;
 }
 
 static bool read_mac(struct virtio_net *net)
@@ -163,8 +180,9 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
 {
     uint16_t limit = net->transport->operations->queue_size_max(net->transport, index);
     struct virtqueue_options options = {
-        .size = ring_size(wanted, limit),
+        .size = net->transport->queue_size_fixed ? limit : ring_size(wanted, limit),
         .features = net->features,
+        .alignment = net->transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
     };
 
     if (limit == 0) {
@@ -211,14 +229,19 @@ static bool enable_queues(struct virtio_net *net, const char **reason)
 
 static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char **reason)
 {
+    unsigned entries = net->header_alone ? 2 : 1; /* of a receive buffer */
     uint16_t half;
 
-    if (!create_ring(net, &net->receive, RECEIVE_QUEUE, net->exposed_max, reason) ||
+    uint16_t wanted = (uint16_t)(net->exposed_max * entries);
+    uint16_t fit;
+
+    if (!create_ring(net, &net->receive, RECEIVE_QUEUE, wanted, reason) ||
         !create_ring(net, &net->transmit, TRANSMIT_QUEUE, tx_ring, reason)) {
         return false;
     }
-    net->exposed_min = at_most(net->exposed_min, net->receive.ring.size);
-    net->exposed_max = at_most(net->exposed_max, net->receive.ring.size);
+    fit = (uint16_t)(net->receive.ring.size / entries);
+    net->exposed_min = at_most(net->exposed_min, fit);
+    net->exposed_max = at_most(net->exposed_max, fit);
     net->exposed_target = net->exposed_min;
     /* A quarter of the ring, but at least 16 and at most half of it. */
     half = (uint16_t)((net->transmit.ring.size + 1u) / 2u);
@@ -226,9 +249,8 @@ static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char *
     if (net->transmit_threshold < TRANSMIT_THRESHOLD_MIN) {
         net->transmit_threshold = half < TRANSMIT_THRESHOLD_MIN ? half : TRANSMIT_THRESHOLD_MIN;
     }
-    net->segments_max = net->transmit.ring.size < VIRTIO_NET_FRAME_SEGMENTS_MAX
-                            ? net->transmit.ring.size
-                            : VIRTIO_NET_FRAME_SEGMENTS_MAX;
+    net->segments_max = at_most((uint16_t)(net->transmit.ring.size - net->header_alone),
+                                VIRTIO_NET_FRAME_SEGMENTS_MAX);
     return enable_queues(net, reason);
 }
 

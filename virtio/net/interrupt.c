@@ -51,6 +51,18 @@ void net_stop_broken(struct virtio_net *net, const char *reason)
     virtio_platform_log("virtio-net: device stopped: %s", reason);
 }
 
+bool net_needs_reset(struct virtio_net *net)
+{
+    struct virtio_transport *transport = net->transport;
+
+    if (net->state != NET_RUNNING ||
+        (transport->operations->status(transport) & VIRTIO_STATUS_NEEDS_RESET) == 0) {
+        return false;
+    }
+    net_stop_broken(net, "the device asks for a reset");
+    return true;
+}
+
 void net_check(struct virtio_net *net)
 {
     const char *reason =
@@ -110,8 +122,16 @@ static bool interrupt_cause(struct virtio_net *net, bool *queues)
 
 static void configuration_changed(struct virtio_net *net)
 {
+    struct virtio_transport *transport = net->transport;
+
     net->link_changed = true;
     net->signal_wanted = true;
+    /* 2.1.2: a device that gives up may do nothing more until it is reset, not even take back its
+     * line (QEMU's MMIO), and would keep the bottom half from ever running. virtio_net_stop() waits
+     * for the reset. */
+    if (transport->vectors == 0 && net_needs_reset(net)) {
+        transport->operations->set_status(transport, 0);
+    }
 }
 
 void virtio_net_interrupt(struct virtio_net *net)

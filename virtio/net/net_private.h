@@ -101,6 +101,8 @@ struct virtio_net {
     uint16_t segments_max;
     uint16_t mtu;
     uint32_t receive_bytes;
+    uint32_t header_bytes; /* of struct net_header, as the device has it */
+    bool header_alone;     /* in a descriptor of its own */
     uint64_t features;
     uint64_t features_off;
     bool single_vector; /* vector 0 stands for configuration changes too */
@@ -128,6 +130,8 @@ void net_wake(struct virtio_net *net);
 void net_kick(struct virtio_net *net, struct net_queue *queue);
 /* The device is not to be trusted any more: nothing touches the queues until virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
+/* Notices that the device asks for a reset: it is broken then. */
+bool net_needs_reset(struct virtio_net *net);
 /* Notices a broken queue. */
 void net_check(struct virtio_net *net);
 

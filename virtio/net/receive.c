@@ -9,13 +9,18 @@
 
 static bool expose(struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
-    /* Header and frame in one segment (5.1.6.3.1). */
-    struct virtqueue_segment segment = {
-        .address = virtio_platform_dma_address(buffer->memory),
-        .bytes = buffer->capacity,
+    /* The header ends where the frame begins, whatever its size (5.1.6.3.1). */
+    virtio_address frame = virtio_platform_dma_address(buffer->memory) + VIRTIO_NET_HEADER_BYTES;
+    struct virtqueue_segment segments[2] = {
+        {frame - net->header_bytes, net->header_bytes},
+        {frame, buffer->capacity - VIRTIO_NET_HEADER_BYTES},
     };
 
-    return virtqueue_add(&net->receive.ring, &segment, 0, 1, buffer);
+    if (net->header_alone) {
+        return virtqueue_add(&net->receive.ring, segments, 0, 2, buffer);
+    }
+    segments[0].bytes += segments[1].bytes;
+    return virtqueue_add(&net->receive.ring, segments, 0, 1, buffer);
 }
 
 static void give_back(struct virtio_net *net, struct virtio_net_buffer *buffer)
@@ -102,7 +107,7 @@ static void receive_one(struct virtio_net *net, struct virtio_net_buffer *buffer
         receive_rest(net, buffer, bytes);
         return;
     }
-    if (bytes < VIRTIO_NET_HEADER_BYTES + ETHERNET_HEADER_BYTES) {
+    if (bytes < net->header_bytes + ETHERNET_HEADER_BYTES) {
         receive_bad(net, buffer);
         return;
     }
@@ -115,10 +120,11 @@ static void receive_one(struct virtio_net *net, struct virtio_net_buffer *buffer
     /* Otherwise only the flags are looked at: the stack has no use for the other fields. Without
      * GUEST_CSUM a device has no business setting flags (5.1.6.4.1), and unknown ones are ignored
      * (5.1.6.4.2). */
-    flags = *(const volatile uint8_t *)buffer->memory;
+    flags =
+        *(const volatile uint8_t *)(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes);
     buffer->checksum_valid = (net->features & VIRTIO_NET_F_GUEST_CSUM) != 0 &&
                              (flags & (HEADER_NEEDS_CHECKSUM | HEADER_DATA_VALID)) != 0;
-    buffer->frame_bytes = bytes - VIRTIO_NET_HEADER_BYTES;
+    buffer->frame_bytes = bytes - net->header_bytes;
     buffer->rest = NULL;
     if (buffer->buffers == 1) {
         finish_frame(net, buffer);

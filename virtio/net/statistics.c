@@ -37,6 +37,11 @@ uint64_t virtio_net_features(const struct virtio_net *net)
     return net->features;
 }
 
+uint32_t virtio_net_header_bytes(const struct virtio_net *net)
+{
+    return net->header_bytes;
+}
+
 const char *virtio_net_broken(const struct virtio_net *net)
 {
     return net->broken;
@@ -61,9 +66,8 @@ bool virtio_net_link_changed(struct virtio_net *net)
 
     net->link_changed = false;
     /* 2.1.2: a device that gives up says so in its status, with this same kind of interrupt. */
-    if (changed && net->state == NET_RUNNING &&
-        (net->transport->operations->status(net->transport) & VIRTIO_STATUS_NEEDS_RESET) != 0) {
-        net_stop_broken(net, "the device asks for a reset");
+    if (changed) {
+        (void)net_needs_reset(net);
     }
     net_leave(net, state);
     return changed;

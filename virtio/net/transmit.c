@@ -82,7 +82,7 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
 }
 
 /* 5.1.6.2 */
-static void write_header(const struct virtio_net_packet *packet)
+static void write_header(const struct virtio_net *net, const struct virtio_net_packet *packet)
 {
     struct net_header header = {0};
 
@@ -98,17 +98,23 @@ static void write_header(const struct virtio_net_packet *packet)
         header.gso_bytes = virtio_le16(packet->gso_bytes);
         header.header_bytes = virtio_le16(packet->header_bytes);
     }
-    memcpy(packet->segment[0].memory - VIRTIO_NET_HEADER_BYTES, &header, sizeof(header));
+    memcpy(packet->segment[0].memory - net->header_bytes, &header, net->header_bytes);
 }
 
-/* The frame's pieces as the device sees them, header and first piece in one. Returns how many;
- * *bytes without the header. */
-static unsigned gather(const struct virtio_net_packet *packet, struct virtqueue_segment *segments,
-                       uint32_t *bytes)
+/* The frame's pieces as the device sees them, the header in the first or in front of it. Returns
+ * how many; *bytes without the header. */
+static unsigned gather(const struct virtio_net *net, const struct virtio_net_packet *packet,
+                       struct virtqueue_segment *segments, uint32_t *bytes)
 {
-    uint32_t header = VIRTIO_NET_HEADER_BYTES;
+    uint32_t header = net->header_bytes;
     unsigned count = 0;
 
+    if (net->header_alone) {
+        segments[0].address = virtio_platform_dma_address(packet->segment[0].memory) - header;
+        segments[0].bytes = header;
+        header = 0;
+        count = 1;
+    }
     *bytes = 0;
     for (; packet != NULL; packet = packet->rest) {
         for (unsigned i = 0; i < packet->segment_count; i++) {
@@ -126,9 +132,9 @@ static unsigned gather(const struct virtio_net_packet *packet, struct virtqueue_
 /* The packet was found valid and its header written when it was accepted. */
 static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
 {
-    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX];
+    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX + 1];
     uint32_t bytes;
-    unsigned count = gather(packet, segments, &bytes);
+    unsigned count = gather(net, packet, segments, &bytes);
 
     if (!virtqueue_has_room(&net->transmit.ring, count) ||
         !virtqueue_add(&net->transmit.ring, segments, count, 0, packet)) {
@@ -224,7 +230,7 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
     if (net->state != NET_RUNNING) {
         return false;
     }
-    write_header(packet);
+    write_header(net, packet);
     if (net->waiting.first == NULL && put_into_ring(net, packet)) {
         return true;
     }

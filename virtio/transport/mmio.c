@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The MMIO transport (VIRTIO 1.3, 4.2). Control registers are accessed with 32 bits only (4.2.2.2);
- * those of shared memory regions and anything else not named below are left alone.
+ * The MMIO transport (VIRTIO 1.3, 4.2), version 2 and the legacy version 1 (4.2.4), which differ in
+ * how a queue is described. Control registers are accessed with 32 bits only (4.2.2.2); those of
+ * shared memory regions and anything else not named below are left alone.
  */
 #include "virtio/mmio.h"
+#include "virtio/endian.h"
 
 /* 4.2.2, table 4.1 */
 enum {
@@ -14,9 +16,12 @@ enum {
     DEVICE_FEATURES_SELECT = 0x014,
     DRIVER_FEATURES = 0x020,
     DRIVER_FEATURES_SELECT = 0x024,
+    GUEST_PAGE_SIZE = 0x028, /* legacy */
     QUEUE_SELECT = 0x030,
     QUEUE_SIZE_MAX = 0x034,
     QUEUE_SIZE = 0x038,
+    QUEUE_ALIGN = 0x03c, /* legacy */
+    QUEUE_PAGE = 0x040,  /* legacy */
     QUEUE_READY = 0x044,
     QUEUE_NOTIFY = 0x050,
     INTERRUPT_STATUS = 0x060,
@@ -59,18 +64,22 @@ static void mmio_set_status(struct virtio_transport *transport, uint8_t status)
 
 static uint64_t mmio_device_features(struct virtio_transport *transport)
 {
-    uint64_t features;
+    uint64_t features = 0;
 
-    write_register(transport, DEVICE_FEATURES_SELECT, 1);
-    features = (uint64_t)read_register(transport, DEVICE_FEATURES) << 32;
+    if (!transport->legacy) {
+        write_register(transport, DEVICE_FEATURES_SELECT, 1);
+        features = (uint64_t)read_register(transport, DEVICE_FEATURES) << 32;
+    }
     write_register(transport, DEVICE_FEATURES_SELECT, 0);
     return features | read_register(transport, DEVICE_FEATURES);
 }
 
 static void mmio_set_driver_features(struct virtio_transport *transport, uint64_t features)
 {
-    write_register(transport, DRIVER_FEATURES_SELECT, 1);
-    write_register(transport, DRIVER_FEATURES, (uint32_t)(features >> 32));
+    if (!transport->legacy) {
+        write_register(transport, DRIVER_FEATURES_SELECT, 1);
+        write_register(transport, DRIVER_FEATURES, (uint32_t)(features >> 32));
+    }
     write_register(transport, DRIVER_FEATURES_SELECT, 0);
     write_register(transport, DRIVER_FEATURES, (uint32_t)features);
 }
@@ -118,31 +127,51 @@ static void write_address(struct virtio_transport *transport, virtio_register lo
     write_register(transport, low + 4, (uint32_t)(address >> 32));
 }
 
+static bool mmio_queue_disabled(struct virtio_transport *transport, uint16_t index)
+{
+    write_register(transport, QUEUE_SELECT, index);
+    return read_register(transport, transport->legacy ? QUEUE_PAGE : QUEUE_READY) == 0;
+}
+
+/* 4.2.4: the address in pages of a size that the driver chooses; the device finds the parts of the
+ * queue from its size and alignment. */
+static bool enable_legacy_queue(struct virtio_transport *transport,
+                                const struct virtio_queue_setup *setup)
+{
+    uint64_t page = setup->descriptors / VIRTIO_LEGACY_ALIGNMENT;
+
+    if (page > UINT32_MAX) {
+        return false;
+    }
+    write_register(transport, GUEST_PAGE_SIZE, VIRTIO_LEGACY_ALIGNMENT);
+    write_register(transport, QUEUE_ALIGN, VIRTIO_LEGACY_ALIGNMENT);
+    write_register(transport, QUEUE_PAGE, (uint32_t)page);
+    return true;
+}
+
 /* 4.2.3.2 */
 static bool mmio_queue_enable(struct virtio_transport *transport,
                               const struct virtio_queue_setup *setup,
                               struct virtio_notification *notification, const char **reason)
 {
-    write_register(transport, QUEUE_SELECT, setup->index);
-    if (read_register(transport, QUEUE_READY) != 0) {
+    if (!mmio_queue_disabled(transport, setup->index)) {
         *reason = "a queue is in use before it was set up";
         return false;
     }
     write_register(transport, QUEUE_SIZE, setup->size);
-    write_address(transport, QUEUE_DESCRIPTORS_LOW, setup->descriptors);
-    write_address(transport, QUEUE_DRIVER_LOW, setup->driver_area);
-    write_address(transport, QUEUE_DEVICE_LOW, setup->device_area);
     transport->queues |= UINT64_C(1) << setup->index;
-    write_register(transport, QUEUE_READY, 1);
+    if (!transport->legacy) {
+        write_address(transport, QUEUE_DESCRIPTORS_LOW, setup->descriptors);
+        write_address(transport, QUEUE_DRIVER_LOW, setup->driver_area);
+        write_address(transport, QUEUE_DEVICE_LOW, setup->device_area);
+        write_register(transport, QUEUE_READY, 1);
+    } else if (!enable_legacy_queue(transport, setup)) {
+        *reason = "a queue's memory lies beyond what a legacy device can address";
+        return false;
+    }
     notification->reg = ((struct virtio_mmio *)transport)->base + QUEUE_NOTIFY;
     notification->value = setup->index;
     return true;
-}
-
-static bool mmio_queue_disabled(struct virtio_transport *transport, uint16_t index)
-{
-    write_register(transport, QUEUE_SELECT, index);
-    return read_register(transport, QUEUE_READY) == 0;
 }
 
 static void mmio_notify(struct virtio_transport *transport,
@@ -201,10 +230,9 @@ bool virtio_mmio_probe(struct virtio_mmio *mmio, virtio_register base, size_t by
     if (transport->device_type == 0) { /* 4.2.2.2: a place holder, not worth a word */
         return false;
     }
-    if (version != VERSION_MODERN) {
-        *reason = version == VERSION_LEGACY
-                      ? "legacy registers (version 1), which this driver does not speak"
-                      : "an unknown version of virtio's registers";
+    transport->legacy = version == VERSION_LEGACY && !virtio_big_endian();
+    if (version != VERSION_MODERN && !transport->legacy) {
+        *reason = "a version of virtio's registers that this driver does not speak";
         return false;
     }
     transport->config_bytes = config_bytes > UINT16_MAX ? UINT16_MAX : (uint16_t)config_bytes;

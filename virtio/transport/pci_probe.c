@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding a modern PCI device's registers by its vendor capabilities (VIRTIO 1.3, 4.1.4). The list
- * is the device's word: the walk is bounded, what does not fit is skipped, and of each type the
- * first structure that can be used is.
+ * Finding a PCI device's registers: by its vendor capabilities (VIRTIO 1.3, 4.1.4), or those of the
+ * legacy interface. The list is the device's word: the walk is bounded, what does not fit is
+ * skipped, and of each type the first structure that can be used is.
  */
 #include "pci_private.h"
+#include "virtio/endian.h"
 
 /* PCI Local Bus Specification 3.0, 6.1 and 6.7 */
 enum {
@@ -16,6 +17,7 @@ enum {
     CAPABILITIES = 0x34,
 };
 
+#define COMMAND_PORTS             0x0001u
 #define COMMAND_MEMORY            0x0002u
 #define COMMAND_BUS_MASTER        0x0004u
 #define COMMAND_INTERRUPT_DISABLE 0x0400u
@@ -31,6 +33,15 @@ enum {
 #define TRANSITIONAL_FIRST 0x1000u
 #define MODERN_FIRST       0x1040u
 #define MODERN_LAST        0x107fu
+
+/* 4.1.4.10: the legacy registers; with MSI-X two more come before the device's configuration. */
+#define LEGACY_BAR           0u
+#define LEGACY_BYTES_MAX     256u /* of I/O space a function may ask for (PCI 3.0, 6.2.5.1) */
+#define LEGACY_BYTES_MIN     0x20u
+#define LEGACY_NOTIFY        0x10u
+#define LEGACY_ISR           0x13u
+#define LEGACY_DEVICE        0x14u
+#define LEGACY_VECTORS_BYTES 4u
 
 /* struct virtio_pci_cap, 4.1.4 */
 enum {
@@ -159,7 +170,8 @@ static uint32_t device_type(const struct virtio_pci *pci)
 
 static void enable(const struct virtio_pci *pci)
 {
-    uint32_t command = config(pci, COMMAND, 2) | COMMAND_MEMORY | COMMAND_BUS_MASTER;
+    uint32_t command = config(pci, COMMAND, 2) | COMMAND_MEMORY | COMMAND_BUS_MASTER |
+                       (pci->transport.legacy ? COMMAND_PORTS : 0);
 
     if (pci->transport.vectors == 0) {
         command &= ~COMMAND_INTERRUPT_DISABLE;
@@ -167,19 +179,57 @@ static void enable(const struct virtio_pci *pci)
     virtio_platform_pci_write(pci->function, COMMAND, 2, command);
 }
 
-bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *function,
-                      uint16_t vectors, const char **reason)
+/* Fills in what both interfaces need. False: no virtio device. */
+static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, uint16_t vectors,
+                  const char **reason)
 {
     *pci = (struct virtio_pci){.function = function, .transport.vectors = vectors};
     *reason = NULL;
+    pci->transport.operations = &virtio_pci_operations;
     pci->transport.device_type = device_type(pci);
-    if (pci->transport.device_type == 0) {
+    return pci->transport.device_type != 0;
+}
+
+bool virtio_pci_probe_legacy(struct virtio_pci *pci, struct virtio_pci_function *function,
+                             uint16_t vectors, const char **reason)
+{
+    uint32_t device = LEGACY_DEVICE + (vectors != 0 ? LEGACY_VECTORS_BYTES : 0);
+    uint32_t bytes = LEGACY_BYTES_MAX;
+
+    if (!begin(pci, function, vectors, reason)) {
+        return false;
+    }
+    *reason = "no usable virtio registers";
+    if (config(pci, DEVICE_ID, 2) >= MODERN_FIRST || virtio_big_endian()) {
+        return false;
+    }
+    while ((pci->common = virtio_platform_pci_map(function, LEGACY_BAR, 0, bytes)) == 0) {
+        bytes /= 2;
+        if (bytes < LEGACY_BYTES_MIN) {
+            return false;
+        }
+    }
+    *reason = NULL;
+    pci->transport.legacy = true;
+    pci->transport.queue_size_fixed = true;
+    pci->transport.config_bytes = (uint16_t)(bytes - device);
+    pci->device = pci->common + device;
+    pci->isr = pci->common + LEGACY_ISR;
+    pci->notify = pci->common + LEGACY_NOTIFY;
+    pci->notify_bytes = sizeof(uint16_t);
+    enable(pci);
+    return true;
+}
+
+bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *function,
+                      uint16_t vectors, const char **reason)
+{
+    if (!begin(pci, function, vectors, reason)) {
         return false;
     }
     walk_capabilities(pci);
     if (pci->common == 0) {
-        *reason = "no usable modern virtio registers: a legacy device, or a broken capability list";
-        return false;
+        return virtio_pci_probe_legacy(pci, function, vectors, reason);
     }
     if (pci->notify == 0) {
         *reason = "no usable notification registers";
@@ -190,6 +240,5 @@ bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *functi
         return false;
     }
     enable(pci);
-    pci->transport.operations = &virtio_pci_operations;
     return true;
 }

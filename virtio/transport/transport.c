@@ -64,13 +64,17 @@ bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wan
 {
     const struct virtio_transport_operations *operations = transport->operations;
     uint64_t offered = operations->device_features(transport);
+    uint64_t required = transport->legacy ? 0 : VIRTIO_F_VERSION_1;
 
-    if ((offered & VIRTIO_F_VERSION_1) == 0) {
-        *reason = "the device does not offer VIRTIO_F_VERSION_1: a legacy device";
+    if ((offered & required) != required) {
+        *reason = "the device does not offer VIRTIO_F_VERSION_1";
         return false;
     }
-    *features = offered & (wanted | VIRTIO_F_VERSION_1);
+    *features = offered & (wanted | required);
     operations->set_driver_features(transport, *features);
+    if (transport->legacy) { /* 3.1.2 */
+        return true;
+    }
     virtio_transport_add_status(transport, VIRTIO_STATUS_FEATURES_OK);
     /* 3.1.1 step 6: the device clears it again if it does not support this subset. */
     if ((operations->status(transport) & VIRTIO_STATUS_FEATURES_OK) == 0) {
@@ -100,12 +104,16 @@ bool virtio_transport_read_config(struct virtio_transport *transport,
         return false;
     }
     for (unsigned tries = 0; tries < GENERATION_TRIES; tries++) {
-        uint32_t before = operations->config_generation(transport);
+        uint32_t before = transport->legacy ? 0 : operations->config_generation(transport);
+        bool same = tries != 0;
 
         for (unsigned i = 0; i < count; i++) {
+            uint32_t last = fields[i].value;
+
             fields[i].value = operations->config_read(transport, fields[i].offset, fields[i].bytes);
+            same = same && fields[i].value == last;
         }
-        if (operations->config_generation(transport) == before) {
+        if (transport->legacy ? same : operations->config_generation(transport) == before) {
             return true;
         }
     }

@@ -482,14 +482,21 @@ static void link_status(void **state)
 static void needs_reset_is_noticed(void **state)
 {
     (void)state;
-    owner_prepare(&owner, FAKE_MMIO, 0);
-    owner_start(&owner);
-    owner.device.status |= VIRTIO_STATUS_NEEDS_RESET;
-    fake_config_interrupt();
-    owner_settle(&owner);
-    assert_non_null(virtio_net_broken(owner.net));
-    assert_false(owner_send(&owner, 100, 1, false));
-    owner_finish(&owner);
+    for (enum fake_bus bus = FAKE_MMIO; bus <= FAKE_PCI; bus++) {
+        bool line = bus == FAKE_MMIO;
+
+        owner_prepare(&owner, bus, line ? 0 : 3);
+        owner_start(&owner);
+        owner.device.status |= VIRTIO_STATUS_NEEDS_RESET;
+        fake_config_interrupt();
+        owner_interrupts(&owner);
+        /* A line is not left to a device that may never take it back. */
+        assert_int_equal(owner.device.status == 0, line);
+        owner_settle(&owner);
+        assert_non_null(virtio_net_broken(owner.net));
+        assert_false(owner_send(&owner, 100, 1, false));
+        owner_finish(&owner);
+    }
 }
 
 static void stop_and_start_again(void **state)

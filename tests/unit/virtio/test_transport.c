@@ -45,14 +45,16 @@ static void mmio_versions(void **state)
     (void)state;
     fake_reset_device(&device, FAKE_MMIO, 0);
     device.version = 1;
-    assert_false(probe_mmio(0x200));
-    assert_non_null(strstr(reason, "legacy"));
+    assert_true(probe_mmio(0x200));
+    assert_null(reason);
+    assert_true(mmio.transport.legacy);
     device.version = 3;
     assert_false(probe_mmio(0x200));
     assert_non_null(reason);
     device.version = 2;
     assert_true(probe_mmio(0x200));
     assert_null(reason);
+    assert_false(mmio.transport.legacy);
     assert_int_equal(mmio.transport.config_bytes, 0x100);
     assert_int_equal(mmio.transport.device_type, VIRTIO_DEVICE_NETWORK);
 }

@@ -22,6 +22,7 @@
 #define VIRTIO_FEATURE(bit) (UINT64_C(1) << (bit))
 
 /* Reserved feature bits (VIRTIO 1.3, 6). */
+#define VIRTIO_F_ANY_LAYOUT        VIRTIO_FEATURE(27) /* legacy devices only */
 #define VIRTIO_F_INDIRECT_DESC     VIRTIO_FEATURE(28)
 #define VIRTIO_F_EVENT_IDX         VIRTIO_FEATURE(29)
 #define VIRTIO_F_VERSION_1         VIRTIO_FEATURE(32)

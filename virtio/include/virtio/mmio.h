@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Virtio over memory-mapped registers (VIRTIO 1.3, 4.2), version 2. One interrupt line. */
+/* Virtio over memory-mapped registers (VIRTIO 1.3, 4.2), version 2 and 1 (legacy, 4.2.4). One
+ * interrupt line. */
 #ifndef VIRTIO_MMIO_H
 #define VIRTIO_MMIO_H
 

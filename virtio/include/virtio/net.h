@@ -45,8 +45,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes the driver needs free directly in front of a frame to transmit, and the device writes in
- * front of a received one: struct virtio_net_hdr with num_buffers (VIRTIO 1.3, 5.1.6). */
+/* Bytes the driver needs free directly in front of a frame to transmit, and keeps free in front of
+ * a received one: struct virtio_net_hdr with num_buffers (VIRTIO 1.3, 5.1.6). The header that the
+ * device sees ends where the frame begins; see virtio_net_header_bytes(). */
 #define VIRTIO_NET_HEADER_BYTES 12u
 
 /* The smallest receive buffer without mergeable buffers and large receive offloads (5.1.6.3.1):
@@ -250,6 +251,8 @@ bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso typ
 /* Pieces a frame can have: VIRTIO_NET_FRAME_SEGMENTS_MAX, or what fits into the ring. */
 uint16_t virtio_net_segments_max(const struct virtio_net *net);
 uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
+/* Of the header in front of each frame: 12, or 10 with a legacy device (5.1.6). */
+uint32_t virtio_net_header_bytes(const struct virtio_net *net);
 /* Not NULL: the device broke the protocol, and how; the queues stand still. */
 const char *virtio_net_broken(const struct virtio_net *net);
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);

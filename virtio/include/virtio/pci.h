@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Virtio over PCI (VIRTIO 1.3, 4.1), modern interface: found by its vendor capabilities. */
+/* Virtio over PCI (VIRTIO 1.3, 4.1): the modern interface, found by its vendor capabilities, and
+ * the legacy one in BAR 0 (4.1.4.10). A transitional device has both. */
 #ifndef VIRTIO_PCI_H
 #define VIRTIO_PCI_H
 
@@ -10,7 +11,7 @@
 struct virtio_pci {
     struct virtio_transport transport; /* first: the operations get a pointer to it */
     struct virtio_pci_function *function;
-    virtio_register common;
+    virtio_register common; /* legacy: all its registers */
     virtio_register isr;
     virtio_register device; /* 0: the device has no configuration of its own */
     virtio_register notify;
@@ -19,7 +20,8 @@ struct virtio_pci {
 };
 
 /*
- * Looks at a function's vendor capabilities. Memory decoding and bus mastering are switched on.
+ * Looks at a function's vendor capabilities, and if they lead nowhere for the legacy interface.
+ * Decoding and bus mastering are switched on.
  *
  * `vectors`: how many MSI-X vectors, from 0 up, the caller has routed to handlers, with MSI-X
  * enabled. 0: the interrupt line is used. A network driver uses up to three (see virtio/net.h).
@@ -29,5 +31,9 @@ struct virtio_pci {
  */
 bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *function,
                       uint16_t vectors, const char **reason);
+
+/* The same for the legacy interface alone, which the standard's devices need not have. */
+bool virtio_pci_probe_legacy(struct virtio_pci *pci, struct virtio_pci_function *function,
+                             uint16_t vectors, const char **reason);
 
 #endif

@@ -66,8 +66,8 @@ uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t
                                   unsigned bytes);
 void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
                                unsigned bytes, uint32_t value);
-/* The register at `offset` of memory BAR `bar`, if [offset, offset + length) lies inside it, else
- * 0. Maps the BAR on first use. */
+/* The register at `offset` of BAR `bar`, if [offset, offset + length) lies inside it, else 0. Maps
+ * the BAR on first use. A platform without I/O space answers 0 for a BAR there. */
 virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
                                         uint64_t offset, uint64_t length);
 

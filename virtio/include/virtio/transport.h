@@ -5,8 +5,8 @@
  * same for all of them: device status, feature negotiation, configuration reads that are
  * consistent.
  *
- * Thread context and one caller at a time for everything, except notify and interrupt_cause (any
- * context). A transport outlives the driver that uses it.
+ * Thread context and one caller at a time for everything, except notify, interrupt_cause, status
+ * and set_status (any context). A transport outlives the driver that uses it.
  */
 #ifndef VIRTIO_TRANSPORT_H
 #define VIRTIO_TRANSPORT_H
@@ -25,6 +25,9 @@
 /* No interrupt vector (VIRTIO_MSI_NO_VECTOR, 4.1.5.1.2). */
 #define VIRTIO_NO_VECTOR 0xffffu
 
+/* How a legacy device wants a queue's memory, and the used ring in it, to be aligned (2.7.2). */
+#define VIRTIO_LEGACY_ALIGNMENT 4096u
+
 /* Queues of one device that this library can address. */
 #define VIRTIO_QUEUES_MAX 64u
 
@@ -33,7 +36,7 @@ struct virtio_transport;
 /* What a driver tells the device about a queue before it enables it. */
 struct virtio_queue_setup {
     uint16_t index; /* which of the device's queues, < VIRTIO_QUEUES_MAX */
-    uint16_t size;  /* entries, <= queue_size_max() */
+    uint16_t size;  /* entries, <= queue_size_max(); exactly that with queue_size_fixed */
     uint16_t
         vector; /* VIRTIO_NO_VECTOR: none; anything but that only if transport->vectors > vector */
     virtio_address descriptors;
@@ -53,6 +56,7 @@ struct virtio_transport_operations {
     uint64_t (*device_features)(struct virtio_transport *transport);
     void (*set_driver_features)(struct virtio_transport *transport, uint64_t features);
 
+    /* Not of a legacy device. */
     uint32_t (*config_generation)(struct virtio_transport *transport);
     /* Naturally aligned, `bytes` of 1, 2 or 4, inside config_bytes. */
     uint32_t (*config_read)(struct virtio_transport *transport, uint16_t offset, unsigned bytes);
@@ -81,6 +85,11 @@ struct virtio_transport {
     uint16_t vectors;      /* message-signalled interrupt vectors the driver may use; 0: one line */
     uint16_t config_bytes; /* of the device-specific configuration that may be read */
     uint64_t queues;       /* bit i: queue i was enabled since the last reset */
+    /* The interface that is older than the standard (1.3.1): 32 feature bits without VERSION_1, no
+     * FEATURES_OK, no generation, and a queue is one piece of memory with VIRTIO_LEGACY_ALIGNMENT.
+     * Its numbers have the processor's byte order: only little-endian ones are served. */
+    bool legacy;
+    bool queue_size_fixed; /* a queue has the size that the device says */
 };
 
 /* One field of the device-specific configuration. */
@@ -98,8 +107,8 @@ void virtio_transport_add_status(struct virtio_transport *transport, uint8_t bit
 
 /*
  * Accepts what is both offered and in `wanted`, writes it, sets FEATURES_OK and reads it back.
- * VERSION_1 is always wanted, and required. The result is in *features. False: *reason says why
- * not.
+ * VERSION_1 is always wanted, and required, except of a legacy device, which knows no FEATURES_OK
+ * either. The result is in *features. False: *reason says why not.
  */
 bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wanted,
                                 uint64_t *features, const char **reason);
@@ -112,9 +121,9 @@ bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wan
 bool virtio_transport_reset(struct virtio_transport *transport);
 
 /*
- * Reads fields that belong together: again until the generation did not change meanwhile (2.5.1), a
- * bounded number of times. False: it kept changing, or a field is outside the configuration; the
- * values are then not to be used.
+ * Reads fields that belong together: again until the generation did not change meanwhile (2.5.1),
+ * of a legacy device until they are the same twice (2.5.3), a bounded number of times. False: it
+ * kept changing, or a field is outside the configuration; the values are then not to be used.
  */
 bool virtio_transport_read_config(struct virtio_transport *transport,
                                   struct virtio_config_field *fields, unsigned count);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The driver on a device model of QEMU: one case of the tables in cases_*.c, on the setting that
+ * the command line describes (setting.h). test_device.py starts QEMU and this.
+ */
+#include "cases.h"
+#include "rules.h"
+#include <stdio.h>
+#include <string.h>
+
+static struct setting setting;
+static struct station station;
+static const struct device_case *chosen;
+
+static void run(void **state)
+{
+    (void)state;
+    station_open(&station, &setting);
+    rules_watch(&station);
+    chosen->run(&station);
+    station_close(&station);
+    rules_report();
+}
+
+static const struct device_case *find(const char *name)
+{
+    static const struct device_case *const tables[] = {recovery_cases, start_cases, traffic_cases};
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        for (const struct device_case *each = tables[i]; each->name != NULL; each++) {
+            if (strcmp(each->name, name) == 0) {
+                return each;
+            }
+        }
+    }
+    return NULL;
+}
+
+int main(int count, char **words)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(run)};
+
+    if (!setting_parse(&setting, count - 1, words + 1)) {
+        return 2;
+    }
+    chosen = find(setting.name);
+    if (chosen == NULL) {
+        (void)fprintf(stderr, "there is no case %s\n", setting.name);
+        return 2;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A station on QEMU's network device: the driver with an owner whose buffers and packets are
+ * followed (one that is lost, returned twice or touched while somebody else has it fails the test),
+ * and the far end of the wire, which is a socket. Frames carry a number and a pattern made from it,
+ * and arrive in order.
+ *
+ * The driver is called as on a real system: its interrupt handler only when the device raised an
+ * interrupt, its bottom half only when it was signalled. So an interrupt that gets lost ends in a
+ * time-out.
+ */
+#ifndef TESTS_DEVICE_STATION_H
+#define TESTS_DEVICE_STATION_H
+
+#include "setting.h"
+#include "virtio/mmio.h"
+#include "virtio/net.h"
+#include "virtio/pci.h"
+
+/* cmocka wants these in front of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define STATION_BUFFERS      64u
+#define STATION_BUFFER_BYTES 2048u
+#define STATION_PACKETS      512u
+#define STATION_FRAME_BYTES  16384u
+#define STATION_FRAME_MIN    60u
+#define STATION_FRAME_MAX    1514u
+#define STATION_PATIENCE     (UINT64_C(20) * 1000000000u) /* ns */
+
+struct station_buffer {
+    struct virtio_net_buffer buffer;
+    bool with_driver;
+};
+
+struct station_packet {
+    struct virtio_net_packet packet;
+    bool with_driver;
+};
+
+struct station {
+    const struct setting *setting;
+    struct virtio_mmio mmio;
+    struct virtio_pci pci;
+    struct virtio_pci_function *function;
+    struct virtio_transport *transport;
+    unsigned line; /* its interrupt line */
+    struct virtio_net *net;
+    struct virtio_net_parameters parameters;
+    bool signalled;
+
+    struct station_buffer buffers[STATION_BUFFERS];
+    unsigned buffers_usable;
+    uint8_t *buffer_memory;
+    struct station_packet packets[STATION_PACKETS];
+    uint8_t *packet_memory; /* STATION_PACKETS of 2048 bytes */
+
+    uint32_t sent;           /* numbers given out to frames transmitted */
+    uint32_t arrived;        /* seen at the far end */
+    uint32_t returned;       /* packets that came back */
+    uint32_t injected;       /* numbers given out at the far end */
+    uint32_t received;       /* seen by the station */
+    uint32_t stale_arrivals; /* numbers below are of before station_clear_wire() */
+    uint32_t stale_frames;
+    uint32_t link_changes;
+    uint32_t frame_bytes; /* of the last frame received */
+};
+
+/* Attaches to the machine, finds the device; fails the test if there is none. */
+void station_open(struct station *station, const struct setting *setting);
+/* Fetches everything back, checks that nothing is missing and the counters balance. */
+void station_close(struct station *station);
+
+/* Creates the driver; NULL, or the reason why it could not be. */
+const char *station_try_start(struct station *station);
+/* The same, which must work, with exactly the features the setting expects. */
+void station_start(struct station *station);
+/* Stops and frees the driver; frames under way are forgotten. */
+void station_stop(struct station *station);
+
+/* A frame in `segments` pieces. False: the driver refuses it. */
+bool station_send(struct station *station, uint32_t bytes, unsigned segments);
+/* The far end: takes the next frame, if one has come, and checks it; sends one. */
+bool station_arrive(struct station *station);
+bool station_inject(struct station *station, uint32_t bytes);
+/* Forgets what is on the wire: both sides count from here, and older frames may still come. */
+void station_clear_wire(struct station *station);
+
+/* Takes in interrupts and runs what they cause; the far end takes its frames if `drain`. Waits a
+ * little if there is nothing. */
+void station_serve(struct station *station, bool drain);
+void station_check_balance(struct station *station);
+struct virtio_net_statistics station_statistics(struct station *station);
+
+/* Writes where everything stands, for a failure's report. */
+void station_describe(struct station *station);
+
+/* Serves until `condition` holds; the test fails if that takes long. */
+#define station_until(station, condition)                                     \
+    do {                                                                      \
+        uint64_t station_started = virtio_platform_now();                     \
+        while (!(condition)) {                                                \
+            if (virtio_platform_now() - station_started > STATION_PATIENCE) { \
+                station_describe(station);                                    \
+                fail_msg("waited in vain for: %s", #condition);               \
+            }                                                                 \
+            station_serve(station, true);                                     \
+        }                                                                     \
+    } while (0)
+
+/* Both ways at once: `count` frames of many sizes, in 1 to `segments` pieces. Everything arrives.
+ */
+void station_exchange(struct station *station, unsigned count, unsigned segments);
+
+#endif

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver on QEMU's network device, without a guest: transports, rings, features, recovery.
+
+Each case names the clause of VIRTIO 1.3 that it is about. Beside its own purpose every case runs
+under the rule checker of rules.h, and its transmitted statuses are those of the standard's steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from parked import Case, Outcome, run
+from transports import ACCESS_PLATFORM, FEATURES, MTU, RINGS, TRANSPORTS, Transport
+
+from bulkhead.build import Variant
+from bulkhead.paths import TESTS
+
+# ACKNOWLEDGE, DRIVER, FEATURES_OK, DRIVER_OK one after the other (3.1.1); legacy devices know no
+# FEATURES_OK (3.1.2).
+MODERN_STATUSES = [0, 1, 3, 11, 15, 0]
+LEGACY_STATUSES = [0, 1, 3, 7, 0]
+
+Run = Callable[[Case], Outcome]
+BY_NAME = {each.name: each for each in TRANSPORTS}
+
+
+def named(*names: str) -> pytest.MarkDecorator:
+    chosen = [BY_NAME[name] for name in names]
+    return pytest.mark.parametrize("transport", chosen, ids=lambda each: each.name)
+
+
+each_transport = named(*BY_NAME)
+each_ring = pytest.mark.parametrize("ring", RINGS)
+# One of each interface, machine and kind of interrupt; not their every combination.
+_MODERN_KINDS = ("mmio-2", "pci-modern-virt-intx", "pci-transitional-q35-msix1",
+                 "pci-modern-q35-msix3")  # fmt: skip
+_LEGACY_KINDS = ("mmio-1", "pci-legacy-q35-intx", "pci-legacy-virt-msix2")
+each_kind = named(*_MODERN_KINDS, *_LEGACY_KINDS)
+each_modern_kind = named(*_MODERN_KINDS)
+each_legacy_kind = named(*_LEGACY_KINDS)
+
+
+@pytest.fixture
+def run_case(log_folder: Path) -> Run:
+    """Runs a case with the driver as GCC builds it."""
+    return lambda case: run(case, Variant("host", "gcc"), log_folder)
+
+
+@each_ring
+@each_transport
+def test_traffic(run_case: Run, transport: Transport, ring: str) -> None:
+    """3.1.1: frames of all sizes both ways, after exactly the steps that the standard asks for."""
+    outcome = run_case(transport.case("traffic", ring))
+    assert outcome.statuses() == (LEGACY_STATUSES if transport.legacy else MODERN_STATUSES)
+
+
+# Features.
+
+
+def _optional(transport: Transport) -> list[str]:
+    return [
+        name
+        for name, feature in FEATURES.items()
+        if feature.applies(legacy=transport.legacy) and name != "version_1"
+    ]
+
+
+def _feature_cases(*, switchable: bool) -> list[object]:
+    """Each optional feature on each kind; or those alone that QEMU offers or not, as asked."""
+    return [
+        pytest.param(BY_NAME[name], feature, id=f"{name}-{feature}")
+        for name in (*_MODERN_KINDS, *_LEGACY_KINDS)
+        for feature in _optional(BY_NAME[name])
+        if not switchable or FEATURES[feature].option is not None
+    ]
+
+
+@each_ring
+@pytest.mark.parametrize(("transport", "feature"), _feature_cases(switchable=True))
+def test_feature_not_offered(run_case: Run, transport: Transport, feature: str, ring: str) -> None:
+    """2.2.1: a feature that the device does not offer is not used."""
+    run_case(transport.case("traffic", ring, off=[feature]))
+
+
+@each_ring
+@pytest.mark.parametrize(("transport", "feature"), _feature_cases(switchable=False))
+def test_feature_refused(run_case: Run, transport: Transport, feature: str, ring: str) -> None:
+    """2.2.1: an offered feature that the driver does not accept is not used."""
+    run_case(transport.case("traffic", ring, refused=[feature]))
+
+
+@each_ring
+@each_kind
+def test_no_feature(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.2.1: with the least that both must agree on."""
+    run_case(transport.case("traffic", ring, refused=_optional(transport)))
+
+
+@pytest.mark.parametrize("feature", ["any_layout", "event_idx", "indirect_desc"])
+@each_legacy_kind
+def test_only_feature(run_case: Run, transport: Transport, feature: str) -> None:
+    """2.7.4.3: the layouts of a legacy device, with each feature that bears on them alone."""
+    refused = [name for name in _optional(transport) if name != feature]
+    run_case(transport.case("traffic", refused=refused))
+
+
+@named("pci-modern-virt-intx", "pci-modern-q35-msix3", "pci-modern-virt-port-msix3")
+def test_access_platform(run_case: Run, transport: Transport) -> None:
+    """6.1: ACCESS_PLATFORM is accepted where it is offered."""
+    options = {"iommu_platform": "on"}
+    run_case(transport.case("traffic", options=options, added=ACCESS_PLATFORM.mask))
+
+
+@named("pci-modern-virt-intx", "pci-modern-q35-msix3")
+def test_features_not_accepted(run_case: Run, transport: Transport) -> None:
+    """3.1.1: FEATURES_OK is read back; the driver gives up, and a further try begins anew."""
+    options = {"iommu_platform": "on"}
+    case = transport.case("features_not_accepted", options=options, added=ACCESS_PLATFORM.mask)
+    statuses = run_case(case).statuses()
+    assert statuses == [0, 1, 3, 11, *statuses[4:-6], *MODERN_STATUSES]
+    assert any(status & 0x80 for status in statuses)
+
+
+# What any transport has to stand.
+
+CASES = {
+    "ping_pong": "2.7.7, 2.7.10: no interrupt and no notification gets lost",
+    "far_end_blocked": "2.7.13: a full ring, then a full send queue; nothing lost, order kept",
+    "buffers_exhausted": "5.1.6.3: an empty receive ring is filled again",
+    "spurious_interrupts": "2.7.7: interrupts without a cause do no harm",
+    "overload": "5.1.6.3: more frames at once than buffers exposed",
+    "every_size": "5.1.6: frames of every size",
+    "restart": "2.4.1: stopped and started over and over",
+    "mac": "5.1.5: the device's address",
+    "link": "5.1.4, 4.1.4.5: each change of the link is announced and read",
+    "starts_without_link": "5.1.5: no link when the driver starts",
+    "configuration_changes": "2.5.1, 2.5.3: fields that change while they are read",
+    "restart_after_failed": "2.1.1: a reset after FAILED",
+    "takes_over": "3.1.1: a device that somebody left half set up",
+    "reset_in_traffic": "2.4.1: no buffer is lost or returned twice when the device is reset",
+}
+
+
+@each_ring
+@each_kind
+@pytest.mark.parametrize("name", CASES)
+def test_case(run_case: Run, transport: Transport, name: str, ring: str) -> None:
+    """See CASES."""
+    run_case(transport.case(name, ring))
+
+
+@each_ring
+@each_kind
+@pytest.mark.parametrize("name", ["ping_pong", "far_end_blocked", "buffers_exhausted"])
+def test_case_without_event_index(
+    run_case: Run, transport: Transport, name: str, ring: str
+) -> None:
+    """2.7.6: interrupts and notifications by the flags alone."""
+    run_case(transport.case(name, ring, refused=["event_idx"]))
+
+
+@each_ring
+@named("mmio-2", "pci-modern-q35-msix3", "pci-legacy-virt-msix2")
+def test_indices_wrap(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.7.6, 2.7.10: the indices wrap while bursts of many sizes are added."""
+    run_case(transport.case("indices_wrap", ring))
+
+
+@each_ring
+@each_kind
+@pytest.mark.parametrize("budget", [1, 3, 64])
+def test_bounded_interrupt(run_case: Run, transport: Transport, budget: int, ring: str) -> None:
+    """2.7.7: what the handler leaves over is not lost, however little it may do."""
+    run_case(transport.case("bounded_interrupt", ring, count=budget))
+
+
+@each_kind
+def test_no_address(run_case: Run, transport: Transport) -> None:
+    """5.1.5: without MAC the driver has no address from the device."""
+    run_case(transport.case("mac", refused=["mac"]))
+
+
+@named("mmio-2", "mmio-1", "pci-legacy-q35-intx", "pci-modern-q35-msix3")
+@pytest.mark.parametrize("mtu", [68, 576, 1400, 1500, 2000])
+def test_mtu(run_case: Run, transport: Transport, mtu: int) -> None:
+    """5.1.4.2: the device's MTU is taken over, and no larger frame sent."""
+    case = transport.case(
+        "mtu",
+        options={"host_mtu": str(mtu)},
+        added=MTU.mask,
+        mtu=mtu,
+        receive_bytes=max(1526, mtu + 26),
+    )
+    run_case(case)
+
+
+@named("mmio-2", "mmio-1", "pci-modern-q35-msix3")
+def test_mtu_beyond_buffers(run_case: Run, transport: Transport) -> None:
+    """5.1.4.2: an MTU whose frames have no room is not accepted."""
+    run_case(transport.case("mtu", options={"host_mtu": "9000"}, mtu=1500))
+
+
+# Queues.
+
+
+@each_ring
+@named("mmio-2", "mmio-1", "pci-modern-q35-msix3", "pci-legacy-q35-intx")
+@pytest.mark.parametrize("entries", [1, 2, 4, 16, 64, 256, 1024])
+def test_transmit_ring(run_case: Run, transport: Transport, entries: int, ring: str) -> None:
+    """2.7: rings of any size, and no larger than the device's."""
+    run_case(transport.case("traffic", ring, tx_ring=entries))
+
+
+@each_ring
+@named("mmio-2", "mmio-1", "pci-modern-q35-msix3", "pci-legacy-q35-intx")
+@pytest.mark.parametrize("buffers", [1, 2, 3, 32, 2000])
+def test_receive_buffers(run_case: Run, transport: Transport, buffers: int, ring: str) -> None:
+    """5.1.6.3: few buffers exposed, whatever the ring's size."""
+    run_case(transport.case("traffic", ring, rx_buffers=buffers))
+
+
+@named("mmio-2", "mmio-1", "pci-modern-q35-msix3", "pci-legacy-q35-intx", "pci-legacy-virt-msix2")
+@pytest.mark.parametrize("entries", [512, 1024])
+def test_large_receive_queue(run_case: Run, transport: Transport, entries: int) -> None:
+    """2.7.2: a legacy queue has the size that the device says."""
+    run_case(transport.case("traffic", options={"rx_queue_size": str(entries)}))
+
+
+# QEMU's own error path.
+
+SABOTAGES = ("head", "next", "loop", "empty", "direction", "table", "header")
+
+
+@each_kind
+@pytest.mark.parametrize("way", SABOTAGES)
+def test_needs_reset_transmitting(run_case: Run, transport: Transport, way: str) -> None:
+    """2.1.2: after a descriptor that the device can't accept, traffic is back by a reset."""
+    run_case(transport.case("needs_reset", count=SABOTAGES.index(way)))
+
+
+@each_kind
+@pytest.mark.parametrize("way", SABOTAGES[:-1])
+def test_needs_reset_receiving(run_case: Run, transport: Transport, way: str) -> None:
+    """2.1.2: the same in the receive queue."""
+    run_case(transport.case("needs_reset", count=16 + SABOTAGES.index(way)))
+
+
+# The rules. Each was looked at, on each kind of transport that it is about, and held.
+
+_RULES = dict(re.findall(r'RULE\((\w+), "([^"]+)"\)', (TESTS / "device" / "rules.h").read_text()))
+_PCI = tuple(name for name in (*_MODERN_KINDS, *_LEGACY_KINDS) if name.startswith("pci"))
+_MSIX = tuple(name for name in _PCI if "msix" in name)
+_ABOUT: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(["FEATURES_CHECKED", "FEATURES_SELECTED", "VERSION_1", "CONFIG_GENERATION",
+                     "HEADER_BUFFERS", "QUEUE_ENABLED"], _MODERN_KINDS),
+    **dict.fromkeys(["CONFIG_TWICE"], _LEGACY_KINDS),
+    **dict.fromkeys(["VECTOR_READ", "VECTOR_INSIDE"], _MSIX),
+    **dict.fromkeys(["CAUSE_MSIX"], ("mmio-2", "mmio-1", "pci-modern-virt-intx",
+                                     "pci-legacy-q35-intx")),
+    **dict.fromkeys(["CAUSE_ACKNOWLEDGED"], ("mmio-2", "mmio-1")),
+}  # fmt: skip
+# What comes up only without some features, or when something failed.
+_WITHOUT = {
+    "HEADER_ALONE": ("any_layout", _LEGACY_KINDS),
+    "FLAGS_VALID": ("event_idx", (*_MODERN_KINDS, *_LEGACY_KINDS)),
+}
+_AFTER_FAILURE = "FAILED_RESET"
+_traffic_counts: dict[tuple[str, tuple[str, ...]], dict[str, int]] = {}
+
+
+def _rule_counts(outcome: Outcome) -> dict[str, int]:
+    found = re.findall(r"^rule (\w+) (\d+):", outcome.output, re.MULTILINE)
+    return {rule: int(count) for rule, count in found}
+
+
+def _counts(run_case: Run, name: str, refused: tuple[str, ...]) -> dict[str, int]:
+    key = (name, refused)
+    if key not in _traffic_counts:
+        case = BY_NAME[name].case("far_end_blocked", refused=refused)
+        _traffic_counts[key] = _rule_counts(run_case(case))
+    return _traffic_counts[key]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in _RULES if rule != _AFTER_FAILURE])
+def test_rule(run_case: Run, rule: str) -> None:
+    """The clause is in rules.h."""
+    feature, names = _WITHOUT.get(rule, (None, _ABOUT.get(rule, (*_MODERN_KINDS, *_LEGACY_KINDS))))
+    for name in names:
+        counts = _counts(run_case, name, (feature,) if feature else ())
+        assert counts[rule] > 0, f"{_RULES[rule]}: it never came up on {name}"
+
+
+@each_kind
+def test_rule_after_failure(run_case: Run, transport: Transport) -> None:
+    """2.1.1: after FAILED nothing but a reset."""
+    assert _rule_counts(run_case(transport.case("restart_after_failed")))[_AFTER_FAILURE] > 0

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ways to a network device that the driver knows, and the features it can negotiate there.
+
+Both are tables, so that a further transport, ring format or feature is a further line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from parked import Case
+
+_BEHIND_ROOT_PORT = ("-device", "pcie-root-port,id=behind,chassis=1,addr=4")
+_BEHIND_SWITCH = (
+    *("-device", "pcie-root-port,id=root,chassis=1,addr=5"),
+    *("-device", "x3130-upstream,id=up,bus=root"),
+    *("-device", "xio3130-downstream,id=behind,bus=up,chassis=2"),
+)
+# Conventional PCI, where a device may have I/O BARs.
+_BEHIND_BRIDGE = (
+    *("-device", "pcie-pci-bridge,id=outer,addr=6"),
+    *("-device", "pci-bridge,id=behind,chassis_nr=3,bus=outer,addr=2"),
+)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature bit, and the device's property that offers it."""
+
+    bit: int
+    option: str | None = None
+    needs: tuple[str, ...] = ()
+    legacy: bool = True
+    modern: bool = True
+
+    def applies(self, *, legacy: bool) -> bool:
+        """Whether the interface knows it."""
+        return self.legacy if legacy else self.modern
+
+    @property
+    def mask(self) -> int:
+        """As in include/virtio/features.h."""
+        return 1 << self.bit
+
+
+# What the driver accepts from the device as test_device.py starts it.
+FEATURES: Mapping[str, Feature] = {
+    "mac": Feature(5),
+    "status": Feature(16, "status"),
+    "any_layout": Feature(27, "any_layout", modern=False),
+    "indirect_desc": Feature(28, "indirect_desc"),
+    "event_idx": Feature(29, "event_idx"),
+    "version_1": Feature(32, legacy=False),
+}
+# Further ones, offered only if asked for.
+MTU = Feature(3)
+ACCESS_PLATFORM = Feature(33)
+
+# Ring formats: properties of the device, and the feature that is negotiated with them.
+RINGS: Mapping[str, tuple[Mapping[str, str], int]] = {
+    "split": ({}, 0),
+}
+
+
+@dataclass(frozen=True)
+class Transport:
+    """How the device is attached, and which of its interfaces is driven."""
+
+    name: str
+    machine: str
+    vectors: int = 0
+    pci: bool = True
+    legacy: bool = False
+    probe_legacy: bool = False  # of a device that has the modern interface as well
+    options: Mapping[str, str] = field(default_factory=dict)
+    extra: Sequence[str] = ()
+
+    def features(self, without: Iterable[str] = ()) -> int:
+        """What is negotiated."""
+        return sum(
+            feature.mask
+            for name, feature in FEATURES.items()
+            if name not in without
+            and not set(feature.needs) & set(without)
+            and feature.applies(legacy=self.legacy)
+        )
+
+    def case(
+        self,
+        name: str,
+        ring: str = "split",
+        *,
+        off: Iterable[str] = (),
+        refused: Iterable[str] = (),
+        added: int = 0,
+        options: Mapping[str, str] | None = None,
+        **words: int,
+    ) -> Case:
+        """One case on this transport.
+
+        `off`: features that the device does not offer; `refused`: that the driver shall not accept;
+        `added`: a mask of further ones that both agree on.
+        """
+        ring_options, ring_mask = RINGS[ring]
+        properties = {option: "off" for each in off if (option := FEATURES[each].option)}
+        return Case(
+            name,
+            machine=self.machine,
+            device="virtio-net-pci" if self.pci else "virtio-net-device",
+            device_options={**self.options, **ring_options, **properties, **(options or {})},
+            extra=self.extra,
+            words={
+                "pci": int(self.pci),
+                "legacy": int(self.legacy),
+                "probe_legacy": int(self.probe_legacy),
+                "vectors": self.vectors,
+                "refuse": sum(FEATURES[each].mask for each in refused),
+                "expect": self.features({*off, *refused}) | ring_mask | added,
+                **words,
+            },
+        )
+
+
+def _mmio() -> Iterable[Transport]:
+    for version, legacy in (("2", False), ("1", True)):
+        yield Transport(
+            f"mmio-{version}",
+            "virt",
+            pci=False,
+            legacy=legacy,
+            extra=("-global", f"virtio-mmio.force-legacy={'true' if legacy else 'false'}"),
+        )
+
+
+_TRANSITIONAL = {"disable-legacy": "off", "disable-modern": "off"}
+_KINDS: Mapping[str, Mapping[str, str]] = {
+    "modern": {"disable-legacy": "on"},
+    "transitional": _TRANSITIONAL,
+    "transitional_as_legacy": _TRANSITIONAL,
+    "legacy": {"disable-legacy": "off", "disable-modern": "on"},
+}
+_BRIDGES: Mapping[str, tuple[str, Sequence[str], Sequence[str]]] = {
+    "port": ("0", _BEHIND_ROOT_PORT, ("modern",)),
+    "switch": ("0", _BEHIND_SWITCH, ("modern",)),
+    "bridge": ("1", _BEHIND_BRIDGE, ("modern", "legacy")),
+}
+
+
+def _pci_transport(
+    kind: str, machine: str, vectors: int, place: str = "", extra: Sequence[str] = ()
+) -> Transport:
+    name = ["pci", kind, machine, *([place] if place else [])]
+    behind = {"bus": "behind", "addr": _BRIDGES[place][0]} if place else {}
+    return Transport(
+        "-".join([*name, f"msix{vectors}" if vectors else "intx"]),
+        machine,
+        vectors,
+        legacy=kind.endswith("legacy"),
+        probe_legacy=kind == "transitional_as_legacy",
+        options={"romfile": "", **_KINDS[kind], **behind},
+        extra=extra,
+    )
+
+
+def _pci() -> Iterable[Transport]:
+    for machine in ("virt", "q35"):
+        for kind in _KINDS:
+            for vectors in (0, 1, 2, 3):
+                yield _pci_transport(kind, machine, vectors)
+        for place, (_, bridges, kinds) in _BRIDGES.items():
+            for kind in kinds:
+                for vectors in (0, 3):
+                    yield _pci_transport(kind, machine, vectors, place, bridges)
+
+
+TRANSPORTS: Sequence[Transport] = (*_mmio(), *_pci())
