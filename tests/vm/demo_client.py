@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from bulkhead.network import Namespace
+
 ECHO, DISCARD, HTTP, IPERF = 7, 9, 80, 5001
 _CLONE_NEWNET = 0x40000000
 _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -140,3 +142,11 @@ def assert_buffers_balance(status: dict[str, Any]) -> None:
     # Two blocks may carry the request that asks.
     assert 0 <= held_buffers(status) <= 2, status["network"]
     assert driver["broken"] == 0
+
+
+def ping(namespace: Namespace, address: str, count: int, *options: str) -> None:
+    """The guest answers `count` echo requests, however late the host lets it run: without a
+    deadline ping would wait for the last answer no longer than two round trips took before."""
+    command = ["ping", "-c", str(count), "-i", "0.5", "-w", "30", *options, address]
+    done = namespace.run(command, timeout=60)
+    assert f" {count} received" in done.stdout, done.stdout + done.stderr

@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 from bad_frames import ETHERNET_MAX, BadFrames, Target
-from demo_client import assert_buffers_balance, in_namespace
+from demo_client import assert_buffers_balance, in_namespace, ping
 from test_network import Demos, FindImage, StartGuest, pattern
 
 from bulkhead.network import Namespace, Tap
@@ -84,8 +84,7 @@ def test_hundred_thousand_bad_frames(demos: Demos, namespace: Namespace, bus: st
 
     data = pattern(500_000)
     assert client.echo(data) == data
-    ping = namespace.run(["ping", "-c", "3", "-i", "0.2", "-W", "2", tap.address])
-    assert " 0% packet loss" in ping.stdout
+    ping(namespace, tap.address, 3)
     # Fragments that never became whole are given up after a time (IP_REASS_MAXAGE, 15 s).
     status = client.quiet_status(timeout=90)
     assert status["network"]["driver"]["rx_frames"] - before >= fitting

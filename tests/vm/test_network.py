@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import json
 import random
+import re
 import socket
 import subprocess
 import time
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_balance
+from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_balance, ping
 
 from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
@@ -151,17 +152,13 @@ def wait_for_address_6(client: DemoClient, address: str) -> None:
 
 def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     client = demos.tap(namespace)
-    console = demos.guest.console()
-    assert f"net: address {client.address} " in console
+    demos.guest.wait_for_match(f"net: address {re.escape(client.address)} ", 60)
     wait_for_address_6(client, namespace.taps[0].address_6)
     for address in (client.address, namespace.taps[0].address_6):
-        done = namespace.run(["ping", "-c", "5", "-i", "0.2", "-W", "2", address])
-        assert " 0% packet loss" in done.stdout, done.stdout
-    done = namespace.run(["ping", "-c", "2", "-s", "1472", "-M", "do", client.address])
-    assert " 0% packet loss" in done.stdout, done.stdout
+        ping(namespace, address, 5)
+    ping(namespace, client.address, 2, "-s", "1472", "-M", "do")
     # Larger than a frame: fragments, put together by the guest and made by it again.
-    done = namespace.run(["ping", "-c", "2", "-s", "4000", client.address])
-    assert " 0% packet loss" in done.stdout, done.stdout
+    ping(namespace, client.address, 2, "-s", "4000")
     done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
 
