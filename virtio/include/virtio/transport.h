@@ -5,8 +5,8 @@
  * same for all of them: device status, feature negotiation, configuration reads that are
  * consistent.
  *
- * Thread context and one caller at a time for everything, except notify, interrupt_cause, status and
- * set_status (any context). A transport outlives the driver that uses it.
+ * Thread context and one caller at a time for everything, except notify, interrupt_cause, status
+ * and set_status (any context). A transport outlives the driver that uses it.
  */
 #ifndef VIRTIO_TRANSPORT_H
 #define VIRTIO_TRANSPORT_H
