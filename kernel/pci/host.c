@@ -13,9 +13,13 @@
 #define CHILD_CELLS 3u
 #define SIZE_CELLS  2u
 
-#define SPACE(high)        ((high) >> 24 & 3)
-#define SPACE_MEMORY_32    2u
-#define SPACE_MEMORY_64    3u
+#define SPACE(high)     ((high) >> 24 & 3)
+#define SPACE_PORTS     1u
+#define SPACE_MEMORY_32 2u
+#define SPACE_MEMORY_64 3u
+/* No BAR is at 0: that could mean "none". */
+#define PORTS_FIRST 0x1000u
+
 #define SPACE_PREFETCHABLE (UINT32_C(1) << 30)
 
 static struct pci_host the_host = {.node = -1};
@@ -41,8 +45,15 @@ static void add_window(struct pci_host *host, uint32_t space, const struct pci_w
     uint64_t end = window->bus_address + window->bytes;
     bool memory = SPACE(space) == SPACE_MEMORY_32 || SPACE(space) == SPACE_MEMORY_64;
 
-    if (!memory || window->bytes == 0 || end < window->bus_address ||
+    if (window->bytes == 0 || end < window->bus_address ||
         window->address + window->bytes < window->address) {
+        return;
+    }
+    if (SPACE(space) == SPACE_PORTS && host->ports.bytes == 0 && end <= UINT64_C(1) << 32) {
+        host->ports = *window;
+        host->ports.next = PORTS_FIRST;
+    }
+    if (!memory) {
         return;
     }
     if (end <= UINT64_C(1) << 32) {

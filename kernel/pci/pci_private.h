@@ -27,6 +27,7 @@ struct pci_host {
     uint8_t last_bus;
     struct pci_window narrow; /* below 4 GiB, not prefetchable: for every BAR */
     struct pci_window wide;   /* for 64-bit BARs */
+    struct pci_window ports;  /* I/O space; here `next` is an offset */
     struct pci_function *first;
     struct pci_function *last;
     unsigned function_count;

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import tap_wire
 
 from bulkhead import qemu_program
 from bulkhead.build import Variant
@@ -54,6 +55,7 @@ class Case:
     device_options: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[str] = ()
     words: Mapping[str, int] = field(default_factory=dict)
+    vnet: bool = False  # a wire that carries the network header
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def _qemu_arguments(case: Case, folder: Path, files: Mapping[str, int], trace: P
         "-chardev", f"socket,id=qtest,fd={files['protocol']}",
         "-qtest", "chardev:qtest", "-qtest-log", "none",
         "-chardev", f"socket,id=qmp,fd={files['monitor']}", "-mon", "chardev=qmp,mode=control",
-        "-netdev", f"dgram,id=net0,local.type=fd,local.str={files['wire']}",
+        "-netdev", (f"tap,id=net0,fd={files['wire']}" if case.vnet else
+                    f"dgram,id=net0,local.type=fd,local.str={files['wire']}"),
         "-trace", "virtio_set_status", "-D", str(trace),
         *case.extra,
         "-device", f"{case.device},id=nic0,netdev=net0,mac={MAC}{options}",
@@ -95,12 +98,14 @@ def _qemu_arguments(case: Case, folder: Path, files: Mapping[str, int], trace: P
 
 def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
     """Run one case; the test fails if the program finds something wrong."""
+    if case.vnet and not tap_wire.is_allowed():
+        pytest.skip("a tap needs root and /dev/net/tun")
     trace = log_folder / "qemu.trace"
     with ExitStack() as stack:
         ours: dict[str, int] = {}
         theirs: dict[str, int] = {}
         far_ends: list[socket.socket] = []
-        for name in ("protocol", "monitor", "wire"):
+        for name in ("protocol", "monitor", *(() if case.vnet else ("wire",))):
             kind = socket.SOCK_DGRAM if name == "wire" else socket.SOCK_STREAM
             pair = socket.socketpair(socket.AF_UNIX, kind)
             far_ends.append(pair[1])
@@ -108,6 +113,11 @@ def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
                 stack.enter_context(end)
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES[side])
             ours[name], theirs[name] = pair[0].fileno(), pair[1].fileno()
+        if case.vnet:
+            tap, far = tap_wire.make()
+            stack.callback(os.close, tap)
+            stack.enter_context(far)
+            ours["wire"], theirs["wire"] = far.fileno(), tap
         memory = os.memfd_create("machine")
         stack.callback(os.close, memory)
         os.ftruncate(memory, MEMORY_BYTES)
@@ -134,7 +144,7 @@ def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
 
 
 def _drive(case: Case, variant: Variant, files: Mapping[str, int], log_folder: Path) -> str:
-    words = {**files, "memory_bytes": MEMORY_BYTES, **case.words}
+    words = {**files, "memory_bytes": MEMORY_BYTES, "vnet": int(case.vnet), **case.words}
     command = [
         str(variant.folder / "tests" / "device" / "device_driver"),
         case.name,

@@ -134,5 +134,7 @@ enum rules_register {
  * and its index `head` is about to be published, while the device can't see it yet. */
 extern void (*rules_on_access)(enum rules_register what, const struct qtest_access *access);
 extern void (*rules_on_publish)(unsigned queue, uint16_t head);
+/* The driver is about to say that it wants the next interrupt. */
+extern void (*rules_on_wish)(unsigned queue);
 
 #endif

@@ -24,6 +24,7 @@ struct descriptor {
 #define RECEIVE_QUEUE       0u
 
 void (*rules_on_publish)(unsigned queue, uint16_t head);
+void (*rules_on_wish)(unsigned queue);
 
 /* A chain as the device would gather it. */
 struct chain {
@@ -217,6 +218,16 @@ void rules_describe(void)
     }
 }
 
+/* Whether the store asks for an interrupt with the next chain: by event, or by flag. */
+static bool wants_next(const struct rules_queue *queue, const uint16_t *shared, uint16_t value)
+{
+    const uint16_t *available = qtest_memory(queue->driver_area, 6 + 2 * (size_t)queue->size);
+    const uint16_t *used = qtest_memory(queue->device_area, 4);
+
+    return agreed(VIRTIO_F_EVENT_IDX) ? shared == available + 2 + queue->size && value == used[1]
+                                      : shared == available && value == 0;
+}
+
 void rules_store16(const uint16_t *shared, uint16_t value)
 {
     if (rules.station == NULL) {
@@ -232,6 +243,8 @@ void rules_store16(const uint16_t *shared, uint16_t value)
         available = qtest_memory(queue->driver_area, 4);
         if (shared == available + 1) {
             published(queue, value);
+        } else if (rules_on_wish != NULL && wants_next(queue, shared, value)) {
+            rules_on_wish(i);
         }
     }
 }

@@ -16,10 +16,10 @@ struct word {
 #define WORD(field) {#field, offsetof(struct setting, field), sizeof(((struct setting *)0)->field)}
 
 static const struct word words_known[] = {
-    WORD(protocol),     WORD(memory),        WORD(wire),   WORD(monitor),
-    WORD(memory_bytes), WORD(pci),           WORD(legacy), WORD(probe_legacy),
-    WORD(vectors),      WORD(refuse),        WORD(expect), WORD(tx_ring),
-    WORD(rx_buffers),   WORD(receive_bytes), WORD(mtu),    WORD(count),
+    WORD(protocol), WORD(memory),  WORD(wire),         WORD(monitor),       WORD(memory_bytes),
+    WORD(pci),      WORD(legacy),  WORD(probe_legacy), WORD(vectors),       WORD(refuse),
+    WORD(expect),   WORD(tx_ring), WORD(rx_buffers),   WORD(receive_bytes), WORD(mtu),
+    WORD(count),    WORD(vnet),
 };
 
 static bool set_number(struct setting *setting, const char *name, size_t name_bytes,

@@ -24,6 +24,7 @@ struct setting {
     uint16_t rx_buffers; /* parameters of the driver; 0: its defaults */
     uint16_t tx_ring;
     uint32_t receive_bytes;
+    bool vnet;      /* frames on the wire have a network header of 10 bytes in front */
     uint16_t count; /* of whatever the case repeats; or which of its variants */
     uint16_t mtu;   /* that it should find */
 };

@@ -236,6 +236,7 @@ static void fetch_frames(struct station *station)
         count_frame(buffer->memory + HEADER, buffer->frame_bytes, &station->received,
                     station->stale_frames, false);
         station->frame_bytes = buffer->frame_bytes;
+        station->checksum_valid = buffer->checksum_valid;
         take_back(buffer);
     }
 }
@@ -320,6 +321,11 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments)
         ours->packet.segment[i].bytes =
             (i + 1 == segments ? bytes : bytes / segments * (i + 1)) - from;
     }
+    if (station->leave_checksum) {
+        ours->packet.checksum_partial = true;
+        ours->packet.checksum_start = STATION_CHECKSUM_START;
+        ours->packet.checksum_offset = STATION_CHECKSUM_OFFSET;
+    }
     ours->with_driver = true;
     if (!virtio_net_transmit(station->net, &ours->packet)) {
         ours->with_driver = false;
@@ -332,13 +338,17 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments)
 bool station_arrive(struct station *station)
 {
     uint8_t frame[STATION_FRAME_BYTES];
+    size_t header = station->setting->vnet ? sizeof(station->far_got) : 0;
     ssize_t bytes = recv(station->setting->wire, frame, sizeof(frame), MSG_DONTWAIT);
 
     if (bytes < 0) {
         assert_true(errno == EAGAIN);
         return false;
     }
-    count_frame(frame, (uint32_t)bytes, &station->arrived, station->stale_arrivals, true);
+    assert_true((size_t)bytes > header);
+    memcpy(&station->far_got, frame, header);
+    count_frame(frame + header, (uint32_t)((size_t)bytes - header), &station->arrived,
+                station->stale_arrivals, true);
     return true;
 }
 
@@ -346,8 +356,11 @@ bool station_inject(struct station *station, uint32_t bytes)
 {
     uint8_t frame[STATION_FRAME_BYTES];
 
-    make_frame(frame, bytes, station->injected, false);
-    if (send(station->setting->wire, frame, bytes, MSG_DONTWAIT) < 0) {
+    size_t header = station->setting->vnet ? sizeof(station->far_sends) : 0;
+
+    memcpy(frame, &station->far_sends, header);
+    make_frame(frame + header, bytes, station->injected, false);
+    if (send(station->setting->wire, frame, header + bytes, MSG_DONTWAIT) < 0) {
         assert_true(errno == EAGAIN || errno == ENOBUFS);
         return false;
     }
@@ -386,6 +399,8 @@ void station_stop(struct station *station)
     struct virtio_net_statistics s;
 
     assert_true(virtio_net_stop(station->net));
+    /* 2.4.1: what was exposed is the owner's again, so the device must have let go of it. */
+    assert_int_equal(station->transport->operations->status(station->transport), 0);
     fetch_packets(station);
     assert_null(virtio_net_receive(station->net));
     station_check_balance(station);

@@ -33,6 +33,20 @@
 #define STATION_FRAME_MAX    1514u
 #define STATION_PATIENCE     (UINT64_C(20) * 1000000000u) /* ns */
 
+/* Behind Ethernet and IPv4 headers: Linux's tap takes no less. */
+#define STATION_CHECKSUM_START  34u
+#define STATION_CHECKSUM_OFFSET 6u
+
+/* Linux's struct virtio_net_hdr, as a packet socket has it: legacy, in the host's byte order. */
+struct station_header {
+    uint8_t flags;
+    uint8_t gso_type;
+    uint16_t header_bytes;
+    uint16_t gso_bytes;
+    uint16_t checksum_start;
+    uint16_t checksum_offset;
+};
+
 struct station_buffer {
     struct virtio_net_buffer buffer;
     bool with_driver;
@@ -69,6 +83,13 @@ struct station {
     uint32_t stale_frames;
     uint32_t link_changes;
     uint32_t frame_bytes; /* of the last frame received */
+    bool checksum_valid;  /* the same */
+
+    /* With setting->vnet: what the far end got with the last frame, and sends with the next. */
+    struct station_header far_got;
+    struct station_header far_sends;
+    bool leave_checksum; /* to the device: it is to be stored STATION_CHECKSUM_OFFSET bytes after */
+                         /* STATION_CHECKSUM_START, from where it counts */
 };
 
 /* Attaches to the machine, finds the device; fails the test if there is none. */

@@ -64,7 +64,7 @@ def _optional(transport: Transport) -> list[str]:
     return [
         name
         for name, feature in FEATURES.items()
-        if feature.applies(legacy=transport.legacy) and name != "version_1"
+        if feature.applies(legacy=transport.legacy) and name != "version_1" and not feature.vnet
     ]
 
 
@@ -131,6 +131,7 @@ CASES = {
     "far_end_blocked": "2.7.13: a full ring, then a full send queue; nothing lost, order kept",
     "buffers_exhausted": "5.1.6.3: an empty receive ring is filled again",
     "spurious_interrupts": "2.7.7: interrupts without a cause do no harm",
+    "sleep_window": "2.7.7: what comes just before interrupts are on again is not overlooked",
     "overload": "5.1.6.3: more frames at once than buffers exposed",
     "every_size": "5.1.6: frames of every size",
     "restart": "2.4.1: stopped and started over and over",
@@ -154,7 +155,7 @@ def test_case(run_case: Run, transport: Transport, name: str, ring: str) -> None
 
 @each_ring
 @each_kind
-@pytest.mark.parametrize("name", ["ping_pong", "far_end_blocked", "buffers_exhausted"])
+@pytest.mark.parametrize("name", ["ping_pong", "sleep_window", "far_end_blocked"])
 def test_case_without_event_index(
     run_case: Run, transport: Transport, name: str, ring: str
 ) -> None:
@@ -201,6 +202,30 @@ def test_mtu(run_case: Run, transport: Transport, mtu: int) -> None:
 def test_mtu_beyond_buffers(run_case: Run, transport: Transport) -> None:
     """5.1.4.2: an MTU whose frames have no room is not accepted."""
     run_case(transport.case("mtu", options={"host_mtu": "9000"}, mtu=1500))
+
+
+# Offloads, on a wire that carries the network header.
+
+OFFLOADS = {
+    "checksum_transmitted": "5.1.6.2: a checksum left to the device",
+    "checksum_received": "5.1.6.4: a checksum that the device vouches for",
+    "traffic": "5.1.6: frames that ask for nothing",
+}
+
+
+@each_ring
+@each_kind
+@pytest.mark.parametrize(
+    "refused",
+    [(), ("csum",), ("guest_csum",), ("csum", "guest_csum")],
+    ids=lambda names: "without-" + "-".join(names) if names else "all",
+)
+@pytest.mark.parametrize("name", OFFLOADS)
+def test_offload(
+    run_case: Run, transport: Transport, name: str, refused: tuple[str, ...], ring: str
+) -> None:
+    """See OFFLOADS."""
+    run_case(transport.case(name, ring, refused=refused, vnet=True))
 
 
 # Queues.

@@ -33,6 +33,7 @@ class Feature:
     needs: tuple[str, ...] = ()
     legacy: bool = True
     modern: bool = True
+    vnet: bool = False  # only on a wire that carries the network header
 
     def applies(self, *, legacy: bool) -> bool:
         """Whether the interface knows it."""
@@ -46,6 +47,8 @@ class Feature:
 
 # What the driver accepts from the device as test_device.py starts it.
 FEATURES: Mapping[str, Feature] = {
+    "csum": Feature(0, "csum", vnet=True),
+    "guest_csum": Feature(1, "guest_csum", vnet=True),
     "mac": Feature(5),
     "status": Feature(16, "status"),
     "any_layout": Feature(27, "any_layout", modern=False),
@@ -76,7 +79,7 @@ class Transport:
     options: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[str] = ()
 
-    def features(self, without: Iterable[str] = ()) -> int:
+    def features(self, without: Iterable[str] = (), *, vnet: bool = False) -> int:
         """What is negotiated."""
         return sum(
             feature.mask
@@ -84,6 +87,7 @@ class Transport:
             if name not in without
             and not set(feature.needs) & set(without)
             and feature.applies(legacy=self.legacy)
+            and (vnet or not feature.vnet)
         )
 
     def case(
@@ -95,6 +99,7 @@ class Transport:
         refused: Iterable[str] = (),
         added: int = 0,
         options: Mapping[str, str] | None = None,
+        vnet: bool = False,
         **words: int,
     ) -> Case:
         """One case on this transport.
@@ -110,13 +115,14 @@ class Transport:
             device="virtio-net-pci" if self.pci else "virtio-net-device",
             device_options={**self.options, **ring_options, **properties, **(options or {})},
             extra=self.extra,
+            vnet=vnet,
             words={
                 "pci": int(self.pci),
                 "legacy": int(self.legacy),
                 "probe_legacy": int(self.probe_legacy),
                 "vectors": self.vectors,
                 "refuse": sum(FEATURES[each].mask for each in refused),
-                "expect": self.features({*off, *refused}) | ring_mask | added,
+                "expect": self.features({*off, *refused}, vnet=vnet) | ring_mask | added,
                 **words,
             },
         )

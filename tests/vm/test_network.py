@@ -28,6 +28,13 @@ READY = "demo: http on 80"
 BUSES = {"msix": ("pci", ()), "intx": ("pci", ("-machine", "its=off")), "mmio": ("mmio", ())}
 # Bits of the driver's features (VIRTIO 1.3, 6) by QEMU's names.
 RING_FEATURES = {"packed": 34, "in_order": 35, "event_idx": 29, "indirect_desc": 28}
+# The interfaces older than the standard: PCI's is in I/O space.
+LEGACY_PCI = {"disable-legacy": "off", "disable-modern": "on"}
+LEGACY_BUSES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
+    "msix": ("pci", (), LEGACY_PCI),
+    "intx": ("pci", ("-machine", "its=off"), LEGACY_PCI),
+    "mmio": ("mmio", ("-global", "virtio-mmio.force-legacy=true"), {}),
+}
 EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
 CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
 
@@ -65,9 +72,13 @@ class Demos:
         bus: str = "msix",
         options: dict[str, str] | None = None,
         arguments: tuple[str, ...] = (),
+        *,
+        transport: str = "",
+        extra: tuple[str, ...] = (),
     ) -> DemoClient:
-        """On QEMU's user networking."""
-        transport, extra = BUSES[bus]
+        """On QEMU's user networking; `transport` and `extra` instead of what the bus stands for."""
+        if not transport:
+            transport, extra = BUSES[bus]
         ports = dict(zip((ECHO, DISCARD, HTTP, IPERF), free_ports(4), strict=True))
         network = UserNetwork([Forward(inside, outside) for inside, outside in ports.items()])
         self._boot(NetworkCard(network, transport, options=options or {}), arguments, extra, [])
@@ -96,6 +107,18 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 
 def pattern(size: int, seed: int = 1) -> bytes:
     return random.Random(seed).randbytes(size)
+
+
+@pytest.mark.parametrize("bus", LEGACY_BUSES)
+def test_legacy_devices(demos: Demos, bus: str) -> None:
+    transport, extra, options = LEGACY_BUSES[bus]
+    client = demos.user(options=options, transport=transport, extra=extra)
+    data = pattern(300_000)
+    assert client.echo(data) == data
+    status = client.status()
+    assert status["network"]["bus"] == transport
+    assert status["network"]["interrupts"] == ("MSI-X" if bus == "msix" else "line")
+    assert_buffers_balance(client.quiet_status())
 
 
 @pytest.mark.parametrize("bus", BUSES)

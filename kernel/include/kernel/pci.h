@@ -26,6 +26,7 @@ struct pci_function {
         uint64_t address;  /* as the processor sees it; 0: absent, I/O space or not assigned */
         uint64_t bytes;    /* 0: absent or I/O space */
         uintptr_t mapping; /* where it is mapped, 0 until pci_map_bar() */
+        uint32_t ports;    /* bytes of I/O space, once pci_map_ports() gave it a place */
         bool wide;         /* 64-bit: the next BAR is its upper half */
         bool prefetchable;
     } bar[PCI_BAR_COUNT];
@@ -52,6 +53,12 @@ void pci_config_write(const struct pci_function *function, uint16_t offset, unsi
 
 /* Maps a memory BAR as device memory; 0 if it has none or it cannot be mapped. Idempotent. */
 uintptr_t pci_map_bar(struct pci_function *function, unsigned index);
+/*
+ * Gives a BAR in I/O space its place and maps it as device memory; *bytes is its size. 0: it is
+ * none of I/O space, the host bridge has no window for it, or a bridge lies in between. Before the
+ * function decodes I/O space. Idempotent.
+ */
+uintptr_t pci_map_ports(struct pci_function *function, unsigned index, uint32_t *bytes);
 /* Memory decoding, bus mastering, and INTx as long as MSI-X is off. */
 void pci_enable(struct pci_function *function);
 /* The interrupt its INTx pin arrives at. RESULT_NOT_FOUND (no pin, or not mapped). */

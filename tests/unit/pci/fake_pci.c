@@ -278,9 +278,10 @@ void device_write32(uintptr_t address, uint32_t value)
 
 uintptr_t arch_mmu_map_device(uint64_t address, size_t bytes)
 {
-    return address >= FAKE_MEMORY && address + bytes <= FAKE_MEMORY + FAKE_MEMORY_BYTES
-               ? (uintptr_t)address
-               : 0;
+    bool memory = address >= FAKE_MEMORY && address + bytes <= FAKE_MEMORY + FAKE_MEMORY_BYTES;
+    bool ports = address >= FAKE_PORTS && address + bytes <= FAKE_PORTS + FAKE_PORTS_BYTES;
+
+    return memory || ports ? (uintptr_t)address : 0;
 }
 
 void *heap_allocate(size_t bytes)

@@ -70,6 +70,10 @@ extern struct fake_controller fake_controller;
 /* Memory behind the narrow window, where BARs are mapped. */
 #define FAKE_MEMORY       UINT64_C(0x10000000)
 #define FAKE_MEMORY_BYTES ((size_t)0x800000)
+
+/* I/O space as the processor sees it (virt.dts). */
+#define FAKE_PORTS       UINT64_C(0x3eff0000)
+#define FAKE_PORTS_BYTES UINT64_C(0x10000)
 extern uint8_t fake_memory[FAKE_MEMORY_BYTES];
 /* Called before each write to that memory, if set. */
 extern void (*fake_memory_write)(uintptr_t address, uint32_t value);

@@ -347,6 +347,38 @@ static void assert_intx(const struct fake_function *function, uint32_t expected)
     assert_int_equal(trigger, INTERRUPT_LEVEL);
 }
 
+static void test_ports(void **state)
+{
+    struct fake_function *bridge = fake_add_bridge(NULL, 3, false);
+    struct fake_function *behind = fake_add(bridge, 0, 0, NIC);
+    struct fake_function *nic[17];
+    uint32_t bytes;
+
+    (void)state;
+    fake_bar(behind, 0, 32, PCI_BAR_IO);
+    for (unsigned i = 0; i < 17; i++) {
+        nic[i] = fake_add(NULL, (uint8_t)(4 + i), 0, NIC);
+        fake_bar(nic[i], 0, 32, PCI_BAR_IO);
+        fake_bar(nic[i], 1, 0x1000, 0);
+    }
+    assert_int_equal(fake_enumerate(), RESULT_OK);
+    /* The first page is left out, so there is room for 15. */
+    for (unsigned i = 0; i < 17; i++) {
+        uintptr_t expected = i < 15 ? FAKE_PORTS + 0x1000u * (i + 1) : 0;
+
+        assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected);
+        assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected); /* the same again */
+        assert_int_equal(pci_map_ports(nic[i]->found, 1, &bytes), 0);        /* memory */
+        assert_int_equal(pci_map_ports(nic[i]->found, 6, &bytes), 0);
+        if (i < 15) {
+            assert_int_equal(fake_bar_address(nic[i], 0), 0x1000u * (i + 1));
+            assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected);
+            assert_int_equal(bytes, 32);
+        }
+    }
+    assert_int_equal(pci_map_ports(behind->found, 0, &bytes), 0);
+}
+
 static void test_intx(void **state)
 {
     struct fake_function *root = fake_add(NULL, 0, 0, NIC), *none = fake_add(NULL, 1, 0, NIC);
@@ -508,6 +540,7 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(test_window_with_a_tail, reset),
         cmocka_unit_test_setup(test_assigned_bars_stay, reset),
         cmocka_unit_test_setup(test_intx, reset),
+        cmocka_unit_test_setup(test_ports, reset),
         cmocka_unit_test_setup(test_msix, reset),
         cmocka_unit_test_setup(test_msix_without_controller, reset),
         cmocka_unit_test_setup(test_requester_ids, reset),

@@ -122,14 +122,22 @@ virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, un
                                         uint64_t offset, uint64_t length)
 {
     struct pci_function *owner = kernel_function(function);
+    uint64_t bytes;
+    uint32_t ports = 0;
     uintptr_t mapping;
 
-    if (bar >= PCI_BAR_COUNT || length > owner->bar[bar].bytes ||
-        offset > owner->bar[bar].bytes - length) {
+    if (bar >= PCI_BAR_COUNT) {
         return 0;
     }
-    mapping = pci_map_bar(owner, bar);
-    return mapping == 0 ? 0 : mapping + (uintptr_t)offset;
+    bytes = owner->bar[bar].bytes;
+    if (bytes != 0) {
+        mapping = pci_map_bar(owner, bar);
+    } else {
+        mapping = pci_map_ports(owner, bar, &ports);
+        bytes = ports;
+    }
+    return mapping == 0 || length > bytes || offset > bytes - length ? 0
+                                                                     : mapping + (uintptr_t)offset;
 }
 
 virtio_lock_state virtio_platform_lock(void)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A wire that carries virtio's network header: a tap in a network namespace of its own.
+
+QEMU offers checksums and segmentation only on a network that knows the header. The far end is a
+packet socket, which hands it over in front of each frame (packet(7), PACKET_VNET_HDR).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+_CLONE_NEWNET = 0x40000000
+_TUNSETIFF = 0x400454CA
+_IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
+_SIOCSIFFLAGS, _SIOCSIFMTU = 0x8914, 0x8922
+_IFF_UP = 0x1
+_SOL_PACKET, _PACKET_VNET_HDR = 263, 15
+_ETHERTYPE_TESTS = 0x88B5  # station.c
+_MTU = 9000
+_NAME = "wire0"
+_C_LIBRARY = ctypes.CDLL(None, use_errno=True)
+
+
+def is_allowed() -> bool:
+    """Whether this process may make one."""
+    return os.geteuid() == 0 and Path("/dev/net/tun").exists()
+
+
+def make() -> tuple[int, socket.socket]:
+    """The tap for QEMU, and the far end; both are the caller's to close."""
+    # Namespaces are a thread's own; what it opened stays there.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_make).result()
+
+
+def _make() -> tuple[int, socket.socket]:
+    if _C_LIBRARY.unshare(_CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "a network namespace of its own")
+    # The kernel shall not speak on it.
+    Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
+    tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR
+    fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH22x", _NAME.encode(), flags))
+    far = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETHERTYPE_TESTS))
+    fcntl.ioctl(far, _SIOCSIFMTU, struct.pack("16si20x", _NAME.encode(), _MTU))
+    fcntl.ioctl(far, _SIOCSIFFLAGS, struct.pack("16sh22x", _NAME.encode(), _IFF_UP))
+    far.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
+    far.bind((_NAME, _ETHERTYPE_TESTS))
+    return tap, far
