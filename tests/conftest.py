@@ -82,7 +82,7 @@ class UnitProgram(pytest.Item):
 
 
 class UnitPrograms(pytest.File):
-    """The C test programs of all host builds there are."""
+    """The C test programs of a suite (the folder's name), of all host builds there are."""
 
     def collect(self) -> Iterator[UnitProgram]:
         for compiler in COMPILERS:
@@ -91,6 +91,8 @@ class UnitPrograms(pytest.File):
             if not listing.is_file():
                 continue
             for test in json.loads(listing.read_text()):
+                if f"bulkhead:{self.path.parent.name}" not in test["suite"]:
+                    continue
                 yield UnitProgram.from_parent(
                     self,
                     name=f"{folder.name}/{test['name']}",
@@ -101,7 +103,7 @@ class UnitPrograms(pytest.File):
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
-    if file_path == TESTS / "unit" / "meson.build":
+    if file_path in (TESTS / "unit" / "meson.build", TESTS / "hostile" / "meson.build"):
         return UnitPrograms.from_parent(parent, path=file_path)
     return None
 
