@@ -103,7 +103,7 @@ class UnitPrograms(pytest.File):
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
-    if file_path in (TESTS / "unit" / "meson.build", TESTS / "model" / "meson.build"):
+    if file_path.name == "meson.build" and file_path.parent.name in ("unit", "model", "hostile"):
         return UnitPrograms.from_parent(parent, path=file_path)
     return None
 

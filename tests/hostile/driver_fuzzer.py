@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the fuzzer of the driver on the stored corpus.
+
+The corpus is one archive, so that it is a file to git, not a thousand. To add what a long run found
+(its programs that reach something new, each as short as possible):
+
+    build/venv/bin/python tests/hostile/driver_fuzzer.py FOLDER-WITH-PROGRAMS
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = Path(__file__).with_name("corpus.zip")
+PROGRAM = ROOT / "build" / "host-clang" / "tests" / "hostile" / "fuzz_driver"
+_PROGRAM_BYTES_MAX = 800  # some 200 steps
+_SECONDS_A_PROGRAM_MAX = 25
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of the fuzzer came to."""
+
+    failed: bool
+    steps: int
+    output: str
+    artifacts: list[Path]
+
+
+def unpack(folder: Path) -> None:
+    """Put the stored programs into the folder, one file each."""
+    with zipfile.ZipFile(CORPUS) as archive:
+        archive.extractall(folder)
+
+
+def pack(folder: Path) -> None:
+    """Replace the stored programs by those in the folder; the same files make the same archive."""
+    with zipfile.ZipFile(CORPUS, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for number, path in enumerate(sorted(folder.iterdir())):
+            name = zipfile.ZipInfo(f"{number:x}")
+            archive.writestr(name, path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def fuzz(program: Path, corpus: Path, artifacts: Path, runs: int, seed: int = 1) -> Outcome:
+    """Run all programs of the corpus and `runs` in all; what is new goes to the corpus folder."""
+    command = [
+        program,
+        f"-runs={runs}",
+        f"-seed={seed}",
+        f"-max_len={_PROGRAM_BYTES_MAX}",
+        f"-timeout={_SECONDS_A_PROGRAM_MAX}",
+        "-verbosity=0",
+        f"-artifact_prefix={artifacts}/",
+        corpus,
+    ]
+    done = subprocess.run(
+        [str(word) for word in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    steps = re.findall(r"^programs: \d+, steps: (\d+)$", done.stdout, re.MULTILINE)
+    return Outcome(
+        done.returncode != 0,
+        int(steps[-1]) if steps else 0,
+        done.stdout,
+        sorted(artifacts.glob("*-*")),
+    )
+
+
+def merge(found: Path) -> None:
+    """Store what is needed of the stored programs and of those found."""
+    with tempfile.TemporaryDirectory() as stored, tempfile.TemporaryDirectory() as merged:
+        unpack(Path(stored))
+        command = [PROGRAM, "-merge=1", f"-max_len={_PROGRAM_BYTES_MAX}", merged, stored, found]
+        subprocess.run([str(word) for word in command], check=True)
+        pack(Path(merged))
+
+
+if __name__ == "__main__":
+    merge(Path(sys.argv[1]))

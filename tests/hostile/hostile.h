@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A network device that lies, in the test process, and an owner of the driver that notices every
+ * harm done: who lies to whom, and who watches.
+ *
+ *     program.c   a program of steps (steps.c): what the owner calls, what the device does and how
+ *                 it lies
+ *     owner.c     the application: calls of the driver, each with a bound on its work
+ *     pools.c     its buffers and packets: each has one holder at any moment
+ *     device.c    the device's registers (MMIO, PCI), honest as long as nobody tampers with them
+ *     traffic.c   frames and control commands as an honest device, and as a lying one, moves them
+ *     ring_*.c    the device's side of both ring formats, and the lies that a format allows
+ *     snare.c     lies that wait for an access of the driver: a register or word of shared memory
+ *                 is different from one access to the next
+ *     platform.c  virtio/platform.h
+ *     memory.c    what the device can reach
+ *
+ * While the device was honest since the driver started, the checks are strict: the driver follows
+ * the standard, no frame is lost or changed. After a lie they are what must hold against any
+ * device: nothing out of bounds, nothing lost or doubled, bounded work, and a driver that comes
+ * back once it is stopped and created anew.
+ */
+#ifndef TESTS_HOSTILE_H
+#define TESTS_HOSTILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "virtio/mmio.h"
+#include "virtio/net.h"
+#include "virtio/pci.h"
+
+#define HOSTILE_CHECK(condition, ...)                      \
+    do {                                                   \
+        if (!(condition)) {                                \
+            hostile_fail(__FILE__, __LINE__, __VA_ARGS__); \
+        }                                                  \
+    } while (0)
+
+/* Says what is wrong, and aborts: for libFuzzer and cmocka alike. */
+void hostile_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4), noreturn));
+
+/* What the device lied about since the driver was started. */
+enum lie {
+    LIE_RING = 1,     /* anything in shared memory */
+    LIE_REGISTER = 2, /* status, queues, vectors, capabilities */
+    LIE_CONFIG = 4,   /* its configuration, features, NEEDS_RESET: it may do that, with results */
+    LIE_FRAME = 8,    /* what is in a frame or its header */
+};
+
+/* ---- memory.c ---- */
+
+/* What is added to a pointer to get the address the device sees. */
+#define DMA_OFFSET UINT64_C(0x0123400000000000)
+
+#define RING_REGIONS 32u
+#define SLOT_BYTES   2304u
+#define BUFFER_SLOTS 48u
+#define PACKET_SLOTS 96u
+
+void memory_clear(void);
+void memory_add_ring(void *memory, size_t bytes);
+void memory_remove_ring(const void *memory);
+/* Memory of receive buffers and packets. */
+uint8_t *memory_buffer_slot(unsigned index);
+uint8_t *memory_packet_slot(unsigned index);
+/* What of a slot the device may touch; bytes 0: nothing. */
+void memory_expose_buffer(unsigned index, uint32_t bytes);
+void memory_expose_packet(unsigned index, uint32_t bytes);
+/* The host's pointer for [address, address + bytes), NULL if the device may not touch that, which
+ * is the driver's fault unless the device has lied. */
+uint8_t *memory_reach(uint64_t address, uint32_t bytes, bool write);
+/* Through memory_reach(). False, and nothing done, if the device can't. */
+bool memory_load(uint64_t address, void *to, uint32_t bytes);
+bool memory_store(uint64_t address, const void *from, uint32_t bytes);
+/* What kind of memory shared with the device that is. */
+enum memory_kind { MEMORY_PRIVATE, MEMORY_RING, MEMORY_BUFFER };
+enum memory_kind memory_kind(const void *address);
+/* Neither is seen by AddressSanitizer: the device's own view of memory. */
+void memory_read(void *to, const void *shared, size_t bytes);
+void memory_write(void *shared, const void *from, size_t bytes);
+
+/* ---- snare.c ---- */
+
+enum access {
+    ACCESS_ANY,
+    ACCESS_RING_READ,
+    ACCESS_RING_WRITE,
+    ACCESS_BUFFER_READ,
+    ACCESS_STATUS,
+    ACCESS_FEATURES,
+    ACCESS_CONFIG,
+    ACCESS_GENERATION,
+    ACCESS_QUEUE, /* size, ready, notify offset, vectors */
+    ACCESS_CAUSE,
+    ACCESS_IDENTITY, /* magic, version, device id; PCI configuration space */
+    ACCESS_REGISTER_WRITE,
+    ACCESS_UNLOCK,
+    ACCESS_KINDS,
+};
+
+enum snare_effect {
+    SNARE_REPLACE,
+    SNARE_XOR,
+    SNARE_ADD,
+    SNARE_ACT, /* the device does something between two accesses: snare_act() */
+    SNARE_EFFECTS,
+};
+
+#define SNARES 8u
+
+struct snare {
+    enum access access;
+    enum snare_effect effect;
+    uint32_t countdown; /* 1: the next such access */
+    uint32_t every;     /* then again after so many, 0: never */
+    uint32_t value;
+};
+
+/* Bounds on one call of the driver. */
+struct work {
+    uint64_t registers;
+    uint64_t shared; /* loads and stores in shared memory */
+    uint64_t all;    /* all its loads and stores */
+};
+
+void snare_clear(void);
+void snare_set(const struct snare *snare);
+bool snare_any(void);
+/* True if the driver was compiled with calls for its accesses to memory (by Clang). */
+bool snare_sees_memory(void);
+/* What the driver gets to see instead of `value`. */
+uint32_t snare_register_read(enum access access, uint32_t value, unsigned bytes);
+void snare_register_write(void);
+void snare_unlock(void);
+/* The effect SNARE_ACT: program.c's. */
+void snare_act(uint32_t value, bool unlocked);
+/* Around each call of the driver; they nest. Work above the limit fails the test. */
+struct driver_call {
+    const char *name;
+    struct work work;
+    struct work limit;
+};
+struct driver_call snare_enter(const char *name, const struct work *limit);
+void snare_leave(const struct driver_call *outer);
+
+/* ---- device.c ---- */
+
+#define QUEUES       8u
+#define QUEUE_LIMIT  256u /* entries */
+#define SEGMENTS_MAX 80u
+#define HELD_MAX     64u
+#define MMIO_BASE    ((virtio_register)0x0a000000)
+#define MMIO_BYTES   0x140u
+#define BAR_BASE     ((virtio_register)0x40000000)
+#define BAR_STRIDE   ((virtio_register)0x100000)
+#define CONFIG_BYTES 0x40u
+#define VECTORS      4u
+
+enum bus { BUS_MMIO, BUS_PCI };
+
+struct segment {
+    uint64_t address;
+    uint32_t bytes;
+    bool writable;
+};
+
+struct chain {
+    struct segment segment[SEGMENTS_MAX];
+    unsigned count;
+    uint32_t readable;
+    uint32_t writable;
+    uint16_t id;
+    uint16_t slots; /* ring entries it takes */
+};
+
+struct ring_operations;
+
+struct queue {
+    uint16_t size_max;
+    uint16_t size;
+    uint16_t vector;
+    uint16_t notify_offset;
+    bool enabled;
+    uint64_t descriptors;
+    uint64_t driver_area;
+    uint64_t device_area;
+    const struct ring_operations *ring;
+    uint16_t next_available;
+    uint16_t next_used;
+    uint16_t signalled; /* next_used at the last decision to interrupt */
+    bool available_wrap;
+    bool used_wrap;
+    bool signalled_wrap;
+    struct chain held[HELD_MAX]; /* taken from the ring, not returned */
+    unsigned held_count;
+    uint16_t last_id; /* returned last, for lies */
+    uint64_t notifications;
+};
+
+struct device {
+    enum bus bus;
+    bool line;                /* interrupts by line, no vectors */
+    uint16_t vectors_granted; /* more are refused */
+    uint64_t offered;
+    uint64_t accepted;
+    uint32_t device_feature_select;
+    uint32_t driver_feature_select;
+    uint32_t identity[3]; /* magic, version, device id */
+    uint8_t status;
+    uint8_t config[CONFIG_BYTES];
+    uint32_t generation;
+    uint16_t queue_select;
+    uint16_t config_vector;
+    uint8_t cause;
+    bool raised[VECTORS]; /* interrupts the driver has not handled: [0] is the line too */
+    struct queue queue[QUEUES];
+    uint8_t pci[256];
+    uint64_t bar_bytes[6];
+    struct {
+        virtio_register base;
+        uint64_t bytes;
+    } window[16]; /* what was mapped */
+    unsigned windows;
+    unsigned lies; /* LIE_ */
+    /* What the driver was told last: whether it may think its memory is its own again. */
+    bool told_reset;
+    bool told_disabled;
+    bool in_use;
+};
+
+extern struct device device;
+
+/* Honest, as it comes from the factory, with `offered` features. */
+void device_power_on(enum bus bus, uint16_t vectors, uint64_t offered);
+uint32_t device_read(virtio_register reg, unsigned bytes);
+void device_write(virtio_register reg, unsigned bytes, uint32_t value);
+uint32_t device_pci_read(uint16_t offset, unsigned bytes);
+void device_pci_write(uint16_t offset, unsigned bytes, uint32_t value);
+virtio_register device_pci_map(unsigned bar, uint64_t offset, uint64_t bytes);
+void device_raise(uint16_t vector, uint8_t cause);
+bool device_running(void); /* DRIVER_OK */
+/* The device did nothing against the standard, apart from frames, since it was made. */
+bool device_strict(void);
+/* No queue was enabled, or the driver was told that the device has let go of all of them. */
+bool device_let_go(void);
+bool device_features(uint64_t mask);
+/* NULL: not enabled, or its memory can't be reached any more. */
+struct queue *device_queue(unsigned index);
+
+/* ---- ring_split.c, ring_packed.c ---- */
+
+struct ring_operations {
+    /* The next chain made available. False: none, or nothing the device could use. */
+    bool (*pop)(struct queue *queue, struct chain *chain);
+    /* Returns the chain, on behalf of `batch` chains of `slots` entries in all (1 without
+     * IN_ORDER). */
+    void (*push)(struct queue *queue, uint32_t id, uint32_t bytes, unsigned batch, unsigned slots);
+    /* True: the driver wants an interrupt for what was returned since the last call. */
+    bool (*wants_interrupt)(struct queue *queue);
+    /* Says when the device wants to be notified: at the next chain, or never. */
+    void (*ask)(struct queue *queue, bool never);
+    /* One of the lies that only this format knows. */
+    void (*lie)(struct queue *queue, unsigned which, uint32_t value);
+    /* The parts of the queue in shared memory, for lies. */
+    uint32_t (*area_bytes)(const struct queue *queue, unsigned area);
+};
+
+extern const struct ring_operations ring_split;
+extern const struct ring_operations ring_packed;
+
+/* Appends the descriptor's buffer to the chain; the format's bits of flags are the same. False: no
+ * room. */
+bool ring_collect(struct chain *chain, uint64_t address, uint32_t bytes, unsigned flags);
+#define RING_NEXT     1u
+#define RING_WRITE    2u
+#define RING_INDIRECT 4u
+
+/* ---- traffic.c ---- */
+
+/* `count` frames to the driver, `bytes` long; `header`: 0 as the standard says, else a seed for
+ * what stands in the header instead. */
+void traffic_receive(unsigned pair, unsigned count, uint32_t bytes, uint32_t header);
+/* Takes up to `count` chains of a queue, sends them or obeys them. */
+void traffic_take(unsigned index, unsigned count);
+/* Returns up to `count` of the chains taken; `order` chooses which comes next. */
+void traffic_return(unsigned index, unsigned count, uint32_t order);
+void traffic_ask(unsigned index, bool never);
+void traffic_signal(unsigned index);
+/* Lies about a used chain: `which` of them. */
+void traffic_lie(unsigned index, unsigned which, uint32_t value);
+#define TRAFFIC_LIES 12u
+/* Writes `value` somewhere into the queue's shared memory. */
+void traffic_poke(unsigned index, uint32_t where, uint32_t value);
+/* Writes over whatever the device was ever given and still reaches. */
+void traffic_scribble(uint32_t value);
+void traffic_reset(void);
+
+/* ---- platform.c ---- */
+
+extern unsigned platform_locked;
+void platform_clear(void);
+void platform_fail_allocations(unsigned after); /* so many succeed; UINT_MAX: all */
+unsigned platform_allocations(void);
+/* Frees what the driver could not: its device never confirmed a reset. */
+void platform_free_lost(void);
+
+/* ---- owner.c ---- */
+
+struct frame_seen { /* of a frame that came up */
+    uint32_t bytes;
+    bool checksum_valid;
+};
+
+void owner_power_on(void);
+/* Probes and creates. NULL: it runs, else why not. */
+const char *owner_create(const struct virtio_net_parameters *parameters, uint32_t capacity);
+struct virtio_net *owner_net(void);
+/* Stops and frees. False: the device does not confirm the reset; everything is as before. */
+bool owner_destroy(void);
+/* Stops only; stays stopped, and can be called again. */
+bool owner_stop(void);
+void owner_short_buffers(bool shorter); /* buffers that are too small */
+/* False: refused, or no packet free. */
+bool owner_transmit(uint32_t bytes, unsigned segments, bool checksum);
+void owner_flush(void);
+unsigned owner_fetch_packets(unsigned count);
+unsigned owner_fetch_frames(unsigned count);
+void owner_bottom_half(bool whole);
+void owner_poll(void);
+void owner_refill(void);
+void owner_look_at_link(void);
+void owner_interrupt(unsigned vector);
+/* Handles what is raised. */
+void owner_interrupts(void);
+bool owner_interruptible(void); /* a handler may run now: the driver is not being made or stopped */
+void owner_settle(void);
+void owner_getters(void);
+/* Counters and holders agree. */
+void owner_check(void);
+unsigned owner_frames_received(void);
+struct frame_seen owner_last_frame(void);
+
+/* ---- pools.c ---- */
+
+void pool_clear(void);
+void pool_limit_buffers(unsigned count);
+unsigned pool_buffers_held(void); /* by the driver */
+unsigned pool_packets_held(void);
+struct virtio_net_buffer *pool_take_buffer(uint32_t capacity);
+void pool_return_buffer(const struct virtio_net_buffer *buffer);
+/* A frame of `bytes`, filled, in pieces. */
+struct virtio_net_packet *pool_take_packet(uint32_t bytes, unsigned segments, bool checksum);
+/* The driver has accepted it: it has no business in the frame any more. */
+void pool_hide_packet(const struct virtio_net_packet *packet);
+/* True: the device had sent it. */
+bool pool_return_packet(const struct virtio_net_packet *packet);
+/* The device took this frame, header included: it is one that was to be sent, whole, and once. */
+void pool_check_sent(const uint8_t *frame, uint32_t bytes);
+/* The number for the next frame to the driver, which is expected from then on. */
+uint32_t pool_expect(uint32_t bytes);
+void pool_forget_expected(void);
+void pool_check_frame(const struct virtio_net_buffer *buffer);
+void frame_fill(uint8_t *frame, uint32_t number, uint32_t bytes);
+
+/* ---- program.c ---- */
+
+/* A program is a header and then steps of equal size, so that a fuzzer can cut and join them. */
+#define PROGRAM_HEADER 8u
+#define STEP_BYTES     4u
+
+/* Runs a program; returns the number of steps. */
+unsigned program_run(const uint8_t *program, size_t bytes);
+/* Its parts: a device, and a driver that runs. */
+void program_begin(const uint8_t header[PROGRAM_HEADER]);
+/* The device is honest again, and the driver has to come back and move frames. */
+void program_finish(void);
+/* Says what it does on standard error. */
+void program_trace(bool on);
+
+#endif

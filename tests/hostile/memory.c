@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the device can reach: the rings, and what of the owner's memory is with the driver. */
+#include "hostile.h"
+#include <string.h>
+
+struct ring_region {
+    uint8_t *memory;
+    size_t bytes;
+};
+
+struct slot {
+    _Alignas(64) uint8_t memory[SLOT_BYTES];
+};
+
+static struct ring_region rings[RING_REGIONS]; /* the first ring_count */
+static unsigned ring_count;
+static struct slot buffers[BUFFER_SLOTS];
+static struct slot packets[PACKET_SLOTS];
+static uint32_t buffer_exposed[BUFFER_SLOTS];
+static uint32_t packet_exposed[PACKET_SLOTS];
+
+void memory_clear(void)
+{
+    ring_count = 0;
+    memset(buffer_exposed, 0, sizeof(buffer_exposed));
+    memset(packet_exposed, 0, sizeof(packet_exposed));
+}
+
+void memory_add_ring(void *memory, size_t bytes)
+{
+    HOSTILE_CHECK(ring_count < RING_REGIONS, "more shared memory than any driver needs");
+    rings[ring_count++] = (struct ring_region){memory, bytes};
+}
+
+void memory_remove_ring(const void *memory)
+{
+    for (unsigned i = 0; i < ring_count; i++) {
+        if (rings[i].memory == memory) {
+            rings[i] = rings[--ring_count];
+            return;
+        }
+    }
+    HOSTILE_CHECK(false, "shared memory freed that was not allocated");
+}
+
+uint8_t *memory_buffer_slot(unsigned index)
+{
+    return buffers[index].memory;
+}
+
+uint8_t *memory_packet_slot(unsigned index)
+{
+    return packets[index].memory;
+}
+
+void memory_expose_buffer(unsigned index, uint32_t bytes)
+{
+    buffer_exposed[index] = bytes;
+}
+
+void memory_expose_packet(unsigned index, uint32_t bytes)
+{
+    packet_exposed[index] = bytes;
+}
+
+static uint8_t *reach_slots(struct slot *slots, const uint32_t *exposed, unsigned count,
+                            const uint8_t *memory, uint32_t bytes)
+{
+    size_t from = (size_t)(memory - (const uint8_t *)slots);
+    size_t offset = from % sizeof(*slots);
+
+    if (memory < (const uint8_t *)slots || from / sizeof(*slots) >= count ||
+        offset + bytes > exposed[from / sizeof(*slots)]) {
+        return NULL;
+    }
+    return (uint8_t *)slots + from;
+}
+
+static uint8_t *reach_rings(const uint8_t *memory, uint32_t bytes)
+{
+    for (unsigned i = 0; i < ring_count; i++) {
+        size_t offset = (size_t)(memory - rings[i].memory);
+
+        if (memory >= rings[i].memory && offset + bytes <= rings[i].bytes) {
+            return rings[i].memory + offset;
+        }
+    }
+    return NULL;
+}
+
+uint8_t *memory_reach(uint64_t address, uint32_t bytes, bool write)
+{
+    const uint8_t *memory = (const uint8_t *)(uintptr_t)(address - DMA_OFFSET);
+    uint8_t *found = reach_rings(memory, bytes);
+
+    if (found == NULL) {
+        found = reach_slots(buffers, buffer_exposed, BUFFER_SLOTS, memory, bytes);
+    }
+    if (found == NULL && !write) {
+        found = reach_slots(packets, packet_exposed, PACKET_SLOTS, memory, bytes);
+    }
+    HOSTILE_CHECK(found != NULL || !device_strict(),
+                  "the driver gave the device %u bytes at %#llx, which it can't %s", bytes,
+                  (unsigned long long)address, write ? "write" : "read");
+    return found;
+}
+
+bool memory_load(uint64_t address, void *to, uint32_t bytes)
+{
+    const uint8_t *memory = memory_reach(address, bytes, false);
+
+    if (memory != NULL) {
+        memory_read(to, memory, bytes);
+    }
+    return memory != NULL;
+}
+
+bool memory_store(uint64_t address, const void *from, uint32_t bytes)
+{
+    uint8_t *memory = memory_reach(address, bytes, true);
+
+    if (memory != NULL) {
+        memory_write(memory, from, bytes);
+    }
+    return memory != NULL;
+}
+
+enum memory_kind memory_kind(const void *address)
+{
+    const uint8_t *memory = address;
+
+    if (memory >= buffers[0].memory && memory < buffers[BUFFER_SLOTS - 1].memory + SLOT_BYTES) {
+        return MEMORY_BUFFER;
+    }
+    return reach_rings(memory, 1) != NULL ? MEMORY_RING : MEMORY_PRIVATE;
+}
+
+/* Byte by byte through volatile, so that no library function, which AddressSanitizer knows, takes
+ * the loop's place. */
+__attribute__((no_sanitize("address"))) void memory_read(void *to, const void *shared, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        ((uint8_t *)to)[i] = ((const volatile uint8_t *)shared)[i];
+    }
+}
+
+__attribute__((no_sanitize("address"))) void memory_write(void *shared, const void *from,
+                                                          size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        ((volatile uint8_t *)shared)[i] = ((const uint8_t *)from)[i];
+    }
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program for owner and device, as bytes: a fuzzer writes them. Every sequence of bytes is one.
+ *
+ * Header: bus and vectors, features not offered (two bytes), and the driver's parameters. Then
+ * steps of four bytes: what, and three operands a, b, c.
+ */
+#include "steps.h"
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a program may switch off. VERSION_1 is always offered, as long as nobody lies. */
+static const uint64_t optional[16] = {
+    VIRTIO_F_EVENT_IDX,
+    VIRTIO_F_INDIRECT_DESC,
+    VIRTIO_NET_F_CSUM,
+    VIRTIO_NET_F_GUEST_CSUM,
+    VIRTIO_NET_F_MTU,
+    VIRTIO_NET_F_MAC,
+    VIRTIO_NET_F_STATUS,
+    VIRTIO_F_RING_PACKED,
+    VIRTIO_F_IN_ORDER,
+    VIRTIO_F_RING_RESET,
+    VIRTIO_NET_F_MRG_RXBUF,
+    VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6,
+    VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6,
+    VIRTIO_NET_F_CTRL_VQ,
+    VIRTIO_NET_F_MQ,
+    VIRTIO_NET_F_SPEED_DUPLEX,
+};
+
+struct settings settings;
+static bool tracing;
+
+void program_trace(bool on)
+{
+    tracing = on;
+}
+
+static void read_header(const uint8_t *header)
+{
+    unsigned off = header[1] | ((unsigned)header[2] << 8);
+
+    settings = (struct settings){
+        .bus = (header[0] & 1) != 0 ? BUS_PCI : BUS_MMIO,
+        .offered = VIRTIO_F_VERSION_1,
+        .parameters =
+            {
+                .rx_buffers = (uint16_t)(1 + header[3] % 32),
+                .tx_ring = (uint16_t)(2u << header[4] % 8),
+                .send_queue = (uint16_t)(1 + header[5] % 64),
+                .interrupt_budget = (uint16_t)(1 + header[6] % 64),
+            },
+        .queue_size_max = (uint16_t)(header[7] < 128 ? QUEUE_LIMIT : header[7] - 127u),
+    };
+    settings.vectors = settings.bus == BUS_PCI ? (header[0] >> 1) % 4 : 0;
+    for (unsigned i = 0; i < 16; i++) {
+        settings.offered |= (off >> i & 1u) != 0 ? 0 : optional[i];
+    }
+}
+
+static void run_step(const uint8_t *bytes)
+{
+    const struct step *step = step_of(bytes[0]);
+
+    if (tracing) {
+        (void)fprintf(stderr, "%s %u %u %u%s\n", step->name, bytes[1], bytes[2], bytes[3],
+                      owner_net() == NULL                      ? " (no driver)"
+                      : virtio_net_broken(owner_net()) != NULL ? " (broken)"
+                                                               : "");
+    }
+    if (owner_net() != NULL || step->without_driver) {
+        step->run(bytes[1], bytes[2], bytes[3]);
+        owner_check();
+    }
+}
+
+/* Frames go both ways, all of them, and then nothing is left anywhere but the exposed buffers. */
+static void check_alive(void)
+{
+    unsigned received = owner_frames_received();
+    const char *reason;
+
+    step_power_on();
+    pool_limit_buffers(BUFFER_SLOTS - 1);
+    owner_short_buffers(false);
+    reason = owner_create(&settings.parameters, VIRTIO_NET_RECEIVE_BYTES);
+    HOSTILE_CHECK(reason == NULL, "no way back: %s", reason);
+    for (unsigned i = 0; i < 3; i++) {
+        HOSTILE_CHECK(owner_transmit(14 + i, 1, false), "no way back: nothing can be sent");
+        owner_flush();
+        traffic_take(1, HELD_MAX);
+        traffic_return(1, HELD_MAX, i);
+        traffic_receive(0, 1, 14 + i, 0);
+        owner_settle();
+    }
+    (void)owner_fetch_packets(PACKET_SLOTS);
+    owner_check();
+    HOSTILE_CHECK(owner_frames_received() == received + 3 && pool_packets_held() == 0 &&
+                      virtio_net_broken(owner_net()) == NULL,
+                  "no way back: %u of 3 frames received, %u packets not sent",
+                  owner_frames_received() - received, pool_packets_held());
+    HOSTILE_CHECK(pool_buffers_held() != 0, "no way back: no buffer exposed");
+}
+
+void program_finish(void)
+{
+    if (tracing) {
+        (void)fprintf(stderr, "end\n");
+    }
+    snare_clear();
+    if (owner_net() != NULL) {
+        (void)owner_fetch_frames(BUFFER_SLOTS);
+        HOSTILE_CHECK(owner_destroy(), "no way back: it can't be stopped");
+    }
+    check_alive();
+    HOSTILE_CHECK(owner_destroy(), "it can't be stopped");
+    HOSTILE_CHECK(platform_allocations() == 0, "memory is lost");
+}
+
+void program_begin(const uint8_t header[PROGRAM_HEADER])
+{
+    read_header(header);
+    snare_clear();
+    memory_clear();
+    platform_clear();
+    owner_power_on();
+    step_power_on();
+    step_restart(false, UINT_MAX, VIRTIO_NET_RECEIVE_BYTES);
+}
+
+unsigned program_run(const uint8_t *program, size_t bytes)
+{
+    uint8_t header[PROGRAM_HEADER] = {0};
+    size_t given = bytes < sizeof(header) ? bytes : sizeof(header);
+    unsigned count = 0;
+
+    if (given != 0) {
+        memcpy(header, program, given);
+    }
+    program_begin(header);
+    for (size_t at = given; at + STEP_BYTES <= bytes; at += STEP_BYTES) {
+        run_step(program + at);
+        count++;
+    }
+    program_finish();
+    return count;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Between a program and its steps. */
+#ifndef TESTS_HOSTILE_STEPS_H
+#define TESTS_HOSTILE_STEPS_H
+
+#include "hostile.h"
+
+struct settings {
+    enum bus bus;
+    uint16_t vectors;
+    uint64_t offered;
+    struct virtio_net_parameters parameters;
+    uint16_t queue_size_max;
+};
+
+extern struct settings settings;
+
+struct step {
+    const char *name;
+    void (*run)(uint8_t a, uint8_t b, uint8_t c);
+    bool without_driver; /* makes sense when there is none */
+};
+
+/* Every number is a step. */
+const struct step *step_of(uint8_t what);
+/* The device as it comes, by the settings. */
+void step_power_on(void);
+/* Stops the driver, if there is one, and creates it; `honest`: by a device that is honest again. So
+ * many allocations succeed. */
+void step_restart(bool honest, unsigned allocations, uint32_t capacity);
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What devices did, or could have done, to other drivers: one case for each bug, with its source.
+ * Each ends with the driver stopped, created anew by its owner, and frames going both ways.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "hostile.h"
+#include <string.h>
+
+#define RECEIVE  0u
+#define TRANSMIT 1u
+
+/* Lies of traffic_lie(). */
+enum {
+    INDEX_JUMPS = 0,
+    ID_NOWHERE = 4,
+    ID_AGAIN = 5,
+    LONGER = 6,
+    HUGE = 7,
+    SHORTER = 8,
+    DOUBLE = 9
+};
+
+/* 8 receive buffers, the other parameters large; everything offered but packed rings. */
+static void begin(enum bus bus, unsigned vectors)
+{
+    const uint8_t header[PROGRAM_HEADER] = {
+        (uint8_t)(vectors << 1 | (bus == BUS_PCI)), 0x80, 0, 7, 7, 63, 63, 0};
+
+    program_begin(header);
+    assert_non_null(owner_net());
+}
+
+/* Tries to start against a device that lies from the first. */
+static const char *start(void)
+{
+    static const struct virtio_net_parameters parameters = {0};
+
+    assert_true(owner_net() == NULL || owner_destroy());
+    device.lies |= LIE_REGISTER | LIE_CONFIG;
+    return owner_create(&parameters, VIRTIO_NET_RECEIVE_BYTES);
+}
+
+static void expect_broken(const char *what)
+{
+    owner_interrupt(1);
+    owner_bottom_half(true);
+    assert_non_null(virtio_net_broken(owner_net()));
+    assert_non_null(strstr(virtio_net_broken(owner_net()), what));
+    assert_false(owner_transmit(60, 1, false));
+    owner_check();
+    program_finish();
+}
+
+static void expect_refused(const char *reason, const char *what)
+{
+    assert_non_null(reason);
+    if (strstr(reason, what) == NULL) {
+        fail_msg("refused for another reason: %s", reason);
+    }
+    program_finish();
+}
+
+static void send(unsigned count)
+{
+    while (count-- != 0) {
+        assert_true(owner_transmit(100, 3, false));
+    }
+    owner_flush();
+    traffic_take(TRANSMIT, 64);
+}
+
+/* Zephyr#113343, OSv#1450, RT-Thread#11326 #11327: an id beyond the queue indexes an array. */
+static void used_id_out_of_range(void **state)
+{
+    static const uint32_t ids[] = {8, 9, 256, 0xffff, 0x10000, 0x80000000, 0xffffffff};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        begin(BUS_PCI, 3);
+        traffic_lie(RECEIVE, ID_NOWHERE, ids[i]);
+        expect_broken("id");
+        if (ids[i] < 256) {
+            continue; /* the transmit ring has those */
+        }
+        begin(BUS_MMIO, 0);
+        send(1);
+        traffic_lie(TRANSMIT, ID_NOWHERE, ids[i]);
+        expect_broken("id");
+    }
+}
+
+/* MigTD#986: a slot that was never lent out is completed. */
+static void used_id_never_issued(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    send(1);
+    traffic_lie(TRANSMIT, ID_NOWHERE, 200);
+    expect_broken("no chain");
+}
+
+/* MigTD#986: replayed, which freed it twice. IncludeOS#738: a bogus buffer comes out. */
+static void used_id_replayed(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    send(2);
+    traffic_lie(TRANSMIT, DOUBLE, 0);
+    expect_broken("no chain");
+    begin(BUS_PCI, 3);
+    send(2);
+    traffic_return(TRANSMIT, 1, 0);
+    assert_int_equal(owner_fetch_packets(10), 1);
+    traffic_lie(TRANSMIT, ID_AGAIN, 0);
+    assert_int_equal(owner_fetch_packets(10), 0);
+    expect_broken("chain");
+}
+
+/* MigTD#986: a slot in the middle of a chain. */
+static void used_id_in_the_middle(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    send(1);
+    traffic_lie(TRANSMIT, ID_NOWHERE, device.queue[TRANSMIT].held[0].id + 1u);
+    expect_broken("");
+}
+
+/* RT-Thread#11327, MigTD#986, NuttX, DPDK, and Linux until 2025: a used length beyond the buffer is
+ * believed. OSv#1058, Firecracker#3905: a device sends more than fits. */
+static void used_length_beyond_the_buffer(void **state)
+{
+    (void)state;
+    for (uint32_t more = 0; more < 70000; more += 9991) {
+        begin(BUS_PCI, 2);
+        traffic_lie(RECEIVE, LONGER, more);
+        expect_broken("length");
+        begin(BUS_MMIO, 0);
+        send(1);
+        traffic_lie(TRANSMIT, LONGER, more); /* into what it may only read */
+        expect_broken("length");
+    }
+    begin(BUS_PCI, 3);
+    traffic_lie(RECEIVE, HUGE, 0);
+    expect_broken("length");
+}
+
+/* RT-Thread#11327: length minus header underflows. RT-Thread#11726: the buffer of a frame that is
+ * not delivered is lost, until none is left. */
+static void used_length_below_the_header(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    for (uint32_t i = 0; i < 26 * 4; i++) {
+        traffic_lie(RECEIVE, SHORTER, i % 26);
+        owner_settle();
+        assert_int_equal(pool_buffers_held(), 8);
+    }
+    assert_int_equal(owner_frames_received(), 0);
+    assert_null(virtio_net_broken(owner_net()));
+    program_finish();
+}
+
+/* Solo5#98: a full ring looks like an empty one where indices are taken modulo its size. */
+static void used_index_a_lap_ahead(void **state)
+{
+    static const uint32_t jumps[] = {8, 9, 16, 256, 0x7fff, 0x8000, 0xfff8, 0xffff};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
+        begin(BUS_PCI, 3);
+        traffic_lie(RECEIVE, INDEX_JUMPS, jumps[i] + (jumps[i] == 8));
+        expect_broken("index");
+    }
+    begin(BUS_PCI, 3);
+    traffic_lie(TRANSMIT, INDEX_JUMPS, 1); /* nothing was sent at all */
+    (void)owner_fetch_packets(1);
+    expect_broken("index");
+}
+
+/* MigTD#799 #935 #989, and others that follow `next` or free `addr` in shared memory: the device
+ * rewrites the descriptors of what it has. */
+static void descriptors_rewritten(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    send(5);
+    for (uint32_t i = 0; i < 8 * 256; i++) {
+        traffic_poke(TRANSMIT, 3 * 2 * i, 0xffff);
+        traffic_poke(RECEIVE, 3 * 2 * i, i);
+    }
+    traffic_return(TRANSMIT, 5, 3);
+    assert_int_equal(owner_fetch_packets(10), 5);
+    assert_null(virtio_net_broken(owner_net()));
+    send(5);
+    program_finish();
+}
+
+/* IncludeOS#1968, RT-Thread#11726: the receive ring runs empty while there is no memory, and nobody
+ * ever fills it again. */
+static void empty_ring_filled_again(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    pool_limit_buffers(0);
+    for (unsigned i = 0; i < 10; i++) {
+        traffic_receive(0, 8, 60, 0);
+        owner_interrupt(1);
+    }
+    pool_limit_buffers(30);
+    owner_bottom_half(true);
+    owner_settle();
+    assert_int_equal(pool_buffers_held(), 8);
+    traffic_receive(0, 8, 60, 0);
+    owner_settle();
+    assert_int_equal(owner_frames_received(), 16);
+    program_finish();
+}
+
+/* IncludeOS#101 #820: under a flood the handler never ends, and afterwards no interrupt comes. */
+static void flood(void **state)
+{
+    const struct snare another = {
+        .access = ACCESS_RING_READ, .effect = SNARE_ACT, .countdown = 1, .every = 1, .value = 0};
+    unsigned before;
+
+    (void)state;
+    begin(BUS_PCI, 3);
+    traffic_receive(0, 8, 60, 0);
+    snare_set(&another); /* a frame before each look the driver takes */
+    for (unsigned i = 0; i < 20; i++) {
+        owner_interrupt(1); /* bounded: see owner.c */
+        owner_bottom_half(false);
+        (void)owner_fetch_frames(64);
+    }
+    snare_clear();
+    owner_settle();
+    before = owner_frames_received();
+    traffic_receive(0, 1, 60, 0);
+    assert_true(device.raised[1]);
+    owner_settle();
+    assert_int_equal(owner_frames_received(), before + 1);
+    program_finish();
+}
+
+/* NetKVM#1624: num_buffers out of range overruns an array. Also hdr_len, gso_type, csum_start:
+ * nothing in a header is a length to go by. */
+static void header_of_nonsense(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    device.accepted &= ~VIRTIO_NET_F_MRG_RXBUF;
+    for (uint32_t i = 1; i < 4000; i++) {
+        traffic_receive(0, 1, 60, i * 2654435761u);
+        owner_settle();
+        assert_int_equal(owner_last_frame().bytes, 60);
+    }
+    assert_int_equal(owner_frames_received(), 3999);
+    program_finish();
+}
+
+/* Zephyr#113343: cap_len, vndr lengths and offsets of the capability list are believed. */
+static void capabilities_of_nonsense(void **state)
+{
+    (void)state;
+    for (unsigned at = 0x34; at < 0x84; at++) {
+        for (unsigned value = 0; value < 256; value += 5) {
+            begin(BUS_PCI, 3);
+            device.pci[at] = (uint8_t)value;
+            (void)start();
+            program_finish();
+        }
+    }
+    begin(BUS_PCI, 3);
+    device.pci[0x41] = 0x40; /* in a circle */
+    expect_refused(start(), "notification");
+    begin(BUS_PCI, 3);
+    device.pci[0x52] = 16; /* too short for a multiplier */
+    expect_refused(start(), "notification");
+}
+
+/* MigTD#939: a structure outside its BAR is mapped all the same. */
+static void structures_outside_the_bar(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    device.bar_bytes[4] = 0x10;
+    expect_refused(start(), "registers");
+    begin(BUS_PCI, 3);
+    memset(&device.pci[0x48], 0xff, 4);
+    expect_refused(start(), "registers");
+}
+
+/* The notification's place is the device's word as well (4.1.4.4). */
+static void notification_outside(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    device.queue[TRANSMIT].notify_offset = 0xffff;
+    expect_refused(start(), "notification");
+}
+
+/* VIA (arXiv 2109.10660): waits for the device without end. Here: the configuration never stands
+ * still. */
+static void generation_never_stable(void **state)
+{
+    const struct snare restless = {
+        .access = ACCESS_GENERATION, .effect = SNARE_ADD, .countdown = 2, .every = 2, .value = 1};
+
+    (void)state;
+    for (unsigned bus = 0; bus < 2; bus++) {
+        begin(bus != 0 ? BUS_PCI : BUS_MMIO, 0);
+        snare_set(&restless);
+        expect_refused(start(), "configuration");
+    }
+}
+
+/* VIA: waits for a reset without end. And 2.4.1: what the device may still write is not freed. */
+static void reset_never_confirmed(void **state)
+{
+    const struct snare stuck = {.access = ACCESS_STATUS,
+                                .effect = SNARE_REPLACE,
+                                .countdown = 1,
+                                .every = 1,
+                                .value = 0x4f};
+
+    (void)state;
+    begin(BUS_PCI, 3);
+    send(2);
+    traffic_receive(0, 3, 60, 0);
+    snare_set(&stuck);
+    assert_false(owner_stop());
+    assert_int_equal(pool_buffers_held(), 8);
+    assert_int_equal(pool_packets_held(), 2);
+    traffic_scribble(0x5a5a5a5a);
+    assert_false(owner_destroy());
+    snare_clear();
+    assert_true(owner_destroy());
+    snare_set(&stuck);
+    assert_non_null(start());
+    program_finish();
+}
+
+/* FEATURES_OK is not read back (3.1.1), VERSION_1 not required. */
+static void features_refused(void **state)
+{
+    const struct snare refuses = {
+        .access = ACCESS_STATUS, .effect = SNARE_REPLACE, .countdown = 5, .value = 3};
+
+    (void)state;
+    begin(BUS_PCI, 3);
+    assert_true(owner_destroy());
+    snare_set(&refuses);
+    expect_refused(start(), "features");
+    begin(BUS_PCI, 3);
+    device.offered &= ~VIRTIO_F_VERSION_1;
+    expect_refused(start(), "legacy");
+}
+
+/* VIA: values that are read twice. The MTU fits when it is looked at, and not when it is taken. */
+static void mtu_changes(void **state)
+{
+    (void)state;
+    for (uint32_t nth = 1; nth < 16; nth++) {
+        const struct snare grows = {
+            .access = ACCESS_CONFIG, .effect = SNARE_REPLACE, .countdown = nth, .value = 0xfffe};
+
+        begin(BUS_PCI, 3);
+        assert_true(owner_destroy());
+        snare_set(&grows);
+        if (start() == NULL) {
+            owner_getters();
+        }
+        program_finish();
+    }
+}
+
+/* VIA: ids and lengths that are read twice, checked the first time and used the second. */
+static void used_element_changes(void **state)
+{
+    static const uint32_t values[] = {0, 1, 7, 8, 600, 1526, 1527, 0xffff, 0x80000000, 0xffffffff};
+
+    (void)state;
+    for (uint32_t nth = 1; nth < 24; nth++) {
+        for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+            const struct snare changes = {.access = ACCESS_RING_READ,
+                                          .effect = SNARE_REPLACE,
+                                          .countdown = nth,
+                                          .value = values[i]};
+
+            begin(BUS_PCI, 3);
+            send(3);
+            traffic_return(TRANSMIT, 3, 1);
+            traffic_receive(0, 3, 600, 0);
+            snare_set(&changes);
+            owner_settle();
+            owner_check();
+            program_finish();
+        }
+    }
+    if (!snare_sees_memory()) {
+        skip(); /* GCC has nothing that would tell of the accesses */
+    }
+}
+
+/* Zephyr#117542, sDDF#769: the device's limit is not asked for, or no power of two. */
+static void queue_sizes(void **state)
+{
+    static const uint16_t sizes[] = {0, 1, 2, 3, 5, 255, 257, 0x7fff, 0x8000, 0xffff};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (unsigned bus = 0; bus < 2; bus++) {
+            begin(bus != 0 ? BUS_PCI : BUS_MMIO, 0);
+            for (unsigned j = 0; j < QUEUES; j++) {
+                device.queue[j].size_max = sizes[i];
+            }
+            assert_int_equal(start() == NULL, sizes[i] != 0);
+            for (unsigned j = 0; j < 2 && owner_net() != NULL; j++) {
+                assert_true(device.queue[j].size <= sizes[i]);
+                assert_int_equal(device.queue[j].size & (device.queue[j].size - 1), 0);
+            }
+            program_finish();
+        }
+    }
+}
+
+/* Interrupts for nothing (a driver has to tolerate them: 2.7.7, 4.1.4.5), with any cause. */
+static void interrupts_out_of_nowhere(void **state)
+{
+    (void)state;
+    for (unsigned vectors = 0; vectors < 4; vectors++) {
+        begin(BUS_PCI, vectors);
+        for (unsigned i = 0; i < 1000; i++) {
+            device.cause = (uint8_t)i;
+            owner_interrupt(i % 3);
+            if (i % 16 == 0) {
+                owner_settle();
+            }
+        }
+        assert_null(virtio_net_broken(owner_net()));
+        traffic_receive(0, 3, 60, 0);
+        owner_settle();
+        assert_int_equal(owner_frames_received(), 3);
+        program_finish();
+    }
+}
+
+/* None of the drivers read recovers from it (2.1.2). */
+static void device_needs_reset(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    send(3);
+    device.lies |= LIE_CONFIG;
+    device.status |= VIRTIO_STATUS_NEEDS_RESET;
+    device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
+    owner_settle();
+    expect_broken("reset");
+}
+
+/* It goes on writing into what it has returned; the owner's memory is the worse for it, the driver
+ * is not. */
+static void written_after_return(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    for (unsigned i = 0; i < 100; i++) {
+        traffic_receive(0, 4, 100, 0);
+        traffic_scribble(i * 0x01234567u);
+        owner_interrupt(1);
+        traffic_scribble(~(i * 0x01234567u));
+        owner_bottom_half(true);
+    }
+    assert_null(virtio_net_broken(owner_net()));
+    assert_int_equal(owner_frames_received(), 400);
+    program_finish();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(used_id_out_of_range),
+        cmocka_unit_test(used_id_never_issued),
+        cmocka_unit_test(used_id_replayed),
+        cmocka_unit_test(used_id_in_the_middle),
+        cmocka_unit_test(used_length_beyond_the_buffer),
+        cmocka_unit_test(used_length_below_the_header),
+        cmocka_unit_test(used_index_a_lap_ahead),
+        cmocka_unit_test(descriptors_rewritten),
+        cmocka_unit_test(empty_ring_filled_again),
+        cmocka_unit_test(flood),
+        cmocka_unit_test(header_of_nonsense),
+        cmocka_unit_test(capabilities_of_nonsense),
+        cmocka_unit_test(structures_outside_the_bar),
+        cmocka_unit_test(notification_outside),
+        cmocka_unit_test(generation_never_stable),
+        cmocka_unit_test(reset_never_confirmed),
+        cmocka_unit_test(features_refused),
+        cmocka_unit_test(mtu_changes),
+        cmocka_unit_test(used_element_changes),
+        cmocka_unit_test(queue_sizes),
+        cmocka_unit_test(interrupts_out_of_nowhere),
+        cmocka_unit_test(device_needs_reset),
+        cmocka_unit_test(written_after_return),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tests find what they are for: each check of the driver, taken out, is missed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from driver_fuzzer import PROGRAM, ROOT, fuzz, unpack
+from test_fuzz import PROGRAMS
+
+BUILD = ROOT / "build" / "host-clang"
+CASES = PROGRAM.with_name("test_hostile_cases")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One place of the driver, broken."""
+
+    name: str
+    file: str  # below virtio/
+    old: str
+    new: str
+
+
+MUTATIONS = [
+    Mutation("used id range", "virtqueue/split.c", "if (id >= queue->size)", "if (false)"),
+    Mutation("used id not in flight", "virtqueue/split.c", "if (token == NULL) {", "if (false) {"),
+    Mutation("token returned twice", "virtqueue/split.c", "slot->token = NULL;", ""),
+    Mutation(
+        "used length",
+        "virtqueue/split.c",
+        "if (written > queue->slots[id].writable_bytes)",
+        "if (false)",
+    ),
+    Mutation(
+        "used length read twice",
+        "virtqueue/split.c",
+        "*bytes = written;",
+        "*bytes = virtio_shared_load32(&element->bytes);",
+    ),
+    Mutation(
+        "used id read twice",
+        "virtqueue/split.c",
+        "release_chain(queue, (uint16_t)id);",
+        "release_chain(queue, (uint16_t)virtio_shared_load32(&element->id));",
+    ),
+    Mutation(
+        "used index distance",
+        "virtqueue/split.c",
+        "if ((uint16_t)(index - queue->taken) > (uint16_t)(queue->published - queue->taken))",
+        "if (false)",
+    ),
+    Mutation(
+        "chain followed through the ring",
+        "virtqueue/split.c",
+        "last = &queue->slots[last->next];",
+        "last = &queue->slots[queue->descriptors[last - queue->slots].next];",
+    ),
+    Mutation(
+        "generation loop",
+        "transport/transport.c",
+        "for (unsigned tries = 0; tries < GENERATION_TRIES; tries++)",
+        "for (;;)",
+    ),
+    Mutation(
+        "reset timeout",
+        "transport/transport.c",
+        "if (virtio_platform_now() - started > RESET_NANOSECONDS)",
+        "if (started == 0)",
+    ),
+    Mutation(
+        "reset believed",
+        "net/create.c",
+        "if (!virtio_transport_reset(net->transport))",
+        "if (!virtio_transport_reset(net->transport) && net->mtu == 0)",
+    ),
+    Mutation(
+        "configuration bounds",
+        "transport/transport.c",
+        "if (!fields_inside(transport, fields, count)) {",
+        "if (!fields_inside(transport, fields, 0)) {",
+    ),
+    Mutation(
+        "short frames",
+        "net/receive.c",
+        "if (bytes < VIRTIO_NET_HEADER_BYTES + ETHERNET_HEADER_BYTES)",
+        "if (false)",
+    ),
+    Mutation(
+        "short frames lost",
+        "net/receive.c",
+        "        if (!expose(net, buffer)) {\n            give_back(net, buffer);\n        }",
+        "",
+    ),
+    Mutation(
+        "interrupt budget", "net/receive.c", "while (moved < budget && (buffer", "while ((buffer"
+    ),
+    Mutation(
+        "MTU changed",
+        "net/create.c",
+        '*reason = "the device changed its MTU to one that can\'t be served";\n'
+        "            return false;",
+        "",
+    ),
+    Mutation(
+        "notification register",
+        "transport/pci.c",
+        "if (offset + 2 > pci->notify_bytes || offset % 2 != 0)",
+        "if (offset % 2 != 0)",
+    ),
+    Mutation(
+        "capability list without end",
+        "transport/pci_probe.c",
+        "count < CAPABILITIES_MAX && cap",
+        "cap",
+    ),
+    Mutation("reserved BAR", "transport/pci_probe.c", "if (structure.bar >= BARS)", "if (false)"),
+    Mutation(
+        "structure too small", "transport/pci_probe.c", "structure->bytes < bytes_minimum || ", ""
+    ),
+]
+
+
+def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
+    """The program with a driver that has this fault; `driver`: the library with its objects."""
+    text = (ROOT / "virtio" / mutation.file).read_text()
+    assert text.count(mutation.old) == 1, f"{mutation.file} has changed: adapt this mutation"
+    folder.mkdir(parents=True)
+    broken = folder / Path(mutation.file).name
+    broken.write_text(text.replace(mutation.old, mutation.new))
+    objects = {
+        path.name: path
+        for library in (f"lib{driver}.a.p", "libhostile_harness.a.p", f"{program.name}.p")
+        for path in (program.parent / library).glob("*.o")
+    }
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        output = BUILD / entry["output"]
+        if objects.get(output.name) == output and entry["file"].endswith(f"virtio/{mutation.file}"):
+            changed = {entry["file"]: str(broken), entry["output"]: str(folder / output.name)}
+            command = [changed.get(word, word) for word in shlex.split(entry["command"])]
+            command += ["-w", f"-I{(ROOT / 'virtio' / mutation.file).parent}"]
+            subprocess.run(command, cwd=BUILD, check=True)
+            objects[output.name] = folder / output.name
+    linked = folder / program.name
+    rest = ["-lcmocka"] if program == CASES else ["-fsanitize=fuzzer"]
+    link = ["clang", "-fsanitize=address,undefined", *objects.values(), *rest, "-o", linked]
+    subprocess.run([str(word) for word in link], check=True)
+    return linked
+
+
+def found_by_cases(mutation: Mutation, folder: Path) -> bool:
+    program = build(mutation, folder, CASES, "hostile_driver")
+    return subprocess.run([program], capture_output=True, check=False).returncode != 0
+
+
+def found_by_fuzzer(mutation: Mutation, folder: Path) -> bool:
+    program = build(mutation, folder, PROGRAM, "fuzzed_driver")
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    unpack(corpus)
+    return fuzz(program, corpus, folder, PROGRAMS).failed
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_missing_check_is_found(mutation: Mutation, log_folder: Path) -> None:
+    shutil.rmtree(log_folder, ignore_errors=True)
+    by_fuzzer = found_by_fuzzer(mutation, log_folder / "fuzzer")
+    assert by_fuzzer or found_by_cases(mutation, log_folder / "cases")

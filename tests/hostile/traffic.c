@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Frames and control commands as the device moves them, honestly or not. What a queue is for shows
+ * in its chains, so that all net features and any number of queues are the same here. */
+#include "hostile.h"
+#include <string.h>
+
+#define HEADER_BYTES VIRTIO_NET_HEADER_BYTES
+#define FRAME_MAX    (UINT32_C(65536) + 64)
+#define MERGED_MAX   20u
+
+static uint8_t frame_memory[HEADER_BYTES + FRAME_MAX];
+
+static bool is_control(unsigned index)
+{
+    return device_features(VIRTIO_NET_F_CTRL_VQ) &&
+           index == (device_features(VIRTIO_NET_F_MQ) ? 2u * device.config[8] : 2u);
+}
+
+static bool is_receive(unsigned index)
+{
+    return index % 2 == 0 && !is_control(index);
+}
+
+void traffic_reset(void)
+{
+    for (unsigned i = 0; i < QUEUES; i++) {
+        device.queue[i].held_count = 0;
+    }
+}
+
+void traffic_signal(unsigned index)
+{
+    struct queue *queue = device_queue(index);
+
+    if (queue != NULL && queue->ring->wants_interrupt(queue)) {
+        device_raise(queue->vector, VIRTIO_CAUSE_QUEUE);
+    }
+}
+
+static void push(struct queue *queue, const struct chain *chain, uint32_t bytes)
+{
+    queue->last_id = chain->id;
+    queue->ring->push(queue, chain->id, bytes, 1, chain->slots);
+}
+
+/* Copies between the chain's segments of one direction and flat memory. Returns how much. */
+static uint32_t copy(const struct chain *chain, bool writable, uint8_t *flat, uint32_t bytes)
+{
+    uint32_t done = 0;
+
+    for (unsigned i = 0; i < chain->count && done < bytes; i++) {
+        const struct segment *segment = &chain->segment[i];
+        uint32_t piece = segment->bytes < bytes - done ? segment->bytes : bytes - done;
+        uint8_t *memory;
+
+        if (segment->writable != writable) {
+            continue;
+        }
+        memory = memory_reach(segment->address, piece, writable);
+        if (memory != NULL && writable) {
+            memory_write(memory, flat + done, piece);
+        } else if (memory != NULL) {
+            memory_read(flat + done, memory, piece);
+        }
+        done += piece;
+    }
+    return done;
+}
+
+/* The header as the standard says (5.1.6.4), or something else. */
+static void write_header(uint8_t *header, uint32_t bytes, unsigned buffers, uint32_t lie)
+{
+    memset(header, 0, HEADER_BYTES);
+    if (device_features(VIRTIO_NET_F_GUEST_CSUM)) {
+        header[0] = 2; /* DATA_VALID */
+    }
+    if (device_features(VIRTIO_NET_F_GUEST_TSO4) && bytes > 1518) {
+        header[0] = 1;
+        header[1] = 1;
+        header[2] = 54;
+        header[4] = 0xa8;
+        header[5] = 5;
+        header[6] = 34;
+        header[8] = 16;
+    }
+    header[10] = (uint8_t)buffers;
+    if (lie == 0) {
+        return;
+    }
+    device.lies |= LIE_FRAME;
+    for (unsigned i = 0; i < HEADER_BYTES; i++) {
+        if ((lie >> i & 1u) != 0) {
+            header[i] = (uint8_t)(lie >> (i + 8));
+        }
+    }
+    if (device_features(VIRTIO_NET_F_MRG_RXBUF) && (lie & 0xc00u) != 0) {
+        device.lies |= LIE_RING; /* frames begin and end elsewhere */
+    }
+}
+
+/* Chains for `bytes`; without mergeable buffers one. Returns their number, *room is what they hold.
+ */
+static unsigned collect_chains(struct queue *queue, struct chain *chains, uint32_t bytes,
+                               uint32_t *room)
+{
+    unsigned limit = device_features(VIRTIO_NET_F_MRG_RXBUF) ? MERGED_MAX : 1;
+    unsigned count = 0;
+
+    *room = 0;
+    while (count < limit && *room < bytes && queue->ring->pop(queue, &chains[count])) {
+        *room += chains[count].writable;
+        count++;
+    }
+    return count;
+}
+
+static bool receive_one(struct queue *queue, uint32_t bytes, uint32_t header)
+{
+    static struct chain chains[MERGED_MAX];
+    uint8_t *at = frame_memory;
+    uint32_t room;
+    uint32_t left;
+    unsigned count = collect_chains(queue, chains, bytes + HEADER_BYTES, &room);
+
+    if (count == 0 || room < HEADER_BYTES + 14) {
+        HOSTILE_CHECK(count == 0 || !device_strict(), "a receive chain of %u bytes", room);
+        return false;
+    }
+    left = room < bytes + HEADER_BYTES ? room : bytes + HEADER_BYTES;
+    frame_fill(frame_memory + HEADER_BYTES, pool_expect(left - HEADER_BYTES), left - HEADER_BYTES);
+    write_header(frame_memory, bytes, count, header);
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t piece = copy(&chains[i], true, at, left);
+
+        push(queue, &chains[i], piece);
+        at += piece;
+        left -= piece;
+    }
+    return true;
+}
+
+void traffic_receive(unsigned pair, unsigned count, uint32_t bytes, uint32_t header)
+{
+    struct queue *queue = device_queue(2 * pair);
+
+    if (queue == NULL || !is_receive(2 * pair)) {
+        return;
+    }
+    while (count-- != 0 && receive_one(queue, bytes, header)) {
+    }
+    traffic_signal(2 * pair);
+}
+
+void traffic_take(unsigned index, unsigned count)
+{
+    struct queue *queue = device_queue(index);
+
+    if (queue == NULL || is_receive(index)) {
+        return;
+    }
+    while (count-- != 0 && queue->held_count < HELD_MAX) {
+        struct chain *chain = &queue->held[queue->held_count];
+        uint32_t bytes;
+
+        if (!queue->ring->pop(queue, chain)) {
+            return;
+        }
+        queue->held_count++;
+        HOSTILE_CHECK(!device_strict() || chain->readable <= sizeof(frame_memory),
+                      "a frame of %u bytes", chain->readable);
+        bytes = copy(chain, false, frame_memory,
+                     chain->readable < sizeof(frame_memory) ? chain->readable
+                                                            : (uint32_t)sizeof(frame_memory));
+        if (device_strict() && !is_control(index)) {
+            HOSTILE_CHECK(chain->writable == 0, "writable memory in a frame to send");
+            pool_check_sent(frame_memory, bytes);
+        }
+    }
+}
+
+static void forget(struct queue *queue, unsigned which)
+{
+    queue->held[which] = queue->held[--queue->held_count];
+}
+
+/* 2.7.9, 2.8.9: one used element for several chains, with the last one's id. */
+static void return_batch(struct queue *queue, unsigned count)
+{
+    unsigned slots = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        slots += queue->held[i].slots;
+    }
+    queue->ring->push(queue, queue->held[count - 1].id, 0, count, slots);
+    queue->held_count -= count;
+    memmove(queue->held, queue->held + count, queue->held_count * sizeof(queue->held[0]));
+}
+
+void traffic_return(unsigned index, unsigned count, uint32_t order)
+{
+    struct queue *queue = device_queue(index);
+
+    if (queue == NULL || is_receive(index)) {
+        return;
+    }
+    if (device_features(VIRTIO_F_IN_ORDER) && queue->held_count != 0) {
+        return_batch(queue, count < queue->held_count ? count | (count == 0) : queue->held_count);
+        count = 0;
+    }
+    while (count-- != 0 && queue->held_count != 0) {
+        unsigned which = order++ % queue->held_count;
+        struct chain *chain = &queue->held[which];
+        uint8_t acknowledge = 0; /* VIRTIO_NET_OK */
+
+        push(queue, chain, chain->writable != 0 ? copy(chain, true, &acknowledge, 1) : 0);
+        forget(queue, which);
+    }
+    traffic_signal(index);
+}
+
+void traffic_ask(unsigned index, bool never)
+{
+    struct queue *queue = device_queue(index);
+
+    if (queue != NULL) {
+        queue->ring->ask(queue, never);
+    }
+}
+
+/* Of a chain the device has, if any: taken now from a receive queue. */
+static const struct chain *some_chain(struct queue *queue, bool receive)
+{
+    static struct chain taken;
+
+    if (receive) {
+        return queue->ring->pop(queue, &taken) ? &taken : NULL;
+    }
+    if (queue->held_count == 0) {
+        return NULL;
+    }
+    taken = queue->held[0];
+    forget(queue, 0);
+    return &taken;
+}
+
+static void lie_with_chain(struct queue *queue, const struct chain *chain, unsigned which,
+                           uint32_t value)
+{
+    switch (which) {
+    case 0: /* longer than can be */
+        push(queue, chain, chain->writable + 1 + value);
+        break;
+    case 1:
+        push(queue, chain, UINT32_MAX - value % 64);
+        break;
+    case 2: /* shorter than a header, or not even begun */
+        push(queue, chain, value % 27);
+        break;
+    case 3: /* it and the same again */
+        push(queue, chain, chain->writable == 0 ? 0 : 64);
+        push(queue, chain, chain->writable == 0 ? 0 : 64);
+        break;
+    case 4: /* another one, near it */
+        queue->ring->push(queue, chain->id + 1 + value % 3, value % 64, 1, chain->slots);
+        break;
+    default: /* of any length, with nothing written */
+        push(queue, chain, value % (chain->writable + 1));
+    }
+}
+
+void traffic_lie(unsigned index, unsigned which, uint32_t value)
+{
+    struct queue *queue = device_queue(index);
+    const struct chain *chain;
+
+    if (queue == NULL) {
+        return;
+    }
+    device.lies |= LIE_RING;
+    if (which < 4) {
+        queue->ring->lie(queue, which, value);
+    } else if (which == 4) { /* an id from nowhere */
+        queue->ring->push(queue, value, 64, 1, 1);
+    } else if (which == 5) { /* one that came back already */
+        queue->ring->push(queue, queue->last_id, value % 128, 1, 1);
+    } else {
+        chain = some_chain(queue, is_receive(index));
+        if (chain != NULL) {
+            lie_with_chain(queue, chain, which - 6, value);
+        }
+    }
+    traffic_signal(index);
+}
+
+void traffic_poke(unsigned index, uint32_t where, uint32_t value)
+{
+    struct queue *queue = device_queue(index);
+    const uint64_t area[] = {queue == NULL ? 0 : queue->descriptors,
+                             queue == NULL ? 0 : queue->driver_area,
+                             queue == NULL ? 0 : queue->device_area};
+    uint32_t bytes;
+
+    if (queue == NULL) {
+        return;
+    }
+    device.lies |= LIE_RING;
+    bytes = queue->ring->area_bytes(queue, where % 3);
+    (void)memory_store(area[where % 3] + (where / 3 % bytes & ~1u), &value, 2);
+}
+
+void traffic_scribble(uint32_t value)
+{
+    device.lies |= LIE_RING | LIE_FRAME;
+    for (unsigned i = 0; i < BUFFER_SLOTS; i++) {
+        uint64_t address = (uint64_t)(uintptr_t)memory_buffer_slot(i) + DMA_OFFSET;
+
+        for (unsigned at = 0; at < 64; at += 4) {
+            (void)memory_store(address + at, &value, 4);
+        }
+    }
+}
