@@ -362,7 +362,7 @@ void pool_check_sent(const uint8_t *frame, uint32_t bytes);
 /* The number for the next frame to the driver, which is expected from then on. */
 uint32_t pool_expect(uint32_t bytes);
 void pool_forget_expected(void);
-void pool_check_frame(const struct virtio_net_buffer *buffer);
+void pool_check_frame(const struct virtio_net_buffer *buffer, uint32_t bytes);
 void frame_fill(uint8_t *frame, uint32_t number, uint32_t bytes);
 
 /* ---- program.c ---- */

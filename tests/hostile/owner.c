@@ -138,6 +138,8 @@ const char *owner_create(const struct virtio_net_parameters *parameters, uint32_
     owner.vectors = device.line ? 0 : device.vectors_granted < VECTORS ? device.vectors_granted : 3;
     owner.budget = or_default(parameters->interrupt_budget, 64);
     owner.target = or_default(parameters->rx_buffers, 8);
+    owner.target =
+        parameters->rx_buffers_max > owner.target ? parameters->rx_buffers_max : owner.target;
     owner.capacity = capacity;
     owner.sent = 0;
     owner.fetched = 0;
@@ -237,6 +239,30 @@ unsigned owner_fetch_packets(unsigned count)
     return done;
 }
 
+/* Each of the frame's buffers is the owner's again, with what the device can have written there. */
+static void take_frame(struct virtio_net_buffer *frame)
+{
+    uint32_t total = 0;
+    unsigned buffers = 0;
+
+    for (struct virtio_net_buffer *each = frame; each != NULL; each = each->rest) {
+        uint32_t header = each == frame ? HEADER_BYTES : 0;
+
+        HOSTILE_CHECK(each->frame_bytes >= (each == frame ? 14 : 1) &&
+                          each->frame_bytes <= each->capacity - header,
+                      "a frame of %u bytes in a buffer of %u", each->frame_bytes, each->capacity);
+        pool_return_buffer(each);
+        total += each->frame_bytes;
+        buffers++;
+    }
+    HOSTILE_CHECK(buffers == frame->buffers, "%u buffers said to be %u", buffers, frame->buffers);
+    owner.last = (struct frame_seen){total, frame->checksum_valid};
+    owner.frames_received++;
+    if (device_strict()) {
+        pool_check_frame(frame, total);
+    }
+}
+
 unsigned owner_fetch_frames(unsigned count)
 {
     unsigned done = 0;
@@ -248,15 +274,7 @@ unsigned owner_fetch_frames(unsigned count)
         if (buffer == NULL) {
             break;
         }
-        HOSTILE_CHECK(
-            buffer->frame_bytes >= 14 && buffer->frame_bytes <= buffer->capacity - HEADER_BYTES,
-            "a frame of %u bytes in a buffer of %u", buffer->frame_bytes, buffer->capacity);
-        pool_return_buffer(buffer);
-        owner.last = (struct frame_seen){buffer->frame_bytes, buffer->checksum_valid};
-        owner.frames_received++;
-        if (device_strict()) {
-            pool_check_frame(buffer);
-        }
+        take_frame(buffer);
         done++;
     }
     return done;

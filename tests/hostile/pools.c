@@ -97,7 +97,7 @@ void frame_fill(uint8_t *frame, uint32_t number, uint32_t bytes)
 
 static bool frame_is(const uint8_t *frame, uint32_t number, uint32_t from, uint32_t bytes)
 {
-    for (uint32_t i = from < 4 ? 4 : from; i < bytes; i++) {
+    for (uint32_t i = from < 4 ? 4 : from; i < from + bytes; i++) {
         if (frame[i - from] != (uint8_t)(number + i)) {
             return false;
         }
@@ -152,17 +152,26 @@ void pool_return_buffer(const struct virtio_net_buffer *buffer)
 }
 
 /* The frames come in the order the device wrote them, whole. */
-void pool_check_frame(const struct virtio_net_buffer *buffer)
+void pool_check_frame(const struct virtio_net_buffer *buffer, uint32_t bytes)
 {
     const uint8_t *frame = buffer->memory + HEADER_BYTES;
     struct expected *expected;
     uint32_t number = 0;
+    uint32_t from = 0;
 
     memcpy(&number, frame, sizeof(number));
     expected = &pools.expected[number % EXPECTED_MAX];
-    HOSTILE_CHECK(expected->pending && expected->bytes == buffer->frame_bytes &&
-                      frame_is(frame, number, 0, buffer->frame_bytes),
-                  "a frame is not received as it was");
+    HOSTILE_CHECK(expected->pending && expected->bytes == bytes,
+                  "a frame of %u bytes is none of "
+                  "the device's",
+                  bytes);
+    for (; buffer != NULL; buffer = buffer->rest) {
+        const uint8_t *data = from == 0 ? frame : buffer->memory;
+
+        HOSTILE_CHECK(frame_is(data, number, from, buffer->frame_bytes),
+                      "a frame is not received as it was");
+        from += buffer->frame_bytes;
+    }
     HOSTILE_CHECK(device_features(VIRTIO_NET_F_MQ) || number == frame_received,
                   "frame %u received, %u expected", number, frame_received);
     expected->pending = false;

@@ -361,7 +361,7 @@ static void features_refused(void **state)
     expect_refused(start(), "features");
     begin(BUS_PCI, 3);
     device.offered &= ~VIRTIO_F_VERSION_1;
-    expect_refused(start(), "legacy");
+    expect_refused(start(), "VERSION_1");
 }
 
 /* VIA: values that are read twice. The MTU fits when it is looked at, and not when it is taken. */
