@@ -81,17 +81,19 @@ static void write_header(const struct virtio_net *net, const struct virtio_net_p
 static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
 {
     struct virtqueue_segment segments[VIRTIO_NET_SEGMENTS_MAX + 1];
-    unsigned count = packet->segment_count;
+    unsigned count = packet->segment_count; /* one at least: packet_valid() */
+    unsigned i = 0;
     uint32_t bytes = 0;
 
     if (!virtqueue_has_room(&net->transmit.ring, count + net->header_alone)) {
         return false;
     }
-    for (unsigned i = 0; i < count; i++) {
+    do {
         segments[i].address = virtio_platform_dma_address(packet->segment[i].memory);
         segments[i].bytes = packet->segment[i].bytes;
         bytes += packet->segment[i].bytes;
-    }
+        i++;
+    } while (i < count);
     count = net_put_header(net, segments, count);
     if (!virtqueue_add(&net->transmit.ring, segments, count, 0, packet)) {
         return false;
