@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #define HEADER            VIRTIO_NET_HEADER_BYTES
-#define PACKET_BYTES      2048u
+#define PACKET_BYTES      ((size_t)2048)
 #define ROUNDS_MAX        100000u
 #define IDLE_MILLISECONDS 1
 #define ETHERTYPE_TESTS   0x88b5u /* for local experiments (IEEE 802) */
@@ -109,7 +109,8 @@ static void find_mmio(struct station *station)
 
     /* QEMU fills the places from the last one on. */
     for (unsigned place = QTEST_MMIO_COUNT; place-- != 0;) {
-        virtio_register base = station->setting->machine->mmio + place * QTEST_MMIO_BYTES;
+        virtio_register base =
+            station->setting->machine->mmio + (virtio_register)place * QTEST_MMIO_BYTES;
 
         if (virtio_mmio_probe(&station->mmio, base, QTEST_MMIO_BYTES, &reason)) {
             station->transport = &station->mmio.transport;
@@ -162,7 +163,7 @@ static void make_pools(struct station *station)
     assert_non_null(station->packet_memory);
     for (unsigned i = 0; i < STATION_BUFFERS; i++) {
         station->buffers[i].buffer.memory = station->buffer_memory + i * STATION_BUFFER_BYTES;
-        station->buffers[i].buffer.capacity = STATION_BUFFER_BYTES;
+        station->buffers[i].buffer.capacity = (uint32_t)STATION_BUFFER_BYTES;
     }
 }
 

@@ -26,7 +26,7 @@
 #include <cmocka.h>
 
 #define STATION_BUFFERS      64u
-#define STATION_BUFFER_BYTES 2048u
+#define STATION_BUFFER_BYTES ((size_t)2048)
 #define STATION_PACKETS      512u
 #define STATION_FRAME_BYTES  16384u
 #define STATION_FRAME_MIN    60u

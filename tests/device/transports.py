@@ -50,6 +50,8 @@ FEATURES: Mapping[str, Feature] = {
     "csum": Feature(0, "csum", vnet=True),
     "guest_csum": Feature(1, "guest_csum", vnet=True),
     "mac": Feature(5),
+    "host_tso4": Feature(11, "host_tso4", needs=("csum",), vnet=True),
+    "host_tso6": Feature(12, "host_tso6", needs=("csum",), vnet=True),
     "status": Feature(16, "status"),
     "any_layout": Feature(27, "any_layout", modern=False),
     "indirect_desc": Feature(28, "indirect_desc"),

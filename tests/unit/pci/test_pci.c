@@ -364,7 +364,7 @@ static void test_ports(void **state)
     assert_int_equal(fake_enumerate(), RESULT_OK);
     /* The first page is left out, so there is room for 15. */
     for (unsigned i = 0; i < 17; i++) {
-        uintptr_t expected = i < 15 ? FAKE_PORTS + 0x1000u * (i + 1) : 0;
+        uintptr_t expected = i < 15 ? FAKE_PORTS + UINT64_C(0x1000) * (i + 1) : 0;
 
         assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected);
         assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected); /* the same again */

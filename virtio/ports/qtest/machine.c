@@ -98,6 +98,22 @@ static bool receive(int milliseconds)
     return true;
 }
 
+/* "IRQ raise NUMBER" or "IRQ lower NUMBER" */
+static void take_report(const char *line)
+{
+    static const char raise[] = "IRQ raise ";
+    static const char lower[] = "IRQ lower ";
+    bool level = strncmp(line, raise, sizeof(raise) - 1) == 0;
+
+    if (level || strncmp(line, lower, sizeof(lower) - 1) == 0) {
+        unsigned long number = strtoul(line + sizeof(raise) - 1, NULL, 10);
+
+        if (number < QTEST_LINES) {
+            port.level[number] = level;
+        }
+    }
+}
+
 /* Takes the first whole line; lines about interrupts are dealt with here. False: there is none. */
 static bool next_answer(char line[LINE_BYTES])
 {
@@ -105,7 +121,6 @@ static bool next_answer(char line[LINE_BYTES])
 
     while ((end = memchr(port.received, '\n', port.received_bytes)) != NULL) {
         size_t bytes = (size_t)(end - port.received);
-        unsigned number;
 
         if (bytes >= LINE_BYTES) {
             fail("QEMU answers with %zu bytes", bytes);
@@ -117,11 +132,7 @@ static bool next_answer(char line[LINE_BYTES])
         if (strncmp(line, "IRQ ", 4) != 0) {
             return true;
         }
-        if (sscanf(line, "IRQ raise %u", &number) == 1 && number < QTEST_LINES) {
-            port.level[number] = true;
-        } else if (sscanf(line, "IRQ lower %u", &number) == 1 && number < QTEST_LINES) {
-            port.level[number] = false;
-        }
+        take_report(line);
     }
     return false;
 }

@@ -243,7 +243,8 @@ unsigned qtest_msix_enable(struct virtio_pci_function *function, unsigned vector
     /* Its BAR answers only when decoding is on; the driver's probe comes later. */
     virtio_platform_pci_write(function, COMMAND, 2,
                               virtio_platform_pci_read(function, COMMAND, 2) | 2u);
-    entry = virtio_platform_pci_map(function, table & 7u, table & ~7u, size * MSIX_ENTRY_BYTES);
+    entry = virtio_platform_pci_map(function, table & 7u, table & ~7u,
+                                    (uint64_t)size * MSIX_ENTRY_BYTES);
     if (function->msix == 0 || entry == 0 || vectors > QTEST_VECTORS) {
         return 0;
     }

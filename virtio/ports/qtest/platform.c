@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#define PAGE_BYTES         4096u
-#define SHARED_PAGES       8192u /* 32 MiB to give out */
+#define PAGE_BYTES         ((size_t)4096)
+#define SHARED_PAGES       ((size_t)8192) /* 32 MiB to give out */
 #define PAUSE_MILLISECONDS 1
 
 static void (*watcher)(const struct qtest_access *access);
