@@ -23,6 +23,7 @@ class _Suite:
 _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG)),
+    "vhost_user": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
     "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap"})),
