@@ -76,7 +76,9 @@ struct virtqueue {
     uint16_t indirect_entries;
     uint16_t indirect_tables;
     bool event_index;
-    bool interrupts_on; /* virtqueue_enable() came after the last virtqueue_suppress() */
+    bool in_order;       /* VIRTIO_F_IN_ORDER negotiated; of use to virtio/virtqueue_burst.h */
+    bool burst_writable; /* virtqueue_burst_prepare() */
+    bool interrupts_on;  /* virtqueue_enable() came after the last virtqueue_suppress() */
     virtio_address address;
     size_t shared_bytes;
 };
