@@ -23,6 +23,10 @@
      VIRTIO_NET_F_MAC | VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM |               \
      VIRTIO_NET_F_GUEST_CSUM)
 
+/* Of no use to a driver that polls: it sends no chains, asks for no interrupt, and leaves it to a
+ * flag whether the device wants to be notified. */
+#define FEATURES_WAITING (VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM)
+
 static uint16_t or_default(uint16_t value, uint16_t standard)
 {
     return value != 0 ? value : standard;
@@ -40,6 +44,7 @@ static void set_parameters(struct virtio_net *net, const struct virtio_net_param
     net->link_up = true;
     net->features_off = parameters->features_off;
     net->single_vector = net->transport->vectors == 1;
+    net->polling = parameters->polling;
 }
 
 /*
@@ -57,7 +62,9 @@ static bool mtu_acceptable(struct virtio_net *net, uint64_t offered)
 
 static bool negotiate(struct virtio_net *net, const char **reason)
 {
-    uint64_t wanted = FEATURES_KNOWN & ~net->features_off;
+    uint64_t known =
+        net->polling ? (FEATURES_KNOWN & ~FEATURES_WAITING) | VIRTIO_F_IN_ORDER : FEATURES_KNOWN;
+    uint64_t wanted = known & ~net->features_off;
 
     if ((wanted & VIRTIO_NET_F_MTU) != 0 &&
         !mtu_acceptable(net, net->transport->operations->device_features(net->transport))) {
@@ -197,6 +204,9 @@ static bool set_up_queues(struct virtio_net *net, uint16_t tx_ring, const char *
     }
     net->segments_max = net->transmit.ring.size < VIRTIO_NET_SEGMENTS_MAX ? net->transmit.ring.size
                                                                           : VIRTIO_NET_SEGMENTS_MAX;
+    if (net->polling) {
+        net_burst_prepare(net);
+    }
     return enable_queues(net, reason);
 }
 
@@ -211,13 +221,17 @@ static bool start(struct virtio_net *net, uint16_t tx_ring, const char **reason)
         return false;
     }
     state = net_enter();
-    net_receive_expose(net);
+    if (!net->polling) {
+        net_receive_expose(net);
+    }
     net_leave(net, state);
     virtio_transport_add_status(transport, VIRTIO_STATUS_DRIVER_OK);
     state = net_enter();
     net->state = NET_RUNNING;
-    (void)virtqueue_enable(&net->receive.ring, 0); /* nothing is published yet */
-    net_kick(net, &net->receive);
+    if (!net->polling) {
+        (void)virtqueue_enable(&net->receive.ring, 0); /* nothing is published yet */
+        net_kick(net, &net->receive);
+    }
     net_leave(net, state);
     return true;
 }
@@ -299,6 +313,13 @@ static void return_exposed(struct virtio_net *net)
         return_buffer(net, buffer);
     }
     position = 0;
+    while (net->polling && (buffer = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {
+        virtio_lock_state state = net_enter();
+
+        net->statistics.tx_returned++;
+        net->operations->return_buffer(net->context, buffer);
+        net_leave(net, state);
+    }
     while ((packet = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {
         finish_packet(net, packet);
     }

@@ -94,6 +94,7 @@ struct virtio_net {
     uint32_t receive_bytes;
     uint64_t features;
     uint64_t features_off;
+    bool polling;       /* virtio/net_burst.h: one thread, no interrupts */
     bool single_vector; /* vector 0 stands for configuration changes too */
     bool has_mac;
     uint8_t mac[6];
@@ -121,6 +122,9 @@ void net_kick(struct virtio_net *net, struct net_queue *queue);
 void net_stop_broken(struct virtio_net *net, const char *reason);
 /* Notices a broken queue. */
 void net_check(struct virtio_net *net);
+
+/* Before the queues of a polling driver are enabled. */
+void net_burst_prepare(struct virtio_net *net);
 
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
  * many. */
