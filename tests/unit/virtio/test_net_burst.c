@@ -360,6 +360,13 @@ static void tell_lie(enum lie lie)
 
 static void test_lies(void **state)
 {
+    static const char *const reason[LIES] = {
+        [INDEX_AHEAD] = "used index ahead of what was made available",
+        [ID_TOO_LARGE] = "used id beyond the queue's size",
+        [ID_TWICE] = "used id is no chain the device has",
+        [ID_NOT_OURS] = "used id is no chain the device has",
+        [LENGTH_TOO_LARGE] = "used length beyond the chain's writable bytes",
+    };
     struct virtio_net_buffer *received[8];
 
     (void)state;
@@ -375,6 +382,7 @@ static void test_lies(void **state)
             assert_int_equal(count, lie == ID_TWICE ? 1 : 0);
             gave_back(received, count);
             assert_non_null(virtio_net_broken(net));
+            assert_string_equal(virtio_net_broken(net), reason[lie]);
             assert_int_equal(virtio_net_receive_burst(net, received, 8), 0);
             assert_int_equal(transmit(1, 0), 0);
             assert_int_equal(expose(1), 0);
@@ -382,6 +390,22 @@ static void test_lies(void **state)
             finish();
         }
     }
+}
+
+static void test_in_order_means_in_order(void **state)
+{
+    struct virtio_net_buffer *received[8];
+    struct fake_chain chain[2];
+
+    (void)state;
+    start(VIRTIO_F_IN_ORDER);
+    assert_int_equal(expose(4), 4);
+    assert_true(fake_pop(0, &chain[0]));
+    assert_true(fake_pop(0, &chain[1]));
+    fake_push(0, chain[1].head, 100);
+    assert_int_equal(virtio_net_receive_burst(net, received, 8), 0);
+    assert_string_equal(virtio_net_broken(net), "used id out of order");
+    finish();
 }
 
 int main(void)
@@ -397,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_checksum_is_vouched_for),
         cmocka_unit_test(test_configuration_changes_are_seen),
         cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_in_order_means_in_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
