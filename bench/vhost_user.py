@@ -28,13 +28,14 @@ _FRONT_CORE, _BACK_CORE = 0, 1
 _SIZES = (64, 1518)
 _RING = 256
 _BURST = 32
+_PEER_BUFFERS = 16384  # in each testpmd's pool
 _WARM_UP_S = 1.0
 _START_TIMEOUT_S = 30
 _END_TIMEOUT_S = 20
 
 _HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
 _HUGE_PAGES_FREE = re.compile(r"HugePages_Free:\s+(\d+)")
-_HUGE_PAGES_NEEDED = 288  # of 2 MiB: 256 MiB for each testpmd, 64 for our driver or to spare
+_HUGE_PAGES_NEEDED = 320  # of 2 MiB: 128 for each testpmd, 16 for our driver, and to spare
 
 # As fast as a compiler makes it, in one piece, and without the unit tests' sanitizers.
 _BUILD = Variant(
@@ -221,6 +222,7 @@ def _testpmd(core: int, device: str) -> list[str]:
         testpmd, "--lcores", f"0@{core},1@{core}", "--no-pci", "--in-memory", "-m", "256",
         "--single-file-segments", "--force-max-simd-bitwidth=512", "--vdev", device,
         "--", "-i", "--nb-cores=1", f"--burst={_BURST}", f"--txd={_RING}", f"--rxd={_RING}",
+        f"--total-num-mbufs={_PEER_BUFFERS}",
     ]
     # fmt: on
 
