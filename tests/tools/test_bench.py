@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bulkhead import bench
+from bulkhead.errors import UserError
 from bulkhead.settings import Settings
 
 _BENCH = '''"""Shows that the framework works.
@@ -63,6 +64,17 @@ def test_result_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFix
     assert "answer" in printed
     assert "42" in printed
     assert list(tmp_path.glob(".*")) == []
+
+
+def test_vhost_user_says_at_once_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "vhost-user" in bench.listing()
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(UserError, match="huge pages need root"):
+        bench.run_bench("vhost-user", None, 1, 1.0, Settings())
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    with pytest.raises(UserError, match="a core for each side"):
+        bench.run_bench("vhost-user", None, 1, 1.0, Settings())
 
 
 def test_median_and_range() -> None:

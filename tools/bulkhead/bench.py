@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """./bulkhead bench: runs an experiment of bench/, prints its numbers and writes them as JSON.
 
-A bench is a module bench/NAME.py. The first line of its docstring says what it shows, and it has
-`def run(context: BenchContext) -> BenchResult`.
+A bench is a module bench/NAME.py (with _ where NAME has -). The first line of its docstring says
+what it shows, and it has `def run(context: BenchContext) -> BenchResult`.
 """
 
 import ast
@@ -48,10 +48,10 @@ class BenchContext:
         """Install what the bench needs."""
         packages.ensure(groups, self.settings)
 
-    def build(self, variant: Variant) -> Path:
-        """Build a variant; its folder."""
+    def build(self, variant: Variant, *targets: str) -> Path:
+        """Build a variant, or only some targets of it; its folder."""
         packages.ensure(variant.groups, self.settings)
-        return build(variant)
+        return build(variant, targets)
 
     def say(self, text: str) -> None:
         """Tell how far it is."""
@@ -76,7 +76,7 @@ def listing() -> dict[str, str]:
     found = {}
     for path in sorted(BENCHES.glob("[a-z]*.py")):
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
-        found[path.stem] = text.splitlines()[0] if text else ""
+        found[path.stem.replace("_", "-")] = text.splitlines()[0] if text else ""
     return found
 
 
@@ -115,7 +115,8 @@ def _check_json_path(path: Path) -> None:
 
 
 def _load(name: str) -> ModuleType:
-    specification = importlib.util.spec_from_file_location(f"bench_{name}", BENCHES / f"{name}.py")
+    stem = name.replace("-", "_")
+    specification = importlib.util.spec_from_file_location(f"bench_{stem}", BENCHES / f"{stem}.py")
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)

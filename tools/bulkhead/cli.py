@@ -71,7 +71,8 @@ def bulkhead(context: click.Context) -> None:
 def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     """Install ahead of time what the other commands need.
 
-    Without GROUP, everything. Groups: guest, host, clang, run, device, tap, test, bench.
+    Without GROUP, everything but vhost-user. Groups: guest, host, clang, run, device, tap, test,
+    bench, vhost-user (DPDK).
     """
     from bulkhead.setup import setup as work
 

@@ -23,7 +23,10 @@ GROUPS = {
     "device": "the driver on QEMU's device models",
     "tap": "guests on a network namespace of their own",
     "bench": "the benches",
+    "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
 }
+# Only for who asks for them: large, and of use to one bench and its test.
+GROUPS_ON_REQUEST = frozenset({"vhost-user"})
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ NEEDS = (
     _program("iperf", "iperf", "tap"),
     _program("dpkg-deb", "dpkg", "bench"),
     _program("zstd", "zstd", "bench"),
+    _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
 )
 
 

@@ -9,13 +9,13 @@ from bulkhead.settings import Settings
 
 
 def setup(groups: Sequence[str], settings: Settings) -> None:
-    """Install what some groups need (all, if none is named)."""
+    """Install what some groups need (if none is named: all but those on request)."""
     for group in groups:
         if group not in packages.GROUPS:
             raise UserError(
                 f"there is no group '{group}'", f"the groups are: {', '.join(packages.GROUPS)}"
             )
-    wanted = list(groups) or list(packages.GROUPS)
+    wanted = list(groups) or [g for g in packages.GROUPS if g not in packages.GROUPS_ON_REQUEST]
     installed = packages.ensure(wanted, settings)
     if {"guest", "host"} & set(wanted):
         sources.locate(sources.LWIP)

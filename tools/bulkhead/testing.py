@@ -26,6 +26,7 @@ _SUITES = {
     "model": _Suite((_HOST_GCC, _HOST_CLANG)),
     "device": _Suite((_HOST_GCC,), frozenset({"run", "device"})),
     "hostile": _Suite((_HOST_GCC, _HOST_CLANG)),
+    "vhost_user": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
     "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap"})),

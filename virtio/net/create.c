@@ -25,6 +25,11 @@
      VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_GUEST_TSO4 |                   \
      VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_MRG_RXBUF)
 
+/* Of no use to a driver that polls: it sends no chains, receives none, asks for no interrupt, and
+ * leaves it to a flag whether the device wants to be notified. */
+#define FEATURES_WAITING                                                                        \
+    (VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_MRG_RXBUF)
+
 static uint16_t or_default(uint16_t value, uint16_t standard)
 {
     return value != 0 ? value : standard;
@@ -49,6 +54,7 @@ static void set_parameters(struct virtio_net *net, const struct virtio_net_param
     net->link_up = true;
     net->features_off = parameters->features_off;
     net->single_vector = net->transport->vectors == 1;
+    net->polling = parameters->polling;
 }
 
 /*
@@ -100,8 +106,9 @@ static void choose_header(struct virtio_net *net)
 static bool negotiate(struct virtio_net *net, const char **reason)
 {
     uint64_t offered = net->transport->operations->device_features(net->transport);
+    uint64_t known = net->polling ? FEATURES_KNOWN & ~FEATURES_WAITING : FEATURES_KNOWN;
     uint64_t wanted =
-        (FEATURES_KNOWN | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) & ~net->features_off;
+        (known | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) & ~net->features_off;
 
     if ((wanted & VIRTIO_NET_F_MTU) != 0 && !mtu_acceptable(net, offered)) {
         wanted &= ~VIRTIO_NET_F_MTU;
@@ -122,7 +129,8 @@ static bool negotiate(struct virtio_net *net, const char **reason)
         return false;
     }
     choose_header(net);
-    return true;
+    *reason = "a driver that polls needs a device that is not a legacy one";
+    return !net->polling || (net->features & VIRTIO_F_VERSION_1) != 0;
 }
 
 static bool read_mac(struct virtio_net *net)
@@ -265,13 +273,17 @@ static bool start(struct virtio_net *net, uint16_t tx_ring, const char **reason)
         return false;
     }
     state = net_enter();
-    net_receive_expose(net);
+    if (!net->polling) {
+        net_receive_expose(net);
+    }
     net_leave(net, state);
     virtio_transport_add_status(transport, VIRTIO_STATUS_DRIVER_OK);
     state = net_enter();
     net->state = NET_RUNNING;
-    (void)virtqueue_enable(&net->receive.ring, 0); /* nothing is published yet */
-    net_kick(net, &net->receive);
+    if (!net->polling) {
+        (void)virtqueue_enable(&net->receive.ring, 0); /* nothing is published yet */
+        net_kick(net, &net->receive);
+    }
     net_leave(net, state);
     return true;
 }
@@ -361,6 +373,13 @@ static void return_exposed(struct virtio_net *net)
         return_buffers(net, buffer);
     }
     position = 0;
+    while (net->polling && (buffer = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {
+        virtio_lock_state state = net_enter();
+
+        net->statistics.tx_returned++;
+        net->operations->return_buffer(net->context, buffer);
+        net_leave(net, state);
+    }
     while ((packet = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {
         finish_packet(net, packet);
     }

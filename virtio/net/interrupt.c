@@ -7,7 +7,7 @@
 
 void net_leave(struct virtio_net *net, virtio_lock_state state)
 {
-    bool signal = net->signal_wanted;
+    bool signal = net->signal_wanted && !net->polling; /* who polls needs no waking */
 
     if (signal) {
         net->signal_wanted = false;

@@ -105,6 +105,7 @@ struct virtio_net {
     bool header_alone;     /* in a descriptor of its own */
     uint64_t features;
     uint64_t features_off;
+    bool polling;       /* virtio/net_burst.h: one thread, no interrupts */
     bool single_vector; /* vector 0 stands for configuration changes too */
     bool has_mac;
     uint8_t mac[6];
@@ -134,6 +135,7 @@ void net_stop_broken(struct virtio_net *net, const char *reason);
 bool net_needs_reset(struct virtio_net *net);
 /* Notices a broken queue. */
 void net_check(struct virtio_net *net);
+
 
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
  * many. */

@@ -139,6 +139,7 @@ struct virtio_net_parameters {
     uint32_t receive_bytes; /* the least capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
                                A device's MTU is accepted only if its frames fit */
     uint64_t features_off;  /* feature bits not to accept, for tests and comparisons */
+    bool polling;           /* for virtio/net_burst.h, and nothing of the below */
 };
 
 /*

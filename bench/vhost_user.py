@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets a second over vhost-user beside DPDK's virtio-user driver, on the same DPDK back-end.
+
+Back-end and front-end have a core each. The front-ends are our driver (bench/vhost_user/station.c)
+and dpdk-testpmd on net_virtio_user, in turn; the packets are counted by the back-end, another
+dpdk-testpmd, which is started anew for each measurement.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead import packages
+from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.build import Variant
+from bulkhead.errors import UserError
+from bulkhead.guest import die_with_parent
+
+_FRONT_CORE, _BACK_CORE = 0, 1
+_SIZES = (64, 1518)
+_RING = 256
+_BURST = 32
+_PEER_BUFFERS = 16384  # in each testpmd's pool
+_WARM_UP_S = 1.0
+_START_TIMEOUT_S = 30
+_END_TIMEOUT_S = 20
+
+_HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
+_HUGE_PAGES_FREE = re.compile(r"HugePages_Free:\s+(\d+)")
+_HUGE_PAGES_NEEDED = 320  # of 2 MiB: 128 for each testpmd, 16 for our driver, and to spare
+
+# As fast as a compiler makes it, in one piece, and without the unit tests' sanitizers.
+_BUILD = Variant(
+    "host",
+    options={"b_sanitize": "none", "optimization": "3", "b_lto": "true"},
+    name="bench-vhost-user",
+)
+
+
+_STATION = "bench/vhost_user/station"
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What the two sides do (testpmd's names for it), and what the back-end counts."""
+
+    suffix: str
+    front: str
+    back: str
+    counted: str
+
+
+_DIRECTIONS = (
+    Direction("", "io", "io", "Rx-pps"),
+    Direction("_tx", "txonly", "rxonly", "Rx-pps"),
+    Direction("_rx", "rxonly", "txonly", "Tx-pps"),
+)
+
+# How DPDK's driver can be at its quickest, for each ring and direction: its vector path, or buffers
+# used in order. Where there are two, both are measured and the better counts.
+_VECTOR = "mrg_rxbuf=0,in_order=0,vectorized=1"
+_IN_ORDER = "mrg_rxbuf=0,in_order=1"
+_PEER = {
+    ("split", "io"): (_VECTOR, _IN_ORDER),
+    ("split", "txonly"): (_IN_ORDER,),
+    ("split", "rxonly"): (_VECTOR, _IN_ORDER),
+}
+_RINGS = ("split",)
+
+
+class BenchFailure(Exception):
+    """A program of the bench did not do what was waited for."""
+
+
+@dataclass
+class Program:
+    """One of the two sides: its process, what it has written, and commands to it."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def wait_for(self, pattern: str) -> None:
+        """Until it has written that."""
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while re.search(pattern, self.log.read_text(errors="replace")) is None:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise BenchFailure(f"no '{pattern}' in {self.log}:\n{self.last_words()}")
+            time.sleep(0.02)
+
+    def command(self, *lines: str) -> None:
+        """Type lines for testpmd's prompt."""
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def last_words(self) -> str:
+        """The end of what it wrote."""
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Our driver and DPDK's in turn, for each ring, frame size and direction."""
+    _check_machine()
+    context.require("vhost-user")
+    station = context.build(_BUILD, _STATION) / _STATION
+    summary: dict[str, Number] = {}
+    runs: list[dict[str, Number | str]] = []
+    with _huge_pages():
+        for ring in _RINGS:
+            for size in _SIZES:
+                for direction in _DIRECTIONS:
+                    key = f"mpps_vs_dpdk_{ring}_{size}{direction.suffix}"
+                    context.say(key)
+                    ratios = []
+                    for pair in range(1, context.pairs + 1):
+                        ours = _measure(context, direction, size, station)
+                        theirs = max(
+                            _measure(context, direction, size, None, settings)
+                            for settings in _PEER[ring, direction.front]
+                        )
+                        ratios.append(ours / theirs)
+                        runs.append(
+                            {
+                                "ring": ring,
+                                "bytes": size,
+                                "front_end_does": direction.front,
+                                "pair": pair,
+                                "bulkhead_mpps": round(ours / 1e6, 3),
+                                "dpdk_mpps": round(theirs / 1e6, 3),
+                            }
+                        )
+                    summary |= median_and_range(key, ratios)
+    return BenchResult(summary, runs)
+
+
+def _check_machine() -> None:
+    if os.geteuid() != 0:
+        raise UserError("huge pages need root", "call with sudo")
+    if len(os.sched_getaffinity(0)) < 2:
+        raise UserError("a core for each side is needed, and this machine has one", "use another")
+
+
+@contextmanager
+def _huge_pages() -> Iterator[None]:
+    """As many free huge pages as the bench needs; given back afterwards."""
+    before = int(_HUGE_PAGES.read_text())
+    found = _HUGE_PAGES_FREE.search(Path("/proc/meminfo").read_text())
+    free = int(found.group(1)) if found else 0
+    lacking = max(0, _HUGE_PAGES_NEEDED - free)
+    try:
+        try:
+            _HUGE_PAGES.write_text(str(before + lacking))
+        except OSError as error:
+            raise UserError(f"huge pages can't be reserved ({error})", "call as root") from None
+        if int(_HUGE_PAGES.read_text()) < before + lacking:
+            raise UserError(
+                f"{_HUGE_PAGES_NEEDED} huge pages of 2 MiB are not to be had",
+                "free memory, or reserve them at boot",
+            )
+        yield
+    finally:
+        _HUGE_PAGES.write_text(str(before))
+
+
+def _measure(
+    context: BenchContext, direction: Direction, size: int, station: Path | None, settings: str = ""
+) -> int:
+    """Packets a second, as the back-end counts them; without `station` DPDK's driver, so set."""
+    with tempfile.TemporaryDirectory(prefix="bulkhead-") as folder:
+        socket = Path(folder) / "socket"
+        back = _testpmd(_BACK_CORE, f"net_vhost0,iface={socket},queues=1,client=0")
+        with _started(back, context.folder / "back-end.log") as backend:
+            backend.wait_for("testpmd>")
+            backend.command(f"set fwd {direction.back}", f"set txpkts {size}")
+            name, front = "dpdk.log", _dpdk_front_end(socket, settings)
+            if station is not None:
+                name = "bulkhead.log"
+                front = [str(station), str(socket), direction.front, str(size), str(_FRONT_CORE)]
+                front.append(str(_RING))
+            with _started(front, context.folder / name) as frontend:
+                if station is not None:
+                    frontend.wait_for("station: ready")
+                else:
+                    frontend.wait_for("testpmd>")
+                    frontend.command(f"set fwd {direction.front}", f"set txpkts {size}", "start")
+                _run(backend, direction, context.seconds)
+        return _rate(backend, direction)
+
+
+def _run(backend: Program, direction: Direction, seconds: float) -> None:
+    backend.wait_for(r"link state change event|Port 0: [0-9A-F:]{17}")
+    backend.command("start tx_first 32" if direction.back == "io" else "start")
+    time.sleep(_WARM_UP_S)
+    backend.command("show port stats 0")
+    time.sleep(seconds)
+    backend.command("show port stats 0")
+
+
+def _rate(backend: Program, direction: Direction) -> int:
+    """Packets a second between the two looks at its counters, from what it wrote until it ended."""
+    text = backend.log.read_text(errors="replace")
+    found = re.findall(rf"{direction.counted}:\s+(\d+)", text)
+    if len(found) < 2 or int(found[1]) == 0:
+        raise BenchFailure(f"nothing was counted in {backend.log}:\n{backend.last_words()}")
+    return int(found[1])
+
+
+def _testpmd(core: int, device: str) -> list[str]:
+    """Both of testpmd's threads on one core: the one that reads commands sleeps."""
+    testpmd = packages.program("dpdk-testpmd")
+    assert testpmd is not None
+    # fmt: off
+    return [
+        testpmd, "--lcores", f"0@{core},1@{core}", "--no-pci", "--in-memory", "-m", "256",
+        "--single-file-segments", "--force-max-simd-bitwidth=512", "--vdev", device,
+        "--", "-i", "--nb-cores=1", f"--burst={_BURST}", f"--txd={_RING}", f"--rxd={_RING}",
+        f"--total-num-mbufs={_PEER_BUFFERS}",
+    ]
+    # fmt: on
+
+
+def _dpdk_front_end(socket: Path, settings: str) -> list[str]:
+    return _testpmd(
+        _FRONT_CORE, f"net_virtio_user0,path={socket},queues=1,queue_size={_RING},{settings}"
+    )
+
+
+@contextmanager
+def _started(command: Sequence[str], log: Path) -> Iterator[Program]:
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            preexec_fn=die_with_parent,
+        ) as process,
+    ):
+        program = Program(process, log)
+        try:
+            yield program
+            _end(program)
+        finally:
+            process.kill()
+
+
+def _end(program: Program) -> None:
+    """At the end of its input each of the programs ends by itself, and says so by its status."""
+    assert program.process.stdin is not None
+    program.process.stdin.close()
+    try:
+        status = program.process.wait(_END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        status = None
+    if status != 0:
+        raise BenchFailure(f"{program.log} ends badly ({status}):\n{program.last_words()}")

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The driver as a vhost-user front-end against DPDK's back-end: frames there and back, twice."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bulkhead.build import COMPILERS, Variant
+from bulkhead.packages import program
+
+_TESTPMD = "dpdk-testpmd"
+_FRAMES = 20_000
+_START_TIMEOUT_S = 60
+_RUN_TIMEOUT_S = 120
+
+
+@contextmanager
+def _testpmd(socket: Path, log: Path, client: bool) -> Iterator[None]:
+    """A testpmd that sends each frame back, without huge pages; ended with the context."""
+    testpmd = program(_TESTPMD)
+    if testpmd is None:
+        pytest.skip(f"{_TESTPMD} is not installed: ./bulkhead setup vhost-user")
+    # fmt: off
+    command = [
+        testpmd, "--lcores", "0,1@0", "--no-pci", "--no-huge", "-m", "256", "--no-shconf",
+        "--vdev", f"net_vhost0,iface={socket},queues=1,client={int(client)}",
+        "--", "-i", "--forward-mode=io", "--auto-start", "--total-num-mbufs=4096",
+    ]
+    # fmt: on
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        try:
+            _wait_for_prompt(process, log)
+            yield
+        finally:
+            process.kill()
+
+
+def _wait_for_prompt(process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while "testpmd>" not in log.read_text(errors="replace"):
+        assert process.poll() is None, f"testpmd ended\n{log.read_text(errors='replace')}"
+        assert time.monotonic() < deadline, f"testpmd does not start: see {log}"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("server", [False, True], ids=["client", "server"])
+def test_frames_come_back_from_dpdk(
+    compiler: str, server: bool, tmp_path: Path, log_folder: Path
+) -> None:
+    front_end = Variant("host", compiler).folder / "tests" / "vhost_user" / "round_trip"
+    socket = tmp_path / "socket"
+    with _testpmd(socket, log_folder / "testpmd.log", client=server):
+        done = subprocess.run(
+            [str(front_end), str(socket), str(_FRAMES), *(["server"] if server else [])],
+            capture_output=True,
+            text=True,
+            timeout=_RUN_TIMEOUT_S,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(f"{_FRAMES} frames") == 2

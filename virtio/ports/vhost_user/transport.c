@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * virtio's transport over the connection. What other transports keep in registers is kept here;
+ * what it means to the back-end are messages.
+ *
+ * Order: memory table with the features, a queue's set-up when the driver enables it, and with
+ * DRIVER_OK the queues are started.
+ */
+#include "memory.h"
+#include "vhost_user_private.h"
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define QUEUE_SIZE_MAX 32768u /* 2.7; the protocol has no way to ask */
+
+#define CONFIG_STATUS  6u /* 5.1.4 */
+#define CONFIG_MTU     10u
+#define STATUS_LINK_UP 0x1u
+
+/* Of the device's features, those that are about its rings and the frames in them are the
+ * back-end's to offer. */
+#define FEATURES_PASSED                                                                          \
+    (VIRTIO_F_INDIRECT_DESC | VIRTIO_F_EVENT_IDX | VIRTIO_F_VERSION_1 | VIRTIO_F_RING_PACKED |   \
+     VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | \
+     VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_HOST_TSO4 |                \
+     VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_MRG_RXBUF)
+
+/* And those about its configuration belong to whoever has that. */
+#define FEATURES_CONFIG (VIRTIO_NET_F_MAC | VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS)
+
+static struct vhost_user *vhost_of(struct virtio_transport *transport)
+{
+    return (struct vhost_user *)transport;
+}
+
+static bool tell_number(struct vhost_user *vhost, uint32_t request, uint64_t number)
+{
+    return channel_tell(&vhost->channel, request, &number, sizeof(number), CHANNEL_NO_DESCRIPTOR);
+}
+
+/* A descriptor for queue `index`, or none. */
+static bool tell_descriptor(struct vhost_user *vhost, uint32_t request, uint64_t index,
+                            int descriptor)
+{
+    uint64_t number = descriptor >= 0 ? index : index | VRING_NO_DESCRIPTOR;
+
+    return channel_tell(&vhost->channel, request, &number, sizeof(number), descriptor);
+}
+
+static bool tell_state(struct vhost_user *vhost, uint32_t request, uint32_t index, uint32_t number)
+{
+    struct vhost_user_vring_state state = {.index = index, .number = number};
+
+    return channel_tell(&vhost->channel, request, &state, sizeof(state), CHANNEL_NO_DESCRIPTOR);
+}
+
+static uint64_t config_features(const struct vhost_user *vhost)
+{
+    static const uint8_t no_mac[6] = {0};
+    uint64_t features = VIRTIO_NET_F_STATUS;
+
+    if (vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG)) {
+        return vhost->features & FEATURES_CONFIG;
+    }
+    if (memcmp(vhost->options.mac, no_mac, sizeof(no_mac)) != 0) {
+        features |= VIRTIO_NET_F_MAC;
+    }
+    return vhost->options.mtu != 0 ? features | VIRTIO_NET_F_MTU : features;
+}
+
+static uint64_t device_features(struct virtio_transport *transport)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+
+    if (!vhost_user_sound(vhost)) {
+        return 0;
+    }
+    return (vhost->features & FEATURES_PASSED) | config_features(vhost);
+}
+
+static bool share_memory(struct vhost_user *vhost)
+{
+    const struct vhost_user_region *region = vhost_user_memory();
+    struct vhost_user_memory_table table = {
+        .regions = 1,
+        .region = {{.guest_address = (uintptr_t)region->base,
+                    .bytes = region->bytes,
+                    .user_address = (uintptr_t)region->base}},
+    };
+
+    return channel_tell(&vhost->channel, REQUEST_SET_MEM_TABLE, &table, sizeof(table),
+                        region->descriptor);
+}
+
+static void set_driver_features(struct virtio_transport *transport, uint64_t features)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+    uint64_t told = features & vhost->features;
+
+    vhost->driver_features = features;
+    told |= vhost->features & VHOST_USER_F_PROTOCOL_FEATURES;
+    if (tell_number(vhost, REQUEST_SET_FEATURES, told) && share_memory(vhost) &&
+        (told & VIRTIO_NET_F_MTU) != 0 && vhost_user_negotiated(vhost, PROTOCOL_F_NET_MTU) &&
+        !vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG)) {
+        (void)tell_number(vhost, REQUEST_NET_SET_MTU, vhost->options.mtu);
+    }
+}
+
+/* As the driver set it, but for what only the back-end can know. */
+static uint8_t status(struct virtio_transport *transport)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+    uint8_t own = vhost->status;
+    uint64_t answer = own;
+
+    if (own == 0) {
+        return 0;
+    }
+    if (vhost_user_sound(vhost) && vhost_user_negotiated(vhost, PROTOCOL_F_STATUS)) {
+        (void)channel_ask(&vhost->channel, REQUEST_GET_STATUS, NULL, 0, &answer, sizeof(answer));
+    }
+    if (!vhost_user_sound(vhost)) {
+        answer = VIRTIO_STATUS_NEEDS_RESET;
+    }
+    /* 3.1.1 step 6: the device may refuse FEATURES_OK. 2.1: NEEDS_RESET is its own to set. */
+    if ((answer & VIRTIO_STATUS_FEATURES_OK) == 0) {
+        own &= (uint8_t)~VIRTIO_STATUS_FEATURES_OK;
+    }
+    return own | (uint8_t)(answer & VIRTIO_STATUS_NEEDS_RESET);
+}
+
+/* 3.1.1 step 8: the device is live. A back-end may begin with a queue when it is kicked. */
+static void start_queues(struct vhost_user *vhost)
+{
+    for (uint32_t i = 0; i < VHOST_USER_QUEUES; i++) {
+        struct vhost_user_queue *queue = &vhost->queues[i];
+
+        if (queue->kick < 0 || queue->started) {
+            continue;
+        }
+        queue->started = tell_descriptor(vhost, REQUEST_SET_VRING_KICK, i, queue->kick) &&
+                         ((vhost->features & VHOST_USER_F_PROTOCOL_FEATURES) == 0 ||
+                          tell_state(vhost, REQUEST_SET_VRING_ENABLE, i, 1)) &&
+                         eventfd_write(queue->kick, 1) == 0;
+    }
+}
+
+/* The back-end's answer to GET_VRING_BASE says that it has stopped the queue. */
+static void stop_queue(struct vhost_user *vhost, uint32_t index)
+{
+    struct vhost_user_vring_state state = {.index = index};
+    struct vhost_user_vring_state answer;
+
+    (void)channel_ask(&vhost->channel, REQUEST_GET_VRING_BASE, &state, sizeof(state), &answer,
+                      sizeof(answer));
+    if ((vhost->features & VHOST_USER_F_PROTOCOL_FEATURES) != 0) {
+        (void)tell_state(vhost, REQUEST_SET_VRING_ENABLE, index, 0);
+    }
+}
+
+static void reset(struct vhost_user *vhost)
+{
+    for (uint32_t i = 0; i < VHOST_USER_QUEUES; i++) {
+        struct vhost_user_queue *queue = &vhost->queues[i];
+
+        if (queue->started) {
+            stop_queue(vhost, i);
+        }
+        if (queue->kick >= 0) {
+            close(queue->kick);
+        }
+        *queue = (struct vhost_user_queue){.kick = -1};
+    }
+    if (vhost_user_negotiated(vhost, PROTOCOL_F_RESET_DEVICE)) {
+        (void)channel_tell(&vhost->channel, REQUEST_RESET_DEVICE, NULL, 0, CHANNEL_NO_DESCRIPTOR);
+    }
+    if (vhost_user_negotiated(vhost, PROTOCOL_F_STATUS)) {
+        (void)tell_number(vhost, REQUEST_SET_STATUS, 0);
+    }
+    vhost->driver_features = 0;
+    if (!vhost_user_sound(vhost)) {
+        (void)channel_leave(&vhost->channel);
+    }
+}
+
+static void set_status(struct virtio_transport *transport, uint8_t status)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+    uint8_t before = vhost->status;
+
+    vhost->status = status;
+    if (status == 0) {
+        reset(vhost);
+        return;
+    }
+    if (before == 0) {
+        (void)vhost_user_connect(vhost, 0);
+    }
+    if ((status & ~before & VIRTIO_STATUS_DRIVER_OK) != 0) {
+        start_queues(vhost);
+    }
+    if (vhost_user_negotiated(vhost, PROTOCOL_F_STATUS)) {
+        (void)tell_number(vhost, REQUEST_SET_STATUS, status);
+    }
+}
+
+static uint32_t config_generation(struct virtio_transport *transport)
+{
+    return vhost_of(transport)->generation;
+}
+
+static uint32_t own_config(const struct vhost_user *vhost, uint16_t offset, unsigned bytes)
+{
+    uint8_t config[VHOST_USER_CONFIG_BYTES] = {0};
+    uint32_t value = 0;
+
+    memcpy(config, vhost->options.mac, sizeof(vhost->options.mac));
+    config[CONFIG_STATUS] = vhost_user_sound(vhost) ? STATUS_LINK_UP : 0;
+    config[CONFIG_MTU] = (uint8_t)vhost->options.mtu;
+    config[CONFIG_MTU + 1] = (uint8_t)(vhost->options.mtu >> 8);
+    for (unsigned i = 0; i < bytes; i++) {
+        value |= (uint32_t)config[offset + i] << (8 * i);
+    }
+    return value;
+}
+
+/* The message has as many bytes of configuration as are asked for. */
+static uint32_t asked_config(struct vhost_user *vhost, uint16_t offset, unsigned bytes)
+{
+    struct vhost_user_config request = {.offset = offset, .bytes = bytes};
+    struct vhost_user_config answer = {0};
+    size_t length = offsetof(struct vhost_user_config, field) + bytes;
+    uint32_t value = 0;
+
+    if (channel_ask(&vhost->channel, REQUEST_GET_CONFIG, &request, length, &answer, length)) {
+        for (unsigned i = 0; i < bytes; i++) {
+            value |= (uint32_t)answer.field[i] << (8 * i);
+        }
+    }
+    return value;
+}
+
+static uint32_t config_read(struct virtio_transport *transport, uint16_t offset, unsigned bytes)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+
+    return vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG) ? asked_config(vhost, offset, bytes)
+                                                           : own_config(vhost, offset, bytes);
+}
+
+static bool set_config_vector(struct virtio_transport *transport, uint16_t vector)
+{
+    (void)transport;
+    return vector == 0 || vector == VIRTIO_NO_VECTOR;
+}
+
+static uint16_t queue_size_max(struct virtio_transport *transport, uint16_t index)
+{
+    const struct vhost_user *vhost = vhost_of(transport);
+
+    return vhost_user_sound(vhost) && index < vhost->queue_count ? QUEUE_SIZE_MAX : 0;
+}
+
+static bool set_up_queue(struct vhost_user *vhost, const struct virtio_queue_setup *setup)
+{
+    bool packed = (vhost->driver_features & VIRTIO_F_RING_PACKED) != 0;
+    struct vhost_user_vring_address address = {
+        .index = setup->index,
+        .descriptors = setup->descriptors,
+        .used = setup->device_area,
+        .available = setup->driver_area,
+    };
+    int call = setup->vector == VIRTIO_NO_VECTOR ? -1 : vhost->vectors[setup->vector];
+
+    return tell_state(vhost, REQUEST_SET_VRING_NUM, setup->index, setup->size) &&
+           tell_state(vhost, REQUEST_SET_VRING_BASE, setup->index,
+                      packed ? VRING_BASE_PACKED : 0) &&
+           channel_tell(&vhost->channel, REQUEST_SET_VRING_ADDR, &address, sizeof(address),
+                        CHANNEL_NO_DESCRIPTOR) &&
+           tell_descriptor(vhost, REQUEST_SET_VRING_CALL, setup->index, call);
+}
+
+static bool queue_enable(struct virtio_transport *transport, const struct virtio_queue_setup *setup,
+                         struct virtio_notification *notification, const char **reason)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user_queue *queue = &vhost->queues[setup->index];
+
+    queue->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (queue->kick < 0) {
+        *reason = "no descriptors left";
+        return false;
+    }
+    transport->queues |= UINT64_C(1) << setup->index;
+    notification->reg = (virtio_register)queue->kick;
+    if (!set_up_queue(vhost, setup)) {
+        *reason = vhost->channel.broken;
+        return false;
+    }
+    return true;
+}
+
+static bool queue_disabled(struct virtio_transport *transport, uint16_t index)
+{
+    struct vhost_user *vhost = vhost_of(transport);
+
+    return !vhost->queues[index].started &&
+           (vhost_user_sound(vhost) || channel_leave(&vhost->channel));
+}
+
+/* A full counter is a kick that the back-end has yet to see. */
+static void notify(struct virtio_transport *transport,
+                   const struct virtio_notification *notification)
+{
+    (void)transport;
+    (void)eventfd_write((int)notification->reg, 1);
+}
+
+static uint32_t interrupt_cause(struct virtio_transport *transport)
+{
+    (void)transport;
+    return VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG;
+}
+
+const struct virtio_transport_operations vhost_user_operations = {
+    .status = status,
+    .set_status = set_status,
+    .device_features = device_features,
+    .set_driver_features = set_driver_features,
+    .config_generation = config_generation,
+    .config_read = config_read,
+    .set_config_vector = set_config_vector,
+    .queue_size_max = queue_size_max,
+    .queue_enable = queue_enable,
+    .queue_disabled = queue_disabled,
+    .notify = notify,
+    .interrupt_cause = interrupt_cause,
+};
