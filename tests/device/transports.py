@@ -60,6 +60,7 @@ FEATURES: Mapping[str, Feature] = {
 }
 # Further ones, offered only if asked for.
 MTU = Feature(3)
+MRG_RXBUF = Feature(15)
 ACCESS_PLATFORM = Feature(33)
 
 # Ring formats: properties of the device, and the feature that is negotiated with them.
