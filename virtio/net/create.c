@@ -27,7 +27,7 @@
 
 /* Of no use to a driver that polls: it sends no chains, receives none, asks for no interrupt, and
  * leaves it to a flag whether the device wants to be notified. */
-#define FEATURES_WAITING                                                                        \
+#define FEATURES_WAITING \
     (VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_MRG_RXBUF)
 
 static uint16_t or_default(uint16_t value, uint16_t standard)

@@ -136,7 +136,6 @@ bool net_needs_reset(struct virtio_net *net);
 /* Notices a broken queue. */
 void net_check(struct virtio_net *net);
 
-
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
  * many. */
 unsigned net_receive_service(struct virtio_net *net, unsigned budget);
