@@ -21,7 +21,7 @@ import pytest
 from bulkhead.build import COMPILERS, Variant, guest_image
 from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
-from bulkhead.paths import BUILD, TESTS
+from bulkhead.paths import BUILD
 from bulkhead.qemu import Machine
 
 StartGuest = Callable[..., GuestProcess]

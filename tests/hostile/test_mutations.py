@@ -28,27 +28,40 @@ class Mutation:
     new: str
 
 
+# The element that virtqueue_take() looks at.
+USED = "&queue->used->ring[queue->taken & queue->mask]"
+
 MUTATIONS = [
-    Mutation("used id range", "virtqueue/split.c", "if (id >= queue->size)", "if (false)"),
-    Mutation("used id not in flight", "virtqueue/split.c", "if (token == NULL) {", "if (false) {"),
-    Mutation("token returned twice", "virtqueue/split.c", "slot->token = NULL;", ""),
+    Mutation("used id range", "virtqueue/virtqueue.c", "if (id >= queue->size)", "if (false)"),
+    Mutation(
+        "used id not in flight",
+        "virtqueue/virtqueue.c",
+        "if (slot->token == NULL) {",
+        "if (false) {",
+    ),
+    Mutation(
+        "token returned twice",
+        "virtqueue/virtqueue.c",
+        "slot->token = NULL;\n    if (slot->shape",
+        "if (slot->shape",
+    ),
     Mutation(
         "used length",
-        "virtqueue/split.c",
-        "if (written > queue->slots[id].writable_bytes)",
+        "virtqueue/virtqueue.c",
+        "if (written > slot->writable_bytes)",
         "if (false)",
     ),
     Mutation(
         "used length read twice",
-        "virtqueue/split.c",
+        "virtqueue/virtqueue.c",
         "*bytes = written;",
-        "*bytes = virtio_shared_load32(&element->bytes);",
+        f"*bytes = queue->packed ? written : virtio_shared_load32({USED}.bytes);",
     ),
     Mutation(
         "used id read twice",
-        "virtqueue/split.c",
-        "release_chain(queue, (uint16_t)id);",
-        "release_chain(queue, (uint16_t)virtio_shared_load32(&element->id));",
+        "virtqueue/virtqueue.c",
+        "return release(queue, (uint16_t)id);",
+        f"return release(queue, (uint16_t)(queue->packed ? id : virtio_shared_load32({USED}.id)));",
     ),
     Mutation(
         "used index distance",
@@ -58,9 +71,9 @@ MUTATIONS = [
     ),
     Mutation(
         "chain followed through the ring",
-        "virtqueue/split.c",
+        "virtqueue/virtqueue.c",
         "last = &queue->slots[last->next];",
-        "last = &queue->slots[queue->descriptors[last - queue->slots].next];",
+        "last = &queue->slots[queue->descriptors[last - queue->slots].rest >> 48];",
     ),
     Mutation(
         "generation loop",
@@ -89,18 +102,16 @@ MUTATIONS = [
     Mutation(
         "short frames",
         "net/receive.c",
-        "if (bytes < VIRTIO_NET_HEADER_BYTES + ETHERNET_HEADER_BYTES)",
+        "if (bytes < net->header_bytes + ETHERNET_HEADER_BYTES)",
         "if (false)",
     ),
     Mutation(
         "short frames lost",
         "net/receive.c",
-        "        if (!expose(net, buffer)) {\n            give_back(net, buffer);\n        }",
-        "",
+        "    if (!expose(net, buffer)) {\n        give_back(net, buffer);\n    }\n}",
+        "}",
     ),
-    Mutation(
-        "interrupt budget", "net/receive.c", "while (moved < budget && (buffer", "while ((buffer"
-    ),
+    Mutation("interrupt budget", "net/receive.c", "while (moved < budget && net", "while (net"),
     Mutation(
         "MTU changed",
         "net/create.c",
