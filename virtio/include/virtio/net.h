@@ -70,16 +70,16 @@ struct virtio_net; /* opaque */
 /* A receive buffer. The owner embeds it beside the memory it describes. */
 struct virtio_net_buffer {
     struct virtio_net_buffer *next; /* the holder's */
+    struct virtio_net_buffer *rest; /* set when it comes back: the frame goes on there; or NULL */
     uint8_t *memory;                /* header and frame are written here */
     uint32_t capacity;              /* bytes, >= parameters.receive_bytes */
     /* Set when the buffer comes back: */
-    struct virtio_net_buffer *rest; /* the buffer in which the frame goes on, or NULL */
-    uint16_t buffers;               /* that the frame fills; in `rest` void */
-    uint32_t frame_bytes;           /* of the frame in this buffer: at memory +
-                                       VIRTIO_NET_HEADER_BYTES, in `rest` at memory */
-    bool checksum_valid; /* the device vouches for the transport checksum (DATA_VALID), or the
-                            frame never left this machine and has none yet (NEEDS_CSUM): no
-                            need to verify */
+    uint32_t frame_bytes; /* of the frame in this buffer: at memory + VIRTIO_NET_HEADER_BYTES, in
+                             `rest` at memory */
+    uint16_t buffers;     /* that the frame fills; in `rest` void */
+    bool checksum_valid;  /* the device vouches for the transport checksum (DATA_VALID), or the
+                             frame never left this machine and has none yet (NEEDS_CSUM): no
+                             need to verify */
 };
 
 /* One contiguous piece of a frame. */
