@@ -47,8 +47,10 @@ int application_main(void)
 {
     if (network_start() == RESULT_OK) {
         start_servers();
-        print("demo: http on 80, echo on 7 (tcp, udp), discard on 9, iperf 2 on 5001\n");
-        (void)services_run();
+        if (services_open() == RESULT_OK) {
+            print("demo: http on 80, echo on 7 (tcp, udp), discard on 9, iperf 2 on 5001\n");
+            services_run();
+        }
     }
     for (;;) {
         thread_sleep_until(DEADLINE_NONE);

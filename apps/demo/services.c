@@ -237,17 +237,22 @@ static unsigned watch_all(struct pollfd *polls, struct polled *polled)
     return count;
 }
 
-enum result services_run(void)
+enum result services_open(void)
 {
-    struct pollfd polls[POLLED_MAX];
-    struct polled polled[POLLED_MAX];
-
     for (unsigned i = 0; i < SERVICE_COUNT; i++) {
         if (!open_service(&services[i])) {
             print("demo: no socket for %s\n", services[i].statistics.name);
             return RESULT_NO_MEMORY;
         }
     }
+    return RESULT_OK;
+}
+
+void services_run(void)
+{
+    struct pollfd polls[POLLED_MAX];
+    struct polled polled[POLLED_MAX];
+
     for (;;) {
         unsigned count = watch_all(polls, polled);
 

@@ -26,9 +26,11 @@ struct service_statistics {
 
 #define SERVICE_COUNT 3u
 
-/* Serves for ever; returns only if the sockets cannot be made. Thread context, after
+/* Opens the services' sockets: clients can connect from then on. Thread context, after
  * network_start(). */
-enum result services_run(void);
+enum result services_open(void);
+/* Serves for ever, after services_open(). Thread context. */
+_Noreturn void services_run(void);
 
 /* Any thread; each counter by itself is exact. */
 void services_statistics(struct service_statistics statistics[SERVICE_COUNT]);
