@@ -112,7 +112,7 @@ static enum rules_register look_up(const struct place *places, size_t count, uin
 static enum rules_register what_on_mmio(const struct virtio_mmio *mmio,
                                         const struct qtest_access *access)
 {
-    uint64_t offset = access->reg - mmio->base;
+    uint64_t offset = access->reg - mmio->transport.registers;
     enum rules_register what = LOOK_UP(mmio_places, offset, access->bytes);
 
     if (offset >= 0x100) {
@@ -131,23 +131,24 @@ static enum rules_register what_on_pci(const struct virtio_pci *pci,
     virtio_register reg = access->reg;
     enum rules_register what;
 
-    if (reg >= pci->device && reg < pci->device + pci->transport.config_bytes) {
+    if (reg >= pci->transport.config && reg < pci->transport.config + pci->transport.config_bytes) {
         return REGISTER_CONFIG;
     }
     if (pci->transport.legacy) {
-        what = LOOK_UP(pci_legacy_places, reg - pci->common, access->bytes);
+        what = LOOK_UP(pci_legacy_places, reg - pci->transport.registers, access->bytes);
         return what != REGISTER_UNKNOWN || pci->transport.vectors == 0
                    ? what
-                   : LOOK_UP(pci_legacy_vector_places, reg - pci->common, access->bytes);
+                   : LOOK_UP(pci_legacy_vector_places, reg - pci->transport.registers,
+                             access->bytes);
     }
-    if (reg == pci->isr) {
+    if (reg == pci->transport.cause) {
         return REGISTER_CAUSE;
     }
-    if (reg >= pci->notify && reg < pci->notify + pci->notify_bytes) {
+    if (reg >= pci->transport.notify && reg < pci->transport.notify + pci->transport.notify_bytes) {
         rules_check(RULE_REGISTER_WIDTH, access->bytes == 2);
         return REGISTER_NOTIFY;
     }
-    return LOOK_UP(pci_places, reg - pci->common, access->bytes);
+    return LOOK_UP(pci_places, reg - pci->transport.registers, access->bytes);
 }
 
 static struct rules_queue *selected(void)
@@ -357,9 +358,7 @@ static const uint8_t config_widths[24] = {
 static void access_config(const struct qtest_access *access)
 {
     const struct station *station = rules.station;
-    virtio_register base =
-        station->function == NULL ? station->mmio.base + 0x100 : station->pci.device;
-    uint64_t offset = access->reg - base;
+    uint64_t offset = access->reg - station->transport->config;
 
     rules_check(RULE_CONFIG_UNTOUCHED, !access->is_write);
     rules_check(RULE_CONFIG_WIDTH,

@@ -121,19 +121,19 @@ MUTATIONS = [
     ),
     Mutation(
         "notification register",
-        "transport/pci.c",
-        "if (offset + 2 > pci->notify_bytes || offset % 2 != 0)",
+        "transport/registers.c",
+        "if (offset + 2 > transport->notify_bytes || offset % 2 != 0)",
         "if (offset % 2 != 0)",
     ),
     Mutation(
         "capability list without end",
-        "transport/pci_probe.c",
+        "transport/pci.c",
         "count < CAPABILITIES_MAX && cap",
         "cap",
     ),
-    Mutation("reserved BAR", "transport/pci_probe.c", "if (structure.bar >= BARS)", "if (false)"),
+    Mutation("reserved BAR", "transport/pci.c", "if (bar >= BARS || ", "if ("),
     Mutation(
-        "structure too small", "transport/pci_probe.c", "structure->bytes < bytes_minimum || ", ""
+        "structure too small", "transport/pci.c", "bytes < bytes_minimum || ", ""
     ),
 ]
 

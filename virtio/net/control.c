@@ -34,27 +34,16 @@ void net_control_free(struct net_device *device)
     }
 }
 
-/* The parts of a command: what the device reads in one, or before VERSION_1 with a descriptor for
- * each (5.1.6.5, 2.7.4.3). Returns how many are readable; the answer's follows. */
-static unsigned describe(const struct virtio_net *net, uint32_t bytes,
-                         struct virtqueue_segment segments[3])
-{
-    virtio_address address = net->device->control.address;
-    unsigned readable = net->header_alone && bytes != 0 ? 2 : 1;
-
-    segments[1] = (struct virtqueue_segment){address + HEAD_BYTES, bytes};
-    segments[0] = (struct virtqueue_segment){address, HEAD_BYTES + (readable == 1 ? bytes : 0)};
-    segments[readable] = (struct virtqueue_segment){address + ANSWER, 1};
-    return readable;
-}
-
+/* A descriptor for each part, as devices from before VERSION_1 want it (2.7.4.3). */
 static enum virtio_net_answer command(struct virtio_net *net, uint64_t features, unsigned class,
                                       unsigned what, const void *data, uint32_t bytes)
 {
     struct net_control *control = &net->device->control;
     struct virtqueue *ring = &control->queue.ring;
     uint64_t started = virtio_platform_now();
-    struct virtqueue_segment segments[3];
+    struct virtqueue_segment segments[3] = {{control->address, HEAD_BYTES},
+                                            {control->address + HEAD_BYTES, bytes}};
+    unsigned readable = bytes != 0 ? 2 : 1;
     uint32_t written = 0;
 
     if ((net->features & features) != features || net->state != NET_RUNNING) {
@@ -67,7 +56,8 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     control->memory[0] = (uint8_t) class;
     control->memory[1] = (uint8_t)what;
     memcpy(&control->memory[HEAD_BYTES], data, bytes);
-    if (!virtqueue_add(ring, segments, describe(net, bytes, segments), 1, control)) {
+    segments[readable] = (struct virtqueue_segment){control->address + ANSWER, 1};
+    if (!virtqueue_add(ring, segments, readable, 1, control)) {
         return VIRTIO_NET_NO_ANSWER;
     }
     net_kick(net, &control->queue);

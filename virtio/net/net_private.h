@@ -65,17 +65,38 @@ struct net_queue {
     uint64_t reset_at;
 };
 
-struct buffer_list {
-    struct virtio_net_buffer *first;
-    struct virtio_net_buffer *last;
-    uint32_t count; /* of buffers: a frame can fill several */
-};
+/* A list of buffers or packets, linked by `next`, that counts what each of them weighs. */
+#define DEFINE_LIST(list_type, item_type, weight)                                         \
+    struct list_type {                                                                    \
+        struct item_type *first;                                                          \
+        struct item_type *last;                                                           \
+        uint32_t count;                                                                   \
+    };                                                                                    \
+    static inline void list_type##_append(struct list_type *list, struct item_type *item) \
+    {                                                                                     \
+        item->next = NULL;                                                                \
+        if (list->first == NULL) {                                                        \
+            list->first = item;                                                           \
+        } else {                                                                          \
+            list->last->next = item;                                                      \
+        }                                                                                 \
+        list->last = item;                                                                \
+        list->count += (weight);                                                          \
+    }                                                                                     \
+    static inline struct item_type *list_type##_take(struct list_type *list)              \
+    {                                                                                     \
+        struct item_type *item = list->first;                                             \
+                                                                                          \
+        if (item != NULL) {                                                               \
+            list->first = item->next;                                                     \
+            list->count -= (weight);                                                      \
+            item->next = NULL;                                                            \
+        }                                                                                 \
+        return item;                                                                      \
+    }
 
-struct packet_list {
-    struct virtio_net_packet *first;
-    struct virtio_net_packet *last;
-    uint32_t count;
-};
+DEFINE_LIST(buffer_list, virtio_net_buffer, item->buffers) /* frames: each can fill several */
+DEFINE_LIST(packet_list, virtio_net_packet, 1u)
 
 /* A queue pair. */
 struct virtio_net {
@@ -217,53 +238,5 @@ bool net_transmit_arm(struct virtio_net *net);
 /* Publishes, and arms an interrupt if one is needed; if the device is quicker each time, the bottom
  * half takes over. */
 void net_transmit_settle(struct virtio_net *net);
-
-static inline void buffer_list_append(struct buffer_list *list, struct virtio_net_buffer *buffer)
-{
-    buffer->next = NULL;
-    if (list->first == NULL) {
-        list->first = buffer;
-    } else {
-        list->last->next = buffer;
-    }
-    list->last = buffer;
-    list->count += buffer->buffers;
-}
-
-static inline struct virtio_net_buffer *buffer_list_take(struct buffer_list *list)
-{
-    struct virtio_net_buffer *buffer = list->first;
-
-    if (buffer != NULL) {
-        list->first = buffer->next;
-        list->count -= buffer->buffers;
-        buffer->next = NULL;
-    }
-    return buffer;
-}
-
-static inline void packet_list_append(struct packet_list *list, struct virtio_net_packet *packet)
-{
-    packet->next = NULL;
-    if (list->first == NULL) {
-        list->first = packet;
-    } else {
-        list->last->next = packet;
-    }
-    list->last = packet;
-    list->count++;
-}
-
-static inline struct virtio_net_packet *packet_list_take(struct packet_list *list)
-{
-    struct virtio_net_packet *packet = list->first;
-
-    if (packet != NULL) {
-        list->first = packet->next;
-        list->count--;
-        packet->next = NULL;
-    }
-    return packet;
-}
 
 #endif

@@ -1,256 +1,222 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The PCI transport (VIRTIO 1.3, 4.1): the operations, over the modern interface's registers and
- * the legacy one's. How they are found is in pci_probe.c. Each field is accessed with its own width
- * (4.1.3.1), 64-bit ones as two halves.
+ * Finding a PCI device's registers: by its vendor capabilities (VIRTIO 1.3, 4.1.4), or those of the
+ * legacy interface. The list is the device's word: the walk is bounded, what does not fit is
+ * skipped, and of each type the first structure that can be used is.
  */
-#include "pci_private.h"
+#include "virtio/pci.h"
+#include "registers.h"
+#include "virtio/endian.h"
 
-/* struct virtio_pci_common_cfg, 4.1.4.3 */
+/* PCI Local Bus Specification 3.0, 6.1 and 6.7 */
 enum {
-    DEVICE_FEATURE_SELECT = 0x00,
-    DEVICE_FEATURE = 0x04,
-    DRIVER_FEATURE_SELECT = 0x08,
-    DRIVER_FEATURE = 0x0c,
-    CONFIG_MSIX_VECTOR = 0x10,
-    DEVICE_STATUS = 0x14,
-    CONFIG_GENERATION = 0x15,
-    QUEUE_SELECT = 0x16,
-    QUEUE_SIZE = 0x18,
-    QUEUE_MSIX_VECTOR = 0x1a,
-    QUEUE_ENABLE = 0x1c,
-    QUEUE_NOTIFY_OFFSET = 0x1e,
-    QUEUE_DESCRIPTORS = 0x20,
-    QUEUE_DRIVER = 0x28,
-    QUEUE_DEVICE = 0x30,
-    QUEUE_RESET = 0x3a,
+    VENDOR_ID = 0x00,
+    DEVICE_ID = 0x02,
+    COMMAND = 0x04,
+    STATUS = 0x06,
+    SUBSYSTEM_ID = 0x2e,
+    CAPABILITIES = 0x34,
 };
 
-/* 4.1.4.10; what comes after is in registers_of[] */
+#define COMMAND_PORTS             0x0001u
+#define COMMAND_MEMORY            0x0002u
+#define COMMAND_BUS_MASTER        0x0004u
+#define COMMAND_INTERRUPT_DISABLE 0x0400u
+#define STATUS_CAPABILITIES       0x0010u
+#define CAPABILITY_VENDOR         0x09u
+#define CONFIGURATION_BYTES       256u
+#define FIRST_CAPABILITY          0x40u
+/* As many as there is room for: a longer list is a loop. */
+#define CAPABILITIES_MAX ((CONFIGURATION_BYTES - FIRST_CAPABILITY) / 4)
+#define BARS             6u
+
+/* 4.1.2: transitional devices carry their type as the subsystem id, the others in the device id. */
+#define TRANSITIONAL_FIRST 0x1000u
+#define MODERN_FIRST       0x1040u
+#define MODERN_LAST        0x107fu
+
+/* 4.1.4.10: the legacy registers; with MSI-X two more come before the device's configuration. */
+#define LEGACY_BAR           0u
+#define LEGACY_BYTES_MAX     256u /* of I/O space a function may ask for (PCI 3.0, 6.2.5.1) */
+#define LEGACY_BYTES_MIN     0x20u
+#define LEGACY_DEVICE        0x14u
+#define LEGACY_VECTORS_BYTES 4u
+
+/* struct virtio_pci_cap, 4.1.4 */
 enum {
-    LEGACY_DEVICE_FEATURES = 0x00,
-    LEGACY_DRIVER_FEATURES = 0x04,
-    LEGACY_QUEUE_PAGE = 0x08,
+    CAP_NEXT = 1,
+    CAP_LENGTH = 2,
+    CAP_TYPE = 3,
+    CAP_BAR = 4,
+    CAP_OFFSET = 8,
+    CAP_BYTES = 12,
+    CAP_NOTIFY_MULTIPLIER = 16,
 };
 
-/* What both interfaces have, in different places. */
-static const struct {
-    uint8_t status;
-    uint8_t queue_select;
-    uint8_t queue_size;
-    uint8_t config_vector;
-    uint8_t queue_vector;
-} registers_of[2] = {
-    {DEVICE_STATUS, QUEUE_SELECT, QUEUE_SIZE, CONFIG_MSIX_VECTOR, QUEUE_MSIX_VECTOR},
-    {0x12, 0x0e, 0x0c, 0x14, 0x16},
-};
+/* Of struct virtio_pci_common_cfg up to queue_device, which every modern device has (4.1.4.3). */
+#define COMMON_BYTES 0x38u
 
-static struct virtio_pci *pci_of(struct virtio_transport *transport)
+#define CAP_MINIMUM_BYTES        16u
+#define CAP_NOTIFY_MINIMUM_BYTES 20u
+
+enum { TYPE_COMMON = 1, TYPE_NOTIFY = 2, TYPE_ISR = 3, TYPE_DEVICE = 4 };
+
+static uint32_t config(const struct virtio_pci *pci, unsigned offset, unsigned bytes)
 {
-    return (struct virtio_pci *)transport;
+    return virtio_platform_pci_read(pci->function, (uint16_t)offset, bytes);
 }
 
-/* A register of registers_of[]. */
-#define REGISTER(transport, name) \
-    (pci_of(transport)->common + registers_of[(transport)->legacy].name)
-
-static uint8_t pci_status(struct virtio_transport *transport)
+/* A structure's first register, or 0 if it can't be used: in a reserved BAR (4.1.4.1), too small,
+ * misaligned for its widest field (4.1.4.3.1, 4.1.4.4.1, 4.1.4.6.1), or outside its BAR. */
+static virtio_register map(const struct virtio_pci *pci, unsigned cap, uint32_t bytes_minimum,
+                           uint32_t alignment)
 {
-    return virtio_platform_read8(REGISTER(transport, status));
-}
+    uint32_t bar = config(pci, cap + CAP_BAR, 1);
+    uint32_t offset = config(pci, cap + CAP_OFFSET, 4);
+    uint32_t bytes = config(pci, cap + CAP_BYTES, 4);
 
-static void pci_set_status(struct virtio_transport *transport, uint8_t status)
-{
-    virtio_platform_write8(REGISTER(transport, status), status);
-}
-
-static uint64_t pci_device_features(struct virtio_transport *transport)
-{
-    virtio_register common = pci_of(transport)->common;
-    uint64_t features;
-
-    if (transport->legacy) {
-        return virtio_platform_read32(common + LEGACY_DEVICE_FEATURES);
-    }
-    virtio_platform_write32(common + DEVICE_FEATURE_SELECT, 1);
-    features = (uint64_t)virtio_platform_read32(common + DEVICE_FEATURE) << 32;
-    virtio_platform_write32(common + DEVICE_FEATURE_SELECT, 0);
-    return features | virtio_platform_read32(common + DEVICE_FEATURE);
-}
-
-static void pci_set_driver_features(struct virtio_transport *transport, uint64_t features)
-{
-    virtio_register common = pci_of(transport)->common;
-
-    if (transport->legacy) {
-        virtio_platform_write32(common + LEGACY_DRIVER_FEATURES, (uint32_t)features);
-        return;
-    }
-    virtio_platform_write32(common + DRIVER_FEATURE_SELECT, 1);
-    virtio_platform_write32(common + DRIVER_FEATURE, (uint32_t)(features >> 32));
-    virtio_platform_write32(common + DRIVER_FEATURE_SELECT, 0);
-    virtio_platform_write32(common + DRIVER_FEATURE, (uint32_t)features);
-}
-
-static uint32_t pci_config_generation(struct virtio_transport *transport)
-{
-    return virtio_platform_read8(pci_of(transport)->common + CONFIG_GENERATION);
-}
-
-static uint32_t pci_config_read(struct virtio_transport *transport, uint16_t offset, unsigned bytes)
-{
-    virtio_register reg = pci_of(transport)->device + offset;
-
-    switch (bytes) {
-    case 1:
-        return virtio_platform_read8(reg);
-    case 2:
-        return virtio_platform_read16(reg);
-    default:
-        return virtio_platform_read32(reg);
-    }
-}
-
-/*
- * 4.1.5.1.2.2: the vector is read back; NO_VECTOR means the device had no resources for it. Without
- * MSI-X these registers mean nothing and are left alone.
- */
-static bool set_vector(const struct virtio_transport *transport, virtio_register reg,
-                       uint16_t vector)
-{
-    if (transport->vectors == 0) {
-        return vector == VIRTIO_NO_VECTOR;
-    }
-    virtio_platform_write16(reg, vector);
-    return virtio_platform_read16(reg) == vector;
-}
-
-static bool pci_set_config_vector(struct virtio_transport *transport, uint16_t vector)
-{
-    return set_vector(transport, REGISTER(transport, config_vector), vector);
-}
-
-static uint16_t pci_queue_size_max(struct virtio_transport *transport, uint16_t index)
-{
-    virtio_platform_write16(REGISTER(transport, queue_select), index);
-    return virtio_platform_read16(REGISTER(transport, queue_size));
-}
-
-static bool pci_queue_disabled(struct virtio_transport *transport, uint16_t index)
-{
-    virtio_register common = pci_of(transport)->common;
-
-    virtio_platform_write16(REGISTER(transport, queue_select), index);
-    return transport->legacy ? virtio_platform_read32(common + LEGACY_QUEUE_PAGE) == 0
-                             : virtio_platform_read16(common + QUEUE_ENABLE) == 0;
-}
-
-/* 4.1.4.4: where the notifications of the selected queue go. */
-static bool notification_register(struct virtio_pci *pci, virtio_register *reg)
-{
-    uint64_t offset = 0;
-
-    if (!pci->transport.legacy) {
-        offset = (uint64_t)virtio_platform_read16(pci->common + QUEUE_NOTIFY_OFFSET) *
-                 pci->notify_multiplier;
-    }
-    if (offset + 2 > pci->notify_bytes || offset % 2 != 0) {
-        return false;
-    }
-    *reg = pci->notify + (virtio_register)offset;
-    return true;
-}
-
-static void write_address(virtio_register reg, virtio_address address)
-{
-    virtio_platform_write32(reg, (uint32_t)address);
-    virtio_platform_write32(reg + 4, (uint32_t)(address >> 32));
-}
-
-/* 4.1.5.1.3 */
-static void enable_modern(virtio_register common, const struct virtio_queue_setup *setup)
-{
-    write_address(common + QUEUE_DESCRIPTORS, setup->descriptors);
-    write_address(common + QUEUE_DRIVER, setup->driver_area);
-    write_address(common + QUEUE_DEVICE, setup->device_area);
-    virtio_platform_write16(common + QUEUE_ENABLE, 1);
-}
-
-static bool pci_queue_enable(struct virtio_transport *transport,
-                             const struct virtio_queue_setup *setup,
-                             struct virtio_notification *notification, const char **reason)
-{
-    struct virtio_pci *pci = pci_of(transport);
-    uint64_t page = setup->descriptors / VIRTIO_LEGACY_ALIGNMENT;
-
-    if (!pci_queue_disabled(transport, setup->index)) {
-        *reason = "a queue is in use before it was set up";
-        return false;
-    }
-    if (!transport->legacy) {
-        virtio_platform_write16(pci->common + QUEUE_SIZE, setup->size);
-    } else if (page > UINT32_MAX) {
-        *reason = "a queue's memory lies beyond what a legacy device can address";
-        return false;
-    }
-    if (!set_vector(transport, REGISTER(transport, queue_vector), setup->vector)) {
-        *reason = "the device refuses a queue's interrupt vector";
-        return false;
-    }
-    if (!notification_register(pci, &notification->reg)) {
-        *reason = "a queue's notification address lies outside the notification registers";
-        return false;
-    }
-    notification->value = setup->index;
-    transport->queues |= UINT64_C(1) << setup->index;
-    if (transport->legacy) { /* 4.1.5.1.3.1: the device finds the parts by the queue's size */
-        virtio_platform_write32(pci->common + LEGACY_QUEUE_PAGE, (uint32_t)page);
-    } else {
-        enable_modern(pci->common, setup);
-    }
-    return true;
-}
-
-static uint32_t pci_queue_reset(struct virtio_transport *transport, uint16_t index, bool begin)
-{
-    struct virtio_pci *pci = pci_of(transport);
-
-    if (pci->common_bytes < QUEUE_RESET + 2) { /* from before VIRTIO 1.2: ends earlier */
+    if (bar >= BARS || bytes < bytes_minimum || offset % alignment != 0) {
         return 0;
     }
-    virtio_platform_write16(pci->common + QUEUE_SELECT, index);
-    if (begin) {
-        virtio_platform_write16(pci->common + QUEUE_RESET, 1);
+    return virtio_platform_pci_map(pci->function, bar, offset, bytes);
+}
+
+/* The first of each type that can be used; other types are reserved, or not of use here. */
+static void found_structure(struct virtio_pci *pci, unsigned cap)
+{
+    struct virtio_transport *transport = &pci->transport;
+    uint32_t type = config(pci, cap + CAP_TYPE, 1);
+    uint32_t ignored;
+    const struct {
+        virtio_register *where;
+        uint32_t *bytes;
+        uint8_t bytes_minimum;
+        uint8_t alignment;
+    } known[] = {
+        [TYPE_COMMON] = {&transport->registers, &transport->registers_bytes, COMMON_BYTES, 4},
+        [TYPE_NOTIFY] = {&transport->notify, &transport->notify_bytes, 2, 2},
+        [TYPE_ISR] = {&transport->cause, &ignored, 1, 1},
+        [TYPE_DEVICE] = {&transport->config, &transport->config_bytes, 1, 4},
+    };
+
+    if (type == 0 || type > TYPE_DEVICE || *known[type].where != 0) {
+        return;
     }
-    return virtio_platform_read16(pci->common + QUEUE_RESET);
+    if (type == TYPE_NOTIFY) {
+        if (config(pci, cap + CAP_LENGTH, 1) < CAP_NOTIFY_MINIMUM_BYTES ||
+            cap + CAP_NOTIFY_MINIMUM_BYTES > CONFIGURATION_BYTES) {
+            return;
+        }
+        transport->notify_multiplier = config(pci, cap + CAP_NOTIFY_MULTIPLIER, 4);
+    }
+    *known[type].where = map(pci, cap, known[type].bytes_minimum, known[type].alignment);
+    if (*known[type].where != 0) {
+        *known[type].bytes = config(pci, cap + CAP_BYTES, 4);
+    }
 }
 
-static void pci_notify(struct virtio_transport *transport,
-                       const struct virtio_notification *notification)
+static void walk_capabilities(struct virtio_pci *pci)
 {
-    (void)transport;
-    virtio_platform_write16(notification->reg, (uint16_t)notification->value);
+    unsigned cap;
+
+    if ((config(pci, STATUS, 2) & STATUS_CAPABILITIES) == 0) {
+        return;
+    }
+    cap = config(pci, CAPABILITIES, 1) & 0xfcu;
+    for (unsigned count = 0; count < CAPABILITIES_MAX && cap >= FIRST_CAPABILITY; count++) {
+        if (config(pci, cap, 1) == CAPABILITY_VENDOR &&
+            cap + CAP_MINIMUM_BYTES <= CONFIGURATION_BYTES &&
+            config(pci, cap + CAP_LENGTH, 1) >= CAP_MINIMUM_BYTES) {
+            found_structure(pci, cap);
+        }
+        cap = config(pci, cap + CAP_NEXT, 1) & 0xfcu;
+    }
 }
 
-static uint32_t pci_interrupt_cause(struct virtio_transport *transport)
+/* 0: not a virtio device. Revisions are not looked at (4.1.2.2: drivers match any). */
+static uint32_t device_type(const struct virtio_pci *pci)
 {
-    /* Reading acknowledges (4.1.4.5). */
-    return virtio_platform_read8(pci_of(transport)->isr) &
-           (VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG);
+    uint32_t device = config(pci, DEVICE_ID, 2);
+
+    if (config(pci, VENDOR_ID, 2) != VIRTIO_PCI_VENDOR || device < TRANSITIONAL_FIRST ||
+        device > MODERN_LAST) {
+        return 0;
+    }
+    return device >= MODERN_FIRST ? device - MODERN_FIRST : config(pci, SUBSYSTEM_ID, 2);
 }
 
-const struct virtio_transport_operations virtio_pci_operations = {
-    .status = pci_status,
-    .set_status = pci_set_status,
-    .device_features = pci_device_features,
-    .set_driver_features = pci_set_driver_features,
-    .config_generation = pci_config_generation,
-    .config_read = pci_config_read,
-    .set_config_vector = pci_set_config_vector,
-    .queue_size_max = pci_queue_size_max,
-    .queue_enable = pci_queue_enable,
-    .queue_disabled = pci_queue_disabled,
-    .queue_reset = pci_queue_reset,
-    .notify = pci_notify,
-    .interrupt_cause = pci_interrupt_cause,
-};
+static void enable(const struct virtio_pci *pci)
+{
+    uint32_t command = config(pci, COMMAND, 2) | COMMAND_MEMORY | COMMAND_BUS_MASTER |
+                       (pci->transport.legacy ? COMMAND_PORTS : 0);
+
+    if (pci->transport.vectors == 0) {
+        command &= ~COMMAND_INTERRUPT_DISABLE;
+    }
+    virtio_platform_pci_write(pci->function, COMMAND, 2, command);
+}
+
+/* Fills in what both interfaces need. False: no virtio device. */
+static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, uint16_t vectors,
+                  const char **reason)
+{
+    *pci = (struct virtio_pci){.function = function, .transport.vectors = vectors};
+    *reason = NULL;
+    pci->transport.device_type = device_type(pci);
+    return pci->transport.device_type != 0;
+}
+
+bool virtio_pci_probe_legacy(struct virtio_pci *pci, struct virtio_pci_function *function,
+                             uint16_t vectors, const char **reason)
+{
+    uint32_t device = LEGACY_DEVICE + (vectors != 0 ? LEGACY_VECTORS_BYTES : 0);
+    uint32_t bytes = LEGACY_BYTES_MAX;
+    virtio_register registers;
+
+    if (!begin(pci, function, vectors, reason)) {
+        return false;
+    }
+    *reason = "no usable virtio registers";
+    if (config(pci, DEVICE_ID, 2) >= MODERN_FIRST || virtio_big_endian()) {
+        return false;
+    }
+    while ((registers = virtio_platform_pci_map(function, LEGACY_BAR, 0, bytes)) == 0) {
+        bytes /= 2;
+        if (bytes < LEGACY_BYTES_MIN) {
+            return false;
+        }
+    }
+    *reason = NULL;
+    virtio_registers_init(&pci->transport, VIRTIO_REGISTERS_LEGACY_PCI, registers, bytes);
+    pci->transport.queue_size_fixed = true;
+    pci->transport.config = registers + device;
+    pci->transport.config_bytes = bytes - device;
+    enable(pci);
+    return true;
+}
+
+bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *function,
+                      uint16_t vectors, const char **reason)
+{
+    struct virtio_transport *transport = &pci->transport;
+
+    if (!begin(pci, function, vectors, reason)) {
+        return false;
+    }
+    walk_capabilities(pci);
+    if (transport->registers == 0) {
+        return virtio_pci_probe_legacy(pci, function, vectors, reason);
+    }
+    if (transport->notify == 0) {
+        *reason = "no usable notification registers";
+        return false;
+    }
+    if (transport->cause == 0 && vectors == 0) {
+        *reason = "no usable interrupt status register, which an interrupt line needs";
+        return false;
+    }
+    virtio_registers_init(transport, VIRTIO_REGISTERS_PCI, transport->registers,
+                          transport->registers_bytes);
+    enable(pci);
+    return true;
+}

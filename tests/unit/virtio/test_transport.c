@@ -276,7 +276,7 @@ static void pci_first_usable_structure_wins(void **state)
     fake_pci_capability(&device, 0x84, 0x74, 16, 1, 4, 0, 0x1000);
     fake_pci_capability(&device, 0x74, 0x64, 16, 1, 4, 0x800, 0x1000);
     assert_true(probe_pci(0));
-    assert_int_equal(pci.common, FAKE_PCI_BASE + 4 * FAKE_BAR_BYTES);
+    assert_int_equal(pci.transport.registers, FAKE_PCI_BASE + 4 * FAKE_BAR_BYTES);
 }
 
 static void pci_capability_loop_ends(void **state)
@@ -305,7 +305,7 @@ static void pci_random_capabilities(void **state)
         }
         device.map_calls = 0;
         if (probe_pci(0)) {
-            assert_true(pci.common % 4 == 0 && pci.notify % 2 == 0);
+            assert_true(pci.transport.registers % 4 == 0 && pci.transport.notify % 2 == 0);
         } else {
             assert_non_null(reason);
         }

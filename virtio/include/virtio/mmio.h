@@ -7,8 +7,7 @@
 #include "virtio/transport.h"
 
 struct virtio_mmio {
-    struct virtio_transport transport; /* first: the operations get a pointer to it */
-    virtio_register base;
+    struct virtio_transport transport;
 };
 
 /*

@@ -9,15 +9,8 @@
 #define VIRTIO_PCI_VENDOR 0x1af4u
 
 struct virtio_pci {
-    struct virtio_transport transport; /* first: the operations get a pointer to it */
+    struct virtio_transport transport;
     struct virtio_pci_function *function;
-    virtio_register common; /* legacy: all its registers */
-    uint32_t common_bytes;
-    virtio_register isr;
-    virtio_register device; /* 0: the device has no configuration of its own */
-    virtio_register notify;
-    uint32_t notify_bytes;
-    uint32_t notify_multiplier;
 };
 
 /*

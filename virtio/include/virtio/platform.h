@@ -73,7 +73,8 @@ virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, un
 
 /*
  * Keeps the driver's interrupt handler and every other thread of the driver out of a short critical
- * section (in a single-core kernel: interrupts masked). Not nested. Any context.
+ * section (in a single-core kernel: interrupts masked). Not nested. Any context. Queue pairs on
+ * several cores need no common lock, unless they share an interrupt (see virtio/net.h).
  */
 typedef uint64_t virtio_lock_state;
 virtio_lock_state virtio_platform_lock(void);

@@ -86,13 +86,23 @@ struct virtio_transport {
     const struct virtio_transport_operations *operations;
     uint32_t device_type;  /* VIRTIO_DEVICE_ */
     uint16_t vectors;      /* message-signalled interrupt vectors the driver may use; 0: one line */
-    uint16_t config_bytes; /* of the device-specific configuration that may be read */
+    uint32_t config_bytes; /* of the device-specific configuration that may be read */
     uint64_t queues;       /* bit i: queue i was enabled since the last reset */
     /* The interface that is older than the standard (1.3.1): 32 feature bits without VERSION_1, no
      * FEATURES_OK, no generation, and a queue is one piece of memory with VIRTIO_LEGACY_ALIGNMENT.
      * Its numbers have the processor's byte order: only little-endian ones are served. */
     bool legacy;
     bool queue_size_fixed; /* a queue has the size that the device says */
+
+    /* Those made of registers (transport/registers.c) keep here where these are; 0: nowhere. */
+    uint8_t kind;
+    virtio_register registers; /* PCI: the common configuration */
+    uint32_t registers_bytes;
+    virtio_register config; /* device-specific configuration */
+    virtio_register cause;  /* of interrupts */
+    virtio_register notify;
+    uint32_t notify_bytes;
+    uint32_t notify_multiplier;
 };
 
 /* One field of the device-specific configuration. */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The transports made of registers: MMIO (VIRTIO 1.3, 4.2.2, 4.2.4) and PCI (4.1.4.3, 4.1.4.10),
+ * the standard's and the legacy one of each. They have the same registers in different places and
+ * widths, and each is accessed with its own width (4.1.3.1, 4.2.2.2), addresses as two halves. How
+ * they are found is in mmio.c and pci.c.
+ */
+#include "registers.h"
+
+enum {
+    DEVICE_FEATURES_SELECT,
+    DEVICE_FEATURES,
+    DRIVER_FEATURES_SELECT,
+    DRIVER_FEATURES,
+    STATUS,
+    CONFIG_GENERATION,
+    CONFIG_VECTOR,
+    QUEUE_SELECT,
+    QUEUE_SIZE_MAX,
+    QUEUE_SIZE,
+    QUEUE_VECTOR,
+    QUEUE_ENABLE, /* legacy: the page it is in, 0 for none */
+    QUEUE_DESCRIPTORS,
+    QUEUE_DRIVER,
+    QUEUE_DEVICE,
+    QUEUE_RESET,
+    QUEUE_NOTIFY_OFFSET,
+    NOTIFY, /* this and CAUSE: of PCI only the width */
+    PAGE_SIZE,
+    QUEUE_ALIGN,
+    CAUSE,
+    CAUSE_ACKNOWLEDGE,
+    REGISTERS,
+};
+
+/* Offset from virtio_transport.registers, and bytes; 0: there is no such register. */
+static const struct {
+    uint16_t offset;
+    uint8_t bytes;
+} places[REGISTERS][4] = {
+    /* By enum virtio_registers. */
+    [DEVICE_FEATURES_SELECT] = {{0x014, 4}, {0x014, 4}, {0x00, 4}, {0, 0}},
+    [DEVICE_FEATURES] = {{0x010, 4}, {0x010, 4}, {0x04, 4}, {0x00, 4}},
+    [DRIVER_FEATURES_SELECT] = {{0x024, 4}, {0x024, 4}, {0x08, 4}, {0, 0}},
+    [DRIVER_FEATURES] = {{0x020, 4}, {0x020, 4}, {0x0c, 4}, {0x04, 4}},
+    [STATUS] = {{0x070, 4}, {0x070, 4}, {0x14, 1}, {0x12, 1}},
+    [CONFIG_GENERATION] = {{0x0fc, 4}, {0, 0}, {0x15, 1}, {0, 0}},
+    [CONFIG_VECTOR] = {{0, 0}, {0, 0}, {0x10, 2}, {0x14, 2}},
+    [QUEUE_SELECT] = {{0x030, 4}, {0x030, 4}, {0x16, 2}, {0x0e, 2}},
+    [QUEUE_SIZE_MAX] = {{0x034, 4}, {0x034, 4}, {0x18, 2}, {0x0c, 2}},
+    [QUEUE_SIZE] = {{0x038, 4}, {0x038, 4}, {0x18, 2}, {0, 0}},
+    [QUEUE_VECTOR] = {{0, 0}, {0, 0}, {0x1a, 2}, {0x16, 2}},
+    [QUEUE_ENABLE] = {{0x044, 4}, {0x040, 4}, {0x1c, 2}, {0x08, 4}},
+    [QUEUE_DESCRIPTORS] = {{0x080, 4}, {0, 0}, {0x20, 4}, {0, 0}},
+    [QUEUE_DRIVER] = {{0x090, 4}, {0, 0}, {0x28, 4}, {0, 0}},
+    [QUEUE_DEVICE] = {{0x0a0, 4}, {0, 0}, {0x30, 4}, {0, 0}},
+    [QUEUE_RESET] = {{0x0c0, 4}, {0, 0}, {0x3a, 2}, {0, 0}},
+    [QUEUE_NOTIFY_OFFSET] = {{0, 0}, {0, 0}, {0x1e, 2}, {0, 0}},
+    [NOTIFY] = {{0x050, 4}, {0x050, 4}, {0, 2}, {0x10, 2}},
+    [PAGE_SIZE] = {{0, 0}, {0x028, 4}, {0, 0}, {0, 0}},
+    [QUEUE_ALIGN] = {{0, 0}, {0x03c, 4}, {0, 0}, {0, 0}},
+    [CAUSE] = {{0x060, 4}, {0x060, 4}, {0, 1}, {0x13, 1}},
+    [CAUSE_ACKNOWLEDGE] = {{0x064, 4}, {0x064, 4}, {0, 0}, {0, 0}},
+};
+
+static uint32_t read_as(virtio_register reg, unsigned bytes)
+{
+    switch (bytes) {
+    case 1:
+        return virtio_platform_read8(reg);
+    case 2:
+        return virtio_platform_read16(reg);
+    default:
+        return virtio_platform_read32(reg);
+    }
+}
+
+static uint32_t get(const struct virtio_transport *transport, unsigned which)
+{
+    return read_as(transport->registers + places[which][transport->kind].offset,
+                   places[which][transport->kind].bytes);
+}
+
+/* Nothing, if there is no such register. */
+static void put(const struct virtio_transport *transport, unsigned which, uint32_t value)
+{
+    virtio_register reg = transport->registers + places[which][transport->kind].offset;
+
+    switch (places[which][transport->kind].bytes) {
+    case 1:
+        virtio_platform_write8(reg, (uint8_t)value);
+        break;
+    case 2:
+        virtio_platform_write16(reg, (uint16_t)value);
+        break;
+    case 4:
+        virtio_platform_write32(reg, value);
+        break;
+    default:
+        break;
+    }
+}
+
+static uint8_t status(struct virtio_transport *transport)
+{
+    return (uint8_t)get(transport, STATUS);
+}
+
+static void set_status(struct virtio_transport *transport, uint8_t value)
+{
+    put(transport, STATUS, value);
+}
+
+static uint64_t device_features(struct virtio_transport *transport)
+{
+    uint64_t features = 0;
+
+    if (!transport->legacy) {
+        put(transport, DEVICE_FEATURES_SELECT, 1);
+        features = (uint64_t)get(transport, DEVICE_FEATURES) << 32;
+    }
+    put(transport, DEVICE_FEATURES_SELECT, 0);
+    return features | get(transport, DEVICE_FEATURES);
+}
+
+static void set_driver_features(struct virtio_transport *transport, uint64_t features)
+{
+    if (!transport->legacy) {
+        put(transport, DRIVER_FEATURES_SELECT, 1);
+        put(transport, DRIVER_FEATURES, (uint32_t)(features >> 32));
+    }
+    put(transport, DRIVER_FEATURES_SELECT, 0);
+    put(transport, DRIVER_FEATURES, (uint32_t)features);
+}
+
+static uint32_t config_generation(struct virtio_transport *transport)
+{
+    return get(transport, CONFIG_GENERATION);
+}
+
+static uint32_t config_read(struct virtio_transport *transport, uint16_t offset, unsigned bytes)
+{
+    return read_as(transport->config + offset, bytes);
+}
+
+/*
+ * 4.1.5.1.2.2: the vector is read back; NO_VECTOR means the device had no resources for it. Without
+ * MSI-X these registers mean nothing and are left alone.
+ */
+static bool set_vector(const struct virtio_transport *transport, unsigned which, uint16_t vector)
+{
+    if (transport->vectors == 0) {
+        return vector == VIRTIO_NO_VECTOR;
+    }
+    put(transport, which, vector);
+    return get(transport, which) == vector;
+}
+
+static bool set_config_vector(struct virtio_transport *transport, uint16_t vector)
+{
+    return set_vector(transport, CONFIG_VECTOR, vector);
+}
+
+static uint16_t queue_size_max(struct virtio_transport *transport, uint16_t index)
+{
+    uint32_t size;
+
+    put(transport, QUEUE_SELECT, index);
+    size = get(transport, QUEUE_SIZE_MAX);
+    return size > UINT16_MAX ? UINT16_MAX : (uint16_t)size;
+}
+
+static bool queue_disabled(struct virtio_transport *transport, uint16_t index)
+{
+    put(transport, QUEUE_SELECT, index);
+    return get(transport, QUEUE_ENABLE) == 0;
+}
+
+/* Where the notifications of the selected queue go (4.1.4.4; 4.2.3.3). */
+static bool notification_register(const struct virtio_transport *transport, virtio_register *reg)
+{
+    uint64_t offset = 0;
+
+    if (transport->kind == VIRTIO_REGISTERS_PCI) {
+        offset = (uint64_t)get(transport, QUEUE_NOTIFY_OFFSET) * transport->notify_multiplier;
+    }
+    if (offset + 2 > transport->notify_bytes || offset % 2 != 0) {
+        return false;
+    }
+    *reg = transport->notify + (virtio_register)offset;
+    return true;
+}
+
+static void put_address(const struct virtio_transport *transport, unsigned which,
+                        virtio_address address)
+{
+    virtio_register reg = transport->registers + places[which][transport->kind].offset;
+
+    virtio_platform_write32(reg, (uint32_t)address);
+    virtio_platform_write32(reg + 4, (uint32_t)(address >> 32));
+}
+
+/* 4.1.5.1.3, 4.2.3.2. Legacy devices get the address in pages, with MMIO of a size that the driver
+ * chooses, and find the parts of the queue from its size and alignment (4.1.5.1.3.1, 4.2.4). */
+static bool queue_enable(struct virtio_transport *transport, const struct virtio_queue_setup *setup,
+                         struct virtio_notification *notification, const char **reason)
+{
+    uint64_t page = setup->descriptors / VIRTIO_LEGACY_ALIGNMENT;
+
+    *reason = "a queue is in use before it was set up";
+    if (!queue_disabled(transport, setup->index)) {
+        return false;
+    }
+    *reason = "a queue's memory lies beyond what a legacy device can address";
+    if (transport->legacy && page > UINT32_MAX) {
+        return false;
+    }
+    put(transport, QUEUE_SIZE, setup->size);
+    *reason = "the device refuses a queue's interrupt vector";
+    if (!set_vector(transport, QUEUE_VECTOR, setup->vector)) {
+        return false;
+    }
+    *reason = "a queue's notification address lies outside the notification registers";
+    if (!notification_register(transport, &notification->reg)) {
+        return false;
+    }
+    notification->value = setup->index;
+    transport->queues |= UINT64_C(1) << setup->index;
+    if (!transport->legacy) {
+        put_address(transport, QUEUE_DESCRIPTORS, setup->descriptors);
+        put_address(transport, QUEUE_DRIVER, setup->driver_area);
+        put_address(transport, QUEUE_DEVICE, setup->device_area);
+    }
+    put(transport, PAGE_SIZE, VIRTIO_LEGACY_ALIGNMENT);
+    put(transport, QUEUE_ALIGN, VIRTIO_LEGACY_ALIGNMENT);
+    put(transport, QUEUE_ENABLE, transport->legacy ? (uint32_t)page : 1);
+    return true;
+}
+
+static uint32_t queue_reset(struct virtio_transport *transport, uint16_t index, bool begin)
+{
+    if (places[QUEUE_RESET][transport->kind].offset + 2u > transport->registers_bytes) {
+        return 0; /* from before VIRTIO 1.2: the registers end earlier */
+    }
+    put(transport, QUEUE_SELECT, index);
+    if (begin) {
+        put(transport, QUEUE_RESET, 1);
+    }
+    return get(transport, QUEUE_RESET);
+}
+
+static void notify(struct virtio_transport *transport,
+                   const struct virtio_notification *notification)
+{
+    if (places[NOTIFY][transport->kind].bytes == 2) {
+        virtio_platform_write16(notification->reg, (uint16_t)notification->value);
+    } else {
+        virtio_platform_write32(notification->reg, notification->value);
+    }
+}
+
+/* PCI: reading acknowledges (4.1.4.5). MMIO: what is defined and handled is acknowledged
+ * (4.2.2.2). */
+static uint32_t interrupt_cause(struct virtio_transport *transport)
+{
+    uint32_t cause = read_as(transport->cause, places[CAUSE][transport->kind].bytes) &
+                     (VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG);
+
+    if (cause != 0) {
+        put(transport, CAUSE_ACKNOWLEDGE, cause);
+    }
+    return cause;
+}
+
+static const struct virtio_transport_operations operations = {
+    .status = status,
+    .set_status = set_status,
+    .device_features = device_features,
+    .set_driver_features = set_driver_features,
+    .config_generation = config_generation,
+    .config_read = config_read,
+    .set_config_vector = set_config_vector,
+    .queue_size_max = queue_size_max,
+    .queue_enable = queue_enable,
+    .queue_disabled = queue_disabled,
+    .queue_reset = queue_reset,
+    .notify = notify,
+    .interrupt_cause = interrupt_cause,
+};
+
+void virtio_registers_init(struct virtio_transport *transport, enum virtio_registers kind,
+                           virtio_register registers, uint32_t bytes)
+{
+    transport->operations = &operations;
+    transport->kind = kind;
+    transport->legacy = kind == VIRTIO_REGISTERS_LEGACY_MMIO || kind == VIRTIO_REGISTERS_LEGACY_PCI;
+    transport->registers = registers;
+    transport->registers_bytes = bytes;
+    if (kind != VIRTIO_REGISTERS_PCI) { /* which has structures of their own for these */
+        transport->notify = registers + places[NOTIFY][kind].offset;
+        transport->notify_bytes = places[NOTIFY][kind].bytes;
+        transport->cause = registers + places[CAUSE][kind].offset;
+    }
+}
