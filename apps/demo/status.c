@@ -49,6 +49,7 @@ static void write_driver(struct json *json, const struct virtio_net_statistics *
     json_number(json, "descriptors_moved_max", driver->descriptors_moved_max);
     json_number(json, "budget_exhausted", driver->budget_exhausted);
     json_number(json, "broken", driver->broken);
+    json_number(json, "queue_resets", driver->queue_resets);
     json_end_object(json);
 }
 
@@ -84,6 +85,7 @@ static void write_network(struct json *json)
     struct virtio_netif *interface = network_interface();
     struct netif *netif = virtio_netif_interface(interface);
     struct virtio_netif_statistics statistics;
+    bool full_duplex = false;
     char text[24];
 
     virtio_netif_statistics(interface, &statistics);
@@ -98,6 +100,8 @@ static void write_network(struct json *json)
                    (unsigned long long)virtio_netif_features(interface));
     json_text(json, "features", text);
     json_boolean(json, "link", netif_is_link_up(netif));
+    json_number(json, "speed_mbps", virtio_netif_speed(interface, &full_duplex));
+    json_boolean(json, "full_duplex", full_duplex);
     json_number(json, "mtu", netif->mtu);
     write_addresses(json, netif);
     write_driver(json, &statistics.driver);

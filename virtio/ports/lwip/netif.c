@@ -113,6 +113,7 @@ static void restart(struct virtio_netif *interface)
         started = start_driver(interface, &reason);
         if (started) {
             set_checksums(interface);
+            filter_establish(interface);
             look_at_link(interface);
         }
         network_unlock();
@@ -150,6 +151,7 @@ static bool take_batch(struct virtio_netif *interface)
     receive_finish(interface);
     if (virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL) {
         look_at_link(interface);
+        filter_announce(interface);
     }
     network_unlock(); /* tells the device of the answers, takes back what it has sent */
     return buffer == NULL;
@@ -226,6 +228,8 @@ static bool add_interface(struct virtio_netif *interface)
     network_lock();
     added = netif_add_noaddr(&interface->netif, interface, init_interface, ethernet_input) != NULL;
     if (added) {
+        filter_init(interface);
+        filter_establish(interface);
         network_set_release(transmit_release, interface);
         look_at_link(interface);
     }
@@ -275,6 +279,11 @@ struct netif *virtio_netif_interface(struct virtio_netif *interface)
 uint64_t virtio_netif_features(const struct virtio_netif *interface)
 {
     return interface->net == NULL ? 0 : virtio_net_features(interface->net);
+}
+
+uint32_t virtio_netif_speed(const struct virtio_netif *interface, bool *full_duplex)
+{
+    return interface->net == NULL ? 0 : virtio_net_speed(interface->net, full_duplex);
 }
 
 void virtio_netif_statistics(struct virtio_netif *interface,

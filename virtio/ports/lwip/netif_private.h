@@ -28,6 +28,16 @@ _Static_assert(RECEIVE_BLOCK_OFFSET + VIRTIO_NET_RECEIVE_BYTES <= RECEIVE_BLOCK_
                "block's size");
 _Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room for the header");
 
+/* Addresses of the groups joined: those of an interface are few, one for each of its addresses. */
+#define FILTER_GROUPS_MAX 16u
+
+struct group_filter {
+    uint8_t address[FILTER_GROUPS_MAX][6];
+    uint16_t users[FILTER_GROUPS_MAX]; /* groups with this address */
+    unsigned count;
+    bool overflowed; /* once: all groups' frames are received from then on */
+};
+
 struct transmit_packet {
     struct virtio_net_packet packet;
     struct pbuf *pbuf;
@@ -43,6 +53,7 @@ struct virtio_netif {
     struct virtio_netif_parameters parameters;
     struct netif netif;
     struct semaphore wake;
+    struct group_filter groups;
     uint32_t streak; /* frames since the bottom half was last woken */
 
     struct pool receive_pool;
@@ -71,6 +82,13 @@ void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *b
 void receive_finish(struct virtio_netif *interface);
 /* Frees what it can while few blocks are free. Once per batch, network's lock held. */
 void receive_relieve(struct virtio_netif *interface);
+
+/* The device's filters (filter.c). Network's lock held; they wait for the device. */
+void filter_init(struct virtio_netif *interface);
+/* After each start of the driver. */
+void filter_establish(struct virtio_netif *interface);
+/* After a change of the configuration: announces the interface's addresses if the device asks. */
+void filter_announce(struct virtio_netif *interface);
 
 /* Transmit (transmit.c). Network's lock held. */
 enum result transmit_init(struct virtio_netif *interface);

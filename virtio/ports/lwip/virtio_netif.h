@@ -59,6 +59,8 @@ struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
 struct netif *virtio_netif_interface(struct virtio_netif *interface);
 /* Features negotiated. */
 uint64_t virtio_netif_features(const struct virtio_netif *interface);
+/* Mb/s as the device says now; 0: it does not. With the network's lock held. */
+uint32_t virtio_netif_speed(const struct virtio_netif *interface, bool *full_duplex);
 /* With the network's lock held. */
 void virtio_netif_statistics(struct virtio_netif *interface,
                              struct virtio_netif_statistics *statistics);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which frames the device passes on: those for the interface's address, broadcasts, and the groups
+ * that lwIP has joined. A device that has no filters, or not enough, passes on more. */
+#include "lwip/etharp.h"
+#include "lwip/mld6.h"
+#include "netif_private.h"
+#include "virtio/net_control.h"
+#include <string.h>
+
+static void set_groups(struct virtio_netif *interface)
+{
+    const struct group_filter *filter = &interface->groups;
+    bool fits = !filter->overflowed && virtio_net_set_filter(interface->net, filter->address, 0,
+                                                             filter->count) == VIRTIO_NET_DONE;
+
+    (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_ALL_MULTICAST, !fits);
+}
+
+/* RFC 2464, 7. */
+static void group_address(const ip6_addr_t *group, uint8_t address[ETH_HWADDR_LEN])
+{
+    address[0] = 0x33;
+    address[1] = 0x33;
+    memcpy(&address[2], &group->addr[3], 4);
+}
+
+static unsigned find(const struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
+{
+    unsigned at = 0;
+
+    while (at < filter->count && memcmp(filter->address[at], address, ETH_HWADDR_LEN) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* Several groups can have the same address. */
+static void join(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
+{
+    unsigned at = find(filter, address);
+
+    if (at == FILTER_GROUPS_MAX) {
+        filter->overflowed = true;
+        return;
+    }
+    if (at == filter->count) {
+        memcpy(filter->address[at], address, ETH_HWADDR_LEN);
+        filter->users[at] = 0;
+        filter->count++;
+    }
+    filter->users[at]++;
+}
+
+static void leave(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
+{
+    unsigned at = find(filter, address);
+
+    if (at < filter->count && --filter->users[at] == 0) {
+        filter->count--;
+        memcpy(filter->address[at], filter->address[filter->count], ETH_HWADDR_LEN);
+        filter->users[at] = filter->users[filter->count];
+    }
+}
+
+/* lwIP's function to join and leave groups. */
+static err_t filter_group(struct netif *netif, const ip6_addr_t *group,
+                          enum netif_mac_filter_action action)
+{
+    struct virtio_netif *interface = netif->state;
+    uint8_t address[ETH_HWADDR_LEN];
+
+    group_address(group, address);
+    if (action == NETIF_ADD_MAC_FILTER) {
+        join(&interface->groups, address);
+    } else {
+        leave(&interface->groups, address);
+    }
+    if (interface->net != NULL) {
+        set_groups(interface);
+    }
+    return ERR_OK;
+}
+
+void filter_init(struct virtio_netif *interface)
+{
+    uint8_t address[ETH_HWADDR_LEN];
+    ip6_addr_t all_nodes;
+
+    /* The one group that everybody is in without joining (RFC 4291, 2.7.1). */
+    ip6_addr_set_allnodes_linklocal(&all_nodes);
+    group_address(&all_nodes, address);
+    join(&interface->groups, address);
+    netif_set_mld_mac_filter(&interface->netif, filter_group);
+}
+
+void filter_establish(struct virtio_netif *interface)
+{
+    uint8_t mac[ETH_HWADDR_LEN];
+    bool ours = virtio_net_mac(interface->net, mac) &&
+                memcmp(mac, interface->netif.hwaddr, ETH_HWADDR_LEN) == 0;
+
+    set_groups(interface);
+    /* What is for us must come through before everything else is kept out. */
+    if (ours || virtio_net_set_mac(interface->net, interface->netif.hwaddr) == VIRTIO_NET_DONE) {
+        (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_PROMISCUOUS, false);
+    }
+}
+
+void filter_announce(struct virtio_netif *interface)
+{
+    struct netif *netif = &interface->netif;
+
+    if (!virtio_net_announce_asked(interface->net)) {
+        return;
+    }
+    if (!ip4_addr_isany(netif_ip4_addr(netif))) {
+        (void)etharp_gratuitous(netif);
+    }
+    mld6_report_groups(netif); /* frames from our address, for switches to learn */
+}
