@@ -5,6 +5,9 @@
 #include "kernel/network.h"
 #include "kernel/print.h"
 #include "lwip/sockets.h"
+#include "lwip/tcpip.h"
+#include "netif_private.h"
+#include "platform_memory.h"
 #include "rounds.h"
 #include <string.h>
 
@@ -23,6 +26,22 @@ static struct sockaddr_in address_of(const char *address, uint16_t port)
     return result;
 }
 
+/* For ./bulkhead size: what the driver has, and what the network port holds for it. */
+static void print_memory(void)
+{
+    struct virtio_platform_memory memory;
+    struct virtio_netif_statistics statistics;
+
+    virtio_platform_memory(&memory);
+    LOCK_TCPIP_CORE();
+    virtio_netif_statistics(network_interface(), &statistics);
+    UNLOCK_TCPIP_CORE();
+    print("cost: driver %zu private, %zu shared, %llu buffers of %zu exposed, packets of %zu\n",
+          memory.private_bytes, memory.shared_bytes,
+          (unsigned long long)statistics.driver.rx_exposed, RECEIVE_BLOCK_BYTES,
+          sizeof(struct transmit_packet));
+}
+
 int application_main(void)
 {
     struct sockaddr_in own = address_of("0.0.0.0", OWN_PORT);
@@ -32,6 +51,7 @@ int application_main(void)
     if (network_start() != RESULT_OK) {
         return 1;
     }
+    print_memory();
     socket = lwip_socket(AF_INET, SOCK_DGRAM, 0);
     if (socket < 0 || lwip_bind(socket, (struct sockaddr *)&own, sizeof(own)) != 0 ||
         lwip_connect(socket, (struct sockaddr *)&bench, sizeof(bench)) != 0) {

@@ -66,18 +66,18 @@ class ImageCode:
                 for symbol in table.iter_symbols()
                 if symbol.entry.st_info.type == "STT_FUNC"
             )
-        self._functions = [
+        self.functions = [
             Function(start, start + size, name, _part_at(units, start))
             for start, size, name in symbols
         ]
-        self._starts = [function.start for function in self._functions]
+        self._starts = [function.start for function in self.functions]
 
     def function_at(self, address: int) -> Function | None:
         """The function an address lies in."""
         index = bisect.bisect_right(self._starts, address) - 1
-        if index < 0 or address >= self._functions[index].end:
+        if index < 0 or address >= self.functions[index].end:
             return None
-        return self._functions[index]
+        return self.functions[index]
 
     def load_offset(self, instruction: int, address: int) -> int:
         """How far from where it was linked the image runs, by an instruction seen at an address.
