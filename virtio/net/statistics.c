@@ -47,14 +47,32 @@ const char *virtio_net_broken(const struct virtio_net *net)
     return net->broken;
 }
 
+/* A device can have lost sight of its transmit queue without a link: QEMU 10.0 asks not to be
+ * notified then, and with a packed queue never asks again. One notification too many does no harm
+ * (2.8.16). */
+static void link_came_up(struct virtio_net *net)
+{
+    virtio_lock_state state = net_enter();
+
+    if (net->state == NET_RUNNING && !net->polling) {
+        net->transmit.notifications++;
+        net->transport->operations->notify(net->transport, &net->transmit.notification);
+    }
+    net_leave(net, state);
+}
+
 bool virtio_net_link_up(struct virtio_net *net)
 {
     struct virtio_config_field status = {.offset = CONFIG_STATUS, .bytes = 2};
+    bool was_up = net->link_up;
 
     /* A configuration that can't be read consistently leaves the last answer standing. */
     if ((net->features & VIRTIO_NET_F_STATUS) != 0 && net->state == NET_RUNNING &&
         virtio_transport_read_config(net->transport, &status, 1)) {
         net->link_up = (status.value & STATUS_LINK_UP) != 0;
+    }
+    if (net->link_up && !was_up) {
+        link_came_up(net);
     }
     return net->link_up;
 }
