@@ -5,7 +5,8 @@
  */
 #include "net_private.h"
 
-void net_leave(struct virtio_net *net, virtio_lock_state state)
+/* True: there was one to pass on. */
+static bool leave(struct virtio_net *net, virtio_lock_state state)
 {
     bool signal = net->signal_wanted && !net->polling; /* who polls needs no waking */
 
@@ -16,6 +17,19 @@ void net_leave(struct virtio_net *net, virtio_lock_state state)
     virtio_platform_unlock(state);
     if (signal) {
         net->operations->signal(net->context);
+    }
+    return signal;
+}
+
+void net_leave(struct virtio_net *net, virtio_lock_state state)
+{
+    struct net_device *device = net->device;
+
+    /* That the device broke concerns the other pairs too. */
+    if (leave(net, state) && net->state == NET_BROKEN) {
+        for (uint16_t i = 0; i < device->pairs; i++) {
+            (void)leave(&device->pair[i], net_enter());
+        }
     }
 }
 
@@ -44,10 +58,14 @@ void net_kick(struct virtio_net *net, struct net_queue *queue)
 
 void net_stop_broken(struct virtio_net *net, const char *reason)
 {
-    net->state = NET_BROKEN;
-    net->broken = reason;
+    struct net_device *device = net->device;
+
+    for (uint16_t i = 0; i < device->pairs; i++) {
+        device->pair[i].state = NET_BROKEN;
+        device->pair[i].signal_wanted = true;
+    }
+    device->broken = reason;
     net->statistics.broken++;
-    net->signal_wanted = true;
     virtio_platform_log("virtio-net: device stopped: %s", reason);
 }
 
@@ -134,6 +152,17 @@ static void configuration_changed(struct virtio_net *net)
     }
 }
 
+/* False: there is nothing to do for this pair. */
+static bool handle(struct virtio_net *net)
+{
+    if (net->state != NET_RUNNING || !something_used(net)) {
+        return false;
+    }
+    net_wake(net);
+    count_moved(net, service(net, net->interrupt_budget));
+    return true;
+}
+
 void virtio_net_interrupt(struct virtio_net *net)
 {
     virtio_lock_state state = net_enter();
@@ -144,22 +173,25 @@ void virtio_net_interrupt(struct virtio_net *net)
     if (configuration) {
         configuration_changed(net);
     }
-    if (queues && net->state == NET_RUNNING && something_used(net)) {
-        net_wake(net);
-        count_moved(net, service(net, net->interrupt_budget));
-    } else if (!configuration || net->single_vector) {
+    if ((!queues || !handle(net)) && (!configuration || net->single_vector)) {
         /* Nobody's, or about what was collected meanwhile; interrupts are as they were. */
         net->statistics.interrupts_spurious++;
     }
     net_leave(net, state);
+    for (uint16_t i = 1; i < net->device->interrupt_pairs; i++) {
+        state = net_enter();
+        (void)handle(&net->device->pair[i]);
+        net_leave(&net->device->pair[i], state);
+    }
 }
 
 void virtio_net_configuration_interrupt(struct virtio_net *net)
 {
+    struct virtio_net *first = &net->device->pair[0];
     virtio_lock_state state = net_enter();
 
-    configuration_changed(net);
-    net_leave(net, state);
+    configuration_changed(first);
+    net_leave(first, state);
 }
 
 /* Turns interrupts on. False: something was finished before that took effect. */

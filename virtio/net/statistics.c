@@ -5,10 +5,10 @@
 
 bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6])
 {
-    if (net->has_mac) {
-        memcpy(mac, net->mac, sizeof(net->mac));
+    if (net->device->has_mac) {
+        memcpy(mac, net->device->mac, 6);
     }
-    return net->has_mac;
+    return net->device->has_mac;
 }
 
 uint16_t virtio_net_mtu(const struct virtio_net *net)
@@ -44,37 +44,41 @@ uint32_t virtio_net_header_bytes(const struct virtio_net *net)
 
 const char *virtio_net_broken(const struct virtio_net *net)
 {
-    return net->broken;
+    return net->device->broken;
 }
 
-/* A device can have lost sight of its transmit queue without a link: QEMU 10.0 asks not to be
+/* A device can have lost sight of its transmit queues without a link: QEMU 10.0 asks not to be
  * notified then, and with a packed queue never asks again. One notification too many does no harm
  * (2.8.16). */
-static void link_came_up(struct virtio_net *net)
+static void link_came_up(struct net_device *device)
 {
     virtio_lock_state state = net_enter();
 
-    if (net->state == NET_RUNNING && !net->polling) {
-        net->transmit.notifications++;
-        net->transport->operations->notify(net->transport, &net->transmit.notification);
+    for (uint16_t i = 0; i < device->pairs; i++) {
+        struct virtio_net *net = &device->pair[i];
+
+        if (net->state == NET_RUNNING && !net->polling) {
+            net->transmit.notifications++;
+            net->transport->operations->notify(net->transport, &net->transmit.notification);
+        }
     }
-    net_leave(net, state);
+    net_leave(device->pair, state);
 }
 
 bool virtio_net_link_up(struct virtio_net *net)
 {
     struct virtio_config_field status = {.offset = CONFIG_STATUS, .bytes = 2};
-    bool was_up = net->link_up;
+    bool was_up = net->device->link_up;
 
     /* A configuration that can't be read consistently leaves the last answer standing. */
     if ((net->features & VIRTIO_NET_F_STATUS) != 0 && net->state == NET_RUNNING &&
         virtio_transport_read_config(net->transport, &status, 1)) {
-        net->link_up = (status.value & STATUS_LINK_UP) != 0;
+        net->device->link_up = (status.value & STATUS_LINK_UP) != 0;
     }
-    if (net->link_up && !was_up) {
-        link_came_up(net);
+    if (net->device->link_up && !was_up) {
+        link_came_up(net->device);
     }
-    return net->link_up;
+    return net->device->link_up;
 }
 
 bool virtio_net_link_changed(struct virtio_net *net)
