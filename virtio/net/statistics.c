@@ -47,13 +47,35 @@ const char *virtio_net_broken(const struct virtio_net *net)
     return net->device->broken;
 }
 
+/* A device can have lost sight of its transmit queues without a link: QEMU 10.0 asks not to be
+ * notified then, and with a packed queue never asks again. One notification too many does no harm
+ * (2.8.16). */
+static void link_came_up(struct net_device *device)
+{
+    virtio_lock_state state = net_enter();
+
+    for (uint16_t i = 0; i < device->pairs; i++) {
+        struct virtio_net *net = &device->pair[i];
+
+        if (net->state == NET_RUNNING && !net->polling) {
+            net->transmit.notifications++;
+            net->transport->operations->notify(net->transport, &net->transmit.notification);
+        }
+    }
+    net_leave(device->pair, state);
+}
+
 bool virtio_net_link_up(struct virtio_net *net)
 {
+    bool was_up = net->device->link_up;
     uint32_t status;
 
     /* A configuration that can't be read consistently leaves the last answer standing. */
     if (net->state == NET_RUNNING) {
         (void)net_read_status(net, &status);
+    }
+    if (net->device->link_up && !was_up) {
+        link_came_up(net->device);
     }
     return net->device->link_up;
 }
