@@ -55,6 +55,7 @@ static void set_parameters(struct virtio_net *net, const struct virtio_net_param
     net->features_off = parameters->features_off;
     net->single_vector = net->transport->vectors == 1;
     net->polling = parameters->polling;
+    net->measure = parameters->measure;
 }
 
 /*

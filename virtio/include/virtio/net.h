@@ -139,6 +139,7 @@ struct virtio_net_parameters {
     uint32_t receive_bytes; /* the least capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
                                A device's MTU is accepted only if its frames fit */
     uint64_t features_off;  /* feature bits not to accept, for tests and comparisons */
+    bool measure;           /* count the instructions of each handler run */
     bool polling;           /* for virtio/net_burst.h, and nothing of the below */
 };
 
@@ -170,10 +171,12 @@ struct virtio_net_statistics {
     uint64_t signals;             /* bottom-half wake-ups */
     uint64_t notifications_rx;    /* kicks */
     uint64_t notifications_tx;
-    uint64_t descriptors_moved;     /* in interrupt context, in all */
-    uint64_t descriptors_moved_max; /* in one handler run */
-    uint64_t budget_exhausted;      /* handler runs that left work to the bottom half */
-    uint64_t broken;                /* times the device broke the protocol and was stopped */
+    uint64_t descriptors_moved;        /* in interrupt context, in all */
+    uint64_t descriptors_moved_max;    /* in one handler run */
+    uint64_t budget_exhausted;         /* handler runs that left work to the bottom half */
+    uint64_t handler_instructions_max; /* the longest handler run; 0: not counted */
+    uint64_t interrupts_masked;        /* times the handler asked for it: too many came */
+    uint64_t broken;                   /* times the device broke the protocol and was stopped */
 };
 
 /*
@@ -197,10 +200,15 @@ bool virtio_net_stop(struct virtio_net *net);
 /* After virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread context. */
 void virtio_net_free(struct virtio_net *net);
 
-/* Interrupt handler for the line or a queue's vector. Bounded by interrupt_budget. */
-void virtio_net_interrupt(struct virtio_net *net);
-/* Interrupt handler for the configuration's own vector. */
-void virtio_net_configuration_interrupt(struct virtio_net *net);
+/*
+ * Interrupt handler for the line or a queue's vector. Bounded by interrupt_budget. True: the device
+ * goes on interrupting although it was told not to, or the line does not fall. The caller masks the
+ * interrupt, and lets it through again after virtio_net_bottom_half(), for which it has been
+ * signalled. Without that a device could keep every thread from running.
+ */
+bool virtio_net_interrupt(struct virtio_net *net);
+/* Interrupt handler for the configuration's own vector. True: as above. */
+bool virtio_net_configuration_interrupt(struct virtio_net *net);
 
 /*
  * Moves what the handler left over, at most interrupt_budget descriptors, refills, and turns
@@ -242,10 +250,16 @@ uint16_t virtio_net_mtu(const struct virtio_net *net); /* 1500 unless the device
 bool virtio_net_link_up(struct virtio_net *net);
 /*
  * True once after the device announced a change of its configuration (link status, 5.1.4). With a
- * single vector the driver can't tell what an interrupt is for, so every one counts. Also notices
- * that the device asks for a reset (2.1): it is broken then. Thread context.
+ * single vector the driver can't tell what an interrupt is for, so every one counts. Then it also
+ * does what virtio_net_watch() does. Thread context.
  */
 bool virtio_net_link_changed(struct virtio_net *net);
+/*
+ * Looks at the device's status, and notices that it asks for a reset (2.1.2), was reset by somebody
+ * else, or is gone: it is broken then. Those two no interrupt announces, so this is called now and
+ * then. Thread context, by the bottom half.
+ */
+void virtio_net_watch(struct virtio_net *net);
 bool virtio_net_offers_checksum(const struct virtio_net *net); /* VIRTIO_NET_F_CSUM negotiated */
 /* VIRTIO_NET_F_HOST_TSO4 or _TSO6 negotiated. */
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type);

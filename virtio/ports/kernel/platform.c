@@ -5,6 +5,7 @@
  */
 #include "virtio/platform.h"
 #include "arch/device_access.h"
+#include "arch/instructions.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/pci.h"
@@ -153,6 +154,11 @@ void virtio_platform_unlock(virtio_lock_state state)
 uint64_t virtio_platform_now(void)
 {
     return time_now();
+}
+
+uint32_t virtio_platform_instructions(void)
+{
+    return arch_instructions();
 }
 
 void virtio_platform_pause(void)
