@@ -89,7 +89,7 @@ MUTATIONS = [
     ),
     Mutation(
         "reset believed",
-        "net/create.c",
+        "net/stop.c",
         "if (!virtio_transport_reset(net->transport))",
         "if (!virtio_transport_reset(net->transport) && net->mtu == 0)",
     ),
@@ -114,7 +114,7 @@ MUTATIONS = [
     Mutation("interrupt budget", "net/receive.c", "while (moved < budget && net", "while (net"),
     Mutation(
         "MTU changed",
-        "net/create.c",
+        "net/negotiate.c",
         '*reason = "the device changed its MTU to one that can\'t be served";\n'
         "            return false;",
         "",

@@ -11,7 +11,8 @@
 /* Too many for nothing, so many times in a row: the device will not take its line back. */
 #define STORMS_MAX 8u
 
-void net_leave(struct virtio_net *net, virtio_lock_state state)
+/* True: there was one to pass on. */
+static bool leave(struct virtio_net *net, virtio_lock_state state)
 {
     bool signal = net->signal_wanted && !net->polling; /* who polls needs no waking */
 
@@ -22,6 +23,19 @@ void net_leave(struct virtio_net *net, virtio_lock_state state)
     virtio_platform_unlock(state);
     if (signal) {
         net->operations->signal(net->context);
+    }
+    return signal;
+}
+
+void net_leave(struct virtio_net *net, virtio_lock_state state)
+{
+    struct net_device *device = net->device;
+
+    /* That the device broke concerns the other pairs too. */
+    if (leave(net, state) && net->state == NET_BROKEN) {
+        for (uint16_t i = 0; i < device->pairs; i++) {
+            (void)leave(&device->pair[i], net_enter());
+        }
     }
 }
 
@@ -50,10 +64,14 @@ void net_kick(struct virtio_net *net, struct net_queue *queue)
 
 void net_stop_broken(struct virtio_net *net, const char *reason)
 {
-    net->state = NET_BROKEN;
-    net->broken = reason;
+    struct net_device *device = net->device;
+
+    for (uint16_t i = 0; i < device->pairs; i++) {
+        device->pair[i].state = NET_BROKEN;
+        device->pair[i].signal_wanted = true;
+    }
+    device->broken = reason;
     net->statistics.broken++;
-    net->signal_wanted = true;
     virtio_platform_log("virtio-net: device stopped: %s", reason);
 }
 
@@ -178,18 +196,36 @@ static void attend(struct virtio_net *net)
     }
 }
 
-static void count_instructions(struct virtio_net *net, uint32_t before)
+/* False: there is nothing to do for this pair. */
+static bool handle(struct virtio_net *net)
 {
-    uint32_t count = virtio_platform_instructions() - before;
+    if (net->state != NET_RUNNING || !something_used(net)) {
+        return false;
+    }
+    net_wake(net);
+    count_moved(net, service(net, net->interrupt_budget));
+    return true;
+}
 
-    if (count > net->statistics.handler_instructions_max) {
-        net->statistics.handler_instructions_max = count;
+static uint32_t begin_measuring(const struct virtio_net *net)
+{
+    return net->measure ? virtio_platform_instructions() : 0;
+}
+
+static void end_measuring(struct virtio_net *net, uint32_t before)
+{
+    if (net->measure) {
+        uint32_t count = virtio_platform_instructions() - before;
+
+        if (count > net->statistics.handler_instructions_max) {
+            net->statistics.handler_instructions_max = count;
+        }
     }
 }
 
 bool virtio_net_interrupt(struct virtio_net *net)
 {
-    uint32_t before = net->measure ? virtio_platform_instructions() : 0;
+    uint32_t before = begin_measuring(net);
     virtio_lock_state state = net_enter();
     bool queues;
     bool configuration = interrupt_cause(net, &queues);
@@ -199,31 +235,30 @@ bool virtio_net_interrupt(struct virtio_net *net)
     if (configuration) {
         configuration_changed(net);
     }
-    if (queues && net->state == NET_RUNNING && something_used(net)) {
-        net_wake(net);
-        count_moved(net, service(net, net->interrupt_budget));
-    } else if (!configuration || net->single_vector) {
+    if ((!queues || !handle(net)) && (!configuration || net->single_vector)) {
         /* Nobody's, or about what was collected meanwhile; interrupts are as they were. */
         net->statistics.interrupts_spurious++;
     }
     net_leave(net, state);
-    if (net->measure) {
-        count_instructions(net, before);
+    for (uint16_t i = 1; i < net->device->interrupt_pairs; i++) {
+        state = net_enter();
+        (void)handle(&net->device->pair[i]);
+        net_leave(&net->device->pair[i], state);
     }
+    end_measuring(net, before);
     return mask;
 }
 
 bool virtio_net_configuration_interrupt(struct virtio_net *net)
 {
-    uint32_t before = net->measure ? virtio_platform_instructions() : 0;
+    struct virtio_net *first = &net->device->pair[0];
+    uint32_t before = begin_measuring(first);
     virtio_lock_state state = net_enter();
-    bool mask = too_many(net, true);
+    bool mask = too_many(first, true);
 
-    configuration_changed(net);
-    net_leave(net, state);
-    if (net->measure) {
-        count_instructions(net, before);
-    }
+    configuration_changed(first);
+    net_leave(first, state);
+    end_measuring(first, before);
     return mask;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Inside the network driver. One lock (virtio_platform_lock) guards everything below except what is
- * constant after creation and what is marked as the bottom half's own.
+ * constant after creation and what is marked as the bottom half's own. Pairs have nothing to do
+ * with each other until the device breaks.
  *
  * Interrupts and the bottom half. While `bottom_half_pending`, the bottom half has been signalled
  * or runs, both queues' interrupts are suppressed, and it is bound to look at both queues again
@@ -22,6 +23,7 @@
 #define ETHERNET_MTU          1500u
 #define VLAN_TAG_BYTES        4u
 #define VLAN_ETHERTYPE        0x8100u
+#define CACHE_LINE_BYTES      64u
 
 /* 5.1.6; without mergeable buffers num_buffers is unused, but present with VERSION_1. */
 struct net_header {
@@ -51,6 +53,8 @@ struct net_queue {
     struct virtqueue ring;
     struct virtio_notification notification;
     uint64_t notifications;
+    uint16_t index;  /* of the device's queues (5.1.2) */
+    uint16_t vector; /* or VIRTIO_NO_VECTOR */
 };
 
 struct buffer_list {
@@ -65,20 +69,21 @@ struct packet_list {
     uint32_t count;
 };
 
+/* A queue pair. */
 struct virtio_net {
+    struct net_device *device;
     struct virtio_transport *transport;
     const struct virtio_net_operations *operations;
     void *context;
     enum net_state state;
     bool bottom_half_pending;
-    bool signal_wanted;      /* net_leave() signals */
-    bool link_changed;       /* not yet queried */
-    bool transmitted_news;   /* packets finished since the bottom half last ran */
-    bool memory_with_device; /* queues were enabled, and no reset confirmed since */
-    uint16_t unattended;     /* interrupts since the bottom half last ran */
-    uint16_t claimed;        /* those of them that were the device's own */
-    uint16_t storms;         /* times in a row that they were too many, and for nothing */
-    uint64_t moved_before;   /* descriptors_moved when the bottom half last ran */
+    bool signal_wanted;    /* net_leave() signals */
+    bool link_changed;     /* not yet queried */
+    bool transmitted_news; /* packets finished since the bottom half last ran */
+    uint16_t unattended;   /* interrupts since the bottom half last ran */
+    uint16_t claimed;      /* those of them that were the device's own */
+    uint16_t storms;       /* times in a row that they were too many, and for nothing */
+    uint64_t moved_before; /* descriptors_moved when the bottom half last ran */
 
     struct net_queue receive;
     struct buffer_list received; /* frames for the bottom half */
@@ -96,7 +101,9 @@ struct virtio_net {
     uint16_t used_peak;      /* the most found used at once in this period */
     uint32_t period_left;    /* buffers until it ends */
 
-    /* Constant after creation. */
+    /* Constant after creation; but for index, context and the rings' sizes the same in all pairs,
+     * so that a frame on its way needs nothing else. */
+    uint16_t index;
     uint16_t exposed_min; /* bounds of exposed_target */
     uint16_t exposed_max;
     uint16_t send_queue_limit;
@@ -108,16 +115,27 @@ struct virtio_net {
     uint32_t header_bytes; /* of struct net_header, as the device has it */
     bool header_alone;     /* in a descriptor of its own */
     uint64_t features;
-    uint64_t features_off;
     bool polling;       /* virtio/net_burst.h: one thread, no interrupts */
     bool single_vector; /* vector 0 stands for configuration changes too */
     bool measure;
+
+    struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
+    uint8_t unshared[CACHE_LINE_BYTES];      /* from what the next pair's processor writes */
+};
+
+/* What the pairs have in common. Written at start and stop, by whom the device breaks with, and for
+ * pair 0, which the configuration belongs to. */
+struct net_device {
+    size_t bytes;            /* of this structure */
+    const char *broken;      /* what the device did, or NULL */
+    bool memory_with_device; /* queues were enabled, and no reset confirmed since */
+    bool link_up;            /* as last read */
     bool has_mac;
     uint8_t mac[6];
-
-    bool link_up; /* as last read */
-    const char *broken;
-    struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
+    uint16_t pairs;
+    uint16_t interrupt_pairs; /* that an interrupt for pair 0 concerns: all, if they share it */
+    uint64_t features_off;
+    struct virtio_net pair[];
 };
 
 static inline virtio_lock_state net_enter(void)
@@ -128,13 +146,19 @@ static inline virtio_lock_state net_enter(void)
 /* Ends the critical section and passes on the signal that came up in it. */
 void net_leave(struct virtio_net *net, virtio_lock_state state);
 
+/* The offer, the choice, and what it means for `net`. */
+bool net_negotiate(struct virtio_net *net, const char **reason);
+bool net_read_configuration(struct virtio_net *net, const char **reason);
+uint16_t net_ring_size(uint16_t wanted, uint16_t limit);
+
 /* With the lock held, for all of these: */
 
 /* The bottom half shall look at both queues. */
 void net_wake(struct virtio_net *net);
 /* Publishes what was added to a queue; notifies if the device asks for it. */
 void net_kick(struct virtio_net *net, struct net_queue *queue);
-/* The device is not to be trusted any more: nothing touches the queues until virtio_net_stop(). */
+/* The device is not to be trusted any more: nothing touches any pair's queues until
+ * virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
 /* What is wrong with a device that shows this status while it should be running; NULL: nothing. */
 const char *net_trouble(uint8_t status);

@@ -5,10 +5,10 @@
 
 bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6])
 {
-    if (net->has_mac) {
-        memcpy(mac, net->mac, sizeof(net->mac));
+    if (net->device->has_mac) {
+        memcpy(mac, net->device->mac, 6);
     }
-    return net->has_mac;
+    return net->device->has_mac;
 }
 
 uint16_t virtio_net_mtu(const struct virtio_net *net)
@@ -44,7 +44,7 @@ uint32_t virtio_net_header_bytes(const struct virtio_net *net)
 
 const char *virtio_net_broken(const struct virtio_net *net)
 {
-    return net->broken;
+    return net->device->broken;
 }
 
 bool virtio_net_link_up(struct virtio_net *net)
@@ -54,9 +54,9 @@ bool virtio_net_link_up(struct virtio_net *net)
     /* A configuration that can't be read consistently leaves the last answer standing. */
     if ((net->features & VIRTIO_NET_F_STATUS) != 0 && net->state == NET_RUNNING &&
         virtio_transport_read_config(net->transport, &status, 1)) {
-        net->link_up = (status.value & STATUS_LINK_UP) != 0;
+        net->device->link_up = (status.value & STATUS_LINK_UP) != 0;
     }
-    return net->link_up;
+    return net->device->link_up;
 }
 
 void virtio_net_watch(struct virtio_net *net)
