@@ -33,6 +33,7 @@ static void set_parameters(struct virtio_net *net, const struct virtio_net_param
     net->mtu = ETHERNET_MTU;
     net->single_vector = net->transport->vectors == 1;
     net->polling = parameters->polling;
+    net->measure = parameters->measure;
     net->device->link_up = true;
     net->device->features_off =
         parameters->features_off | (parameters->vlan_filter ? 0 : VIRTIO_NET_F_CTRL_VLAN);

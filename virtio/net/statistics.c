@@ -98,17 +98,35 @@ struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index)
     return index < net->device->pairs ? &net->device->pair[index] : NULL;
 }
 
+void virtio_net_watch(struct virtio_net *net)
+{
+    struct virtio_transport *transport = net->transport;
+    const char *trouble;
+    virtio_lock_state state;
+
+    if (net->state != NET_RUNNING) {
+        return;
+    }
+    /* Without the lock: a transport may take its time to answer. */
+    trouble = net_trouble(transport->operations->status(transport));
+    state = net_enter();
+    if (trouble != NULL && net->state == NET_RUNNING) {
+        net_stop_broken(net, trouble);
+    }
+    net_leave(net, state);
+}
+
 bool virtio_net_link_changed(struct virtio_net *net)
 {
     virtio_lock_state state = net_enter();
     bool changed = net->link_changed;
 
     net->link_changed = false;
+    net_leave(net, state);
     /* 2.1.2: a device that gives up says so in its status, with this same kind of interrupt. */
     if (changed) {
-        (void)net_needs_reset(net);
+        virtio_net_watch(net);
     }
-    net_leave(net, state);
     return changed;
 }
 
