@@ -191,6 +191,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .size = net->transport->queue_size_fixed ? limit : ring_size(wanted, limit),
         .features = net->features,
         .alignment = net->transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
+        .read_only = index == TRANSMIT_QUEUE,
     };
 
     if (limit == 0) {
