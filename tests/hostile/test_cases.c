@@ -124,6 +124,24 @@ static void used_id_replayed(void **state)
     expect_broken("chain");
 }
 
+/* DPDK: with IN_ORDER everything up to the id that comes back is taken for finished. Here that is
+ * more than the used index says. */
+static void used_id_ahead_in_order(void **state)
+{
+    (void)state;
+    for (uint32_t id = 1; id < 8; id++) {
+        begin(BUS_PCI, 3);
+        traffic_lie(RECEIVE, ID_NOWHERE, id);
+        expect_broken("in order");
+    }
+    begin(BUS_MMIO, 0);
+    send(3);
+    device.lies |= LIE_RING;
+    device.queue[TRANSMIT].ring->push(&device.queue[TRANSMIT], device.queue[TRANSMIT].held[2].id, 0,
+                                      1, 1);
+    expect_broken("in order");
+}
+
 /* MigTD#986: a slot in the middle of a chain. */
 static void used_id_in_the_middle(void **state)
 {
@@ -491,6 +509,7 @@ int main(void)
         cmocka_unit_test(used_id_out_of_range),
         cmocka_unit_test(used_id_never_issued),
         cmocka_unit_test(used_id_replayed),
+        cmocka_unit_test(used_id_ahead_in_order),
         cmocka_unit_test(used_id_in_the_middle),
         cmocka_unit_test(used_length_beyond_the_buffer),
         cmocka_unit_test(used_length_below_the_header),

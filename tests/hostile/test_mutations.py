@@ -70,6 +70,12 @@ MUTATIONS = [
         "if (false)",
     ),
     Mutation(
+        "used id in order",
+        "virtqueue/virtqueue.c",
+        "if (count++ == finished) {",
+        "if (count++ == UINT16_MAX) {",
+    ),
+    Mutation(
         "chain followed through the ring",
         "virtqueue/virtqueue.c",
         "last = &queue->slots[last->next];",
@@ -133,7 +139,10 @@ MUTATIONS = [
     ),
     Mutation("reserved BAR", "transport/pci.c", "if (bar >= BARS || ", "if ("),
     Mutation(
-        "structure too small", "transport/pci.c", "bytes < bytes_minimum || ", ""
+        "structure too small",
+        "transport/pci.c",
+        " ||\n        bytes < known[type].bytes_minimum",
+        "",
     ),
 ]
 

@@ -19,7 +19,17 @@ from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_b
 
 from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
-from bulkhead.qemu import MAC, NO_OFFLOADS, Forward, Machine, NetworkCard, TapNetwork, UserNetwork
+from bulkhead.qemu import (
+    MAC,
+    NO_OFFLOADS,
+    Forward,
+    Machine,
+    Network,
+    NetworkCard,
+    PortNetwork,
+    TapNetwork,
+    UserNetwork,
+)
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]
@@ -90,13 +100,21 @@ class Demos:
         bus: str = "msix",
         options: dict[str, str] | None = None,
         arguments: tuple[str, ...] = (),
+        *,
+        extra: tuple[str, ...] = (),
+        port: str = "",
     ) -> DemoClient:
-        """On a tap in a namespace."""
-        transport, extra = BUSES[bus]
+        """On a tap in a namespace; `extra` besides what the bus stands for; `port`: behind a root
+        port of this name."""
+        transport, machine = BUSES[bus]
         tap = namespace.add_tap(MAC)
         namespace.serve_addresses()
-        card = NetworkCard(TapNetwork(tap.interface), transport, tap.mac, options or {})
-        self._boot(card, arguments, extra, namespace.prefix)
+        wire = TapNetwork(tap.interface)
+        network: Network = PortNetwork(wire, port) if port else wire
+        if port:
+            options = {**(options or {}), "bus": port}
+        card = NetworkCard(network, transport, tap.mac, options or {})
+        self._boot(card, arguments, (*machine, *extra), namespace.prefix)
         return DemoClient(tap.address, namespace=namespace.name)
 
 
@@ -355,6 +373,38 @@ def test_link_down_and_up(demos: Demos, namespace: Namespace) -> None:
     demos.guest.wait_for("net: link up", 10)
     data = pattern(100_000)
     assert client.echo(data) == data
+
+
+@pytest.mark.parametrize("bus", ["msix", "mmio"])
+def test_filters(demos: Demos, namespace: Namespace, bus: str) -> None:
+    """VIRTIO 1.3, 5.1.6.5.2: the device passes on what the stack listens to, and no more."""
+    client = demos.tap(namespace, bus)
+    tap = namespace.taps[0]
+    wait_for_address_6(client, tap.address_6)
+    filters = demos.guest.qmp().execute("query-rx-filter", name="nic0")[0]
+    assert filters["promiscuous"] is False
+    assert filters["multicast"] == "normal"
+    assert filters["main-mac"] == tap.mac
+    # All nodes, and the solicited-node address of both addresses (RFC 4291, 2.7.1).
+    assert "33:33:00:00:00:01" in filters["multicast-table"]
+    assert f"33:33:ff:{tap.mac[-8:]}" in filters["multicast-table"]
+    for address in (tap.address, tap.address_6):
+        ping(namespace, address, 2)
+
+
+def test_announcement(demos: Demos, namespace: Namespace) -> None:
+    """VIRTIO 1.3, 5.1.6.5.4: asked for by the device, the guest's addresses become known."""
+    client = demos.tap(namespace)
+    demos.guest.wait_for_match(f"net: address {re.escape(client.address)} ", 60)
+    namespace.run(["sysctl", "-q", "-w", "net.ipv4.conf.bridge0.arp_accept=1"])
+    namespace.run(["ip", "neigh", "flush", "dev", "bridge0"])
+    once = {"initial": 50, "max": 550, "rounds": 1, "step": 50}
+    demos.guest.qmp().execute("announce-self", **once)
+    deadline = time.monotonic() + 20
+    while namespace.taps[0].mac not in namespace.run(["ip", "-4", "neigh", "show"]).stdout:
+        assert time.monotonic() < deadline, "nobody announced anything"
+        time.sleep(0.1)
+    assert client.status()["network"]["link"] is True
 
 
 def test_no_network_card(start_guest: StartGuest, image: FindImage) -> None:

@@ -33,6 +33,7 @@ static void set_parameters(struct virtio_net *net, const struct virtio_net_param
     net->mtu = ETHERNET_MTU;
     net->single_vector = net->transport->vectors == 1;
     net->polling = parameters->polling;
+    net->measure = parameters->measure;
     net->device->link_up = true;
     net->device->features_off =
         parameters->features_off | (parameters->vlan_filter ? 0 : VIRTIO_NET_F_CTRL_VLAN);
@@ -60,6 +61,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .size = transport->queue_size_fixed ? limit : net_ring_size(wanted, limit),
         .features = net->features,
         .alignment = transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
+        .read_only = queue->index % 2 == 1, /* 5.1.2: of each pair, the second transmits */
     };
 
     if (limit == 0) {

@@ -109,6 +109,10 @@ struct virtio_net {
     bool signal_wanted;    /* net_leave() signals */
     bool link_changed;     /* not yet queried */
     bool transmitted_news; /* packets finished since the bottom half last ran */
+    uint16_t unattended;   /* interrupts since the bottom half last ran */
+    uint16_t claimed;      /* those of them that were the device's own */
+    uint16_t storms;       /* times in a row that they were too many, and for nothing */
+    uint64_t moved_before; /* descriptors_moved when the bottom half last ran */
 
     struct net_queue receive;
     struct buffer_list received; /* frames for the bottom half */
@@ -142,6 +146,7 @@ struct virtio_net {
     uint64_t features;
     bool polling;       /* virtio/net_burst.h: one thread, no interrupts */
     bool single_vector; /* vector 0 stands for configuration changes too */
+    bool measure;
 
     struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
     uint8_t unshared[CACHE_LINE_BYTES];      /* from what the next pair's processor writes */
@@ -213,8 +218,8 @@ void net_kick(struct virtio_net *net, struct net_queue *queue);
 /* The device is not to be trusted any more: nothing touches any pair's queues until
  * virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
-/* Notices that the device asks for a reset: it is broken then. */
-bool net_needs_reset(struct virtio_net *net);
+/* What is wrong with a device that shows this status while it should be running; NULL: nothing. */
+const char *net_trouble(uint8_t status);
 /* Notices a broken queue: the bottom half resets it, or the device is broken. */
 void net_check(struct virtio_net *net);
 

@@ -87,6 +87,11 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     virtio_lock_state state;
     bool enabled;
 
+    /* A device that needs more than that, or is gone, is left alone. */
+    *reason = net_trouble(net->transport->operations->status(net->transport));
+    if (*reason != NULL) {
+        return false;
+    }
     *reason = queue->ring.broken;
     if ((queue->was_reset && now - queue->reset_at < RESET_PERIOD) ||
         !virtio_transport_reset_queue(net->transport, queue->index)) {

@@ -66,16 +66,15 @@ static uint32_t config(const struct virtio_pci *pci, unsigned offset, unsigned b
     return virtio_platform_pci_read(pci->function, (uint16_t)offset, bytes);
 }
 
-/* A structure's first register, or 0 if it can't be used: in a reserved BAR (4.1.4.1), too small,
- * misaligned for its widest field (4.1.4.3.1, 4.1.4.4.1, 4.1.4.6.1), or outside its BAR. */
-static virtio_register map(const struct virtio_pci *pci, unsigned cap, uint32_t bytes_minimum,
+/* A structure's first register, or 0 if it can't be used: in a reserved BAR (4.1.4.1), misaligned
+ * for its widest field (4.1.4.3.1, 4.1.4.4.1, 4.1.4.6.1), or outside its BAR. */
+static virtio_register map(const struct virtio_pci *pci, unsigned cap, uint32_t bytes,
                            uint32_t alignment)
 {
     uint32_t bar = config(pci, cap + CAP_BAR, 1);
     uint32_t offset = config(pci, cap + CAP_OFFSET, 4);
-    uint32_t bytes = config(pci, cap + CAP_BYTES, 4);
 
-    if (bar >= BARS || bytes < bytes_minimum || offset % alignment != 0) {
+    if (bar >= BARS || offset % alignment != 0) {
         return 0;
     }
     return virtio_platform_pci_map(pci->function, bar, offset, bytes);
@@ -86,6 +85,7 @@ static void found_structure(struct virtio_pci *pci, unsigned cap)
 {
     struct virtio_transport *transport = &pci->transport;
     uint32_t type = config(pci, cap + CAP_TYPE, 1);
+    uint32_t bytes = config(pci, cap + CAP_BYTES, 4);
     uint32_t ignored;
     const struct {
         virtio_register *where;
@@ -99,7 +99,8 @@ static void found_structure(struct virtio_pci *pci, unsigned cap)
         [TYPE_DEVICE] = {&transport->config, &transport->config_bytes, 1, 4},
     };
 
-    if (type == 0 || type > TYPE_DEVICE || *known[type].where != 0) {
+    if (type == 0 || type > TYPE_DEVICE || *known[type].where != 0 ||
+        bytes < known[type].bytes_minimum) {
         return;
     }
     if (type == TYPE_NOTIFY) {
@@ -109,9 +110,9 @@ static void found_structure(struct virtio_pci *pci, unsigned cap)
         }
         transport->notify_multiplier = config(pci, cap + CAP_NOTIFY_MULTIPLIER, 4);
     }
-    *known[type].where = map(pci, cap, known[type].bytes_minimum, known[type].alignment);
+    *known[type].where = map(pci, cap, bytes, known[type].alignment);
     if (*known[type].where != 0) {
-        *known[type].bytes = config(pci, cap + CAP_BYTES, 4);
+        *known[type].bytes = bytes;
     }
 }
 

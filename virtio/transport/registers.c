@@ -292,7 +292,7 @@ void virtio_registers_init(struct virtio_transport *transport, enum virtio_regis
                            virtio_register registers, uint32_t bytes)
 {
     transport->operations = &operations;
-    transport->kind = kind;
+    transport->kind = (uint8_t)kind;
     transport->legacy = kind == VIRTIO_REGISTERS_LEGACY_MMIO || kind == VIRTIO_REGISTERS_LEGACY_PCI;
     transport->registers = registers;
     transport->registers_bytes = bytes;

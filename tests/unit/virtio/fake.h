@@ -111,6 +111,9 @@ struct fake_device {
     uint16_t vectors_granted;          /* vectors beyond are refused */
     void (*on_notify)(unsigned index); /* what the device does inside a notification */
     bool no_notifications; /* without EVENT_IDX: the flag; with it: avail_event is left behind */
+    bool gone;             /* registers read as all ones */
+    bool line_stuck;       /* acknowledging changes nothing (MMIO) */
+    bool locked_status;    /* the status was read with the driver's lock held */
 
     /* PCI */
     uint8_t pci_config[256];
@@ -126,6 +129,8 @@ extern struct fake_device *fake;
 
 /* A device with all features this driver may want, on the bus; `vectors`: 0 for a line. */
 void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors);
+/* Resets it, as somebody else than the driver may do. */
+void fake_hot_reset(void);
 /* Probes it with the library. */
 struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci *pci);
 /* Ring features the device has besides; what the arguments say: "packed", "in_order"; and "batch".
@@ -248,6 +253,8 @@ extern unsigned fake_lock_depth;
 extern unsigned fake_allocations;      /* now */
 extern unsigned fake_allocations_left; /* until the next ones fail; UINT_MAX: never */
 extern uint64_t fake_clock;
+extern uint32_t fake_instructions; /* the count, and what is added to it before each reading */
+extern uint32_t fake_instructions_step;
 extern unsigned fake_log_lines;
 extern void (*fake_on_unlock)(void);
 extern unsigned fake_barriers[3]; /* the platform's, by enum virtio_barrier */

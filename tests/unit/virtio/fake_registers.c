@@ -47,8 +47,14 @@ static void device_reset(void)
     }
 }
 
+void fake_hot_reset(void)
+{
+    device_reset();
+}
+
 static uint8_t read_status(void)
 {
+    fake->locked_status = fake->locked_status || fake_lock_depth != 0;
     if (fake->reset_reads_left != 0) {
         fake->reset_reads_left--;
         return (uint8_t)(fake->status_before | 1u);
@@ -274,8 +280,10 @@ static void mmio_write(uint32_t offset, unsigned bytes, uint32_t value)
         break;
     case 0x064:
         assert_int_equal(value & ~3u, 0); /* only defined bits */
-        fake->isr = (uint8_t)(fake->isr & ~value);
-        fake->raised[0] = (fake->isr & 3u) != 0;
+        if (!fake->line_stuck) {
+            fake->isr = (uint8_t)(fake->isr & ~value);
+            fake->raised[0] = (fake->isr & 3u) != 0;
+        }
         break;
     case 0x070:
         write_status((uint8_t)value);
@@ -430,6 +438,9 @@ static void pci_write(uint32_t offset, unsigned bytes, uint32_t value)
 uint32_t fake_register_read(virtio_register reg, unsigned bytes)
 {
     assert_int_equal(reg % bytes, 0);
+    if (fake->gone) {
+        return UINT32_MAX >> (32 - 8 * bytes);
+    }
     if (fake->bus == FAKE_MMIO) {
         return mmio_read((uint32_t)(reg - FAKE_MMIO_BASE), bytes);
     }
@@ -445,6 +456,9 @@ void fake_register_write(virtio_register reg, unsigned bytes, uint32_t value)
     assert_int_equal(reg % bytes, 0);
     if (fake->trace_count < FAKE_TRACE_MAX) {
         fake->trace[fake->trace_count++] = (struct fake_write){offset, value};
+    }
+    if (fake->gone) {
+        return;
     }
     if (fake->bus == FAKE_MMIO) {
         mmio_write(offset, bytes, value);

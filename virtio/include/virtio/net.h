@@ -62,7 +62,7 @@
 
 /* Bytes the driver needs free directly in front of a frame to transmit, and keeps free in front of
  * a received one: struct virtio_net_hdr with num_buffers (VIRTIO 1.3, 5.1.6). The header that the
- * device sees ends where the frame begins; see virtio_net_header_bytes(). */
+ * device sees ends where the frame begins; a legacy one may see only the last 10 bytes. */
 #define VIRTIO_NET_HEADER_BYTES 12u
 
 /* The smallest receive buffer without mergeable buffers and large receive offloads (5.1.6.3.1):
@@ -161,6 +161,7 @@ struct virtio_net_parameters {
     void *const *contexts;  /* of the operations, one for each of the queue_pairs; NULL: `context`
                                for  all. Not needed after creation */
     bool vlan_filter;       /* accept VIRTIO_NET_F_CTRL_VLAN, see virtio/net_control.h */
+    bool measure;           /* count the instructions of each handler run */
     bool polling;           /* for virtio/net_burst.h, and nothing of the below */
 };
 
@@ -192,11 +193,13 @@ struct virtio_net_statistics {
     uint64_t signals;             /* bottom-half wake-ups */
     uint64_t notifications_rx;    /* kicks */
     uint64_t notifications_tx;
-    uint64_t descriptors_moved;     /* in interrupt context, in all */
-    uint64_t descriptors_moved_max; /* in one handler run */
-    uint64_t budget_exhausted;      /* handler runs that left work to the bottom half */
-    uint64_t queue_resets;          /* queues that broke and were reset by themselves */
-    uint64_t broken;                /* times the device broke the protocol and was stopped */
+    uint64_t descriptors_moved;        /* in interrupt context, in all */
+    uint64_t descriptors_moved_max;    /* in one handler run */
+    uint64_t budget_exhausted;         /* handler runs that left work to the bottom half */
+    uint64_t handler_instructions_max; /* the longest handler run; 0: not counted */
+    uint64_t interrupts_masked;        /* times the handler asked for it: too many came */
+    uint64_t queue_resets;             /* queues that broke and were reset by themselves */
+    uint64_t broken;                   /* times the device broke the protocol and was stopped */
 };
 
 /*
@@ -222,10 +225,15 @@ bool virtio_net_stop(struct virtio_net *net);
 /* After virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread context. */
 void virtio_net_free(struct virtio_net *net);
 
-/* Interrupt handler for the line or a queue's vector. Bounded by interrupt_budget. */
-void virtio_net_interrupt(struct virtio_net *net);
-/* Interrupt handler for the configuration's own vector. */
-void virtio_net_configuration_interrupt(struct virtio_net *net);
+/*
+ * Interrupt handler for the line or a queue's vector. Bounded by interrupt_budget. True: the device
+ * goes on interrupting although it was told not to, or the line does not fall. The caller masks the
+ * interrupt, and lets it through again after virtio_net_bottom_half(), for which it has been
+ * signalled. Without that a device could keep every thread from running.
+ */
+bool virtio_net_interrupt(struct virtio_net *net);
+/* Interrupt handler for the configuration's own vector. True: as above. */
+bool virtio_net_configuration_interrupt(struct virtio_net *net);
 
 /*
  * Moves what the handler left over, at most interrupt_budget descriptors, refills, and turns
@@ -267,10 +275,16 @@ uint16_t virtio_net_mtu(const struct virtio_net *net); /* 1500 unless the device
 bool virtio_net_link_up(struct virtio_net *net);
 /*
  * True once after the device announced a change of its configuration (link status, 5.1.4). With a
- * single vector the driver can't tell what an interrupt is for, so every one counts. Also notices
- * that the device asks for a reset (2.1): it is broken then. Thread context.
+ * single vector the driver can't tell what an interrupt is for, so every one counts. Then it also
+ * does what virtio_net_watch() does. Thread context.
  */
 bool virtio_net_link_changed(struct virtio_net *net);
+/*
+ * Looks at the device's status, and notices that it asks for a reset (2.1.2), was reset by somebody
+ * else, or is gone: it is broken then. Those two no interrupt announces, so this is called now and
+ * then. Thread context, by the bottom half.
+ */
+void virtio_net_watch(struct virtio_net *net);
 bool virtio_net_offers_checksum(const struct virtio_net *net); /* VIRTIO_NET_F_CSUM negotiated */
 /* VIRTIO_NET_F_HOST_TSO4 or _TSO6 negotiated. */
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type);
@@ -280,8 +294,6 @@ uint16_t virtio_net_segments_max(const struct virtio_net *net);
  * context. VIRTIO_NET_F_SPEED_DUPLEX (5.1.4). */
 uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex);
 uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
-/* Of the header in front of each frame: 12, or 10 with a legacy device (5.1.6). */
-uint32_t virtio_net_header_bytes(const struct virtio_net *net);
 /* Not NULL: the device broke the protocol, and how; the queues stand still. */
 const char *virtio_net_broken(const struct virtio_net *net);
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);
