@@ -141,7 +141,7 @@ MUTATIONS = [
     Mutation(
         "structure too small",
         "transport/pci.c",
-        " ||\n        bytes < known[type].bytes_minimum",
+        " ||\n        bytes < known[type - 1].bytes_minimum",
         "",
     ),
 ]

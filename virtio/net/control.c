@@ -86,9 +86,11 @@ enum virtio_net_answer virtio_net_set_receive_mode(struct virtio_net *net,
 /* A le32 and so many addresses (struct virtio_net_ctrl_mac). Returns where it ends. */
 static uint8_t *put_table(uint8_t *at, const uint8_t (*address)[6], unsigned count)
 {
+    size_t bytes = sizeof(*address) * count;
+
     memcpy(at, (const uint8_t[4]){(uint8_t)count}, 4);
-    memcpy(at + 4, address, 6u * count);
-    return at + 4 + 6u * count;
+    memcpy(at + 4, address, bytes);
+    return at + 4 + bytes;
 }
 
 enum virtio_net_answer virtio_net_set_filter(struct virtio_net *net, const uint8_t (*address)[6],

@@ -93,14 +93,14 @@ static void found_structure(struct virtio_pci *pci, unsigned cap)
         uint8_t bytes_minimum;
         uint8_t alignment;
     } known[] = {
-        [TYPE_COMMON] = {&transport->registers, &transport->registers_bytes, COMMON_BYTES, 4},
-        [TYPE_NOTIFY] = {&transport->notify, &transport->notify_bytes, 2, 2},
-        [TYPE_ISR] = {&transport->cause, &ignored, 1, 1},
-        [TYPE_DEVICE] = {&transport->config, &transport->config_bytes, 1, 4},
+        [TYPE_COMMON - 1] = {&transport->registers, &transport->registers_bytes, COMMON_BYTES, 4},
+        [TYPE_NOTIFY - 1] = {&transport->notify, &transport->notify_bytes, 2, 2},
+        [TYPE_ISR - 1] = {&transport->cause, &ignored, 1, 1},
+        [TYPE_DEVICE - 1] = {&transport->config, &transport->config_bytes, 1, 4},
     };
 
-    if (type == 0 || type > TYPE_DEVICE || *known[type].where != 0 ||
-        bytes < known[type].bytes_minimum) {
+    if (type < TYPE_COMMON || type > TYPE_DEVICE || *known[type - 1].where != 0 ||
+        bytes < known[type - 1].bytes_minimum) {
         return;
     }
     if (type == TYPE_NOTIFY) {
@@ -110,9 +110,9 @@ static void found_structure(struct virtio_pci *pci, unsigned cap)
         }
         transport->notify_multiplier = config(pci, cap + CAP_NOTIFY_MULTIPLIER, 4);
     }
-    *known[type].where = map(pci, cap, bytes, known[type].alignment);
-    if (*known[type].where != 0) {
-        *known[type].bytes = bytes;
+    *known[type - 1].where = map(pci, cap, bytes, known[type - 1].alignment);
+    if (*known[type - 1].where != 0) {
+        *known[type - 1].bytes = bytes;
     }
 }
 
