@@ -100,7 +100,7 @@ class ImageCode:
         raise ValueError(f"the image has no instruction {instruction:#x} for {address:#x}")
 
     def count_by_function(self, counts: Mapping[int, int], offset: int) -> Counter[Function]:
-        """Sums of counts by address; `offset` is how far from where it was linked the image runs."""
+        """Sums of counts by address; `offset` is load_offset()'s."""
         result: Counter[Function] = Counter()
         for address, count in counts.items():
             result[self.function_at(address - offset)] += count
