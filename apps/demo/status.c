@@ -48,6 +48,8 @@ static void write_driver(struct json *json, const struct virtio_net_statistics *
     json_number(json, "descriptors_moved", driver->descriptors_moved);
     json_number(json, "descriptors_moved_max", driver->descriptors_moved_max);
     json_number(json, "budget_exhausted", driver->budget_exhausted);
+    json_number(json, "handler_instructions_max", driver->handler_instructions_max);
+    json_number(json, "interrupts_masked", driver->interrupts_masked);
     json_number(json, "broken", driver->broken);
     json_end_object(json);
 }

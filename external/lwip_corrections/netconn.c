@@ -1,20 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP's sequential interface, with one place of every mailbox kept for the news that a connection
- * has ended. As it is (2.1.3, 2.2.1: recv_tcp()) lwIP posts data until the mailbox is full, and
- * then forgets that the peer has closed: the program waits for ever.
+ * lwIP's sequential interface with two corrections (as it is: 2.1.3, 2.2.1).
+ *
+ * One place of every mailbox is kept for the news that a connection has ended. As it is
+ * (recv_tcp()) lwIP posts data until the mailbox is full, and then forgets that the peer has
+ * closed: the program waits for ever.
+ *
+ * Data that a connection has taken in is sent, even if there is no route for it at the moment
+ * because the link is down: its timer tries again. As it is (lwip_netconn_do_writemore()) lwIP
+ * tells the program that nothing was taken; a program that tries again sends the data twice.
  *
  * Compiled with lwIP's arguments; the include path has the folder of api_msg.c.
  */
 #include "lwip/sys.h"
+#include "lwip/tcp.h"
 
 static err_t post_message(sys_mbox_t *mbox, void *message);
+static err_t output_or_later(struct tcp_pcb *connection);
 
 #define sys_mbox_trypost post_message
+#define tcp_output       output_or_later
 
 #include "api_msg.c"
 
+#undef tcp_output
 #undef sys_mbox_trypost
+
+static err_t output_or_later(struct tcp_pcb *connection)
+{
+    err_t error = tcp_output(connection);
+
+    return error == ERR_RTE ? ERR_OK : error;
+}
 
 /* Under lwIP's core lock: nobody else posts meanwhile, so what is free stays free. */
 static err_t post_message(sys_mbox_t *mbox, void *message)

@@ -132,6 +132,30 @@ enum result interrupt_raise(uint32_t number)
     return result;
 }
 
+static enum result set_enabled(uint32_t number, bool enabled)
+{
+    interrupt_state state = interrupts_save();
+    enum result result = find(number) == NULL ? RESULT_NOT_FOUND : RESULT_OK;
+
+    if (result == RESULT_OK && enabled) {
+        arch_interrupt_enable(number);
+    } else if (result == RESULT_OK) {
+        arch_interrupt_disable(number);
+    }
+    interrupts_restore(state);
+    return result;
+}
+
+enum result interrupt_mask(uint32_t number)
+{
+    return set_enabled(number, false);
+}
+
+enum result interrupt_unmask(uint32_t number)
+{
+    return set_enabled(number, true);
+}
+
 /* Nobody asked for it (left on by the loader, or raised by a device that was never started): off,
  * or it would come again at once. */
 static void refuse(uint32_t number)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Brings up lwIP, the first virtio network device and its addresses (kernel/network.h). */
 #include "kernel/network.h"
+#include "arch/instructions.h"
 #include "discovery.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
@@ -160,6 +161,12 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
     driver->rx_buffers = driver->rx_buffers == 0 ? RECEIVE_BUFFERS : driver->rx_buffers;
     driver->tx_ring = (uint16_t)boot_argument_number("tx_ring", 256, 2, 1024);
     driver->interrupt_budget = (uint16_t)boot_argument_number("interrupt_budget", 64, 1, 1024);
+    if (boot_argument_number("net_measure", 0, 0, 1) != 0) {
+        driver->measure = arch_instructions_start();
+        if (!driver->measure) {
+            print("net: this processor's instructions cannot be counted\n");
+        }
+    }
     driver->features_off = boot_argument_number("features_off", 0, 0, UINT64_MAX);
     parameters->rx_pool = (uint32_t)boot_argument_number("rx_pool", RECEIVE_POOL_DEFAULT, 16, 8192);
     parameters->poll = (uint32_t)boot_argument_number("net_poll", 1000, 0, 1000000);

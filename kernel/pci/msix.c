@@ -209,6 +209,17 @@ enum result pci_msix_attach(struct pci_function *function, unsigned vector,
     return RESULT_OK;
 }
 
+enum result pci_msix_number(const struct pci_function *function, unsigned vector, uint32_t *number)
+{
+    struct interrupt_message message;
+    uint32_t device_id;
+
+    if (vector >= pci_msix_vectors(function) || !device_id_of(function, &device_id)) {
+        return RESULT_INVALID;
+    }
+    return interrupt_message_allocate(device_id, vector, number, &message);
+}
+
 enum result pci_msix_detach(struct pci_function *function, unsigned vector,
                             interrupt_handler handler, void *argument)
 {

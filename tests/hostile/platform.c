@@ -201,6 +201,11 @@ uint64_t virtio_platform_now(void)
     return nanoseconds;
 }
 
+uint32_t virtio_platform_instructions(void)
+{
+    return 0;
+}
+
 void virtio_platform_pause(void)
 {
     HOSTILE_CHECK(platform_locked == 0, "waiting with the lock held");

@@ -51,6 +51,7 @@ class DemoClient:
         self.address = address
         self._ports = ports or {}
         self._namespace = namespace
+        self.echoed = 0
 
     def enter(self, function: Callable[[], _T]) -> _T:
         """Calls a function where the guest can be reached."""
@@ -95,6 +96,18 @@ class DemoClient:
             received = bytearray()
             while part := connection.recv(65536):
                 received += part
+            writer.result()
+            return bytes(received)
+
+    def echo_in_parts(self, data: bytes, timeout: float = 120.0) -> bytes:
+        """As echo(), patient with a connection that stands still; `echoed` tells how far it is."""
+        self.echoed = 0
+        with self.connect(ECHO, timeout) as connection, ThreadPoolExecutor(1) as pool:
+            writer = pool.submit(connection.sendall, data)
+            received = bytearray()
+            while len(received) < len(data) and (part := connection.recv(65536)):
+                received += part
+                self.echoed = len(received)
             writer.result()
             return bytes(received)
 

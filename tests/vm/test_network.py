@@ -19,7 +19,17 @@ from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_b
 
 from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
-from bulkhead.qemu import MAC, NO_OFFLOADS, Forward, Machine, NetworkCard, TapNetwork, UserNetwork
+from bulkhead.qemu import (
+    MAC,
+    NO_OFFLOADS,
+    Forward,
+    Machine,
+    Network,
+    NetworkCard,
+    PortNetwork,
+    TapNetwork,
+    UserNetwork,
+)
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]
@@ -90,13 +100,21 @@ class Demos:
         bus: str = "msix",
         options: dict[str, str] | None = None,
         arguments: tuple[str, ...] = (),
+        *,
+        extra: tuple[str, ...] = (),
+        port: str = "",
     ) -> DemoClient:
-        """On a tap in a namespace."""
-        transport, extra = BUSES[bus]
+        """On a tap in a namespace; `extra` besides what the bus stands for; `port`: behind a root
+        port of this name."""
+        transport, machine = BUSES[bus]
         tap = namespace.add_tap(MAC)
         namespace.serve_addresses()
-        card = NetworkCard(TapNetwork(tap.interface), transport, tap.mac, options or {})
-        self._boot(card, arguments, extra, namespace.prefix)
+        wire = TapNetwork(tap.interface)
+        network: Network = PortNetwork(wire, port) if port else wire
+        if port:
+            options = {**(options or {}), "bus": port}
+        card = NetworkCard(network, transport, tap.mac, options or {})
+        self._boot(card, arguments, (*machine, *extra), namespace.prefix)
         return DemoClient(tap.address, namespace=namespace.name)
 
 

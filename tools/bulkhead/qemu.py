@@ -97,7 +97,20 @@ class HubNetwork:
         return [*result, "-netdev", f"hubport,id={identity},hubid=0"]
 
 
-Network = UserNetwork | TapNetwork | DatagramNetwork | HubNetwork
+@dataclass(frozen=True)
+class PortNetwork:
+    """A network, and the PCI Express root port that its card is to be plugged into by `bus`."""
+
+    inner: TapNetwork
+    port: str
+
+    def options(self, identity: str) -> list[str]:
+        """The -netdev options, and the port, which has to be there before its card."""
+        port = ["-device", f"pcie-root-port,id={self.port},chassis=1"]
+        return [*self.inner.options(identity), *port]
+
+
+Network = UserNetwork | TapNetwork | DatagramNetwork | HubNetwork | PortNetwork
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,12 @@
  */
 #include "net_private.h"
 
+/* Interrupts between two runs of the bottom half: each queue's, and changes of the configuration,
+ * come on time; a device that answers a flag late sends a few more. */
+#define UNATTENDED_MAX 16u
+/* Too many for nothing, so many times in a row: the device will not take its line back. */
+#define STORMS_MAX 8u
+
 /* True: there was one to pass on. */
 static bool leave(struct virtio_net *net, virtio_lock_state state)
 {
@@ -69,25 +75,35 @@ void net_stop_broken(struct virtio_net *net, const char *reason)
     virtio_platform_log("virtio-net: device stopped: %s", reason);
 }
 
-bool net_needs_reset(struct virtio_net *net)
+const char *net_trouble(uint8_t status)
 {
-    struct virtio_transport *transport = net->transport;
-
-    if (net->state != NET_RUNNING ||
-        (transport->operations->status(transport) & VIRTIO_STATUS_NEEDS_RESET) == 0) {
-        return false;
+    if (status == UINT8_MAX) { /* what a bus answers for nobody; two of these bits are reserved */
+        return "the device is gone";
     }
-    net_stop_broken(net, "the device asks for a reset");
-    return true;
+    if ((status & VIRTIO_STATUS_NEEDS_RESET) != 0) {
+        return "the device asks for a reset";
+    }
+    return (status & VIRTIO_STATUS_DRIVER_OK) == 0 ? "the device was reset" : NULL;
+}
+
+static const char *broken_queue(const struct virtio_net *net)
+{
+    return net->receive.ring.broken != NULL ? net->receive.ring.broken : net->transmit.ring.broken;
 }
 
 void net_check(struct virtio_net *net)
 {
-    const char *reason =
-        net->receive.ring.broken != NULL ? net->receive.ring.broken : net->transmit.ring.broken;
+    const char *reason = broken_queue(net);
 
-    if (reason != NULL && net->state == NET_RUNNING) {
+    if (reason == NULL || net->state != NET_RUNNING) {
+        return;
+    }
+    if ((net->features & VIRTIO_F_RING_RESET) == 0) {
         net_stop_broken(net, reason);
+    } else if (net->polling) {
+        net_recover(net);
+    } else {
+        net_wake(net);
     }
 }
 
@@ -141,14 +157,53 @@ static bool interrupt_cause(struct virtio_net *net, bool *queues)
 static void configuration_changed(struct virtio_net *net)
 {
     struct virtio_transport *transport = net->transport;
+    const char *trouble;
 
     net->link_changed = true;
     net->signal_wanted = true;
+    if (transport->vectors != 0 || net->state != NET_RUNNING) {
+        return;
+    }
     /* 2.1.2: a device that gives up may do nothing more until it is reset, not even take back its
-     * line (QEMU's MMIO), and would keep the bottom half from ever running. virtio_net_stop() waits
-     * for the reset. */
-    if (transport->vectors == 0 && net_needs_reset(net)) {
+     * line (QEMU's MMIO). virtio_net_stop() waits for the reset. */
+    trouble = net_trouble(transport->operations->status(transport));
+    if (trouble != NULL) {
+        net_stop_broken(net, trouble);
         transport->operations->set_status(transport, 0);
+    }
+}
+
+/* Once interrupts are suppressed few more come, whatever arrives. True: these are too many. */
+static bool too_many(struct virtio_net *net, bool claimed)
+{
+    if (net->unattended == UNATTENDED_MAX) {
+        return true;
+    }
+    net->unattended++;
+    net->claimed += claimed;
+    if (net->unattended < UNATTENDED_MAX) {
+        return false;
+    }
+    net->signal_wanted = true;
+    net->statistics.interrupts_masked++;
+    return true;
+}
+
+/* The bottom half runs: they may come again. A line that the device claims to be its own, for
+ * nothing again and again, is stuck; messages, or what others do on the line, cost no more than
+ * this. */
+static void attend(struct virtio_net *net)
+{
+    uint64_t moved = net->statistics.descriptors_moved;
+    bool storm = net->transport->vectors == 0 && net->claimed == UNATTENDED_MAX &&
+                 moved == net->moved_before;
+
+    net->storms = storm ? (uint16_t)(net->storms + 1u) : 0;
+    net->moved_before = moved;
+    net->unattended = 0;
+    net->claimed = 0;
+    if (net->storms == STORMS_MAX && net->state == NET_RUNNING) {
+        net_stop_broken(net, "its interrupts do not end");
     }
 }
 
@@ -163,11 +218,29 @@ static bool handle(struct virtio_net *net)
     return true;
 }
 
-void virtio_net_interrupt(struct virtio_net *net)
+static uint32_t begin_measuring(const struct virtio_net *net)
 {
+    return net->measure ? virtio_platform_instructions() : 0;
+}
+
+static void end_measuring(struct virtio_net *net, uint32_t before)
+{
+    if (net->measure) {
+        uint32_t count = virtio_platform_instructions() - before;
+
+        if (count > net->statistics.handler_instructions_max) {
+            net->statistics.handler_instructions_max = count;
+        }
+    }
+}
+
+bool virtio_net_interrupt(struct virtio_net *net)
+{
+    uint32_t before = begin_measuring(net);
     virtio_lock_state state = net_enter();
     bool queues;
     bool configuration = interrupt_cause(net, &queues);
+    bool mask = too_many(net, queues || configuration);
 
     net->statistics.interrupts++;
     if (configuration) {
@@ -183,15 +256,21 @@ void virtio_net_interrupt(struct virtio_net *net)
         (void)handle(&net->device->pair[i]);
         net_leave(&net->device->pair[i], state);
     }
+    end_measuring(net, before);
+    return mask;
 }
 
-void virtio_net_configuration_interrupt(struct virtio_net *net)
+bool virtio_net_configuration_interrupt(struct virtio_net *net)
 {
     struct virtio_net *first = &net->device->pair[0];
+    uint32_t before = begin_measuring(first);
     virtio_lock_state state = net_enter();
+    bool mask = too_many(first, true);
 
     configuration_changed(first);
     net_leave(first, state);
+    end_measuring(first, before);
+    return mask;
 }
 
 /* Turns interrupts on. False: something was finished before that took effect. */
@@ -203,15 +282,19 @@ static bool enable(struct virtio_net *net)
 
 bool virtio_net_bottom_half(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state;
     bool more = false;
 
+    net_recover(net);
+    state = net_enter();
+    attend(net);
     if (net->state == NET_RUNNING) {
         bool exhausted = service(net, net->interrupt_budget) == net->interrupt_budget;
         bool news = net->transmitted_news && net->transmitted.first != NULL;
 
         net->transmitted_news = false;
-        more = exhausted || news || net->received.first != NULL || net->fetched.first != NULL;
+        more = exhausted || news || broken_queue(net) != NULL || net->received.first != NULL ||
+               net->fetched.first != NULL;
     }
     net->bottom_half_pending = false;
     if (net->state == NET_RUNNING && (more || !enable(net))) {

@@ -30,6 +30,13 @@ enum result interrupt_detach(uint32_t number, interrupt_handler function, void *
  * RESULT_NOT_FOUND (nothing is attached). */
 enum result interrupt_raise(uint32_t number);
 
+/* Keeps an attached interrupt from being signalled, and lets it through again: what came meanwhile
+ * comes then. For all its handlers; attaching the first lets it through. A message-signalled one
+ * takes a command to its controller, microseconds. Any context. RESULT_NOT_FOUND (nothing is
+ * attached). */
+enum result interrupt_mask(uint32_t number);
+enum result interrupt_unmask(uint32_t number);
+
 /* True in a handler. Any context. */
 bool interrupt_context(void);
 

@@ -61,6 +61,13 @@ uintptr_t pci_map_bar(struct pci_function *function, unsigned index);
 uintptr_t pci_map_ports(struct pci_function *function, unsigned index, uint32_t *bytes);
 /* Memory decoding, bus mastering, and INTx as long as MSI-X is off. */
 void pci_enable(struct pci_function *function);
+/*
+ * Makes a function work again that was reset or switched off and on behind our back: its BARs are
+ * where they were, and it is enabled. Of one that was not reset nothing changes. MSI-X is off after
+ * a reset: its vectors are to be detached and attached. RESULT_NOT_FOUND: it does not answer (yet),
+ * or another device has taken its place.
+ */
+enum result pci_restore(struct pci_function *function);
 /* The interrupt its INTx pin arrives at. RESULT_NOT_FOUND (no pin, or not mapped). */
 enum result pci_intx(const struct pci_function *function, uint32_t *number,
                      enum interrupt_trigger *trigger);
@@ -76,5 +83,8 @@ enum result pci_msix_attach(struct pci_function *function, unsigned vector,
 /* Masks the vector and takes its handler away. RESULT_INVALID, RESULT_NOT_FOUND. */
 enum result pci_msix_detach(struct pci_function *function, unsigned vector,
                             interrupt_handler handler, void *argument);
+
+/* The interrupt that the vector arrives at. What pci_msix_attach() answers. */
+enum result pci_msix_number(const struct pci_function *function, unsigned vector, uint32_t *number);
 
 #endif

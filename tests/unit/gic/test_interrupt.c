@@ -216,6 +216,36 @@ static void test_sharing(void **state)
     assert_int_equal(interrupt_detach(64, count, &names[4]), RESULT_OK);
 }
 
+static void test_masking(void **state)
+{
+    unsigned one = 1, two = 2;
+
+    (void)state;
+    calls = 0;
+    assert_int_equal(interrupt_mask(20), RESULT_NOT_FOUND);
+    assert_int_equal(interrupt_unmask(20), RESULT_NOT_FOUND);
+    assert_false(controller.enabled[20]);
+    assert_int_equal(interrupt_attach(20, INTERRUPT_LEVEL, count, &one), RESULT_OK);
+    assert_int_equal(interrupt_mask(20), RESULT_OK);
+    interrupt_raise(20);
+    interrupt_dispatch();
+    assert_int_equal(calls, 0);
+    /* Another handler of the same does not let it through. */
+    assert_int_equal(interrupt_attach(20, INTERRUPT_LEVEL, count, &two), RESULT_OK);
+    interrupt_dispatch();
+    assert_int_equal(calls, 0);
+    assert_int_equal(interrupt_unmask(20), RESULT_OK);
+    interrupt_dispatch();
+    assert_int_equal(calls, 2);
+    assert_int_equal(interrupt_mask(20), RESULT_OK);
+    assert_int_equal(interrupt_detach(20, count, &one), RESULT_OK);
+    assert_int_equal(interrupt_detach(20, count, &two), RESULT_OK);
+    assert_int_equal(interrupt_attach(20, INTERRUPT_LEVEL, count, &two), RESULT_OK);
+    assert_true(controller.enabled[20]);
+    assert_int_equal(interrupt_detach(20, count, &two), RESULT_OK);
+    assert_int_equal(controller.masked, 0);
+}
+
 static void test_unknown(void **state)
 {
     uint64_t unknown = statistics_now().unknown;
@@ -260,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_attach_and_detach, reset),
         cmocka_unit_test_setup(test_sharing, reset),
+        cmocka_unit_test_setup(test_masking, reset),
         cmocka_unit_test_setup(test_unknown, reset),
         cmocka_unit_test_setup(test_storm, reset),
         cmocka_unit_test_setup(test_spurious, reset),

@@ -12,6 +12,8 @@ unsigned fake_lock_depth;
 unsigned fake_allocations;
 unsigned fake_allocations_left = UINT_MAX;
 uint64_t fake_clock;
+uint32_t fake_instructions;
+uint32_t fake_instructions_step;
 unsigned fake_log_lines;
 void (*fake_on_unlock)(void);
 unsigned fake_barriers[3];
@@ -152,6 +154,12 @@ void virtio_platform_unlock(virtio_lock_state state)
 uint64_t virtio_platform_now(void)
 {
     return fake_clock;
+}
+
+uint32_t virtio_platform_instructions(void)
+{
+    fake_instructions += fake_instructions_step;
+    return fake_instructions;
 }
 
 void virtio_platform_pause(void)

@@ -243,7 +243,8 @@ static void spurious_interrupts(void **state)
             virtio_net_interrupt(owner.net);
         }
         assert_int_equal(owner_statistics(&owner).interrupts_spurious, 100);
-        assert_int_equal(owner.signals, count == 1 ? 100 : 0); /* may be the configuration's */
+        /* With one vector each may be the configuration's; otherwise once: there were too many. */
+        assert_int_equal(owner.signals, count == 1 ? 100 : 1);
         assert_true(owner_inject(&owner, 64)); /* and the next real one is not lost */
         assert_true(fake_raised());
         owner_settle(&owner);

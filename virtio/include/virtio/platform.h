@@ -82,6 +82,10 @@ void virtio_platform_unlock(virtio_lock_state state);
 /* Nanoseconds of a monotonic clock. Any context. */
 uint64_t virtio_platform_now(void);
 
+/* Instructions that this processor has retired in kernel mode, in 32 bits that wrap; always 0 where
+ * they can't be counted. Any context. */
+uint32_t virtio_platform_instructions(void);
+
 /* Lets a little time pass (microseconds, no more than a few milliseconds) while a device works on a
  * reset. Thread context. */
 void virtio_platform_pause(void);

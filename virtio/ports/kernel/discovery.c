@@ -9,13 +9,20 @@
 #define PCI_NETWORK_TRANSITIONAL 0x1000u
 #define PCI_NETWORK_MODERN       0x1041u
 
-/* The line, or the one vector for everything. */
-static void handle_any(void *argument)
+/* The device does not stop: it has to wait for the bottom half. */
+static void mask(struct virtio_network_device *device, unsigned index)
+{
+    device->masked |= (uint8_t)(1u << index);
+    (void)interrupt_mask(device->number[index]);
+}
+
+/* The line, or the queues' vector. */
+static void handle_queues(void *argument)
 {
     struct virtio_network_device *device = argument;
 
-    if (device->net != NULL) {
-        virtio_net_interrupt(device->net);
+    if (device->net != NULL && virtio_net_interrupt(device->net)) {
+        mask(device, device->transport->vectors == 0 ? 0 : 1);
     }
 }
 
@@ -24,93 +31,122 @@ static void handle_vector_0(void *argument)
 {
     struct virtio_network_device *device = argument;
 
-    if (device->net == NULL) {
-        return;
-    }
-    if (device->transport->vectors > 1) {
-        virtio_net_configuration_interrupt(device->net);
-    } else {
-        virtio_net_interrupt(device->net);
+    if (device->net != NULL &&
+        (device->transport->vectors > 1 ? virtio_net_configuration_interrupt(device->net)
+                                        : virtio_net_interrupt(device->net))) {
+        mask(device, 0);
     }
 }
 
-static bool probe_mmio(int node, struct virtio_network_device *device)
-{
-    const char *reason = NULL;
-    uint64_t address = 0;
-    uint64_t bytes = 0;
-    uintptr_t base;
+static const interrupt_handler vector_handlers[2] = {handle_vector_0, handle_queues};
 
-    if (devicetree_reg(node, 0, &address, &bytes) != RESULT_OK ||
-        devicetree_interrupt(node, 0, &device->line, &device->trigger) != RESULT_OK) {
-        print("virtio: a virtio,mmio node without registers or interrupt in the devicetree\n");
-        return false;
-    }
-    base = arch_mmu_map_device(address, (size_t)bytes);
-    if (base == 0) {
-        print("virtio: mmio at 0x%llx cannot be mapped\n", (unsigned long long)address);
-        return false;
-    }
-    if (!virtio_mmio_probe(&device->on.mmio, base, (size_t)bytes, &reason)) {
-        if (reason != NULL) {
-            print("virtio: mmio at 0x%llx: %s\n", (unsigned long long)address, reason);
-        }
+static bool probe_mmio(struct virtio_network_device *device, const char **reason)
+{
+    if (!virtio_mmio_probe(&device->on.mmio, device->registers, device->register_bytes, reason)) {
         return false;
     }
     device->transport = &device->on.mmio.transport;
     device->bus = "mmio";
     device->interrupts = "line";
-    device->function = NULL;
     return device->transport->device_type == VIRTIO_DEVICE_NETWORK;
 }
 
-/* How many vectors could be routed: 2 (configuration, queues), 1, or 0 for the line. */
+static bool find_mmio(int node, struct virtio_network_device *device)
+{
+    const char *reason = NULL;
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    bool found;
+
+    if (devicetree_reg(node, 0, &address, &bytes) != RESULT_OK ||
+        devicetree_interrupt(node, 0, &device->number[0], &device->trigger) != RESULT_OK) {
+        print("virtio: a virtio,mmio node without registers or interrupt in the devicetree\n");
+        return false;
+    }
+    device->function = NULL;
+    device->registers = arch_mmu_map_device(address, (size_t)bytes);
+    device->register_bytes = (size_t)bytes;
+    if (device->registers == 0) {
+        print("virtio: mmio at 0x%llx cannot be mapped\n", (unsigned long long)address);
+        return false;
+    }
+    found = probe_mmio(device, &reason);
+    if (reason != NULL) {
+        print("virtio: mmio at 0x%llx: %s\n", (unsigned long long)address, reason);
+    }
+    return found;
+}
+
+/* Whatever vector it had is free again. */
+static void drop_vectors(struct pci_function *function, struct virtio_network_device *device)
+{
+    for (unsigned vector = 0; vector < 2; vector++) {
+        (void)pci_msix_detach(function, vector, vector_handlers[vector], device);
+    }
+}
+
+/* How many vectors could be routed: 2 (configuration, queues), 1, or 0 for the line. They are
+ * masked until somebody is connected. */
 static uint16_t route_vectors(struct pci_function *function, struct virtio_network_device *device)
 {
     unsigned available = pci_msix_vectors(function);
+    uint16_t vector;
 
-    if (available == 0 || pci_msix_attach(function, 0, handle_vector_0, device) != RESULT_OK) {
-        return 0;
+    for (vector = 0; vector < 2 && vector < available; vector++) {
+        if (pci_msix_number(function, vector, &device->number[vector]) != RESULT_OK ||
+            pci_msix_attach(function, vector, vector_handlers[vector], device) != RESULT_OK) {
+            break;
+        }
+        mask(device, vector);
     }
-    if (available == 1 || pci_msix_attach(function, 1, handle_any, device) != RESULT_OK) {
-        return 1;
-    }
-    return 2;
+    return vector;
 }
 
-static bool probe_pci(struct pci_function *function, struct virtio_network_device *device)
+static bool probe_pci(struct virtio_network_device *device, const char **reason)
 {
-    const char *reason = NULL;
+    struct pci_function *function = device->function;
     uint16_t vectors;
 
-    pci_enable(function);
+    *reason = NULL;
+    drop_vectors(function, device);
+    device->masked = 0;
     vectors = route_vectors(function, device);
-    if (vectors == 0 && pci_intx(function, &device->line, &device->trigger) != RESULT_OK) {
-        print("virtio: pci %02x:%02x.%x has no interrupt\n", function->bus, function->device,
-              function->function);
+    if (vectors == 0 && pci_intx(function, &device->number[0], &device->trigger) != RESULT_OK) {
+        *reason = "it has no interrupt";
         return false;
     }
     if (!virtio_pci_probe(&device->on.pci, (struct virtio_pci_function *)function, vectors,
-                          &reason)) {
-        if (reason != NULL) {
-            print("virtio: pci %02x:%02x.%x: %s\n", function->bus, function->device,
-                  function->function, reason);
-        }
+                          reason)) {
         return false;
     }
     device->transport = &device->on.pci.transport;
     device->bus = "pci";
     device->interrupts = vectors == 0 ? "line" : "MSI-X";
-    device->function = function;
     return device->transport->device_type == VIRTIO_DEVICE_NETWORK;
+}
+
+static bool find_pci(struct pci_function *function, struct virtio_network_device *device)
+{
+    const char *reason = NULL;
+    bool found;
+
+    device->function = function;
+    pci_enable(function);
+    found = probe_pci(device, &reason);
+    if (reason != NULL) {
+        print("virtio: pci %02x:%02x.%x: %s\n", function->bus, function->device, function->function,
+              reason);
+    }
+    return found;
 }
 
 enum result virtio_find_network(unsigned index, struct virtio_network_device *device)
 {
     device->net = NULL;
+    device->masked = 0;
     for (int node = devicetree_next_compatible(-1, "virtio,mmio"); node >= 0;
          node = devicetree_next_compatible(node, "virtio,mmio")) {
-        if (probe_mmio(node, device) && index-- == 0) {
+        if (find_mmio(node, device) && index-- == 0) {
             return RESULT_OK;
         }
     }
@@ -120,22 +156,75 @@ enum result virtio_find_network(unsigned index, struct virtio_network_device *de
              function->device_id != PCI_NETWORK_TRANSITIONAL)) {
             continue;
         }
-        if (probe_pci(function, device) && index-- == 0) {
+        if (find_pci(function, device) && index-- == 0) {
             return RESULT_OK;
         }
     }
     return RESULT_NOT_FOUND;
 }
 
+static void unmask(struct virtio_network_device *device)
+{
+    interrupt_state state = interrupts_save();
+    uint8_t masked = device->masked;
+
+    device->masked = 0;
+    interrupts_restore(state);
+    for (unsigned index = 0; index < 2; index++) {
+        if ((masked >> index & 1u) != 0) {
+            (void)interrupt_unmask(device->number[index]);
+        }
+    }
+}
+
+static void disconnect(struct virtio_network_device *device)
+{
+    device->net = NULL;
+    if (device->transport->vectors == 0) {
+        /* A level-triggered line that nobody acknowledges would interrupt for ever. Others on it
+         * get it back. */
+        (void)interrupt_detach(device->number[0], handle_queues, device);
+        unmask(device);
+        return;
+    }
+    for (unsigned vector = 0; vector < 2 && vector < device->transport->vectors; vector++) {
+        mask(device, vector);
+    }
+}
+
 enum result virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     bool attach = device->net == NULL && net != NULL && device->transport->vectors == 0;
-    bool detach = device->net != NULL && net == NULL && device->transport->vectors == 0;
+    enum result result = RESULT_OK;
 
-    /* A level-triggered line that nobody acknowledges would interrupt for ever. */
-    if (detach) {
-        (void)interrupt_detach(device->line, handle_any, device);
+    if (net == NULL) {
+        disconnect(device);
+        return RESULT_OK;
     }
-    device->net = net;
-    return attach ? interrupt_attach(device->line, device->trigger, handle_any, device) : RESULT_OK;
+    device->net = net; /* first: nobody else takes the line back */
+    if (attach) {
+        result = interrupt_attach(device->number[0], device->trigger, handle_queues, device);
+    }
+    if (result != RESULT_OK) {
+        device->net = NULL;
+    }
+    unmask(device);
+    return result;
+}
+
+void virtio_network_attend(struct virtio_network_device *device)
+{
+    if (device->masked != 0) {
+        unmask(device);
+    }
+}
+
+enum result virtio_network_restore(struct virtio_network_device *device)
+{
+    return device->function == NULL ? RESULT_OK : pci_restore(device->function);
+}
+
+bool virtio_network_probe(struct virtio_network_device *device, const char **reason)
+{
+    return device->function == NULL ? probe_mmio(device, reason) : probe_pci(device, reason);
 }

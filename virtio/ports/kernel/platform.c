@@ -4,6 +4,7 @@
  * address is a pointer; rings come from the heap, which packs small ones tightly.
  */
 #include "arch/device_access.h"
+#include "arch/instructions.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/pci.h"
@@ -174,6 +175,11 @@ void virtio_platform_unlock(virtio_lock_state state)
 uint64_t virtio_platform_now(void)
 {
     return time_now();
+}
+
+uint32_t virtio_platform_instructions(void)
+{
+    return arch_instructions();
 }
 
 void virtio_platform_pause(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interface: start, bottom half, link, restart of a device that broke the protocol (see
- * virtio_netif.h). */
+/* The interface: start, bottom half, link, restart of a device that failed (see virtio_netif.h). */
 #include "discovery.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
@@ -28,8 +27,15 @@
 
 #define BOTTOM_HALF_STACK_BYTES 8192u
 
-/* Between two attempts to restart a device. */
-#define RESTART_PAUSE (NANOSECONDS_PER_SECOND)
+/* How often the device's status is looked at: a device that was reset by somebody else, or is gone,
+ * does not interrupt. */
+#define WATCH_PERIOD NANOSECONDS_PER_SECOND
+
+/* Between two attempts to restart a device, doubled each time. One that has run for a while before
+ * it failed begins anew. */
+#define RETRY_MIN    (10 * NANOSECONDS_PER_MILLISECOND)
+#define RETRY_MAX    (10 * NANOSECONDS_PER_SECOND)
+#define HEALTHY_TIME (10 * NANOSECONDS_PER_SECOND)
 
 static void wake_bottom_half(void *context)
 {
@@ -44,7 +50,17 @@ static const struct virtio_net_operations operations = {
     .signal = wake_bottom_half,
 };
 
-static bool start_driver(struct virtio_netif *interface, const char **reason)
+/* Runs in interrupt context. */
+static void watch_due(struct timer *timer, void *context)
+{
+    struct virtio_netif *interface = context;
+
+    interface->watch_due = true;
+    wake_bottom_half(interface);
+    timer_arm(timer, time_after(WATCH_PERIOD));
+}
+
+static struct virtio_net *start_driver(struct virtio_netif *interface, const char **reason)
 {
     interrupt_state state;
     struct virtio_net *net =
@@ -52,29 +68,35 @@ static bool start_driver(struct virtio_netif *interface, const char **reason)
                           interface, reason);
 
     if (net == NULL) {
-        return false;
+        return NULL;
     }
     if (virtio_network_connect(interface->device, net) != RESULT_OK) {
         *reason = "its interrupt cannot be attached";
-        virtio_net_stop(net);
+        (void)virtio_net_stop(net);
         virtio_net_free(net);
-        return false;
+        return NULL;
     }
-    interface->net = net;
     /* What arrived before the interrupt was connected: taken in, and acknowledged. An
      * edge-triggered line that is high already would never rise again. */
     state = interrupts_save();
-    virtio_net_interrupt(net);
+    (void)virtio_net_interrupt(net);
     interrupts_restore(state);
-    return true;
+    interface->started = time_now();
+    return net;
 }
 
-static void set_checksums(struct virtio_netif *interface)
+/* What lwIP has to know of the device. */
+static void describe_device(struct virtio_netif *interface)
 {
-    interface->netif.chksum_flags = NETIF_CHECKSUM_ENABLE_ALL;
+    struct netif *netif = &interface->netif;
+
+    netif->chksum_flags = NETIF_CHECKSUM_ENABLE_ALL;
     if (virtio_net_offers_checksum(interface->net)) {
-        interface->netif.chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+        netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
+    netif->mtu = LWIP_MIN(virtio_net_mtu(interface->net), 1500);
+    netif->mtu6 = netif->mtu;
+    (void)virtio_net_mac(interface->net, netif->hwaddr);
 }
 
 static void look_at_link(struct virtio_netif *interface)
@@ -86,41 +108,81 @@ static void look_at_link(struct virtio_netif *interface)
     }
 }
 
-/* A device that broke the protocol is reset and started anew. Bottom-half thread. */
-static void restart(struct virtio_netif *interface)
+static void pause_before_retry(struct virtio_netif *interface)
 {
-    const char *reason = "";
+    thread_sleep_until(time_after(interface->retry));
+    interface->retry = LWIP_MIN(2 * interface->retry, RETRY_MAX);
+}
 
-    print("net: the device broke the protocol: %s\n", virtio_net_broken(interface->net));
+/* For the stack the cable is out; nobody uses the driver any more. */
+static struct virtio_net *take_down(struct virtio_netif *interface)
+{
+    struct virtio_net *net = interface->net;
+
     network_lock();
     netif_set_link_down(&interface->netif);
-    (void)virtio_network_connect(interface->device, NULL);
-    while (!virtio_net_stop(interface->net)) { /* what it has is its until it confirms the reset */
-        network_unlock();
-        thread_sleep_until(time_after(RESTART_PAUSE));
-        network_lock();
-    }
-    transmit_reclaim(interface);
-    virtio_net_free(interface->net);
+    transmit_release(interface); /* what is held back goes to the driver, which refuses it */
     interface->net = NULL;
     network_unlock();
-    for (;;) {
-        bool started;
-
-        thread_sleep_until(time_after(RESTART_PAUSE));
-        network_lock();
-        interface->restarts++;
-        started = start_driver(interface, &reason);
-        if (started) {
-            set_checksums(interface);
-            look_at_link(interface);
-        }
-        network_unlock();
-        if (started) {
-            print("net: the device was restarted\n");
-            return;
-        }
+    (void)virtio_network_connect(interface->device, NULL);
+    if (time_now() - interface->started >= HEALTHY_TIME) {
+        interface->retry = RETRY_MIN;
+    } else {
+        pause_before_retry(interface);
     }
+    return net;
+}
+
+/* What the device has is its own until it confirms a reset (VIRTIO 1.3, 2.4.1). The network's lock
+ * is not held: that can take long. */
+static void release_driver(struct virtio_netif *interface, struct virtio_net *net)
+{
+    while (virtio_network_restore(interface->device) != RESULT_OK || !virtio_net_stop(net)) {
+        pause_before_retry(interface);
+    }
+    network_lock();
+    transmit_take_back(interface, net);
+    network_unlock();
+    virtio_net_free(net);
+}
+
+static bool bring_up(struct virtio_netif *interface, const char **reason)
+{
+    struct virtio_net *net = NULL;
+
+    interface->restarts++;
+    if (virtio_network_restore(interface->device) != RESULT_OK) {
+        *reason = "it is gone";
+    } else if (virtio_network_probe(interface->device, reason)) {
+        net = start_driver(interface, reason);
+    }
+    if (net == NULL) {
+        return false;
+    }
+    network_lock();
+    interface->net = net;
+    describe_device(interface);
+    look_at_link(interface);
+    network_unlock();
+    return true;
+}
+
+/* A device that failed is reset and started anew, however often that takes. Bottom-half thread. */
+static void restart(struct virtio_netif *interface)
+{
+    const char *reported = NULL;
+    const char *reason = NULL;
+
+    release_driver(interface, take_down(interface));
+    while (!bring_up(interface, &reason)) {
+        if (reason != reported) {
+            print("net: the device cannot be restarted yet: %s\n",
+                  reason == NULL ? "it is another one" : reason);
+            reported = reason;
+        }
+        pause_before_retry(interface);
+    }
+    print("net: the device was restarted\n");
 }
 
 /*
@@ -181,12 +243,17 @@ static void bottom_half(void *argument)
     for (;;) {
         (void)semaphore_wait(&interface->wake, DEADLINE_NONE);
         interface->streak = 0;
+        if (interface->watch_due) {
+            interface->watch_due = false;
+            virtio_net_watch(interface->net);
+        }
         do {
             while (!take_batch(interface)) {
                 thread_yield();
             }
             linger(interface);
         } while (virtio_net_bottom_half(interface->net));
+        virtio_network_attend(interface->device);
         if (virtio_net_broken(interface->net) != NULL) {
             restart(interface);
         }
@@ -197,6 +264,7 @@ static void bottom_half(void *argument)
 static err_t init_interface(struct netif *netif)
 {
     struct virtio_netif *interface = netif->state;
+    uint32_t words[2] = {network_random(), network_random()};
 
     netif->name[0] = 'e';
     netif->name[1] = 'n';
@@ -204,18 +272,11 @@ static err_t init_interface(struct netif *netif)
     netif->output = etharp_output;
     netif->output_ip6 = ethip6_output;
     netif->linkoutput = transmit_frame;
-    netif->mtu = LWIP_MIN(virtio_net_mtu(interface->net), 1500);
-    netif->mtu6 = netif->mtu;
     netif->hwaddr_len = ETH_HWADDR_LEN;
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_MLD6;
-    set_checksums(interface);
-    if (!virtio_net_mac(interface->net, netif->hwaddr)) {
-        uint32_t words[2] = {network_random(), network_random()};
-
-        memcpy(netif->hwaddr, words, ETH_HWADDR_LEN);
-        netif->hwaddr[0] =
-            (u8_t)((netif->hwaddr[0] & 0xfc) | 0x02); /* one station, of local making */
-    }
+    memcpy(netif->hwaddr, words, ETH_HWADDR_LEN); /* if the device has none of its own */
+    netif->hwaddr[0] = (u8_t)((netif->hwaddr[0] & 0xfc) | 0x02); /* one station, of local making */
+    describe_device(interface);
     return ERR_OK;
 }
 
@@ -258,12 +319,15 @@ struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
     memset(interface, 0, sizeof(*interface));
     interface->device = device;
     interface->parameters = *parameters;
+    interface->retry = RETRY_MIN;
     semaphore_init(&interface->wake, 0, 1);
+    timer_init(&interface->watch, watch_due, interface);
     if (receive_init(interface) != RESULT_OK || transmit_init(interface) != RESULT_OK ||
-        !start_driver(interface, reason) || !add_interface(interface) ||
+        (interface->net = start_driver(interface, reason)) == NULL || !add_interface(interface) ||
         !start_bottom_half(interface)) {
         return NULL;
     }
+    timer_arm(&interface->watch, time_after(WATCH_PERIOD));
     return interface;
 }
 

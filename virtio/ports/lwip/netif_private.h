@@ -6,6 +6,7 @@
 #include "coalesce.h"
 #include "kernel/memory.h"
 #include "kernel/sync.h"
+#include "kernel/time.h"
 #include "lwip/netif.h"
 #include "lwip/pbuf.h"
 #include "segmentation.h"
@@ -38,12 +39,16 @@ struct transmit_packet {
  * pools, `wake` and, with interrupts masked, `ring_short` and the counters of copies.
  */
 struct virtio_netif {
-    struct virtio_net *net; /* NULL while the device is restarted */
+    struct virtio_net *net; /* NULL while the device is being restarted */
     struct virtio_network_device *device;
     struct virtio_netif_parameters parameters;
     struct netif netif;
     struct semaphore wake;
     uint32_t streak; /* frames since the bottom half was last woken */
+    struct timer watch;
+    volatile bool watch_due; /* the device's status is to be looked at */
+    uint64_t started;        /* when the driver was, last */
+    uint64_t retry;          /* pause before the next attempt to restart it */
 
     struct pool receive_pool;
     volatile bool ring_short; /* the driver found the pool empty */
@@ -75,8 +80,8 @@ void receive_relieve(struct virtio_netif *interface);
 /* Transmit (transmit.c). Network's lock held. */
 enum result transmit_init(struct virtio_netif *interface);
 err_t transmit_frame(struct netif *netif, struct pbuf *frame);
-/* Takes back what the device has sent. */
-void transmit_reclaim(struct virtio_netif *interface);
+/* Takes back what the driver has sent, or gives up. */
+void transmit_take_back(struct virtio_netif *interface, struct virtio_net *net);
 /* Before the network's lock is released: the device is told of new frames. */
 void transmit_release(void *context);
 

@@ -36,14 +36,11 @@ static void free_packets(struct virtio_netif *interface, struct virtio_net_packe
     }
 }
 
-void transmit_reclaim(struct virtio_netif *interface)
+void transmit_take_back(struct virtio_netif *interface, struct virtio_net *net)
 {
     struct virtio_net_packet *packet;
 
-    if (interface->net == NULL) {
-        return;
-    }
-    while ((packet = virtio_net_transmitted(interface->net)) != NULL) {
+    while ((packet = virtio_net_transmitted(net)) != NULL) {
         free_packets(interface, packet);
     }
 }
@@ -181,8 +178,8 @@ void transmit_release(void *context)
     }
     /* lwIP does not send a segment again that the device may still read: what it has read must not
      * wait for the next interrupt. */
-    if (interface->packet_pool.free_count < PACKETS) {
-        transmit_reclaim(interface);
+    if (interface->packet_pool.free_count < PACKETS && interface->net != NULL) {
+        transmit_take_back(interface, interface->net);
     }
 }
 

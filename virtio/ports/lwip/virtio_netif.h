@@ -44,7 +44,7 @@ struct virtio_netif_statistics {
     uint64_t tx_packets_free; /* of the fixed pool, now */
     uint64_t tx_checksums;    /* left to the device */
     uint64_t tx_joined;       /* segments joined to others, for the device to cut */
-    uint64_t restarts;        /* after the device broke the protocol */
+    uint64_t restarts;        /* attempts to start the device again after it had failed */
 };
 
 /*

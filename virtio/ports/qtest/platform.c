@@ -168,6 +168,11 @@ uint64_t virtio_platform_now(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint32_t virtio_platform_instructions(void)
+{
+    return 0;
+}
+
 void virtio_platform_pause(void)
 {
     qtest_wait(PAUSE_MILLISECONDS);

@@ -57,6 +57,11 @@ uint64_t virtio_platform_now(void)
     return (uint64_t)now.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
+uint32_t virtio_platform_instructions(void)
+{
+    return 0;
+}
+
 void virtio_platform_pause(void)
 {
     nanosleep(&(struct timespec){.tv_nsec = PAUSE_NANOSECONDS}, NULL);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A thread wakes every millisecond while the host floods the network, and tells how late it was at
+ * worst. A busy thread below everything takes what time is left, so that the processor is never
+ * idle: where time counts instructions (QEMU's -icount), lateness is a number of instructions.
+ *
+ * Boot arguments: priority=N of the thread (default 60, above the network's bottom half),
+ * periods=N.
+ */
+#include "kernel/application.h"
+#include "kernel/devicetree.h"
+#include "kernel/network.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "lwip/tcpip.h"
+#include "virtio_netif.h"
+
+#define PERIOD        NANOSECONDS_PER_MILLISECOND
+#define FLOOD_FRAMES  200u /* so many, and the flood has begun */
+#define START_LIMIT   (60 * NANOSECONDS_PER_SECOND)
+#define HOLD          (20 * PERIOD)
+#define STACK_BYTES   4096u
+#define ABOVE_NETWORK 60u
+#define PERIODS       300u
+
+static struct {
+    unsigned periods;
+    unsigned activations;
+    unsigned missed; /* woken a whole period late, or later */
+    uint64_t late_max;
+    uint64_t held_interrupts; /* while it did not give up the processor */
+} watch;
+
+static struct virtio_net_statistics driver_now(void)
+{
+    struct virtio_netif_statistics statistics;
+
+    LOCK_TCPIP_CORE();
+    virtio_netif_statistics(network_interface(), &statistics);
+    UNLOCK_TCPIP_CORE();
+    return statistics.driver;
+}
+
+/* The bottom half can't run meanwhile. */
+static void hold_the_processor(void)
+{
+    uint64_t before = driver_now().interrupts;
+    uint64_t end = time_after(HOLD);
+
+    while (time_now() < end) {
+    }
+    watch.held_interrupts = driver_now().interrupts - before;
+}
+
+static void wake_up(void *argument)
+{
+    uint64_t due = time_now();
+
+    (void)argument;
+    while (watch.activations < watch.periods) {
+        uint64_t late;
+
+        due += PERIOD;
+        thread_sleep_until(due);
+        late = time_now() - due;
+        watch.activations++;
+        watch.missed += late >= PERIOD;
+        watch.late_max = late > watch.late_max ? late : watch.late_max;
+    }
+    hold_the_processor();
+}
+
+static void burn(void *argument)
+{
+    volatile uint64_t *count = argument;
+
+    for (;;) {
+        *count += 1;
+    }
+}
+
+static bool wait_for_flood(void)
+{
+    uint64_t limit = time_after(START_LIMIT);
+
+    print("flood: ready\n");
+    while (driver_now().rx_frames < FLOOD_FRAMES) {
+        if (time_now() > limit) {
+            return false;
+        }
+        thread_sleep_until(time_after(10 * PERIOD));
+    }
+    return true;
+}
+
+static bool measure(void)
+{
+    const struct thread_attributes below = {
+        .name = "burn", .priority = THREAD_PRIORITY_LOWEST, .stack_bytes = STACK_BYTES};
+    const struct thread_attributes above = {
+        .name = "wake-up",
+        .priority = (unsigned)boot_argument_number("priority", ABOVE_NETWORK, 2, 63),
+        .stack_bytes = STACK_BYTES};
+    static volatile uint64_t burned;
+    struct thread *burner;
+    struct thread *watcher;
+
+    watch.periods = (unsigned)boot_argument_number("periods", PERIODS, 1, 1000000);
+    return thread_create(&burner, &below, burn, (void *)&burned) == RESULT_OK && wait_for_flood() &&
+           thread_create(&watcher, &above, wake_up, NULL) == RESULT_OK &&
+           thread_join(watcher, DEADLINE_NONE) == RESULT_OK;
+}
+
+int application_main(void)
+{
+    struct virtio_net_statistics before;
+    struct virtio_net_statistics after;
+
+    if (network_start() != RESULT_OK) {
+        return 1;
+    }
+    before = driver_now();
+    if (!measure()) {
+        print("FAIL: no flood\n");
+        return 1;
+    }
+    after = driver_now();
+    print("flood: %llu frames, %llu interrupts, %llu signals, at most %llu descriptors and %llu "
+          "instructions in one\n",
+          (unsigned long long)(after.rx_frames - before.rx_frames),
+          (unsigned long long)(after.interrupts - before.interrupts),
+          (unsigned long long)(after.signals - before.signals),
+          (unsigned long long)after.descriptors_moved_max,
+          (unsigned long long)after.handler_instructions_max);
+    print(
+        "flood: %u activations, %u missed, at most %llu ns late; %llu interrupts while it held the "
+        "processor\n",
+        watch.activations, watch.missed, (unsigned long long)watch.late_max,
+        (unsigned long long)watch.held_interrupts);
+    print("PASS\n");
+    return 0;
+}

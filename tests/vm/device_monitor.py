@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reaches under a running guest: device registers and memory, through QEMU's qtest protocol."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from bulkhead.guest import GuestProcess
+
+ECAM = 0x4010000000  # of QEMU's virt board (-machine highmem-ecam=on, the default)
+MMIO_STATUS = 0x70  # VIRTIO 1.3, 4.2.2
+COMMON_STATUS = 0x14  # 4.1.4.3
+COMMON_BAR = 4  # of QEMU's modern virtio-pci devices, at offset 0
+CAPABILITY_EXPRESS = 0x10
+EXPRESS_DEVICE_CONTROL = 8
+EXPRESS_SLOT_CONTROL = 0x18
+FUNCTION_LEVEL_RESET = 1 << 15
+SLOT_POWER_OFF = 1 << 10
+SLOT_INDICATOR_OFF = 3 << 8
+SPLIT_DESCRIPTOR = 16
+
+
+class DeviceMonitor:
+    """One guest's network card nic0, seen from below."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._socket: socket.socket | None = None
+        self._guest: GuestProcess
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """For QEMU's command line."""
+        server = f"socket,id=qtest,path={self._path},server=on,wait=off"
+        return ("-chardev", server, "-qtest", "chardev:qtest", "-qtest-log", "none")
+
+    def attach(self, guest: GuestProcess) -> None:
+        """Connects to the guest, once it runs."""
+        self._guest = guest
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(20)
+        connection.connect(str(self._path))
+        self._socket = connection
+
+    def close(self) -> None:
+        """Ends the connection."""
+        if self._socket is not None:
+            self._socket.close()
+
+    def _command(self, text: str) -> str:
+        assert self._socket is not None
+        self._socket.sendall(text.encode() + b"\n")
+        answer = b""
+        while not answer.endswith(b"\n"):
+            part = self._socket.recv(4096)
+            assert part, "QEMU closed the connection"
+            answer += part
+        words = answer.decode().split()
+        assert words[0] == "OK", f"{text}: {answer!r}"
+        return words[1] if len(words) > 1 else ""
+
+    def write8(self, address: int, value: int) -> None:
+        """As the guest would."""
+        self._command(f"writeb {address:#x} {value:#x}")
+
+    def write16(self, address: int, value: int) -> None:
+        """As the guest would."""
+        self._command(f"writew {address:#x} {value:#x}")
+
+    def write32(self, address: int, value: int) -> None:
+        """As the guest would."""
+        self._command(f"writel {address:#x} {value:#x}")
+
+    def read8(self, address: int) -> int:
+        """As the guest would."""
+        return int(self._command(f"readb {address:#x}"), 16)
+
+    def read16(self, address: int) -> int:
+        """As the guest would."""
+        return int(self._command(f"readw {address:#x}"), 16)
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """A piece of the guest's memory."""
+        return bytes.fromhex(self._command(f"read {address:#x} {size:#x}")[2:])
+
+    def _function(self, identity: str) -> tuple[int, dict[str, Any]]:
+        """Where a PCI device's configuration space lies, and what QEMU says of it."""
+        buses = self._guest.qmp().execute("query-pci")
+        pending = [device for bus in buses for device in bus["devices"]]
+        while pending:
+            device = pending.pop()
+            pending += device.get("pci_bridge", {}).get("devices", [])
+            if device["qdev_id"] == identity:
+                place = device["bus"] << 20 | device["slot"] << 15 | device["function"] << 12
+                return ECAM + place, device
+        raise AssertionError(f"there is no {identity}")
+
+    def _express_capability(self, config: int) -> int:
+        offset = self.read8(config + 0x34)
+        while self.read8(config + offset) != CAPABILITY_EXPRESS:
+            offset = self.read8(config + offset + 1)
+            assert offset != 0
+        return config + offset
+
+    def reset_function(self) -> None:
+        """Resets the whole PCI function: it forgets its addresses and interrupts, too."""
+        control = self._express_capability(self._function("nic0")[0]) + EXPRESS_DEVICE_CONTROL
+        self.write16(control, self.read16(control) | FUNCTION_LEVEL_RESET)
+
+    def reset_device(self, transport: str) -> None:
+        """Resets the virtio device behind the driver's back."""
+        if transport == "mmio":
+            self.write32(self._mmio_base() + MMIO_STATUS, 0)
+            return
+        regions = self._function("nic0")[1]["regions"]
+        base = next(each["address"] for each in regions if each["bar"] == COMMON_BAR)
+        self.write8(base + COMMON_STATUS, 0)
+
+    def slot_power(self, port: str, *, on: bool) -> None:
+        """Switches a slot's power, as its driver does when a card is pulled or plugged."""
+        control = self._express_capability(self._function(port)[0]) + EXPRESS_SLOT_CONTROL
+        value = self.read16(control) & ~(SLOT_POWER_OFF | SLOT_INDICATOR_OFF)
+        off = SLOT_POWER_OFF | SLOT_INDICATOR_OFF
+        self.write16(control, value | (0x100 if on else off))
+
+    def _virtio_path(self) -> str:
+        for device in self._guest.qmp().execute("x-query-virtio"):
+            if device["name"] == "virtio-net":
+                return str(device["path"])
+        raise AssertionError("no virtio-net device")
+
+    def _mmio_base(self) -> int:
+        # Of the board's 32 register blocks QEMU fills the last one first.
+        return 0x0A000000 + 31 * 0x200
+
+    def spoil_receive_queue(self) -> None:
+        """Makes every receive descriptor one that QEMU can't accept: of no bytes. It notices at the
+        next frame, and what the driver publishes meanwhile is spoiled as well."""
+        queue = self._guest.qmp().execute(
+            "x-query-virtio-queue-status", path=self._virtio_path(), queue=0
+        )
+        for index in range(queue["vring-num"]):
+            self.write32(queue["vring-desc"] + index * SPLIT_DESCRIPTOR + 8, 0)
+
+    def device_status(self) -> dict[str, Any]:
+        """What QEMU says of the virtio device."""
+        status: dict[str, Any] = self._guest.qmp().execute(
+            "x-query-virtio-status", path=self._virtio_path()
+        )
+        return status
+
+
+def wait_until(condition: Any, what: str, timeout: float = 30) -> None:
+    """Until it holds."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {timeout} s"
+        time.sleep(0.1)

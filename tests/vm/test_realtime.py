@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A flood of frames, and a thread above the network's bottom half: it is never kept waiting.
+
+Under QEMU's -icount the guest's time is the number of its instructions, so that what is asserted
+here are counts, the same on any machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bulkhead.guest import GuestProcess
+from bulkhead.qemu import MAC, DatagramNetwork, Machine, NetworkCard
+
+StartGuest = Callable[..., GuestProcess]
+FindImage = Callable[[str], Path]
+ADDRESS = "10.0.2.15"
+PERIODS = 300
+FRAME_BYTES = 64
+# Of the interrupt handler: alone, and for each descriptor that it may move.
+HANDLER_INSTRUCTIONS = 800
+DESCRIPTOR_INSTRUCTIONS = 320
+# From the end of a handler to the thread that it kept waiting: other interrupts, critical sections,
+# the switch.
+SWITCH_INSTRUCTIONS = 4000
+
+
+def udp_frame(number: int) -> bytes:
+    """To a port of the guest where nobody listens: it has to look at each, and answers some."""
+    payload = number.to_bytes(4, "big")
+    udp = (5000).to_bytes(2, "big") * 2 + (8 + len(payload)).to_bytes(2, "big") + b"\0\0" + payload
+    header = bytearray.fromhex("45000000000040004011000000000000") + bytes(4)
+    header[2:4] = (20 + len(udp)).to_bytes(2, "big")
+    header[12:16] = socket.inet_aton("10.0.2.2")
+    header[16:20] = socket.inet_aton(ADDRESS)
+    total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    header[10:12] = (0xFFFF - total).to_bytes(2, "big")
+    ethernet = bytes.fromhex(MAC.replace(":", "")) + bytes.fromhex("5255000000020800")
+    return (ethernet + bytes(header) + udp).ljust(FRAME_BYTES, b"\0")
+
+
+class Flood:
+    """Sends frames to a guest's datagram socket as fast as it takes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.network = DatagramNetwork(folder / "guest", folder / "host")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self.network.remote))
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=each) for each in (self._send, self._drain)]
+
+    def start(self) -> None:
+        """Once the guest runs."""
+        self._socket.settimeout(0.2)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Ends it."""
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        self._socket.close()
+
+    def _send(self) -> None:
+        frames = [udp_frame(number) for number in range(256)]
+        number = 0
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):
+                self._socket.sendto(frames[number % 256], str(self.network.local))
+            number += 1
+
+    def _drain(self) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):
+                self._socket.recv(2048)
+
+
+@pytest.fixture
+def flood() -> Iterator[Flood]:
+    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
+    made = Flood(folder)
+    try:
+        yield made
+    finally:
+        made.stop()
+        shutil.rmtree(folder)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the guest tells at the end."""
+
+    frames: int
+    interrupts: int
+    signals: int
+    descriptors_max: int
+    instructions_max: int
+    activations: int
+    missed: int
+    late_max: int
+    held_interrupts: int
+
+
+def run(start_guest: StartGuest, image: Path, flood: Flood, bus: str, *arguments: str) -> Outcome:
+    card = NetworkCard(flood.network, bus)
+    words = ("exit=semihosting", f"ip={ADDRESS}/24", "net_measure=1", f"periods={PERIODS}")
+    guest = start_guest(Machine(image, (*words, *arguments), [card], icount=True))
+    guest.wait_for("flood: ready", 60)
+    flood.start()
+    assert guest.wait(240) == 0, guest.last_words()
+    console = guest.console()
+    assert "PASS" in console
+    numbers = [
+        int(text)
+        for line in re.findall(r"^flood: (\d.*)$", console, re.MULTILINE)
+        for text in re.findall(r"\d+", line)
+    ]
+    print(numbers)
+    return Outcome(*numbers)
+
+
+@pytest.mark.parametrize("bus", ["pci", "mmio"])
+@pytest.mark.parametrize("budget", [1, 4, 16, 64])
+def test_flood(
+    start_guest: StartGuest, image: FindImage, flood: Flood, bus: str, budget: int
+) -> None:
+    """The handler's length follows the budget, and the thread waits for one of them at most."""
+    options = (f"interrupt_budget={budget}", "rx_buffers=64")
+    outcome = run(start_guest, image("flood"), flood, bus, *options)
+    bound = HANDLER_INSTRUCTIONS + budget * DESCRIPTOR_INSTRUCTIONS
+    assert outcome.activations == PERIODS
+    assert outcome.missed == 0
+    assert outcome.frames > PERIODS
+    assert 0 < outcome.instructions_max <= bound
+    assert outcome.late_max <= bound + SWITCH_INSTRUCTIONS
+    assert outcome.descriptors_max <= budget
+    # Interrupts stay off until the bottom half has run.
+    assert outcome.held_interrupts <= 2
+
+
+def test_flood_of_a_thread_below(start_guest: StartGuest, image: FindImage, flood: Flood) -> None:
+    """The same for a thread below the bottom half, to see that the flood is one."""
+    outcome = run(start_guest, image("flood"), flood, "pci", "priority=47", "rx_buffers=64")
+    bound = HANDLER_INSTRUCTIONS + 64 * DESCRIPTOR_INSTRUCTIONS
+    assert outcome.late_max > 2 * (bound + SWITCH_INSTRUCTIONS)

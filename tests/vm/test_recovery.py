@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A device that fails under the running demo: the stack sees a cable out and in again.
+
+Each failure happens in the middle of a TCP transfer, which has to arrive whole.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from demo_client import DemoClient, assert_buffers_balance
+from device_monitor import DeviceMonitor, wait_until
+from test_network import BUSES, Demos, FindImage, StartGuest, pattern
+
+from bulkhead.guest import GuestProcess
+from bulkhead.network import Namespace
+
+DATA = pattern(6_000_000)
+PACKETS = 128  # virtio/ports/lwip/transmit.c
+
+
+@pytest.fixture
+def demos(start_guest: StartGuest, image: FindImage) -> Demos:
+    return Demos(start_guest, image)
+
+
+@pytest.fixture
+def monitor() -> Iterator[DeviceMonitor]:
+    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
+    made = DeviceMonitor(folder / "qtest")
+    try:
+        yield made
+        made.close()
+    finally:
+        shutil.rmtree(folder)
+
+
+class Failing:
+    """Boots a demo on a tap whose device a test makes fail."""
+
+    def __init__(self, demos: Demos, monitor: DeviceMonitor, namespace: Namespace) -> None:
+        self.monitor = monitor
+        self.namespace = namespace
+        self._demos = demos
+        self.client: DemoClient
+
+    @property
+    def guest(self) -> GuestProcess:
+        """Its QEMU."""
+        return self._demos.guest
+
+    def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
+        """On this bus; `port`: behind a root port."""
+        self.client = self._demos.tap(
+            self.namespace, bus, options, extra=self.monitor.arguments, port=port
+        )
+        self.monitor.attach(self.guest)
+        return self.client
+
+    def wait_for_restart(self) -> None:
+        """Until the driver runs again."""
+        self.guest.wait_for("net: the device was restarted", 60)
+
+
+@pytest.fixture
+def failing(demos: Demos, monitor: DeviceMonitor, namespace: Namespace) -> Failing:
+    return Failing(demos, monitor, namespace)
+
+
+def while_data_flows(client: DemoClient, *failures: Callable[[], None]) -> None:
+    """Each failure when another part of the data has come back; all of it comes back."""
+    with ThreadPoolExecutor(1) as pool:
+        transfer = pool.submit(client.echo_in_parts, DATA)
+        for number, fail in enumerate(failures, 1):
+            part = len(DATA) * number // (len(failures) + 1)
+            wait_until(lambda part=part: client.echoed >= part, "data flows", 120)
+            fail()
+        received = transfer.result(timeout=240)
+    assert len(received) == len(DATA)
+    assert received == DATA
+
+
+def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
+    """Nothing is lost: buffers, packets."""
+    status = failing.client.quiet_status()
+    assert_buffers_balance(status)
+    assert status["network"]["link"] is True
+    assert status["network"]["restarts"] >= times
+    assert status["network"]["tx"]["packets_free"] >= PACKETS - 16
+    console = failing.guest.console()
+    for line in ("net: the device was restarted", "virtio-net: device stopped", "net: link down"):
+        assert console.count(line) == times, line
+    assert "panic" not in console
+    return status
+
+
+@pytest.mark.parametrize("bus", BUSES)
+@pytest.mark.parametrize("packed", ["off", "on"])
+def test_hot_reset(failing: Failing, bus: str, packed: str) -> None:
+    """Somebody else resets the device; no interrupt tells."""
+    client = failing.boot(bus, {"packed": packed})
+
+    def reset() -> None:
+        failing.monitor.reset_device(BUSES[bus][0])
+        failing.wait_for_restart()
+
+    while_data_flows(client, reset, reset)
+    assert "device stopped: the device was reset" in failing.guest.console()
+    assert_recovered(failing, 2)
+
+
+@pytest.mark.parametrize("bus", BUSES)
+def test_needs_reset(failing: Failing, bus: str) -> None:
+    """QEMU's own error path: a descriptor that it can't accept (VIRTIO 1.3, 2.1.2)."""
+    client = failing.boot(bus)
+
+    def stops() -> int:
+        return failing.guest.console().count("device stopped")
+
+    def spoil() -> None:
+        before = stops()
+        deadline = time.monotonic() + 30
+        while stops() == before:
+            assert time.monotonic() < deadline, "the device does not ask for a reset"
+            failing.monitor.spoil_receive_queue()
+            time.sleep(0.05)
+        failing.wait_for_restart()
+
+    while_data_flows(client, spoil, spoil)
+    assert "device stopped: the device asks for a reset" in failing.guest.console()
+    assert_recovered(failing, stops())
+
+
+@pytest.mark.parametrize("interrupts", ["MSI-X", "line"])
+def test_function_level_reset(failing: Failing, interrupts: str) -> None:
+    """Addresses, bus mastering and MSI-X are gone as well."""
+    vectors = {"vectors": "0"} if interrupts == "line" else None
+    client = failing.boot("msix", vectors, port="plug")
+
+    def reset() -> None:
+        failing.monitor.reset_function()
+        failing.wait_for_restart()
+
+    while_data_flows(client, reset, reset)
+    assert "device stopped: the device is gone" in failing.guest.console()
+    status = assert_recovered(failing, 2)
+    assert status["network"]["interrupts"] == interrupts
+    assert status["network"]["driver"]["interrupts"] > 0
+
+
+@pytest.mark.parametrize("bus", ["msix", "mmio"])
+def test_link_down_in_a_transfer(failing: Failing, bus: str) -> None:
+    client = failing.boot(bus)
+
+    def unplug() -> None:
+        qmp = failing.guest.qmp()
+        qmp.set_link("nic0", up=False)
+        failing.guest.wait_for("net: link down", 20)
+        time.sleep(1)
+        qmp.set_link("nic0", up=True)
+        failing.guest.wait_for("net: link up", 20)
+
+    while_data_flows(client, unplug, unplug)
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_memory_after_many_resets(failing: Failing) -> None:
+    """A device that fails again and again costs time, and no memory."""
+    client = failing.boot("msix", port="plug")
+    data = pattern(50_000)
+    used = []
+    for _ in range(4):
+        failing.monitor.reset_function()
+        failing.wait_for_restart()
+        assert client.echo(data) == data
+        used.append(int(client.quiet_status()["memory"]["heap_used"]))
+    assert used[-1] <= used[0] + 1024, used
+    assert_recovered(failing, 4)
