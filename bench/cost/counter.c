@@ -50,7 +50,7 @@ static int compare(const void *left, const void *right)
 static struct counter *counter_of(uint64_t address)
 {
     struct counter wanted = {.address = address};
-    struct counter **found = tfind(&wanted, &plugin.by_address, compare);
+    struct counter **found = (struct counter **)tfind(&wanted, &plugin.by_address, compare);
     struct counter *counter;
 
     if (found != NULL) {

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,18 @@ from bulkhead import instructions
 from bulkhead.instructions import ImageCode, part_of
 from bulkhead.paths import ROOT
 
+_HEADER = """
+static inline __attribute__((always_inline)) int triple(int value)
+{
+    return value * 3;
+}
+"""
 _SOURCE = """
 __asm__(".text\\n.p2align 2\\n.globl mark\\n.type mark, @function\\n"
         "mark: .long 0x12345678, 0x12345678\\n.size mark, 8\\n");
+#include "../../kernel/triple.h"
 int first(int value) { return value + 1; }
-int second(int value) { return value * 3; }
+int second(int value) { return triple(value); }
 """
 
 
@@ -41,38 +49,55 @@ def test_a_source_from_elsewhere_is_lwips() -> None:
     assert part_of(Path("/usr/src/lwip/udp.c")) == "lwip"
 
 
-@pytest.fixture(scope="module")
-def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("image")
-    source = folder / "virtio/net/code.c"
+@pytest.fixture
+def elf(tmp_path: Path) -> Callable[[int], Path]:
+    """A function that makes an ELF with debug information of a version."""
+    source = tmp_path / "virtio/net/code.c"
     source.parent.mkdir(parents=True)
     source.write_text(_SOURCE)
-    path = folder / "code.elf"
-    command = ["gcc", "-g", "-O1", "-shared", "-fPIC", "-nostdlib", "-o", str(path), str(source)]
-    subprocess.run(command, check=True)
-    return path
+    header = tmp_path / "kernel/triple.h"
+    header.parent.mkdir()
+    header.write_text(_HEADER)
+
+    def build(version: int) -> Path:
+        path = tmp_path / "code.elf"
+        options = [f"-gdwarf-{version}", "-O1", "-fcf-protection=none", "-shared", "-fPIC"]
+        command = ["gcc", *options, "-nostdlib", "-o", str(path), "virtio/net/code.c"]
+        subprocess.run(command, check=True, cwd=tmp_path)
+        return path
+
+    return build
 
 
-def test_counts_by_function(elf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(instructions, "ROOT", elf.parent)
-    code = ImageCode(elf)
-    places = {f.name: f for f in map(code.function_at, range(0x4000)) if f is not None}
-    assert {"mark", "first", "second"} <= set(places)
+def start_of(code: ImageCode, name: str) -> int:
+    return next(start for start, _, each in code.symbols if each == name)
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_counts_by_function(
+    elf: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    path = elf(version)
+    monkeypatch.setattr(instructions, "ROOT", path.parent)
+    code = ImageCode(path)
     offset = 0x40200000
+    first, second = start_of(code, "first"), start_of(code, "second")
     counts = {
-        places["first"].start + offset: 3,
-        places["first"].end - 1 + offset: 4,
-        places["second"].start + offset: 5,
-        places["first"].start: 6,  # where it was linked there is nothing
+        first + offset: 3,
+        first + 1 + offset: 4,
+        second + offset: 5,
+        first: 6,  # where it was linked there is nothing
     }
-    found = {f.name: (f.part, n) for f, n in code.count_by_function(counts, offset).items()}
-    assert found == {"first": ("driver", 7), "second": ("driver", 5), "": ("other", 6)}
+    found = {(f.name, f.part): n for f, n in code.count_by_function(counts, offset).items()}
+    # The compiler takes into second() what is the kernel's.
+    assert found == {("first", "driver"): 7, ("second", "kernel"): 5, ("", "other"): 6}
+    assert set(code.bytes_by_part()) >= {"driver", "kernel"}
 
 
-def test_where_the_image_runs(elf: Path) -> None:
-    code = ImageCode(elf)
-    mark = next(f for f in map(code.function_at, range(0x4000)) if f and f.name == "mark")
-    for place in (mark.start, mark.start + 4):
+def test_where_the_image_runs(elf: Callable[[int], Path]) -> None:
+    code = ImageCode(elf(5))
+    mark = start_of(code, "mark")
+    for place in (mark, mark + 4):
         assert code.load_offset(0x12345678, place + 0x40200000) == 0x40200000
     with pytest.raises(ValueError, match="no instruction"):
-        code.load_offset(0x12345678, mark.start + 0x40200002)
+        code.load_offset(0x12345678, mark + 0x40200002)

@@ -7,8 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bulkhead.paths import ROOT
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 # The first that a source file lies in; what lies in none is other people's.
 _PARTS = {
@@ -22,7 +26,9 @@ _PARTS = {
 }
 LIBRARIES = "lwip"
 PARTS = ("driver", "port", "kernel", "lwip", "libc", "program")
+UNKNOWN = "other"
 _PAGE_BYTES = 4096
+_INSTRUCTION_BYTES = 4
 
 
 def part_of(source: Path) -> str:
@@ -37,16 +43,17 @@ def part_of(source: Path) -> str:
 
 @dataclass(frozen=True)
 class Function:
-    """A piece of code: where it begins and ends, and whose it is."""
+    """A function's name, and the part that instructions of it come from.
 
-    start: int
-    end: int
+    Compilers join code of several parts in one function: each of them then has one.
+    """
+
     name: str
     part: str
 
 
 class ImageCode:
-    """The code of an ELF with debug information, as far as compilers and assemblers describe it."""
+    """The code of an ELF with debug information."""
 
     def __init__(self, path: Path) -> None:
         from elftools.elf.elffile import ELFFile
@@ -54,30 +61,31 @@ class ImageCode:
 
         with path.open("rb") as stream:
             elf = ELFFile(stream)
-            units = sorted(_units(elf, path.parent))
+            self._lines = sorted(_lines(elf))
             text = elf.get_section_by_name(".text")
             assert text is not None
             self._text_start = int(text.header.sh_addr)
             self._text = bytes(text.data())
             table = elf.get_section_by_name(".symtab")
             assert isinstance(table, SymbolTableSection)
-            symbols = sorted(
+            self.symbols = sorted(
                 (int(symbol.entry.st_value), int(symbol.entry.st_size), str(symbol.name))
                 for symbol in table.iter_symbols()
                 if symbol.entry.st_info.type == "STT_FUNC"
             )
-        self.functions = [
-            Function(start, start + size, name, _part_at(units, start))
-            for start, size, name in symbols
-        ]
-        self._starts = [function.start for function in self.functions]
 
-    def function_at(self, address: int) -> Function | None:
-        """The function an address lies in."""
-        index = bisect.bisect_right(self._starts, address) - 1
-        if index < 0 or address >= self.functions[index].end:
-            return None
-        return self.functions[index]
+    def function_at(self, address: int) -> Function:
+        """Where the instruction at an address belongs; without a name, if it is in no function."""
+        index = bisect.bisect_right(self.symbols, (address, 1 << 64, "")) - 1
+        if index >= 0:
+            start, size, name = self.symbols[index]
+            if address < start + size:
+                return Function(name, self._part_at(address))
+        return Function("", UNKNOWN)
+
+    def _part_at(self, address: int) -> str:
+        index = bisect.bisect_right(self._lines, (address, "\x7f")) - 1
+        return self._lines[index][1] if index >= 0 else UNKNOWN
 
     def load_offset(self, instruction: int, address: int) -> int:
         """How far from where it was linked the image runs, by an instruction seen at an address.
@@ -92,39 +100,48 @@ class ImageCode:
         raise ValueError(f"the image has no instruction {instruction:#x} for {address:#x}")
 
     def count_by_function(self, counts: Mapping[int, int], offset: int) -> Counter[Function]:
-        """Sums of counts by address; `offset` is where the image runs, beside where it was linked.
-
-        What lies in no function is counted under one without a name.
-        """
-        unknown = Function(0, 0, "", "other")
+        """Sums of counts by address; `offset` is load_offset()'s."""
         result: Counter[Function] = Counter()
         for address, count in counts.items():
-            result[self.function_at(address - offset) or unknown] += count
+            result[self.function_at(address - offset)] += count
+        return result
+
+    def bytes_by_part(self) -> Counter[str]:
+        """Bytes of code."""
+        result: Counter[str] = Counter()
+        for start, size, _ in self.symbols:
+            for address in range(start, start + size, _INSTRUCTION_BYTES):
+                result[self._part_at(address)] += _INSTRUCTION_BYTES
         return result
 
 
-def _units(elf: object, folder: Path) -> Iterator[tuple[int, int, str]]:
-    """Start, end and part of each range of addresses that a compilation unit has code in."""
-    from elftools.elf.elffile import ELFFile
+def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
+    """Each address from which on instructions come from another line, and that line's part.
 
-    assert isinstance(elf, ELFFile)
+    It is the line table, and not the compilation units, that tells this also of an image that was
+    optimised as a whole.
+    """
     dwarf = elf.get_dwarf_info()
-    paths = {}
     for unit in dwarf.iter_CUs():
-        top = unit.get_top_DIE()
-        name = Path(os.fsdecode(top.attributes["DW_AT_name"].value))
-        base = top.attributes.get("DW_AT_comp_dir")
-        base_path = Path(os.fsdecode(base.value)) if base else folder
-        paths[unit.cu_offset] = Path(os.path.normpath(base_path / name))
-    ranges = dwarf.get_aranges()
-    assert ranges is not None
-    for entry in ranges.entries:
-        part = part_of(paths[entry.info_offset])
-        yield entry.begin_addr, entry.begin_addr + entry.length, part
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        base = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
+        folder = Path(os.fsdecode(base.value)) if base else ROOT
+        parts = [part_of(path) for path in _files(program.header, folder)]
+        first = 0 if program.header.version >= 5 else 1
+        for entry in program.get_entries():
+            state = entry.state
+            if state is not None:
+                part = UNKNOWN if state.end_sequence else parts[state.file - first]
+                yield int(state.address), part
 
 
-def _part_at(units: list[tuple[int, int, str]], address: int) -> str:
-    index = bisect.bisect_right(units, (address, 1 << 64, "")) - 1
-    if index >= 0 and units[index][0] <= address < units[index][1]:
-        return units[index][2]
-    return "other"
+def _files(header: Any, folder: Path) -> Iterator[Path]:
+    """The files of a line program, in its order (DWARF 5, 6.2.4; before, folder 0 was implied)."""
+    folders = [Path(os.fsdecode(each)) for each in header.include_directory]
+    if header.version < 5:
+        folders.insert(0, folder)
+    for each in header.file_entry:
+        path = folder / folders[each.dir_index] / os.fsdecode(each.name)
+        yield Path(os.path.normpath(path))

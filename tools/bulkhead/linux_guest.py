@@ -38,6 +38,7 @@ for module in {modules}; do insmod /modules/$module; done
 for word in $(cat /proc/cmdline); do
     case $word in
         address=*) address=${{word#address=}} ;;
+        serve=*) serve=${{word#serve=}} ;;
         run=*) run=$(echo "${{word#run=}}" | tr , ' ') ;;
     esac
 done
@@ -49,6 +50,7 @@ if [ -n "$run" ]; then
     $run
     poweroff -f
 fi
+if [ -n "$serve" ]; then $serve & fi
 iperf -s -f k &
 until netstat -ltn | grep -q ':5001 '; do sleep 0.1; done
 echo "linux: ready"
@@ -84,7 +86,8 @@ def with_program(
 ) -> LinuxImage:
     """The image with a program of our own, /bin/NAME.
 
-    It runs instead of iperf when the command line says run=/bin/NAME,ARGUMENT,...
+    It runs instead of iperf when the command line says run=/bin/NAME,ARGUMENT,... and beside it
+    when that says serve=/bin/NAME.
     """
     program = _FOLDER / name
     command = [

@@ -60,13 +60,16 @@ class Tap:
 class Namespace:
     """A network namespace with a bridge of taps at 10.77.0.1/24 and fd77::1/64; a context manager.
 
-    Its name carries our process id, so that one left behind by a killed process can be told and
-    removed.
+    With `megabits`, no more than that goes through the link between the taps and the host in a
+    second, each way: a token bucket that queues up to 20 ms. Its name carries our process id, so
+    that one left behind by a killed process can be told and removed.
     """
 
-    def __init__(self, number: int = 0) -> None:
+    def __init__(self, number: int = 0, megabits: int | None = None) -> None:
         self.name = f"bulkhead-{os.getpid()}" + (f"-{number}" if number else "")
         self.taps: list[Tap] = []
+        self._megabits = megabits
+        self._host = "bridge0" if megabits is None else "host0"
         self._folder = Path(tempfile.mkdtemp(prefix="bulkhead-net-"))
         self._children: list[subprocess.Popen[bytes]] = []
 
@@ -83,9 +86,11 @@ class Namespace:
             self._ip(
                 "link", "add", "bridge0", "type", "bridge", "forward_delay", "0", "stp_state", "0"
             )
-            self._ip("addr", "add", f"{HOST_ADDRESS}/24", "dev", "bridge0")
-            self._ip("addr", "add", f"{HOST_ADDRESS_6}/64", "dev", "bridge0", "nodad")
             self._ip("link", "set", "bridge0", "up")
+            if self._megabits is not None:
+                self._add_shaped_link(self._megabits)
+            self._ip("addr", "add", f"{HOST_ADDRESS}/24", "dev", self._host)
+            self._ip("addr", "add", f"{HOST_ADDRESS_6}/64", "dev", self._host, "nodad")
         except BaseException:
             self.close()
             raise
@@ -98,6 +103,24 @@ class Namespace:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _add_shaped_link(self, megabits: int) -> None:
+        """Put a pair of interfaces between the host and the bridge: each shapes what it sends."""
+        self._ip("link", "add", self._host, "type", "veth", "peer", "name", "port0")
+        self._ip("link", "set", "port0", "master", "bridge0")
+        for interface in (self._host, "port0"):
+            self._ip("link", "set", interface, "up")
+            done = self.run(
+                [
+                    _program("tc"), "qdisc", "add", "dev", interface, "root", "tbf",
+                    "rate", f"{megabits}mbit", "burst", "64kb", "latency", "20ms",
+                ]
+            )  # fmt: skip
+            if done.returncode != 0:
+                raise UserError(
+                    f"tc can't shape a link: {done.stderr.strip()}",
+                    "this needs a kernel with sch_tbf and veth",
+                )
 
     def add_tap(self, mac: str) -> Tap:
         """Make a tap for a guest with this MAC."""
@@ -119,7 +142,7 @@ class Namespace:
         self.start(
             [
                 program, "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
-                "--no-resolv", "--port=0", "--user=root", "--interface=bridge0",
+                "--no-resolv", "--port=0", "--user=root", f"--interface={self._host}",
                 "--bind-interfaces", "--dhcp-authoritative",
                 "--dhcp-range=10.77.0.100,10.77.0.199,255.255.255.0,1h", *reservations,
                 "--enable-ra", f"--dhcp-range={_PREFIX_6},ra-only",
@@ -208,9 +231,13 @@ def _run(*command: str) -> None:
 
 
 def _ip() -> str:
-    found = packages.program("ip")
+    return _program("ip")
+
+
+def _program(name: str) -> str:
+    found = packages.program(name)
     if found is None:
-        raise UserError("ip is missing", "call ./bulkhead setup tap")
+        raise UserError(f"{name} is missing", "call ./bulkhead setup tap")
     return found
 
 

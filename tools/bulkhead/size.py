@@ -93,9 +93,7 @@ def _memory(image: Path) -> dict[str, Number]:
 
 def _parts(elf: Path) -> list[dict[str, Number | str]]:
     """Source lines of our parts, and bytes of code in the demo."""
-    code = Counter[str]()
-    for function in ImageCode(elf).functions:
-        code[function.part] += function.end - function.start
+    code = ImageCode(elf).bytes_by_part()
     lines = Counter[str]()
     for folder in ("apps/demo", "arch", "kernel", "libc", "virtio"):
         for pattern in ("*.c", "*.h"):

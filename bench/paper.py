@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The paper's figures: bandwidth over TCP buffers and exposed buffers, and latency beside Linux.
+
+They are figures 6 to 10 of "virtio for RTEMS", and its memory arithmetic, each over a link of
+stated rate and over one without limit. All systems of a figure are measured in turn.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bulkhead import linux_guest, plot
+from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.build import Variant, guest_image
+from bulkhead.paths import BENCHES
+from bulkhead.qemu import NO_OFFLOADS
+from bulkhead.side_by_side import Guest, RoundTrips, Running, booted, our_guest, peer_guest
+
+_LINK_MBIT = 400
+_LINKS = {"_shaped": _LINK_MBIT, "": None}
+_LINK_NAMES = {"_shaped": f"{_LINK_MBIT} Mb/s link", "": "link without limit"}
+
+_KIB = 1024
+_TCP_BUFFERS_KIB = (8, 16, 32, 48, 68, 96, 128)
+_PAPER_DEFAULT_KIB = 16
+_ENOUGH = 0.99  # of the best bandwidth
+_EXPOSED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_FEWEST, _MOST = 8, 256
+_BUFFER_BYTES = 2048
+
+_MESSAGES = (1, 1448)
+_ROUND_TRIPS = 10_000
+
+Run = dict[str, Number | str]
+
+
+@dataclass
+class Measured:
+    """The figures' points: medians over the pairs are made of these."""
+
+    values: dict[tuple[str, ...], list[float]] = field(default_factory=lambda: defaultdict(list))
+    runs: list[Run] = field(default_factory=list)
+
+    def median(self, *key: str) -> float:
+        """Of all pairs."""
+        return statistics.median(self.values[key])
+
+    def ratios(self, one: Sequence[str], other: Sequence[str]) -> list[float]:
+        """Of the values of each pair."""
+        pairs = zip(self.values[tuple(one)], self.values[tuple(other)], strict=True)
+        return [a / b for a, b in pairs]
+
+
+def run(context: BenchContext) -> BenchResult:
+    """All figures; the plots are left beside the consoles."""
+    context.require("run", "tap", "bench")
+    images = {kib: _image(context, kib) for kib in _TCP_BUFFERS_KIB}
+    image = guest_image("demo", folder=context.build(Variant("arm64")))
+    pair = [our_guest(image, {}), _linux_guest()]
+    exposed = [our_guest(image, NO_OFFLOADS, number) for number in _EXPOSED]
+    buffers = [our_guest(images[kib], {}, name=f"tcp {kib} KiB") for kib in _TCP_BUFFERS_KIB]
+    measured = Measured()
+    for number in range(1, context.pairs + 1):
+        for link in _LINKS:
+            for guest in buffers:
+                _measure(context, measured, "tcp_buffer", number, link, guest)
+            for guest in exposed:
+                _measure(context, measured, "exposed", number, link, guest)
+            for guest in pair:
+                _measure(context, measured, "linux", number, link, guest)
+    _plot(context.folder, measured, buffers, exposed)
+    return BenchResult(_summary(measured, buffers, exposed), measured.runs)
+
+
+def _image(context: BenchContext, kib: int) -> Path:
+    """The demo with TCP buffers of a size: lwIP's are fixed when it is compiled."""
+    size = str(kib * _KIB)
+    options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
+    variant = Variant("arm64", options=options, name=f"bench-paper-{kib}k")
+    return guest_image("demo", folder=context.build(variant, "apps/demo/demo.image"))
+
+
+def _linux_guest() -> Guest:
+    echo = BENCHES / "paper/echo.c"
+    image = linux_guest.with_program(linux_guest.prepare(), "echo-service", [echo], [])
+    return peer_guest(image, {}, service="/bin/echo-service")
+
+
+def _measure(
+    context: BenchContext, measured: Measured, what: str, number: int, link: str, guest: Guest
+) -> None:
+    context.say(f"pair {number} of {context.pairs}, {_LINK_NAMES[link]}: {guest.name}")
+    entry: Run = {"figure": what, "pair": number, "link": _LINK_NAMES[link], "guest": guest.name}
+    with booted(context, guest, _LINKS[link]) as running:
+        for name, value in _numbers(running, what):
+            measured.values[link, guest.name, name].append(value)
+            entry[name] = round(value, 1)
+    measured.runs.append(entry)
+
+
+def _numbers(running: Running, what: str) -> Iterator[tuple[str, float]]:
+    yield "rx_mbit_s", running.receive()
+    if what != "exposed":
+        yield "tx_mbit_s", running.send()
+    if what == "linux":
+        for bytes_ in _MESSAGES:
+            times = running.round_trips(bytes_, _ROUND_TRIPS)
+            yield from zip(_latency_names(bytes_), _microseconds(times), strict=True)
+
+
+def _latency_names(bytes_: int) -> tuple[str, str, str]:
+    return f"min_{bytes_}_us", f"avg_{bytes_}_us", f"max_{bytes_}_us"
+
+
+def _microseconds(times: RoundTrips) -> tuple[float, float, float]:
+    return times.least, times.mean, times.most
+
+
+def _summary(
+    measured: Measured, buffers: Sequence[Guest], exposed: Sequence[Guest]
+) -> dict[str, Number]:
+    few, many = (exposed[_EXPOSED.index(number)].name for number in (_FEWEST, _MOST))
+    summary: dict[str, Number] = {}
+    for link in ("_shaped", ""):
+        ratios = measured.ratios((link, few, "rx_mbit_s"), (link, many, "rx_mbit_s"))
+        summary |= median_and_range("rx8_vs_rx256" + _other(link, "_shaped", "_unshaped"), ratios)
+    for link in ("", "_shaped"):
+        for direction in ("tx", "rx"):
+            summary |= median_and_range(
+                f"{direction}_vs_linux{link}", _vs_linux(measured, link, f"{direction}_mbit_s")
+            )
+        for bytes_ in _MESSAGES:
+            for name in ("avg", "max"):
+                ratios = _vs_linux(measured, link, f"{name}_{bytes_}_us")
+                summary |= median_and_range(f"latency_{name}_vs_linux_{bytes_}{link}", ratios)
+    for name in ("avg", "max"):
+        # Of both sizes, the one that is further from the goal.
+        values = [summary[f"latency_{name}_vs_linux_{bytes_}"] for bytes_ in _MESSAGES]
+        summary[f"latency_{name}_vs_linux"] = max(values)
+    return summary | _memory(measured, buffers)
+
+
+def _other(link: str, plain: str, otherwise: str) -> str:
+    return "" if link == plain else otherwise
+
+
+def _vs_linux(measured: Measured, link: str, name: str) -> list[float]:
+    return measured.ratios((link, "bulkhead", name), (link, "linux", name))
+
+
+def _memory(measured: Measured, buffers: Sequence[Guest]) -> dict[str, Number]:
+    """The paper's sum: receive buffers saved, less what the TCP buffers had to grow."""
+    kib = _PAPER_DEFAULT_KIB
+    for name in ("rx_mbit_s", "tx_mbit_s"):
+        reached = [measured.median("_shaped", guest.name, name) for guest in buffers]
+        enough = next(i for i, value in enumerate(reached) if value >= _ENOUGH * max(reached))
+        kib = max(kib, _TCP_BUFFERS_KIB[enough])
+    saved = (_MOST - _FEWEST) * _BUFFER_BYTES - 2 * (kib - _PAPER_DEFAULT_KIB) * _KIB
+    return {"tcp_buffer_enough_kib": kib, "bytes_saved": saved}
+
+
+def _plot(
+    folder: Path, measured: Measured, buffers: Sequence[Guest], exposed: Sequence[Guest]
+) -> None:
+    def points(
+        numbers: Sequence[int], guests: Sequence[Guest], name: str
+    ) -> dict[str, list[tuple[float, float]]]:
+        return {
+            _LINK_NAMES[link]: [
+                (number, measured.median(link, guest.name, name))
+                for number, guest in zip(numbers, guests, strict=True)
+            ]
+            for link in _LINKS
+        }
+
+    rate = "bandwidth (Mb/s)"
+    for figure, direction, verb in ((6, "tx", "Send"), (7, "rx", "Receive")):
+        title = f"{verb} bandwidth over TCP buffer size"
+        series = points(_TCP_BUFFERS_KIB, buffers, f"{direction}_mbit_s")
+        plot.lines(folder / f"figure{figure}.svg", title, "TCP buffer (KiB)", rate, series)
+    series = points(_EXPOSED, exposed, "rx_mbit_s")
+    title = "Receive bandwidth over exposed buffers, no offloads"
+    plot.lines(folder / "figure8.svg", title, "buffers exposed to the device", rate, series)
+    for link, suffix in (("", ""), ("_shaped", "_shaped")):
+        bandwidths = ["tx_mbit_s", "rx_mbit_s"]
+        title = f"Bandwidth, {_LINK_NAMES[link]}"
+        values = _beside_linux(measured, link, bandwidths)
+        plot.bars(folder / f"figure9{suffix}.svg", title, rate, ["send", "receive"], values)
+        names = [name for bytes_ in _MESSAGES for name in _latency_names(bytes_)]
+        groups = [f"{bytes_} B\n{kind}" for bytes_ in _MESSAGES for kind in ("min", "avg", "max")]
+        title = f"Round trip of a message, {_LINK_NAMES[link]}"
+        values = _beside_linux(measured, link, names)
+        path = folder / f"figure10{suffix}.svg"
+        plot.bars(path, title, "time (µs)", groups, values, logarithmic=True)
+
+
+def _beside_linux(measured: Measured, link: str, names: Sequence[str]) -> dict[str, list[float]]:
+    guests = {"Bulkhead": "bulkhead", "Linux": "linux"}
+    return {
+        title: [measured.median(link, guest, name) for name in names]
+        for title, guest in guests.items()
+    }

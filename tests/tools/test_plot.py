@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Plots: the same file for the same numbers, with everything named in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bulkhead import plot
+
+
+def test_lines(tmp_path: Path) -> None:
+    series = {"limited": [(8, 100.0), (68, 390.0)], "free": [(8, 200.0), (68, 1500.0)]}
+    written = []
+    for name in ("one", "two"):
+        path = tmp_path / "figures" / f"{name}.svg"
+        plot.lines(path, "Receiving", "TCP buffer (KiB)", "bandwidth", series)
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    text = written[0].decode()
+    for word in ("Receiving", "TCP buffer (KiB)", "bandwidth", "limited", "free", ">68<"):
+        assert word in text
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_bars(tmp_path: Path, logarithmic: bool) -> None:
+    path = tmp_path / "bars.svg"
+    values = {"ours": [1.0, 20.0], "theirs": [2.0, 1234.0]}
+    plot.bars(path, "Round trip", "time", ["least", "most"], values, logarithmic)
+    text = path.read_text()
+    for word in ("Round trip", "time", "least", "most", "ours", "theirs", "1,234"):
+        assert word in text
+
+
+def test_a_figure_that_fails_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "lines.svg"
+    with pytest.raises(ValueError, match="shape"):
+        plot.bars(path, "title", "y", ["one", "two"], {"a": [1.0, 2.0, 3.0]})
+    assert not path.exists()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Plots as SVG files, the same file for the same numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_WIDTH, _HEIGHT = 6.4, 3.8  # inches
+_COLOURS = ("#1f5fa8", "#d9722e", "#4d9a4a", "#7d5ba6")
+_MARKERS = "osD^"
+
+Points = Sequence[tuple[float, float]]
+
+
+def lines(path: Path, title: str, x_label: str, y_label: str, series: Mapping[str, Points]) -> None:
+    """A line for each series; the x axis is logarithmic and labelled where there are points."""
+    with _figure(path, title, y_label) as axes:
+        for (name, points), colour, marker in zip(series.items(), _COLOURS, _MARKERS, strict=False):
+            x, y = zip(*points, strict=True)
+            axes.plot(x, y, color=colour, marker=marker, markersize=5, label=name)
+        places = sorted({x for points in series.values() for x, _ in points})
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(places, [f"{place:g}" for place in places])
+        axes.minorticks_off()
+        axes.set_xlabel(x_label)
+        axes.set_ylim(bottom=0)
+        axes.legend()
+
+
+def bars(
+    path: Path,
+    title: str,
+    y_label: str,
+    groups: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    logarithmic: bool = False,
+) -> None:
+    """A group of bars for each name in `groups`: in it a bar of each series, with its value."""
+    with _figure(path, title, y_label) as axes:
+        width = 0.8 / len(series)
+        for number, ((name, values), colour) in enumerate(
+            zip(series.items(), _COLOURS, strict=False)
+        ):
+            places = [
+                group + (number - (len(series) - 1) / 2) * width for group in range(len(groups))
+            ]
+            drawn = axes.bar(places, values, width * 0.92, color=colour, label=name)
+            axes.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=8, padding=2)
+        if logarithmic:
+            axes.set_yscale("log")
+        axes.margins(y=0.12)
+        axes.set_xticks(range(len(groups)), groups)
+        axes.grid(visible=False, axis="x")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=len(series))
+
+
+@contextmanager
+def _figure(path: Path, title: str, y_label: str) -> Iterator["Axes"]:
+    """The axes of a figure that is written when they are complete."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(
+        {
+            "svg.hashsalt": "bulkhead",
+            "svg.fonttype": "none",
+            "font.family": "sans-serif",
+            "font.size": 10,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "grid.color": "#dddddd",
+            "legend.frameon": False,
+        }
+    ):
+        figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+        axes = figure.subplots()
+        axes.set_title(title, loc="left")
+        axes.set_ylabel(y_label)
+        yield axes
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, format="svg", metadata={"Date": None})

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Our demo guest and a Linux guest, each booted in the same QEMU machine to measure its TCP.
+
+Receiving is what the guest's iperf 2 counts, sending what an iperf on the host does.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead import linux_guest
+from bulkhead.bench import BenchContext
+from bulkhead.guest import GuestError, GuestProcess
+from bulkhead.network import Namespace, Tap
+from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
+
+# Linux's network stalls for good on QEMU 10.0's virtio-net-pci under TCG; over MMIO it does not.
+_TRANSPORT = "mmio"
+_MEMORY_MIB = 256
+_IPERF_PORT = 5001
+_RETURN_PORT = 5002
+_ECHO_PORT = 7
+_READY_TIMEOUT_S = 60
+_IPERF_REPORT = r"\] 0\.0+-[\d.]+ sec +\d+ KBytes +(\d+) Kbits/sec"
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A system to measure: name, machine, how to see that it is ready, its iperf's report."""
+
+    name: str
+    machine: Callable[[Tap], Machine]
+    wait_ready: Callable[[GuestProcess, Namespace, Tap], None]
+    report: str
+
+
+@dataclass(frozen=True)
+class RoundTrips:
+    """Microseconds."""
+
+    least: float
+    mean: float
+    most: float
+
+
+def our_guest(
+    image: Path, options: dict[str, str], buffers: int | None = None, name: str = "bulkhead"
+) -> Guest:
+    """The demo; `options` are the network card's. It listens to iperf and echoes."""
+    arguments = ["exit=semihosting", *([f"rx_buffers={buffers}"] if buffers else [])]
+
+    def machine(tap: Tap) -> Machine:
+        return Machine(
+            image, boot_arguments=arguments, cards=[_card(tap, options)], memory_mib=_MEMORY_MIB
+        )
+
+    full_name = f"{name} rx_buffers={buffers}" if buffers else name
+    return Guest(full_name, machine, _wait_for_echo, r"iperf: received (\d+) bytes in (\d+) ms")
+
+
+def peer_guest(
+    image: linux_guest.LinuxImage, options: dict[str, str], service: str | None = None
+) -> Guest:
+    """Linux with iperf, and with a program of ours beside it (linux_guest.with_program())."""
+
+    def machine(tap: Tap) -> Machine:
+        return Machine(
+            image.kernel,
+            initrd=image.initrd,
+            boot_arguments=[
+                "console=ttyAMA0", "quiet", "panic=-1", f"address={tap.address}",
+                *([f"serve={service}"] if service else []),
+            ],
+            cards=[_card(tap, options)],
+            memory_mib=_MEMORY_MIB,
+            semihosting=False,
+        )  # fmt: skip
+
+    def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
+        guest.wait_for("linux: ready", _READY_TIMEOUT_S)
+
+    return Guest("linux", machine, wait_ready, _IPERF_REPORT)
+
+
+def _card(tap: Tap, options: dict[str, str]) -> NetworkCard:
+    return NetworkCard(TapNetwork(tap.interface), _TRANSPORT, tap.mac, options)
+
+
+def _wait_for_echo(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
+    deadline = time.monotonic() + _READY_TIMEOUT_S
+    while namespace.run(["nc", "-z", "-w", "1", tap.address, str(_ECHO_PORT)]).returncode != 0:
+        if guest.process.poll() is not None or time.monotonic() > deadline:
+            raise GuestError(f"the guest does not answer at {tap.address}\n{guest.last_words()}")
+        time.sleep(0.1)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A guest that has booted and is ready."""
+
+    context: BenchContext
+    guest: Guest
+    process: GuestProcess
+    namespace: Namespace
+    tap: Tap
+
+    def receive(self) -> float:
+        """Megabits a second into the guest, as its iperf counted them. Once."""
+        target = ["-c", self.tap.address, "-p", str(_IPERF_PORT)]
+        self._run(["iperf", *target, "-t", f"{self.context.seconds:g}"])
+        report = self.guest.report
+        found = re.search(report, self.process.wait_for_match(report, _READY_TIMEOUT_S))
+        assert found is not None
+        if found.re.groups == 1:
+            return int(found.group(1)) / 1e3
+        return int(found.group(1)) * 8 / 1e3 / max(int(found.group(2)), 1)
+
+    def send(self) -> float:
+        """Megabits a second out of the guest, as an iperf here counts them.
+
+        The guest's iperf server is asked to send back once we are done (iperf's "tradeoff" test),
+        and we are done at once. The request is the first 24 bytes of a test's stream: flags (run
+        the opposite test afterwards), threads, port to send to, buffer length, window, time
+        (negative, in 10 ms).
+        """
+        output = self.context.folder / "iperf-server.log"
+        command = ["iperf", "-s", "-p", str(_RETURN_PORT), "-P", "1", "-f", "k"]
+        server = self.namespace.start(command, output)
+        _wait_for_text(output, "listening", 10)
+        time_field = 2**32 - int(self.context.seconds * 100)
+        request = struct.pack(">IiiiiI", 0x80000000, 1, _RETURN_PORT, 0, 0, time_field)
+        subprocess.run(
+            [
+                *self.namespace.prefix, "nc", "-N", "-w", "2", self.tap.address, str(_IPERF_PORT),
+            ],
+            input=request,
+            stdout=subprocess.DEVNULL,
+            check=False,
+            timeout=30,
+        )  # fmt: skip
+        text = _wait_for_text(output, "Kbits/sec", self.context.seconds + 60)
+        server.terminate()
+        found = re.search(_IPERF_REPORT, text)
+        if found is None:
+            raise GuestError(f"iperf's report can't be read:\n{text}")
+        return int(found.group(1)) / 1e3
+
+    def round_trips(self, bytes_: int, count: int) -> RoundTrips:
+        """How long messages take to the guest's echo service (TCP) and back."""
+        module = Path(__file__).parent / "round_trips.py"
+        where = [self.tap.address, str(_ECHO_PORT)]
+        text = self._run([sys.executable, str(module), *where, str(bytes_), str(count)])
+        least, mean, most = (float(word) for word in text.split())
+        return RoundTrips(least, mean, most)
+
+    def _run(self, command: Sequence[str]) -> str:
+        done = self.namespace.run(command, timeout=self.context.seconds + 120)
+        if done.returncode != 0:
+            failure = f"{' '.join(command)}: {done.stdout}{done.stderr}"
+            raise GuestError(f"{failure}\n{self.process.last_words()}")
+        return done.stdout
+
+
+@contextmanager
+def booted(context: BenchContext, guest: Guest, megabits: int | None = None) -> Iterator[Running]:
+    """The guest on a network of its own, whose link lets so many megabits a second through."""
+    with Namespace(megabits=megabits) as namespace:
+        tap = namespace.add_tap(MAC)
+        namespace.serve_addresses()
+        log = context.folder / f"{guest.name.replace(' ', '-')}.log"
+        with GuestProcess(guest.machine(tap), log, namespace.prefix) as process:
+            guest.wait_ready(process, namespace, tap)
+            yield Running(context, guest, process, namespace, tap)
+
+
+def _wait_for_text(path: Path, wanted: str, timeout: float) -> str:
+    deadline = time.monotonic() + timeout
+    while wanted not in (text := path.read_text(errors="replace")):
+        if time.monotonic() > deadline:
+            raise GuestError(f"no '{wanted}' within {timeout:g} s in {path}:\n{text}")
+        time.sleep(0.05)
+    return text
