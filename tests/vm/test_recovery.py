@@ -7,6 +7,7 @@ Each failure happens in the middle of a TCP transfer, which has to arrive whole.
 from __future__ import annotations
 
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
 
 DATA = pattern(6_000_000)
+OTHER_MAC = "52:54:00:12:34:99"
 PACKETS = 128  # virtio/ports/lwip/transmit.c
 
 
@@ -56,10 +58,16 @@ class Failing:
         """Its QEMU."""
         return self._demos.guest
 
-    def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
+    def boot(
+        self,
+        bus: str,
+        options: dict[str, str] | None = None,
+        port: str = "",
+        extra: tuple[str, ...] = (),
+    ) -> DemoClient:
         """On this bus; `port`: behind a root port."""
         self.client = self._demos.tap(
-            self.namespace, bus, options, extra=self.monitor.arguments, port=port
+            self.namespace, bus, options, extra=(*self.monitor.arguments, *extra), port=port
         )
         self.monitor.attach(self.guest)
         return self.client
@@ -183,3 +191,50 @@ def test_memory_after_many_resets(failing: Failing) -> None:
         used.append(int(client.quiet_status()["memory"]["heap_used"]))
     assert used[-1] <= used[0] + 1024, used
     assert_recovered(failing, 4)
+
+
+def test_device_pulled_and_plugged(failing: Failing) -> None:
+    """The card is gone for a while. The driver waits for it without a word more than needed, and
+    takes in the next one although its MAC differs."""
+    client = failing.boot("msix", port="plug")
+    qmp = failing.guest.qmp()
+    data = pattern(300_000)
+    assert client.echo(data) == data
+    qmp.execute("device_del", id="nic0")
+    failing.monitor.slot_power("plug", on=False)
+    failing.guest.wait_for("device stopped: the device is gone", 20)
+    failing.guest.wait_for("net: link down", 20)
+    time.sleep(3)
+    lines = failing.guest.console().count("\n")
+    time.sleep(3)
+    assert failing.guest.console().count("\n") == lines
+    card = {"driver": "virtio-net-pci", "disable-legacy": "on", "romfile": ""}
+    qmp.execute("device_add", **card, id="nic0", netdev="net0", bus="plug", mac=OTHER_MAC)
+    failing.monitor.slot_power("plug", on=True)
+    failing.wait_for_restart()
+    # Another card: another address.
+    client.address = failing.guest.wait_for("net: address", 60).split()[2]
+    assert client.echo(data) == data
+    status = assert_recovered(failing, 1)
+    assert status["network"]["mac"] == OTHER_MAC
+
+
+def test_line_that_does_not_fall(failing: Failing) -> None:
+    """QEMU's legacy MMIO device does not take its line back once it has found an error, and has no
+    way to tell: the interrupt would come for ever."""
+    client = failing.boot("mmio", extra=("-global", "virtio-mmio.force-legacy=true"))
+    qmp = failing.guest.qmp()
+    data = pattern(300_000)
+    assert client.echo(data) == data
+    qmp.execute("stop")
+    failing.monitor.spoil_receive_queue()
+    qmp.set_link("nic0", up=False)
+    qmp.set_link("nic0", up=True)  # the line is up
+    with client.enter(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+        for _ in range(10):
+            sender.sendto(b"the device breaks", (client.address, 9999))
+    qmp.execute("cont")
+    failing.guest.wait_for("device stopped: its interrupts do not end", 20)
+    failing.wait_for_restart()
+    assert client.echo(data) == data
+    assert_recovered(failing, 1)
