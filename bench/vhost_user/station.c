@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * station SOCKET MODE BYTES CORE [RING]: the driver as a vhost-user front-end in one thread that
- * polls, doing what dpdk-testpmd does with the forwarding mode of the same name, in the same
- * bursts: txonly  take buffers from the pool, write Ethernet, IPv4 and UDP headers to each,
- * transmit; sent buffers go back to the pool rxonly  receive, give the buffers back to the pool,
- * expose others from it io      receive, transmit the same buffers, give sent ones back to the
- * pool, expose others from it Runs until its standard input ends. Packets are counted at the other
- * side.
+ * station SOCKET MODE BYTES CORE FORMAT [ENTRIES]: the driver as a vhost-user front-end in one
+ * thread that polls, over rings of that format (split or packed) and so many entries. It does what
+ * dpdk-testpmd does with the forwarding mode of the same name, in the same bursts:
+ * - txonly: take buffers from the pool, write Ethernet, IPv4 and UDP headers to each, transmit;
+ *   sent buffers go back to the pool;
+ * - rxonly: receive, give the buffers back to the pool, expose others from it;
+ * - io: receive, transmit the same buffers, give sent ones back to the pool, expose others from it.
+ * Runs until its standard input ends. Packets are counted at the other side.
  */
 #define _GNU_SOURCE
 #include "memory.h"
@@ -20,14 +21,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BURST        32u
-#define RING_DEFAULT 256u
-#define RING_MAX     1024u
-#define BUFFERS      (4u * RING_MAX)
-#define MTU          1504u /* frames of 1518 bytes without a checksum */
-#define SHARED_BYTES (32u << 20)
-#define WAIT_MS      10000u
-#define LOOK_EVERY   65536u /* rounds between two looks at standard input */
+#define BURST           32u
+#define ENTRIES_DEFAULT 256u
+#define ENTRIES_MAX     1024u
+#define BUFFERS         (4u * ENTRIES_MAX)
+#define MTU             1504u /* frames of 1518 bytes without a checksum */
+#define SHARED_BYTES    (32u << 20)
+#define WAIT_MS         10000u
+#define LOOK_EVERY      65536u /* rounds between two looks at standard input */
 
 /* The frame begins with a line of the cache, as DPDK's do, and buffers lie an odd number of lines
  * apart, so that they spread over all sets of a cache. */
@@ -47,6 +48,7 @@ struct station {
     struct virtio_net *net;
     struct headers headers;
     uint32_t frame_bytes;
+    unsigned entries; /* of each ring */
     unsigned free_count;
     struct virtio_net_buffer *free[BUFFERS]; /* the pool: a stack */
     struct virtio_net_buffer buffers[BUFFERS];
@@ -85,10 +87,14 @@ static void return_buffer(void *context, struct virtio_net_buffer *buffer)
 
 static const struct virtio_net_operations operations = {.return_buffer = return_buffer};
 
+/* Sent buffers, once the ring has no room for another burst: so dpdk-testpmd does it too. */
 static void reclaim(struct station *station)
 {
     struct virtio_net_buffer *buffers[BURST];
 
+    if (virtio_net_transmitting(station->net) + BURST <= station->entries) {
+        return;
+    }
     put(station, buffers, virtio_net_transmitted_burst(station->net, buffers, BURST));
 }
 
@@ -232,15 +238,16 @@ static void run(struct station *station, void (*round)(struct station *station))
     }
 }
 
-static void start(struct station *station, const char *socket, uint16_t ring)
+static void start(struct station *station, const char *socket, bool packed, uint16_t entries)
 {
     const struct vhost_user_options options = {
         .path = socket, .mac = {2, 0, 0, 0, 0, 1}, .mtu = MTU};
-    const struct virtio_net_parameters parameters = {.rx_buffers = ring,
-                                                     .tx_ring = ring,
-                                                     .receive_bytes = CAPACITY,
-                                                     .polling = true,
-                                                     .features_off = VIRTIO_NET_F_GUEST_CSUM};
+    const struct virtio_net_parameters parameters = {
+        .rx_buffers = entries,
+        .tx_ring = entries,
+        .receive_bytes = CAPACITY,
+        .polling = true,
+        .features_off = VIRTIO_NET_F_GUEST_CSUM | (packed ? 0 : VIRTIO_F_RING_PACKED)};
     const char *reason;
 
     if (!vhost_user_memory_open(SHARED_BYTES, true, &reason) ||
@@ -259,7 +266,11 @@ static void start(struct station *station, const char *socket, uint16_t ring)
     if (station->net == NULL) {
         fail(reason);
     }
-    for (unsigned exposed = 0; exposed < ring; exposed += BURST) {
+    if (packed && (virtio_net_features(station->net) & VIRTIO_F_RING_PACKED) == 0) {
+        fail("the back-end has no packed rings");
+    }
+    station->entries = entries;
+    for (unsigned exposed = 0; exposed < entries; exposed += BURST) {
         expose(station, BURST);
     }
 }
@@ -267,16 +278,17 @@ static void start(struct station *station, const char *socket, uint16_t ring)
 int main(int count, char **arguments)
 {
     static struct station station;
-    unsigned long ring = count > 5 ? strtoul(arguments[5], NULL, 10) : RING_DEFAULT;
+    unsigned long entries = count > 6 ? strtoul(arguments[6], NULL, 10) : ENTRIES_DEFAULT;
+    bool packed = count > 5 && strcmp(arguments[5], "packed") == 0;
     struct virtio_net_statistics statistics;
 
-    if (count < 5 || ring > RING_MAX) {
-        fail("usage: station SOCKET txonly|rxonly|io BYTES CORE [RING]");
+    if (count < 6 || entries > ENTRIES_MAX || (!packed && strcmp(arguments[5], "split") != 0)) {
+        fail("usage: station SOCKET txonly|rxonly|io BYTES CORE split|packed [ENTRIES]");
     }
     station.frame_bytes = (uint32_t)strtoul(arguments[3], NULL, 10);
     make_headers(&station);
     stay_on((unsigned)strtoul(arguments[4], NULL, 10));
-    start(&station, arguments[1], (uint16_t)ring);
+    start(&station, arguments[1], packed, (uint16_t)entries);
     puts("station: ready");
     (void)fflush(stdout);
     for (unsigned i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -4,19 +4,23 @@
 #include "rules.h"
 #include <string.h>
 
-struct descriptor {
-    uint64_t address;
-    uint32_t bytes;
-    uint16_t flags;
-    uint16_t next;
-};
+/* The same bits in both formats. */
+#define NEXT     UINT64_C(1)
+#define WRITE    UINT64_C(2)
+#define INDIRECT UINT64_C(4)
 
-#define NEXT     1u
-#define WRITE    2u
-#define INDIRECT 4u
+/* The second half of a descriptor: bytes, then split: flags, next; packed: id, flags. */
+#define BYTES_MASK   UINT64_C(0xffffffff)
+#define SPLIT_FLAGS  32u
+#define SPLIT_NEXT   48u
+#define PACKED_FLAGS 48u
+#define MARKS        (UINT64_C(0x8080) << PACKED_FLAGS) /* available, used */
 
-static unsigned sabotaged_queue;
-static unsigned sabotage;
+/* As in test_device.py. */
+enum way { WAY_HEAD, WAY_NEXT, WAY_LOOP, WAY_EMPTY, WAY_DIRECTION, WAY_TABLE, WAY_HEADER };
+
+static const struct rules_queue *sabotaged_queue;
+static enum way sabotage;
 static bool done;
 
 /* Both ways full of frames when the driver resets the device: every buffer comes back once. */
@@ -42,49 +46,72 @@ static void reset_in_traffic(struct station *station)
     station_clear_wire(station);
 }
 
-/* The ways to make a chain that QEMU can't accept (hw/virtio/virtio.c, hw/net/virtio-net.c). */
-static void spoil(struct descriptor *descriptor, const struct rules_queue *queue, uint16_t head)
+/* The ways to make a chain that QEMU can't accept (hw/virtio/virtio.c, hw/net/virtio-net.c), as far
+ * as both formats have them. */
+static uint64_t spoiled(uint64_t rest, unsigned flags)
 {
+    switch (sabotage) {
+    case WAY_EMPTY:
+        return rest & ~BYTES_MASK;
+    case WAY_DIRECTION:
+        return rest ^ WRITE << flags;
+    case WAY_TABLE: /* of a size that none has */
+        return (rest & ~((NEXT | WRITE) << flags | BYTES_MASK)) | INDIRECT << flags | 17;
+    default: /* less than a header */
+        return (rest & ~(NEXT << flags | BYTES_MASK)) | 4;
+    }
+}
+
+static void spoil_split(const struct rules_publication *publication)
+{
+    const struct rules_queue *queue = publication->queue;
+    uint64_t *table = qtest_memory(queue->descriptors, 16 * (size_t)queue->size);
     uint16_t *available = qtest_memory(queue->driver_area, 4 + 2 * (size_t)queue->size);
-    uint16_t beyond = (uint16_t)queue->size;
+    uint64_t *rest = &table[2 * (size_t)publication->at + 1];
+    uint64_t without = *rest & ~(UINT64_C(0xffff) << SPLIT_NEXT);
 
     switch (sabotage) {
-    case 0: /* the head is no descriptor */
-        available[2 + queue->published % queue->size] = beyond;
+    case WAY_HEAD: /* the head is no descriptor */
+        available[2 + queue->published % queue->size] = (uint16_t)queue->size;
         break;
-    case 1: /* the next descriptor is none */
-        descriptor->flags |= NEXT;
-        descriptor->next = beyond;
+    case WAY_NEXT: /* the next descriptor is none */
+        *rest = without | NEXT << SPLIT_FLAGS | (uint64_t)queue->size << SPLIT_NEXT;
         break;
-    case 2: /* the chain is a loop */
-        descriptor->flags |= NEXT;
-        descriptor->next = head;
+    case WAY_LOOP: /* the chain is a loop */
+        *rest = without | NEXT << SPLIT_FLAGS | (uint64_t)publication->at << SPLIT_NEXT;
         break;
-    case 3: /* an empty buffer */
-        descriptor->bytes = 0;
-        break;
-    case 4: /* the wrong direction */
-        descriptor->flags ^= WRITE;
-        break;
-    case 5: /* a table of a size that none has */
-        descriptor->flags = INDIRECT;
-        descriptor->bytes = sizeof(struct descriptor) + 1;
-        break;
-    default: /* less than a header */
-        descriptor->bytes = 4;
-        descriptor->flags &= (uint16_t)~NEXT;
+    default:
+        *rest = spoiled(*rest, SPLIT_FLAGS);
         break;
     }
 }
 
-static void on_publish(unsigned number, uint16_t head)
+/* A list is what lies there, so a loop takes the whole ring. */
+static void spoil_packed(const struct rules_publication *publication)
 {
-    const struct rules_queue *queue = &rules.queue[number];
-    struct descriptor *descriptors =
-        qtest_memory(queue->descriptors, queue->size * sizeof(struct descriptor));
+    const struct rules_queue *queue = publication->queue;
+    uint64_t *ring = qtest_memory(queue->descriptors, 16 * (size_t)queue->size);
 
-    if (number == sabotaged_queue && !done) {
-        spoil(&descriptors[head], queue, head);
+    if (sabotage != WAY_LOOP) {
+        *publication->rest = spoiled(*publication->rest, PACKED_FLAGS);
+        return;
+    }
+    *publication->rest |= NEXT << PACKED_FLAGS;
+    for (uint32_t i = 0; i < queue->size; i++) {
+        uint16_t place = (uint16_t)(queue->used + i);
+        uint64_t *each = &ring[2 * (size_t)(place % queue->size)];
+        bool wrap = (place / queue->size) % 2 == 0;
+
+        /* As if left over from the lap before, so that nobody takes it for published or used. */
+        each[0] = ring[2 * (size_t)publication->at];
+        each[1] = (*publication->rest & ~MARKS) | (wrap ? 0 : MARKS);
+    }
+}
+
+static void on_publish(const struct rules_publication *publication)
+{
+    if (publication->queue == sabotaged_queue && !done) {
+        (publication->rest == NULL ? spoil_split : spoil_packed)(publication);
         done = true;
     }
 }
@@ -99,16 +126,17 @@ static uint8_t device_status(struct station *station)
  * it has no way to tell. `count`: the way, and 16 for the receive queue. */
 static void needs_reset(struct station *station)
 {
-    sabotaged_queue = station->setting->count / 16 == 0;
-    sabotage = station->setting->count % 16;
+    bool transmitting = station->setting->count / 16 == 0;
+
+    sabotaged_queue = &rules.queue[transmitting];
+    sabotage = (enum way)(station->setting->count % 16);
     done = false;
     station_start(station);
     station_exchange(station, 20, 2);
     rules_on_publish = on_publish;
     for (unsigned tries = 0; !done; tries++) {
         assert_true(tries < 1000);
-        assert_true(sabotaged_queue == 0 ? station_inject(station, 100)
-                                         : station_send(station, 100, 1));
+        assert_true(transmitting ? station_send(station, 100, 1) : station_inject(station, 100));
         virtio_net_flush(station->net);
         station_serve(station, true);
     }
@@ -117,7 +145,7 @@ static void needs_reset(struct station *station)
     if (!station->transport->legacy) {
         for (unsigned tries = 0; virtio_net_broken(station->net) == NULL; tries++) {
             assert_true(tries < 10000);
-            if (sabotaged_queue == 0 && tries < 200) {
+            if (!transmitting && tries < 200) {
                 (void)station_inject(station, 100);
             }
             station_serve(station, true);

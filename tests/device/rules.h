@@ -2,8 +2,8 @@
 /*
  * Watches what the driver does to its device, and fails the test at the first breach of a rule of
  * the standard. Rules on registers are checked at each access (rules_registers.c), rules on the
- * ring when it is published (rules_ring.c). Every rule counts how often it was looked at, so that a
- * test can tell "kept" from "never came up".
+ * ring when it is published (rules_split.c, rules_packed.c). Every rule counts how often it was
+ * looked at, so that a test can tell "kept" from "never came up".
  */
 #ifndef TESTS_DEVICE_RULES_H
 #define TESTS_DEVICE_RULES_H
@@ -14,49 +14,60 @@
 #define RULES_QUEUES 4u
 
 /* Each rule: name, and the clause with what it says. */
-#define RULES(RULE)                                                                                \
-    RULE(STATUS_KEPT, "2.1.1 a status bit is never cleared")                                       \
-    RULE(STATUS_ORDER, "3.1.1 status bits are set in order")                                       \
-    RULE(RESET_AWAITED, "4.1.4.3.2 after a reset the status is read until it is 0")                \
-    RULE(FAILED_RESET, "2.1.1 after FAILED nothing but a reset is written")                        \
-    RULE(FEATURES_CHECKED, "3.1.1 FEATURES_OK is read back before anything else is set up")        \
-    RULE(FEATURES_OFFERED, "2.2.1 only offered features are accepted")                             \
-    RULE(FEATURES_FIXED, "3.1.1 features stay as they are after FEATURES_OK")                      \
-    RULE(FEATURES_DEPENDENT, "2.2.1 features are accepted with what they require")                 \
-    RULE(VERSION_1, "6.1 VERSION_1 is accepted")                                                   \
-    RULE(FEATURES_SELECTED, "4.2.2.2 both feature words are selected before they are read")        \
-    RULE(CONFIG_UNTOUCHED, "2.5 the device's configuration is not written")                        \
-    RULE(CONFIG_GENERATION, "2.5.1 fields are read between two reads of the generation")           \
-    RULE(CONFIG_TWICE, "2.5.3 legacy: fields are read until they are the same twice")              \
-    RULE(CONFIG_WIDTH, "4.1.3.1 fields are read with their own width")                             \
-    RULE(REGISTER_WIDTH, "4.2.2.2 registers are accessed with their own width")                    \
-    RULE(REGISTER_KNOWN, "4.2.2.2 registers that are not defined are left alone")                  \
-    RULE(QUEUE_SIZE, "2.7 a queue's size is a power of two and no more than the device allows")    \
-    RULE(QUEUE_ALIGNED, "2.7 descriptors are aligned to 16, driver area to 2, device area to 4")   \
-    RULE(QUEUE_IDLE, "4.2.2.2 a queue's registers are not written while it is enabled")            \
-    RULE(QUEUE_ENABLED, "4.1.4.3.2 1 is written to enable a queue, after everything else")         \
-    RULE(VECTOR_READ, "4.1.5.1.2.2 a vector is read back")                                         \
-    RULE(VECTOR_INSIDE, "4.1.5.1.2.2 a vector is one of the table, or none")                       \
-    RULE(NOTIFY_RUNNING, "3.1.1 no notification comes before DRIVER_OK")                           \
-    RULE(NOTIFY_QUEUE, "4.1.5.2 a notification names a queue that is enabled")                     \
-    RULE(CAUSE_MSIX, "4.1.4.5 the interrupt status is not read with MSI-X")                        \
-    RULE(CAUSE_ACKNOWLEDGED, "4.2.2.2 only causes that were read are acknowledged")                \
-    RULE(INDEX_FORWARD, "2.7.6.1 the available index never goes back, or past the queue's size")   \
-    RULE(HEAD_FREE, "2.7.13 a descriptor that the device has is not given to it again")            \
-    RULE(CHAIN_BOUNDED, "2.7.5.2 a chain is no longer than the queue and has no loop")             \
-    RULE(CHAIN_BYTES, "2.7.5.2 a chain has less than 2^32 bytes, and no empty buffer")             \
-    RULE(CHAIN_ORDER, "2.7.4.2 readable buffers come before writable ones")                        \
-    RULE(BUFFER_OURS, "2.7.5 a buffer lies in memory that was shared")                             \
-    RULE(INDIRECT_AGREED, "2.7.5.3.1 indirect tables only if negotiated")                          \
-    RULE(INDIRECT_PLAIN, "2.7.5.3.1 an indirect descriptor has no NEXT, and no table has another") \
-    RULE(FLAGS_ZERO, "2.7.7.1 the available flags stay 0 with EVENT_IDX")                          \
-    RULE(FLAGS_VALID, "2.7.7.1 the available flags are 0 or 1 without EVENT_IDX")                  \
-    RULE(RECEIVE_ROOM, "5.1.6.3.1 a receive buffer has room for header and 1514 bytes")            \
-    RULE(RECEIVE_WRITABLE, "5.1.6.3 receive buffers are writable, transmit buffers readable")      \
-    RULE(HEADER_BUFFERS, "5.1.6.2.1 num_buffers is 0 when transmitting")                           \
-    RULE(HEADER_FLAGS, "5.1.6.2.1 flags are 0 without CSUM")                                       \
-    RULE(HEADER_GSO, "5.1.6.2.1 gso_type is NONE unless negotiated")                               \
-    RULE(HEADER_ALONE, "2.7.4.3 legacy: the header is alone without ANY_LAYOUT")                   \
+#define RULES(RULE)                                                                              \
+    RULE(STATUS_KEPT, "2.1.1 a status bit is never cleared")                                     \
+    RULE(STATUS_ORDER, "3.1.1 status bits are set in order")                                     \
+    RULE(RESET_AWAITED, "4.1.4.3.2 after a reset the status is read until it is 0")              \
+    RULE(FAILED_RESET, "2.1.1 after FAILED nothing but a reset is written")                      \
+    RULE(FEATURES_CHECKED, "3.1.1 FEATURES_OK is read back before anything else is set up")      \
+    RULE(FEATURES_OFFERED, "2.2.1 only offered features are accepted")                           \
+    RULE(FEATURES_FIXED, "3.1.1 features stay as they are after FEATURES_OK")                    \
+    RULE(FEATURES_DEPENDENT, "2.2.1 features are accepted with what they require")               \
+    RULE(VERSION_1, "6.1 VERSION_1 is accepted")                                                 \
+    RULE(FEATURES_SELECTED, "4.2.2.2 both feature words are selected before they are read")      \
+    RULE(CONFIG_UNTOUCHED, "2.5 the device's configuration is not written")                      \
+    RULE(CONFIG_GENERATION, "2.5.1 fields are read between two reads of the generation")         \
+    RULE(CONFIG_TWICE, "2.5.3 legacy: fields are read until they are the same twice")            \
+    RULE(CONFIG_WIDTH, "4.1.3.1 fields are read with their own width")                           \
+    RULE(REGISTER_WIDTH, "4.2.2.2 registers are accessed with their own width")                  \
+    RULE(REGISTER_KNOWN, "4.2.2.2 registers that are not defined are left alone")                \
+    RULE(QUEUE_SIZE, "2.7 a queue's size is a power of two and no more than the device allows")  \
+    RULE(QUEUE_ALIGNED, "2.7, 2.8.11 descriptors are aligned to 16, the areas as their formats") \
+    RULE(QUEUE_IDLE, "4.2.2.2 a queue's registers are not written while it is enabled")          \
+    RULE(QUEUE_ENABLED, "4.1.4.3.2 1 is written to enable a queue, after everything else")       \
+    RULE(VECTOR_READ, "4.1.5.1.2.2 a vector is read back")                                       \
+    RULE(VECTOR_INSIDE, "4.1.5.1.2.2 a vector is one of the table, or none")                     \
+    RULE(NOTIFY_RUNNING, "3.1.1 no notification comes before DRIVER_OK")                         \
+    RULE(NOTIFY_QUEUE, "4.1.5.2 a notification names a queue that is enabled")                   \
+    RULE(CAUSE_MSIX, "4.1.4.5 the interrupt status is not read with MSI-X")                      \
+    RULE(CAUSE_ACKNOWLEDGED, "4.2.2.2 only causes that were read are acknowledged")              \
+    RULE(INDEX_FORWARD, "2.7.6.1 the available index never goes back, or past the queue's size") \
+    RULE(DESCRIPTOR_FREE, "2.7.13 a descriptor that the device has is not given to it again")    \
+    RULE(CHAIN_FREE, "2.7.13, 2.8.21.1 an id that the device has is not given to it again")      \
+    RULE(CHAIN_BOUNDED, "2.7.5.2, 2.8.17 a chain is no longer than the queue and has no loop")   \
+    RULE(CHAIN_BYTES, "2.7.5.2 a chain has less than 2^32 bytes, and no empty buffer")           \
+    RULE(CHAIN_ORDER, "2.7.4.2, 2.8.17 readable buffers come before writable ones")              \
+    RULE(BUFFER_OURS, "2.7.5 a buffer lies in memory that was shared")                           \
+    RULE(INDIRECT_AGREED, "2.7.5.3.1, 2.8.19 indirect tables only if negotiated")                \
+    RULE(INDIRECT_PLAIN, "2.7.5.3.1, 2.8.19 no NEXT beside INDIRECT, no table in a table")       \
+    RULE(FLAGS_ZERO, "2.7.7.1 the available flags stay 0 with EVENT_IDX")                        \
+    RULE(FLAGS_VALID, "2.7.7.1 the available flags are 0 or 1 without EVENT_IDX")                \
+    RULE(IN_ORDER_NEXT, "2.7.5.2 with IN_ORDER the next descriptor is the following one")        \
+    RULE(IN_ORDER_RING, "2.7.9 with IN_ORDER descriptors are used in ring order")                \
+    RULE(PACKED_WRAP, "2.8.1 a descriptor is made available with its lap's wrap counter")        \
+    RULE(PACKED_COMPLETE, "2.8.17 the first descriptor of a list is made available last")        \
+    RULE(PACKED_ROOM, "2.8.17 a list is made available when there is room for all of it")        \
+    RULE(PACKED_UNTOUCHED, "2.8.16 a descriptor that the device has is not changed")             \
+    RULE(EVENT_RESERVED, "2.8.14 the event flags are none of the reserved ones")                 \
+    RULE(EVENT_AGREED, "2.8.10 an event for a descriptor only with EVENT_IDX")                   \
+    RULE(EVENT_INSIDE, "2.8.10 the event's offset lies in the ring")                             \
+    RULE(RECEIVE_ROOM, "5.1.6.3.1 a receive buffer has room for header and 1514 bytes")          \
+    RULE(RECEIVE_WRITABLE, "5.1.6.3 receive buffers are writable, transmit buffers readable")    \
+    RULE(HEADER_BUFFERS, "5.1.6.2.1 num_buffers is 0 when transmitting")                         \
+    RULE(HEADER_FLAGS, "5.1.6.2.1 flags are 0 without CSUM")                                     \
+    RULE(HEADER_GSO, "5.1.6.2.1 gso_type is NONE unless negotiated")                             \
+    RULE(HEADER_CUT, "5.1.6.2.1 what is to be cut says how, and leaves the checksum")            \
+    RULE(HEADER_ALONE, "2.7.4.3 legacy: the header is alone without ANY_LAYOUT")                 \
     RULE(FRAME_MTU, "5.1.4.2 no frame is larger than the MTU")
 
 #define RULE_NUMBER(name, text) RULE_##name,
@@ -76,11 +87,23 @@ struct rules_queue {
     uint64_t driver_area;
     uint64_t device_area;
     bool enabled;
-    bool enabled_once;                    /* the addresses stand */
-    uint16_t published;                   /* available index */
-    uint16_t used;                        /* up to here looked at */
-    bool with_device[VIRTQUEUE_SIZE_MAX]; /* by descriptor */
-    uint16_t next[VIRTQUEUE_SIZE_MAX];    /* of those: as it was when published */
+    bool enabled_once;                           /* the addresses stand */
+    uint16_t published;                          /* available index; packed: place of the next */
+    uint16_t used;                               /* up to here looked at; packed: place */
+    bool with_device[VIRTQUEUE_SIZE_MAX];        /* split: by descriptor */
+    uint16_t next[VIRTQUEUE_SIZE_MAX];           /* of those: as it was when published */
+    uint16_t next_in_order;                      /* split, with IN_ORDER: the next head */
+    uint16_t descriptors_of[VIRTQUEUE_SIZE_MAX]; /* by id of a chain; 0: not with the device */
+    uint16_t order[VIRTQUEUE_SIZE_MAX];          /* ids in the order of publication */
+    unsigned chains_given;
+    unsigned chains_returned;
+};
+
+/* A chain that was found in order and is about to be published. */
+struct rules_publication {
+    const struct rules_queue *queue;
+    uint16_t at;    /* its first descriptor, in the table or ring */
+    uint64_t *rest; /* packed: the second half of that one, which is stored after this */
 };
 
 /* What the driver and the device have agreed on so far. */
@@ -130,10 +153,13 @@ enum rules_register {
     REGISTER_CONFIG,
 };
 
-/* For cases that want to meddle; NULL: nobody. After an access; and when a queue was found in order
- * and its index `head` is about to be published, while the device can't see it yet. */
+/* How many chains the device has returned so far. */
+unsigned rules_returned(unsigned queue);
+
+/* For cases that want to meddle; NULL: nobody. After an access; and when the device can't see yet
+ * what is published. */
 extern void (*rules_on_access)(enum rules_register what, const struct qtest_access *access);
-extern void (*rules_on_publish)(unsigned queue, uint16_t head);
+extern void (*rules_on_publish)(const struct rules_publication *publication);
 /* The driver is about to say that it wants the next interrupt. */
 extern void (*rules_on_wish)(unsigned queue);
 

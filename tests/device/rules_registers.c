@@ -256,10 +256,13 @@ static void set_half(uint64_t *address, bool high, uint32_t value)
 
 static void enable_queue(struct rules_queue *queue)
 {
+    uint64_t driver_alignment = (rules.accepted & VIRTIO_F_RING_PACKED) != 0 ? 4 : 2;
+
     rules_check(RULE_QUEUE_SIZE, queue->size != 0 && (queue->size & (queue->size - 1)) == 0 &&
                                      queue->size <= queue->size_max);
     rules_check(RULE_QUEUE_ALIGNED, queue->descriptors != 0 && queue->descriptors % 16 == 0 &&
-                                        queue->driver_area != 0 && queue->driver_area % 2 == 0 &&
+                                        queue->driver_area != 0 &&
+                                        queue->driver_area % driver_alignment == 0 &&
                                         queue->device_area != 0 && queue->device_area % 4 == 0);
     rules_check(RULE_STATUS_ORDER, (seen.status & VIRTIO_STATUS_DRIVER_OK) == 0);
     rules_check(RULE_FEATURES_CHECKED, !seen.features_unread);

@@ -13,30 +13,88 @@
 #define ROUNDS_MAX        100000u
 #define IDLE_MILLISECONDS 1
 #define ETHERTYPE_TESTS   0x88b5u /* for local experiments (IEEE 802) */
-#define NUMBER_OFFSET     14u
 
 static const uint8_t station_address[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
 static const uint8_t far_address[6] = {0x52, 0x54, 0x00, 0xab, 0xcd, 0xef};
 
-/* A frame: Ethernet header, number, and what follows from number and position. */
-static void make_frame(uint8_t *frame, uint32_t bytes, uint32_t number, bool transmit)
+/* By the kind of frame: a plain one, or one with headers of IP and TCP. */
+struct layout {
+    uint16_t ethertype;
+    uint16_t transport; /* where TCP begins */
+    uint16_t number;    /* where the number stands */
+};
+
+static const struct layout *layout_of(enum virtio_net_gso type)
 {
-    memcpy(frame, transmit ? far_address : station_address, 6);
-    memcpy(frame + 6, transmit ? station_address : far_address, 6);
-    frame[12] = ETHERTYPE_TESTS >> 8;
-    frame[13] = ETHERTYPE_TESTS & 0xffu;
-    for (uint32_t i = NUMBER_OFFSET; i < bytes; i++) {
-        frame[i] = (uint8_t)(i < NUMBER_OFFSET + 4 ? number >> (8 * (i - NUMBER_OFFSET))
-                                                   : number * 37u + i * 11u + 1u);
+    static const struct layout plain = {ETHERTYPE_TESTS, 0, 14};
+    static const struct layout ipv4 = {0x0800, 34, 54};
+    static const struct layout ipv6 = {0x86dd, 54, 74};
+
+    return type == VIRTIO_NET_GSO_TCPV4 ? &ipv4 : type == VIRTIO_NET_GSO_TCPV6 ? &ipv6 : &plain;
+}
+
+uint16_t station_headers(enum virtio_net_gso type)
+{
+    return layout_of(type)->number;
+}
+
+uint16_t station_transport(enum virtio_net_gso type)
+{
+    return layout_of(type)->transport;
+}
+
+/* As much of the headers as Linux looks at: versions, lengths, protocol. */
+static void make_headers(uint8_t *frame, uint32_t bytes, enum virtio_net_gso type)
+{
+    const struct layout *layout = layout_of(type);
+    uint8_t *ip = frame + 14;
+    uint32_t length;
+
+    memset(ip, 0, (size_t)layout->number - 14);
+    if (type == VIRTIO_NET_GSO_TCPV4) {
+        length = bytes - 14;
+        ip[0] = 0x45;
+        ip[2] = (uint8_t)(length >> 8);
+        ip[3] = (uint8_t)length;
+        ip[8] = 64;
+        ip[9] = 6;
+    } else if (type == VIRTIO_NET_GSO_TCPV6) {
+        length = bytes - 54;
+        ip[0] = 0x60;
+        ip[4] = (uint8_t)(length >> 8);
+        ip[5] = (uint8_t)length;
+        ip[6] = 6;
+        ip[7] = 64;
+    }
+    if (layout->transport != 0) {
+        frame[layout->transport + 12u] = 0x50;
     }
 }
 
-static void check_frame(const uint8_t *frame, uint32_t bytes, uint32_t number, bool transmit)
+/* A frame: headers, number, and what follows from number and position. */
+static void make_frame(uint8_t *frame, uint32_t bytes, uint32_t number, bool transmit,
+                       enum virtio_net_gso type)
 {
-    uint8_t expected[STATION_FRAME_BYTES];
+    const struct layout *layout = layout_of(type);
 
-    assert_true(bytes >= NUMBER_OFFSET && bytes <= sizeof(expected));
-    make_frame(expected, bytes, number, transmit);
+    memcpy(frame, transmit ? far_address : station_address, 6);
+    memcpy(frame + 6, transmit ? station_address : far_address, 6);
+    frame[12] = (uint8_t)(layout->ethertype >> 8);
+    frame[13] = (uint8_t)layout->ethertype;
+    make_headers(frame, bytes, type);
+    for (uint32_t i = layout->number; i < bytes; i++) {
+        frame[i] = (uint8_t)(i < layout->number + 4u ? number >> (8 * (i - layout->number))
+                                                     : number * 37u + i * 11u + 1u);
+    }
+}
+
+static void check_frame(const uint8_t *frame, uint32_t bytes, uint32_t number, bool transmit,
+                        enum virtio_net_gso type)
+{
+    static uint8_t expected[STATION_FRAME_BYTES];
+
+    assert_true(bytes >= layout_of(type)->number && bytes <= sizeof(expected));
+    make_frame(expected, bytes, number, transmit, type);
     for (uint32_t i = 0; i < bytes; i++) {
         if (frame[i] != expected[i]) {
             fail_msg("frame %u of %u bytes differs at byte %u", number, bytes, i);
@@ -49,16 +107,20 @@ static void check_frame(const uint8_t *frame, uint32_t bytes, uint32_t number, b
 static void count_frame(const uint8_t *frame, uint32_t bytes, uint32_t *next, uint32_t stale,
                         bool transmit)
 {
+    enum virtio_net_gso type = frame[12] == 0x08   ? VIRTIO_NET_GSO_TCPV4
+                               : frame[12] == 0x86 ? VIRTIO_NET_GSO_TCPV6
+                                                   : VIRTIO_NET_GSO_NONE;
+    uint32_t at = layout_of(type)->number;
     uint32_t number = 0;
 
-    for (unsigned i = 0; i < 4 && bytes >= NUMBER_OFFSET + 4; i++) {
-        number |= (uint32_t)frame[NUMBER_OFFSET + i] << (8 * i);
+    for (unsigned i = 0; i < 4 && bytes >= at + 4; i++) {
+        number |= (uint32_t)frame[at + i] << (8 * i);
     }
     if (number < stale) {
-        check_frame(frame, bytes, number, transmit);
+        check_frame(frame, bytes, number, transmit, type);
         return;
     }
-    check_frame(frame, bytes, *next, transmit);
+    check_frame(frame, bytes, *next, transmit, type);
     (*next)++;
 }
 
@@ -157,8 +219,7 @@ static void make_pools(struct station *station)
     station->buffers_usable = STATION_BUFFERS;
     station->buffer_memory =
         virtio_platform_dma_allocate(STATION_BUFFERS * STATION_BUFFER_BYTES, 64, &unused);
-    station->packet_memory =
-        virtio_platform_dma_allocate(STATION_PACKETS * PACKET_BYTES, 64, &unused);
+    station->packet_memory = virtio_platform_dma_allocate(STATION_PACKET_MEMORY, 64, &unused);
     assert_non_null(station->buffer_memory);
     assert_non_null(station->packet_memory);
     for (unsigned i = 0; i < STATION_BUFFERS; i++) {
@@ -224,21 +285,42 @@ static void fetch_packets(struct station *station)
         ours->with_driver = false;
         station->returned++;
         /* What a device still reads now is not what was sent. */
-        memset(packet->segment[0].memory - HEADER, 0xcc, PACKET_BYTES);
+        memset(ours->memory, 0xcc, ours->bytes);
     }
+}
+
+/* Puts the pieces of a frame together and gives their buffers back. Returns its length. */
+static uint32_t gather(uint8_t *frame, struct virtio_net_buffer *buffer)
+{
+    uint32_t header = HEADER; /* in the first buffer alone */
+    uint32_t bytes = 0;
+    unsigned count = buffer->buffers;
+
+    for (; count != 0; count--) {
+        struct virtio_net_buffer *rest = buffer->rest;
+
+        assert_true(buffer->frame_bytes <= buffer->capacity - header);
+        assert_true(bytes + buffer->frame_bytes <= STATION_FRAME_BYTES);
+        memcpy(frame + bytes, buffer->memory + header, buffer->frame_bytes);
+        bytes += buffer->frame_bytes;
+        header = 0;
+        take_back(buffer);
+        assert_int_equal(rest == NULL, count == 1);
+        buffer = rest;
+    }
+    return bytes;
 }
 
 static void fetch_frames(struct station *station)
 {
+    static uint8_t frame[STATION_FRAME_BYTES];
     struct virtio_net_buffer *buffer;
 
     while ((buffer = virtio_net_receive(station->net)) != NULL) {
-        assert_true(buffer->frame_bytes <= buffer->capacity - HEADER);
-        count_frame(buffer->memory + HEADER, buffer->frame_bytes, &station->received,
-                    station->stale_frames, false);
-        station->frame_bytes = buffer->frame_bytes;
+        station->frame_buffers = buffer->buffers;
         station->checksum_valid = buffer->checksum_valid;
-        take_back(buffer);
+        station->frame_bytes = gather(frame, buffer);
+        count_frame(frame, station->frame_bytes, &station->received, station->stale_frames, false);
     }
 }
 
@@ -303,29 +385,23 @@ void station_serve(struct station *station, bool drain)
     }
 }
 
-bool station_send(struct station *station, uint32_t bytes, unsigned segments)
+/* Cuts what lies in `ours` into pieces and hands it over. */
+static bool hand_over(struct station *station, struct station_packet *ours, uint32_t bytes,
+                      unsigned segments)
 {
-    unsigned number = station->sent % STATION_PACKETS;
-    struct station_packet *ours = &station->packets[number];
-    uint8_t *memory = station->packet_memory + (size_t)number * PACKET_BYTES;
+    struct virtio_net_packet *packet = &ours->packet;
+    uint8_t *at = ours->memory + HEADER;
 
-    if (ours->with_driver) {
-        return false;
-    }
-    assert_true(bytes + HEADER <= PACKET_BYTES);
-    make_frame(memory + HEADER, bytes, station->sent, true);
-    ours->packet = (struct virtio_net_packet){.owner = ours, .segment_count = (uint16_t)segments};
+    memset(ours->rest, 0, sizeof(ours->rest));
     for (unsigned i = 0; i < segments; i++) {
-        uint32_t from = bytes / segments * i;
+        uint32_t piece = i + 1 == segments ? bytes - bytes / segments * i : bytes / segments;
 
-        ours->packet.segment[i].memory = memory + HEADER + from;
-        ours->packet.segment[i].bytes =
-            (i + 1 == segments ? bytes : bytes / segments * (i + 1)) - from;
-    }
-    if (station->leave_checksum) {
-        ours->packet.checksum_partial = true;
-        ours->packet.checksum_start = STATION_CHECKSUM_START;
-        ours->packet.checksum_offset = STATION_CHECKSUM_OFFSET;
+        if (packet->segment_count == VIRTIO_NET_SEGMENTS_MAX) {
+            packet->rest = &ours->rest[i / VIRTIO_NET_SEGMENTS_MAX - 1];
+            packet = packet->rest;
+        }
+        packet->segment[packet->segment_count++] = (struct virtio_net_segment){at, piece};
+        at += piece;
     }
     ours->with_driver = true;
     if (!virtio_net_transmit(station->net, &ours->packet)) {
@@ -336,9 +412,66 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments)
     return true;
 }
 
+bool station_send(struct station *station, uint32_t bytes, unsigned segments)
+{
+    unsigned number = station->sent % STATION_PACKETS;
+    struct station_packet *ours = &station->packets[number];
+
+    if (ours->with_driver) { /* a sender without packets asks for them: net.h */
+        fetch_packets(station);
+    }
+    if (ours->with_driver) {
+        return false;
+    }
+    ours->memory = station->packet_memory + (size_t)number * PACKET_BYTES;
+    ours->bytes = PACKET_BYTES;
+    assert_true(bytes + HEADER <= PACKET_BYTES);
+    make_frame(ours->memory + HEADER, bytes, station->sent, true, VIRTIO_NET_GSO_NONE);
+    ours->packet = (struct virtio_net_packet){.owner = ours};
+    if (station->leave_checksum) {
+        ours->packet.checksum_partial = true;
+        ours->packet.checksum_start = STATION_CHECKSUM_START;
+        ours->packet.checksum_offset = STATION_CHECKSUM_OFFSET;
+    }
+    return hand_over(station, ours, bytes, segments);
+}
+
+bool station_send_large(struct station *station, uint32_t bytes, unsigned segments,
+                        enum virtio_net_gso type, uint16_t gso_bytes)
+{
+    unsigned number = station->next_large % STATION_LARGE;
+    struct station_packet *ours = &station->packets[station->sent % STATION_PACKETS];
+    struct station_packet *before = station->large[number];
+
+    fetch_packets(station);
+    if (ours->with_driver || (before != NULL && before->with_driver)) {
+        return false;
+    }
+    ours->memory = station->packet_memory + STATION_PACKETS * PACKET_BYTES +
+                   (size_t)number * STATION_LARGE_BYTES;
+    ours->bytes = STATION_LARGE_BYTES;
+    assert_true(bytes + HEADER <= STATION_LARGE_BYTES && segments <= STATION_PIECES_MAX);
+    make_frame(ours->memory + HEADER, bytes, station->sent, true, type);
+    ours->packet = (struct virtio_net_packet){
+        .owner = ours,
+        .gso_type = type,
+        .gso_bytes = gso_bytes,
+        .header_bytes = station_headers(type),
+        .checksum_partial = true,
+        .checksum_start = station_transport(type),
+        .checksum_offset = STATION_TCP_CHECKSUM,
+    };
+    if (!hand_over(station, ours, bytes, segments)) {
+        return false;
+    }
+    station->large[number] = ours;
+    station->next_large++;
+    return true;
+}
+
 bool station_arrive(struct station *station)
 {
-    uint8_t frame[STATION_FRAME_BYTES];
+    static uint8_t frame[STATION_FRAME_BYTES];
     size_t header = station->setting->vnet ? sizeof(station->far_got) : 0;
     ssize_t bytes = recv(station->setting->wire, frame, sizeof(frame), MSG_DONTWAIT);
 
@@ -353,20 +486,25 @@ bool station_arrive(struct station *station)
     return true;
 }
 
-bool station_inject(struct station *station, uint32_t bytes)
+bool station_inject_large(struct station *station, uint32_t bytes, enum virtio_net_gso type)
 {
-    uint8_t frame[STATION_FRAME_BYTES];
-
+    static uint8_t frame[STATION_FRAME_BYTES];
     size_t header = station->setting->vnet ? sizeof(station->far_sends) : 0;
 
+    assert_true(header + bytes <= sizeof(frame));
     memcpy(frame, &station->far_sends, header);
-    make_frame(frame + header, bytes, station->injected, false);
+    make_frame(frame + header, bytes, station->injected, false, type);
     if (send(station->setting->wire, frame, header + bytes, MSG_DONTWAIT) < 0) {
         assert_true(errno == EAGAIN || errno == ENOBUFS);
         return false;
     }
     station->injected++;
     return true;
+}
+
+bool station_inject(struct station *station, uint32_t bytes)
+{
+    return station_inject_large(station, bytes, VIRTIO_NET_GSO_NONE);
 }
 
 struct virtio_net_statistics station_statistics(struct station *station)
@@ -415,7 +553,7 @@ void station_stop(struct station *station)
 
 void station_clear_wire(struct station *station)
 {
-    uint8_t frame[STATION_FRAME_BYTES];
+    static uint8_t frame[STATION_FRAME_BYTES];
 
     qtest_wait(0);
     while (recv(station->setting->wire, frame, sizeof(frame), MSG_DONTWAIT) >= 0) {
@@ -431,7 +569,7 @@ void station_close(struct station *station)
         qtest_msix_disable(station->function);
     }
     virtio_platform_dma_free(station->buffer_memory, STATION_BUFFERS * STATION_BUFFER_BYTES);
-    virtio_platform_dma_free(station->packet_memory, STATION_PACKETS * PACKET_BYTES);
+    virtio_platform_dma_free(station->packet_memory, STATION_PACKET_MEMORY);
 }
 
 void station_describe(struct station *station)
@@ -445,6 +583,9 @@ void station_describe(struct station *station)
            " in flight %" PRIu64 " queued %" PRIu64 "\n",
            s.interrupts, s.interrupts_spurious, s.signals, s.rx_exposed, s.tx_in_flight,
            s.tx_queued);
+    if (virtio_net_broken(station->net) != NULL) {
+        printf("broken: %s\n", virtio_net_broken(station->net));
+    }
     rules_describe();
 }
 

@@ -28,7 +28,9 @@
 #define STATION_BUFFERS      64u
 #define STATION_BUFFER_BYTES ((size_t)2048)
 #define STATION_PACKETS      512u
-#define STATION_FRAME_BYTES  16384u
+#define STATION_LARGE        8u /* packets under way of more than a frame's bytes */
+#define STATION_LARGE_BYTES  ((size_t)66048)
+#define STATION_FRAME_BYTES  65664u
 #define STATION_FRAME_MIN    60u
 #define STATION_FRAME_MAX    1514u
 #define STATION_PATIENCE     (UINT64_C(20) * 1000000000u) /* ns */
@@ -36,6 +38,10 @@
 /* Behind Ethernet and IPv4 headers: Linux's tap takes no less. */
 #define STATION_CHECKSUM_START  34u
 #define STATION_CHECKSUM_OFFSET 6u
+
+#define STATION_PACKET_MEMORY (STATION_PACKETS * (size_t)2048 + STATION_LARGE * STATION_LARGE_BYTES)
+#define STATION_PIECES_MAX    24u
+#define STATION_TCP_CHECKSUM  16u /* in the TCP header */
 
 /* Linux's struct virtio_net_hdr, as a packet socket has it: legacy, in the host's byte order. */
 struct station_header {
@@ -54,6 +60,9 @@ struct station_buffer {
 
 struct station_packet {
     struct virtio_net_packet packet;
+    struct virtio_net_packet rest[STATION_PIECES_MAX / VIRTIO_NET_SEGMENTS_MAX];
+    uint8_t *memory; /* header and frame */
+    size_t bytes;
     bool with_driver;
 };
 
@@ -72,7 +81,10 @@ struct station {
     unsigned buffers_usable;
     uint8_t *buffer_memory;
     struct station_packet packets[STATION_PACKETS];
-    uint8_t *packet_memory; /* STATION_PACKETS of 2048 bytes */
+    uint8_t
+        *packet_memory; /* STATION_PACKETS of 2048 bytes, STATION_LARGE of STATION_LARGE_BYTES */
+    struct station_packet *large[STATION_LARGE]; /* who had the memory last */
+    unsigned next_large;
 
     uint32_t sent;           /* numbers given out to frames transmitted */
     uint32_t arrived;        /* seen at the far end */
@@ -82,8 +94,9 @@ struct station {
     uint32_t stale_arrivals; /* numbers below are of before station_clear_wire() */
     uint32_t stale_frames;
     uint32_t link_changes;
-    uint32_t frame_bytes; /* of the last frame received */
-    bool checksum_valid;  /* the same */
+    uint32_t frame_bytes;   /* of the last frame received */
+    uint16_t frame_buffers; /* the same */
+    bool checksum_valid;    /* the same */
 
     /* With setting->vnet: what the far end got with the last frame, and sends with the next. */
     struct station_header far_got;
@@ -106,9 +119,18 @@ void station_stop(struct station *station);
 
 /* A frame in `segments` pieces. False: the driver refuses it. */
 bool station_send(struct station *station, uint32_t bytes, unsigned segments);
+/* A TCP segment for the device to cut into frames with `gso_bytes` of data, in `segments` pieces.
+ */
+bool station_send_large(struct station *station, uint32_t bytes, unsigned segments,
+                        enum virtio_net_gso type, uint16_t gso_bytes);
+/* Of the Ethernet, IP and TCP headers of such a one; and where TCP begins. */
+uint16_t station_headers(enum virtio_net_gso type);
+uint16_t station_transport(enum virtio_net_gso type);
 /* The far end: takes the next frame, if one has come, and checks it; sends one. */
 bool station_arrive(struct station *station);
 bool station_inject(struct station *station, uint32_t bytes);
+/* The same, with TCP's headers; far_sends says what is to be done with it. */
+bool station_inject_large(struct station *station, uint32_t bytes, enum virtio_net_gso type);
 /* Forgets what is on the wire: both sides count from here, and older frames may still come. */
 void station_clear_wire(struct station *station);
 

@@ -20,8 +20,8 @@ _TUNSETIFF = 0x400454CA
 _IFF_TAP, _IFF_NO_PI, _IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
 _SIOCSIFFLAGS, _SIOCSIFMTU = 0x8914, 0x8922
 _IFF_UP = 0x1
-_SOL_PACKET, _PACKET_VNET_HDR = 263, 15
-_ETHERTYPE_TESTS = 0x88B5  # station.c
+_SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING = 263, 15, 23
+_ETHERTYPE_ALL = 3
 _MTU = 9000
 _NAME = "wire0"
 _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
@@ -47,9 +47,10 @@ def _make() -> tuple[int, socket.socket]:
     tap = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR
     fcntl.ioctl(tap, _TUNSETIFF, struct.pack("16sH22x", _NAME.encode(), flags))
-    far = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETHERTYPE_TESTS))
+    far = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETHERTYPE_ALL))
     fcntl.ioctl(far, _SIOCSIFMTU, struct.pack("16si20x", _NAME.encode(), _MTU))
     fcntl.ioctl(far, _SIOCSIFFLAGS, struct.pack("16sh22x", _NAME.encode(), _IFF_UP))
     far.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
-    far.bind((_NAME, _ETHERTYPE_TESTS))
+    far.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+    far.bind((_NAME, _ETHERTYPE_ALL))
     return tap, far

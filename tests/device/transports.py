@@ -34,6 +34,7 @@ class Feature:
     legacy: bool = True
     modern: bool = True
     vnet: bool = False  # only on a wire that carries the network header
+    large: bool = False  # only with buffers for the largest frame
 
     def applies(self, *, legacy: bool) -> bool:
         """Whether the interface knows it."""
@@ -50,22 +51,41 @@ FEATURES: Mapping[str, Feature] = {
     "csum": Feature(0, "csum", vnet=True),
     "guest_csum": Feature(1, "guest_csum", vnet=True),
     "mac": Feature(5),
+    "guest_tso4": Feature(
+        7, "guest_tso4", needs=("guest_csum", "mrg_rxbuf"), vnet=True, large=True
+    ),
+    "guest_tso6": Feature(
+        8, "guest_tso6", needs=("guest_csum", "mrg_rxbuf"), vnet=True, large=True
+    ),
     "host_tso4": Feature(11, "host_tso4", needs=("csum",), vnet=True),
     "host_tso6": Feature(12, "host_tso6", needs=("csum",), vnet=True),
+    "mrg_rxbuf": Feature(15, "mrg_rxbuf", large=True),
     "status": Feature(16, "status"),
+    "ctrl_vq": Feature(17, "ctrl_vq"),
+    "ctrl_rx": Feature(18, "ctrl_rx", needs=("ctrl_vq",)),
+    "ctrl_rx_extra": Feature(20, "ctrl_rx_extra", needs=("ctrl_vq",)),
+    "guest_announce": Feature(21, "guest_announce", needs=("ctrl_vq", "status")),
+    "ctrl_mac_addr": Feature(23, "ctrl_mac_addr", needs=("ctrl_vq",)),
     "any_layout": Feature(27, "any_layout", modern=False),
     "indirect_desc": Feature(28, "indirect_desc"),
     "event_idx": Feature(29, "event_idx"),
     "version_1": Feature(32, legacy=False),
+    "queue_reset": Feature(40, "queue_reset", legacy=False),
 }
 # Further ones, offered only if asked for.
 MTU = Feature(3)
-MRG_RXBUF = Feature(15)
+# So many receive buffers of 1526 bytes hold the largest frame.
+LARGE_BUFFERS = 43
 ACCESS_PLATFORM = Feature(33)
 
-# Ring formats: properties of the device, and the feature that is negotiated with them.
+# Ring formats: properties of the device, and the features that are negotiated with them.
+_PACKED, _IN_ORDER = Feature(34), Feature(35)
+SPLIT = "split"
 RINGS: Mapping[str, tuple[Mapping[str, str], int]] = {
-    "split": ({}, 0),
+    SPLIT: ({}, 0),
+    "packed": ({"packed": "on"}, _PACKED.mask),
+    "split_in_order": ({"in_order": "on"}, _IN_ORDER.mask),
+    "packed_in_order": ({"packed": "on", "in_order": "on"}, _PACKED.mask | _IN_ORDER.mask),
 }
 
 
@@ -82,7 +102,14 @@ class Transport:
     options: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[str] = ()
 
-    def features(self, without: Iterable[str] = (), *, vnet: bool = False) -> int:
+    @property
+    def rings(self) -> Sequence[str]:
+        """The formats that the interface knows."""
+        return [SPLIT] if self.legacy else list(RINGS)
+
+    def features(
+        self, without: Iterable[str] = (), *, vnet: bool = False, large: bool = False
+    ) -> int:
         """What is negotiated."""
         return sum(
             feature.mask
@@ -91,12 +118,13 @@ class Transport:
             and not set(feature.needs) & set(without)
             and feature.applies(legacy=self.legacy)
             and (vnet or not feature.vnet)
+            and (large or not feature.large)
         )
 
     def case(
         self,
         name: str,
-        ring: str = "split",
+        ring: str = SPLIT,
         *,
         off: Iterable[str] = (),
         refused: Iterable[str] = (),
@@ -111,6 +139,7 @@ class Transport:
         `added`: a mask of further ones that both agree on.
         """
         ring_options, ring_mask = RINGS[ring]
+        large = words.get("rx_buffers", 0) >= LARGE_BUFFERS
         properties = {option: "off" for each in off if (option := FEATURES[each].option)}
         return Case(
             name,
@@ -125,7 +154,9 @@ class Transport:
                 "probe_legacy": int(self.probe_legacy),
                 "vectors": self.vectors,
                 "refuse": sum(FEATURES[each].mask for each in refused),
-                "expect": self.features({*off, *refused}, vnet=vnet) | ring_mask | added,
+                "expect": self.features({*off, *refused}, vnet=vnet, large=large)
+                | ring_mask
+                | added,
                 **words,
             },
         )

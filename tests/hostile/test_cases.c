@@ -27,11 +27,12 @@ enum {
     DOUBLE = 9
 };
 
-/* 8 receive buffers, the other parameters large; everything offered but packed rings. */
+/* 8 receive buffers, the other parameters large; everything offered but packed rings, and the reset
+ * of one queue, which would keep the device from being broken. */
 static void begin(enum bus bus, unsigned vectors)
 {
     const uint8_t header[PROGRAM_HEADER] = {
-        (uint8_t)(vectors << 1 | (bus == BUS_PCI)), 0x80, 0, 7, 7, 63, 63, 0};
+        (uint8_t)(vectors << 1 | (bus == BUS_PCI)), 0x80, 0x02, 7, 7, 63, 63, 0};
 
     program_begin(header);
     assert_non_null(owner_net());
@@ -121,6 +122,24 @@ static void used_id_replayed(void **state)
     traffic_lie(TRANSMIT, ID_AGAIN, 0);
     assert_int_equal(owner_fetch_packets(10), 0);
     expect_broken("chain");
+}
+
+/* DPDK: with IN_ORDER everything up to the id that comes back is taken for finished. Here that is
+ * more than the used index says. */
+static void used_id_ahead_in_order(void **state)
+{
+    (void)state;
+    for (uint32_t id = 1; id < 8; id++) {
+        begin(BUS_PCI, 3);
+        traffic_lie(RECEIVE, ID_NOWHERE, id);
+        expect_broken("in order");
+    }
+    begin(BUS_MMIO, 0);
+    send(3);
+    device.lies |= LIE_RING;
+    device.queue[TRANSMIT].ring->push(&device.queue[TRANSMIT], device.queue[TRANSMIT].held[2].id, 0,
+                                      1, 1);
+    expect_broken("in order");
 }
 
 /* MigTD#986: a slot in the middle of a chain. */
@@ -490,6 +509,7 @@ int main(void)
         cmocka_unit_test(used_id_out_of_range),
         cmocka_unit_test(used_id_never_issued),
         cmocka_unit_test(used_id_replayed),
+        cmocka_unit_test(used_id_ahead_in_order),
         cmocka_unit_test(used_id_in_the_middle),
         cmocka_unit_test(used_length_beyond_the_buffer),
         cmocka_unit_test(used_length_below_the_header),

@@ -70,6 +70,12 @@ MUTATIONS = [
         "if (false)",
     ),
     Mutation(
+        "used id in order",
+        "virtqueue/virtqueue.c",
+        "if (count++ == finished) {",
+        "if (count++ == UINT16_MAX) {",
+    ),
+    Mutation(
         "chain followed through the ring",
         "virtqueue/virtqueue.c",
         "last = &queue->slots[last->next];",

@@ -47,16 +47,55 @@ const char *virtio_net_broken(const struct virtio_net *net)
     return net->device->broken;
 }
 
+/* A device can have lost sight of its transmit queues without a link: QEMU 10.0 asks not to be
+ * notified then, and with a packed queue never asks again. One notification too many does no harm
+ * (2.8.16). */
+static void link_came_up(struct net_device *device)
+{
+    virtio_lock_state state = net_enter();
+
+    for (uint16_t i = 0; i < device->pairs; i++) {
+        struct virtio_net *net = &device->pair[i];
+
+        if (net->state == NET_RUNNING && !net->polling) {
+            net->transmit.notifications++;
+            net->transport->operations->notify(net->transport, &net->transmit.notification);
+        }
+    }
+    net_leave(device->pair, state);
+}
+
 bool virtio_net_link_up(struct virtio_net *net)
 {
-    struct virtio_config_field status = {.offset = CONFIG_STATUS, .bytes = 2};
+    bool was_up = net->device->link_up;
+    uint32_t status;
 
     /* A configuration that can't be read consistently leaves the last answer standing. */
-    if ((net->features & VIRTIO_NET_F_STATUS) != 0 && net->state == NET_RUNNING &&
-        virtio_transport_read_config(net->transport, &status, 1)) {
-        net->device->link_up = (status.value & STATUS_LINK_UP) != 0;
+    if (net->state == NET_RUNNING) {
+        (void)net_read_status(net, &status);
+    }
+    if (net->device->link_up && !was_up) {
+        link_came_up(net->device);
     }
     return net->device->link_up;
+}
+
+uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex)
+{
+    struct virtio_config_field field[2] = {{.offset = CONFIG_SPEED, .bytes = 4},
+                                           {.offset = CONFIG_DUPLEX, .bytes = 1}};
+
+    if ((net->features & VIRTIO_NET_F_SPEED_DUPLEX) == 0 || net->state != NET_RUNNING ||
+        !virtio_transport_read_config(net->transport, field, 2) || field[0].value > SPEED_MAX) {
+        return 0;
+    }
+    *full_duplex = field[1].value == DUPLEX_FULL;
+    return field[0].value;
+}
+
+struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index)
+{
+    return index < net->device->pairs ? &net->device->pair[index] : NULL;
 }
 
 void virtio_net_watch(struct virtio_net *net)

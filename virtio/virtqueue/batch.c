@@ -16,6 +16,19 @@ static inline void remember(struct virtqueue_slot *slot, const struct virtqueue_
     slot->shape = 0;
 }
 
+/*
+ * What is in shared memory already stays as it is: with IN_ORDER ids follow the ring, so that a lap
+ * repeats the available entries of the one before, and a pool that gives buffers back in turn the
+ * descriptors as well; and a line of the cache that nobody writes stays with both sides. A device
+ * that spoils a word spoils it for itself, whether it is read back here or not.
+ */
+static inline void settle(uint64_t *shared, uint64_t value)
+{
+    if (virtio_shared_load64(shared) != value) {
+        virtio_shared_store64(shared, value);
+    }
+}
+
 static unsigned split_add_batch(struct virtqueue *queue, const struct virtqueue_item *items,
                                 unsigned count, bool writable)
 {
@@ -28,10 +41,12 @@ static unsigned split_add_batch(struct virtqueue *queue, const struct virtqueue_
     unsigned i;
 
     for (i = 0; i < count && items[i].bytes != 0 && items[i].token != NULL; i++) {
-        virtio_shared_store16(&ring[(added + i) & mask], id);
-        virtio_shared_store64(&descriptors[id].address, items[i].address);
-        virtio_shared_store64(&descriptors[id].rest,
-                              split_rest(items[i].bytes, writable ? DESCRIPTOR_WRITE : 0, 0));
+        if (virtio_shared_load16(&ring[(added + i) & mask]) != id) {
+            virtio_shared_store16(&ring[(added + i) & mask], id);
+        }
+        settle(&descriptors[id].address, items[i].address);
+        settle(&descriptors[id].rest,
+               split_rest(items[i].bytes, writable ? DESCRIPTOR_WRITE : 0, 0));
         remember(&slots[id], &items[i], writable);
         id = slots[id].next;
     }
@@ -127,6 +142,14 @@ static unsigned read_used(struct virtqueue *queue, struct virtqueue_item *items,
     return count;
 }
 
+static inline unsigned count_taken(struct virtqueue *queue, unsigned count)
+{
+    queue->free_count = (uint16_t)(queue->free_count + count);
+    queue->ring_taken = (uint16_t)(queue->ring_taken + count);
+    queue->taken = (uint16_t)(queue->taken + count);
+    return count;
+}
+
 /* Of those, takes the ones that are as usual, up to the first that is not. Returns how many. */
 static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items, unsigned count)
 {
@@ -164,36 +187,77 @@ static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items
     }
     queue->oldest = oldest;
     queue->free_first = free_first;
-    queue->free_count = (uint16_t)(queue->free_count + i);
-    queue->ring_taken = (uint16_t)(queue->ring_taken + i);
-    queue->taken = (uint16_t)(queue->taken + i);
-    return i;
+    return count_taken(queue, i);
+}
+
+/* IN_ORDER: of the chains known to be finished, the oldest ones of one descriptor. */
+static unsigned take_known(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)
+{
+    struct virtqueue_slot *slots = queue->slots;
+    unsigned mask = queue->mask;
+    unsigned oldest = queue->oldest;
+    unsigned i;
+
+    limit = limit < queue->batch ? limit : queue->batch;
+    for (i = 0; i < limit && slots[oldest].shape == 0; i++) {
+        items[i].token = slots[oldest].token;
+        items[i].bytes = slots[oldest].writable_bytes;
+        slots[oldest].token = NULL;
+        oldest = (oldest + 1) & mask;
+    }
+    queue->oldest = (uint16_t)oldest;
+    queue->batch = (uint16_t)(queue->batch - i);
+    if (i != 0 && queue->batch == 0) {
+        items[i - 1].bytes = queue->batch_bytes;
+    }
+    return count_taken(queue, i);
+}
+
+/*
+ * As far as nothing is unusual; *more: there can be others, or something that virtqueue_take() has
+ * to look at. By the index alone: whatever the device writes to the elements, and if it writes them
+ * at all (2.7.9), the chains before its index are finished, and there is nothing else to know about
+ * chains that it only reads.
+ */
+static unsigned take_some(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit,
+                          bool *more)
+{
+    unsigned finished;
+    unsigned count;
+
+    if (queue->by_index && queue->batch < limit) {
+        (void)split_look(queue);
+        queue->batch = (uint16_t)(queue->used_seen - queue->taken);
+        queue->batch_bytes = 0;
+    }
+    if (queue->by_index || queue->batch != 0) {
+        finished = queue->batch;
+        count = take_known(queue, items, limit);
+        *more = count < finished || !queue->by_index;
+    } else {
+        finished = read_used(queue, items, limit);
+        count = take_usual(queue, items, finished);
+        *more = count < finished || (finished == 0 && queue->published == queue->taken);
+    }
+    return count;
 }
 
 unsigned virtqueue_take_batch(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)
 {
     unsigned taken = 0;
+    bool more = true;
 
-    while (taken < limit) {
-        if (queue->broken == NULL && queue->batch == 0) {
-            unsigned asked = limit - taken;
-            unsigned count = read_used(queue, items + taken, asked);
-            unsigned usual = take_usual(queue, items + taken, count);
+    while (more && taken < limit && queue->broken == NULL) {
+        unsigned count = take_some(queue, items + taken, limit - taken, &more);
 
-            taken += usual;
-            if (usual == count && count < asked &&
-                (count != 0 || queue->published != queue->taken)) {
-                break; /* that was all */
-            }
-            if (taken == limit) {
+        if (count == 0 && more) {
+            items[taken].token = virtqueue_take(queue, &items[taken].bytes);
+            if (items[taken].token == NULL) {
                 break;
             }
+            count = 1;
         }
-        items[taken].token = virtqueue_take(queue, &items[taken].bytes);
-        if (items[taken].token == NULL) {
-            break;
-        }
-        taken++;
+        taken += count;
     }
     return taken;
 }

@@ -258,6 +258,34 @@ static void test_in_order_by_the_index_alone(void **state)
     finish();
 }
 
+/* Nothing but the index counts, and that within what the device has. */
+static void test_in_order_index_is_all_that_counts(void **state)
+{
+    (void)state;
+    start(VIRTIO_F_IN_ORDER);
+    for (unsigned lap = 0; lap < 3; lap++) {
+        assert_int_equal(transmit(6, 0), 6);
+        for (unsigned i = 0; i < RING; i++) {
+            memset(fake_used_element(1, (uint16_t)i), 0xff, 8);
+        }
+        *fake_used_index(1) = (uint16_t)(6 * lap + 4);
+        assert_int_equal(reclaim(1), 1);
+        *fake_used_index(1) = (uint16_t)(6 * lap + 1); /* back, as far as it can go */
+        assert_int_equal(reclaim(8), 0);
+        *fake_used_index(1) = (uint16_t)(6 * lap + 6);
+        assert_int_equal(reclaim(2), 2);
+        assert_int_equal(reclaim(8), 3);
+        assert_null(virtio_net_broken(net));
+    }
+    assert_int_equal(transmit(2, 0), 2);
+    *fake_used_index(1) = 19;
+    assert_int_equal(reclaim(1), 1);
+    *fake_used_index(1) = 21;
+    assert_int_equal(reclaim(8), 0);
+    assert_string_equal(virtio_net_broken(net), "used index ahead of what was made available");
+    finish();
+}
+
 static void test_frames_against_the_rules_are_not_taken(void **state)
 {
     struct virtio_net_buffer *one = &buffers[0];
@@ -416,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_ring_full_and_notified),
         cmocka_unit_test(test_device_that_finishes_in_any_order),
         cmocka_unit_test(test_in_order_by_the_index_alone),
+        cmocka_unit_test(test_in_order_index_is_all_that_counts),
         cmocka_unit_test(test_frames_against_the_rules_are_not_taken),
         cmocka_unit_test(test_frame_too_short_to_be_one),
         cmocka_unit_test(test_checksum_is_vouched_for),

@@ -88,9 +88,11 @@ static void used_needs_both_flags(void **state)
     fixture_end(&fixture);
 }
 
-/* 2.8.10: exactly when the descriptor the event names is among the new ones, at every place of both
- * laps and for each number of new ones. */
-static void kick_exactly_at_the_event(void **state)
+/* 2.8.10: when the descriptor the event names is among the new ones, at every place of both laps
+ * and for each number of new ones; and when it lies behind them, which no device that looks at its
+ * queue leaves so (bug of others: QEMU 10.0 does, and would never be notified again). Not when it
+ * is still to come. */
+static void kick_at_the_event(void **state)
 {
     (void)state;
     for (uint16_t size = 1; size <= 16; size *= 4) {
@@ -109,7 +111,8 @@ static void kick_exactly_at_the_event(void **state)
             for (unsigned i = 0; i < batch; i++) {
                 assert_true(fixture_add(&fixture, i, 1, 0));
             }
-            assert_int_equal(virtqueue_publish(&fixture.queue), ahead < batch);
+            assert_int_equal(virtqueue_publish(&fixture.queue),
+                             ahead < batch || ahead >= size + batch);
             assert_false(virtqueue_publish(&fixture.queue)); /* nothing new */
             take_all(batch);
             total += batch;
@@ -237,12 +240,9 @@ static void long_runner(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_flags_come_last),
-        cmocka_unit_test(used_needs_both_flags),
-        cmocka_unit_test(kick_exactly_at_the_event),
-        cmocka_unit_test(kick_by_flags),
-        cmocka_unit_test(event_at_each_place),
-        cmocka_unit_test(no_event_is_lost_inside_a_chain),
+        cmocka_unit_test(first_flags_come_last), cmocka_unit_test(used_needs_both_flags),
+        cmocka_unit_test(kick_at_the_event),     cmocka_unit_test(kick_by_flags),
+        cmocka_unit_test(event_at_each_place),   cmocka_unit_test(no_event_is_lost_inside_a_chain),
         cmocka_unit_test(long_runner),
     };
 

@@ -37,6 +37,7 @@ struct virtqueue_options {
                                   VIRTIO_F_INDIRECT_DESC was negotiated */
     uint16_t indirect_entries; /* segments of the longest chain that can be indirect, <= size */
     uint16_t alignment; /* of the queue and of its used ring: a power of two; 0: what is best */
+    bool read_only;     /* no chain will have writable segments */
 };
 
 /* What the driver remembers about one chain; its place is the id that the device returns. */
@@ -70,6 +71,7 @@ struct virtqueue {
     bool packed;
     bool event_index;
     bool in_order;
+    bool by_index; /* batches need only the used index: split, in_order and read_only */
     bool order_platform;
     uint16_t free_first; /* split: descriptor, packed: id; of a list through slots[].next */
     uint16_t free_count; /* descriptors */
