@@ -7,7 +7,6 @@ Each failure happens in the middle of a TCP transfer, which has to arrive whole.
 from __future__ import annotations
 
 import shutil
-import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -58,16 +57,10 @@ class Failing:
         """Its QEMU."""
         return self._demos.guest
 
-    def boot(
-        self,
-        bus: str,
-        options: dict[str, str] | None = None,
-        port: str = "",
-        extra: tuple[str, ...] = (),
-    ) -> DemoClient:
+    def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
         """On this bus; `port`: behind a root port."""
         self.client = self._demos.tap(
-            self.namespace, bus, options, extra=(*self.monitor.arguments, *extra), port=port
+            self.namespace, bus, options, extra=self.monitor.arguments, port=port
         )
         self.monitor.attach(self.guest)
         return self.client
@@ -217,24 +210,3 @@ def test_device_pulled_and_plugged(failing: Failing) -> None:
     assert client.echo(data) == data
     status = assert_recovered(failing, 1)
     assert status["network"]["mac"] == OTHER_MAC
-
-
-def test_line_that_does_not_fall(failing: Failing) -> None:
-    """QEMU's legacy MMIO device does not take its line back once it has found an error, and has no
-    way to tell: the interrupt would come for ever."""
-    client = failing.boot("mmio", extra=("-global", "virtio-mmio.force-legacy=true"))
-    qmp = failing.guest.qmp()
-    data = pattern(300_000)
-    assert client.echo(data) == data
-    qmp.execute("stop")
-    failing.monitor.spoil_receive_queue()
-    qmp.set_link("nic0", up=False)
-    qmp.set_link("nic0", up=True)  # the line is up
-    with client.enter(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
-        for _ in range(10):
-            sender.sendto(b"the device breaks", (client.address, 9999))
-    qmp.execute("cont")
-    failing.guest.wait_for("device stopped: its interrupts do not end", 20)
-    failing.wait_for_restart()
-    assert client.echo(data) == data
-    assert_recovered(failing, 1)

@@ -184,8 +184,8 @@ static void enable(const struct virtio_pci *pci)
 static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, uint16_t vectors,
                   const char **reason)
 {
-    *pci = (struct virtio_pci){.function = function, .transport.vectors = vectors,
-                               .transport.line_shared = true};
+    *pci = (struct virtio_pci){
+        .function = function, .transport.vectors = vectors, .transport.line_shared = true};
     *reason = NULL;
     pci->transport.operations = &virtio_pci_operations;
     pci->transport.device_type = device_type(pci);

@@ -178,8 +178,8 @@ static void stuck_line(const struct way *way, uint8_t cause)
     expect_recovery("do not end");
 }
 
-/* Acknowledging changes nothing; or, with QEMU's legacy MMIO device after a protocol error, it
- * takes back the cause and leaves the line. */
+/* Acknowledging changes nothing; or, as QEMU's MMIO device does after a protocol error, it takes
+ * back the cause and leaves the line. */
 static void line_that_does_not_fall(void **state)
 {
     (void)state;
