@@ -145,13 +145,6 @@ class DeviceMonitor:
         for index in range(queue["vring-num"]):
             self.write32(queue["vring-desc"] + index * SPLIT_DESCRIPTOR + 8, 0)
 
-    def device_status(self) -> dict[str, Any]:
-        """What QEMU says of the virtio device."""
-        status: dict[str, Any] = self._guest.qmp().execute(
-            "x-query-virtio-status", path=self._virtio_path()
-        )
-        return status
-
 
 def wait_until(condition: Any, what: str, timeout: float = 30) -> None:
     """Until it holds."""

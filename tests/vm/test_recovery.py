@@ -23,6 +23,7 @@ from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
 
 DATA = pattern(6_000_000)
+OTHER_MAC = "52:54:00:12:34:99"
 PACKETS = 128  # virtio/ports/lwip/transmit.c
 
 
@@ -183,3 +184,29 @@ def test_memory_after_many_resets(failing: Failing) -> None:
         used.append(int(client.quiet_status()["memory"]["heap_used"]))
     assert used[-1] <= used[0] + 1024, used
     assert_recovered(failing, 4)
+
+
+def test_device_pulled_and_plugged(failing: Failing) -> None:
+    """The card is gone for a while. The driver waits for it without a word more than needed, and
+    takes in the next one although its MAC differs."""
+    client = failing.boot("msix", port="plug")
+    qmp = failing.guest.qmp()
+    data = pattern(300_000)
+    assert client.echo(data) == data
+    qmp.execute("device_del", id="nic0")
+    failing.monitor.slot_power("plug", on=False)
+    failing.guest.wait_for("device stopped: the device is gone", 20)
+    failing.guest.wait_for("net: link down", 20)
+    time.sleep(3)
+    lines = failing.guest.console().count("\n")
+    time.sleep(3)
+    assert failing.guest.console().count("\n") == lines
+    card = {"driver": "virtio-net-pci", "disable-legacy": "on", "romfile": ""}
+    qmp.execute("device_add", **card, id="nic0", netdev="net0", bus="plug", mac=OTHER_MAC)
+    failing.monitor.slot_power("plug", on=True)
+    failing.wait_for_restart()
+    # Another card: another address.
+    client.address = failing.guest.wait_for("net: address", 60).split()[2]
+    assert client.echo(data) == data
+    status = assert_recovered(failing, 1)
+    assert status["network"]["mac"] == OTHER_MAC

@@ -61,7 +61,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .size = transport->queue_size_fixed ? limit : net_ring_size(wanted, limit),
         .features = net->features,
         .alignment = transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
-        .read_only = queue->index % 2 == 1, /* 5.1.2: of each pair, the second transmits */
+        .read_only = queue == &net->transmit,
     };
 
     if (limit == 0) {

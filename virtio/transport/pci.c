@@ -161,7 +161,8 @@ static void enable(const struct virtio_pci *pci)
 static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, uint16_t vectors,
                   const char **reason)
 {
-    *pci = (struct virtio_pci){.function = function, .transport.vectors = vectors};
+    *pci = (struct virtio_pci){
+        .function = function, .transport.vectors = vectors, .transport.line_shared = true};
     *reason = NULL;
     pci->transport.device_type = device_type(pci);
     return pci->transport.device_type != 0;

@@ -472,65 +472,6 @@ static void test_msix(void **state)
     assert_int_equal(pci_msix_detach(nic->found, 5, handler, NULL), RESULT_INVALID);
 }
 
-/* What a function-level reset leaves (PCI Express Base 4.0, 6.6.2). */
-static void lose_configuration(struct fake_function *function)
-{
-    fake_set(function, PCI_COMMAND, 2, 0);
-    for (unsigned index = 0; index < PCI_BAR_COUNT; index++) {
-        unsigned offset = PCI_BAR + 4 * index;
-
-        fake_set(function, offset, 4, fake_get(function, offset, 4) & 0xF);
-    }
-}
-
-static void test_restore(void **state)
-{
-    struct fake_function *bridge = fake_add_bridge(NULL, 3, true);
-    struct fake_function *all[2] = {fake_add(NULL, 2, 0, NIC), fake_add(bridge, 0, 0, NIC)};
-
-    (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        fake_bar(all[i], 0, 32, PCI_BAR_IO);
-        fake_bar(all[i], 1, 0x4000, 0);
-        fake_bar(all[i], 2, 32 * MIB, PREFETCHABLE); /* wide window */
-        fake_bar(all[i], 4, 0x8000, PREFETCHABLE);
-        fake_msix(all[i], 3, 1, 0x2000);
-    }
-    assert_int_equal(fake_enumerate(), RESULT_OK);
-    for (unsigned i = 0; i < 2; i++) {
-        struct fake_function *nic = all[i];
-        uint8_t capability = (uint8_t)nic->found->msix_capability;
-        uint8_t before[FAKE_CONFIG_BYTES];
-        uint32_t number, bytes;
-        uint64_t entry = nic->found->bar[1].address + 0x2000 + 16;
-
-        pci_enable(nic->found);
-        assert_int_equal(pci_map_ports(nic->found, 0, &bytes) != 0, i == 0);
-        assert_int_equal(pci_msix_attach(nic->found, 1, handler, NULL), RESULT_OK);
-        assert_int_equal(pci_msix_number(nic->found, 1, &number), RESULT_OK);
-        assert_int_equal(number, 8193);
-        assert_int_equal(pci_msix_number(nic->found, 3, &number), RESULT_INVALID);
-        memcpy(before, nic->config, sizeof(before));
-        assert_int_equal(pci_restore(nic->found), RESULT_OK); /* nothing was lost */
-        assert_memory_equal(nic->config, before, sizeof(before));
-
-        lose_configuration(nic);
-        fake_set(nic, capability + 2u, 2, 2);
-        memset(&fake_memory[entry - FAKE_MEMORY], 0, 16);
-        fake_set(nic, PCI_VENDOR_ID, 4, UINT32_MAX); /* not ready */
-        assert_int_equal(pci_restore(nic->found), RESULT_NOT_FOUND);
-        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
-        fake_set(nic, PCI_VENDOR_ID, 4, NIC);
-        assert_int_equal(pci_restore(nic->found), RESULT_OK);
-        assert_int_equal(pci_msix_detach(nic->found, 1, handler, NULL), RESULT_OK);
-        assert_int_equal(pci_msix_attach(nic->found, 1, handler, NULL), RESULT_OK);
-        assert_memory_equal(nic->config, before, sizeof(before));
-        assert_int_equal(device_read32(entry), 0x23456780);
-        assert_int_equal(device_read32(entry + 12), 0);
-        assert_int_equal(pci_msix_detach(nic->found, 1, handler, NULL), RESULT_OK);
-    }
-}
-
 static void test_msix_without_controller(void **state)
 {
     struct fake_function *nic = fake_add(NULL, 2, 0, NIC);
@@ -601,7 +542,6 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(test_intx, reset),
         cmocka_unit_test_setup(test_ports, reset),
         cmocka_unit_test_setup(test_msix, reset),
-        cmocka_unit_test_setup(test_restore, reset),
         cmocka_unit_test_setup(test_msix_without_controller, reset),
         cmocka_unit_test_setup(test_requester_ids, reset),
         cmocka_unit_test_setup(test_config_access, reset),

@@ -112,7 +112,7 @@ struct fake_device {
     void (*on_notify)(unsigned index); /* what the device does inside a notification */
     bool no_notifications; /* without EVENT_IDX: the flag; with it: avail_event is left behind */
     bool gone;             /* registers read as all ones */
-    bool line_stuck;       /* acknowledging changes nothing (MMIO) */
+    bool line_stuck;       /* acknowledging changes nothing */
     bool locked_status;    /* the status was read with the driver's lock held */
 
     /* PCI */

@@ -417,8 +417,10 @@ static uint32_t pci_read(uint32_t offset, unsigned bytes)
     assert_int_equal(bytes, 1);
     assert_true(fake->line); /* says nothing with MSI-X, and costs an exit */
     cause = fake->isr;
-    fake->isr = 0;
-    fake->raised[0] = false;
+    if (!fake->line_stuck) {
+        fake->isr = 0;
+        fake->raised[0] = false;
+    }
     return cause;
 }
 

@@ -86,6 +86,7 @@ struct virtio_transport {
     const struct virtio_transport_operations *operations;
     uint32_t device_type;  /* VIRTIO_DEVICE_ */
     uint16_t vectors;      /* message-signalled interrupt vectors the driver may use; 0: one line */
+    bool line_shared;      /* other devices may raise it too (PCI) */
     uint32_t config_bytes; /* of the device-specific configuration that may be read */
     uint64_t queues;       /* bit i: queue i was enabled since the last reset */
     /* The interface that is older than the standard (1.3.1): 32 feature bits without VERSION_1, no
