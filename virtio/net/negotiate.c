@@ -22,10 +22,9 @@
      VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_MRG_RXBUF | FEATURES_CONTROL | VIRTIO_NET_F_CTRL_VQ |  \
      VIRTIO_F_RING_RESET | VIRTIO_NET_F_SPEED_DUPLEX)
 
-/* Of no use to a driver that polls: it sends no chains, receives none, asks for no interrupt, and
- * leaves it to a flag whether the device wants to be notified. */
-#define FEATURES_WAITING \
-    (VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_MRG_RXBUF)
+/* Of no use to a driver that polls: it sends no chains, and receives none. (EVENT_IDX is: without,
+ * each publication reads flags from the line of the used index, which the device writes.) */
+#define FEATURES_WAITING (VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_MRG_RXBUF)
 
 static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *value)
 {
