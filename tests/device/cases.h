@@ -11,6 +11,7 @@ struct device_case {
     void (*run)(struct station *station);
 };
 
+extern const struct device_case hotplug_cases[];
 extern const struct device_case offload_cases[];
 extern const struct device_case recovery_cases[];
 extern const struct device_case start_cases[];

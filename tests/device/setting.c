@@ -49,6 +49,8 @@ bool setting_parse(struct setting *setting, int count, char **words)
             setting->name = words[i];
         } else if (strncmp(words[i], "machine=", 8) == 0) {
             setting->machine = qtest_find_machine(value + 1);
+        } else if (strncmp(words[i], "plug=", 5) == 0) {
+            setting->plug = value + 1;
         } else if (!set_number(setting, words[i], (size_t)(value - words[i]), value + 1)) {
             (void)fprintf(stderr, "what is %s?\n", words[i]);
             return false;

@@ -24,9 +24,10 @@ struct setting {
     uint16_t rx_buffers; /* parameters of the driver; 0: its defaults */
     uint16_t tx_ring;
     uint32_t receive_bytes;
-    bool vnet;      /* frames on the wire have a network header of 10 bytes in front */
-    uint16_t count; /* of whatever the case repeats; or which of its variants */
-    uint16_t mtu;   /* that it should find */
+    bool vnet;        /* frames on the wire have a network header of 10 bytes in front */
+    uint16_t count;   /* of whatever the case repeats; or which of its variants */
+    uint16_t mtu;     /* that it should find */
+    const char *plug; /* JSON: the device once more, for device_add */
 };
 
 /* False: a word makes no sense; it has been reported. */

@@ -301,6 +301,34 @@ def test_large_receive_queue(run_case: Run, transport: Transport, entries: int) 
     run_case(transport.case("traffic", options={"rx_queue_size": str(entries)}))
 
 
+# Resets by others, and devices that go away.
+
+# As in cases_hotplug.c.
+_RESETS = ("system_reset", "function", "bus")
+_BEHIND_PORTS = ("pci-modern-virt-port-intx", "pci-modern-virt-port-msix3",
+                 "pci-modern-q35-port-msix3", "pci-modern-q35-switch-intx")  # fmt: skip
+
+
+@each_kind_and_ring
+def test_system_reset(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.4.1: the machine is reset in mid-traffic."""
+    run_case(transport.case("hot_reset", ring, count=_RESETS.index("system_reset")))
+
+
+@rings(*_BEHIND_PORTS)
+@pytest.mark.parametrize("way", _RESETS[1:])
+def test_hot_reset(run_case: Run, transport: Transport, ring: str, way: str) -> None:
+    """2.4.1, PCI Express 6.6: the function alone, or all behind its port, is reset in
+    mid-traffic."""
+    run_case(transport.case("hot_reset", ring, count=_RESETS.index(way)))
+
+
+@rings(*_BEHIND_PORTS)
+def test_hot_plug(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.4.1: the device is taken out in mid-traffic, and put in again."""
+    run_case(transport.case("hot_plug", ring))
+
+
 # QEMU's own error path.
 
 # As in cases_recovery.c.
