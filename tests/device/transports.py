@@ -61,10 +61,16 @@ FEATURES: Mapping[str, Feature] = {
     "host_tso6": Feature(12, "host_tso6", needs=("csum",), vnet=True),
     "mrg_rxbuf": Feature(15, "mrg_rxbuf", large=True),
     "status": Feature(16, "status"),
+    "ctrl_vq": Feature(17, "ctrl_vq"),
+    "ctrl_rx": Feature(18, "ctrl_rx", needs=("ctrl_vq",)),
+    "ctrl_rx_extra": Feature(20, "ctrl_rx_extra", needs=("ctrl_vq",)),
+    "guest_announce": Feature(21, "guest_announce", needs=("ctrl_vq", "status")),
+    "ctrl_mac_addr": Feature(23, "ctrl_mac_addr", needs=("ctrl_vq",)),
     "any_layout": Feature(27, "any_layout", modern=False),
     "indirect_desc": Feature(28, "indirect_desc"),
     "event_idx": Feature(29, "event_idx"),
     "version_1": Feature(32, legacy=False),
+    "queue_reset": Feature(40, "queue_reset", legacy=False),
 }
 # Further ones, offered only if asked for.
 MTU = Feature(3)

@@ -46,9 +46,24 @@ static struct work call_limit(unsigned rounds)
 
 static const struct work start_limit = {.registers = 20000, .shared = 20000, .all = 2000000};
 
-#define CALL(name, rounds, statement)                           \
+/* The bottom half may also wait for the reset of each queue (2.6.1). */
+static struct work bottom_half_limit(void)
+{
+    struct work limit = call_limit(2);
+
+    if (device_features(VIRTIO_F_RING_RESET)) {
+        limit.registers += start_limit.registers;
+        limit.shared += start_limit.shared;
+        limit.all += start_limit.all;
+    }
+    return limit;
+}
+
+#define CALL(name, rounds, statement) CALL_WITHIN(name, call_limit(rounds), statement)
+
+#define CALL_WITHIN(name, limit, statement)                     \
     do {                                                        \
-        struct work limit_ = call_limit(rounds);                \
+        struct work limit_ = limit;                             \
         struct driver_call outer_ = snare_enter(name, &limit_); \
                                                                 \
         statement;                                              \
@@ -305,7 +320,7 @@ void owner_bottom_half(bool whole)
             (void)owner_fetch_packets(ROUNDS_MAX);
             owner_look_at_link();
         }
-        CALL("bottom_half", 2, more = virtio_net_bottom_half(owner.net));
+        CALL_WITHIN("bottom_half", bottom_half_limit(), more = virtio_net_bottom_half(owner.net));
         rounds++;
     } while (whole && more && rounds < ROUNDS_MAX);
     HOSTILE_CHECK(!whole || !more || device.lies != 0 || snare_any(),

@@ -27,11 +27,12 @@ enum {
     DOUBLE = 9
 };
 
-/* 8 receive buffers, the other parameters large; everything offered but packed rings. */
+/* 8 receive buffers, the other parameters large; everything offered but packed rings, and the reset
+ * of one queue, which would keep the device from being broken. */
 static void begin(enum bus bus, unsigned vectors)
 {
     const uint8_t header[PROGRAM_HEADER] = {
-        (uint8_t)(vectors << 1 | (bus == BUS_PCI)), 0x80, 0, 7, 7, 63, 63, 0};
+        (uint8_t)(vectors << 1 | (bus == BUS_PCI)), 0x80, 0x02, 7, 7, 63, 63, 0};
 
     program_begin(header);
     assert_non_null(owner_net());

@@ -86,11 +86,15 @@ def run_bench(
     """Run one bench; print, and write the JSON file if one is asked for."""
     if name not in listing():
         raise UserError(f"there is no bench '{name}'", f"the benches are: {', '.join(listing())}")
-    if json_path:
-        _check_json_path(json_path)
+    check_json_path(json_path)
     module = _load(name)
     context = BenchContext(name, settings, pairs, seconds)
     result: BenchResult = module.run(context)
+    report(name, result, json_path)
+
+
+def report(name: str, result: BenchResult, json_path: Path | None) -> None:
+    """Print, and write the JSON file if one is asked for."""
     record = {
         "bench": name,
         "summary": result.summary,
@@ -104,7 +108,10 @@ def run_bench(
         temporary.replace(json_path)
 
 
-def _check_json_path(path: Path) -> None:
+def check_json_path(path: Path | None) -> None:
+    """Refuse early what could not be written in the end."""
+    if path is None:
+        return
     fix = "name a file in a folder that can be written to"
     if path.is_dir():
         raise UserError(f"--json {path} is a folder", fix)
@@ -162,7 +169,7 @@ def _print(name: str, result: BenchResult) -> None:
     from rich.table import Table
 
     out = console.results()
-    summary = Table(title=f"bench {name}", title_justify="left")
+    summary = Table(title=name, title_justify="left")
     summary.add_column("number")
     summary.add_column("value", justify="right")
     for key, value in result.summary.items():

@@ -211,6 +211,23 @@ def bench(
     run_bench(name, json_path, pairs, seconds, settings)
 
 
+@bulkhead.command(context_settings=_CONTEXT)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the numbers there.",
+)
+@no_install
+@click.pass_obj
+def size(settings: Settings, json_path: Path | None) -> None:
+    """Measure the virtio driver's memory, its source lines, and the code of each part."""
+    from bulkhead.size import size as work
+
+    work(json_path, settings)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command; its exit status. Whatever the user can put right is one line on stderr."""
     try:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bulkhead import apt, console, distribution, packages
+from bulkhead.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
 
@@ -35,12 +36,19 @@ _INIT = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 for module in {modules}; do insmod /modules/$module; done
 for word in $(cat /proc/cmdline); do
-    case $word in address=*) address=${{word#address=}} ;; esac
+    case $word in
+        address=*) address=${{word#address=}} ;;
+        run=*) run=$(echo "${{word#run=}}" | tr , ' ') ;;
+    esac
 done
 ip link set lo up
 ip link set eth0 up
 ip addr add "$address/24" dev eth0
 echo "linux: network up at $address"
+if [ -n "$run" ]; then
+    $run
+    poweroff -f
+fi
 iperf -s -f k &
 until netstat -ltn | grep -q ':5001 '; do sleep 0.1; done
 echo "linux: ready"
@@ -69,6 +77,31 @@ def prepare() -> LinuxImage:
             image.initrd.write_bytes(gzip.compress(_initramfs(), 6))
         stamp.write_bytes(init)
     return image
+
+
+def with_program(
+    image: LinuxImage, name: str, sources: Sequence[Path], includes: Sequence[Path]
+) -> LinuxImage:
+    """The image with a program of our own, /bin/NAME.
+
+    It runs instead of iperf when the command line says run=/bin/NAME,ARGUMENT,...
+    """
+    program = _FOLDER / name
+    command = [
+        "aarch64-linux-gnu-gcc", "-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+        *(f"-I{folder}" for folder in includes), *(str(source) for source in sources),
+        "-o", str(program),
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildFailure(done.stderr)
+    archive = _CpioArchive()
+    archive.add_file(f"bin/{name}", program.read_bytes())
+    whole = image.initrd.read_bytes()
+    initrd = _FOLDER / f"initrd-{name}"
+    # The kernel unpacks one archive after the other, each on a boundary of four bytes.
+    initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + archive.finish())
+    return LinuxImage(image.kernel, initrd)
 
 
 def _fetch_root() -> None:

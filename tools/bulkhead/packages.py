@@ -124,6 +124,12 @@ NEEDS = (
     _program("nc", "netcat-openbsd", "tap"),
     _program("iperf", "iperf", "tap"),
     _program("dpkg-deb", "dpkg", "bench"),
+    Need(
+        "libc.a for arm64",
+        frozenset({"bench"}),
+        lambda: Path("/usr/aarch64-linux-gnu/lib/libc.a").is_file(),
+        lambda: apt.Packages(("libc6-dev-arm64-cross",)),
+    ),
     _program("zstd", "zstd", "bench"),
     _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
 )

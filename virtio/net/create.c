@@ -7,6 +7,7 @@
 #define SEND_QUEUE_DEFAULT       64u
 #define INTERRUPT_BUDGET_DEFAULT 64u
 #define TRANSMIT_THRESHOLD_MIN   16u
+#define CONTROL_RING             4u  /* a command's parts are at most 3 */
 #define INDIRECT_TABLES_MAX      32u /* 4 KiB; see virtqueue/split.c for when they are used */
 
 static uint16_t or_default(uint16_t value, uint16_t standard)
@@ -33,7 +34,9 @@ static void set_parameters(struct virtio_net *net, const struct virtio_net_param
     net->single_vector = net->transport->vectors == 1;
     net->polling = parameters->polling;
     net->device->link_up = true;
-    net->device->features_off = parameters->features_off;
+    net->device->features_off =
+        parameters->features_off | (parameters->vlan_filter ? 0 : VIRTIO_NET_F_CTRL_VLAN);
+    net->device->control.queue = (struct net_queue){.index = 2, .vector = VIRTIO_NO_VECTOR};
 }
 
 /* The largest power of two that is at most `limit`, but no larger than needed to be >= `wanted`. */
@@ -96,7 +99,7 @@ static bool create_rings(struct virtio_net *net, uint16_t tx_ring, const char **
     return true;
 }
 
-static bool enable_queue(struct net_device *device, struct net_queue *queue, const char **reason)
+bool net_enable_queue(struct net_device *device, struct net_queue *queue, const char **reason)
 {
     struct virtio_queue_setup setup = {.index = queue->index, .vector = queue->vector};
     struct virtio_transport *transport = device->pair->transport;
@@ -126,13 +129,14 @@ static void number_queues(struct virtio_net *net)
 }
 
 /* What was agreed for the first pair holds for all. */
-static void make_pairs(struct net_device *device)
+static void make_pairs(struct net_device *device, void *const *contexts)
 {
     for (uint16_t i = 0; i < device->pairs; i++) {
         struct virtio_net *net = &device->pair[i];
 
         *net = device->pair[0];
         net->index = i;
+        net->context = contexts != NULL ? contexts[i] : net->context;
         number_queues(net);
     }
     device->interrupt_pairs = device->pair->transport->vectors > device->pairs ? 1 : device->pairs;
@@ -142,23 +146,28 @@ static bool set_up_queues(struct net_device *device, uint16_t tx_ring, const cha
 {
     struct virtio_transport *transport = device->pair->transport;
     uint16_t vector = transport->vectors == 0 ? VIRTIO_NO_VECTOR : 0;
+    bool control = (device->pair->features & VIRTIO_NET_F_CTRL_VQ) != 0;
 
     for (uint16_t i = 0; i < device->pairs; i++) {
         if (!create_rings(&device->pair[i], tx_ring, reason)) {
             return false;
         }
     }
+    if (control && (!create_ring(device->pair, &device->control.queue, CONTROL_RING, reason) ||
+                    !net_control_create(device))) {
+        return false;
+    }
     if (!transport->operations->set_config_vector(transport, vector)) {
         *reason = "the device refuses the configuration's interrupt vector";
         return false;
     }
     for (uint16_t i = 0; i < device->pairs; i++) {
-        if (!enable_queue(device, &device->pair[i].receive, reason) ||
-            !enable_queue(device, &device->pair[i].transmit, reason)) {
+        if (!net_enable_queue(device, &device->pair[i].receive, reason) ||
+            !net_enable_queue(device, &device->pair[i].transmit, reason)) {
             return false;
         }
     }
-    return true;
+    return !control || net_enable_queue(device, &device->control.queue, reason);
 }
 
 static void run(struct virtio_net *net)
@@ -175,7 +184,8 @@ static void run(struct virtio_net *net)
 }
 
 /* 3.1.1, step by step. */
-static bool start(struct net_device *device, uint16_t tx_ring, const char **reason)
+static bool start(struct net_device *device, const struct virtio_net_parameters *parameters,
+                  const char **reason)
 {
     struct virtio_net *net = &device->pair[0];
 
@@ -183,12 +193,17 @@ static bool start(struct net_device *device, uint16_t tx_ring, const char **reas
         !net_read_configuration(net, reason)) {
         return false;
     }
-    make_pairs(device);
-    if (!set_up_queues(device, tx_ring, reason)) {
+    make_pairs(device, parameters->contexts);
+    if (!set_up_queues(device, or_default(parameters->tx_ring, TX_RING_DEFAULT), reason)) {
         return false;
     }
     virtio_transport_add_status(net->transport, VIRTIO_STATUS_DRIVER_OK);
-    for (uint16_t i = 0; i < device->pairs; i++) {
+    run(net);
+    if (device->pairs > 1 && !net_use_pairs(net)) {
+        *reason = "the device does not use its queue pairs when told to";
+        return false;
+    }
+    for (uint16_t i = 1; i < device->pairs; i++) {
         run(&device->pair[i]);
     }
     return true;
@@ -199,7 +214,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_operations *operations, void *context,
                                      const char **reason)
 {
-    size_t bytes = sizeof(struct net_device) + sizeof(struct virtio_net);
+    uint16_t room = at_most(or_default(parameters->queue_pairs, 1), VIRTIO_NET_PAIRS_MAX);
     struct net_device *device;
     struct virtio_net *net;
     const char *unused;
@@ -210,12 +225,12 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
         *reason = "not a network device";
         return NULL;
     }
-    device = virtio_platform_allocate(bytes);
+    device = virtio_platform_allocate(net_device_bytes(room));
     if (device == NULL) {
         *reason = "no memory for the driver";
         return NULL;
     }
-    device->bytes = bytes;
+    device->room = room;
     device->pairs = 1;
     net = &device->pair[0];
     net->device = device;
@@ -223,7 +238,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
     net->operations = operations;
     net->context = context;
     set_parameters(net, parameters);
-    if (!start(device, or_default(parameters->tx_ring, TX_RING_DEFAULT), reason)) {
+    if (!start(device, parameters, reason)) {
         virtio_transport_add_status(transport, VIRTIO_STATUS_FAILED);
         if (virtio_net_stop(net)) {
             virtio_net_free(net);

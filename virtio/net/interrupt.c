@@ -81,13 +81,24 @@ bool net_needs_reset(struct virtio_net *net)
     return true;
 }
 
+static const char *broken_queue(const struct virtio_net *net)
+{
+    return net->receive.ring.broken != NULL ? net->receive.ring.broken : net->transmit.ring.broken;
+}
+
 void net_check(struct virtio_net *net)
 {
-    const char *reason =
-        net->receive.ring.broken != NULL ? net->receive.ring.broken : net->transmit.ring.broken;
+    const char *reason = broken_queue(net);
 
-    if (reason != NULL && net->state == NET_RUNNING) {
+    if (reason == NULL || net->state != NET_RUNNING) {
+        return;
+    }
+    if ((net->features & VIRTIO_F_RING_RESET) == 0) {
         net_stop_broken(net, reason);
+    } else if (net->polling) {
+        net_recover(net);
+    } else {
+        net_wake(net);
     }
 }
 
@@ -203,15 +214,18 @@ static bool enable(struct virtio_net *net)
 
 bool virtio_net_bottom_half(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state;
     bool more = false;
 
+    net_recover(net);
+    state = net_enter();
     if (net->state == NET_RUNNING) {
         bool exhausted = service(net, net->interrupt_budget) == net->interrupt_budget;
         bool news = net->transmitted_news && net->transmitted.first != NULL;
 
         net->transmitted_news = false;
-        more = exhausted || news || net->received.first != NULL || net->fetched.first != NULL;
+        more = exhausted || news || broken_queue(net) != NULL || net->received.first != NULL ||
+               net->fetched.first != NULL;
     }
     net->bottom_half_pending = false;
     if (net->state == NET_RUNNING && (more || !enable(net))) {

@@ -6,6 +6,10 @@
 
 #define MTU_MIN 68u /* 5.1.4.1 */
 
+#define FEATURES_CONTROL                                                          \
+    (VIRTIO_NET_F_CTRL_RX | VIRTIO_NET_F_CTRL_VLAN | VIRTIO_NET_F_CTRL_RX_EXTRA | \
+     VIRTIO_NET_F_GUEST_ANNOUNCE | VIRTIO_NET_F_MQ | VIRTIO_NET_F_CTRL_MAC_ADDR)
+
 /*
  * What the driver can use. ACCESS_PLATFORM: every address given to a device comes from the platform
  * (virtio_platform_dma_address() and _allocate()), which is what the feature asks for (6).
@@ -15,24 +19,48 @@
      VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM | VIRTIO_NET_F_MAC |       \
      VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM |        \
      VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_GUEST_TSO4 |                   \
-     VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_MRG_RXBUF)
+     VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_MRG_RXBUF | FEATURES_CONTROL | VIRTIO_NET_F_CTRL_VQ |  \
+     VIRTIO_F_RING_RESET | VIRTIO_NET_F_SPEED_DUPLEX)
 
 /* Of no use to a driver that polls: it sends no chains, receives none, asks for no interrupt, and
  * leaves it to a flag whether the device wants to be notified. */
 #define FEATURES_WAITING \
     (VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_MRG_RXBUF)
 
-/*
- * 5.1.4.2: who accepts VIRTIO_NET_F_MTU must have room to receive frames of that size. Reading the
- * field before the decision is allowed (3.1.1 step 4).
- */
-static bool mtu_acceptable(struct virtio_net *net, uint64_t offered)
+static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *value)
 {
-    struct virtio_config_field mtu = {.offset = CONFIG_MTU, .bytes = 2};
+    struct virtio_config_field field = {.offset = offset, .bytes = 2};
+    bool read = virtio_transport_read_config(net->transport, &field, 1);
 
-    return (offered & VIRTIO_NET_F_MTU) != 0 &&
-           virtio_transport_read_config(net->transport, &mtu, 1) && mtu.value >= MTU_MIN &&
-           mtu.value + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->receive_bytes;
+    *value = field.value;
+    return read;
+}
+
+/* 5.1.4.2: who accepts VIRTIO_NET_F_MTU must have room to receive frames of that size. */
+static bool mtu_fits(const struct virtio_net *net, uint32_t mtu)
+{
+    return mtu >= MTU_MIN &&
+           mtu + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->receive_bytes;
+}
+
+/* The first without all of the others is not accepted (5.1.3.1, 3.1.1). That large frames need
+ * MRG_RXBUF is the driver's choice: 5.1.6.3.1 would also allow large buffers. */
+static const struct {
+    uint64_t features;
+    uint64_t need;
+} dependencies[] = {
+    {VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6, VIRTIO_NET_F_CSUM},
+    {VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6,
+     VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MRG_RXBUF},
+    {FEATURES_CONTROL, VIRTIO_NET_F_CTRL_VQ},
+    {VIRTIO_NET_F_GUEST_ANNOUNCE, VIRTIO_NET_F_STATUS},
+};
+
+/* Not one alone, nor so many that the control queue's number, which comes after theirs (5.1.2), is
+ * beyond what a transport here can address. */
+static bool pairs_fit(const struct virtio_net *net, uint32_t pairs)
+{
+    return net->device->room > 1 && pairs > 1 && pairs <= VIRTIO_NET_PAIRS_MAX;
 }
 
 /* See VIRTIO_NET_LARGE_RECEIVE_BYTES. */
@@ -63,21 +91,24 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     uint64_t known = net->polling ? FEATURES_KNOWN & ~FEATURES_WAITING : FEATURES_KNOWN;
     uint64_t wanted =
         (known | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) & ~net->device->features_off;
+    uint32_t value;
 
-    if ((wanted & VIRTIO_NET_F_MTU) != 0 && !mtu_acceptable(net, offered)) {
+    /* Reading fields before the decision is allowed (3.1.1 step 4). */
+    if ((wanted & offered & VIRTIO_NET_F_MTU) != 0 &&
+        (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value))) {
         wanted &= ~VIRTIO_NET_F_MTU;
-    }
-    /* 5.1.3.1: segmentation requires the checksum, and 3.1.1 forbids to accept it without. */
-    if ((wanted & offered & VIRTIO_NET_F_CSUM) == 0) {
-        wanted &= ~(VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6);
     }
     if ((wanted & offered & VIRTIO_NET_F_MRG_RXBUF) != 0 && !room_for_large_frames(net)) {
         wanted &= ~VIRTIO_NET_F_MRG_RXBUF;
     }
-    /* Large frames are taken in several buffers; 5.1.6.3.1 would also allow large buffers. */
-    if ((wanted & offered & VIRTIO_NET_F_GUEST_CSUM) == 0 ||
-        (wanted & offered & VIRTIO_NET_F_MRG_RXBUF) == 0) {
-        wanted &= ~(VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6);
+    if ((wanted & offered & VIRTIO_NET_F_MQ) != 0 &&
+        (!read16(net, CONFIG_PAIRS, &value) || !pairs_fit(net, value))) {
+        wanted &= ~VIRTIO_NET_F_MQ;
+    }
+    for (unsigned i = 0; i < sizeof(dependencies) / sizeof(dependencies[0]); i++) {
+        if ((wanted & offered & dependencies[i].need) != dependencies[i].need) {
+            wanted &= ~dependencies[i].features;
+        }
     }
     if (!virtio_transport_negotiate(net->transport, wanted, &net->features, reason)) {
         return false;
@@ -106,33 +137,46 @@ static bool read_mac(struct virtio_net *net)
     return true;
 }
 
-bool net_read_configuration(struct virtio_net *net, const char **reason)
+bool net_read_status(struct virtio_net *net, uint32_t *status)
 {
-    struct virtio_config_field mtu = {.offset = CONFIG_MTU, .bytes = 2};
-    struct virtio_config_field status = {.offset = CONFIG_STATUS, .bytes = 2};
-    struct virtio_transport *transport = net->transport;
-
-    *reason = "the device's configuration is too short, or never stands still";
-    if ((net->features & VIRTIO_NET_F_MAC) != 0 && !read_mac(net)) {
+    if ((net->features & VIRTIO_NET_F_STATUS) == 0 || !read16(net, CONFIG_STATUS, status)) {
         return false;
     }
-    if ((net->features & VIRTIO_NET_F_STATUS) != 0) {
-        if (!virtio_transport_read_config(transport, &status, 1)) {
-            return false;
-        }
-        net->device->link_up = (status.value & STATUS_LINK_UP) != 0;
+    net->device->link_up = (*status & STATUS_LINK_UP) != 0;
+    return true;
+}
+
+/* What was looked at before can have changed since; what matters is that it fits. */
+bool net_read_configuration(struct virtio_net *net, const char **reason)
+{
+    struct net_device *device = net->device;
+    uint32_t value;
+
+    *reason = "the device's configuration is too short, or never stands still";
+    if (((net->features & VIRTIO_NET_F_MAC) != 0 && !read_mac(net)) ||
+        ((net->features & VIRTIO_NET_F_STATUS) != 0 && !net_read_status(net, &value))) {
+        return false;
     }
     if ((net->features & VIRTIO_NET_F_MTU) != 0) {
-        if (!virtio_transport_read_config(transport, &mtu, 1)) {
+        if (!read16(net, CONFIG_MTU, &value)) {
             return false;
         }
-        /* It can have changed since it was looked at; what matters is that its frames fit. */
-        if (mtu.value < MTU_MIN ||
-            mtu.value + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES > net->receive_bytes) {
+        if (!mtu_fits(net, value)) {
             *reason = "the device changed its MTU to one that can't be served";
             return false;
         }
-        net->mtu = (uint16_t)mtu.value;
+        net->mtu = (uint16_t)value;
+    }
+    if ((net->features & VIRTIO_NET_F_MQ) != 0) {
+        if (!read16(net, CONFIG_PAIRS, &value)) {
+            return false;
+        }
+        if (!pairs_fit(net, value)) {
+            *reason = "the device changed the number of its queue pairs";
+            return false;
+        }
+        device->pairs = value < device->room ? (uint16_t)value : device->room;
+        device->control.queue.index = (uint16_t)(2 * value);
     }
     return true;
 }

@@ -43,9 +43,15 @@ struct net_header {
 /* 5.1.4: struct virtio_net_config */
 #define CONFIG_MAC    0u
 #define CONFIG_STATUS 6u
+#define CONFIG_PAIRS  8u
 #define CONFIG_MTU    10u
+#define CONFIG_SPEED  12u
+#define CONFIG_DUPLEX 16u
 
-#define STATUS_LINK_UP 0x1u
+#define STATUS_LINK_UP  0x1u
+#define STATUS_ANNOUNCE 0x2u
+#define SPEED_MAX       0x7fffffffu /* beyond: unknown */
+#define DUPLEX_FULL     1u
 
 enum net_state { NET_STOPPED, NET_RUNNING, NET_BROKEN };
 
@@ -55,6 +61,8 @@ struct net_queue {
     uint64_t notifications;
     uint16_t index;  /* of the device's queues (5.1.2) */
     uint16_t vector; /* or VIRTIO_NO_VECTOR */
+    bool was_reset;  /* by itself, and when that was */
+    uint64_t reset_at;
 };
 
 struct buffer_list {
@@ -118,20 +126,34 @@ struct virtio_net {
     uint8_t unshared[CACHE_LINE_BYTES];      /* from what the next pair's processor writes */
 };
 
+/* The control queue (control.c), if CTRL_VQ was negotiated; the owner's single caller at a time. */
+struct net_control {
+    struct net_queue queue;
+    uint8_t *memory; /* of the command, shared with the device */
+    virtio_address address;
+};
+
 /* What the pairs have in common. Written at start and stop, by whom the device breaks with, and for
  * pair 0, which the configuration belongs to. */
 struct net_device {
-    size_t bytes;            /* of this structure */
     const char *broken;      /* what the device did, or NULL */
     bool memory_with_device; /* queues were enabled, and no reset confirmed since */
     bool link_up;            /* as last read */
     bool has_mac;
     uint8_t mac[6];
-    uint16_t pairs;
+    uint16_t pairs;           /* in use */
+    uint16_t room;            /* for so many */
     uint16_t interrupt_pairs; /* that an interrupt for pair 0 concerns: all, if they share it */
+    bool selecting;           /* somebody uses the registers that are about a selected queue */
     uint64_t features_off;
+    struct net_control control;
     struct virtio_net pair[];
 };
+
+static inline size_t net_device_bytes(uint16_t room)
+{
+    return sizeof(struct net_device) + room * sizeof(struct virtio_net);
+}
 
 static inline virtio_lock_state net_enter(void)
 {
@@ -145,6 +167,21 @@ void net_leave(struct virtio_net *net, virtio_lock_state state);
 bool net_negotiate(struct virtio_net *net, const char **reason);
 bool net_read_configuration(struct virtio_net *net, const char **reason);
 uint16_t net_ring_size(uint16_t wanted, uint16_t limit);
+/* The configuration's status field (5.1.4); keeps link_up. False: there is none, or it never stands
+ * still. */
+bool net_read_status(struct virtio_net *net, uint32_t *status);
+
+/* Tells the device of a queue, which is then enabled. */
+bool net_enable_queue(struct net_device *device, struct net_queue *queue, const char **reason);
+/* Resets what is broken of the pair's queues; if that fails, the device is broken. Thread context,
+ * without the lock. */
+void net_recover(struct virtio_net *net);
+
+/* The control queue's memory. False: there is none left. */
+bool net_control_create(struct net_device *device);
+void net_control_free(struct net_device *device);
+/* Tells the device to use all pairs (5.1.6.5.6.1). False: it does not. Thread context. */
+bool net_use_pairs(struct virtio_net *net);
 
 /* With the lock held, for all of these: */
 
@@ -157,7 +194,7 @@ void net_kick(struct virtio_net *net, struct net_queue *queue);
 void net_stop_broken(struct virtio_net *net, const char *reason);
 /* Notices that the device asks for a reset: it is broken then. */
 bool net_needs_reset(struct virtio_net *net);
-/* Notices a broken queue. */
+/* Notices a broken queue: the bottom half resets it, or the device is broken. */
 void net_check(struct virtio_net *net);
 
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how

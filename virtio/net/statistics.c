@@ -67,18 +67,35 @@ static void link_came_up(struct net_device *device)
 
 bool virtio_net_link_up(struct virtio_net *net)
 {
-    struct virtio_config_field status = {.offset = CONFIG_STATUS, .bytes = 2};
     bool was_up = net->device->link_up;
+    uint32_t status;
 
     /* A configuration that can't be read consistently leaves the last answer standing. */
-    if ((net->features & VIRTIO_NET_F_STATUS) != 0 && net->state == NET_RUNNING &&
-        virtio_transport_read_config(net->transport, &status, 1)) {
-        net->device->link_up = (status.value & STATUS_LINK_UP) != 0;
+    if (net->state == NET_RUNNING) {
+        (void)net_read_status(net, &status);
     }
     if (net->device->link_up && !was_up) {
         link_came_up(net->device);
     }
     return net->device->link_up;
+}
+
+uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex)
+{
+    struct virtio_config_field field[2] = {{.offset = CONFIG_SPEED, .bytes = 4},
+                                           {.offset = CONFIG_DUPLEX, .bytes = 1}};
+
+    if ((net->features & VIRTIO_NET_F_SPEED_DUPLEX) == 0 || net->state != NET_RUNNING ||
+        !virtio_transport_read_config(net->transport, field, 2) || field[0].value > SPEED_MAX) {
+        return 0;
+    }
+    *full_duplex = field[1].value == DUPLEX_FULL;
+    return field[0].value;
+}
+
+struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index)
+{
+    return index < net->device->pairs ? &net->device->pair[index] : NULL;
 }
 
 bool virtio_net_link_changed(struct virtio_net *net)

@@ -3,14 +3,18 @@
  * (2.4.1). */
 #include "net_private.h"
 
+/* A queue that breaks again so soon after its reset is not worth the next one. */
+#define RESET_PERIOD UINT64_C(1000000000)
+
 /* Critical sections of one item each: there can be many. */
-static void return_buffers(struct virtio_net *net, struct virtio_net_buffer *buffer)
+static void return_buffers(struct virtio_net *net, struct virtio_net_buffer *buffer,
+                           uint64_t *counter)
 {
     while (buffer != NULL) {
         struct virtio_net_buffer *rest = buffer->rest;
         virtio_lock_state state = net_enter();
 
-        net->statistics.rx_buffers_returned++;
+        (*counter)++;
         net->operations->return_buffer(net->context, buffer);
         net_leave(net, state);
         buffer = rest;
@@ -22,7 +26,22 @@ static void finish_packet(struct virtio_net *net, struct virtio_net_packet *pack
     virtio_lock_state state = net_enter();
 
     packet_list_append(&net->transmitted, packet);
+    net->transmitted_news = true;
     net_leave(net, state);
+}
+
+static void return_received(struct virtio_net *net, struct virtio_net_buffer *buffer)
+{
+    return_buffers(net, buffer, &net->statistics.rx_buffers_returned);
+}
+
+/* A frame whose other buffers won't come. */
+static void return_merging(struct virtio_net *net)
+{
+    struct virtio_net_buffer *buffer = net->merging;
+
+    net->merging = NULL;
+    return_received(net, buffer);
 }
 
 /* What the driver itself holds. */
@@ -33,37 +52,80 @@ static void return_held(struct virtio_net *net)
 
     while ((buffer = buffer_list_take(&net->fetched)) != NULL ||
            (buffer = buffer_list_take(&net->received)) != NULL) {
-        return_buffers(net, buffer);
+        return_received(net, buffer);
     }
-    buffer = net->merging;
-    net->merging = NULL;
-    return_buffers(net, buffer);
+    return_merging(net);
     while ((packet = packet_list_take(&net->waiting)) != NULL) {
         finish_packet(net, packet);
     }
 }
 
 /* What the device held until it confirmed the reset. */
-static void return_exposed(struct virtio_net *net)
+static void return_exposed(struct virtio_net *net, struct net_queue *queue)
 {
-    struct virtio_net_buffer *buffer;
-    struct virtio_net_packet *packet;
     uint16_t position = 0;
+    void *token;
 
-    while ((buffer = virtqueue_detach(&net->receive.ring, &position)) != NULL) {
+    while ((token = virtqueue_detach(&queue->ring, &position)) != NULL) {
+        struct virtio_net_buffer *buffer = token;
+
+        if (queue == &net->transmit && !net->polling) {
+            finish_packet(net, token);
+            continue;
+        }
         buffer->rest = NULL;
-        return_buffers(net, buffer);
+        return_buffers(net, buffer,
+                       queue == &net->receive ? &net->statistics.rx_buffers_returned
+                                              : &net->statistics.tx_returned);
     }
-    position = 0;
-    while (net->polling && (buffer = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {
-        virtio_lock_state state = net_enter();
+}
 
-        net->statistics.tx_returned++;
-        net->operations->return_buffer(net->context, buffer);
-        net_leave(net, state);
+/* True: the queue is as new, and what it had is the owner's (2.6.1.2). */
+static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const char **reason)
+{
+    uint64_t now = virtio_platform_now();
+    virtio_lock_state state;
+    bool enabled;
+
+    *reason = queue->ring.broken;
+    if ((queue->was_reset && now - queue->reset_at < RESET_PERIOD) ||
+        !virtio_transport_reset_queue(net->transport, queue->index)) {
+        return false;
     }
-    while ((packet = virtqueue_detach(&net->transmit.ring, &position)) != NULL) {
-        finish_packet(net, packet);
+    queue->was_reset = true;
+    queue->reset_at = now;
+    return_exposed(net, queue);
+    if (queue == &net->receive) {
+        return_merging(net);
+    }
+    state = net_enter();
+    net->statistics.queue_resets++;
+    virtqueue_reset(&queue->ring);
+    enabled = net_enable_queue(net->device, queue, reason);
+    net_leave(net, state);
+    return enabled;
+}
+
+void net_recover(struct virtio_net *net)
+{
+    struct net_queue *queues[2] = {&net->receive, &net->transmit};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const char *reason;
+
+        if (net->state != NET_RUNNING || queues[i]->ring.broken == NULL) {
+            continue;
+        }
+        while (__atomic_test_and_set(&net->device->selecting, __ATOMIC_ACQUIRE)) {
+            virtio_platform_pause();
+        }
+        if (!reset_queue(net, queues[i], &reason)) {
+            virtio_lock_state state = net_enter();
+
+            net_stop_broken(net, reason);
+            net_leave(net, state);
+        }
+        __atomic_clear(&net->device->selecting, __ATOMIC_RELEASE);
     }
 }
 
@@ -88,7 +150,8 @@ bool virtio_net_stop(struct virtio_net *net)
         device->memory_with_device = false;
     }
     for (uint16_t i = 0; i < device->pairs; i++) {
-        return_exposed(&device->pair[i]);
+        return_exposed(&device->pair[i], &device->pair[i].receive);
+        return_exposed(&device->pair[i], &device->pair[i].transmit);
     }
     return true;
 }
@@ -104,5 +167,6 @@ void virtio_net_free(struct virtio_net *net)
         virtqueue_destroy(&device->pair[i].receive.ring);
         virtqueue_destroy(&device->pair[i].transmit.ring);
     }
-    virtio_platform_free(device, device->bytes);
+    net_control_free(device);
+    virtio_platform_free(device, net_device_bytes(device->room));
 }

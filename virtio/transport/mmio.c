@@ -33,6 +33,7 @@ enum {
     QUEUE_DRIVER_HIGH = 0x094,
     QUEUE_DEVICE_LOW = 0x0a0,
     QUEUE_DEVICE_HIGH = 0x0a4,
+    QUEUE_RESET = 0x0c0,
     CONFIG_GENERATION = 0x0fc,
     CONFIG = 0x100,
 };
@@ -174,6 +175,15 @@ static bool mmio_queue_enable(struct virtio_transport *transport,
     return true;
 }
 
+static uint32_t mmio_queue_reset(struct virtio_transport *transport, uint16_t index, bool begin)
+{
+    write_register(transport, QUEUE_SELECT, index);
+    if (begin) {
+        write_register(transport, QUEUE_RESET, 1);
+    }
+    return read_register(transport, QUEUE_RESET);
+}
+
 static void mmio_notify(struct virtio_transport *transport,
                         const struct virtio_notification *notification)
 {
@@ -204,6 +214,7 @@ static const struct virtio_transport_operations mmio_operations = {
     .queue_size_max = mmio_queue_size_max,
     .queue_enable = mmio_queue_enable,
     .queue_disabled = mmio_queue_disabled,
+    .queue_reset = mmio_queue_reset,
     .notify = mmio_notify,
     .interrupt_cause = mmio_interrupt_cause,
 };

@@ -23,6 +23,7 @@ enum {
     QUEUE_DESCRIPTORS = 0x20,
     QUEUE_DRIVER = 0x28,
     QUEUE_DEVICE = 0x30,
+    QUEUE_RESET = 0x3a,
 };
 
 /* 4.1.4.10; what comes after is in registers_of[] */
@@ -210,6 +211,20 @@ static bool pci_queue_enable(struct virtio_transport *transport,
     return true;
 }
 
+static uint32_t pci_queue_reset(struct virtio_transport *transport, uint16_t index, bool begin)
+{
+    struct virtio_pci *pci = pci_of(transport);
+
+    if (pci->common_bytes < QUEUE_RESET + 2) { /* from before VIRTIO 1.2: ends earlier */
+        return 0;
+    }
+    virtio_platform_write16(pci->common + QUEUE_SELECT, index);
+    if (begin) {
+        virtio_platform_write16(pci->common + QUEUE_RESET, 1);
+    }
+    return virtio_platform_read16(pci->common + QUEUE_RESET);
+}
+
 static void pci_notify(struct virtio_transport *transport,
                        const struct virtio_notification *notification)
 {
@@ -235,6 +250,7 @@ const struct virtio_transport_operations virtio_pci_operations = {
     .queue_size_max = pci_queue_size_max,
     .queue_enable = pci_queue_enable,
     .queue_disabled = pci_queue_disabled,
+    .queue_reset = pci_queue_reset,
     .notify = pci_notify,
     .interrupt_cause = pci_interrupt_cause,
 };

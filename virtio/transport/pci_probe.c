@@ -120,6 +120,7 @@ static void found_structure(struct virtio_pci *pci, unsigned cap)
     case TYPE_COMMON:
         if (pci->common == 0) {
             pci->common = map(pci, &structure, VIRTIO_PCI_COMMON_BYTES, 4);
+            pci->common_bytes = structure.bytes;
         }
         break;
     case TYPE_NOTIFY:

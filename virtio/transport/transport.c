@@ -48,6 +48,25 @@ bool virtio_transport_reset(struct virtio_transport *transport)
     return true;
 }
 
+bool virtio_transport_reset_queue(struct virtio_transport *transport, uint16_t index)
+{
+    const struct virtio_transport_operations *operations = transport->operations;
+    uint64_t started = virtio_platform_now();
+
+    if (operations->queue_reset == NULL) {
+        return false;
+    }
+    /* 4.1.4.3.1, 4.2.2.1: reads 1 as long as the reset goes on; then 0, and the queue is off. A
+     * register that is not there reads 0 too, but leaves the queue on. */
+    for (bool begin = true; operations->queue_reset(transport, index, begin) != 0; begin = false) {
+        if (virtio_platform_now() - started > RESET_NANOSECONDS) {
+            return false;
+        }
+        virtio_platform_pause();
+    }
+    return operations->queue_disabled(transport, index);
+}
+
 bool virtio_transport_begin(struct virtio_transport *transport, const char **reason)
 {
     if (!virtio_transport_reset(transport)) {

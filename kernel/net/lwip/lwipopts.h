@@ -23,8 +23,11 @@
 #define DEFAULT_THREAD_PRIO           20
 #define DEFAULT_THREAD_STACKSIZE      8192
 #define DEFAULT_ACCEPTMBOX_SIZE       8
-#define DEFAULT_UDP_RECVMBOX_SIZE     8
-#define DEFAULT_RAW_RECVMBOX_SIZE     4
+/* As many datagrams as the device may have buffers for (RECEIVE_BUFFERS_MAX) can arrive before the
+ * thread that waits for them runs; one place is kept free
+ * (external/lwip_corrections/netconn.c). */
+#define DEFAULT_UDP_RECVMBOX_SIZE 33
+#define DEFAULT_RAW_RECVMBOX_SIZE 4
 /* A segment that finds the mailbox full is dropped and sent again a timeout later: room for a
  * window of segments of 512 bytes. */
 #define DEFAULT_TCP_RECVMBOX_SIZE (TCP_WND / 512 + 2)
@@ -43,7 +46,7 @@ void network_heap_free(void *memory);
 #define MEMP_NUM_UDP_PCB               8
 #define MEMP_NUM_RAW_PCB               2
 #define MEMP_NUM_NETCONN               32
-#define MEMP_NUM_NETBUF                16
+#define MEMP_NUM_NETBUF                40
 #define MEMP_NUM_TCP_SEG               (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
 #define MEMP_NUM_PBUF                  (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
 #define MEMP_NUM_FRAG_PBUF             16

@@ -28,7 +28,7 @@
 #define FAKE_MMIO_BASE ((virtio_register)0x0a000000)
 #define FAKE_PCI_BASE  ((virtio_register)0x40000000) /* + bar * FAKE_BAR_BYTES */
 #define FAKE_BAR_BYTES ((virtio_register)0x10000)
-#define FAKE_QUEUES    3u
+#define FAKE_QUEUES    9u /* four pairs and the control queue */
 #define FAKE_SEGMENTS  64u
 #define FAKE_TRACE_MAX 256u
 
@@ -55,6 +55,8 @@ struct fake_queue {
     uint16_t vector;
     uint16_t notify_offset;
     bool enabled;
+    unsigned resets; /* by itself (2.6.1) */
+    unsigned reset_reads_left;
     uint64_t descriptors;
     uint64_t driver_area;
     uint64_t device_area;
@@ -89,8 +91,8 @@ struct fake_device {
     uint16_t queue_select;
     uint8_t isr;
     uint16_t config_vector;
-    bool raised[8]; /* interrupts the driver has not handled: [0] the line, or vectors */
-    bool line;      /* interrupts by line */
+    bool raised[16]; /* interrupts the driver has not handled: [0] the line, or vectors */
+    bool line;       /* interrupts by line */
 
     /* Behaviour to choose. */
     uint32_t magic;
@@ -100,10 +102,13 @@ struct fake_device {
     bool stuck_in_reset;
     unsigned reset_reads; /* status reads until a reset is over */
     unsigned reset_reads_left;
-    uint8_t status_before;    /* shown until then */
-    unsigned config_changes;  /* how many more config reads see the generation change afterwards */
-    bool ready_stuck;         /* queues never read as not ready */
-    uint16_t vectors_granted; /* vectors beyond are refused */
+    uint8_t status_before;   /* shown until then */
+    unsigned config_changes; /* how many more config reads see the generation change afterwards */
+    bool no_queue_reset;     /* MMIO: the register is not there */
+    unsigned queue_reset_reads;        /* of its register until a queue's reset is over */
+    uint16_t common_bytes;             /* PCI: of the common configuration */
+    bool ready_stuck;                  /* queues never read as not ready */
+    uint16_t vectors_granted;          /* vectors beyond are refused */
     void (*on_notify)(unsigned index); /* what the device does inside a notification */
     bool no_notifications; /* without EVENT_IDX: the flag; with it: avail_event is left behind */
 
@@ -143,6 +148,29 @@ static inline bool fake_packed(void)
     (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_MAC |  \
      VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | \
      VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
+
+#define FAKE_FEATURES_CONTROL                                               \
+    (VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_CTRL_RX | VIRTIO_NET_F_CTRL_VLAN | \
+     VIRTIO_NET_F_CTRL_RX_EXTRA | VIRTIO_NET_F_GUEST_ANNOUNCE | VIRTIO_NET_F_CTRL_MAC_ADDR)
+
+/* The device's side of the control queue (5.1.6.5): with on_notify = fake_control_notify each
+ * command is kept, and answered unless `silent`. */
+struct fake_control {
+    unsigned index; /* of the queue */
+    unsigned commands;
+    uint8_t last[512]; /* class, command, data */
+    uint32_t last_bytes;
+    unsigned readable; /* descriptors of the last */
+    uint8_t answer;
+    uint32_t written; /* the length it claims */
+    bool silent;
+    struct fake_chain chain; /* not yet answered */
+};
+extern struct fake_control fake_control;
+/* The queue's number is `index`; answers are VIRTIO_NET_OK. */
+void fake_control_begin(unsigned index);
+void fake_control_notify(unsigned index);
+void fake_control_answer(void);
 
 /* PCI capabilities of the usual device; `fake_pci_capability` appends one more at `at`. */
 void fake_pci_describe(struct fake_device *device, uint16_t device_id);

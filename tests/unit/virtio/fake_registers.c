@@ -109,7 +109,10 @@ static void may_configure(void)
     assert_true(fake->queue_select < FAKE_QUEUES);
     assert_false(selected()->enabled);
     assert_true((fake->status & VIRTIO_STATUS_FEATURES_OK) != 0);
-    assert_int_equal(fake->status & VIRTIO_STATUS_DRIVER_OK, 0);
+    assert_int_equal(selected()->reset_reads_left, 0);
+    if (selected()->resets == 0) {
+        assert_int_equal(fake->status & VIRTIO_STATUS_DRIVER_OK, 0);
+    }
 }
 
 static void write_size(uint32_t value)
@@ -142,6 +145,47 @@ static void write_enable(uint32_t value)
     queue->enabled = true;
 }
 
+/* 2.6.1: the queue is off, and what is known of it forgotten, but for what tests look at. */
+static void finish_queue_reset(struct fake_queue *queue)
+{
+    struct fake_queue before = *queue;
+
+    memset(queue, 0, sizeof(*queue));
+    queue->size_max = before.size_max;
+    queue->size = before.size_max;
+    queue->notify_offset = before.notify_offset;
+    queue->vector = VIRTIO_NO_VECTOR;
+    queue->resets = before.resets + 1;
+}
+
+static void write_queue_reset(uint32_t value)
+{
+    assert_int_equal(value, 1);
+    assert_true((fake->accepted & VIRTIO_F_RING_RESET) != 0);
+    assert_true(selected()->enabled);
+    if (fake->no_queue_reset) {
+        return;
+    }
+    selected()->reset_reads_left = fake->queue_reset_reads;
+    if (selected()->reset_reads_left == 0) {
+        finish_queue_reset(selected());
+    }
+}
+
+/* 4.1.4.3.1, 4.2.2.1: 1 until it is over, then 0 here and in the register that enables. */
+static uint32_t read_queue_reset(void)
+{
+    struct fake_queue *queue = selected();
+
+    if (queue->reset_reads_left == 0) {
+        return 0;
+    }
+    if (--queue->reset_reads_left == 0) {
+        finish_queue_reset(queue);
+    }
+    return 1;
+}
+
 static void notify(uint32_t index)
 {
     assert_true((fake->status & STATUS_ALL) == STATUS_ALL); /* never before DRIVER_OK (3.1.1) */
@@ -154,10 +198,10 @@ static void notify(uint32_t index)
 
 static uint32_t read_config(uint32_t offset, unsigned bytes)
 {
-    static const uint8_t width_of[12] = {1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0};
+    static const uint8_t width_of[17] = {1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0, 4, 0, 0, 0, 1};
     uint32_t value = 0;
 
-    assert_true(offset < 12 && width_of[offset] == bytes); /* as wide as the field */
+    assert_true(offset < 17 && width_of[offset] == bytes); /* as wide as the field */
     memcpy(&value, &fake->config[offset], bytes);
     if (fake->config_changes != 0) {
         fake->config_changes--;
@@ -193,6 +237,8 @@ static uint32_t mmio_read(uint32_t offset, unsigned bytes)
         return cause;
     case 0x070:
         return read_status();
+    case 0x0c0:
+        return read_queue_reset();
     case 0x0fc:
         return fake->generation;
     default:
@@ -246,6 +292,9 @@ static void mmio_write(uint32_t offset, unsigned bytes, uint32_t value)
     case 0x0a4:
         write_half(&selected()->device_area, offset == 0x0a4, value);
         break;
+    case 0x0c0:
+        write_queue_reset(value);
+        break;
     default: /* the configuration too: a network driver writes none of it (5.1.4) */
         fail_msg("write of MMIO register %#x", offset);
     }
@@ -258,10 +307,12 @@ static uint16_t granted(uint32_t vector)
 
 static unsigned common_width(uint32_t offset)
 {
-    static const uint8_t width_of[0x38 / 2] = {4, 0, 4, 0, 4, 0, 4, 0, 2, 2, 1, 2, 2, 2,
-                                               2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
+    static const uint8_t width_of[0x3c / 2] = {4, 0, 4, 0, 4, 0, 4, 0, 2, 2, 1, 2, 2, 2, 2,
+                                               2, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2, 2};
 
-    return offset == 0x15 ? 1u : (offset % 2 != 0 || offset >= 0x38) ? 0u : width_of[offset / 2];
+    return offset == 0x15                                      ? 1u
+           : (offset % 2 != 0 || offset >= fake->common_bytes) ? 0u
+                                                               : width_of[offset / 2];
 }
 
 static uint32_t common_read(uint32_t offset, unsigned bytes)
@@ -284,6 +335,8 @@ static uint32_t common_read(uint32_t offset, unsigned bytes)
         return selected()->enabled || fake->ready_stuck;
     case 0x1e:
         return selected()->notify_offset;
+    case 0x3a:
+        return read_queue_reset();
     default:
         fail_msg("read of common register %#x", offset);
         return 0;
@@ -333,6 +386,9 @@ static void common_write(uint32_t offset, unsigned bytes, uint32_t value)
     case 0x30:
     case 0x34:
         write_half(&selected()->device_area, offset == 0x34, value);
+        break;
+    case 0x3a:
+        write_queue_reset(value);
         break;
     default:
         fail_msg("write of common register %#x", offset);
@@ -458,8 +514,10 @@ void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t v
     device->line = vectors == 0;
     device->vectors_granted = vectors;
     memcpy(device->config, mac, sizeof(mac));
-    device->config[6] = 1; /* link up */
-    device->config[8] = 1; /* queue pairs */
+    device->config[6] = 1;                /* link up */
+    device->config[8] = 1;                /* queue pairs */
+    memset(&device->config[12], 0xff, 5); /* speed and duplex unknown */
+    device->common_bytes = 0x3c;
     device->config[10] = 1500 & 0xff;
     device->config[11] = 1500 >> 8;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {

@@ -181,10 +181,18 @@ static void refused_vectors(void **state)
 
 #define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
 
-/* What a driver may accept: segmentation requires the checksum (5.1.3.1). */
+/* What a driver may accept: segmentation requires the checksum, commands a queue for them,
+ * announcing a status that asks for it (5.1.3.1). */
 static uint64_t consistent(uint64_t features)
 {
-    return (features & VIRTIO_NET_F_CSUM) != 0 ? features : features & ~SEGMENTATION;
+    if ((features & VIRTIO_NET_F_CSUM) == 0) {
+        features &= ~SEGMENTATION;
+    }
+    if ((features & VIRTIO_NET_F_CTRL_VQ) == 0) {
+        features &= ~FAKE_FEATURES_CONTROL;
+    }
+    return (features & VIRTIO_NET_F_STATUS) != 0 ? features
+                                                 : features & ~VIRTIO_NET_F_GUEST_ANNOUNCE;
 }
 
 static void one_feature_at_a_time(void **state)
@@ -193,7 +201,9 @@ static void one_feature_at_a_time(void **state)
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t feature = VIRTIO_FEATURE(bit);
         uint64_t known = FAKE_FEATURES_ALL | VIRTIO_F_ACCESS_PLATFORM | VIRTIO_F_RING_PACKED |
-                         VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM;
+                         VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM | VIRTIO_F_RING_RESET |
+                         VIRTIO_NET_F_SPEED_DUPLEX |
+                         (FAKE_FEATURES_CONTROL & ~VIRTIO_NET_F_CTRL_VLAN);
 
         /* Offered alone: accepted if known. */
         owner_prepare(&owner, FAKE_MMIO, 0);

@@ -13,13 +13,28 @@
  * Nothing is copied. Counters in virtio_net_statistics balance: what went in came out or is in
  * flight.
  *
- * Interrupts. transport->vectors says how they arrive, and which function each of them calls:
- *   0  one line                 virtio_net_interrupt()
- *   1  vector 0 for everything  virtio_net_interrupt()
- *   2  vector 0 configuration   virtio_net_configuration_interrupt()
- *      vector 1 both queues     virtio_net_interrupt()
- *   3  vector 0 configuration   virtio_net_configuration_interrupt()
- *      vectors 1, 2 receive, transmit queue   virtio_net_interrupt()
+ * Pairs. A `struct virtio_net` is one pair of a receive and a transmit queue, with buffers,
+ * counters and a bottom half of its own. A device can have several, one for each processor say
+ * (VIRTIO_NET_F_MQ, 5.1.6.5.6): parameters.queue_pairs asks for them, virtio_net_pair() names them,
+ * and functions that move frames are about the one that is given. Pairs share nothing that is
+ * written while frames move. What the device has once (address, MTU, link, configuration's
+ * interrupt) is the same for all, and its news go to pair 0. Pairs start and stop together, and a
+ * device that breaks the protocol is broken for all: each bottom half is signalled, and has to
+ * stand still for virtio_net_stop().
+ *
+ * Interrupts. transport->vectors says how they arrive, and which function each of them calls, with
+ * which pair; p is the number of pairs in use:
+ *   0            one line                     virtio_net_interrupt(), pair 0
+ *   1            vector 0 for everything      virtio_net_interrupt(), pair 0
+ *   2 to p       vector 0 configuration       virtio_net_configuration_interrupt()
+ *                vector 1 all queues          virtio_net_interrupt(), pair 0
+ *   p+1 to 2p    vector 0 configuration       virtio_net_configuration_interrupt()
+ *                vector 1+i both queues       virtio_net_interrupt(), pair i
+ *   2p+1 or more vector 0 configuration       virtio_net_configuration_interrupt()
+ *                vectors 1+2i, 2+2i receive, transmit queue   virtio_net_interrupt(), pair i
+ * So with one pair: 2 vectors for configuration and queues, 3 for configuration and each queue. A
+ * shared interrupt looks at all pairs: then they have to be used on one processor, or the
+ * platform's lock to be one for all of them.
  *
  * The bottom half is one thread that waits for operations->signal and then runs
  *     do {
@@ -53,6 +68,9 @@
 /* The smallest receive buffer without mergeable buffers and large receive offloads (5.1.6.3.1):
  * header, Ethernet header and 1500 bytes. */
 #define VIRTIO_NET_RECEIVE_BYTES 1526u
+
+/* Pairs a device can have here: the control queue comes after them. */
+#define VIRTIO_NET_PAIRS_MAX ((VIRTIO_QUEUES_MAX - 1) / 2)
 
 #define VIRTIO_NET_SEGMENTS_MAX       8u  /* of one packet */
 #define VIRTIO_NET_FRAME_SEGMENTS_MAX 64u /* of a frame that goes on in further packets */
@@ -139,6 +157,10 @@ struct virtio_net_parameters {
     uint32_t receive_bytes; /* the least capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
                                A device's MTU is accepted only if its frames fit */
     uint64_t features_off;  /* feature bits not to accept, for tests and comparisons */
+    uint16_t queue_pairs;   /* to use at most, if the device has them; 0: 1 */
+    void *const *contexts;  /* of the operations, one for each of the queue_pairs; NULL: `context`
+                               for  all. Not needed after creation */
+    bool vlan_filter;       /* accept VIRTIO_NET_F_CTRL_VLAN, see virtio/net_control.h */
     bool polling;           /* for virtio/net_burst.h, and nothing of the below */
 };
 
@@ -173,6 +195,7 @@ struct virtio_net_statistics {
     uint64_t descriptors_moved;     /* in interrupt context, in all */
     uint64_t descriptors_moved_max; /* in one handler run */
     uint64_t budget_exhausted;      /* handler runs that left work to the bottom half */
+    uint64_t queue_resets;          /* queues that broke and were reset by themselves */
     uint64_t broken;                /* times the device broke the protocol and was stopped */
 };
 
@@ -186,12 +209,14 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_parameters *parameters,
                                      const struct virtio_net_operations *operations, void *context,
                                      const char **reason);
+/* Another pair of the same device: index 0 is the one that was created. NULL: it is not in use. */
+struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index);
 /*
  * Resets the device, returns every receive buffer by return_buffer(); packets in flight can then be
- * fetched by virtio_net_transmitted() until it is empty, then virtio_net_free(). Works on a broken
- * device too. False: the device does not confirm the reset, so it may still write to what it has
- * (2.4.1): that stays with the driver, everything else is returned; may be called again. Thread
- * context, the bottom half not running.
+ * fetched by virtio_net_transmitted() until it is empty, then virtio_net_free(). All pairs,
+ * whichever is given. Works on a broken device too. False: the device does not confirm the reset,
+ * so it may still write to what it has (2.4.1): that stays with the driver, everything else is
+ * returned; may be called again. Thread context, no bottom half running.
  */
 bool virtio_net_stop(struct virtio_net *net);
 /* After virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread context. */
@@ -251,6 +276,9 @@ bool virtio_net_offers_checksum(const struct virtio_net *net); /* VIRTIO_NET_F_C
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type);
 /* Pieces a frame can have: VIRTIO_NET_FRAME_SEGMENTS_MAX, or what fits into the ring. */
 uint16_t virtio_net_segments_max(const struct virtio_net *net);
+/* Reads the device's configuration: Mb/s, 0: it does not say; *full_duplex is void then. Thread
+ * context. VIRTIO_NET_F_SPEED_DUPLEX (5.1.4). */
+uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex);
 uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
 /* Of the header in front of each frame: 12, or 10 with a legacy device (5.1.6). */
 uint32_t virtio_net_header_bytes(const struct virtio_net *net);

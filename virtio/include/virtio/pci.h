@@ -12,6 +12,7 @@ struct virtio_pci {
     struct virtio_transport transport; /* first: the operations get a pointer to it */
     struct virtio_pci_function *function;
     virtio_register common; /* legacy: all its registers */
+    uint32_t common_bytes;
     virtio_register isr;
     virtio_register device; /* 0: the device has no configuration of its own */
     virtio_register notify;

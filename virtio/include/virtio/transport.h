@@ -70,6 +70,9 @@ struct virtio_transport_operations {
                          struct virtio_notification *notification, const char **reason);
     /* True once the device has let go of the queue; after a reset. */
     bool (*queue_disabled)(struct virtio_transport *transport, uint16_t index);
+    /* RING_RESET (2.6.1): the queue's reset register, after 1 was written to it if `begin`. NULL: a
+     * transport without. */
+    uint32_t (*queue_reset)(struct virtio_transport *transport, uint16_t index, bool begin);
     void (*notify)(struct virtio_transport *transport,
                    const struct virtio_notification *notification);
 
@@ -119,6 +122,12 @@ bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wan
  * stay as it is.
  */
 bool virtio_transport_reset(struct virtio_transport *transport);
+
+/*
+ * The same for one queue, if VIRTIO_F_RING_RESET was negotiated (2.6.1): it can be enabled again
+ * afterwards. False also if the device, whatever it offered, has no such register (QEMU's MMIO).
+ */
+bool virtio_transport_reset_queue(struct virtio_transport *transport, uint16_t index);
 
 /*
  * Reads fields that belong together: again until the generation did not change meanwhile (2.5.1),

@@ -3,7 +3,6 @@
  * virtio/platform.h on our kernel. Memory is mapped one to one and coherent with the devices, so an
  * address is a pointer; rings come from the heap, which packs small ones tightly.
  */
-#include "virtio/platform.h"
 #include "arch/device_access.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
@@ -11,16 +10,37 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "platform_memory.h"
 #include <stdarg.h>
 #include <string.h>
 
 #define PAUSE_NANOSECONDS (100 * NANOSECONDS_PER_MICROSECOND)
+
+/* Of all devices; changed with interrupts masked. */
+static struct virtio_platform_memory given_out;
+
+static void count(size_t *bytes, size_t change)
+{
+    interrupt_state state = interrupts_save();
+
+    *bytes += change;
+    interrupts_restore(state);
+}
+
+void virtio_platform_memory(struct virtio_platform_memory *memory)
+{
+    interrupt_state state = interrupts_save();
+
+    *memory = given_out;
+    interrupts_restore(state);
+}
 
 void *virtio_platform_allocate(size_t bytes)
 {
     void *memory = heap_allocate(bytes);
 
     if (memory != NULL) {
+        count(&given_out.private_bytes, bytes);
         memset(memory, 0, bytes);
     }
     return memory;
@@ -28,7 +48,7 @@ void *virtio_platform_allocate(size_t bytes)
 
 void virtio_platform_free(void *memory, size_t bytes)
 {
-    (void)bytes;
+    count(&given_out.private_bytes, -bytes);
     heap_free(memory);
 }
 
@@ -37,6 +57,7 @@ void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_addres
     void *memory = heap_allocate_aligned(bytes, alignment);
 
     if (memory != NULL) {
+        count(&given_out.shared_bytes, bytes);
         memset(memory, 0, bytes);
         *address = (virtio_address)(uintptr_t)memory;
     }
@@ -45,7 +66,7 @@ void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_addres
 
 void virtio_platform_dma_free(void *memory, size_t bytes)
 {
-    (void)bytes;
+    count(&given_out.shared_bytes, -bytes);
     heap_free(memory);
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What counter.c uses of QEMU's interface for TCG plugins, version 3 (QEMU 9.1) and newer: no
+ * package brings its header. Source: QEMU's manual, "TCG Plugins" (Plugin API).
+ */
+#ifndef COST_QEMU_PLUGIN_H
+#define COST_QEMU_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QEMU_PLUGIN_VERSION 3
+#define QEMU_PLUGIN_EXPORT  __attribute__((visibility("default")))
+
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+
+struct qemu_info;        /* of the machine; not looked at */
+struct qemu_plugin_tb;   /* a translation block, while it is being translated */
+struct qemu_plugin_insn; /* an instruction in it */
+
+typedef uint64_t qemu_plugin_id_t;
+typedef void (*qemu_plugin_translate_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
+typedef void (*qemu_plugin_execute_callback)(unsigned processor, void *argument);
+
+/* What a plugin gives. */
+extern QEMU_PLUGIN_EXPORT int qemu_plugin_version;
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
+                                           int argument_count, char **arguments);
+
+/* What QEMU gives. */
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+                                           qemu_plugin_translate_callback callback);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction, void *data, size_t bytes);
+/* Called each time before the instruction is executed, in the processor's thread. */
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction,
+                                            qemu_plugin_execute_callback callback,
+                                            enum qemu_plugin_cb_flags flags, void *argument);
+
+#endif

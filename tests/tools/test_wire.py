@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bench's end of a guest's wire: frames as the standards have them, ARP answered."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bulkhead.wire import Endpoint, Wire, arp_answer, internet_checksum, udp_data, udp_frame
+
+HOST = Endpoint("52:54:00:00:00:01", "10.77.0.1", 9000)
+GUEST = Endpoint("52:54:00:12:34:56", "10.77.0.10", 9001)
+
+
+def test_checksum_of_the_standards_example() -> None:
+    assert internet_checksum(bytes.fromhex("0001f203f4f5f6f7")) == 0xFFFF ^ 0xDDF2
+    assert internet_checksum(b"\x01") == 0xFEFF
+
+
+@pytest.mark.parametrize("data", [b"", b"\x01", bytes(range(200))])
+def test_a_frames_checksums_are_right(data: bytes) -> None:
+    frame = udp_frame(HOST, GUEST, data)
+    ip, udp = frame[14:34], frame[34:]
+    assert internet_checksum(ip) == 0
+    assert struct.unpack_from("!H", ip, 2)[0] == len(ip) + len(udp)
+    assert internet_checksum(ip[12:20] + struct.pack("!HH", 17, len(udp)) + udp) == 0
+    assert frame[:6] == bytes.fromhex("525400123456")
+
+
+def test_data_only_of_the_flow() -> None:
+    frame = udp_frame(GUEST, HOST, b"data")
+    assert udp_data(frame, GUEST, HOST) == b"data"
+    assert udp_data(frame + bytes(14), GUEST, HOST) == b"data"  # padded to Ethernet's least
+    assert udp_data(frame, HOST, GUEST) is None
+    assert (
+        udp_data(udp_frame(GUEST, Endpoint(HOST.mac, HOST.address, 9), b"x"), GUEST, HOST) is None
+    )
+    assert udp_data(frame[:40], GUEST, HOST) is None
+
+
+def _question(wanted: str) -> bytes:
+    address = socket.inet_aton(wanted)
+    body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 1) + bytes.fromhex("525400123456")
+    return (
+        b"\xff" * 6 + bytes.fromhex("5254001234560806") + body + GUEST.packed + bytes(6) + address
+    )
+
+
+def test_arp() -> None:
+    answer = arp_answer(_question(HOST.address), HOST)
+    assert answer is not None
+    assert answer[:6] == answer[32:38] == bytes.fromhex("525400123456")
+    assert answer[6:12] == answer[22:28] == bytes.fromhex("525400000001")
+    assert answer[20:22] == b"\0\2"
+    assert answer[28:32] == HOST.packed
+    assert arp_answer(_question("10.77.0.2"), HOST) is None
+    assert arp_answer(udp_frame(GUEST, HOST, b"long enough to be one"), HOST) is None
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> Iterator[tuple[Wire, socket.socket]]:
+    with (
+        Wire(tmp_path, HOST, GUEST) as wire,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other,
+    ):
+        other.bind(str(wire.theirs))
+        other.settimeout(5)
+        yield wire, other
+
+
+def test_wire_answers_and_hands_on(card: tuple[Wire, socket.socket]) -> None:
+    wire, other = card
+    for frame in (_question(HOST.address), udp_frame(GUEST, HOST, b"one"), b"nonsense"):
+        other.sendto(frame, str(wire.ours))
+    assert wire.received() == [b"one"]
+    assert arp_answer(_question(HOST.address), HOST) == other.recv(2048)
+    assert wire.received() == []
+
+
+def test_wire_tells_what_is_not_taken(card: tuple[Wire, socket.socket]) -> None:
+    wire, other = card
+    assert wire.wait_until_taken(0)
+    sent = 0
+    while wire.send(b"data"):
+        sent += 1
+    assert sent > 0
+    assert not wire.wait_until_taken(0.01)
+    for _ in range(sent):
+        assert udp_data(other.recv(2048), HOST, GUEST) == b"data"
+    assert wire.wait_until_taken(5)

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands of the control queue (VIRTIO 1.3, 5.1.6.5), and what a device can answer. */
+#include "owner.h"
+#include "virtio/net_control.h"
+#include <limits.h>
+#include <string.h>
+
+static struct owner owner;
+
+static const uint8_t addresses[3][6] = {
+    {0x02, 1, 2, 3, 4, 5}, {0x33, 0x33, 0, 0, 0, 1}, {0x01, 0x00, 0x5e, 0, 0, 251}};
+
+static void prepare(uint64_t features)
+{
+    owner_prepare(&owner, FAKE_PCI, 3);
+    owner.device.offered |= features;
+    owner.parameters.vlan_filter = true;
+    fake_control_begin(2);
+}
+
+static void start(uint64_t features)
+{
+    prepare(features);
+    owner_start(&owner);
+    assert_true((owner.device.queue[2].enabled) == ((features & VIRTIO_NET_F_CTRL_VQ) != 0));
+    assert_int_equal(fake_control.commands, 0);
+}
+
+static void expect_command(const uint8_t *bytes, uint32_t count)
+{
+    assert_int_equal(fake_control.last_bytes, count);
+    assert_memory_equal(fake_control.last, bytes, count);
+}
+
+#define EXPECT(call, ...)                                                 \
+    do {                                                                  \
+        assert_int_equal(call, VIRTIO_NET_DONE);                          \
+        expect_command((const uint8_t[]){__VA_ARGS__},                    \
+                       (uint32_t)sizeof((const uint8_t[]){__VA_ARGS__})); \
+    } while (0)
+
+static void commands_as_the_device_sees_them(void **state)
+{
+    uint8_t mac[6];
+
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    EXPECT(virtio_net_set_receive_mode(owner.net, VIRTIO_NET_PROMISCUOUS, false), 0, 0, 0);
+    EXPECT(virtio_net_set_receive_mode(owner.net, VIRTIO_NET_ALL_MULTICAST, true), 0, 1, 1);
+    EXPECT(virtio_net_set_receive_mode(owner.net, VIRTIO_NET_ALL_UNICAST, true), 0, 2, 1);
+    EXPECT(virtio_net_set_receive_mode(owner.net, VIRTIO_NET_NO_BROADCAST, true), 0, 5, 1);
+    EXPECT(virtio_net_set_filter(owner.net, addresses, 1, 2), 1, 0, 1, 0, 0, 0, 0x02, 1, 2, 3, 4, 5,
+           2, 0, 0, 0, 0x33, 0x33, 0, 0, 0, 1, 0x01, 0x00, 0x5e, 0, 0, 251);
+    EXPECT(virtio_net_set_filter(owner.net, addresses, 0, 0), 1, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    EXPECT(virtio_net_set_mac(owner.net, addresses[0]), 1, 1, 0x02, 1, 2, 3, 4, 5);
+    assert_true(virtio_net_mac(owner.net, mac));
+    assert_memory_equal(mac, addresses[0], 6);
+    EXPECT(virtio_net_receive_vlan(owner.net, 0x123, true), 2, 0, 0x23, 0x01);
+    EXPECT(virtio_net_receive_vlan(owner.net, 4094, false), 2, 1, 0xfe, 0x0f);
+    assert_int_equal(fake_control.readable, 1);
+    /* Round the ring, more than once. */
+    for (unsigned i = 0; i < 100; i++) {
+        EXPECT(virtio_net_receive_vlan(owner.net, (uint16_t)i, true), 2, 0, (uint8_t)i, 0);
+    }
+    owner_finish(&owner);
+}
+
+static void the_largest_filter(void **state)
+{
+    static const uint8_t many[VIRTIO_NET_FILTER_MAX][6] = {{0x01, 2}};
+
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    assert_int_equal(virtio_net_set_filter(owner.net, many, 0, VIRTIO_NET_FILTER_MAX),
+                     VIRTIO_NET_DONE);
+    assert_int_equal(fake_control.last_bytes, 2 + 8 + 6 * VIRTIO_NET_FILTER_MAX);
+    assert_int_equal(virtio_net_set_filter(owner.net, many, 1, VIRTIO_NET_FILTER_MAX),
+                     VIRTIO_NET_NOT_SENT);
+    assert_int_equal(virtio_net_set_filter(owner.net, many, UINT_MAX, 2), VIRTIO_NET_NOT_SENT);
+    assert_int_equal(virtio_net_set_filter(owner.net, many, 0, UINT_MAX), VIRTIO_NET_NOT_SENT);
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 4095, true), VIRTIO_NET_NOT_SENT);
+    assert_int_equal(fake_control.commands, 1);
+    owner_finish(&owner);
+}
+
+/* 5.1.6.5: only what was negotiated. */
+static void nothing_without_its_feature(void **state)
+{
+    static const uint64_t features[] = {
+        VIRTIO_NET_F_CTRL_RX,   VIRTIO_NET_F_CTRL_RX_EXTRA,  VIRTIO_NET_F_CTRL_MAC_ADDR,
+        VIRTIO_NET_F_CTRL_VLAN, VIRTIO_NET_F_GUEST_ANNOUNCE, VIRTIO_NET_F_CTRL_VQ,
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+        uint64_t has = FAKE_FEATURES_CONTROL & ~features[i];
+        bool queue = (has & VIRTIO_NET_F_CTRL_VQ) != 0;
+        uint64_t sent[5];
+
+        start(has);
+        owner.device.config[6] = 3;
+        sent[0] = virtio_net_set_receive_mode(owner.net, VIRTIO_NET_PROMISCUOUS, true);
+        sent[1] = virtio_net_set_receive_mode(owner.net, VIRTIO_NET_NO_UNICAST, true);
+        sent[2] = virtio_net_set_filter(owner.net, addresses, 1, 1);
+        sent[3] = virtio_net_set_mac(owner.net, addresses[0]);
+        sent[4] = virtio_net_receive_vlan(owner.net, 1, true);
+        assert_int_equal(sent[0] == VIRTIO_NET_DONE, queue && i != 0);
+        assert_int_equal(sent[1] == VIRTIO_NET_DONE, queue && i != 1);
+        assert_int_equal(sent[2] == VIRTIO_NET_DONE, queue && i != 0);
+        assert_int_equal(sent[3] == VIRTIO_NET_DONE, queue && i != 0 && i != 2);
+        assert_int_equal(sent[4] == VIRTIO_NET_DONE, queue && i != 3);
+        assert_int_equal(virtio_net_announce_asked(owner.net), queue && i != 4);
+        owner_finish(&owner);
+    }
+}
+
+/* Frames of VLANs would be dropped from then on: only for who wants that. */
+static void the_vlan_filter_is_asked_for(void **state)
+{
+    (void)state;
+    prepare(FAKE_FEATURES_CONTROL);
+    owner.parameters.vlan_filter = false;
+    owner_start(&owner);
+    assert_true((virtio_net_features(owner.net) & VIRTIO_NET_F_CTRL_VLAN) == 0);
+    owner_finish(&owner);
+}
+
+static void refusals(void **state)
+{
+    static const struct {
+        uint8_t answer;
+        uint32_t written;
+    } cases[] = {{1, 1}, {0xff, 1}, {0, 0}, {1, 0}};
+
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t mac[6];
+
+        fake_control.answer = cases[i].answer;
+        fake_control.written = cases[i].written;
+        assert_int_equal(virtio_net_set_mac(owner.net, addresses[0]), VIRTIO_NET_REFUSED);
+        assert_true(virtio_net_mac(owner.net, mac));
+        assert_memory_not_equal(mac, addresses[0], 6);
+    }
+    fake_control.answer = 0;
+    fake_control.written = 1;
+    assert_int_equal(virtio_net_set_mac(owner.net, addresses[0]), VIRTIO_NET_DONE);
+    owner_finish(&owner);
+}
+
+static void no_answer(void **state)
+{
+    uint64_t before;
+
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    fake_control.silent = true;
+    before = fake_clock;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_in_range(fake_clock - before, 1000000000, 2000000000);
+    /* The command is still the device's: nothing touches it, and nobody waits again. */
+    before = fake_clock;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 8, true), VIRTIO_NET_NO_ANSWER);
+    assert_int_equal(fake_clock, before);
+    assert_int_equal(fake_control.commands, 1);
+    assert_int_equal(fake_control.chain.segment[0].memory[2], 7);
+    /* Frames move as before. */
+    assert_true(owner_inject(&owner, 60));
+    owner_settle(&owner);
+    assert_int_equal(owner.received, 1);
+    assert_null(virtio_net_broken(owner.net));
+    /* The answer comes at last. */
+    fake_control.silent = false;
+    fake_control_answer();
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 9, true), VIRTIO_NET_DONE);
+    assert_int_equal(fake_control.commands, 2);
+    owner_finish(&owner);
+}
+
+static void stopped_while_the_device_has_a_command(void **state)
+{
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    fake_control.silent = true;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    owner.device.stuck_in_reset = true;
+    assert_false(owner_stop(&owner));
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NOT_SENT);
+    virtio_net_free(owner.net);
+    fake_control.chain.segment[1].memory[0] = 0; /* not freed: a sanitizer would see it */
+    owner.device.stuck_in_reset = false;
+    owner_finish(&owner);
+}
+
+/* The command's queue is broken, the frames' are not. */
+static void a_lie_in_the_control_queue(void **state)
+{
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    fake_control.written = 2; /* more than there is room for */
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_null(virtio_net_broken(owner.net));
+    assert_true(owner_inject(&owner, 60));
+    owner_settle(&owner);
+    assert_int_equal(owner.received, 1);
+    owner_finish(&owner);
+}
+
+static void small_and_missing_queues(void **state)
+{
+    static const struct {
+        uint16_t size;
+        enum virtio_net_answer answer;
+    } cases[] = {{1, VIRTIO_NET_NO_ANSWER}, {2, VIRTIO_NET_DONE}, {3, VIRTIO_NET_DONE}};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        prepare(FAKE_FEATURES_CONTROL);
+        owner.device.queue[2].size_max = cases[i].size;
+        owner_start(&owner);
+        assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), cases[i].answer);
+        owner_finish(&owner);
+    }
+    prepare(FAKE_FEATURES_CONTROL);
+    owner.device.queue[2].size_max = 0;
+    assert_non_null(strstr(owner_try_start(&owner), "queue"));
+    owner_release(&owner);
+}
+
+static void no_memory(void **state)
+{
+    unsigned left = 0;
+
+    (void)state;
+    for (;; left++) {
+        prepare(FAKE_FEATURES_CONTROL);
+        fake_allocations_left = left;
+        if (owner_try_start(&owner) == NULL) {
+            break;
+        }
+        fake_allocations_left = UINT_MAX;
+        owner_release(&owner);
+    }
+    assert_int_equal(left, 9); /* those of a driver without, the ring, its slots, the command */
+    fake_allocations_left = UINT_MAX;
+    owner_finish(&owner);
+}
+
+/* 5.1.6.5.4 */
+static void announcing(void **state)
+{
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    assert_false(virtio_net_announce_asked(owner.net));
+    owner.device.config[6] = 3; /* up, and asked to announce */
+    fake_config_interrupt();
+    owner_settle(&owner);
+    assert_int_equal(owner.link_changes, 1);
+    assert_true(virtio_net_announce_asked(owner.net));
+    expect_command((const uint8_t[]){3, 0}, 2);
+    owner.device.config[6] = 1;
+    assert_false(virtio_net_announce_asked(owner.net));
+    assert_int_equal(fake_control.commands, 1);
+    owner_finish(&owner);
+}
+
+static void speed(void **state)
+{
+    bool full = false;
+
+    (void)state;
+    prepare(0);
+    owner_start(&owner);
+    assert_int_equal(virtio_net_speed(owner.net, &full), 0); /* no feature */
+    owner_finish(&owner);
+    prepare(VIRTIO_NET_F_SPEED_DUPLEX);
+    owner_start(&owner);
+    assert_int_equal(virtio_net_speed(owner.net, &full), 0); /* the device does not know */
+    memcpy(&owner.device.config[12], (uint8_t[5]){0x10, 0x27, 0, 0, 1}, 5);
+    assert_int_equal(virtio_net_speed(owner.net, &full), 10000);
+    assert_true(full);
+    owner.device.config[16] = 0;
+    assert_int_equal(virtio_net_speed(owner.net, &full), 10000);
+    assert_false(full);
+    owner.device.config_changes = UINT_MAX;
+    assert_int_equal(virtio_net_speed(owner.net, &full), 0);
+    owner.device.config_changes = 0;
+    assert_true(owner_stop(&owner));
+    assert_int_equal(virtio_net_speed(owner.net, &full), 0);
+    owner_finish(&owner);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commands_as_the_device_sees_them),
+        cmocka_unit_test(the_largest_filter),
+        cmocka_unit_test(nothing_without_its_feature),
+        cmocka_unit_test(the_vlan_filter_is_asked_for),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(no_answer),
+        cmocka_unit_test(stopped_while_the_device_has_a_command),
+        cmocka_unit_test(a_lie_in_the_control_queue),
+        cmocka_unit_test(small_and_missing_queues),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(announcing),
+        cmocka_unit_test(speed),
+    };
+
+    fake_choose_ring(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead size: the driver's memory in a running guest, its source lines, code by part."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from bulkhead import build, packages
+from bulkhead.bench import BenchResult, Number, check_json_path, report
+from bulkhead.guest import GuestProcess
+from bulkhead.instructions import PARTS, ImageCode, part_of
+from bulkhead.paths import BUILD, ROOT
+from bulkhead.qemu import Machine, NetworkCard, UserNetwork
+from bulkhead.settings import Settings
+
+_BUFFERS = 8
+_TRANSMIT_RING = 256
+_MEMORY = re.compile(
+    r"cost: driver (\d+) private, (\d+) shared, (\d+) buffers of (\d+) exposed, packets of (\d+)"
+)
+_BOOT_TIMEOUT_S = 60
+
+# What a comment could begin in, and comments. A line that ends in a backslash goes on (C11,
+# 5.1.1.2).
+_TOKENS = re.compile(
+    r"""
+    (?P<literal> "(?: \\. | [^"\\\n] )*" | '(?: \\. | [^'\\\n] )*' )
+    | (?P<comment> /\* .*? (?: \*/ | \Z ) | // (?: \\\n | [^\n] )* )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def source_lines(text: str) -> int:
+    """Lines of C that are neither blank nor all comment."""
+
+    def without(match: re.Match[str]) -> str:
+        if match["comment"] is None:
+            return match[0]
+        return " " + "\n" * match[0].count("\n")
+
+    return sum(1 for line in _TOKENS.sub(without, text).splitlines() if line.strip())
+
+
+def driver_sources(root: Path = ROOT) -> list[Path]:
+    """The portable library: virtio/ without its ports."""
+    virtio = root / "virtio"
+    found = [*virtio.rglob("*.c"), *virtio.rglob("*.h")]
+    return sorted(path for path in found if virtio / "ports" not in path.parents)
+
+
+def count_lines(paths: Iterable[Path]) -> int:
+    """Source lines of several files."""
+    return sum(source_lines(path.read_text()) for path in paths)
+
+
+def size(json_path: Path | None, settings: Settings) -> None:
+    """Build, boot, count; print, and write the JSON file if one is asked for."""
+    check_json_path(json_path)
+    variant = build.Variant("arm64")
+    packages.ensure({"run"} | variant.groups, settings)
+    folder = build.build(variant)
+    summary: dict[str, Number] = {
+        **_memory(build.guest_image("cost", folder=folder)),
+        "virtio_source_lines": count_lines(driver_sources()),
+    }
+    report("size", BenchResult(summary, _parts(folder / "apps/demo.elf")), json_path)
+
+
+def _memory(image: Path) -> dict[str, Number]:
+    """What the driver of a guest has that exposes 8 buffers; the guest says it when it is up."""
+    machine = Machine(
+        image,
+        boot_arguments=[
+            "exit=semihosting", f"rx_buffers={_BUFFERS}", f"tx_ring={_TRANSMIT_RING}",
+        ],
+        cards=[NetworkCard(UserNetwork())],
+    )  # fmt: skip
+    with GuestProcess(machine, BUILD / "size" / "console.log") as guest:
+        found = _MEMORY.search(guest.wait_for_match(_MEMORY.pattern, _BOOT_TIMEOUT_S))
+    assert found is not None
+    private, shared, buffers, buffer_bytes, packet_bytes = (int(text) for text in found.groups())
+    return {
+        "virtio_ram_bytes": private + shared + buffers * buffer_bytes,
+        "private_bytes": private,
+        "shared_bytes": shared,
+        "exposed_buffers": buffers,
+        "buffer_bytes": buffer_bytes,
+        "packet_bytes": packet_bytes,
+    }
+
+
+def _parts(elf: Path) -> list[dict[str, Number | str]]:
+    """Source lines of our parts, and bytes of code in the demo."""
+    code = Counter[str]()
+    for function in ImageCode(elf).functions:
+        code[function.part] += function.end - function.start
+    lines = Counter[str]()
+    for folder in ("apps/demo", "arch", "kernel", "libc", "virtio"):
+        for pattern in ("*.c", "*.h"):
+            for path in (ROOT / folder).rglob(pattern):
+                lines[part_of(path)] += source_lines(path.read_text())
+    return [
+        {
+            "part": each,
+            **({"source_lines": lines[each]} if each in lines else {}),
+            "code_bytes": code[each],
+        }
+        for each in PARTS
+    ]

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The control queue (VIRTIO 1.3, 5.1.6.5): one command at a time, in memory of its own. */
+#include "net_private.h"
+#include "virtio/net_control.h"
+#include <string.h>
+
+#define ANSWER_NANOSECONDS UINT64_C(1000000000)
+
+/* In net_control.memory: class and command, what belongs to it, and where the device answers. */
+#define HEAD_BYTES 2u
+#define DATA_BYTES (2u * 4u + 6u * VIRTIO_NET_FILTER_MAX)
+#define ANSWER     (HEAD_BYTES + DATA_BYTES)
+
+#define ANSWER_OK 0u /* VIRTIO_NET_OK; all others are errors */
+
+enum { CLASS_RECEIVE, CLASS_MAC, CLASS_VLAN, CLASS_ANNOUNCE, CLASS_PAIRS };
+enum { MAC_TABLE_SET, MAC_ADDRESS_SET };
+enum { VLAN_ADD, VLAN_DELETE };
+
+#define VLAN_MAX 4094u
+
+bool net_control_create(struct net_device *device)
+{
+    device->control.memory =
+        virtio_platform_dma_allocate(ANSWER + 1, sizeof(uint64_t), &device->control.address);
+    return device->control.memory != NULL;
+}
+
+void net_control_free(struct net_device *device)
+{
+    virtqueue_destroy(&device->control.queue.ring);
+    if (device->control.memory != NULL) {
+        virtio_platform_dma_free(device->control.memory, ANSWER + 1);
+    }
+}
+
+/* The parts of a command: what the device reads in one, or before VERSION_1 with a descriptor for
+ * each (5.1.6.5, 2.7.4.3). Returns how many are readable; the answer's follows. */
+static unsigned describe(const struct virtio_net *net, uint32_t bytes,
+                         struct virtqueue_segment segments[3])
+{
+    virtio_address address = net->device->control.address;
+    unsigned readable = net->header_alone && bytes != 0 ? 2 : 1;
+
+    segments[1] = (struct virtqueue_segment){address + HEAD_BYTES, bytes};
+    segments[0] = (struct virtqueue_segment){address, HEAD_BYTES + (readable == 1 ? bytes : 0)};
+    segments[readable] = (struct virtqueue_segment){address + ANSWER, 1};
+    return readable;
+}
+
+static enum virtio_net_answer command(struct virtio_net *net, uint64_t features, unsigned class,
+                                      unsigned what, const void *data, uint32_t bytes)
+{
+    struct net_control *control = &net->device->control;
+    struct virtqueue *ring = &control->queue.ring;
+    uint64_t started = virtio_platform_now();
+    struct virtqueue_segment segments[3];
+    uint32_t written = 0;
+
+    if ((net->features & features) != features || net->state != NET_RUNNING) {
+        return VIRTIO_NET_NOT_SENT;
+    }
+    /* The memory is the device's while there is no answer to the last command. */
+    if (virtqueue_in_flight(ring) != 0 && virtqueue_take(ring, &written) == NULL) {
+        return VIRTIO_NET_NO_ANSWER;
+    }
+    control->memory[0] = (uint8_t) class;
+    control->memory[1] = (uint8_t)what;
+    memcpy(&control->memory[HEAD_BYTES], data, bytes);
+    if (!virtqueue_add(ring, segments, describe(net, bytes, segments), 1, control)) {
+        return VIRTIO_NET_NO_ANSWER;
+    }
+    net_kick(net, &control->queue);
+    while (virtqueue_take(ring, &written) == NULL) {
+        if (ring->broken != NULL || net->state != NET_RUNNING ||
+            virtio_platform_now() - started > ANSWER_NANOSECONDS) {
+            return VIRTIO_NET_NO_ANSWER;
+        }
+        virtio_platform_pause();
+    }
+    return written == 1 && *(const volatile uint8_t *)&control->memory[ANSWER] == ANSWER_OK
+               ? VIRTIO_NET_DONE
+               : VIRTIO_NET_REFUSED;
+}
+
+enum virtio_net_answer virtio_net_set_receive_mode(struct virtio_net *net,
+                                                   enum virtio_net_receive_mode mode, bool on)
+{
+    uint8_t value = on;
+
+    return command(
+        net, mode <= VIRTIO_NET_ALL_MULTICAST ? VIRTIO_NET_F_CTRL_RX : VIRTIO_NET_F_CTRL_RX_EXTRA,
+        CLASS_RECEIVE, mode, &value, sizeof(value));
+}
+
+/* A le32 and so many addresses (struct virtio_net_ctrl_mac). Returns where it ends. */
+static uint8_t *put_table(uint8_t *at, const uint8_t (*address)[6], unsigned count)
+{
+    memcpy(at, (const uint8_t[4]){(uint8_t)count}, 4);
+    memcpy(at + 4, address, 6u * count);
+    return at + 4 + 6u * count;
+}
+
+enum virtio_net_answer virtio_net_set_filter(struct virtio_net *net, const uint8_t (*address)[6],
+                                             unsigned unicasts, unsigned multicasts)
+{
+    uint8_t data[DATA_BYTES];
+    uint8_t *end;
+
+    if (unicasts > VIRTIO_NET_FILTER_MAX || multicasts > VIRTIO_NET_FILTER_MAX - unicasts) {
+        return VIRTIO_NET_NOT_SENT;
+    }
+    end = put_table(put_table(data, address, unicasts), address + unicasts, multicasts);
+    return command(net, VIRTIO_NET_F_CTRL_RX, CLASS_MAC, MAC_TABLE_SET, data,
+                   (uint32_t)(end - data));
+}
+
+enum virtio_net_answer virtio_net_set_mac(struct virtio_net *net, const uint8_t mac[6])
+{
+    struct net_device *device = net->device;
+    enum virtio_net_answer answer = command(net, VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_CTRL_RX,
+                                            CLASS_MAC, MAC_ADDRESS_SET, mac, sizeof(device->mac));
+
+    if (answer == VIRTIO_NET_DONE) {
+        memcpy(device->mac, mac, sizeof(device->mac));
+        device->has_mac = true;
+    }
+    return answer;
+}
+
+/* With a le16. */
+static enum virtio_net_answer command_number(struct virtio_net *net, uint64_t features,
+                                             unsigned class, unsigned what, uint16_t number)
+{
+    uint8_t data[2] = {(uint8_t)number, (uint8_t)(number >> 8)};
+
+    return command(net, features, class, what, data, sizeof(data));
+}
+
+enum virtio_net_answer virtio_net_receive_vlan(struct virtio_net *net, uint16_t vlan, bool on)
+{
+    return vlan > VLAN_MAX ? VIRTIO_NET_NOT_SENT
+                           : command_number(net, VIRTIO_NET_F_CTRL_VLAN, CLASS_VLAN,
+                                            on ? VLAN_ADD : VLAN_DELETE, vlan);
+}
+
+bool net_use_pairs(struct virtio_net *net)
+{
+    return command_number(net, VIRTIO_NET_F_MQ, CLASS_PAIRS, 0, net->device->pairs) ==
+           VIRTIO_NET_DONE;
+}
+
+bool virtio_net_announce_asked(struct virtio_net *net)
+{
+    uint32_t status;
+
+    return net->state == NET_RUNNING && net_read_status(net, &status) &&
+           (status & STATUS_ANNOUNCE) != 0 &&
+           command(net, VIRTIO_NET_F_GUEST_ANNOUNCE, CLASS_ANNOUNCE, 0, "", 0) !=
+               VIRTIO_NET_NOT_SENT;
+}
