@@ -7,7 +7,6 @@ the far end of the device's wire, and the machine's memory, which is a file that
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -27,8 +26,6 @@ from bulkhead.guest import die_with_parent
 from bulkhead.qemu import MAC, escape
 
 MEMORY_BYTES = 64 << 20
-# Properties that QMP wants as truth values, among those that are given.
-_BOOLEANS = ("packed", "in_order")
 TIME_LIMIT_S = 120
 # The far end can send much at once, and QEMU soon has to wait for it.
 _SEND_BYTES = {"ours": 1 << 20, "theirs": 1 << 15}
@@ -59,15 +56,6 @@ class Case:
     extra: Sequence[str] = ()
     words: Mapping[str, int] = field(default_factory=dict)
     vnet: bool = False  # a wire that carries the network header
-
-    def plug(self) -> str:
-        """The device as QMP's device_add wants it."""
-        options = {
-            name: text == "on" if name in _BOOLEANS else text
-            for name, text in self.device_options.items()
-        }
-        named = {"driver": self.device, "id": "nic0", "netdev": "net0", "mac": MAC}
-        return json.dumps({**named, **options})
 
 
 @dataclass(frozen=True)
@@ -161,7 +149,6 @@ def _drive(case: Case, variant: Variant, files: Mapping[str, int], log_folder: P
         str(variant.folder / "tests" / "device" / "device_driver"),
         case.name,
         f"machine={case.machine}",
-        f"plug={case.plug()}",
         *(f"{name}={value:#x}" for name, value in words.items()),
     ]
     done = subprocess.run(

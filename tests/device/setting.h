@@ -24,10 +24,9 @@ struct setting {
     uint16_t rx_buffers; /* parameters of the driver; 0: its defaults */
     uint16_t tx_ring;
     uint32_t receive_bytes;
-    bool vnet;        /* frames on the wire have a network header of 10 bytes in front */
-    uint16_t count;   /* of whatever the case repeats; or which of its variants */
-    uint16_t mtu;     /* that it should find */
-    const char *plug; /* JSON: the device once more, for device_add */
+    bool vnet;      /* frames on the wire have a network header of 10 bytes in front */
+    uint16_t count; /* of whatever the case repeats; or which of its variants */
+    uint16_t mtu;   /* that it should find */
 };
 
 /* False: a word makes no sense; it has been reported. */
@@ -36,6 +35,8 @@ bool setting_parse(struct setting *setting, int count, char **words);
 /* One command of the machine protocol (a JSON object) and its answer; the test fails on an error.
  */
 void monitor_execute(const struct setting *setting, const char *command);
+/* The same; the answer must contain this text. */
+void monitor_expect(const struct setting *setting, const char *command, const char *text);
 void monitor_set_link(const struct setting *setting, bool up);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Devices that are reset behind the driver's back, or taken out of their slot while it runs. */
+/* Devices that are reset behind the driver's back. */
 #include "cases.h"
 #include "rules.h"
-#include <stdio.h>
-#include <string.h>
 
 /* PCI configuration space */
 #define COMMAND       0x04u
@@ -12,16 +10,11 @@
 #define CAPABILITIES  0x34u
 #define BRIDGE        0x3eu
 #define BRIDGE_RESET  0x40u
-#define GONE          0xffffu
 
 /* PCI Express capability */
 #define EXPRESS          0x10u
 #define DEVICE_CONTROL   0x08u
 #define FUNCTION_RESET   0x8000u
-#define SLOT_CONTROL     0x18u
-#define SLOT_POWER_OFF   0x0400u
-#define SLOT_LIGHTS      0x0300u
-#define SLOT_LIGHT_ON    0x0100u
 #define CAPABILITIES_MAX 48u
 
 /* As in test_device.py. */
@@ -167,54 +160,7 @@ static void hot_reset(struct station *station)
     }
 }
 
-static void set_slot(struct virtio_pci_function *port, uint32_t bits)
-{
-    uint16_t at = (uint16_t)(express(port) + SLOT_CONTROL);
-    uint32_t control = virtio_platform_pci_read(port, at, 2) & ~(SLOT_POWER_OFF | SLOT_LIGHTS);
-
-    virtio_platform_pci_write(port, at, 2, control | bits);
-}
-
-static void await_slot(const struct station *station, bool empty)
-{
-    for (uint64_t started = virtio_platform_now();
-         (virtio_platform_pci_read(station->function, 0, 2) == GONE) != empty;) {
-        assert_true(virtio_platform_now() - started < STATION_PATIENCE);
-        qtest_wait(1);
-    }
-}
-
-/* Taken out in mid-traffic, and another one put in: registers read as all ones meanwhile. What the
- * device had stays the driver's until there is a device that confirms a reset (2.4.1). */
-static void hot_plug(struct station *station)
-{
-    struct virtio_pci_function *port = port_of(station);
-    char command[1024];
-
-    (void)snprintf(command, sizeof(command), "{\"execute\":\"device_add\",\"arguments\":%s}\n",
-                   station->setting->plug);
-    station_start(station);
-    for (unsigned round = 0; round < 3; round++) {
-        station_exchange(station, 10, 2);
-        save(station->function);
-        fill(station);
-        monitor_execute(station->setting,
-                        "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic0\"}}\n");
-        set_slot(port, SLOT_POWER_OFF | SLOT_LIGHTS);
-        await_slot(station, true);
-        carry_on(station);
-        assert_non_null(virtio_net_broken(station->net));
-        assert_false(virtio_net_stop(station->net));
-        monitor_execute(station->setting, command);
-        set_slot(port, SLOT_LIGHT_ON);
-        await_slot(station, false);
-        restore(station);
-        come_back(station);
-    }
-}
-
-const struct device_case hotplug_cases[] = {
+const struct device_case reset_cases[] = {
     {"hot_reset", hot_reset},
-    {"hot_plug", hot_plug},
     {0},
 };
