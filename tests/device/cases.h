@@ -11,8 +11,10 @@ struct device_case {
     void (*run)(struct station *station);
 };
 
+extern const struct device_case control_cases[];
 extern const struct device_case offload_cases[];
 extern const struct device_case recovery_cases[];
+extern const struct device_case reset_cases[];
 extern const struct device_case start_cases[];
 extern const struct device_case traffic_cases[];
 

@@ -24,8 +24,8 @@ static void run(void **state)
 
 static const struct device_case *find(const char *name)
 {
-    static const struct device_case *const tables[] = {offload_cases, recovery_cases, start_cases,
-                                                       traffic_cases};
+    static const struct device_case *const tables[] = {control_cases,  reset_cases, offload_cases,
+                                                       recovery_cases, start_cases, traffic_cases};
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         for (const struct device_case *each = tables[i]; each->name != NULL; each++) {

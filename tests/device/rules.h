@@ -11,7 +11,7 @@
 #include "station.h"
 #include "virtio/virtqueue.h"
 
-#define RULES_QUEUES 4u
+#define RULES_QUEUES 9u /* of four pairs, and control */
 
 /* Each rule: name, and the clause with what it says. */
 #define RULES(RULE)                                                                              \
@@ -68,6 +68,9 @@
     RULE(HEADER_GSO, "5.1.6.2.1 gso_type is NONE unless negotiated")                             \
     RULE(HEADER_CUT, "5.1.6.2.1 what is to be cut says how, and leaves the checksum")            \
     RULE(HEADER_ALONE, "2.7.4.3 legacy: the header is alone without ANY_LAYOUT")                 \
+    RULE(RESET_AGREED, "2.6.1 a queue is reset alone only if negotiated, and awaited")           \
+    RULE(COMMAND_SHAPE, "5.1.6.5 a command's class and data are readable, its answer writable")  \
+    RULE(COMMAND_AGREED, "5.1.6.5 a command only if negotiated")                                 \
     RULE(FRAME_MTU, "5.1.4.2 no frame is larger than the MTU")
 
 #define RULE_NUMBER(name, text) RULE_##name,
@@ -87,12 +90,14 @@ struct rules_queue {
     uint64_t driver_area;
     uint64_t device_area;
     bool enabled;
-    bool enabled_once;                           /* the addresses stand */
-    uint16_t published;                          /* available index; packed: place of the next */
-    uint16_t used;                               /* up to here looked at; packed: place */
-    bool with_device[VIRTQUEUE_SIZE_MAX];        /* split: by descriptor */
-    uint16_t next[VIRTQUEUE_SIZE_MAX];           /* of those: as it was when published */
-    uint16_t next_in_order;                      /* split, with IN_ORDER: the next head */
+    bool reset_pending;                   /* alone; 1 was written, and 0 not yet read */
+    bool was_reset;                       /* alone, so it may be enabled while the device runs */
+    bool enabled_once;                    /* the addresses stand */
+    uint16_t published;                   /* available index; packed: place of the next */
+    uint16_t used;                        /* up to here looked at; packed: place */
+    bool with_device[VIRTQUEUE_SIZE_MAX]; /* split: by descriptor */
+    uint16_t next[VIRTQUEUE_SIZE_MAX];    /* of those: as it was when published */
+    uint16_t next_in_order;               /* split, with IN_ORDER: the next head */
     uint16_t descriptors_of[VIRTQUEUE_SIZE_MAX]; /* by id of a chain; 0: not with the device */
     uint16_t order[VIRTQUEUE_SIZE_MAX];          /* ids in the order of publication */
     unsigned chains_given;
@@ -144,6 +149,7 @@ enum rules_register {
     REGISTER_DEVICE_AREA,
     REGISTER_DEVICE_AREA_HIGH,
     REGISTER_QUEUE_NOTIFY_OFFSET,
+    REGISTER_QUEUE_RESET,
     REGISTER_NOTIFY,
     REGISTER_CAUSE,
     REGISTER_ACKNOWLEDGE,

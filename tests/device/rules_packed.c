@@ -67,10 +67,12 @@ void packed_take_back(struct rules_queue *queue)
         bool wrap = wrap_at(queue, queue->used);
         uint64_t rest = __atomic_load_n(&ring[queue->used % queue->size].rest, __ATOMIC_ACQUIRE);
 
-        if (!is_marked(rest, wrap, wrap)) {
+        unsigned descriptors = is_marked(rest, wrap, wrap) ? rules_return(queue, id_of(rest)) : 0;
+
+        if (descriptors == 0) {
             return;
         }
-        queue->used = (uint16_t)(queue->used + rules_return(queue, id_of(rest)));
+        queue->used = (uint16_t)(queue->used + descriptors);
     }
 }
 
@@ -95,7 +97,7 @@ static void walk_table(const struct rules_queue *queue, struct chain *chain, uin
 static void check_list(struct rules_queue *queue, uint64_t first)
 {
     const struct descriptor *ring = ring_of(queue);
-    struct chain chain = {0};
+    struct chain chain = chain_begin(queue);
     uint64_t rest = first;
     uint16_t count = 0;
 

@@ -11,6 +11,7 @@ void (*rules_on_access)(enum rules_register what, const struct qtest_access *acc
 /* What the rules need to remember between two accesses. */
 static struct {
     uint8_t status;       /* as written */
+    bool started;         /* DRIVER_OK was written, and 0 not since */
     bool reset_pending;   /* 0 was written, and not yet read */
     bool features_unread; /* FEATURES_OK was written, and the status not yet read */
     bool config_open;     /* fields were read, and no generation since */
@@ -51,7 +52,8 @@ static const struct place mmio_modern_places[] = {
     {0x044, 4, REGISTER_QUEUE_ENABLE},     {0x080, 4, REGISTER_DESCRIPTORS},
     {0x084, 4, REGISTER_DESCRIPTORS_HIGH}, {0x090, 4, REGISTER_DRIVER_AREA},
     {0x094, 4, REGISTER_DRIVER_AREA_HIGH}, {0x0a0, 4, REGISTER_DEVICE_AREA},
-    {0x0a4, 4, REGISTER_DEVICE_AREA_HIGH}, {0x0fc, 4, REGISTER_GENERATION},
+    {0x0a4, 4, REGISTER_DEVICE_AREA_HIGH}, {0x0c0, 4, REGISTER_QUEUE_RESET},
+    {0x0fc, 4, REGISTER_GENERATION},
 };
 
 static const struct place mmio_legacy_places[] = {
@@ -79,6 +81,7 @@ static const struct place pci_places[] = {
     {0x2c, 4, REGISTER_DRIVER_AREA_HIGH},
     {0x30, 4, REGISTER_DEVICE_AREA},
     {0x34, 4, REGISTER_DEVICE_AREA_HIGH},
+    {0x3a, 2, REGISTER_QUEUE_RESET},
 };
 
 static const struct place pci_legacy_places[] = {
@@ -168,6 +171,7 @@ static void write_status(uint8_t value)
     }
     if (value == 0) {
         seen.reset_pending = true;
+        seen.started = false;
         seen.features_unread = false;
         seen.status = 0;
         seen.words_selected = 0;
@@ -192,6 +196,7 @@ static void write_status(uint8_t value)
         rules_check(RULE_STATUS_ORDER, rules.queue[0].enabled && rules.queue[1].enabled);
     }
     seen.status = value;
+    seen.started = seen.started || (value & VIRTIO_STATUS_DRIVER_OK) != 0;
 }
 
 static void read_status(uint8_t value)
@@ -265,7 +270,10 @@ static void enable_queue(struct rules_queue *queue)
                                         queue->driver_area != 0 &&
                                         queue->driver_area % driver_alignment == 0 &&
                                         queue->device_area != 0 && queue->device_area % 4 == 0);
-    rules_check(RULE_STATUS_ORDER, (seen.status & VIRTIO_STATUS_DRIVER_OK) == 0);
+    /* One that was reset alone is set up anew while the device runs (2.6.1). */
+    rules_check(RULE_STATUS_ORDER,
+                (seen.status & VIRTIO_STATUS_DRIVER_OK) == 0 || queue->was_reset);
+    rules_check(RULE_RESET_AGREED, !queue->reset_pending);
     rules_check(RULE_FEATURES_CHECKED, !seen.features_unread);
     queue->enabled = true;
     rules_queue_enabled(queue);
@@ -337,8 +345,23 @@ static void write_queue(enum rules_register what, uint32_t value)
 
 static void notified(uint32_t queue)
 {
-    rules_check(RULE_NOTIFY_RUNNING, (seen.status & VIRTIO_STATUS_DRIVER_OK) != 0);
+    rules_check(RULE_NOTIFY_RUNNING, seen.started);
     rules_check(RULE_NOTIFY_QUEUE, queue < RULES_QUEUES && rules.queue[queue].enabled);
+}
+
+static void access_reset(const struct qtest_access *access)
+{
+    struct rules_queue *queue = selected();
+
+    if (access->is_write) {
+        rules_check(RULE_RESET_AGREED, (rules.accepted & VIRTIO_F_RING_RESET) != 0 &&
+                                           queue->enabled && access->value == 1);
+        queue->reset_pending = true;
+    } else if (access->value == 0) {
+        queue->reset_pending = false;
+        queue->was_reset = true;
+        queue->enabled = false;
+    }
 }
 
 static void access_vector(enum rules_register what, const struct qtest_access *access)
@@ -415,6 +438,9 @@ static void dispatch(enum rules_register what, const struct qtest_access *access
     case REGISTER_ACKNOWLEDGE:
         rules_check(RULE_CAUSE_ACKNOWLEDGED,
                     access->value != 0 && (access->value & ~(seen.cause & 3u)) == 0);
+        break;
+    case REGISTER_QUEUE_RESET:
+        access_reset(access);
         break;
     case REGISTER_CONFIG_VECTOR:
     case REGISTER_QUEUE_VECTOR:

@@ -23,7 +23,22 @@ void rules_queue_enabled(struct rules_queue *queue)
     queue->enabled_once = true;
     queue->published = queue->used = 0;
     queue->chains_given = queue->chains_returned = 0;
+    queue->next_in_order = 0;
+    memset(queue->with_device, 0, sizeof(queue->with_device));
     memset(queue->descriptors_of, 0, sizeof(queue->descriptors_of));
+}
+
+/* 5.1.2: behind all pairs that the device has with MQ, or behind the only one. */
+static bool is_control(const struct rules_queue *queue)
+{
+    size_t pairs = rules_agreed(VIRTIO_NET_F_MQ) ? STATION_PAIRS : 1;
+
+    return queue == &rules.queue[2 * pairs];
+}
+
+struct chain chain_begin(const struct rules_queue *queue)
+{
+    return (struct chain){.control = is_control(queue)};
 }
 
 void chain_add(struct chain *chain, uint64_t address, uint32_t bytes, bool writable)
@@ -33,7 +48,7 @@ void chain_add(struct chain *chain, uint64_t address, uint32_t bytes, bool writa
     uint64_t to = virtio_platform_dma_address(station->packet_memory) + STATION_PACKET_MEMORY;
 
     rules_check(RULE_CHAIN_BYTES, bytes != 0);
-    rules_check(RULE_BUFFER_OURS, address >= from && address + bytes <= to);
+    rules_check(RULE_BUFFER_OURS, chain->control || (address >= from && address + bytes <= to));
     rules_check(RULE_CHAIN_ORDER, writable || chain->writable == 0);
     if (!writable && chain->bytes < sizeof(chain->start)) {
         size_t left = sizeof(chain->start) - (size_t)chain->bytes;
@@ -79,9 +94,39 @@ static void check_transmit(const struct chain *chain)
     }
 }
 
+/* 5.1.6.5: class and command, what belongs to it, and one byte for the answer. */
+static void check_command(const struct chain *chain)
+{
+    static const struct {
+        uint8_t class;
+        uint8_t first; /* commands */
+        uint8_t last;
+        uint64_t feature;
+    } known[] = {
+        {0, 0, 1, VIRTIO_NET_F_CTRL_RX},   {0, 2, 5, VIRTIO_NET_F_CTRL_RX_EXTRA},
+        {1, 0, 0, VIRTIO_NET_F_CTRL_RX},   {1, 1, 1, VIRTIO_NET_F_CTRL_MAC_ADDR},
+        {2, 0, 1, VIRTIO_NET_F_CTRL_VLAN}, {3, 0, 0, VIRTIO_NET_F_GUEST_ANNOUNCE},
+        {4, 0, 0, VIRTIO_NET_F_MQ},
+    };
+    uint64_t feature = 0;
+
+    rules_check(RULE_COMMAND_SHAPE, chain->writable == 1 && chain->count >= 2 && chain->bytes >= 3);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].class == chain->start[0] && chain->start[1] >= known[i].first &&
+            chain->start[1] <= known[i].last) {
+            feature = known[i].feature;
+        }
+    }
+    rules_check(RULE_COMMAND_AGREED, rules_agreed(feature));
+}
+
 void chain_check(const struct rules_queue *queue, const struct chain *chain)
 {
     rules_check(RULE_CHAIN_BYTES, chain->bytes <= UINT32_MAX);
+    if (chain->control) {
+        check_command(chain);
+        return;
+    }
     if (!rules_agreed(VIRTIO_F_VERSION_1) && !rules_agreed(VIRTIO_F_ANY_LAYOUT)) {
         rules_check(RULE_HEADER_ALONE, chain->first_bytes == header_bytes());
     }

@@ -20,6 +20,7 @@ struct chain {
     uint64_t bytes;
     uint64_t first_bytes;
     uint8_t start[CHAIN_START_BYTES]; /* as far as readable */
+    bool control;                     /* of the control queue: the driver's own memory */
 };
 
 static inline bool rules_agreed(uint64_t feature)
@@ -27,6 +28,8 @@ static inline bool rules_agreed(uint64_t feature)
     return (rules.accepted & feature) != 0;
 }
 
+/* Of this queue, with nothing in it yet. */
+struct chain chain_begin(const struct rules_queue *queue);
 /* The next buffer of a chain. */
 void chain_add(struct chain *chain, uint64_t address, uint32_t bytes, bool writable);
 /* What both formats and the network device demand of a whole one. */

@@ -63,7 +63,7 @@ static uint16_t walk(struct rules_queue *queue, uint16_t head, struct chain *cha
 
 static void check_chain(struct rules_queue *queue, uint16_t head)
 {
-    struct chain chain = {0};
+    struct chain chain = chain_begin(queue);
     uint16_t count = walk(queue, head, &chain);
 
     if (rules_agreed(VIRTIO_F_IN_ORDER)) {

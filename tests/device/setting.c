@@ -65,25 +65,40 @@ static char monitor_byte(const struct setting *setting)
     return byte;
 }
 
-/* Greetings and events are passed over. */
-void monitor_execute(const struct setting *setting, const char *command)
+static const char *monitor_line(const struct setting *setting)
 {
-    char line[4096];
+    static char line[65536]; /* VLANs can be many */
+    size_t bytes = 0;
+    char byte;
+
+    while ((byte = monitor_byte(setting)) != '\n') {
+        assert_true(bytes < sizeof(line) - 1);
+        line[bytes++] = byte;
+    }
+    line[bytes] = 0;
+    return line;
+}
+
+/* Greetings and events are passed over. */
+void monitor_expect(const struct setting *setting, const char *command, const char *text)
+{
+    const char *line;
 
     assert_int_equal(write(setting->monitor, command, strlen(command)), strlen(command));
     do {
-        size_t bytes = 0;
-        char byte;
-
-        while ((byte = monitor_byte(setting)) != '\n') {
-            assert_true(bytes < sizeof(line) - 1);
-            line[bytes++] = byte;
-        }
-        line[bytes] = 0;
+        line = monitor_line(setting);
         if (strncmp(line, "{\"error\"", 8) == 0) {
             fail_msg("%s: %s", command, line);
         }
     } while (strncmp(line, "{\"return\"", 9) != 0);
+    if (strstr(line, text) == NULL) {
+        fail_msg("%s: no %s in %s", command, text, line);
+    }
+}
+
+void monitor_execute(const struct setting *setting, const char *command)
+{
+    monitor_expect(setting, command, "");
 }
 
 void monitor_set_link(const struct setting *setting, bool up)

@@ -35,6 +35,8 @@ bool setting_parse(struct setting *setting, int count, char **words);
 /* One command of the machine protocol (a JSON object) and its answer; the test fails on an error.
  */
 void monitor_execute(const struct setting *setting, const char *command);
+/* The same; the answer must contain this text. */
+void monitor_expect(const struct setting *setting, const char *command, const char *text);
 void monitor_set_link(const struct setting *setting, bool up);
 
 #endif

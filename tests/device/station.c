@@ -17,6 +17,13 @@
 static const uint8_t station_address[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
 static const uint8_t far_address[6] = {0x52, 0x54, 0x00, 0xab, 0xcd, 0xef};
 
+static const uint8_t *addressed_to = station_address;
+
+void station_address_to(const uint8_t *address)
+{
+    addressed_to = address != NULL ? address : station_address;
+}
+
 /* By the kind of frame: a plain one, or one with headers of IP and TCP. */
 struct layout {
     uint16_t ethertype;
@@ -77,7 +84,7 @@ static void make_frame(uint8_t *frame, uint32_t bytes, uint32_t number, bool tra
 {
     const struct layout *layout = layout_of(type);
 
-    memcpy(frame, transmit ? far_address : station_address, 6);
+    memcpy(frame, transmit ? far_address : addressed_to, 6);
     memcpy(frame + 6, transmit ? station_address : far_address, 6);
     frame[12] = (uint8_t)(layout->ethertype >> 8);
     frame[13] = (uint8_t)layout->ethertype;
@@ -335,6 +342,7 @@ static void bottom_half(struct station *station)
         fetch_packets(station);
         if (virtio_net_link_changed(station->net)) {
             station->link_changes++;
+            station->announcements += virtio_net_announce_asked(station->net);
         }
     } while (virtio_net_bottom_half(station->net));
 }
@@ -481,6 +489,9 @@ bool station_arrive(struct station *station)
     }
     assert_true((size_t)bytes > header);
     memcpy(&station->far_got, frame, header);
+    if (frame[header + 12] == 0x80 && frame[header + 13] == 0x35) {
+        return true; /* RARP: QEMU announces the station itself, too */
+    }
     count_frame(frame + header, (uint32_t)((size_t)bytes - header), &station->arrived,
                 station->stale_arrivals, true);
     return true;

@@ -14,7 +14,7 @@
 
 #include "setting.h"
 #include "virtio/mmio.h"
-#include "virtio/net.h"
+#include "virtio/net_control.h"
 #include "virtio/pci.h"
 
 /* cmocka wants these in front of it. */
@@ -25,6 +25,7 @@
 
 #include <cmocka.h>
 
+#define STATION_PAIRS        1u /* of queues, that the device has */
 #define STATION_BUFFERS      64u
 #define STATION_BUFFER_BYTES ((size_t)2048)
 #define STATION_PACKETS      512u
@@ -94,6 +95,7 @@ struct station {
     uint32_t stale_arrivals; /* numbers below are of before station_clear_wire() */
     uint32_t stale_frames;
     uint32_t link_changes;
+    uint32_t announcements; /* asked for by the device */
     uint32_t frame_bytes;   /* of the last frame received */
     uint16_t frame_buffers; /* the same */
     bool checksum_valid;    /* the same */
@@ -129,6 +131,8 @@ uint16_t station_transport(enum virtio_net_gso type);
 /* The far end: takes the next frame, if one has come, and checks it; sends one. */
 bool station_arrive(struct station *station);
 bool station_inject(struct station *station, uint32_t bytes);
+/* To whom it sends: 6 bytes; NULL: the station's own address. Nothing may be under way. */
+void station_address_to(const uint8_t *address);
 /* The same, with TCP's headers; far_sends says what is to be done with it. */
 bool station_inject_large(struct station *station, uint32_t bytes, enum virtio_net_gso type);
 /* Forgets what is on the wire: both sides count from here, and older frames may still come. */

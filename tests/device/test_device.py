@@ -20,6 +20,7 @@ from transports import (
     LARGE_BUFFERS,
     MTU,
     RINGS,
+    SPEED_DUPLEX,
     SPLIT,
     TRANSPORTS,
     Transport,
@@ -301,6 +302,70 @@ def test_large_receive_queue(run_case: Run, transport: Transport, entries: int) 
     run_case(transport.case("traffic", options={"rx_queue_size": str(entries)}))
 
 
+# The control queue.
+
+CONTROL = {
+    "receive_modes": "5.1.6.5.1: promiscuous, all and no multicast, unicast, broadcast",
+    "filter_tables": "5.1.6.5.2: further addresses",
+    "own_address": "5.1.6.5.2: another address",
+    "announce": "5.1.6.5.4: announcements on demand",
+}
+
+
+@each_kind_and_ring
+@pytest.mark.parametrize(
+    "refused",
+    [(), ("ctrl_rx",), ("ctrl_rx_extra",), ("ctrl_mac_addr", "guest_announce"), ("ctrl_vq",)],
+    ids=lambda names: "without-" + "-".join(names) if names else "all",
+)
+@pytest.mark.parametrize("name", CONTROL)
+def test_control(
+    run_case: Run, transport: Transport, name: str, refused: tuple[str, ...], ring: str
+) -> None:
+    """See CONTROL."""
+    run_case(transport.case(name, ring, refused=refused))
+
+
+@each_modern_kind
+@pytest.mark.parametrize("speed", [0, 10, 1000, 40000])
+def test_speed(run_case: Run, transport: Transport, speed: int) -> None:
+    """5.1.4: the device's speed and duplex, if it says so."""
+    options = {"speed": str(speed), "duplex": "full"} if speed else {}
+    added = SPEED_DUPLEX.mask if speed else 0
+    run_case(transport.case("speed", options=options, added=added, count=speed))
+
+
+@rings(*_MODERN_KINDS, "pci-legacy-q35-intx")
+@pytest.mark.parametrize("refused", [(), ("queue_reset",)], ids=["all", "without"])
+def test_queue_reset(
+    run_case: Run, transport: Transport, refused: tuple[str, ...], ring: str
+) -> None:
+    """2.6.1: a queue that broke is reset by itself."""
+    run_case(transport.case("queue_reset", ring, refused=refused))
+
+
+# Resets by others.
+
+# As in cases_reset.c.
+_RESETS = ("system_reset", "function", "bus")
+_BEHIND_PORTS = ("pci-modern-virt-port-intx", "pci-modern-virt-port-msix3",
+                 "pci-modern-q35-port-msix3", "pci-modern-q35-switch-intx")  # fmt: skip
+
+
+@each_kind_and_ring
+def test_system_reset(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.4.1: the machine is reset in mid-traffic."""
+    run_case(transport.case("hot_reset", ring, count=_RESETS.index("system_reset")))
+
+
+@rings(*_BEHIND_PORTS)
+@pytest.mark.parametrize("way", _RESETS[1:])
+def test_hot_reset(run_case: Run, transport: Transport, ring: str, way: str) -> None:
+    """2.4.1, PCI Express 6.6: the function alone, or all behind its port, is reset in
+    mid-traffic."""
+    run_case(transport.case("hot_reset", ring, count=_RESETS.index(way)))
+
+
 # QEMU's own error path.
 
 # As in cases_recovery.c.
@@ -355,6 +420,7 @@ _WITHOUT = {
 }
 _AFTER_FAILURE = "FAILED_RESET"
 _WHEN_CUT = "HEADER_CUT"
+_COMMANDS = ("COMMAND_SHAPE", "COMMAND_AGREED")
 # What is about one ring format, and the one about which only the others are.
 _ON_RING = {
     **dict.fromkeys(["PACKED_WRAP", "PACKED_COMPLETE", "PACKED_ROOM", "PACKED_UNTOUCHED",
@@ -385,7 +451,7 @@ def _rings_of(rule: str) -> Sequence[str]:
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _WHEN_CUT)]
+    "rule", [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _WHEN_CUT, *_COMMANDS)]
 )
 def test_rule(run_case: Run, rule: str) -> None:
     """The clause is in rules.h."""
@@ -407,3 +473,10 @@ def test_rule_when_cut(run_case: Run, transport: Transport) -> None:
     """5.1.6.2.1: what the device is to cut says how."""
     outcome = run_case(transport.case("segments_transmitted", vnet=True))
     assert _rule_counts(outcome)[_WHEN_CUT] > 0
+
+
+@each_kind
+def test_rules_on_commands(run_case: Run, transport: Transport) -> None:
+    """5.1.6.5: commands as the standard has them."""
+    counts = _rule_counts(run_case(transport.case("receive_modes")))
+    assert all(counts[rule] > 0 for rule in _COMMANDS)

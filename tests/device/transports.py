@@ -77,6 +77,7 @@ MTU = Feature(3)
 # So many receive buffers of 1526 bytes hold the largest frame.
 LARGE_BUFFERS = 43
 ACCESS_PLATFORM = Feature(33)
+SPEED_DUPLEX = Feature(63)
 
 # Ring formats: properties of the device, and the features that are negotiated with them.
 _PACKED, _IN_ORDER = Feature(34), Feature(35)

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The control queue, and what else concerns the device rather than its frames. */
+#include "cases.h"
+#include "rules.h"
+#include <string.h>
+
+static const uint8_t other[6] = {0x52, 0x54, 0x00, 0x77, 0x77, 0x01};
+static const uint8_t group[6] = {0x33, 0x33, 0x00, 0x00, 0x00, 0x42};
+static const uint8_t all[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+static bool agreed(const struct station *station, uint64_t features)
+{
+    return (station->setting->expect & features) == features;
+}
+
+/* Whether a frame for this address gets through, by the next one for the station (NULL). */
+static void expect_receives(struct station *station, const uint8_t *address, const uint8_t *own,
+                            bool receives)
+{
+    station_address_to(address);
+    assert_true(station_inject(station, 100));
+    if (!receives) {
+        /* The next frame has its number: the first to come is looked at for its address. */
+        station->injected--;
+        station_address_to(own);
+        assert_true(station_inject(station, 100));
+    }
+    station_until(station, station->received == station->injected);
+    station_address_to(own);
+}
+
+static void set_mode(struct station *station, enum virtio_net_receive_mode mode, bool on)
+{
+    uint64_t feature =
+        mode <= VIRTIO_NET_ALL_MULTICAST ? VIRTIO_NET_F_CTRL_RX : VIRTIO_NET_F_CTRL_RX_EXTRA;
+
+    assert_int_equal(virtio_net_set_receive_mode(station->net, mode, on),
+                     agreed(station, feature) ? VIRTIO_NET_DONE : VIRTIO_NET_NOT_SENT);
+}
+
+/* 5.1.6.5.1: each mode, by what arrives; the device receives everything before. */
+static void receive_modes(struct station *station)
+{
+    bool basic = agreed(station, VIRTIO_NET_F_CTRL_RX);
+    bool extra = agreed(station, VIRTIO_NET_F_CTRL_RX_EXTRA);
+
+    station_start(station);
+    expect_receives(station, other, NULL, true);
+    set_mode(station, VIRTIO_NET_PROMISCUOUS, false);
+    expect_receives(station, other, NULL, !basic);
+    expect_receives(station, group, NULL, !basic);
+    expect_receives(station, all, NULL, true);
+    if (basic) {
+        monitor_expect(station->setting, "{\"execute\":\"query-rx-filter\"}\n",
+                       "\"promiscuous\": false");
+    }
+    set_mode(station, VIRTIO_NET_ALL_MULTICAST, true);
+    expect_receives(station, group, NULL, true);
+    expect_receives(station, other, NULL, !basic);
+    set_mode(station, VIRTIO_NET_NO_MULTICAST, true);
+    expect_receives(station, group, NULL, !basic || !extra);
+    set_mode(station, VIRTIO_NET_NO_MULTICAST, false);
+    set_mode(station, VIRTIO_NET_ALL_UNICAST, true);
+    expect_receives(station, other, NULL, !basic || extra);
+    set_mode(station, VIRTIO_NET_NO_BROADCAST, true);
+    expect_receives(station, all, NULL, !basic || !extra);
+    set_mode(station, VIRTIO_NET_NO_BROADCAST, false);
+    set_mode(station, VIRTIO_NET_ALL_UNICAST, false);
+    set_mode(station, VIRTIO_NET_ALL_MULTICAST, false);
+    expect_receives(station, group, NULL, !basic);
+    set_mode(station, VIRTIO_NET_PROMISCUOUS, true);
+    expect_receives(station, other, NULL, true);
+    station_exchange(station, 50, 3);
+}
+
+/* 5.1.6.5.2: the tables add to the station's own address; the next ones replace them. */
+static void filter_tables(struct station *station)
+{
+    uint8_t table[VIRTIO_NET_FILTER_MAX][6];
+    bool basic = agreed(station, VIRTIO_NET_F_CTRL_RX);
+    enum virtio_net_answer done = basic ? VIRTIO_NET_DONE : VIRTIO_NET_NOT_SENT;
+
+    station_start(station);
+    set_mode(station, VIRTIO_NET_PROMISCUOUS, false);
+    for (uint8_t i = 0; i < VIRTIO_NET_FILTER_MAX; i++) {
+        memcpy(table[i], i < 3 ? other : group, 6);
+        table[i][5] = i;
+    }
+    assert_int_equal(virtio_net_set_filter(station->net, (const uint8_t(*)[6])table, 3, 20), done);
+    expect_receives(station, table[1], NULL, true);
+    expect_receives(station, table[22], NULL, true);
+    expect_receives(station, table[23], NULL, !basic);
+    assert_int_equal(virtio_net_set_filter(station->net, (const uint8_t(*)[6])table, 1, 0), done);
+    expect_receives(station, table[0], NULL, true);
+    expect_receives(station, table[1], NULL, !basic);
+    expect_receives(station, table[22], NULL, !basic);
+    assert_int_equal(virtio_net_set_filter(station->net, (const uint8_t(*)[6])table, 3, 61), done);
+    assert_int_equal(virtio_net_set_filter(station->net, (const uint8_t(*)[6])table, 3, 62),
+                     VIRTIO_NET_NOT_SENT);
+    station_exchange(station, 50, 3);
+}
+
+/* 5.1.6.5.2: another address of its own. */
+static void own_address(struct station *station)
+{
+    bool can = agreed(station, VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_CTRL_RX);
+    uint8_t found[6];
+
+    station_start(station);
+    set_mode(station, VIRTIO_NET_PROMISCUOUS, false);
+    assert_int_equal(virtio_net_set_mac(station->net, other),
+                     can ? VIRTIO_NET_DONE : VIRTIO_NET_NOT_SENT);
+    if (can) {
+        assert_true(virtio_net_mac(station->net, found));
+        assert_memory_equal(found, other, 6);
+        monitor_expect(station->setting, "{\"execute\":\"query-rx-filter\"}\n",
+                       "\"main-mac\": \"52:54:00:77:77:01\"");
+        expect_receives(station, other, other, true);
+        expect_receives(station, group, other, false);
+    }
+    station_address_to(can ? other : NULL);
+    station_exchange(station, 50, 3);
+    station_address_to(NULL);
+}
+
+/* 5.1.6.5.4: the device asks for announcements, and hears that they are made. */
+static void announce(struct station *station)
+{
+    bool can = agreed(station, VIRTIO_NET_F_GUEST_ANNOUNCE);
+
+    station_start(station);
+    for (uint32_t round = 1; round <= 3; round++) {
+        monitor_execute(station->setting,
+                        "{\"execute\":\"announce-self\",\"arguments\":{\"initial\":10,"
+                        "\"max\":10,\"rounds\":1,\"step\":0}}\n");
+        station_exchange(station, 20, 2);
+        if (can) {
+            station_until(station, station->announcements == round);
+        }
+        station_exchange(station, 20, 2);
+        assert_int_equal(station->announcements, can ? round : 0);
+    }
+}
+
+/* 5.1.4: what the device says about its speed; `count`: Mb/s, 0: nothing. */
+static void speed(struct station *station)
+{
+    bool full = false;
+
+    station_start(station);
+    assert_int_equal(virtio_net_speed(station->net, &full), station->setting->count);
+    assert_int_equal(full, station->setting->count != 0);
+}
+
+static uint8_t *byte_at(uint64_t address)
+{
+    return qtest_memory(address, 1);
+}
+
+/* The device returns what nobody gave it. */
+static void forge_used(const struct rules_queue *queue)
+{
+    bool packed = (rules.accepted & VIRTIO_F_RING_PACKED) != 0;
+    uint64_t slot = (uint64_t)(queue->used % queue->size);
+    bool wrap = (queue->used / queue->size) % 2 == 0;
+    uint64_t rest = UINT64_C(0xffff) << 32 | (wrap ? UINT64_C(0x8080) << 48 : 0);
+    uint32_t id = 0xffff;
+    uint16_t index = (uint16_t)(queue->used + 1u);
+
+    if (packed) {
+        memcpy(byte_at(queue->descriptors + 16 * slot + 8), &rest, sizeof(rest));
+    } else {
+        memcpy(byte_at(queue->device_area + 4 + 8 * slot), &id, sizeof(id));
+        memcpy(byte_at(queue->device_area + 2), &index, sizeof(index));
+    }
+}
+
+/* 2.6.1: a queue in which the device seems to have broken the protocol is reset alone, or the
+ * device is broken; in either case traffic is back, and no buffer lost. */
+static void queue_reset(struct station *station)
+{
+    bool alone = agreed(station, VIRTIO_F_RING_RESET) && station->function != NULL;
+    unsigned resets = 0;
+
+    station_start(station);
+    /* Each queue once: one that breaks again at once is taken for a broken device. */
+    for (unsigned round = 0; round < 2; round++) {
+        station_exchange(station, 10, 2);
+        (void)rules_returned(round);
+        forge_used(&rules.queue[round]);
+        for (unsigned i = 0; i < 20; i++) {
+            station->signalled = true;
+            station_serve(station, true);
+        }
+        if (!alone) {
+            assert_non_null(virtio_net_broken(station->net));
+            station_stop(station);
+            station_clear_wire(station);
+            station_start(station);
+            continue;
+        }
+        assert_null(virtio_net_broken(station->net));
+        assert_int_equal(station_statistics(station).queue_resets, ++resets);
+        station_clear_wire(station);
+    }
+    station_exchange(station, 50, 3);
+}
+
+const struct device_case control_cases[] = {
+    {"receive_modes", receive_modes},
+    {"filter_tables", filter_tables},
+    {"own_address", own_address},
+    {"announce", announce},
+    {"speed", speed},
+    {"queue_reset", queue_reset},
+    {0},
+};
