@@ -27,7 +27,8 @@ def read_symbols(nm: str, program: Path) -> list[tuple[int, str]]:
     ).stdout
     names: dict[int, str] = {}
     for line in sorted(listing.splitlines()):
-        address, kind, name = line.split(maxsplit=2)
+        address, kind, *rest = line.split(maxsplit=2)
+        name = rest[0] if rest else "$"  # link-time optimization leaves some without
         # $x and $d are marks for disassemblers; image_ begins the linker script's own symbols.
         if kind in _CODE_TYPES and not name.startswith(("$", ".", "image_")):
             names.setdefault(int(address, 16), name)

@@ -161,7 +161,7 @@ def test_fault_in_a_handler(
     names = [name.split(".")[0] for name in backtrace(console)]
     # From the handler through the interrupt into what it interrupted.
     assert names[0] == function
-    assert names.index("interrupt_dispatch") < names.index("interrupt_entry")
+    assert names.index("exception_interrupt") < names.index("interrupt_entry")
     assert names.index("interrupt_entry") < names.index("application_main")
     assert names[-1] == "context_thread_begin"
 

@@ -21,7 +21,7 @@ _BUILD_TYPES = {
     # Unit tests: quick enough, and every report with a line number.
     "host": ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
     # Images: as fast as they get, with what a backtrace needs.
-    "arm64": ("-Doptimization=2", "-Ddebug=true"),
+    "arm64": ("-Doptimization=2", "-Ddebug=true", "-Db_lto=true"),
 }
 # Flags from the user's surroundings would give every machine a build of its own.
 _IGNORED_VARIABLES = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC_LD", "AR", "STRIP", "PKG_CONFIG")
@@ -143,9 +143,8 @@ def _environment() -> dict[str, str]:
 def guest_image(name: str, compiler: str = "gcc", folder: Path | None = None) -> Path:
     """The image of a guest program, built before: a program of apps/, or of apps/tests/."""
     base = (folder or Variant("arm64", compiler).folder) / "apps"
-    for path in (base / name / f"{name}.image", base / "tests" / f"{name}.image"):
-        if path.is_file():
-            return path
+    for path in sorted(base.glob(f"*/{name}.image")):
+        return path
     known = sorted({path.stem for path in base.glob("*/*.image")})
     raise UserError(
         f"there is no guest '{name}'",
