@@ -28,3 +28,10 @@ uint16_t internet_checksum(const void *data, size_t bytes)
     sum = (sum & 0xffff) + (sum >> 16);
     return (uint16_t)sum;
 }
+
+uint16_t internet_checksum_copy(void *restrict destination, const void *restrict source,
+                                size_t bytes)
+{
+    memcpy(destination, source, bytes);
+    return internet_checksum(destination, bytes);
+}

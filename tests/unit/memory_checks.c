@@ -209,6 +209,35 @@ static const char *check_checksums(const struct memory_functions *functions)
     return NULL;
 }
 
+static const struct memory_functions *copy_functions;
+static uint16_t copy_sum;
+
+/* The copy part of checksum_copy(), as check_copy() wants it. */
+static void *copy_of_checksum(void *destination, const void *from, size_t bytes)
+{
+    copy_sum = copy_functions->checksum_copy(destination, from, bytes);
+    return destination;
+}
+
+static const char *check_checksum_copies(const struct memory_functions *functions)
+{
+    static const struct memory_functions only_copy = {.copy = copy_of_checksum};
+
+    copy_functions = functions;
+    fill_random(source);
+    for (size_t bytes = 0; bytes <= 2048; bytes++) {
+        for (size_t i = 0; i < 16; i++) {
+            size_t from = MARGIN + (i * 7) % 16;
+
+            if (!check_copy(&only_copy, MARGIN + i, from, bytes) ||
+                copy_sum != naive_checksum(&source[from], bytes)) {
+                return "internet_checksum_copy";
+            }
+        }
+    }
+    return NULL;
+}
+
 const char *memory_checks(const struct memory_functions *functions)
 {
     const char *wrong;
@@ -218,5 +247,6 @@ const char *memory_checks(const struct memory_functions *functions)
     wrong = wrong != NULL ? wrong : check_moves(functions);
     wrong = wrong != NULL ? wrong : check_sets(functions);
     wrong = wrong != NULL ? wrong : check_compares(functions);
-    return wrong != NULL ? wrong : check_checksums(functions);
+    wrong = wrong != NULL ? wrong : check_checksums(functions);
+    return wrong != NULL ? wrong : check_checksum_copies(functions);
 }

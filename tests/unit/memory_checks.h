@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks of memcpy, memmove, memset, memcmp and internet_checksum against the plainest loops, at
+ * Checks of memcpy, memmove, memset, memcmp and the checksum functions against the plainest loops, at
  * all alignments. They need no library, so that the host's test and a guest run the same ones, the
  * latter on the assembly of libc/arm64.
  */
@@ -16,6 +16,7 @@ struct memory_functions {
     void *(*set)(void *memory, int value, size_t bytes);
     int (*compare)(const void *first, const void *second, size_t bytes);
     uint16_t (*checksum)(const void *data, size_t bytes);
+    uint16_t (*checksum_copy)(void *destination, const void *source, size_t bytes);
 };
 
 /* NULL if all is well, otherwise the name of what is not. */

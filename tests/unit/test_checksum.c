@@ -14,6 +14,7 @@ static void test_portable_functions(void **state)
         .set = tested_memset,
         .compare = tested_memcmp,
         .checksum = internet_checksum,
+        .checksum_copy = internet_checksum_copy,
     };
     const char *wrong = memory_checks(&functions);
 

@@ -14,4 +14,8 @@
  */
 uint16_t internet_checksum(const void *data, size_t bytes);
 
+/* Copies like memcpy(), and returns the same sum of what it copied. */
+uint16_t internet_checksum_copy(void *restrict destination, const void *restrict source,
+                                size_t bytes);
+
 #endif
