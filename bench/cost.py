@@ -39,6 +39,8 @@ _SUMMARY_COLUMNS = {
     "instructions": "bulkhead",
     "linux_instructions": "linux",
     "driver_instructions": "driver",
+    "sockets_vs_linux": "sockets_ratio",
+    "sockets_instructions": "sockets",
 }
 _WARM_UP_PACKETS = 1024
 _PACKETS = 4096
@@ -50,7 +52,7 @@ _READY_TIMEOUT_S = 120
 _ROUND_TIMEOUT_S = 30
 _STALLED_S = 0.02
 _OLDEST_QEMU = (9, 1)
-_MARK = 0xD29618BF  # bench/cost/rounds.h
+_MARK = 0xD29618BF  # bench/cost/mark.h
 
 Counts = dict[int, int]
 
@@ -98,6 +100,9 @@ def run(context: BenchContext) -> BenchResult:
     folder = context.build(Variant("arm64"))
     plugin = _plugin(context)
     ours = _measure(context, plugin, "bulkhead", _our_machine(guest_image("cost", folder=folder)))
+    sockets = _measure(
+        context, plugin, "sockets", _our_machine(guest_image("cost-sockets", folder=folder))
+    )
     linux = _measure(context, plugin, "linux", _linux_machine())
     code = ImageCode(folder / "apps/cost.elf")
     runs: list[dict[str, Number | str]] = [
@@ -106,7 +111,10 @@ def run(context: BenchContext) -> BenchResult:
             "bytes": case.bytes,
             "round": case.round,
             "ratio": _median(ours[case]).instructions / _median(linux[case]).instructions,
+            "sockets_ratio": _median(sockets[case]).instructions
+            / _median(linux[case]).instructions,
             "bulkhead": round(_median(ours[case]).instructions, 1),
+            "sockets": round(_median(sockets[case]).instructions, 1),
             "linux": round(_median(linux[case]).instructions, 1),
             **_range(linux[case]),
             **_parts(context, code, case, _median(ours[case])),

@@ -12,8 +12,8 @@
  * One processor only. When the bench has gone, the guest goes on uncounted.
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
+#include "mark.h"
 #include "qemu_plugin.h"
-#include "rounds.h"
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>

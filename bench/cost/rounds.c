@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See rounds.h. */
 #include "rounds.h"
-#include "sockets.h"
+#include "mark.h"
 #include <stdbool.h>
 
 struct order {
@@ -24,10 +24,10 @@ static uint16_t number(const uint8_t *field)
 }
 
 /* What is no order is passed over. */
-static bool receive_order(int socket, struct order *order)
+static bool receive_order(endpoint_t endpoint, struct order *order)
 {
     for (;;) {
-        long bytes = socket_receive(socket, datagram, sizeof(datagram));
+        long bytes = endpoint_receive(endpoint, datagram, sizeof(datagram));
 
         if (bytes < 0) {
             return false;
@@ -44,12 +44,12 @@ static bool receive_order(int socket, struct order *order)
     }
 }
 
-static bool send_rounds(int socket, const struct order *order)
+static bool send_rounds(endpoint_t endpoint, const struct order *order)
 {
     for (unsigned round = 0; round < order->rounds; round++) {
         mark();
         for (unsigned i = 0; i < order->datagrams; i++) {
-            if (socket_send(socket, datagram, order->bytes) != order->bytes) {
+            if (endpoint_send(endpoint, datagram, order->bytes) != order->bytes) {
                 return false;
             }
         }
@@ -58,12 +58,12 @@ static bool send_rounds(int socket, const struct order *order)
     return true;
 }
 
-static bool receive_rounds(int socket, const struct order *order)
+static bool receive_rounds(endpoint_t endpoint, const struct order *order)
 {
     for (unsigned round = 0; round < order->rounds; round++) {
         mark();
         for (unsigned i = 0; i < order->datagrams; i++) {
-            if (socket_receive(socket, datagram, sizeof(datagram)) != order->bytes) {
+            if (endpoint_receive(endpoint, datagram, sizeof(datagram)) != order->bytes) {
                 return false;
             }
         }
@@ -72,14 +72,14 @@ static bool receive_rounds(int socket, const struct order *order)
     return true;
 }
 
-int rounds_serve(int socket)
+int rounds_serve(endpoint_t endpoint)
 {
     struct order order;
-    bool well = socket_send(socket, datagram, 1) == 1;
+    bool well = endpoint_send(endpoint, datagram, 1) == 1;
 
-    while (well && receive_order(socket, &order)) {
-        well = order.direction == ROUNDS_SEND ? send_rounds(socket, &order)
-                                              : receive_rounds(socket, &order);
+    while (well && receive_order(endpoint, &order)) {
+        well = order.direction == ROUNDS_SEND ? send_rounds(endpoint, &order)
+                                              : receive_rounds(endpoint, &order);
     }
     return -1;
 }

@@ -62,7 +62,7 @@ def size(json_path: Path | None, settings: Settings) -> None:
     packages.ensure({"run"} | variant.groups, settings)
     folder = build.build(variant)
     summary: dict[str, Number] = {
-        **_memory(build.guest_image("cost", folder=folder)),
+        **_memory(build.guest_image("cost-sockets", folder=folder)),
         "virtio_source_lines": count_lines(driver_sources()),
     }
     report("size", BenchResult(summary, _parts(folder / "apps/demo.elf")), json_path)

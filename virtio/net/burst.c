@@ -143,8 +143,3 @@ unsigned virtio_net_transmitted_burst(struct virtio_net *net, struct virtio_net_
     net_check(net);
     return count;
 }
-
-unsigned virtio_net_transmitting(const struct virtio_net *net)
-{
-    return virtqueue_in_flight(&net->transmit.ring);
-}

@@ -288,3 +288,8 @@ struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
     net_leave(net, state);
     return packet;
 }
+
+unsigned virtio_net_transmitting(const struct virtio_net *net)
+{
+    return (unsigned)(net->statistics.tx_accepted - net->statistics.tx_returned);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The network: lwIP on the machine's first virtio network device. Programs use lwIP's own headers
- * (sockets, or the callback interface under LOCK_TCPIP_CORE()).
+ * (sockets, or the callback interface under LOCK_TCPIP_CORE()), or kernel/datagram.h.
  *
  * Boot arguments:
  *   ip=dhcp | ip=ADDRESS/BITS[,GATEWAY]   IPv4 (default dhcp); IPv6 configures itself

@@ -266,6 +266,8 @@ bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packe
 void virtio_net_flush(struct virtio_net *net);
 /* A packet the device has sent (or that was dropped by stop or reset), or NULL. Thread context. */
 struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net);
+/* Packets (of a driver that polls: buffers) that have yet to come back. Any context. */
+unsigned virtio_net_transmitting(const struct virtio_net *net);
 
 /* The device's address. False, and mac untouched: it has none that a station can have, and the
  * caller chooses a locally administered one (5.1.5); the device need not know. */

@@ -39,7 +39,5 @@ unsigned virtio_net_transmit_burst(struct virtio_net *net, struct virtio_net_buf
 /* Buffers whose frames have been sent; how many. */
 unsigned virtio_net_transmitted_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,
                                       unsigned count);
-/* Buffers with the device that virtio_net_transmitted_burst() will return sooner or later. */
-unsigned virtio_net_transmitting(const struct virtio_net *net);
 
 #endif

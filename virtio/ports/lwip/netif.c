@@ -91,7 +91,8 @@ static void describe_device(struct virtio_netif *interface)
     struct netif *netif = &interface->netif;
 
     netif->chksum_flags = NETIF_CHECKSUM_ENABLE_ALL;
-    if (virtio_net_offers_checksum(interface->net)) {
+    interface->checksum_offered = virtio_net_offers_checksum(interface->net);
+    if (interface->checksum_offered) {
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
     netif->mtu = LWIP_MIN(virtio_net_mtu(interface->net), 1500);
@@ -122,7 +123,7 @@ static struct virtio_net *take_down(struct virtio_netif *interface)
     network_lock();
     netif_set_link_down(&interface->netif);
     transmit_release(interface); /* what is held back goes to the driver, which refuses it */
-    interface->net = NULL;
+    interface->net = NULL;       /* before it is stopped: see bypass.c */
     network_unlock();
     (void)virtio_network_connect(interface->device, NULL);
     if (time_now() - interface->started >= HEALTHY_TIME) {

@@ -39,11 +39,6 @@ struct group_filter {
     bool overflowed; /* once: all groups' frames are received from then on */
 };
 
-struct transmit_packet {
-    struct virtio_net_packet packet;
-    struct pbuf *pbuf;
-};
-
 /*
  * Owned by the bottom-half thread and whoever holds the network's lock. Other contexts use only the
  * pools, `wake` and, with interrupts masked, `ring_short` and the counters of copies.
@@ -63,13 +58,16 @@ struct virtio_netif {
 
     struct pool receive_pool;
     volatile bool ring_short; /* the driver found the pool empty */
+    uint32_t reserved;        /* blocks set aside: virtio_netif_reserve() */
     uint32_t copies_bytes;    /* of received frames, in use now */
     uint64_t copied;
     uint64_t dropped;
     struct coalesce coalesce;
+    const struct virtio_netif_bypass *bypass; /* NULL: none */
 
     struct pool packet_pool;
     struct segmentation segmentation;
+    bool checksum_offered;
     bool unflushed; /* frames were queued since the last flush */
     uint64_t transmit_copied;
     uint64_t transmit_dropped;
@@ -80,6 +78,8 @@ struct virtio_netif {
 /* Receive (receive.c). */
 enum result receive_init(struct virtio_netif *interface);
 struct virtio_net_buffer *receive_buffer_take(void *context);
+/* Nobody reads the frame in it any more. Any thread. */
+void receive_block_free(struct receive_block *block);
 void receive_buffer_return(void *context, struct virtio_net_buffer *buffer);
 /* Hands a frame to lwIP, now or with the next ones; receive_finish() ends a batch. Network's lock
  * held. */
@@ -100,6 +100,9 @@ enum result transmit_init(struct virtio_netif *interface);
 err_t transmit_frame(struct netif *netif, struct pbuf *frame);
 /* Takes back what the driver has sent, or gives up. */
 void transmit_take_back(struct virtio_netif *interface, struct virtio_net *net);
+/* Gives back a frame's packets and what they hold; NULL: nothing. Thread context, the lock not
+ * needed. */
+void transmit_free(struct virtio_netif *interface, struct virtio_net_packet *packet);
 /* Before the network's lock is released: the device is told of new frames. */
 void transmit_release(void *context);
 

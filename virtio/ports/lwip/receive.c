@@ -32,10 +32,8 @@ struct received_copy {
     uint8_t frame[];
 };
 
-/* Called by pbuf_free(), in any thread. */
-static void free_block(struct pbuf *pbuf)
+void receive_block_free(struct receive_block *block)
 {
-    struct receive_block *block = CONTAINER_OF(pbuf, struct receive_block, custom.pbuf);
     struct virtio_netif *interface = block->interface;
 
     pool_free(&interface->receive_pool, block);
@@ -43,6 +41,12 @@ static void free_block(struct pbuf *pbuf)
         interface->ring_short = false;
         (void)semaphore_post(&interface->wake); /* the bottom half refills */
     }
+}
+
+/* These two are called by pbuf_free(), in any thread. */
+static void free_block(struct pbuf *pbuf)
+{
+    receive_block_free(CONTAINER_OF(pbuf, struct receive_block, custom.pbuf));
 }
 
 static void free_copy(struct pbuf *pbuf)
@@ -95,7 +99,7 @@ void receive_buffer_return(void *context, struct virtio_net_buffer *buffer)
 
 static bool pool_low(const struct virtio_netif *interface)
 {
-    return interface->receive_pool.free_count <= RESERVE_BLOCKS;
+    return interface->receive_pool.free_count <= RESERVE_BLOCKS + interface->reserved;
 }
 
 void receive_relieve(struct virtio_netif *interface)
@@ -220,13 +224,17 @@ void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *b
     struct receive_block *block = CONTAINER_OF(buffer, struct receive_block, buffer);
     uint8_t *frame = buffer->memory + VIRTIO_NET_HEADER_BYTES;
     uint16_t bytes = (uint16_t)buffer->frame_bytes;
-    bool trusted = buffer->checksum_valid && transport_in_frame(frame, bytes);
     struct pbuf *pbuf;
+    bool trusted;
 
     if (buffer->rest != NULL) {
         deliver_large(interface, buffer);
         return;
     }
+    if (interface->bypass != NULL && interface->bypass->input(buffer, frame, bytes)) {
+        return;
+    }
+    trusted = buffer->checksum_valid && transport_in_frame(frame, bytes);
     if (pool_low(interface)) {
         pbuf = copy_frame(interface, frame, bytes);
         pool_free(&interface->receive_pool, block);

@@ -14,23 +14,26 @@
 
 enum result transmit_init(struct virtio_netif *interface)
 {
-    size_t bytes = PACKETS * sizeof(struct transmit_packet);
+    size_t bytes = PACKETS * sizeof(struct virtio_netif_packet);
     void *storage = page_allocate((bytes + PAGE_BYTES - 1) / PAGE_BYTES, PAGE_BYTES);
 
     if (storage == NULL) {
         return RESULT_NO_MEMORY;
     }
     interface->parameters.driver.send_queue = PACKETS;
-    return pool_init(&interface->packet_pool, storage, sizeof(struct transmit_packet), PACKETS);
+    return pool_init(&interface->packet_pool, storage, sizeof(struct virtio_netif_packet), PACKETS);
 }
 
-/* Gives back a frame's packets, and what they hold of lwIP's. */
-static void free_packets(struct virtio_netif *interface, struct virtio_net_packet *packet)
+void transmit_free(struct virtio_netif *interface, struct virtio_net_packet *packet)
 {
     while (packet != NULL) {
-        struct transmit_packet *transmit = packet->owner;
+        struct virtio_netif_packet *transmit = packet->owner;
 
         packet = packet->rest;
+        if (transmit->release != NULL) {
+            transmit->release(transmit);
+            continue;
+        }
         pbuf_free(transmit->pbuf);
         pool_free(&interface->packet_pool, transmit);
     }
@@ -41,7 +44,7 @@ void transmit_take_back(struct virtio_netif *interface, struct virtio_net *net)
     struct virtio_net_packet *packet;
 
     while ((packet = virtio_net_transmitted(net)) != NULL) {
-        free_packets(interface, packet);
+        transmit_free(interface, packet);
     }
 }
 
@@ -150,7 +153,7 @@ static bool send_packet(struct virtio_netif *interface, struct virtio_net_packet
         leave_checksum(interface, packet);
     }
     if (!virtio_net_transmit(interface->net, packet)) {
-        free_packets(interface, packet);
+        transmit_free(interface, packet);
         interface->transmit_dropped++;
         return false;
     }
@@ -178,12 +181,12 @@ void transmit_release(void *context)
     }
     /* lwIP does not send a segment again that the device may still read: what it has read must not
      * wait for the next interrupt. */
-    if (interface->packet_pool.free_count < PACKETS && interface->net != NULL) {
+    if (interface->net != NULL && virtio_net_transmitting(interface->net) != 0) {
         transmit_take_back(interface, interface->net);
     }
 }
 
-static struct transmit_packet *take_packet(struct virtio_netif *interface)
+static struct virtio_netif_packet *take_packet(struct virtio_netif *interface)
 {
     if (interface->packet_pool.free_count == 0) {
         transmit_release(interface);
@@ -218,12 +221,13 @@ static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net
 static struct virtio_net_packet *make_packet(struct virtio_netif *interface, struct pbuf *frame,
                                              err_t *error)
 {
-    struct transmit_packet *transmit = take_packet(interface);
+    struct virtio_netif_packet *transmit = take_packet(interface);
 
     *error = ERR_BUF;
     if (transmit == NULL) {
         return NULL;
     }
+    transmit->release = NULL;
     transmit->packet.owner = transmit;
     transmit->packet.rest = NULL;
     transmit->packet.gso_type = VIRTIO_NET_GSO_NONE;
@@ -245,6 +249,9 @@ err_t transmit_frame(struct netif *netif, struct pbuf *frame)
 
     if (interface->net == NULL) {
         return ERR_IF;
+    }
+    if (interface->bypass != NULL) {
+        interface->bypass->output(frame->payload, frame->len);
     }
     if (virtio_net_offers_checksum(interface->net)) {
         /* It may have been switched on for fragments (kernel/net/tcp_guard.c). */

@@ -65,4 +65,40 @@ uint32_t virtio_netif_speed(const struct virtio_netif *interface, bool *full_dup
 void virtio_netif_statistics(struct virtio_netif *interface,
                              struct virtio_netif_statistics *statistics);
 
+/*
+ * Past lwIP, for net/datagram.c: frames that are made and recognised without it.
+ */
+
+/* Who sends: embeds it, and gets it back by release(), in any thread. */
+struct virtio_netif_packet {
+    struct virtio_net_packet packet;                     /* owner is the structure's address */
+    struct pbuf *pbuf;                                   /* lwIP's */
+    void (*release)(struct virtio_netif_packet *packet); /* NULL: lwIP's */
+};
+
+struct virtio_netif_bypass {
+    /* A frame in one piece before lwIP sees it. True: it was taken, and the buffer comes back by
+     * virtio_netif_release(). */
+    bool (*input)(struct virtio_net_buffer *buffer, const uint8_t *frame, size_t bytes);
+    /* The first piece of a frame that lwIP sends. */
+    void (*output)(const uint8_t *frame, size_t bytes);
+};
+
+/* Both are called with the network's lock held; set under it. */
+void virtio_netif_set_bypass(struct virtio_netif *interface,
+                             const struct virtio_netif_bypass *bypass);
+/* A buffer that input() took is not needed any more. Any thread. */
+void virtio_netif_release(struct virtio_net_buffer *buffer);
+/* Sets `blocks` of the receive pool aside for the bypass, or gives as many back (negative): while
+ * no more than those are free, lwIP's frames are copied. False: there are not so many. Any thread.
+ */
+bool virtio_netif_reserve(struct virtio_netif *interface, int blocks);
+/* Sends now. False: the link is down, the device is restarted, or has no room. Thread context, the
+ * network's lock not needed. */
+bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_packet *packet);
+/* Takes back what the device has sent. As virtio_netif_transmit(). */
+void virtio_netif_reclaim(struct virtio_netif *interface);
+/* UDP checksums may be left to the device. */
+bool virtio_netif_offers_checksum(const struct virtio_netif *interface);
+
 #endif

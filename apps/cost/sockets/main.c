@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Our guest of ./bulkhead bench cost: a thread that sends and receives datagrams as the bench
- * orders. The bench is at 10.77.0.1, port 9000; we are at port 9001. */
+/* A guest of ./bulkhead bench cost: a thread that sends and receives through a socket. */
+#include "bench.h"
 #include "kernel/application.h"
 #include "kernel/network.h"
 #include "kernel/print.h"
@@ -10,10 +10,6 @@
 #include "platform_memory.h"
 #include "rounds.h"
 #include <string.h>
-
-#define BENCH_ADDRESS "10.77.0.1"
-#define BENCH_PORT    9000u
-#define OWN_PORT      9001u
 
 static struct sockaddr_in address_of(const char *address, uint16_t port)
 {
@@ -39,7 +35,7 @@ static void print_memory(void)
     print("cost: driver %zu private, %zu shared, %llu buffers of %zu exposed, packets of %zu\n",
           memory.private_bytes, memory.shared_bytes,
           (unsigned long long)statistics.driver.rx_exposed, RECEIVE_BLOCK_BYTES,
-          sizeof(struct transmit_packet));
+          sizeof(struct virtio_netif_packet));
 }
 
 int application_main(void)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where ./bulkhead bench cost is, and where we are. */
+#ifndef COST_BENCH_H
+#define COST_BENCH_H
+
+#define BENCH_ADDRESS "10.77.0.1"
+#define BENCH_PORT    9000u
+#define OWN_PORT      9001u
+
+#endif

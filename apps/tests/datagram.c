@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sends back what comes from port 9000 of the boot argument `peer`, through kernel/datagram.h.
+ * Datagrams with a meaning: "statistics" is answered by them, after "pause" nothing is received for
+ * half a second, and "close" opens the endpoint anew.
+ */
+#include "kernel/datagram.h"
+#include "kernel/application.h"
+#include "kernel/devicetree.h"
+#include "kernel/network.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PORT  9000u
+#define PAUSE (NANOSECONDS_PER_SECOND / 2)
+
+static uint8_t data[2048];
+
+static bool is_command(size_t bytes, const char *command)
+{
+    return bytes == strlen(command) && memcmp(data, command, bytes) == 0;
+}
+
+static size_t describe(const struct datagram *datagram)
+{
+    struct datagram_statistics all;
+
+    datagram_statistics(datagram, &all);
+    return (size_t)snprintf((char *)data, sizeof(data),
+                            "sent=%llu sent_by_stack=%llu received=%llu received_by_stack=%llu "
+                            "dropped=%llu damaged=%llu",
+                            (unsigned long long)all.sent, (unsigned long long)all.sent_by_stack,
+                            (unsigned long long)all.received,
+                            (unsigned long long)all.received_by_stack,
+                            (unsigned long long)all.dropped, (unsigned long long)all.damaged);
+}
+
+/* False: the endpoint is to be opened anew. */
+static bool serve(struct datagram *datagram)
+{
+    size_t bytes = 0;
+
+    if (datagram_receive(datagram, data, sizeof(data), &bytes, DEADLINE_NONE) != RESULT_OK) {
+        print("datagram: receiving failed\n");
+        return false;
+    }
+    if (is_command(bytes, "pause")) {
+        thread_sleep_until(time_after(PAUSE));
+    } else if (is_command(bytes, "statistics")) {
+        bytes = describe(datagram);
+    } else if (is_command(bytes, "close")) {
+        return false;
+    }
+    /* What exceeds a frame is only received. */
+    if (bytes <= datagram_bytes_max(datagram) &&
+        datagram_send(datagram, data, bytes, DEADLINE_NONE) != RESULT_OK) {
+        print("datagram: %zu bytes could not be sent\n", bytes);
+    }
+    return true;
+}
+
+static bool refused(const struct datagram_parameters *parameters, enum result wanted)
+{
+    struct datagram *datagram;
+    enum result result = datagram_open(&datagram, parameters);
+
+    if (result != wanted) {
+        print("FAIL: %s, not %s\n", result_text(result), result_text(wanted));
+    }
+    return result == wanted;
+}
+
+int application_main(void)
+{
+    struct datagram_parameters parameters = {.peer_port = PORT, .local_port = PORT};
+    struct datagram_parameters wrong;
+    struct datagram *datagram;
+    char peer[64] = "";
+
+    if (network_start() != RESULT_OK || !boot_argument("peer", peer, sizeof(peer)) ||
+        ipaddr_aton(peer, &parameters.peer) == 0) {
+        print("FAIL: no network, or no peer=ADDRESS\n");
+        return 1;
+    }
+    wrong = parameters;
+    wrong.peer_port = 0;
+    if (!refused(&wrong, RESULT_INVALID)) {
+        return 1;
+    }
+    wrong = parameters;
+    wrong.receive_buffers = 60000; /* more than there are blocks */
+    if (!refused(&wrong, RESULT_NO_MEMORY)) {
+        return 1;
+    }
+    for (;;) {
+        if (datagram_open(&datagram, &parameters) != RESULT_OK) {
+            print("FAIL: no endpoint\n");
+            return 1;
+        }
+        if (!refused(&parameters, RESULT_BUSY)) {
+            return 1;
+        }
+        print("datagram: open\n");
+        while (serve(datagram)) {
+        }
+        datagram_close(datagram);
+    }
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints: opened, closed, and what they know kept fresh (kernel/datagram.h). */
+#include "kernel/network.h"
+#include "kernel/time.h"
+#include "lwip/timeouts.h"
+#include "net/core_lock.h"
+#include "net/datagram_private.h"
+#include <string.h>
+
+#define BUFFERS_DEFAULT 16u
+
+/* How long what was learnt from lwIP is good for. */
+#define KNOWLEDGE_MILLISECONDS 1000u
+
+/* Under the network's lock. */
+static struct {
+    struct datagram *first;
+    bool started;
+} datagrams;
+
+struct datagram *datagram_first(void)
+{
+    return datagrams.first;
+}
+
+/* Tells the sender and the receiver to ask lwIP again. */
+static void forget(void *unused)
+{
+    (void)unused;
+    for (struct datagram *datagram = datagrams.first; datagram != NULL; datagram = datagram->next) {
+        datagram->headers_stale = true;
+        datagram->key_stale = true;
+    }
+    sys_timeout(KNOWLEDGE_MILLISECONDS, forget, NULL);
+}
+
+size_t datagram_bytes_max(const struct datagram *datagram)
+{
+    return datagram->bytes_max;
+}
+
+void datagram_statistics(const struct datagram *datagram, struct datagram_statistics *statistics)
+{
+    *statistics = datagram->statistics;
+}
+
+/* Memory, without lwIP. */
+static bool allocate(struct datagram *datagram, const struct datagram_parameters *parameters)
+{
+    uint16_t send = parameters->send_buffers != 0 ? parameters->send_buffers : BUFFERS_DEFAULT;
+    uint16_t receive =
+        parameters->receive_buffers != 0 ? parameters->receive_buffers : BUFFERS_DEFAULT;
+    uint32_t ring = 1;
+    size_t block = (sizeof(struct send_buffer) + datagram->bytes_max + 15u) & ~(size_t)15u;
+
+    datagram->send_pages = (send * block + PAGE_BYTES - 1) / PAGE_BYTES;
+    datagram->send_memory = page_allocate(datagram->send_pages, PAGE_BYTES);
+    while (ring < receive) {
+        ring *= 2;
+    }
+    datagram->arrivals_mask = ring - 1;
+    datagram->arrivals = heap_allocate(ring * sizeof(struct arrival));
+    if (datagram->send_memory == NULL || datagram->arrivals == NULL ||
+        !virtio_netif_reserve(datagram->interface, receive)) {
+        return false;
+    }
+    datagram->receive_buffers = receive;
+    semaphore_init(&datagram->returned, 0, 1);
+    semaphore_init(&datagram->arrived, 0, 1);
+    return pool_init(&datagram->send_buffers, datagram->send_memory, block, send) == RESULT_OK;
+}
+
+static void release_memory(struct datagram *datagram)
+{
+    virtio_netif_reserve(datagram->interface, -(int)datagram->receive_buffers);
+    if (datagram->send_memory != NULL) {
+        page_free(datagram->send_memory, datagram->send_pages);
+    }
+    heap_free(datagram->arrivals);
+    heap_free(datagram);
+}
+
+/* Under the network's lock. */
+static enum result connect_endpoint(struct datagram *datagram,
+                                    const struct datagram_parameters *parameters)
+{
+    err_t error;
+
+    datagram->pcb = udp_new_ip_type(IP_GET_TYPE(&parameters->peer));
+    if (datagram->pcb == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    error = udp_bind(datagram->pcb, IP46_ADDR_ANY(IP_GET_TYPE(&parameters->peer)),
+                     parameters->local_port);
+    if (error == ERR_OK) {
+        error = udp_connect(datagram->pcb, &parameters->peer, parameters->peer_port);
+    }
+    if (error != ERR_OK) {
+        udp_remove(datagram->pcb);
+        return datagram_result(error);
+    }
+    udp_recv(datagram->pcb, datagram_received_by_stack, datagram);
+    datagram->next = datagrams.first;
+    datagrams.first = datagram;
+    virtio_netif_set_bypass(datagram->interface, &datagram_bypass);
+    if (!datagrams.started) {
+        datagrams.started = true;
+        sys_timeout(KNOWLEDGE_MILLISECONDS, forget, NULL);
+    }
+    return RESULT_OK;
+}
+
+enum result datagram_open(struct datagram **datagram, const struct datagram_parameters *parameters)
+{
+    struct virtio_netif *interface = network_interface();
+    struct datagram *made;
+    enum result result = RESULT_NO_MEMORY;
+
+    if (interface == NULL) {
+        return RESULT_NOT_FOUND;
+    }
+    if (parameters->peer_port == 0 || ip_addr_isany(&parameters->peer)) {
+        return RESULT_INVALID;
+    }
+    made = heap_allocate(sizeof(*made));
+    if (made == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    memset(made, 0, sizeof(*made));
+    made->interface = interface;
+    made->ipv6 = IP_IS_V6(&parameters->peer);
+    made->headers_stale = true;
+    made->key_stale = true;
+    made->bytes_max = virtio_netif_interface(interface)->mtu - (made->ipv6 ? 48u : 28u);
+    if (allocate(made, parameters)) {
+        network_lock();
+        result = connect_endpoint(made, parameters);
+        network_unlock();
+    }
+    if (result != RESULT_OK) {
+        release_memory(made);
+        return result;
+    }
+    *datagram = made;
+    return RESULT_OK;
+}
+
+void datagram_close(struct datagram *datagram)
+{
+    network_lock();
+    for (struct datagram **link = &datagrams.first; *link != NULL; link = &(*link)->next) {
+        if (*link == datagram) {
+            *link = datagram->next;
+            break;
+        }
+    }
+    udp_remove(datagram->pcb);
+    network_unlock();
+    datagram_drain(datagram);
+    release_memory(datagram);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What datagram.c (endpoints) and datagram_path.c (their datagrams) share. */
+#ifndef NET_DATAGRAM_PRIVATE_H
+#define NET_DATAGRAM_PRIVATE_H
+
+#include "kernel/datagram.h"
+#include "kernel/memory.h"
+#include "kernel/sync.h"
+#include "lwip/udp.h"
+#include "net/datagram_flow.h"
+#include "virtio_netif.h"
+#include <stdbool.h>
+
+/* A datagram with the device: headers end where the payload begins. */
+struct send_buffer {
+    struct virtio_netif_packet packet;
+    struct datagram *datagram;
+    uint8_t headers[VIRTIO_NET_HEADER_BYTES + DATAGRAM_HEADERS_MAX + 6]; /* a multiple of 8 */
+    uint8_t payload[];
+};
+
+/* A datagram that waits to be received: in lwIP's memory, or still where the device wrote it. */
+struct arrival {
+    struct pbuf *pbuf; /* NULL: in `buffer` */
+    struct virtio_net_buffer *buffer;
+    const uint8_t *payload; /* there */
+    size_t bytes;
+    bool checked; /* the UDP checksum is right */
+};
+
+struct datagram {
+    struct datagram *next;
+    struct virtio_netif *interface;
+    struct udp_pcb *pcb;
+    bool ipv6;
+    size_t bytes_max;
+    struct datagram_statistics statistics;
+
+    struct datagram_headers headers; /* the sender's, and lwIP's while it sends for it */
+    volatile bool headers_stale;
+    struct pool send_buffers;
+    struct semaphore returned; /* posted while `waiting` */
+    volatile bool waiting;
+    void *send_memory;
+    size_t send_pages;
+
+    struct datagram_key key; /* under the network's lock, as is its age */
+    bool key_stale;
+    struct arrival *arrivals; /* a ring of a power of two; with interrupts masked */
+    uint32_t first_arrival;
+    uint32_t end_of_arrivals;
+    uint32_t arrivals_mask;
+    uint16_t receive_buffers; /* how many may wait */
+    bool receiving;           /* somebody waits for `arrived` */
+    struct semaphore arrived;
+};
+
+/* The endpoints that are open. Under the network's lock. */
+struct datagram *datagram_first(void);
+
+/* Between driver and endpoints. */
+extern const struct virtio_netif_bypass datagram_bypass;
+/* lwIP's callback for what it received for an endpoint. */
+void datagram_received_by_stack(void *argument, struct udp_pcb *pcb, struct pbuf *payload,
+                                const ip_addr_t *address, u16_t port);
+enum result datagram_result(err_t error);
+/* Gives back what waits to be received, and waits until the device has sent everything. Nothing
+ * arrives or is sent any more. */
+void datagram_drain(struct datagram *datagram);
+
+#endif

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Connected UDP endpoints past lwIP (kernel/datagram.h), with an ordinary socket as peer."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from bad_frames import checksum
+from demo_client import in_namespace
+from test_network import BUSES, pattern
+
+from bulkhead.guest import GuestProcess
+from bulkhead.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap
+from bulkhead.qemu import MAC, NO_OFFLOADS, Machine, NetworkCard, TapNetwork
+
+StartGuest = Callable[..., GuestProcess]
+FindImage = Callable[[str], Path]
+PORT = 9000
+SIZES = (0, 1, 2, 3, 7, 18, 63, 64, 65, 511, 1000, 1451, 1452, 1472)
+RECEIVE_BUFFERS = 16
+
+
+class Peer:
+    """The guest's peer, and what the guest says of its endpoint."""
+
+    def __init__(self, guest: GuestProcess, tap: Tap, namespace: Namespace, version: int) -> None:
+        self.guest, self.tap, self._namespace = guest, tap, namespace
+        self._own = HOST_ADDRESS if version == 4 else HOST_ADDRESS_6
+        self.address = tap.address if version == 4 else tap.address_6
+        self.socket = self.open(PORT)
+
+    def open(self, port: int) -> socket.socket:
+        """A socket in the namespace, connected to the guest's endpoint."""
+
+        def make() -> socket.socket:
+            family = socket.AF_INET6 if ":" in self._own else socket.AF_INET
+            made = socket.socket(family, socket.SOCK_DGRAM)
+            made.bind((self._own, port))
+            made.connect((self.address, PORT))
+            made.settimeout(5)
+            return made
+
+        return in_namespace(self._namespace.name, make)
+
+    def echo(self, data: bytes) -> bytes:
+        """What the guest answers."""
+        self.socket.send(data)
+        return self.socket.recv(4096)
+
+    def drain(self) -> int:
+        """How many datagrams came until none did for a second."""
+        self.socket.settimeout(1)
+        count = 0
+        with contextlib.suppress(TimeoutError):
+            while self.socket.recv(4096):
+                count += 1
+        self.socket.settimeout(5)
+        return count
+
+    def statistics(self) -> dict[str, int]:
+        """The endpoint's counters."""
+        text = self.echo(b"statistics").decode()
+        return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
+
+    def wait_ready(self) -> None:
+        """Until the guest has an address and answers."""
+        self.socket.settimeout(0.5)
+        deadline = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError):
+                if self.echo(b"hello") == b"hello":
+                    break
+            assert time.monotonic() < deadline, self.guest.last_words()
+        self.drain()
+
+    def send_frame(self, frame: bytes) -> None:
+        """Past the host's own stack."""
+
+        def make() -> socket.socket:
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            raw.bind((self.tap.interface, 0))
+            return raw
+
+        with in_namespace(self._namespace.name, make) as raw:
+            raw.send(frame)
+
+
+@pytest.fixture
+def start(
+    start_guest: StartGuest, image: FindImage, namespace: Namespace
+) -> Iterator[Callable[..., Peer]]:
+    with contextlib.ExitStack() as stack:
+
+        def start_one(
+            bus: str = "msix", version: int = 4, options: dict[str, str] | None = None
+        ) -> Peer:
+            transport, extra = BUSES[bus]
+            tap = namespace.add_tap(MAC)
+            namespace.serve_addresses()
+            peer = HOST_ADDRESS if version == 4 else HOST_ADDRESS_6
+            card = NetworkCard(TapNetwork(tap.interface), transport, tap.mac, options or {})
+            arguments = ("exit=semihosting", f"peer={peer}")
+            machine = Machine(image("datagram"), arguments, [card], extra=extra)
+            guest = start_guest(machine, namespace.prefix)
+            guest.wait_for("datagram: open", 60)
+            made = Peer(guest, tap, namespace, version)
+            stack.callback(made.socket.close)
+            made.wait_ready()
+            return made
+
+        yield start_one
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("offloads", [True, False], ids=["offloads", "plain"])
+@pytest.mark.parametrize("bus", ["msix", "mmio"])
+def test_every_size_comes_back(
+    start: Callable[..., Peer], bus: str, offloads: bool, version: int
+) -> None:
+    peer = start(bus, version, {} if offloads else NO_OFFLOADS)
+    largest = 1472 if version == 4 else 1452
+    before = peer.statistics()
+    sizes = [size for size in SIZES if size <= largest] * 20
+    for number, size in enumerate(sizes):
+        data = pattern(size, number)
+        assert peer.echo(data) == data
+    after = peer.statistics()
+    assert after["received"] - before["received"] == len(sizes) + 1
+    assert after["sent"] - before["sent"] == len(sizes) + 1
+    assert after["dropped"] == after["damaged"] == 0
+    # One a second goes through lwIP in each direction, and no more.
+    assert after["sent_by_stack"] < after["sent"] / 2
+    assert after["received_by_stack"] < after["received"] / 2
+
+
+def test_fragments_go_through_the_stack(start: Callable[..., Peer]) -> None:
+    peer = start()
+    before = peer.statistics()
+    peer.socket.send(pattern(1800))  # in two frames; too much to be sent back in one
+    after = peer.statistics()
+    assert after["received_by_stack"] > before["received_by_stack"]
+    assert after["received"] == before["received"] + 2
+
+
+def test_only_the_peer_is_heard(start: Callable[..., Peer]) -> None:
+    peer = start()
+    before = peer.statistics()
+    with peer.open(PORT + 1) as stranger:
+        stranger.settimeout(1)
+        stranger.send(b"hello")
+        with pytest.raises(OSError):  # noqa: PT011 - refused, or no answer
+            stranger.recv(100)
+    assert peer.statistics()["received"] == before["received"] + 1
+
+
+def udp_frame(peer: Peer, data: bytes, *, damage: int = -1) -> bytes:
+    """From the peer to the guest; `damage`: an offset in the frame where a bit is turned."""
+    source, target = socket.inet_aton(HOST_ADDRESS), socket.inet_aton(peer.address)
+    length = 8 + len(data)
+    udp = struct.pack("!HHHH", PORT, PORT, length, 0) + data
+    pseudo = source + target + struct.pack("!HH", 17, length)
+    udp = udp[:6] + struct.pack("!H", checksum(pseudo + udp)) + udp[8:]
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, 1, 0, 64, 17, 0) + source + target
+    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    ethernet = bytes.fromhex(peer.tap.mac.replace(":", "")) + b"\x02\0\0\0\0\1" + b"\x08\0"
+    frame = bytearray(ethernet + ip + udp)
+    if damage >= 0:
+        frame[damage] ^= 1
+    return bytes(frame)
+
+
+def test_damaged_datagrams_are_dropped(start: Callable[..., Peer]) -> None:
+    peer = start(options=NO_OFFLOADS)
+    peer.send_frame(udp_frame(peer, b"frame"))
+    assert peer.socket.recv(100) == b"frame"
+    before = peer.statistics()
+    for damage in (24, 40, 41, 45):  # IP checksum, UDP checksum twice, data
+        peer.send_frame(udp_frame(peer, b"frame", damage=damage))
+    after = peer.statistics()
+    assert after["received"] == before["received"] + 1
+    assert after["damaged"] > before["damaged"]
+    assert peer.drain() == 0
+
+
+def test_more_than_are_received(start: Callable[..., Peer]) -> None:
+    peer = start()
+    before = peer.statistics()
+    peer.socket.send(b"pause")
+    time.sleep(0.1)
+    for number in range(200):
+        peer.socket.send(pattern(100, number))
+    answers = peer.drain()
+    after = peer.statistics()
+    assert answers >= 1 + RECEIVE_BUFFERS
+    assert after["dropped"] - before["dropped"] == 200 + 1 - answers
+    data = pattern(1000)
+    assert peer.echo(data) == data
+
+
+def test_opened_anew(start: Callable[..., Peer]) -> None:
+    peer = start()
+    for _ in range(5):
+        peer.socket.send(b"close")
+        peer.socket.settimeout(1)
+        peer.wait_ready()
+    assert peer.statistics()["sent"] < 20
+    assert peer.guest.console().count("datagram: open") == 6
+
+
+def test_outlives_a_reset_of_the_link(start: Callable[..., Peer]) -> None:
+    peer = start()
+    qmp = peer.guest.qmp()
+    for _ in range(3):
+        qmp.set_link("nic0", up=False)
+        time.sleep(0.3)
+        peer.socket.send(b"lost")
+        qmp.set_link("nic0", up=True)
+        peer.wait_ready()
+        data = pattern(1400)
+        assert peer.echo(data) == data
