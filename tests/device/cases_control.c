@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The control queue, and what else concerns the device rather than its frames. */
 #include "cases.h"
+#include "frames.h"
 #include "rules.h"
 #include <string.h>
 
@@ -17,16 +18,16 @@ static bool agreed(const struct station *station, uint64_t features)
 static void expect_receives(struct station *station, const uint8_t *address, const uint8_t *own,
                             bool receives)
 {
-    station_address_to(address);
+    frame_address_to(address);
     assert_true(station_inject(station, 100));
     if (!receives) {
         /* The next frame has its number: the first to come is looked at for its address. */
         station->injected--;
-        station_address_to(own);
+        frame_address_to(own);
         assert_true(station_inject(station, 100));
     }
     station_until(station, station->received == station->injected);
-    station_address_to(own);
+    frame_address_to(own);
 }
 
 static void set_mode(struct station *station, enum virtio_net_receive_mode mode, bool on)
@@ -118,9 +119,9 @@ static void own_address(struct station *station)
         expect_receives(station, other, other, true);
         expect_receives(station, group, other, false);
     }
-    station_address_to(can ? other : NULL);
+    frame_address_to(can ? other : NULL);
     station_exchange(station, 50, 3);
-    station_address_to(NULL);
+    frame_address_to(NULL);
 }
 
 /* 5.1.6.5.4: the device asks for announcements, and hears that they are made. */

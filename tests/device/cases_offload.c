@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the device does for the driver, on a wire that carries the network header. */
 #include "cases.h"
+#include "frames.h"
 
 #define NEEDS_CHECKSUM 1u
 
@@ -80,10 +81,9 @@ static void segments_transmitted(struct station *station)
         if (sent) {
             assert_int_equal(station->far_got.gso_type, type);
             assert_int_equal(station->far_got.gso_bytes, GSO_BYTES);
-            assert_in_range(station->far_got.header_bytes, station_headers(type),
-                            large_sizes[i / 4]);
+            assert_in_range(station->far_got.header_bytes, frame_headers(type), large_sizes[i / 4]);
             assert_int_equal(station->far_got.flags, NEEDS_CHECKSUM);
-            assert_int_equal(station->far_got.checksum_start, station_transport(type));
+            assert_int_equal(station->far_got.checksum_start, frame_transport(type));
             assert_int_equal(station->far_got.checksum_offset, STATION_TCP_CHECKSUM);
         }
         assert_true(station_send(station, 100, 1 + i % 3));
@@ -109,9 +109,9 @@ static void segments_received(struct station *station)
         station->far_sends = (struct station_header){
             .flags = NEEDS_CHECKSUM,
             .gso_type = (uint8_t)type,
-            .header_bytes = station_headers(type),
+            .header_bytes = frame_headers(type),
             .gso_bytes = GSO_BYTES,
-            .checksum_start = station_transport(type),
+            .checksum_start = frame_transport(type),
             .checksum_offset = STATION_TCP_CHECKSUM,
         };
         assert_true(station_inject_large(station, large_sizes[i / 4], type));

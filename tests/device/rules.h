@@ -159,8 +159,8 @@ enum rules_register {
     REGISTER_CONFIG,
 };
 
-/* How many chains the device has returned so far. */
-unsigned rules_returned(unsigned queue);
+/* How many chains of queue `number` the device has returned so far. */
+unsigned rules_returned(unsigned number);
 
 /* For cases that want to meddle; NULL: nobody. After an access; and when the device can't see yet
  * what is published. */

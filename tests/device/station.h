@@ -125,14 +125,9 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments);
  */
 bool station_send_large(struct station *station, uint32_t bytes, unsigned segments,
                         enum virtio_net_gso type, uint16_t gso_bytes);
-/* Of the Ethernet, IP and TCP headers of such a one; and where TCP begins. */
-uint16_t station_headers(enum virtio_net_gso type);
-uint16_t station_transport(enum virtio_net_gso type);
 /* The far end: takes the next frame, if one has come, and checks it; sends one. */
 bool station_arrive(struct station *station);
 bool station_inject(struct station *station, uint32_t bytes);
-/* To whom it sends: 6 bytes; NULL: the station's own address. Nothing may be under way. */
-void station_address_to(const uint8_t *address);
 /* The same, with TCP's headers; far_sends says what is to be done with it. */
 bool station_inject_large(struct station *station, uint32_t bytes, enum virtio_net_gso type);
 /* Forgets what is on the wire: both sides count from here, and older frames may still come. */

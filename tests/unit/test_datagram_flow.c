@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -21,6 +21,15 @@ struct flow {
     uint8_t source[16];
     uint8_t destination[16];
 };
+
+/* The same numbers in each run. */
+static uint32_t random_number(void)
+{
+    static uint64_t state = 1;
+
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33);
+}
 
 static void put16(uint8_t *at, size_t value)
 {
@@ -48,8 +57,8 @@ static struct flow make_flow(bool ipv6)
     struct flow flow = {.ipv6 = ipv6, .headers = ipv6 ? 62 : 42, .address_bytes = ipv6 ? 16 : 4};
 
     for (size_t i = 0; i < flow.address_bytes; i++) {
-        flow.source[i] = (uint8_t)rand();
-        flow.destination[i] = (uint8_t)rand();
+        flow.source[i] = (uint8_t)random_number();
+        flow.destination[i] = (uint8_t)random_number();
     }
     return flow;
 }
@@ -103,7 +112,7 @@ static size_t make_frame(const struct flow *flow, uint8_t *frame, size_t payload
     put16(udp + 4, udp_bytes);
     put16(udp + 6, 0);
     for (size_t i = 0; i < payload_bytes; i++) {
-        udp[8 + i] = (uint8_t)rand();
+        udp[8 + i] = (uint8_t)random_number();
     }
     sum = (uint16_t)(0xffffu - folded(add_words(pseudo_sum(flow, udp_bytes), udp, udp_bytes)));
     put16(udp + 6, sum == 0 ? 0xffffu : sum);
@@ -125,7 +134,7 @@ static void test_written_as_the_stack_does(void **state)
     (void)state;
     for (unsigned round = 0; round < 400; round++) {
         struct flow flow = make_flow(round % 2 == 1);
-        size_t bytes = round < 100 ? round : (size_t)rand() % PAYLOAD_MAX;
+        size_t bytes = round < 100 ? round : random_number() % PAYLOAD_MAX;
         struct datagram_headers headers = {0};
         uint8_t lesson[FRAME_MAX];
         uint8_t expected[FRAME_MAX];
@@ -156,7 +165,7 @@ static void test_partial_checksum(void **state)
         struct datagram_headers headers = {0};
         uint8_t frame[FRAME_MAX];
         uint8_t written[FRAME_MAX];
-        size_t bytes = (size_t)rand() % PAYLOAD_MAX;
+        size_t bytes = random_number() % PAYLOAD_MAX;
         uint8_t *udp = written + flow.headers - 8;
 
         make_frame(&flow, frame, bytes);
@@ -191,7 +200,7 @@ static void test_received(void **state)
     for (unsigned round = 0; round < 400; round++) {
         struct flow flow = make_flow(round % 2 == 1);
         struct datagram_key key = key_of(&flow);
-        size_t bytes = round < 100 ? round : (size_t)rand() % PAYLOAD_MAX;
+        size_t bytes = round < 100 ? round : random_number() % PAYLOAD_MAX;
         uint8_t frame[FRAME_MAX + 20];
         uint8_t data[PAYLOAD_MAX] = {0};
         size_t frame_bytes = make_frame(&flow, frame, bytes);

@@ -17,12 +17,12 @@ static const char *reason;
 /* The owner of one pair. */
 static struct station {
     struct virtio_net *net;
+    struct virtio_net_packet packet;
     struct virtio_net_buffer buffers[BUFFERS];
-    uint8_t memory[BUFFERS][VIRTIO_NET_RECEIVE_BYTES];
+    unsigned signals;
     bool with_driver[BUFFERS];
     uint8_t frame[VIRTIO_NET_HEADER_BYTES + 64];
-    struct virtio_net_packet packet;
-    unsigned signals;
+    uint8_t memory[BUFFERS][VIRTIO_NET_RECEIVE_BYTES];
 } stations[PAIRS];
 
 static struct virtio_net_buffer *receive_buffer(void *context)
@@ -143,7 +143,7 @@ static void queues_and_the_command(void **state)
         for (unsigned i = 0; i < 2 * PAIRS; i++) {
             assert_int_equal(device.queue[i].enabled, i < 2u * wanted);
         }
-        assert_true(device.queue[2 * PAIRS].enabled);
+        assert_true(device.queue[(size_t)2 * PAIRS].enabled);
         assert_int_equal(fake_control.commands, 1);
         assert_int_equal(fake_control.last_bytes, 4);
         assert_memory_equal(fake_control.last, ((uint8_t[4]){4, 0, (uint8_t)wanted, 0}), 4);
@@ -198,7 +198,7 @@ static void vectors(void **state)
     for (uint16_t count = 0; count < 9; count++) {
         start(FAKE_PCI, count, 3, PAIRS);
         assert_int_equal(device.config_vector, count == 0 ? VIRTIO_NO_VECTOR : 0);
-        assert_int_equal(device.queue[2 * PAIRS].vector, VIRTIO_NO_VECTOR);
+        assert_int_equal(device.queue[(size_t)2 * PAIRS].vector, VIRTIO_NO_VECTOR);
         for (unsigned i = 0; i < 6; i++) {
             unsigned expected = count == 0   ? VIRTIO_NO_VECTOR
                                 : count == 1 ? 0
