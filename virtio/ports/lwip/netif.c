@@ -327,9 +327,11 @@ struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
     interface->retry = RETRY_MIN;
     semaphore_init(&interface->wake, 0, 1);
     timer_init(&interface->watch, watch_due, interface);
-    if (receive_init(interface) != RESULT_OK || transmit_init(interface) != RESULT_OK ||
-        (interface->net = start_driver(interface, reason)) == NULL || !add_interface(interface) ||
-        !start_bottom_half(interface)) {
+    if (receive_init(interface) != RESULT_OK || transmit_init(interface) != RESULT_OK) {
+        return NULL;
+    }
+    interface->net = start_driver(interface, reason);
+    if (interface->net == NULL || !add_interface(interface) || !start_bottom_half(interface)) {
         return NULL;
     }
     timer_arm(&interface->watch, time_after(WATCH_PERIOD));
