@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks of memcpy, memmove, memset, memcmp and the checksum functions against the plainest loops, at
- * all alignments. They need no library, so that the host's test and a guest run the same ones, the
- * latter on the assembly of libc/arm64.
+ * Checks of memcpy, memmove, memset, memcmp and the checksum functions against the plainest loops,
+ * at all alignments. They need no library, so that the host's test and a guest run the same ones,
+ * the latter on the assembly of libc/arm64.
  */
 #ifndef MEMORY_CHECKS_H
 #define MEMORY_CHECKS_H
