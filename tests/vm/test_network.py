@@ -289,7 +289,9 @@ def test_large_frames(demos: Demos, namespace: Namespace, bus: str, packed: str)
     assert features & large == large
     driver = status["network"]["driver"]
     assert driver["rx_bytes"] > len(data)
-    assert driver["rx_bytes"] / driver["rx_frames"] > 2000, driver
+    # Some frames filled several buffers. How many depends on how the host's sender and the guest
+    # take turns.
+    assert driver["rx_buffers_returned"] > driver["rx_frames"], driver
     assert driver["rx_exposed"] == 64
     assert status["tcp"]["bad_checksums"] == 0
     assert_buffers_balance(status)
