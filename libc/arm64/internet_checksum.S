@@ -10,8 +10,74 @@
  */
 #include "function.h"
 
-/* x2, and the carry, to 16 bits in w0. */
-.macro fold_sum
+/* What was loaded is stored, too, in the function that copies. */
+.macro store copy, instruction, registers:vararg
+    .if \copy
+    \instruction \registers
+    .endif
+.endm
+
+/* x0 source, x1 bytes, x13 destination. */
+.macro sum copy
+    lsr     x3, x1, #6
+    adds    x2, xzr, xzr            /* sum 0, carry 0 */
+    cbz     x3, 1f
+0:
+    ldp     x4, x5, [x0], #64
+    ldp     x6, x7, [x0, #-48]
+    ldp     x8, x9, [x0, #-32]
+    ldp     x10, x11, [x0, #-16]
+    sub     x3, x3, #1
+    store   \copy, stp, x4, x5, [x13], #64
+    store   \copy, stp, x6, x7, [x13, #-48]
+    store   \copy, stp, x8, x9, [x13, #-32]
+    store   \copy, stp, x10, x11, [x13, #-16]
+    adcs    x2, x2, x4
+    adcs    x2, x2, x5
+    adcs    x2, x2, x6
+    adcs    x2, x2, x7
+    adcs    x2, x2, x8
+    adcs    x2, x2, x9
+    adcs    x2, x2, x10
+    adcs    x2, x2, x11
+    cbnz    x3, 0b
+1:
+    tbz     x1, #5, 2f
+    ldp     x4, x5, [x0], #32
+    ldp     x6, x7, [x0, #-16]
+    store   \copy, stp, x4, x5, [x13], #32
+    store   \copy, stp, x6, x7, [x13, #-16]
+    adcs    x2, x2, x4
+    adcs    x2, x2, x5
+    adcs    x2, x2, x6
+    adcs    x2, x2, x7
+2:
+    tbz     x1, #4, 3f
+    ldp     x4, x5, [x0], #16
+    store   \copy, stp, x4, x5, [x13], #16
+    adcs    x2, x2, x4
+    adcs    x2, x2, x5
+3:
+    tbz     x1, #3, 4f
+    ldr     x4, [x0], #8
+    store   \copy, str, x4, [x13], #8
+    adcs    x2, x2, x4
+4:
+    tbz     x1, #2, 5f
+    ldr     w4, [x0], #4
+    store   \copy, str, w4, [x13], #4
+    adcs    x2, x2, x4
+5:
+    tbz     x1, #1, 6f
+    ldrh    w4, [x0], #2
+    store   \copy, strh, w4, [x13], #2
+    adcs    x2, x2, x4
+6:
+    tbz     x1, #0, 7f
+    ldrb    w4, [x0]
+    store   \copy, strb, w4, [x13]
+    adcs    x2, x2, x4
+7:
     adcs    x2, x2, xzr             /* the carry may carry once more, from all ones */
     adc     x2, x2, xzr
     lsr     x3, x2, #32
@@ -21,122 +87,16 @@
     add     w2, w3, w2, uxth
     add     w2, w2, w2, lsr #16
     and     w0, w2, #0xffff
+    ret
 .endm
 
 function internet_checksum
-    lsr     x3, x1, #6
-    adds    x2, xzr, xzr            /* sum 0, carry 0 */
-    cbz     x3, .Lrest
-.Lturn:
-    ldp     x4, x5, [x0], #64
-    ldp     x6, x7, [x0, #-48]
-    ldp     x8, x9, [x0, #-32]
-    ldp     x10, x11, [x0, #-16]
-    sub     x3, x3, #1
-    adcs    x2, x2, x4
-    adcs    x2, x2, x5
-    adcs    x2, x2, x6
-    adcs    x2, x2, x7
-    adcs    x2, x2, x8
-    adcs    x2, x2, x9
-    adcs    x2, x2, x10
-    adcs    x2, x2, x11
-    cbnz    x3, .Lturn
-.Lrest:
-    tbz     x1, #5, .Lless_than_32
-    ldp     x4, x5, [x0], #32
-    ldp     x6, x7, [x0, #-16]
-    adcs    x2, x2, x4
-    adcs    x2, x2, x5
-    adcs    x2, x2, x6
-    adcs    x2, x2, x7
-.Lless_than_32:
-    tbz     x1, #4, .Lless_than_16
-    ldp     x4, x5, [x0], #16
-    adcs    x2, x2, x4
-    adcs    x2, x2, x5
-.Lless_than_16:
-    tbz     x1, #3, .Lless_than_8
-    ldr     x4, [x0], #8
-    adcs    x2, x2, x4
-.Lless_than_8:
-    tbz     x1, #2, .Lless_than_4
-    ldr     w4, [x0], #4
-    adcs    x2, x2, x4
-.Lless_than_4:
-    tbz     x1, #1, .Lless_than_2
-    ldrh    w4, [x0], #2
-    adcs    x2, x2, x4
-.Lless_than_2:
-    tbz     x1, #0, .Lfold
-    ldrb    w4, [x0]
-    adcs    x2, x2, x4
-.Lfold:
-    fold_sum
-    ret
+    sum     0
 end_function internet_checksum
 
 function internet_checksum_copy
-    mov     x14, x2
-    lsr     x3, x2, #6
-    adds    x2, xzr, xzr            /* sum 0, carry 0 */
-    cbz     x3, .Lcopy_rest
-.Lcopy_turn:
-    ldp     x4, x5, [x1], #64
-    ldp     x6, x7, [x1, #-48]
-    ldp     x8, x9, [x1, #-32]
-    ldp     x10, x11, [x1, #-16]
-    sub     x3, x3, #1
-    stp     x4, x5, [x0], #64
-    stp     x6, x7, [x0, #-48]
-    stp     x8, x9, [x0, #-32]
-    stp     x10, x11, [x0, #-16]
-    adcs    x2, x2, x4
-    adcs    x2, x2, x5
-    adcs    x2, x2, x6
-    adcs    x2, x2, x7
-    adcs    x2, x2, x8
-    adcs    x2, x2, x9
-    adcs    x2, x2, x10
-    adcs    x2, x2, x11
-    cbnz    x3, .Lcopy_turn
-.Lcopy_rest:
-    tbz     x14, #5, .Lcopy_less_than_32
-    ldp     x4, x5, [x1], #32
-    ldp     x6, x7, [x1, #-16]
-    stp     x4, x5, [x0], #32
-    stp     x6, x7, [x0, #-16]
-    adcs    x2, x2, x4
-    adcs    x2, x2, x5
-    adcs    x2, x2, x6
-    adcs    x2, x2, x7
-.Lcopy_less_than_32:
-    tbz     x14, #4, .Lcopy_less_than_16
-    ldp     x4, x5, [x1], #16
-    stp     x4, x5, [x0], #16
-    adcs    x2, x2, x4
-    adcs    x2, x2, x5
-.Lcopy_less_than_16:
-    tbz     x14, #3, .Lcopy_less_than_8
-    ldr     x4, [x1], #8
-    str     x4, [x0], #8
-    adcs    x2, x2, x4
-.Lcopy_less_than_8:
-    tbz     x14, #2, .Lcopy_less_than_4
-    ldr     w4, [x1], #4
-    str     w4, [x0], #4
-    adcs    x2, x2, x4
-.Lcopy_less_than_4:
-    tbz     x14, #1, .Lcopy_less_than_2
-    ldrh    w4, [x1], #2
-    strh    w4, [x0], #2
-    adcs    x2, x2, x4
-.Lcopy_less_than_2:
-    tbz     x14, #0, .Lcopy_fold
-    ldrb    w4, [x1]
-    strb    w4, [x0]
-    adcs    x2, x2, x4
-.Lcopy_fold:
-    fold_sum
-    ret
+    mov     x13, x0
+    mov     x0, x1
+    mov     x1, x2
+    sum     1
 end_function internet_checksum_copy

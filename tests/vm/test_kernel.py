@@ -52,6 +52,10 @@ def expect_pass(guest: GuestProcess) -> str:
     return console
 
 
+def test_memory_functions(start_guest: StartGuest, compiler: str) -> None:
+    expect_pass(start_guest(machine("memory", compiler=compiler)))
+
+
 def backtrace(console: str) -> list[str]:
     """The functions of the report's backtrace, innermost first."""
     report = console[console.index("backtrace:") :]
