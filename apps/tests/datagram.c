@@ -2,7 +2,8 @@
 /*
  * Sends back what comes from port 9000 of the boot argument `peer`, through kernel/datagram.h.
  * Datagrams with a meaning: "statistics" is answered by them, after "pause" nothing is received for
- * half a second, and "close" opens the endpoint anew.
+ * half a second, and "close" opens the endpoint anew. TCP listens on the same port, so that lwIP
+ * can have all its timers at once.
  */
 #include "kernel/datagram.h"
 #include "kernel/application.h"
@@ -11,6 +12,7 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "lwip/sockets.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,6 +76,18 @@ static bool refused(const struct datagram_parameters *parameters, enum result wa
     return result == wanted;
 }
 
+static bool listen_for_tcp(void)
+{
+    struct sockaddr_in own;
+    int socket = lwip_socket(AF_INET, SOCK_STREAM, 0);
+
+    memset(&own, 0, sizeof(own));
+    own.sin_family = AF_INET;
+    own.sin_port = lwip_htons(PORT);
+    return socket >= 0 && lwip_bind(socket, (struct sockaddr *)&own, sizeof(own)) == 0 &&
+           lwip_listen(socket, 1) == 0;
+}
+
 int application_main(void)
 {
     struct datagram_parameters parameters = {.peer_port = PORT, .local_port = PORT};
@@ -84,6 +98,10 @@ int application_main(void)
     if (network_start() != RESULT_OK || !boot_argument("peer", peer, sizeof(peer)) ||
         ipaddr_aton(peer, &parameters.peer) == 0) {
         print("FAIL: no network, or no peer=ADDRESS\n");
+        return 1;
+    }
+    if (!listen_for_tcp()) {
+        print("FAIL: no TCP\n");
         return 1;
     }
     wrong = parameters;

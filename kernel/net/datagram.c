@@ -53,6 +53,10 @@ static bool allocate(struct datagram *datagram, const struct datagram_parameters
     uint32_t ring = 1;
     size_t block = (sizeof(struct send_buffer) + datagram->bytes_max + 15u) & ~(size_t)15u;
 
+    if (!virtio_netif_reserve(datagram->interface, receive)) {
+        return false;
+    }
+    datagram->receive_buffers = receive;
     datagram->send_pages = (send * block + PAGE_BYTES - 1) / PAGE_BYTES;
     datagram->send_memory = page_allocate(datagram->send_pages, PAGE_BYTES);
     while (ring < receive) {
@@ -60,11 +64,9 @@ static bool allocate(struct datagram *datagram, const struct datagram_parameters
     }
     datagram->arrivals_mask = ring - 1;
     datagram->arrivals = heap_allocate(ring * sizeof(struct arrival));
-    if (datagram->send_memory == NULL || datagram->arrivals == NULL ||
-        !virtio_netif_reserve(datagram->interface, receive)) {
+    if (datagram->send_memory == NULL || datagram->arrivals == NULL) {
         return false;
     }
-    datagram->receive_buffers = receive;
     semaphore_init(&datagram->returned, 0, 1);
     semaphore_init(&datagram->arrived, 0, 1);
     return pool_init(&datagram->send_buffers, datagram->send_memory, block, send) == RESULT_OK;

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import socket
 import struct
@@ -225,3 +226,13 @@ def test_outlives_a_reset_of_the_link(start: Callable[..., Peer]) -> None:
         peer.wait_ready()
         data = pattern(1400)
         assert peer.echo(data) == data
+
+
+def test_beside_a_tcp_connection(start: Callable[..., Peer], namespace: Namespace) -> None:
+    """Every timer that lwIP can have at once, and the endpoints' own."""
+    peer = start()
+    connect = functools.partial(socket.create_connection, (peer.address, PORT), timeout=5)
+    with in_namespace(namespace.name, connect):
+        for number in range(4):
+            assert peer.echo(pattern(100, number)) == pattern(100, number)
+            time.sleep(0.6)

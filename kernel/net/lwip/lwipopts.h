@@ -57,6 +57,7 @@ void network_heap_free(void *memory);
 #define MEMP_NUM_TCPIP_MSG_API         8
 #define MEMP_NUM_TCPIP_MSG_INPKT       1 /* frames are taken in by the bottom half, not by messages */
 #define MEMP_NUM_SELECT_CB             4
+#define MEMP_NUM_SYS_TIMEOUT           (LWIP_NUM_SYS_TIMEOUT_INTERNAL + 1) /* kernel/net/datagram.c */
 #define PBUF_POOL_SIZE                 2 /* receive buffers are the driver port's own */
 #define PBUF_POOL_BUFSIZE              256
 #define LWIP_SUPPORT_CUSTOM_PBUF       1
