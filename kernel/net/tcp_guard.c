@@ -7,6 +7,7 @@
  * may not keep more: others live on.
  *  - Half-open connections are bounded, the oldest goes: a flood of SYNs closes no port.
  *  - Initial sequence numbers can't be guessed (RFC 6528).
+ *  - A peer may use a port again that we still wait for (RFC 9293, 3.6.1).
  */
 #include "kernel/time.h"
 #include "lwip/nd6.h"
@@ -80,13 +81,60 @@ static bool breaks_window(struct tcp_pcb *connection, const struct tcp_hdr *head
     return false;
 }
 
-err_t network_guard_segment(struct tcp_pcb *connection, const struct tcp_hdr *header,
-                            const struct pbuf *segment)
+/* What the next connection's sequence numbers have to be beyond, while one is reopened. */
+static const u32_t *sequence_floor;
+
+/* Gives a segment back its header, as it came, and TCP has it once more. */
+static void input_again(struct tcp_hdr *header, struct pbuf *segment)
+{
+    u16_t length = TCPH_HDRLEN_BYTES(header);
+
+    if ((u8_t *)header + length != segment->payload || pbuf_add_header_force(segment, length)) {
+        return; /* a header in two pieces: the peer will repeat it */
+    }
+    header->src = lwip_htons(header->src);
+    header->dest = lwip_htons(header->dest);
+    header->seqno = lwip_htonl(header->seqno);
+    header->ackno = lwip_htonl(header->ackno);
+    header->wnd = lwip_htons(header->wnd);
+    pbuf_ref(segment);
+    tcp_input(segment, ip_current_input_netif());
+}
+
+/*
+ * A SYN for a connection that waits for its old segments to die opens a new one if it is beyond all
+ * that the old one has received, and what we send is beyond all that the old one has sent (RFC
+ * 9293, 3.6.1 and 3.10.7.4). lwIP (2.1.3) refuses it as long as it waits, two minutes: a client
+ * whose system picks the same port again finds the service dead. True: the segment is dealt with.
+ */
+static bool reopen(struct tcp_pcb *waiting, struct tcp_hdr *header, struct pbuf *segment)
+{
+    u32_t floor = waiting->snd_nxt;
+
+    if ((TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST | TCP_FIN)) != TCP_SYN ||
+        !TCP_SEQ_GT(header->seqno, waiting->rcv_nxt)) {
+        return false;
+    }
+    if (waiting->callback_arg != NULL) {
+        return false; /* a program that closed its side alone may still read what has come */
+    }
+    tcp_abort(waiting); /* frees it, and sends nothing in this state */
+    sequence_floor = &floor;
+    input_again(header, segment);
+    sequence_floor = NULL;
+    return true;
+}
+
+err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
+                            struct pbuf *segment)
 {
     if (connection->state == LISTEN) {
         return guard_listener(header);
     }
-    if (connection->state == SYN_SENT || connection->state == TIME_WAIT) {
+    if (connection->state == TIME_WAIT) {
+        return reopen(connection, header, segment) ? ERR_VAL : ERR_OK;
+    }
+    if (connection->state == SYN_SENT) {
         return ERR_OK;
     }
     if (connection->state == SYN_RCVD &&
@@ -130,8 +178,14 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
     connection.ports[0] = local_port;
     connection.ports[1] = remote_port;
     /* RFC 6528, 3: a clock of 4 microseconds plus a keyed hash of the connection. */
-    return (u32_t)(time_now() / (4 * NANOSECONDS_PER_MICROSECOND)) +
-           (u32_t)network_keyed_hash(&connection, sizeof(connection));
+    u32_t sequence = (u32_t)(time_now() / (4 * NANOSECONDS_PER_MICROSECOND)) +
+                     (u32_t)network_keyed_hash(&connection, sizeof(connection));
+
+    /* What sends faster than the clock runs is ahead of it: beyond the largest window. */
+    if (sequence_floor != NULL && !TCP_SEQ_GT(sequence, *sequence_floor + TCP_WND)) {
+        sequence = *sequence_floor + TCP_WND + 1;
+    }
+    return sequence;
 }
 
 /*

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import itertools
 import json
 import random
@@ -202,6 +203,25 @@ def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     ping(namespace, client.address, 2, "-s", "4000")
     done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
+
+
+def test_port_of_a_client_used_again(demos: Demos, namespace: Namespace) -> None:
+    """A client's next connection from the same port opens, while the guest, which closed the last
+    one, still waits for what is left of it (RFC 9293, 3.6.1)."""
+    client = demos.tap(namespace)
+
+    def visit() -> int:
+        connection = http.client.HTTPConnection(
+            client.address, timeout=10, source_address=("", 45678)
+        )
+        with contextlib.closing(connection):
+            connection.request("GET", "/status.json")
+            return len(connection.getresponse().read())
+
+    for _ in range(10):
+        assert client.enter(visit) > 0
+        time.sleep(0.1)  # until the guest's last acknowledgement has freed the port on this side
+    assert_buffers_balance(client.quiet_status())
 
 
 @pytest.mark.parametrize("bus", BUSES)

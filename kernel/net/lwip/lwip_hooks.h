@@ -11,9 +11,10 @@ struct pbuf;
 struct tcp_hdr;
 
 /* A segment has found its connection or listener and is about to be processed: ERR_OK, or anything
- * else to drop it. `segment` begins with its data; the header is in host byte order. */
-err_t network_guard_segment(struct tcp_pcb *connection, const struct tcp_hdr *header,
-                            const struct pbuf *segment);
+ * else to drop it. `segment` begins with its data; the header is in host byte order. May give the
+ * segment to TCP once more. */
+err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
+                            struct pbuf *segment);
 #define LWIP_HOOK_TCP_INPACKET_PCB(pcb, header, options, options1, options2, segment) \
     network_guard_segment((pcb), (header), (segment))
 
