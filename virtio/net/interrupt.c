@@ -304,9 +304,14 @@ bool virtio_net_bottom_half(struct virtio_net *net)
 
 bool virtio_net_poll(struct virtio_net *net)
 {
-    virtio_lock_state state = virtio_platform_lock();
+    virtio_lock_state state;
     bool more;
 
+    if (net->fetched.first != NULL && net->delivered - net->polled < net->exposed_target / 4u) {
+        return true;
+    }
+    net->polled = net->delivered;
+    state = virtio_platform_lock();
     if (net->state == NET_RUNNING) {
         (void)net_receive_service(net, net->parameters.interrupt_budget);
         net_kick(net, &net->receive);

@@ -177,15 +177,16 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
 unsigned net_receive_service(struct virtio_net *net, unsigned budget)
 {
     struct virtqueue_item items[NET_BATCH];
-    unsigned count = 1;
     unsigned moved = 0;
+    unsigned limit;
+    unsigned count;
 
-    while (count != 0 && moved < budget && net->state != NET_BROKEN) {
-        count =
-            virtqueue_take_batch(&net->receive.ring, items, net_at_most(budget - moved, NET_BATCH));
+    do {
+        limit = net_at_most(budget - moved, NET_BATCH);
+        count = virtqueue_take_batch(&net->receive.ring, items, limit);
         receive_items(net, items, count);
         moved += count;
-    }
+    } while (count == limit && moved < budget && net->state != NET_BROKEN);
     if (net->state != NET_BROKEN) {
         net_receive_adapt(net, moved);
         net_receive_expose(net);

@@ -9,10 +9,6 @@
 #include "virtio/net_burst.h"
 #include <string.h>
 
-/* Finished packets one transmit() collects: more than the one it adds, so that it catches up, and
- * few, because interrupts are locked out meanwhile. */
-#define COLLECT_PER_TRANSMIT 4u
-
 /* How often settling tries to be quicker than the device before it leaves that to the bottom half.
  */
 #define SETTLE_TRIES 2u
@@ -134,16 +130,19 @@ static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *pack
     return true;
 }
 
-static unsigned collect(struct virtio_net *net, unsigned limit)
+/* *more: there may be. */
+static unsigned collect(struct virtio_net *net, unsigned limit, bool *more)
 {
     struct virtqueue_item items[NET_BATCH];
-    unsigned count =
-        virtqueue_take_batch(&net->transmit.ring, items, net_at_most(limit, NET_BATCH));
+    unsigned count;
 
+    limit = net_at_most(limit, NET_BATCH);
+    count = virtqueue_take_batch(&net->transmit.ring, items, limit);
     for (unsigned i = 0; i < count; i++) {
         packet_list_append(&net->transmitted, items[i].token);
         net->transmitted_news = true;
     }
+    *more = count == limit;
     return count;
 }
 
@@ -163,15 +162,18 @@ static unsigned move_up(struct virtio_net *net, unsigned limit)
 unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
 {
     unsigned moved = 0;
-    unsigned progress;
+    bool more = true;
 
-    do { /* while frames wait half for each, so that a small budget does not empty the ring */
+    while (more && moved < budget) {
         unsigned left = budget - moved;
 
-        progress = collect(net, net->waiting.first == NULL ? left : (left + 1) / 2);
-        progress += move_up(net, left - progress);
-        moved += progress;
-    } while (progress != 0 && moved < budget);
+        if (net->waiting.first == NULL) {
+            moved += collect(net, left, &more);
+        } else { /* half for each, so that a small budget does not empty the ring */
+            moved += collect(net, (left + 1) / 2, &more);
+            moved += move_up(net, budget - moved);
+        }
+    }
     return moved;
 }
 
@@ -219,10 +221,12 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
         !packet_valid(net, packet, frame.bytes)) {
         return false;
     }
-    (void)net_transmit_service(net, COLLECT_PER_TRANSMIT);
-    net_check(net);
-    if (net->state != NET_RUNNING) {
-        return false;
+    if (net_transmit_needs_interrupt(net)) { /* or would, if finished packets were left there */
+        (void)net_transmit_service(net, NET_BATCH);
+        net_check(net);
+        if (net->state != NET_RUNNING) {
+            return false;
+        }
     }
     write_header(net, packet);
     if (net->waiting.first == NULL && put_into_ring(net, packet, &frame)) {

@@ -243,8 +243,9 @@ bool virtio_net_bottom_half(struct virtio_net *net);
 
 /*
  * Moves what has been received meanwhile, at most interrupt_budget frames, and refills; interrupts
- * stay as they are, and so does what waits to be sent. For between two frames: a device with few
- * buffers gets them back while it is still receiving. True: there is something to fetch.
+ * stay as they are, and so does what waits to be sent. For after each frame: a device with few
+ * buffers gets them back while it is still receiving. While there are frames to fetch it looks only
+ * once a quarter of the exposed buffers have been fetched. True: there is something to fetch.
  * Bottom-half thread, before the virtio_net_bottom_half() that returns false.
  */
 bool virtio_net_poll(struct virtio_net *net);
