@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver as a vhost-user front-end against DPDK's back-end: frames there and back, twice."""
+"""The driver as a vhost-user front-end against DPDK's back-end: frames there and back on each queue
+pair, twice."""
 
 from __future__ import annotations
 
@@ -21,16 +22,18 @@ _RUN_TIMEOUT_S = 120
 
 
 @contextmanager
-def _testpmd(socket: Path, log: Path, client: bool) -> Iterator[None]:
-    """A testpmd that sends each frame back, without huge pages; ended with the context."""
+def _testpmd(socket: Path, log: Path, client: bool, pairs: int) -> Iterator[None]:
+    """A testpmd that sends each frame back on the queue pair it came from, without huge pages;
+    ended with the context."""
     testpmd = program(_TESTPMD)
     if testpmd is None:
         pytest.skip(f"{_TESTPMD} is not installed: ./bulkhead setup vhost-user")
     # fmt: off
     command = [
         testpmd, "--lcores", "0,1@0", "--no-pci", "--no-huge", "-m", "256", "--no-shconf",
-        "--vdev", f"net_vhost0,iface={socket},queues=1,client={int(client)}",
-        "--", "-i", "--forward-mode=io", "--auto-start", "--total-num-mbufs=4096",
+        "--vdev", f"net_vhost0,iface={socket},queues={pairs},client={int(client)}",
+        "--", "-i", "--forward-mode=io", "--auto-start", "--total-num-mbufs=8192",
+        f"--rxq={pairs}", f"--txq={pairs}",
     ]
     # fmt: on
     with (
@@ -55,19 +58,22 @@ def _wait_for_prompt(process: subprocess.Popen[bytes], log: Path) -> None:
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("pairs", [1, 2])
 @pytest.mark.parametrize("server", [False, True], ids=["client", "server"])
 def test_frames_come_back_from_dpdk(
-    compiler: str, server: bool, tmp_path: Path, log_folder: Path
+    compiler: str, pairs: int, server: bool, tmp_path: Path, log_folder: Path
 ) -> None:
     front_end = Variant("host", compiler).folder / "tests" / "vhost_user" / "round_trip"
     socket = tmp_path / "socket"
-    with _testpmd(socket, log_folder / "testpmd.log", client=server):
+    command = [str(front_end), str(socket), str(_FRAMES), str(pairs)]
+    with _testpmd(socket, log_folder / "testpmd.log", client=server, pairs=pairs):
         done = subprocess.run(
-            [str(front_end), str(socket), str(_FRAMES), *(["server"] if server else [])],
+            [*command, *(["server"] if server else [])],
             capture_output=True,
             text=True,
             timeout=_RUN_TIMEOUT_S,
             check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(f"{_FRAMES} frames") == 2
+    for pair in range(pairs):
+        assert done.stdout.count(f"pair {pair}: {_FRAMES} frames") == 2

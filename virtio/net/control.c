@@ -138,8 +138,9 @@ enum virtio_net_answer virtio_net_receive_vlan(struct virtio_net *net, uint16_t 
 
 bool net_use_pairs(struct virtio_net *net)
 {
-    return command_number(net, VIRTIO_NET_F_MQ, CLASS_PAIRS, 0, net->device->pairs) ==
-           VIRTIO_NET_DONE;
+    return net->transport->enabled_queues_used ||
+           command_number(net, VIRTIO_NET_F_MQ, CLASS_PAIRS, 0, net->device->pairs) ==
+               VIRTIO_NET_DONE;
 }
 
 bool virtio_net_announce_asked(struct virtio_net *net)

@@ -90,6 +90,7 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     uint64_t known = net->parameters.polling ? FEATURES_KNOWN & ~FEATURES_WAITING : FEATURES_KNOWN;
     uint64_t wanted = (known | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) &
                       ~net->parameters.features_off;
+    uint64_t independent = net->transport->enabled_queues_used ? VIRTIO_NET_F_MQ : 0;
     uint32_t value;
 
     /* Reading fields before the decision is allowed (3.1.1 step 4). */
@@ -106,7 +107,7 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     }
     for (unsigned i = 0; i < sizeof(dependencies) / sizeof(dependencies[0]); i++) {
         if ((wanted & offered & dependencies[i].need) != dependencies[i].need) {
-            wanted &= ~dependencies[i].features;
+            wanted &= ~dependencies[i].features | independent;
         }
     }
     if (!virtio_transport_negotiate(net->transport, wanted, &net->features, reason)) {

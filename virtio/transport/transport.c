@@ -34,9 +34,11 @@ static bool queues_disabled(struct virtio_transport *transport)
 bool virtio_transport_reset(struct virtio_transport *transport)
 {
     const struct virtio_transport_operations *operations = transport->operations;
-    uint64_t started = virtio_platform_now();
+    uint64_t started;
 
     operations->set_status(transport, 0);
+    /* Not before: where that is a message, it may have taken longer. */
+    started = virtio_platform_now();
     /* 4.1.4.3.2: after writing 0 the driver waits until it reads 0 back. */
     while (operations->status(transport) != 0 || !queues_disabled(transport)) {
         if (virtio_platform_now() - started > RESET_NANOSECONDS) {

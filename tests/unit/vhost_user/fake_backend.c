@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE
 #include "fake_backend.h"
+#include "fake_queues.h"
 #include "fake_socket.h"
+#include "virtio/platform.h"
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-
-#define QUEUES 2u
 
 enum {
     GET_FEATURES = 1,
@@ -27,23 +25,17 @@ enum {
     GET_VRING_BASE = 11,
     SET_VRING_KICK = 12,
     SET_VRING_CALL = 13,
+    SET_VRING_ERR = 14,
     GET_PROTOCOL_FEATURES = 15,
     SET_PROTOCOL_FEATURES = 16,
     GET_QUEUE_NUM = 17,
     SET_VRING_ENABLE = 18,
     NET_SET_MTU = 20,
+    SET_BACKEND_REQ_FD = 21,
     GET_CONFIG = 24,
     RESET_DEVICE = 34,
     SET_STATUS = 39,
     GET_STATUS = 40,
-};
-
-struct queue {
-    uint32_t size;
-    uint64_t descriptors, used, available;
-    uint16_t next;
-    int kick, call;
-    bool enabled;
 };
 
 static struct {
@@ -51,46 +43,68 @@ static struct {
     pthread_t thread;
     struct fake_socket socket;
     int listener;
+    int requests; /* the channel to ask on */
+    int mute, stuck, gone;
     bool owned;
     bool features_set;
     bool left_alone; /* silent from now on */
     uint64_t negotiated;
     uint64_t status;
-    uint64_t guest_address, user_address, region_bytes;
-    uint8_t *region;
-    struct queue queues[QUEUES];
-} fake;
+    struct fake_memory memory;
+    struct fake_queue queues[FAKE_QUEUES];
+} fake = {.mute = -1, .stuck = -1};
 
-static void close_descriptor(int *descriptor)
+int fake_backend_requests(void)
 {
-    if (*descriptor >= 0) {
-        close(*descriptor);
-    }
-    *descriptor = -1;
+    return fake.requests;
 }
 
-static void forget_queue(struct queue *queue)
+int fake_backend_error(unsigned queue)
 {
-    close_descriptor(&queue->kick);
-    close_descriptor(&queue->call);
-    *queue = (struct queue){.kick = -1, .call = -1};
+    return fake.queues[queue].error;
+}
+
+int fake_backend_call(unsigned queue)
+{
+    return fake.queues[queue].call;
+}
+
+int fake_backend_mute(void)
+{
+    return fake.mute;
+}
+
+int fake_backend_stuck(void)
+{
+    return fake.stuck;
+}
+
+void fake_backend_wait_gone(void)
+{
+    eventfd_t count;
+
+    RULE(eventfd_read(fake.gone, &count) == 0);
 }
 
 static void forget_connection(void)
 {
-    for (unsigned i = 0; i < QUEUES; i++) {
-        forget_queue(&fake.queues[i]);
+    eventfd_t count;
+
+    for (unsigned i = 0; i < FAKE_QUEUES; i++) {
+        fake_forget_queue(&fake.queues[i]);
     }
-    if (fake.region != NULL) {
-        munmap(fake.region, fake.region_bytes);
-        fake.region = NULL;
-    }
-    close_descriptor(&fake.socket.connection);
+    fake_unmap(&fake.memory);
+    fake_close(&fake.requests);
+    /* Before it hangs up: the next one to connect finds time standing still. */
+    (void)eventfd_read(fake.mute, &count);
+    (void)eventfd_read(fake.stuck, &count);
+    fake_close(&fake.socket.connection);
     fake.owned = false;
     fake.features_set = false;
     fake.left_alone = false;
     fake.negotiated = 0;
     fake.status = 0;
+    (void)eventfd_write(fake.gone, 1);
 }
 
 static void answer(struct message *message, const void *payload, uint32_t bytes)
@@ -98,6 +112,7 @@ static void answer(struct message *message, const void *payload, uint32_t bytes)
     struct message reply = {.request = message->request, .flags = 0x5, .bytes = bytes};
     bool now = fake.backend->messages - 1 == fake.backend->fault_at;
 
+    fake.backend->heard = fake.backend->messages;
     memcpy(&reply.payload, payload, bytes);
     if (now && fake.backend->fault != FAULT_NONE) {
         fake.backend->fault_happened = true;
@@ -139,118 +154,25 @@ static void answer_number(struct message *message, uint64_t number)
     answer(message, &number, sizeof(number));
 }
 
-static void map_memory(struct message *message)
-{
-    struct stat file;
-
-    RULE(message->bytes == 8 + 32 && message->payload.word[0] == 1 && message->descriptor >= 0);
-    RULE(fake.region == NULL || fake.region_bytes == message->payload.wide[2]);
-    if (fake.region != NULL) {
-        munmap(fake.region, fake.region_bytes);
-    }
-    fake.guest_address = message->payload.wide[1];
-    fake.region_bytes = message->payload.wide[2];
-    fake.user_address = message->payload.wide[3];
-    RULE(message->payload.wide[4] == 0);
-    RULE(fstat(message->descriptor, &file) == 0 && (uint64_t)file.st_size == fake.region_bytes);
-    /* A back-end that is not to be trusted: it can't take the memory away. */
-    RULE(ftruncate(message->descriptor, 0) != 0);
-    fake.region =
-        mmap(NULL, fake.region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, message->descriptor, 0);
-    RULE(fake.region != MAP_FAILED);
-}
-
-static void *at(uint64_t address, uint64_t base, uint64_t bytes)
-{
-    RULE(fake.region != NULL && address >= base && bytes <= fake.region_bytes &&
-         address - base <= fake.region_bytes - bytes);
-    return fake.region + (address - base);
-}
-
-static uint16_t *words(uint64_t user_address, uint64_t bytes)
-{
-    return at(user_address, fake.user_address, bytes);
-}
-
-struct descriptor {
-    uint64_t address;
-    uint32_t bytes;
-    uint16_t flags, next;
-};
-
-/* The next chain the driver made available, or NULL. They are of one descriptor in these tests. */
-static struct descriptor *next_chain(struct queue *queue, uint16_t *head)
-{
-    struct descriptor *descriptor;
-    uint16_t *available;
-
-    if (!queue->enabled) {
-        return NULL;
-    }
-    available = words(queue->available, 4 + 2 * queue->size);
-    if (__atomic_load_n(&available[1], __ATOMIC_ACQUIRE) == queue->next) {
-        return NULL;
-    }
-    *head = available[2 + queue->next % queue->size];
-    RULE(*head < queue->size);
-    descriptor = at(queue->descriptors, fake.user_address, UINT64_C(16) * queue->size);
-    RULE((descriptor[*head].flags & 0x1u) == 0);
-    return &descriptor[*head];
-}
-
-static void finish(struct queue *queue, uint16_t head, uint32_t written)
-{
-    uint16_t *used = words(queue->used, 4 + 8 * queue->size);
-    uint32_t element[2] = {head, written};
-
-    memcpy(&used[2 + 4 * (queue->next % queue->size)], element, sizeof(element));
-    queue->next++;
-    __atomic_store_n(&used[1], queue->next, __ATOMIC_RELEASE);
-    if (queue->call >= 0) {
-        (void)eventfd_write(queue->call, 1);
-    }
-}
-
-/* Queue 1 is the driver's to transmit, 0 to receive. */
+/* An even queue is the driver's to receive, the next one to transmit. */
 static void send_back(void)
 {
-    struct queue *from = &fake.queues[1];
-    struct queue *to = &fake.queues[0];
-    struct descriptor *source;
-    struct descriptor *target;
-    uint16_t source_head;
-    uint16_t target_head;
-
-    while ((source = next_chain(from, &source_head)) != NULL) {
-        uint8_t *frame = at(source->address, fake.guest_address, source->bytes);
-
-        RULE(source->flags == 0 && source->bytes >= 12 + 14);
-        fake.backend->frames++;
-        target = next_chain(to, &target_head);
-        if (target != NULL && target->bytes >= source->bytes) {
-            memcpy(at(target->address, fake.guest_address, source->bytes), frame, source->bytes);
-            finish(to, target_head, source->bytes);
-        }
-        finish(from, source_head, 0);
+    for (unsigned i = 0; i < FAKE_QUEUES; i += 2) {
+        fake.backend->frames += fake_send_back(&fake.memory, &fake.queues[i + 1], &fake.queues[i]);
     }
 }
 
-static struct queue *queue_of(const struct message *message)
+static struct fake_queue *queue_of(const struct message *message)
 {
-    RULE(message->bytes >= 8 && (message->payload.word[0] & 0xffu) < QUEUES);
+    uint32_t queue = message->payload.word[0] & 0xffu;
+
+    RULE(message->bytes >= 8 && queue < FAKE_QUEUES);
+    /* "Front-end should stop when the number of requested queues is bigger than that." And without
+     * MQ there is one pair. */
+    RULE(queue < 2 || ((fake.negotiated & PROTOCOL_MQ) != 0 && queue < 2 * fake.backend->pairs));
+    RULE(queue < 2 || (fake.backend->driver_features & UINT64_C(1) << 22) != 0);
     RULE(fake.features_set);
     return &fake.queues[message->payload.word[0] & 0xffu];
-}
-
-static void set_address(const struct message *message)
-{
-    struct queue *queue = queue_of(message);
-
-    RULE(message->bytes == 40 && message->payload.word[1] == 0);
-    queue->descriptors = message->payload.wide[1];
-    queue->used = message->payload.wide[2];
-    queue->available = message->payload.wide[3];
-    RULE(queue->descriptors % 16 == 0 && queue->available % 2 == 0 && queue->used % 4 == 0);
 }
 
 /* Takes over the descriptor of the message, if it has one. */
@@ -259,29 +181,57 @@ static void set_descriptor(struct message *message, int *descriptor)
     bool none = (message->payload.number & 0x100u) != 0;
 
     RULE(none == (message->descriptor < 0));
-    close_descriptor(descriptor);
+    fake_close(descriptor);
     *descriptor = message->descriptor;
     message->descriptor = -1;
 }
 
 static void answer_config(struct message *message)
 {
-    static const uint8_t config[12] = {2, 0, 0, 0, 0, 9, 1, 0, 1, 0, 0xdc, 0x05};
+    enum fake_config_lie lie = fake.backend->config_lie;
     uint32_t offset = message->payload.word[0];
     uint32_t bytes = message->payload.word[1];
 
     RULE((fake.negotiated & PROTOCOL_CONFIG) != 0);
-    RULE(message->bytes == 12 + bytes && offset + bytes <= sizeof(config));
-    memcpy(&message->payload.byte[12], config + offset, bytes);
-    answer(message, &message->payload, message->bytes);
+    RULE(message->bytes == 12 + bytes && offset + bytes <= FAKE_CONFIG_BYTES);
+    memcpy(&message->payload.byte[12], fake.backend->config + offset, bytes);
+    message->payload.word[0] += lie == CONFIG_OTHER_OFFSET;
+    message->payload.word[1] -= lie == CONFIG_OTHER_BYTES;
+    answer(message, &message->payload, lie == CONFIG_ERROR ? 0 : message->bytes);
+}
+
+/* Says that the configuration has changed, and waits for the answer. */
+static void ask_back(void)
+{
+    const uint32_t request[3] = {2, 0x9, 0};
+    struct __attribute__((packed)) {
+        uint32_t header[3];
+        uint64_t result;
+    } reply;
+
+    RULE(send(fake.requests, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request));
+    RULE(recv(fake.requests, &reply, sizeof(reply), MSG_WAITALL) == sizeof(reply));
+    RULE(reply.header[0] == 2 && reply.header[1] == 0x5 && reply.header[2] == 8);
+}
+
+static void answer_status(struct message *message)
+{
+    RULE((fake.negotiated & PROTOCOL_STATUS) != 0);
+    if (fake.backend->takes_lock) {
+        virtio_platform_unlock(virtio_platform_lock());
+    }
+    if (fake.backend->asks_back) {
+        ask_back();
+    }
+    answer_number(message, fake.status);
 }
 
 static void get_base(struct message *message)
 {
-    struct queue *queue = queue_of(message);
+    struct fake_queue *queue = queue_of(message);
     uint32_t state[2] = {message->payload.word[0], queue->next};
 
-    forget_queue(queue);
+    fake_forget_queue(queue);
     answer(message, state, sizeof(state));
 }
 
@@ -311,11 +261,10 @@ static bool ask(struct message *message)
         return true;
     case GET_QUEUE_NUM:
         RULE((fake.negotiated & PROTOCOL_MQ) != 0);
-        answer_number(message, 1);
+        answer_number(message, backend->pairs);
         return true;
     case GET_STATUS:
-        RULE((fake.negotiated & PROTOCOL_STATUS) != 0);
-        answer_number(message, fake.status);
+        answer_status(message);
         return true;
     case GET_CONFIG:
         answer_config(message);
@@ -330,7 +279,7 @@ static bool ask(struct message *message)
 
 static void tell_queue(struct message *message)
 {
-    struct queue *queue = queue_of(message);
+    struct fake_queue *queue = queue_of(message);
 
     switch (message->request) {
     case SET_VRING_NUM:
@@ -341,7 +290,7 @@ static void tell_queue(struct message *message)
         queue->next = (uint16_t)message->payload.word[1];
         break;
     case SET_VRING_ADDR:
-        set_address(message);
+        fake_set_address(queue, message);
         break;
     case SET_VRING_KICK:
         set_descriptor(message, &queue->kick);
@@ -349,9 +298,14 @@ static void tell_queue(struct message *message)
     case SET_VRING_CALL:
         set_descriptor(message, &queue->call);
         break;
+    case SET_VRING_ERR:
+        set_descriptor(message, &queue->error);
+        break;
     case SET_VRING_ENABLE:
         RULE(!fake.backend->old && message->payload.word[1] <= 1);
         queue->enabled = message->payload.word[1] == 1;
+        fake.backend->enabled &= ~(1u << message->payload.word[0]);
+        fake.backend->enabled |= message->payload.word[1] << message->payload.word[0];
         break;
     default:
         RULE(message->request == SET_VRING_NUM); /* a request that there is not */
@@ -376,7 +330,13 @@ static void tell(struct message *message)
         fake.negotiated = message->payload.number;
         break;
     case SET_MEM_TABLE:
-        map_memory(message);
+        fake_map(&fake.memory, message);
+        break;
+    case SET_BACKEND_REQ_FD:
+        RULE((fake.negotiated & PROTOCOL_BACKEND_REQ) != 0 && message->bytes == 0);
+        RULE(message->descriptor >= 0 && fake.requests < 0);
+        fake.requests = message->descriptor;
+        message->descriptor = -1;
         break;
     case NET_SET_MTU:
         RULE((fake.negotiated & PROTOCOL_NET_MTU) != 0);
@@ -409,6 +369,7 @@ static bool serve_message(void)
         backend->fault <= FAULT_STUBBORN) {
         backend->fault_happened = true;
         fake.left_alone = backend->fault != FAULT_HANG_UP;
+        (void)eventfd_write(fake.mute, fake.left_alone);
         fake_drop_descriptor(&message);
         return false;
     }
@@ -429,18 +390,22 @@ static void serve_connection(void)
     bool going = true;
 
     while (going) {
-        struct pollfd wanted[3] = {{.fd = fake.socket.connection, .events = POLLIN},
-                                   {.fd = fake.socket.quit, .events = POLLIN},
-                                   {.fd = fake.queues[1].kick, .events = POLLIN}};
+        struct pollfd wanted[2 + FAKE_PAIRS] = {{.fd = fake.socket.connection, .events = POLLIN},
+                                                {.fd = fake.socket.quit, .events = POLLIN}};
 
-        if (poll(wanted, 3, -1) < 0 || wanted[1].revents != 0) {
+        for (unsigned i = 0; i < FAKE_PAIRS; i++) {
+            wanted[2 + i] = (struct pollfd){.fd = fake.queues[2 * i + 1].kick, .events = POLLIN};
+        }
+        if (poll(wanted, 2 + FAKE_PAIRS, -1) < 0 || wanted[1].revents != 0) {
             break;
         }
-        if (wanted[2].revents != 0) {
-            eventfd_t count;
+        for (unsigned i = 0; i < FAKE_PAIRS; i++) {
+            if (wanted[2 + i].revents != 0) {
+                eventfd_t count;
 
-            (void)eventfd_read(fake.queues[1].kick, &count);
-            send_back();
+                (void)eventfd_read(wanted[2 + i].fd, &count);
+                send_back();
+            }
         }
         if (wanted[0].revents != 0) {
             going = serve_message();
@@ -451,10 +416,11 @@ static void serve_connection(void)
         uint8_t dropped[PAYLOAD_MAX];
 
         if (recv(fake.socket.connection, dropped, sizeof(dropped), 0) <= 0) {
-            if (fake.backend->fault != FAULT_STUBBORN ||
-                !fake_wait_for(&fake.socket, fake.socket.quit)) {
-                break;
+            if (fake.backend->fault == FAULT_STUBBORN) {
+                (void)eventfd_write(fake.stuck, 1);
+                (void)fake_wait_for(&fake.socket, fake.socket.quit);
             }
+            break;
         }
     }
     forget_connection();
@@ -479,7 +445,7 @@ static void *run(void *unused)
             fake.socket.connection = socket(AF_UNIX, SOCK_STREAM, 0);
             if (connect(fake.socket.connection, (struct sockaddr *)&address, sizeof(address)) !=
                 0) {
-                close_descriptor(&fake.socket.connection);
+                fake_close(&fake.socket.connection);
                 if (poll(&(struct pollfd){.fd = fake.socket.quit, .events = POLLIN}, 1, 1) != 0) {
                     break;
                 }
@@ -505,14 +471,18 @@ void fake_backend_start(struct fake_backend *backend)
     fake.backend = backend;
     fake.socket.connection = -1;
     fake.listener = -1;
-    for (unsigned i = 0; i < QUEUES; i++) {
-        fake.queues[i] = (struct queue){.kick = -1, .call = -1};
+    fake.requests = -1;
+    for (unsigned i = 0; i < FAKE_QUEUES; i++) {
+        fake.queues[i] = (struct fake_queue){.kick = -1, .call = -1, .error = -1};
     }
     backend->messages = 0;
     backend->fault_happened = false;
     backend->connections = 0;
     backend->frames = 0;
     fake.socket.quit = eventfd(0, 0);
+    fake.mute = eventfd(0, EFD_NONBLOCK);
+    fake.stuck = eventfd(0, EFD_NONBLOCK);
+    fake.gone = eventfd(0, 0);
     if (!backend->client) {
         fake.listener = socket(AF_UNIX, SOCK_STREAM, 0);
         (void)unlink(backend->path);
@@ -526,8 +496,11 @@ void fake_backend_stop(struct fake_backend *backend)
 {
     RULE(eventfd_write(fake.socket.quit, 1) == 0);
     RULE(pthread_join(fake.thread, NULL) == 0);
-    close_descriptor(&fake.socket.quit);
-    close_descriptor(&fake.listener);
+    fake_close(&fake.socket.quit);
+    fake_close(&fake.mute);
+    fake_close(&fake.stuck);
+    fake_close(&fake.gone);
+    fake_close(&fake.listener);
     if (!backend->client) {
         (void)unlink(backend->path);
     }

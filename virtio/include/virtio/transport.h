@@ -94,6 +94,9 @@ struct virtio_transport {
      * Its numbers have the processor's byte order: only little-endian ones are served. */
     bool legacy;
     bool queue_size_fixed; /* a queue has the size that the device says */
+    /* The device uses each queue that is enabled, without being told over a control queue how many
+     * (vhost-user): VIRTIO_NET_F_MQ needs none then. */
+    bool enabled_queues_used;
 
     /* Those made of registers (transport/registers.c) keep here where these are; 0: nowhere. */
     uint8_t kind;

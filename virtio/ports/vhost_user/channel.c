@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "channel.h"
+#include "clock.h"
 #include "protocol.h"
 #include "virtio/platform.h"
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,7 +16,10 @@
 
 void channel_open(struct vhost_user_channel *channel, int socket, unsigned timeout_ms)
 {
-    *channel = (struct vhost_user_channel){.socket = socket, .timeout_ms = timeout_ms};
+    channel->socket = socket;
+    channel->broken = NULL;
+    channel->acknowledged = false;
+    channel->timeout_ms = timeout_ms;
 }
 
 void channel_close(struct vhost_user_channel *channel)
@@ -25,9 +28,10 @@ void channel_close(struct vhost_user_channel *channel)
         close(channel->socket);
         channel->socket = -1;
     }
+    requests_close(&channel->requests);
 }
 
-static bool fail(struct vhost_user_channel *channel, const char *reason)
+bool channel_break(struct vhost_user_channel *channel, const char *reason)
 {
     if (channel->broken == NULL) {
         channel->broken = reason;
@@ -38,23 +42,34 @@ static bool fail(struct vhost_user_channel *channel, const char *reason)
 static bool hung_up(struct vhost_user_channel *channel)
 {
     channel_close(channel);
-    return fail(channel, "the back-end has hung up");
+    return channel_break(channel, "the back-end has hung up");
+}
+
+/* What the back-end asks. False: it did so against the protocol. */
+static bool answer_requests(struct vhost_user_channel *channel)
+{
+    const char *reason = requests_serve(&channel->requests);
+
+    return reason == NULL || channel_break(channel, reason);
 }
 
 /* Waits until the socket is ready for `events`, or the time is up. */
 static bool await(struct vhost_user_channel *channel, short events, uint64_t deadline)
 {
     for (;;) {
-        struct pollfd wanted = {.fd = channel->socket, .events = events};
-        uint64_t now = virtio_platform_now();
-        int left = now < deadline ? (int)((deadline - now) / NANOSECONDS_PER_MILLISECOND) + 1 : 0;
-        int ready = poll(&wanted, 1, left);
+        struct pollfd wanted[2] = {{.fd = channel->socket, .events = events},
+                                   {.fd = channel->requests.socket, .events = POLLIN}};
+        int ready = vhost_user_wait(wanted, 2, deadline);
 
-        if (ready > 0) {
+        if (ready > 0 && wanted[1].revents != 0 && !answer_requests(channel)) {
+            return false;
+        }
+        if (ready > 0 && wanted[0].revents != 0) {
             return true;
         }
-        if (left == 0 || (ready < 0 && errno != EINTR)) {
-            return fail(channel, "the back-end does not answer");
+        /* Not before it was looked at: a back-end that is late but has answered is heard. */
+        if (virtio_platform_now() >= deadline || (ready < 0 && errno != EINTR)) {
+            return channel_break(channel, "the back-end does not answer");
         }
     }
 }
@@ -132,10 +147,10 @@ static bool receive_answer(struct vhost_user_channel *channel, uint32_t request,
     }
     if ((header.flags & MESSAGE_VERSION_MASK) != MESSAGE_VERSION ||
         (header.flags & MESSAGE_REPLY) == 0 || header.request != request) {
-        return fail(channel, "the back-end answers what it was not asked");
+        return channel_break(channel, "the back-end answers what it was not asked");
     }
     if (header.bytes != bytes) {
-        return fail(channel, "the back-end's answer has the wrong length");
+        return channel_break(channel, "the back-end's answer has the wrong length");
     }
     return receive_exactly(channel, answer, bytes, deadline);
 }
@@ -183,7 +198,13 @@ bool channel_tell(struct vhost_user_channel *channel, uint32_t request, const vo
         !receive_answer(channel, request, &refused, sizeof(refused), deadline)) {
         return false;
     }
-    return refused == 0 || fail(channel, "the back-end refuses a request");
+    return refused == 0 || channel_break(channel, "the back-end refuses a request");
+}
+
+bool channel_tell_number(struct vhost_user_channel *channel, uint32_t request, uint64_t number,
+                         int descriptor)
+{
+    return channel_tell(channel, request, &number, sizeof(number), descriptor);
 }
 
 bool channel_ask(struct vhost_user_channel *channel, uint32_t request, const void *payload,
@@ -196,7 +217,7 @@ bool channel_ask(struct vhost_user_channel *channel, uint32_t request, const voi
            receive_answer(channel, request, answer, answer_bytes, deadline);
 }
 
-bool channel_silent(struct vhost_user_channel *channel)
+bool channel_look(struct vhost_user_channel *channel)
 {
     char byte;
     ssize_t count;
@@ -207,9 +228,12 @@ bool channel_silent(struct vhost_user_channel *channel)
     if (channel->socket < 0) {
         return hung_up(channel);
     }
+    if (!answer_requests(channel)) {
+        return false;
+    }
     count = recv(channel->socket, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
     if (count > 0) {
-        return fail(channel, "the back-end speaks out of turn");
+        return channel_break(channel, "the back-end speaks out of turn");
     }
     return (count < 0 && worth_waiting()) || hung_up(channel);
 }
@@ -221,6 +245,7 @@ bool channel_leave(struct vhost_user_channel *channel)
     if (channel->socket < 0) {
         return true;
     }
+    requests_close(&channel->requests);
     (void)shutdown(channel->socket, SHUT_WR);
     for (unsigned i = 0; i < LEAVE_DRAINED_MAX; i++) {
         ssize_t count = recv(channel->socket, dropped, sizeof(dropped), MSG_DONTWAIT);

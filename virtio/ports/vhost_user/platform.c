@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * virtio/platform.h in a Linux process, but for the memory it shares (memory.c). A vhost-user
- * device has no registers and no PCI function, so those are missing: a program that uses the MMIO
- * or the PCI transport doesn't link.
+ * virtio/platform.h in a Linux process, but for the memory it shares (memory.c) and for time
+ * (clock.c). A vhost-user device has no registers and no PCI function, so those are missing: a
+ * program that uses the MMIO or the PCI transport doesn't link.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "virtio/platform.h"
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#define NANOSECONDS_PER_SECOND UINT64_C(1000000000)
-#define PAUSE_NANOSECONDS      100000
-#define LINE_BYTES             256
+#define LINE_BYTES 256
 
 /* Threads take the part of interrupt handlers here. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,22 +45,9 @@ void virtio_platform_unlock(virtio_lock_state state)
     pthread_mutex_unlock(&lock);
 }
 
-uint64_t virtio_platform_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NANOSECONDS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 uint32_t virtio_platform_instructions(void)
 {
     return 0;
-}
-
-void virtio_platform_pause(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NANOSECONDS}, NULL);
 }
 
 void virtio_platform_log(const char *format, ...)

@@ -26,11 +26,15 @@ enum vhost_user_request {
     REQUEST_GET_QUEUE_NUM = 17,
     REQUEST_SET_VRING_ENABLE = 18,
     REQUEST_NET_SET_MTU = 20,
+    REQUEST_SET_BACKEND_REQ_FD = 21,
     REQUEST_GET_CONFIG = 24,
     REQUEST_RESET_DEVICE = 34,
     REQUEST_SET_STATUS = 39,
     REQUEST_GET_STATUS = 40,
 };
+
+/* What the back-end asks, on its own channel; of all the others nothing is negotiated. */
+#define BACKEND_REQUEST_CONFIG_CHANGE 2u
 
 struct vhost_user_header {
     uint32_t request;
@@ -49,6 +53,7 @@ struct vhost_user_header {
 #define PROTOCOL_F_MQ           VIRTIO_FEATURE(0)
 #define PROTOCOL_F_REPLY_ACK    VIRTIO_FEATURE(3)
 #define PROTOCOL_F_NET_MTU      VIRTIO_FEATURE(4)
+#define PROTOCOL_F_BACKEND_REQ  VIRTIO_FEATURE(5)
 #define PROTOCOL_F_CONFIG       VIRTIO_FEATURE(9)
 #define PROTOCOL_F_RESET_DEVICE VIRTIO_FEATURE(13)
 #define PROTOCOL_F_STATUS       VIRTIO_FEATURE(16)
@@ -85,11 +90,14 @@ struct vhost_user_memory_table {
     } region[1];
 };
 
+/* The part of the configuration that is read, up to the MTU (VIRTIO 1.3, 5.1.4). */
+#define VHOST_USER_CONFIG_BYTES 12u
+
 struct vhost_user_config {
     uint32_t offset;
     uint32_t bytes;
     uint32_t flags;
-    uint8_t field[4];
+    uint8_t field[VHOST_USER_CONFIG_BYTES];
 };
 
 #endif

@@ -14,10 +14,6 @@
 
 #define QUEUE_SIZE_MAX 32768u /* 2.7; the protocol has no way to ask */
 
-#define CONFIG_STATUS  6u /* 5.1.4 */
-#define CONFIG_MTU     10u
-#define STATUS_LINK_UP 0x1u
-
 /* Of the device's features, those that are about its rings and the frames in them are the
  * back-end's to offer. */
 #define FEATURES_PASSED                                                                          \
@@ -26,17 +22,9 @@
      VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_HOST_TSO4 |                \
      VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_MRG_RXBUF)
 
-/* And those about its configuration belong to whoever has that. */
-#define FEATURES_CONFIG (VIRTIO_NET_F_MAC | VIRTIO_NET_F_MTU | VIRTIO_NET_F_STATUS)
-
-static struct vhost_user *vhost_of(struct virtio_transport *transport)
-{
-    return (struct vhost_user *)transport;
-}
-
 static bool tell_number(struct vhost_user *vhost, uint32_t request, uint64_t number)
 {
-    return channel_tell(&vhost->channel, request, &number, sizeof(number), CHANNEL_NO_DESCRIPTOR);
+    return channel_tell_number(&vhost->channel, request, number, CHANNEL_NO_DESCRIPTOR);
 }
 
 /* A descriptor for queue `index`, or none. */
@@ -45,7 +33,7 @@ static bool tell_descriptor(struct vhost_user *vhost, uint32_t request, uint64_t
 {
     uint64_t number = descriptor >= 0 ? index : index | VRING_NO_DESCRIPTOR;
 
-    return channel_tell(&vhost->channel, request, &number, sizeof(number), descriptor);
+    return channel_tell_number(&vhost->channel, request, number, descriptor);
 }
 
 static bool tell_state(struct vhost_user *vhost, uint32_t request, uint32_t index, uint32_t number)
@@ -55,28 +43,14 @@ static bool tell_state(struct vhost_user *vhost, uint32_t request, uint32_t inde
     return channel_tell(&vhost->channel, request, &state, sizeof(state), CHANNEL_NO_DESCRIPTOR);
 }
 
-static uint64_t config_features(const struct vhost_user *vhost)
-{
-    static const uint8_t no_mac[6] = {0};
-    uint64_t features = VIRTIO_NET_F_STATUS;
-
-    if (vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG)) {
-        return vhost->features & FEATURES_CONFIG;
-    }
-    if (memcmp(vhost->options.mac, no_mac, sizeof(no_mac)) != 0) {
-        features |= VIRTIO_NET_F_MAC;
-    }
-    return vhost->options.mtu != 0 ? features | VIRTIO_NET_F_MTU : features;
-}
-
 static uint64_t device_features(struct virtio_transport *transport)
 {
-    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user *vhost = vhost_user_of(transport);
 
     if (!vhost_user_sound(vhost)) {
         return 0;
     }
-    return (vhost->features & FEATURES_PASSED) | config_features(vhost);
+    return (vhost->features & FEATURES_PASSED) | vhost_user_config_features(vhost);
 }
 
 static bool share_memory(struct vhost_user *vhost)
@@ -95,14 +69,14 @@ static bool share_memory(struct vhost_user *vhost)
 
 static void set_driver_features(struct virtio_transport *transport, uint64_t features)
 {
-    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user *vhost = vhost_user_of(transport);
     uint64_t told = features & vhost->features;
 
     vhost->driver_features = features;
     told |= vhost->features & VHOST_USER_F_PROTOCOL_FEATURES;
     if (tell_number(vhost, REQUEST_SET_FEATURES, told) && share_memory(vhost) &&
         (told & VIRTIO_NET_F_MTU) != 0 && vhost_user_negotiated(vhost, PROTOCOL_F_NET_MTU) &&
-        !vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG)) {
+        !vhost_user_config_kept(vhost, VIRTIO_NET_F_MTU)) {
         (void)tell_number(vhost, REQUEST_NET_SET_MTU, vhost->options.mtu);
     }
 }
@@ -110,7 +84,7 @@ static void set_driver_features(struct virtio_transport *transport, uint64_t fea
 /* As the driver set it, but for what only the back-end can know. */
 static uint8_t status(struct virtio_transport *transport)
 {
-    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user *vhost = vhost_user_of(transport);
     uint8_t own = vhost->status;
     uint64_t answer = own;
 
@@ -122,6 +96,8 @@ static uint8_t status(struct virtio_transport *transport)
     }
     if (!vhost_user_sound(vhost)) {
         answer = VIRTIO_STATUS_NEEDS_RESET;
+    } else if (vhost->queue_failed) {
+        answer |= VIRTIO_STATUS_NEEDS_RESET;
     }
     /* 3.1.1 step 6: the device may refuse FEATURES_OK. 2.1: NEEDS_RESET is its own to set. */
     if ((answer & VIRTIO_STATUS_FEATURES_OK) == 0) {
@@ -133,7 +109,7 @@ static uint8_t status(struct virtio_transport *transport)
 /* 3.1.1 step 8: the device is live. A back-end may begin with a queue when it is kicked. */
 static void start_queues(struct vhost_user *vhost)
 {
-    for (uint32_t i = 0; i < VHOST_USER_QUEUES; i++) {
+    for (uint32_t i = 0; i < vhost->queue_count; i++) {
         struct vhost_user_queue *queue = &vhost->queues[i];
 
         if (queue->kick < 0 || queue->started) {
@@ -159,19 +135,28 @@ static void stop_queue(struct vhost_user *vhost, uint32_t index)
     }
 }
 
+static void close_descriptor(int *descriptor)
+{
+    if (*descriptor >= 0) {
+        close(*descriptor);
+        *descriptor = -1;
+    }
+}
+
 static void reset(struct vhost_user *vhost)
 {
-    for (uint32_t i = 0; i < VHOST_USER_QUEUES; i++) {
+    for (uint32_t i = 0; i < vhost->queue_count; i++) {
         struct vhost_user_queue *queue = &vhost->queues[i];
 
         if (queue->started) {
             stop_queue(vhost, i);
         }
-        if (queue->kick >= 0) {
-            close(queue->kick);
-        }
-        *queue = (struct vhost_user_queue){.kick = -1};
+        vhost_user_forget(vhost, queue->error);
+        close_descriptor(&queue->kick);
+        close_descriptor(&queue->error);
+        queue->started = false;
     }
+    vhost->queue_failed = false;
     if (vhost_user_negotiated(vhost, PROTOCOL_F_RESET_DEVICE)) {
         (void)channel_tell(&vhost->channel, REQUEST_RESET_DEVICE, NULL, 0, CHANNEL_NO_DESCRIPTOR);
     }
@@ -186,7 +171,7 @@ static void reset(struct vhost_user *vhost)
 
 static void set_status(struct virtio_transport *transport, uint8_t status)
 {
-    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user *vhost = vhost_user_of(transport);
     uint8_t before = vhost->status;
 
     vhost->status = status;
@@ -205,50 +190,6 @@ static void set_status(struct virtio_transport *transport, uint8_t status)
     }
 }
 
-static uint32_t config_generation(struct virtio_transport *transport)
-{
-    return vhost_of(transport)->generation;
-}
-
-static uint32_t own_config(const struct vhost_user *vhost, uint16_t offset, unsigned bytes)
-{
-    uint8_t config[VHOST_USER_CONFIG_BYTES] = {0};
-    uint32_t value = 0;
-
-    memcpy(config, vhost->options.mac, sizeof(vhost->options.mac));
-    config[CONFIG_STATUS] = vhost_user_sound(vhost) ? STATUS_LINK_UP : 0;
-    config[CONFIG_MTU] = (uint8_t)vhost->options.mtu;
-    config[CONFIG_MTU + 1] = (uint8_t)(vhost->options.mtu >> 8);
-    for (unsigned i = 0; i < bytes; i++) {
-        value |= (uint32_t)config[offset + i] << (8 * i);
-    }
-    return value;
-}
-
-/* The message has as many bytes of configuration as are asked for. */
-static uint32_t asked_config(struct vhost_user *vhost, uint16_t offset, unsigned bytes)
-{
-    struct vhost_user_config request = {.offset = offset, .bytes = bytes};
-    struct vhost_user_config answer = {0};
-    size_t length = offsetof(struct vhost_user_config, field) + bytes;
-    uint32_t value = 0;
-
-    if (channel_ask(&vhost->channel, REQUEST_GET_CONFIG, &request, length, &answer, length)) {
-        for (unsigned i = 0; i < bytes; i++) {
-            value |= (uint32_t)answer.field[i] << (8 * i);
-        }
-    }
-    return value;
-}
-
-static uint32_t config_read(struct virtio_transport *transport, uint16_t offset, unsigned bytes)
-{
-    struct vhost_user *vhost = vhost_of(transport);
-
-    return vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG) ? asked_config(vhost, offset, bytes)
-                                                           : own_config(vhost, offset, bytes);
-}
-
 static bool set_config_vector(struct virtio_transport *transport, uint16_t vector)
 {
     (void)transport;
@@ -257,7 +198,7 @@ static bool set_config_vector(struct virtio_transport *transport, uint16_t vecto
 
 static uint16_t queue_size_max(struct virtio_transport *transport, uint16_t index)
 {
-    const struct vhost_user *vhost = vhost_of(transport);
+    const struct vhost_user *vhost = vhost_user_of(transport);
 
     return vhost_user_sound(vhost) && index < vhost->queue_count ? QUEUE_SIZE_MAX : 0;
 }
@@ -278,17 +219,20 @@ static bool set_up_queue(struct vhost_user *vhost, const struct virtio_queue_set
                       packed ? VRING_BASE_PACKED : 0) &&
            channel_tell(&vhost->channel, REQUEST_SET_VRING_ADDR, &address, sizeof(address),
                         CHANNEL_NO_DESCRIPTOR) &&
-           tell_descriptor(vhost, REQUEST_SET_VRING_CALL, setup->index, call);
+           tell_descriptor(vhost, REQUEST_SET_VRING_CALL, setup->index, call) &&
+           tell_descriptor(vhost, REQUEST_SET_VRING_ERR, setup->index,
+                           vhost->queues[setup->index].error);
 }
 
 static bool queue_enable(struct virtio_transport *transport, const struct virtio_queue_setup *setup,
                          struct virtio_notification *notification, const char **reason)
 {
-    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user *vhost = vhost_user_of(transport);
     struct vhost_user_queue *queue = &vhost->queues[setup->index];
 
     queue->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (queue->kick < 0) {
+    queue->error = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (queue->kick < 0 || queue->error < 0 || !vhost_user_listen_to(vhost, queue->error)) {
         *reason = "no descriptors left";
         return false;
     }
@@ -303,7 +247,7 @@ static bool queue_enable(struct virtio_transport *transport, const struct virtio
 
 static bool queue_disabled(struct virtio_transport *transport, uint16_t index)
 {
-    struct vhost_user *vhost = vhost_of(transport);
+    struct vhost_user *vhost = vhost_user_of(transport);
 
     return !vhost->queues[index].started &&
            (vhost_user_sound(vhost) || channel_leave(&vhost->channel));
@@ -328,8 +272,8 @@ const struct virtio_transport_operations vhost_user_operations = {
     .set_status = set_status,
     .device_features = device_features,
     .set_driver_features = set_driver_features,
-    .config_generation = config_generation,
-    .config_read = config_read,
+    .config_generation = vhost_user_config_generation,
+    .config_read = vhost_user_config_read,
     .set_config_vector = set_config_vector,
     .queue_size_max = queue_size_max,
     .queue_enable = queue_enable,

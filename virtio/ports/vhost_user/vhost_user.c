@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The connection to the back-end: made, watched, and given up. */
-#define _GNU_SOURCE /* accept4 */
+#define _GNU_SOURCE /* accept4, preadv2 */
+#include "clock.h"
 #include "vhost_user_private.h"
-#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
 
 #define TIMEOUT_MS_DEFAULT 2000u
-#define RETRY_MS           10
+#define RETRY_MS           10u
 
-#define PROTOCOL_FEATURES_KNOWN                                                      \
-    (PROTOCOL_F_MQ | PROTOCOL_F_REPLY_ACK | PROTOCOL_F_NET_MTU | PROTOCOL_F_CONFIG | \
-     PROTOCOL_F_RESET_DEVICE | PROTOCOL_F_STATUS)
+#define PROTOCOL_FEATURES_KNOWN                                                           \
+    (PROTOCOL_F_MQ | PROTOCOL_F_REPLY_ACK | PROTOCOL_F_NET_MTU | PROTOCOL_F_BACKEND_REQ | \
+     PROTOCOL_F_CONFIG | PROTOCOL_F_RESET_DEVICE | PROTOCOL_F_STATUS)
 
 static bool socket_address(struct sockaddr_un *address, const char *path)
 {
@@ -45,18 +46,57 @@ static int begin_to_listen(const struct sockaddr_un *address)
     return listener;
 }
 
+bool vhost_user_listen_to(const struct vhost_user *vhost, int descriptor)
+{
+    struct epoll_event readable = {.events = EPOLLIN};
+
+    return epoll_ctl(vhost->vectors[0], EPOLL_CTL_ADD, descriptor, &readable) == 0;
+}
+
+void vhost_user_forget(const struct vhost_user *vhost, int descriptor)
+{
+    if (descriptor >= 0) {
+        (void)epoll_ctl(vhost->vectors[0], EPOLL_CTL_DEL, descriptor, NULL);
+    }
+}
+
+bool vhost_user_drain(int descriptor)
+{
+    uint64_t count;
+    struct iovec whole = {.iov_base = &count, .iov_len = sizeof(count)};
+
+    return preadv2(descriptor, &whole, 1, -1, RWF_NOWAIT) > 0;
+}
+
 static bool open_vectors(struct vhost_user *vhost)
 {
     vhost->vectors[0] = epoll_create1(EPOLL_CLOEXEC);
-    for (unsigned i = 1; i < VHOST_USER_VECTORS; i++) {
-        vhost->vectors[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    vhost->news = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (vhost->vectors[0] < 0 || vhost->news < 0 || !vhost_user_listen_to(vhost, vhost->news)) {
+        return false;
     }
-    for (unsigned i = 0; i < VHOST_USER_VECTORS; i++) {
+    for (unsigned i = 1; i < vhost->transport.vectors; i++) {
+        vhost->vectors[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         if (vhost->vectors[i] < 0) {
             return false;
         }
     }
     return true;
+}
+
+static void set_options(struct vhost_user *vhost, const struct vhost_user_options *options)
+{
+    vhost->options = *options;
+    if (options->timeout_ms == 0) {
+        vhost->options.timeout_ms = TIMEOUT_MS_DEFAULT;
+    }
+    if (options->queue_pairs == 0) {
+        vhost->options.queue_pairs = 1;
+    }
+    if (options->queue_pairs > VIRTIO_NET_PAIRS_MAX) {
+        vhost->options.queue_pairs = VIRTIO_NET_PAIRS_MAX;
+    }
+    vhost->transport.vectors = (uint16_t)(1 + 2 * vhost->options.queue_pairs);
 }
 
 bool vhost_user_open(struct vhost_user *vhost, const struct vhost_user_options *options,
@@ -67,17 +107,19 @@ bool vhost_user_open(struct vhost_user *vhost, const struct vhost_user_options *
     *vhost = (struct vhost_user){
         .transport = {.operations = &vhost_user_operations,
                       .device_type = VIRTIO_DEVICE_NETWORK,
-                      .vectors = VHOST_USER_VECTORS,
-                      .config_bytes = VHOST_USER_CONFIG_BYTES},
-        .options = *options,
-        .channel = {.socket = -1},
+                      .config_bytes = VHOST_USER_CONFIG_BYTES,
+                      .enabled_queues_used = true},
+        .channel = {.socket = -1, .requests = {.socket = -1}},
         .listener = -1,
-        .vectors = {-1, -1, -1},
-        .queues = {{.kick = -1}, {.kick = -1}},
+        .news = -1,
     };
-    if (options->timeout_ms == 0) {
-        vhost->options.timeout_ms = TIMEOUT_MS_DEFAULT;
+    for (unsigned i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
+        vhost->queues[i] = (struct vhost_user_queue){.kick = -1, .error = -1};
     }
+    for (unsigned i = 0; i < VHOST_USER_VECTORS_MAX; i++) {
+        vhost->vectors[i] = -1;
+    }
+    set_options(vhost, options);
     *reason = "no descriptors left";
     if (!open_vectors(vhost)) {
         vhost_user_close(vhost);
@@ -105,12 +147,14 @@ static void close_descriptor(int *descriptor)
 void vhost_user_close(struct vhost_user *vhost)
 {
     channel_close(&vhost->channel);
-    for (unsigned i = 0; i < VHOST_USER_QUEUES; i++) {
+    for (unsigned i = 0; i < VHOST_USER_QUEUES_MAX; i++) {
         close_descriptor(&vhost->queues[i].kick);
+        close_descriptor(&vhost->queues[i].error);
     }
-    for (unsigned i = 0; i < VHOST_USER_VECTORS; i++) {
+    for (unsigned i = 0; i < VHOST_USER_VECTORS_MAX; i++) {
         close_descriptor(&vhost->vectors[i]);
     }
+    close_descriptor(&vhost->news);
     if (vhost->listener >= 0) {
         (void)unlink(vhost->options.path);
         close_descriptor(&vhost->listener);
@@ -141,9 +185,37 @@ static bool ask_number(struct vhost_user *vhost, uint32_t request, uint64_t *num
     return channel_ask(&vhost->channel, request, NULL, 0, number, sizeof(*number));
 }
 
-static bool tell_number(struct vhost_user *vhost, uint32_t request, uint64_t number)
+/* A channel on which the back-end asks. */
+static bool give_channel(struct vhost_user *vhost)
 {
-    return channel_tell(&vhost->channel, request, &number, sizeof(number), CHANNEL_NO_DESCRIPTOR);
+    struct vhost_user_channel *channel = &vhost->channel;
+    int back_ends = requests_open(&channel->requests, vhost->news, channel->acknowledged,
+                                  vhost_user_negotiated(vhost, PROTOCOL_F_CONFIG));
+    bool given;
+
+    if (back_ends < 0 || !vhost_user_listen_to(vhost, channel->requests.socket)) {
+        (void)channel_break(channel, "no descriptors left");
+    }
+    given = channel_tell(channel, REQUEST_SET_BACKEND_REQ_FD, NULL, 0, back_ends);
+    close_descriptor(&back_ends);
+    return given;
+}
+
+static bool agree_on_protocol(struct vhost_user *vhost)
+{
+    if ((vhost->features & VHOST_USER_F_PROTOCOL_FEATURES) == 0) {
+        return true;
+    }
+    if (!ask_number(vhost, REQUEST_GET_PROTOCOL_FEATURES, &vhost->protocol_features)) {
+        return false;
+    }
+    vhost->protocol_features &= PROTOCOL_FEATURES_KNOWN;
+    if (!channel_tell_number(&vhost->channel, REQUEST_SET_PROTOCOL_FEATURES,
+                             vhost->protocol_features, CHANNEL_NO_DESCRIPTOR)) {
+        return false;
+    }
+    vhost->channel.acknowledged = vhost_user_negotiated(vhost, PROTOCOL_F_REPLY_ACK);
+    return !vhost_user_negotiated(vhost, PROTOCOL_F_BACKEND_REQ) || give_channel(vhost);
 }
 
 /* What both sides know of the protocol, before anything about virtio. */
@@ -151,42 +223,37 @@ static bool agree(struct vhost_user *vhost)
 {
     uint64_t pairs = 1;
 
+    vhost->features = 0;
     vhost->protocol_features = 0;
     if (!channel_tell(&vhost->channel, REQUEST_SET_OWNER, NULL, 0, CHANNEL_NO_DESCRIPTOR) ||
-        !ask_number(vhost, REQUEST_GET_FEATURES, &vhost->features)) {
+        !ask_number(vhost, REQUEST_GET_FEATURES, &vhost->features) || !agree_on_protocol(vhost)) {
         return false;
-    }
-    if ((vhost->features & VHOST_USER_F_PROTOCOL_FEATURES) != 0) {
-        if (!ask_number(vhost, REQUEST_GET_PROTOCOL_FEATURES, &vhost->protocol_features)) {
-            return false;
-        }
-        vhost->protocol_features &= PROTOCOL_FEATURES_KNOWN;
-        if (!tell_number(vhost, REQUEST_SET_PROTOCOL_FEATURES, vhost->protocol_features)) {
-            return false;
-        }
-        vhost->channel.acknowledged = vhost_user_negotiated(vhost, PROTOCOL_F_REPLY_ACK);
     }
     /* For a network device the number is that of queue pairs. */
     if (vhost_user_negotiated(vhost, PROTOCOL_F_MQ) &&
         !ask_number(vhost, REQUEST_GET_QUEUE_NUM, &pairs)) {
         return false;
     }
-    vhost->queue_count = pairs >= 1 ? VHOST_USER_QUEUES : 0;
+    if (pairs > 1 && (vhost->features & VIRTIO_NET_F_MQ) == 0) {
+        pairs = 1;
+    }
+    vhost->queue_count =
+        (uint16_t)(2 * (pairs < vhost->options.queue_pairs ? pairs : vhost->options.queue_pairs));
     return true;
 }
 
 static bool try_to_connect(struct vhost_user *vhost)
 {
-    struct epoll_event readable = {.events = EPOLLIN};
     int descriptor = reach(vhost);
 
     if (descriptor < 0) {
         return false;
     }
     channel_open(&vhost->channel, descriptor, vhost->options.timeout_ms);
-    /* Closing the socket ends this too. */
-    (void)epoll_ctl(vhost->vectors[0], EPOLL_CTL_ADD, descriptor, &readable);
-    vhost->generation++;
+    vhost->loss_told = false;
+    if (!vhost_user_listen_to(vhost, descriptor)) {
+        return channel_break(&vhost->channel, "no descriptors left");
+    }
     return agree(vhost);
 }
 
@@ -203,7 +270,8 @@ bool vhost_user_connect(struct vhost_user *vhost, unsigned wait_ms)
             if (virtio_platform_now() >= deadline) {
                 return false;
             }
-            (void)poll(NULL, 0, RETRY_MS);
+            (void)vhost_user_wait(NULL, 0,
+                                  virtio_platform_now() + RETRY_MS * NANOSECONDS_PER_MILLISECOND);
         }
     }
     return true;
@@ -216,25 +284,59 @@ int vhost_user_vector(const struct vhost_user *vhost, unsigned vector)
 
 void vhost_user_acknowledge(struct vhost_user *vhost, unsigned vector)
 {
-    uint64_t count;
-    ssize_t bytes = read(vhost->vectors[vector], &count, sizeof(count));
+    (void)vhost_user_drain(vhost->vectors[vector]);
+}
 
-    (void)bytes; /* nothing there: another vector's, or already acknowledged */
+/* Who is lost is not listened to any more: vector 0 would not fall silent. */
+static bool loss(struct vhost_user *vhost)
+{
+    if (vhost->channel.broken == NULL || vhost->loss_told) {
+        return false;
+    }
+    vhost_user_forget(vhost, vhost->channel.socket);
+    requests_close(&vhost->channel.requests);
+    vhost->loss_told = true;
+    return true;
+}
+
+/* VHOST_USER_SET_VRING_ERR. Once is enough, until the reset. */
+static bool queue_failed(struct vhost_user *vhost)
+{
+    bool failed = false;
+
+    if (vhost->queue_failed) {
+        return false;
+    }
+    for (unsigned i = 0; i < vhost->queue_count; i++) {
+        failed =
+            (vhost->queues[i].error >= 0 && vhost_user_drain(vhost->queues[i].error)) || failed;
+    }
+    for (unsigned i = 0; failed && i < vhost->queue_count; i++) {
+        vhost_user_forget(vhost, vhost->queues[i].error);
+    }
+    vhost->queue_failed = failed;
+    return failed;
 }
 
 bool vhost_user_service(struct vhost_user *vhost)
 {
-    if (!vhost_user_sound(vhost) || channel_silent(&vhost->channel)) {
-        return false;
+    bool changed;
+    bool failed;
+
+    if (vhost_user_sound(vhost)) {
+        (void)channel_look(&vhost->channel);
     }
-    if (vhost->channel.socket >= 0) {
-        (void)epoll_ctl(vhost->vectors[0], EPOLL_CTL_DEL, vhost->channel.socket, NULL);
-    }
-    vhost->generation++;
-    return true;
+    (void)vhost_user_drain(vhost->news); /* what has been told up to here is looked at below */
+    failed = queue_failed(vhost);
+    changed = vhost->channel.requests.changes != vhost->changes_told;
+    vhost->changes_told = vhost->channel.requests.changes;
+    return loss(vhost) || failed || changed;
 }
 
 const char *vhost_user_lost(const struct vhost_user *vhost)
 {
+    if (vhost->channel.broken == NULL && vhost->queue_failed) {
+        return "the back-end reports an error of a queue";
+    }
     return vhost->channel.broken;
 }

@@ -15,6 +15,10 @@
  *
  * The configuration is the front-end's business in this protocol, unless the back-end offers to
  * keep it (protocol feature CONFIG): MAC and MTU as given here, link up while there is a back-end.
+ * A back-end that keeps it tells of changes by its own channel (BACKEND_REQ).
+ *
+ * Queue pairs: all that the driver sets up are used. There is no control queue, because in this
+ * protocol it would be the front-end's too, and what it is to tell the back-end is a message.
  *
  * Thread context, one caller at a time, as for every transport.
  */
@@ -22,28 +26,30 @@
 #define VHOST_USER_VHOST_USER_H
 
 #include "channel.h"
+#include "protocol.h"
+#include "virtio/net.h"
 #include "virtio/transport.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One queue pair. */
-#define VHOST_USER_QUEUES 2u
+#define VHOST_USER_QUEUES_MAX (2 * VIRTIO_NET_PAIRS_MAX)
 
-/* Vector 0 says that the device wants attention, 1 and 2 are for the queues. */
-#define VHOST_USER_VECTORS 3u
-
-#define VHOST_USER_CONFIG_BYTES 12u /* up to the MTU (VIRTIO 1.3, 5.1.4) */
+/* Vector 0 says that the device wants attention, 1 + i is queue i's. */
+#define VHOST_USER_VECTORS_MAX (1 + VHOST_USER_QUEUES_MAX)
 
 struct vhost_user_options {
-    const char *path;    /* of the socket */
-    bool server;         /* listen there; else the back-end does */
-    uint8_t mac[6];      /* all zero: the device has none */
-    uint16_t mtu;        /* 0: the device has none */
-    unsigned timeout_ms; /* for each answer of the back-end; 0: 2000 */
+    const char *path;     /* of the socket */
+    bool server;          /* listen there; else the back-end does */
+    uint8_t mac[6];       /* all zero: the device has none */
+    uint16_t mtu;         /* 0: the device has none */
+    uint16_t queue_pairs; /* that the device has, if the back-end has as many; 0: 1; at most
+                             VIRTIO_NET_PAIRS_MAX */
+    unsigned timeout_ms;  /* for each answer of the back-end; 0: 2000 */
 };
 
 struct vhost_user_queue {
-    int kick; /* eventfd, or -1 while the queue is not set up */
+    int kick;  /* eventfd, or -1 while the queue is not set up */
+    int error; /* the same; the back-end's to tell that the queue is of no use any more */
     bool started;
 };
 
@@ -52,15 +58,20 @@ struct vhost_user {
     struct virtio_transport transport;
     struct vhost_user_options options;
     struct vhost_user_channel channel;
-    int listener;                    /* -1: none */
-    int vectors[VHOST_USER_VECTORS]; /* eventfds, but the first is an epoll descriptor */
-    uint64_t features;               /* the back-end's offer */
-    uint64_t protocol_features;      /* negotiated */
-    uint64_t driver_features;        /* accepted by the driver */
-    uint32_t generation;             /* of the configuration */
-    uint16_t queue_count;            /* the back-end's */
-    uint8_t status;                  /* as set by the driver */
-    struct vhost_user_queue queues[VHOST_USER_QUEUES];
+    int listener;                        /* -1: none */
+    int vectors[VHOST_USER_VECTORS_MAX]; /* eventfds, but the first is an epoll descriptor */
+    int news;                            /* eventfd: vector 0 tells, and service() knows what */
+    uint64_t features;                   /* the back-end's offer */
+    uint64_t protocol_features;          /* negotiated */
+    uint64_t driver_features;            /* accepted by the driver */
+    uint16_t queue_count;                /* that the device has */
+    uint8_t status;                      /* as set by the driver */
+    bool queue_failed;                   /* the back-end says so; until the reset */
+    bool loss_told;                      /* that the connection is broken */
+    uint32_t changes_told;               /* of channel.requests.changes */
+    uint32_t generation;                 /* of the configuration, as last read: */
+    uint8_t config[VHOST_USER_CONFIG_BYTES];
+    struct vhost_user_queue queues[VHOST_USER_QUEUES_MAX];
 };
 
 /* Prepares the transport and, as a server, begins to listen. The path must stay valid. False:
@@ -74,17 +85,19 @@ void vhost_user_close(struct vhost_user *vhost);
  * False: there is none. Not needed before virtio_net_create(), which makes one or fails at once. */
 bool vhost_user_connect(struct vhost_user *vhost, unsigned wait_ms);
 
-/* A descriptor that becomes readable when the vector's interrupt is due, < VHOST_USER_VECTORS. */
+/* A descriptor that becomes readable when the vector's interrupt is due, < transport.vectors. */
 int vhost_user_vector(const struct vhost_user *vhost, unsigned vector);
-/* Before the interrupt handler of vector 1 or 2 runs: makes the descriptor unreadable again. */
+/* Before the interrupt handler of vector 1 or higher runs: makes the descriptor unreadable again.
+ */
 void vhost_user_acknowledge(struct vhost_user *vhost, unsigned vector);
 /*
- * For vector 0, and now and then for who polls: looks after the back-end. True: it is lost, or the
- * configuration has changed; run virtio_net_configuration_interrupt().
+ * For vector 0, and now and then for who polls: looks after the back-end, and answers what it asks.
+ * True, once for each: it is lost, it reports an error of a queue, or it has changed the
+ * configuration; run virtio_net_configuration_interrupt().
  */
 bool vhost_user_service(struct vhost_user *vhost);
 
-/* NULL, or why the back-end is lost. */
+/* NULL, or why the back-end is lost or the device needs its reset. */
 const char *vhost_user_lost(const struct vhost_user *vhost);
 
 #endif
