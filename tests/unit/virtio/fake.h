@@ -182,9 +182,6 @@ void fake_pci_describe(struct fake_device *device, uint16_t device_id);
 void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
                          unsigned type, unsigned bar, uint32_t offset, uint32_t bytes);
 
-uint32_t fake_register_read(virtio_register reg, unsigned bytes);
-void fake_register_write(virtio_register reg, unsigned bytes, uint32_t value);
-
 /* Device side of the rings. */
 bool fake_pop(unsigned index, struct fake_chain *chain);
 /* Number of chains that fake_pop() would find. */
