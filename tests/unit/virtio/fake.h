@@ -169,6 +169,7 @@ struct fake_control {
     uint8_t answer;
     uint32_t written; /* the length it claims */
     bool silent;
+    bool unwritten;          /* says that it answered, and leaves what stood there */
     struct fake_chain chain; /* not yet answered */
 };
 extern struct fake_control fake_control;
