@@ -186,7 +186,6 @@ void device_place_queue(uint32_t page)
     struct queue *queue = device_selected();
     uint64_t used;
 
-    HOSTILE_CHECK(page != 0, "a queue is disabled by its address");
     queue->descriptors = (uint64_t)page * VIRTIO_LEGACY_ALIGNMENT;
     queue->driver_area = queue->descriptors + UINT64_C(16) * queue->size;
     used = queue->driver_area + 6u + UINT64_C(2) * queue->size + VIRTIO_LEGACY_ALIGNMENT - 1;

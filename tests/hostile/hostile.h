@@ -393,6 +393,7 @@ void owner_power_on(void);
 /* Further calls are about this pair, if there is one, else about the first. */
 void owner_choose(unsigned pair);
 unsigned owner_chosen(void);
+bool owner_signalled(unsigned pair); /* its bottom half has to run */
 /* Probes and creates. NULL: it runs, else why not. */
 const char *owner_create(const struct virtio_net_parameters *parameters, uint32_t capacity);
 struct virtio_net *owner_net(void);

@@ -76,6 +76,11 @@ unsigned owner_chosen(void)
     return (unsigned)(owner.pair - owner.pairs);
 }
 
+bool owner_signalled(unsigned pair)
+{
+    return owner.pairs[pair].signalled;
+}
+
 struct virtio_net *owner_net(void)
 {
     return owner.pair->net;

@@ -67,10 +67,11 @@ static const struct {
     [CAUSE_ACKNOWLEDGE] = {{0x064, 0x064, NONE, NONE}, 4},
 };
 
-/* The capabilities name other places than ours: nobody knows what is there. */
+/* The device gave itself out for another interface, or for one in another place: nobody knows what
+ * is there. */
 static bool moved(void)
 {
-    return device.bus == BUS_PCI && (device.lies & LIE_REGISTER) != 0;
+    return (device.lies & LIE_REGISTER) != 0;
 }
 
 static unsigned find(uint32_t offset, unsigned bytes)
@@ -219,10 +220,12 @@ static void write_register(unsigned which, uint32_t value)
         device_selected()->vector = granted(value);
         break;
     case QUEUE_ENABLE:
-        HOSTILE_CHECK(value == 1, "a queue is disabled by its enable register (4.1.4.3.2)");
+        HOSTILE_CHECK(value == 1 || moved(),
+                      "a queue is disabled by its enable register (4.1.4.3.2)");
         device_enable_queue();
         break;
     case QUEUE_PAGE:
+        HOSTILE_CHECK(value != 0 || moved(), "a queue is disabled by its address");
         device_place_queue(value);
         break;
     case QUEUE_RESET:
@@ -230,7 +233,8 @@ static void write_register(unsigned which, uint32_t value)
         break;
     case PAGE_BYTES:
     case QUEUE_ALIGNMENT:
-        HOSTILE_CHECK(value == VIRTIO_LEGACY_ALIGNMENT, "pages of %u bytes (4.2.4)", value);
+        HOSTILE_CHECK(value == VIRTIO_LEGACY_ALIGNMENT || moved(), "pages of %u bytes (4.2.4)",
+                      value);
         break;
     case NOTIFY:
         notify(value & 0xffffu);

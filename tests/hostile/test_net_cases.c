@@ -212,6 +212,21 @@ static void second_pair_lies(void **state)
     }
 }
 
+/* Whose pair it is that finds out, each bottom half has to hear of it. */
+static void both_pairs_are_told(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, HEADER_PAIRS);
+    owner_settle();
+    assert_false(owner_signalled(0) || owner_signalled(1));
+    owner_choose(1);
+    cases_send(3);
+    traffic_lie(SECOND_TRANSMIT, ID_NOWHERE, 0xffff);
+    assert_int_equal(owner_fetch_packets(1), 0);
+    assert_true(owner_signalled(0) && owner_signalled(1));
+    expect_all_broken();
+}
+
 /* What one pair has the other can't return. */
 static void one_pairs_id_from_the_other(void **state)
 {
@@ -275,11 +290,15 @@ static void segments_against_the_rules(void **state)
     bad[1].type = (enum virtio_net_gso)3; /* UDP */
     bad[2].type = (enum virtio_net_gso)0x81;
     bad[3].gso_bytes = 0;
-    bad[4].gso_bytes = 1441; /* above the MTU */
-    bad[5].header_bytes = 9000;
-    bad[6].header_bytes = 1501; /* beyond the first piece */
+    bad[4].gso_bytes = 1441;                  /* above the MTU */
+    bad[5].bytes = bad[5].header_bytes = 100; /* headers alone */
+    bad[5].gso_bytes = 10;
+    bad[5].pieces = 1;
+    bad[6].header_bytes = 1000; /* beyond the first piece */
+    bad[6].gso_bytes = 400;
     bad[7].without_checksum = true;
     bad[8].bytes = VIRTIO_NET_GSO_FRAME_MAX + 1;
+    bad[8].pieces = 1;
     bad[9].pieces = 8; /* 5 x 8 fit, but 36 x 8 do not */
     bad[9].bytes = 60000;
     begin(BUS_PCI, 0);
@@ -529,6 +548,7 @@ int main(void)
         cmocka_unit_test(pairs_are_not_used_and_no_reset),
         cmocka_unit_test(number_of_pairs_changes),
         cmocka_unit_test(second_pair_lies),
+        cmocka_unit_test(both_pairs_are_told),
         cmocka_unit_test(one_pairs_id_from_the_other),
         cmocka_unit_test(large_frame_lied_about),
         cmocka_unit_test(segments_against_the_rules),
