@@ -82,7 +82,9 @@ def merge(found: Path) -> None:
     """Store what is needed of the stored programs and of those found."""
     with tempfile.TemporaryDirectory() as stored, tempfile.TemporaryDirectory() as merged:
         unpack(Path(stored))
-        command = [PROGRAM, "-merge=1", f"-max_len={_PROGRAM_BYTES_MAX}", merged, stored, found]
+        # A set that covers everything, not the shortest program for each: some 40 % smaller.
+        how = ["-set_cover_merge=1", f"-max_len={_PROGRAM_BYTES_MAX}"]
+        command = [PROGRAM, *how, merged, stored, found]
         subprocess.run([str(word) for word in command], check=True)
         pack(Path(merged))
 

@@ -5,9 +5,12 @@
  *
  *     program.c   a program of steps (steps.c): what the owner calls, what the device does and how
  *                 it lies
- *     owner.c     the application: calls of the driver, each with a bound on its work
+ *     owner.c     the application, which starts and stops the driver, and keeps count
+ *     calls.c     its calls of the driver, each with a bound on its work
+ *     control.c   commands, the owner's side and the device's
  *     pools.c     its buffers and packets: each has one holder at any moment
- *     device.c    the device's registers (MMIO, PCI), honest as long as nobody tampers with them
+ *     device.c    the device's state, honest as long as nobody tampers with it
+ *     registers.c what the driver sees of it: MMIO, PCI, and the legacy interface of each
  *     traffic.c   frames and control commands as an honest device, and as a lying one, moves them
  *     ring_*.c    the device's side of both ring formats, and the lies that a format allows
  *     snare.c     lies that wait for an access of the driver: a register or word of shared memory
@@ -29,6 +32,7 @@
 
 #include "virtio/mmio.h"
 #include "virtio/net.h"
+#include "virtio/net_control.h"
 #include "virtio/pci.h"
 
 #define HOSTILE_CHECK(condition, ...)                      \
@@ -52,7 +56,8 @@ enum lie {
 
 /* ---- memory.c ---- */
 
-/* What is added to a pointer to get the address the device sees. */
+/* What is added to a pointer to a buffer or packet to get the address the device sees. Rings have
+ * addresses of their own, which legacy devices can name too. */
 #define DMA_OFFSET UINT64_C(0x0123400000000000)
 
 #define RING_REGIONS 32u
@@ -61,7 +66,7 @@ enum lie {
 #define PACKET_SLOTS 96u
 
 void memory_clear(void);
-void memory_add_ring(void *memory, size_t bytes);
+uint64_t memory_add_ring(void *memory, size_t bytes);
 void memory_remove_ring(const void *memory);
 /* Memory of receive buffers and packets. */
 uint8_t *memory_buffer_slot(unsigned index);
@@ -135,6 +140,8 @@ bool snare_sees_memory(void);
 uint32_t snare_register_read(enum access access, uint32_t value, unsigned bytes);
 void snare_register_write(void);
 void snare_unlock(void);
+/* The driver lets time pass: others do something. */
+void snare_pause(void (*others)(void));
 /* The effect SNARE_ACT: program.c's. */
 void snare_act(uint32_t value, bool unlocked);
 /* Around each call of the driver; they nest. Work above the limit fails the test. */
@@ -159,7 +166,25 @@ void snare_leave(const struct driver_call *outer);
 #define CONFIG_BYTES 0x40u
 #define VECTORS      4u
 
+/* In PCI's BAR, but of legacy devices. */
+#define PCI_COMMON_BYTES      0x40u
+#define PCI_ISR_OFFSET        0x1000u
+#define PCI_CONFIG_OFFSET     0x2000u
+#define PCI_NOTIFY_OFFSET     0x3000u
+#define PCI_NOTIFY_MULTIPLIER 4u
+
 enum bus { BUS_MMIO, BUS_PCI };
+
+/* What becomes of the reset of a queue (2.6.1): it is done, after device.queue_reset_reads looks at
+ * its register, or a lie. */
+enum queue_reset {
+    QUEUE_RESET_DONE,
+    QUEUE_RESET_NEVER,    /* it does not end */
+    QUEUE_RESET_STAYS,    /* it is said to have ended, and the queue is still enabled */
+    QUEUE_RESET_GOES_ON,  /* the queue is enabled again where it was before */
+    QUEUE_RESET_GIVES_UP, /* the device asks for a reset as a whole; it may do that */
+    QUEUE_RESETS,
+};
 
 struct segment {
     uint64_t address;
@@ -184,6 +209,7 @@ struct queue {
     uint16_t vector;
     uint16_t notify_offset;
     bool enabled;
+    bool told_reset; /* the driver was told that its reset has ended */
     uint64_t descriptors;
     uint64_t driver_area;
     uint64_t device_area;
@@ -202,6 +228,7 @@ struct queue {
 
 struct device {
     enum bus bus;
+    bool legacy;
     bool line;                /* interrupts by line, no vectors */
     uint16_t vectors_granted; /* more are refused */
     uint64_t offered;
@@ -216,6 +243,10 @@ struct device {
     uint16_t config_vector;
     uint8_t cause;
     bool raised[VECTORS]; /* interrupts the driver has not handled: [0] is the line too */
+    enum queue_reset queue_reset;
+    uint32_t queue_reset_reads;
+    uint32_t queue_reset_left;
+    unsigned queue_resets_told; /* to the driver: the queue is reset, and disabled */
     struct queue queue[QUEUES];
     uint8_t pci[256];
     uint64_t bar_bytes[6];
@@ -234,9 +265,7 @@ struct device {
 extern struct device device;
 
 /* Honest, as it comes from the factory, with `offered` features. */
-void device_power_on(enum bus bus, uint16_t vectors, uint64_t offered);
-uint32_t device_read(virtio_register reg, unsigned bytes);
-void device_write(virtio_register reg, unsigned bytes, uint32_t value);
+void device_power_on(enum bus bus, bool legacy, uint16_t vectors, uint64_t offered);
 uint32_t device_pci_read(uint16_t offset, unsigned bytes);
 void device_pci_write(uint16_t offset, unsigned bytes, uint32_t value);
 virtio_register device_pci_map(unsigned bar, uint64_t offset, uint64_t bytes);
@@ -249,6 +278,16 @@ bool device_let_go(void);
 bool device_features(uint64_t mask);
 /* NULL: not enabled, or its memory can't be reached any more. */
 struct queue *device_queue(unsigned index);
+
+/* For registers.c: the queue that is selected, and what is done to it and the device. */
+struct queue *device_selected(void);
+void device_write_status(uint8_t value);
+uint32_t device_read_status(void);
+void device_enable_queue(void);
+void device_place_queue(uint32_t page);
+uint32_t device_read_enabled(unsigned bytes);
+void device_begin_queue_reset(void);
+uint32_t device_read_queue_reset(unsigned bytes);
 
 /* ---- ring_split.c, ring_packed.c ---- */
 
@@ -283,6 +322,8 @@ bool ring_collect(struct chain *chain, uint64_t address, uint32_t bytes, unsigne
 /* `count` frames to the driver, `bytes` long; `header`: 0 as the standard says, else a seed for
  * what stands in the header instead. */
 void traffic_receive(unsigned pair, unsigned count, uint32_t bytes, uint32_t header);
+unsigned traffic_control_index(void);
+uint32_t traffic_header_bytes(void);
 /* Takes up to `count` chains of a queue, sends them or obeys them. */
 void traffic_take(unsigned index, unsigned count);
 /* Returns up to `count` of the chains taken; `order` chooses which comes next. */
@@ -296,7 +337,39 @@ void traffic_lie(unsigned index, unsigned which, uint32_t value);
 void traffic_poke(unsigned index, uint32_t where, uint32_t value);
 /* Writes over whatever the device was ever given and still reaches. */
 void traffic_scribble(uint32_t value);
-void traffic_reset(void);
+
+/* ---- control.c ---- */
+
+/* How the device answers commands. */
+enum control_manner {
+    CONTROL_HONEST,
+    CONTROL_REFUSES,
+    CONTROL_SILENT,
+    CONTROL_LATE,      /* after so many of the driver's looks, but in time */
+    CONTROL_ODD,       /* neither OK nor ERR; this and what follows are lies */
+    CONTROL_EMPTY,     /* it says that it wrote nothing */
+    CONTROL_UNWRITTEN, /* it says that it wrote, and did not */
+    CONTROL_LONGER,    /* it wrote more than there was room for */
+    CONTROL_WRONG_ID,
+    CONTROL_TWICE,
+    CONTROL_UNASKED, /* a command that was never given; silent from then on */
+    CONTROL_MANNERS,
+};
+
+void control_power_on(void); /* honest */
+void control_answers(enum control_manner manner, uint32_t value);
+bool control_obeys(void);        /* honest, if slow */
+unsigned control_commands(void); /* obeyed */
+/* The device looks at its control queue. */
+void control_run(void);
+/* A command as the device took it is the one that the owner gave, or the driver's own. */
+void control_check_command(const struct chain *chain, const uint8_t *command, uint32_t bytes);
+
+enum owner_command { COMMAND_MODE, COMMAND_FILTER, COMMAND_MAC, COMMAND_VLAN, COMMANDS };
+/* Gives a command with operands made of b and c. The answer is the one that is due, unless the
+ * device lies. */
+enum virtio_net_answer owner_command(enum owner_command which, uint8_t b, uint8_t c);
+bool owner_announce_asked(void);
 
 /* ---- platform.c ---- */
 
@@ -307,14 +380,20 @@ unsigned platform_allocations(void);
 /* Frees what the driver could not: its device never confirmed a reset. */
 void platform_free_lost(void);
 
-/* ---- owner.c ---- */
+/* ---- owner.c, calls.c ---- */
 
 struct frame_seen { /* of a frame that came up */
     uint32_t bytes;
     bool checksum_valid;
 };
 
+#define PAIRS 2u
+
 void owner_power_on(void);
+/* Further calls are about this pair, if there is one, else about the first. */
+void owner_choose(unsigned pair);
+unsigned owner_chosen(void);
+bool owner_signalled(unsigned pair); /* its bottom half has to run */
 /* Probes and creates. NULL: it runs, else why not. */
 const char *owner_create(const struct virtio_net_parameters *parameters, uint32_t capacity);
 struct virtio_net *owner_net(void);
@@ -325,6 +404,17 @@ bool owner_stop(void);
 void owner_short_buffers(bool shorter); /* buffers that are too small */
 /* False: refused, or no packet free. */
 bool owner_transmit(uint32_t bytes, unsigned segments, bool checksum);
+
+/* A frame that the device is to cut, or one that is too large. */
+struct owner_segments {
+    enum virtio_net_gso type;
+    uint32_t bytes;
+    uint16_t header_bytes;
+    uint16_t gso_bytes;
+    uint8_t pieces; /* of each packet of the frame */
+    bool without_checksum;
+};
+bool owner_transmit_segments(const struct owner_segments *large);
 void owner_flush(void);
 unsigned owner_fetch_packets(unsigned count);
 unsigned owner_fetch_frames(unsigned count);
@@ -332,9 +422,11 @@ void owner_bottom_half(bool whole);
 void owner_poll(void);
 void owner_refill(void);
 void owner_look_at_link(void);
+void owner_look(void); /* at what can be asked for at any time */
 void owner_interrupt(unsigned vector);
 /* Handles what is raised. */
 void owner_interrupts(void);
+bool owner_running(void);       /* created, not stopped, and not broken */
 bool owner_interruptible(void); /* a handler may run now: the driver is not being made or stopped */
 void owner_settle(void);
 void owner_getters(void);
@@ -351,7 +443,9 @@ unsigned pool_buffers_held(void); /* by the driver */
 unsigned pool_packets_held(void);
 struct virtio_net_buffer *pool_take_buffer(uint32_t capacity);
 void pool_return_buffer(const struct virtio_net_buffer *buffer);
-/* A frame of `bytes`, filled, in pieces. */
+/* Of a driver that could not start, and whose device never confirmed a reset. */
+void pool_take_back(void);
+/* A frame of `bytes`, filled, in so many pieces, or in several packets of so many. */
 struct virtio_net_packet *pool_take_packet(uint32_t bytes, unsigned segments, bool checksum);
 /* The driver has accepted it: it has no business in the frame any more. */
 void pool_hide_packet(const struct virtio_net_packet *packet);
@@ -370,6 +464,12 @@ void frame_fill(uint8_t *frame, uint32_t number, uint32_t bytes);
 /* A program is a header and then steps of equal size, so that a fuzzer can cut and join them. */
 #define PROGRAM_HEADER 8u
 #define STEP_BYTES     4u
+
+/* Of the header's first byte, beside bus (bit 0) and vectors (bits 1 and 2). */
+#define HEADER_LEGACY     0x08u
+#define HEADER_ANY_LAYOUT 0x10u
+#define HEADER_PAIRS      0x20u /* as many as there are */
+#define HEADER_COMMANDS   0x40u
 
 /* Runs a program; returns the number of steps. */
 unsigned program_run(const uint8_t *program, size_t bytes);

@@ -3,9 +3,13 @@
 #include "hostile.h"
 #include <string.h>
 
+/* Numbers of rings, each with 4 GiB for itself: pages of all of them fit into 32 bits (4.2.4). */
+#define RING_NUMBERS 2048u
+
 struct ring_region {
     uint8_t *memory;
     size_t bytes;
+    uint64_t address;
 };
 
 struct slot {
@@ -14,6 +18,7 @@ struct slot {
 
 static struct ring_region rings[RING_REGIONS]; /* the first ring_count */
 static unsigned ring_count;
+static unsigned ring_number;
 static struct slot buffers[BUFFER_SLOTS];
 static struct slot packets[PACKET_SLOTS];
 static uint32_t buffer_exposed[BUFFER_SLOTS];
@@ -22,14 +27,18 @@ static uint32_t packet_exposed[PACKET_SLOTS];
 void memory_clear(void)
 {
     ring_count = 0;
+    ring_number = 0;
     memset(buffer_exposed, 0, sizeof(buffer_exposed));
     memset(packet_exposed, 0, sizeof(packet_exposed));
 }
 
-void memory_add_ring(void *memory, size_t bytes)
+uint64_t memory_add_ring(void *memory, size_t bytes)
 {
+    uint64_t address = (UINT64_C(1) + ring_number++ % RING_NUMBERS) << 32;
+
     HOSTILE_CHECK(ring_count < RING_REGIONS, "more shared memory than any driver needs");
-    rings[ring_count++] = (struct ring_region){memory, bytes};
+    rings[ring_count++] = (struct ring_region){memory, bytes, address};
+    return address;
 }
 
 void memory_remove_ring(const void *memory)
@@ -76,12 +85,12 @@ static uint8_t *reach_slots(struct slot *slots, const uint32_t *exposed, unsigne
     return (uint8_t *)slots + from;
 }
 
-static uint8_t *reach_rings(const uint8_t *memory, uint32_t bytes)
+static uint8_t *reach_rings(uint64_t address, uint32_t bytes)
 {
     for (unsigned i = 0; i < ring_count; i++) {
-        size_t offset = (size_t)(memory - rings[i].memory);
+        uint64_t offset = address - rings[i].address;
 
-        if (memory >= rings[i].memory && offset + bytes <= rings[i].bytes) {
+        if (offset <= rings[i].bytes && bytes <= rings[i].bytes - offset) {
             return rings[i].memory + offset;
         }
     }
@@ -91,7 +100,7 @@ static uint8_t *reach_rings(const uint8_t *memory, uint32_t bytes)
 uint8_t *memory_reach(uint64_t address, uint32_t bytes, bool write)
 {
     const uint8_t *memory = (const uint8_t *)(uintptr_t)(address - DMA_OFFSET);
-    uint8_t *found = reach_rings(memory, bytes);
+    uint8_t *found = reach_rings(address, bytes);
 
     if (found == NULL) {
         found = reach_slots(buffers, buffer_exposed, BUFFER_SLOTS, memory, bytes);
@@ -132,7 +141,12 @@ enum memory_kind memory_kind(const void *address)
     if (memory >= buffers[0].memory && memory < buffers[BUFFER_SLOTS - 1].memory + SLOT_BYTES) {
         return MEMORY_BUFFER;
     }
-    return reach_rings(memory, 1) != NULL ? MEMORY_RING : MEMORY_PRIVATE;
+    for (unsigned i = 0; i < ring_count; i++) {
+        if (memory >= rings[i].memory && memory < rings[i].memory + rings[i].bytes) {
+            return MEMORY_RING;
+        }
+    }
+    return MEMORY_PRIVATE;
 }
 
 /* Byte by byte through volatile, so that no library function, which AddressSanitizer knows, takes

@@ -68,9 +68,6 @@ static void *allocate(size_t bytes, size_t alignment, bool shared)
     HOSTILE_CHECK(posix_memalign(&memory, alignment, bytes) == 0, "out of memory");
     memset(memory, 0, bytes);
     allocations[place] = (struct allocation){memory, bytes, shared};
-    if (shared) {
-        memory_add_ring(memory, bytes);
-    }
     return memory;
 }
 
@@ -114,7 +111,7 @@ void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_addres
 {
     void *memory = allocate(bytes, alignment, true);
 
-    *address = (uint64_t)(uintptr_t)memory + DMA_OFFSET;
+    *address = memory != NULL ? memory_add_ring(memory, bytes) : 0;
     return memory;
 }
 
@@ -128,36 +125,6 @@ void virtio_platform_dma_free(void *memory, size_t bytes)
 virtio_address virtio_platform_dma_address(const void *memory)
 {
     return (uint64_t)(uintptr_t)memory + DMA_OFFSET;
-}
-
-uint8_t virtio_platform_read8(virtio_register reg)
-{
-    return (uint8_t)device_read(reg, 1);
-}
-
-uint16_t virtio_platform_read16(virtio_register reg)
-{
-    return (uint16_t)device_read(reg, 2);
-}
-
-uint32_t virtio_platform_read32(virtio_register reg)
-{
-    return device_read(reg, 4);
-}
-
-void virtio_platform_write8(virtio_register reg, uint8_t value)
-{
-    device_write(reg, 1, value);
-}
-
-void virtio_platform_write16(virtio_register reg, uint16_t value)
-{
-    device_write(reg, 2, value);
-}
-
-void virtio_platform_write32(virtio_register reg, uint32_t value)
-{
-    device_write(reg, 4, value);
 }
 
 uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
@@ -206,10 +173,17 @@ uint32_t virtio_platform_instructions(void)
     return 0;
 }
 
+static void work_meanwhile(void)
+{
+    control_run();
+    owner_interrupts();
+}
+
 void virtio_platform_pause(void)
 {
     HOSTILE_CHECK(platform_locked == 0, "waiting with the lock held");
     nanoseconds += 1000000;
+    snare_pause(work_meanwhile);
 }
 
 void virtio_platform_log(const char *format, ...)

@@ -10,6 +10,7 @@
 #define HEADER_BYTES VIRTIO_NET_HEADER_BYTES
 #define EXPECTED_MAX 1024u
 #define SEGMENT_GAP  32u
+#define PIECE_BYTES  1800u /* of a frame in one packet, whatever its segments */
 
 /* AddressSanitizer's, if it is there. */
 void __asan_poison_memory_region(const volatile void *memory, size_t bytes) __attribute__((weak));
@@ -36,10 +37,11 @@ struct pool_buffer {
 
 struct pool_packet {
     struct virtio_net_packet packet;
+    struct pool_packet *rest; /* as packet.rest was when the driver got it */
     bool with_driver;
     bool sent; /* the device saw it */
     uint32_t number;
-    uint32_t bytes;
+    uint32_t bytes; /* of the frame, in the first packet */
 };
 
 struct expected {
@@ -59,6 +61,7 @@ struct pools {
 };
 
 static struct pools pools;
+static uint8_t frame_memory[VIRTIO_NET_GSO_FRAME_MAX + 16];
 static uint32_t packet_number;
 static uint32_t frame_number;   /* of the next one to the driver */
 static uint32_t frame_received; /* of the next one to come up */
@@ -114,6 +117,15 @@ uint32_t pool_expect(uint32_t bytes)
 void pool_forget_expected(void)
 {
     frame_received = frame_number;
+}
+
+void pool_take_back(void)
+{
+    for (unsigned i = 0; i < BUFFER_SLOTS; i++) {
+        if (pools.buffers[i].with_driver) {
+            pool_return_buffer(&pools.buffers[i].buffer);
+        }
+    }
 }
 
 struct virtio_net_buffer *pool_take_buffer(uint32_t capacity)
@@ -178,17 +190,19 @@ void pool_check_frame(const struct virtio_net_buffer *buffer, uint32_t bytes)
     frame_received = number + 1;
 }
 
-/* A frame in pieces, each with a gap behind it that nobody may touch. */
-static void lay_out(struct pool_packet *ours, uint8_t *slot, unsigned segments)
+/* A frame, or some of it, in pieces, each with a gap behind it that nobody may touch. */
+static void lay_out(struct pool_packet *ours, const uint8_t *frame, uint32_t bytes,
+                    unsigned segments)
 {
-    uint8_t frame[SLOT_BYTES];
+    uint8_t *slot = memory_packet_slot((unsigned)(ours - pools.packets));
     uint32_t from = 0;
     uint8_t *at = slot + 16;
 
-    frame_fill(frame, ours->number, ours->bytes);
+    segments = bytes < segments ? 1 : segments;
+    ours->packet.segment_count = (uint16_t)segments;
     unpoison(slot, SLOT_BYTES);
     for (unsigned i = 0; i < segments; i++) {
-        uint32_t piece = i + 1 == segments ? ours->bytes - from : ours->bytes / segments;
+        uint32_t piece = i + 1 == segments ? bytes - from : bytes / segments;
 
         memcpy(at, frame + from, piece);
         ours->packet.segment[i] = (struct virtio_net_segment){at, piece};
@@ -215,63 +229,113 @@ static struct pool_packet *free_packet(void)
     return NULL;
 }
 
-struct virtio_net_packet *pool_take_packet(uint32_t bytes, unsigned segments, bool checksum)
+/* The next packet of a frame; the driver looks at nothing but its segments and what comes after. */
+static struct pool_packet *take_packet(void)
 {
     struct pool_packet *ours = free_packet();
-    unsigned which;
 
-    if (ours == NULL) {
+    if (ours != NULL) {
+        ours->packet = (struct virtio_net_packet){.owner = ours};
+        ours->rest = NULL;
+        ours->sent = false;
+        ours->with_driver = true;
+        pools.packets_held++;
+        memory_expose_packet((unsigned)(ours - pools.packets), SLOT_BYTES);
+    }
+    return ours;
+}
+
+struct virtio_net_packet *pool_take_packet(uint32_t bytes, unsigned segments, bool checksum)
+{
+    struct pool_packet *first = take_packet();
+    struct pool_packet *last = first;
+    uint32_t piece = bytes <= PIECE_BYTES ? bytes : PIECE_BYTES;
+
+    if (first == NULL) {
         return NULL;
     }
-    which = (unsigned)(ours - pools.packets);
-    ours->packet = (struct virtio_net_packet){.owner = ours, .segment_count = (uint16_t)segments};
-    ours->packet.checksum_partial = checksum;
-    ours->packet.checksum_start = checksum ? 4 : 0;
-    ours->packet.checksum_offset = checksum ? 6 : 0;
-    ours->number = packet_number++ * PACKET_SLOTS + which;
-    ours->bytes = bytes;
-    ours->sent = false;
-    ours->with_driver = true;
-    pools.packets_held++;
-    lay_out(ours, memory_packet_slot(which), segments);
-    memory_expose_packet(which, SLOT_BYTES);
-    return &ours->packet;
+    first->packet.checksum_partial = checksum;
+    first->packet.checksum_start = checksum ? 4 : 0;
+    first->packet.checksum_offset = checksum ? 6 : 0;
+    first->number = packet_number++ * PACKET_SLOTS + (uint32_t)(first - pools.packets);
+    first->bytes = bytes;
+    frame_fill(frame_memory, first->number, bytes);
+    lay_out(first, frame_memory, piece, segments);
+    for (uint32_t from = piece; from < bytes; from += piece) {
+        last->rest = take_packet();
+        if (last->rest == NULL) {
+            (void)pool_return_packet(&first->packet);
+            return NULL;
+        }
+        last->packet.rest = &last->rest->packet;
+        last = last->rest;
+        piece = bytes - from < PIECE_BYTES ? bytes - from : PIECE_BYTES;
+        lay_out(last, frame_memory + from, piece, segments);
+    }
+    return &first->packet;
 }
 
 void pool_hide_packet(const struct virtio_net_packet *packet)
 {
-    for (unsigned i = 0; i < packet->segment_count; i++) {
-        poison(packet->segment[i].memory, packet->segment[i].bytes);
+    for (; packet != NULL; packet = packet->rest) {
+        for (unsigned i = 0; i < packet->segment_count; i++) {
+            poison(packet->segment[i].memory, packet->segment[i].bytes);
+        }
     }
 }
 
 bool pool_return_packet(const struct virtio_net_packet *packet)
 {
-    struct pool_packet *ours = packet->owner;
+    struct pool_packet *first = packet->owner;
+    bool sent = first->sent;
 
-    HOSTILE_CHECK(ours->with_driver, "a packet comes back twice");
-    ours->with_driver = false;
-    pools.packets_held--;
-    memory_expose_packet((unsigned)(ours - pools.packets), 0);
-    return ours->sent;
+    for (struct pool_packet *ours = first; ours != NULL; ours = ours->rest) {
+        HOSTILE_CHECK(ours->with_driver, "a packet comes back twice");
+        HOSTILE_CHECK(ours->packet.rest == (ours->rest != NULL ? &ours->rest->packet : NULL),
+                      "a frame comes back in pieces");
+        ours->with_driver = false;
+        pools.packets_held--;
+        memory_expose_packet((unsigned)(ours - pools.packets), 0);
+    }
+    return sent;
+}
+
+/* 5.1.6.2.1 */
+static void check_header(const uint8_t *header, const struct virtio_net_packet *packet)
+{
+    bool cut = packet->gso_type != VIRTIO_NET_GSO_NONE;
+    const uint16_t expected[] = {
+        (uint16_t)((packet->checksum_partial ? 1u : 0u) | (unsigned)packet->gso_type << 8),
+        cut ? packet->header_bytes : 0,
+        cut ? packet->gso_bytes : 0,
+        packet->checksum_start,
+        packet->checksum_offset,
+        0,
+    };
+
+    HOSTILE_CHECK(memcmp(header, expected, traffic_header_bytes()) == 0,
+                  "the header is wrong (5.1.6.2.1)");
+    HOSTILE_CHECK(
+        packet->gso_type == VIRTIO_NET_GSO_NONE ||
+            (packet->checksum_partial && packet->gso_bytes != 0 &&
+             device_features(packet->gso_type == VIRTIO_NET_GSO_TCPV4 ? VIRTIO_NET_F_HOST_TSO4
+                                                                      : VIRTIO_NET_F_HOST_TSO6)),
+        "segments of a kind that was not negotiated (5.1.6.2.1)");
 }
 
 void pool_check_sent(const uint8_t *frame, uint32_t bytes)
 {
+    uint32_t header = traffic_header_bytes();
     struct pool_packet *ours;
     uint32_t number = 0;
 
-    HOSTILE_CHECK(bytes >= HEADER_BYTES + 14, "a frame of %u bytes", bytes);
-    memcpy(&number, frame + HEADER_BYTES, sizeof(number));
+    HOSTILE_CHECK(bytes >= header + 14, "a frame of %u bytes", bytes);
+    memcpy(&number, frame + header, sizeof(number));
     ours = &pools.packets[number % PACKET_SLOTS];
     HOSTILE_CHECK(ours->with_driver && ours->number == number && !ours->sent,
                   "the frame sent is none that waits to be");
-    HOSTILE_CHECK(bytes == ours->bytes + HEADER_BYTES &&
-                      frame_is(frame + HEADER_BYTES, number, 0, ours->bytes),
+    HOSTILE_CHECK(bytes == ours->bytes + header && frame_is(frame + header, number, 0, ours->bytes),
                   "a frame is not sent as it was");
-    HOSTILE_CHECK(frame[0] == (ours->packet.checksum_partial ? 1 : 0) &&
-                      frame[6] == ours->packet.checksum_start &&
-                      frame[8] == ours->packet.checksum_offset && (frame[10] | frame[11]) == 0,
-                  "the header is wrong (5.1.6.2.1)");
+    check_header(frame, &ours->packet);
     ours->sent = true;
 }

@@ -2,8 +2,8 @@
 /*
  * A program for owner and device, as bytes: a fuzzer writes them. Every sequence of bytes is one.
  *
- * Header: bus and vectors, features not offered (two bytes), and the driver's parameters. Then
- * steps of four bytes: what, and three operands a, b, c.
+ * Header: bus, vectors and HEADER_ bits, features not offered (two bytes), and the driver's
+ * parameters. Then steps of four bytes: what, and three operands a, b, c.
  */
 #include "steps.h"
 #include <limits.h>
@@ -30,6 +30,10 @@ static const uint64_t optional[16] = {
     VIRTIO_NET_F_SPEED_DUPLEX,
 };
 
+#define FEATURES_COMMANDS                                                         \
+    (VIRTIO_NET_F_CTRL_RX | VIRTIO_NET_F_CTRL_RX_EXTRA | VIRTIO_NET_F_CTRL_VLAN | \
+     VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_GUEST_ANNOUNCE)
+
 struct settings settings;
 static bool tracing;
 
@@ -50,6 +54,7 @@ static void read_header(const uint8_t *header)
 
     settings = (struct settings){
         .bus = (header[0] & 1) != 0 ? BUS_PCI : BUS_MMIO,
+        .legacy = (header[0] & HEADER_LEGACY) != 0,
         .offered = VIRTIO_F_VERSION_1,
         .parameters =
             {
@@ -59,12 +64,19 @@ static void read_header(const uint8_t *header)
                 .tx_ring = (uint16_t)(2u << header[4] % 8),
                 .send_queue = (uint16_t)(1 + header[5] % 64),
                 .interrupt_budget = (uint16_t)(1 + header[6] % 64),
+                .queue_pairs = (header[0] & HEADER_PAIRS) != 0 ? PAIRS : 1,
+                .vlan_filter = (header[0] & HEADER_COMMANDS) != 0,
             },
         .queue_size_max = (uint16_t)(header[7] < 128 ? QUEUE_LIMIT : header[7] - 127u),
     };
     settings.vectors = settings.bus == BUS_PCI ? (header[0] >> 1) % 4 : 0;
     for (unsigned i = 0; i < 16; i++) {
         settings.offered |= (off >> i & 1u) != 0 ? 0 : optional[i];
+    }
+    settings.offered |= (header[0] & HEADER_COMMANDS) != 0 ? FEATURES_COMMANDS : 0;
+    if (settings.legacy) { /* 32 bits of them (4.1.4.10, 4.2.4) */
+        settings.offered = (settings.offered & UINT32_MAX) |
+                           ((header[0] & HEADER_ANY_LAYOUT) != 0 ? VIRTIO_F_ANY_LAYOUT : 0);
     }
 }
 
@@ -84,10 +96,30 @@ static void run_step(const uint8_t *bytes)
     }
 }
 
-/* Frames go both ways, all of them, and then nothing is left anywhere but the exposed buffers. */
-static void check_alive(void)
+/* Frames go both ways, all of them, on the chosen pair. */
+static void check_traffic(void)
 {
     unsigned received = owner_frames_received();
+    unsigned transmit = 2 * owner_chosen() + 1;
+
+    for (unsigned i = 0; i < 3; i++) {
+        HOSTILE_CHECK(owner_transmit(14 + i, 1, false), "no way back: nothing can be sent");
+        owner_flush();
+        traffic_take(transmit, HELD_MAX);
+        traffic_return(transmit, HELD_MAX, i);
+        traffic_receive(owner_chosen(), 1, 14 + i, 0);
+        owner_settle();
+    }
+    (void)owner_fetch_packets(PACKET_SLOTS);
+    owner_check();
+    HOSTILE_CHECK(owner_frames_received() == received + 3 && pool_packets_held() == 0,
+                  "no way back: %u of 3 frames received, %u packets not sent",
+                  owner_frames_received() - received, pool_packets_held());
+}
+
+/* It works, and then nothing is left anywhere but the exposed buffers. */
+static void check_alive(void)
+{
     const char *reason;
 
     step_power_on();
@@ -95,20 +127,12 @@ static void check_alive(void)
     owner_short_buffers(false);
     reason = owner_create(&settings.parameters, VIRTIO_NET_RECEIVE_BYTES);
     HOSTILE_CHECK(reason == NULL, "no way back: %s", reason);
-    for (unsigned i = 0; i < 3; i++) {
-        HOSTILE_CHECK(owner_transmit(14 + i, 1, false), "no way back: nothing can be sent");
-        owner_flush();
-        traffic_take(1, HELD_MAX);
-        traffic_return(1, HELD_MAX, i);
-        traffic_receive(0, 1, 14 + i, 0);
-        owner_settle();
+    for (unsigned pair = PAIRS; pair-- != 0;) {
+        owner_choose(pair);
+        check_traffic();
     }
-    (void)owner_fetch_packets(PACKET_SLOTS);
-    owner_check();
-    HOSTILE_CHECK(owner_frames_received() == received + 3 && pool_packets_held() == 0 &&
-                      virtio_net_broken(owner_net()) == NULL,
-                  "no way back: %u of 3 frames received, %u packets not sent",
-                  owner_frames_received() - received, pool_packets_held());
+    (void)owner_command(COMMAND_MAC, 1, 1);
+    HOSTILE_CHECK(virtio_net_broken(owner_net()) == NULL, "no way back: it is broken again");
     HOSTILE_CHECK(pool_buffers_held() != 0, "no way back: no buffer exposed");
 }
 

@@ -144,6 +144,15 @@ void snare_unlock(void)
     }
 }
 
+void snare_pause(void (*others)(void))
+{
+    bool was_active = active;
+
+    active = false;
+    others();
+    active = was_active;
+}
+
 static void memory_access(void *address, unsigned bytes, bool store)
 {
     enum memory_kind kind;

@@ -3,17 +3,39 @@
 #include "steps.h"
 #include <limits.h>
 
+/* Queues that hold a command, or a header in a descriptor of its own, have entries for that; those
+ * of legacy PCI devices are powers of two, as the driver can't choose (4.1.5.1.3.1). */
+static uint16_t queue_size(unsigned index)
+{
+    uint16_t size = settings.queue_size_max;
+
+    if (size < 4 && (settings.legacy || index > 1)) {
+        size = 4;
+    }
+    while (settings.legacy && settings.bus == BUS_PCI && (size & (size - 1)) != 0) {
+        size &= (uint16_t)(size - 1);
+    }
+    return size;
+}
+
 void step_power_on(void)
 {
-    device_power_on(settings.bus, settings.vectors, settings.offered);
+    control_power_on();
+    device_power_on(settings.bus, settings.legacy, settings.vectors, settings.offered);
     for (unsigned i = 0; i < QUEUES; i++) {
         if (device.queue[i].size_max != 0) {
-            device.queue[i].size_max = settings.queue_size_max;
+            device.queue[i].size_max = queue_size(i);
         }
     }
     if (settings.vectors != 0) {
         device.vectors_granted = settings.vectors;
     }
+}
+
+/* The chosen pair's queues. */
+static unsigned queue_of(unsigned offset)
+{
+    return 2 * owner_chosen() + offset;
 }
 
 /* ---- The owner's steps ---- */
@@ -137,7 +159,8 @@ void step_restart(bool honest, unsigned allocations, uint32_t capacity)
     device.lies = lies & ~(unsigned)LIE_RING;
     platform_fail_allocations(allocations);
     if (owner_create(&settings.parameters, capacity) != NULL) {
-        HOSTILE_CHECK(device.lies != 0 || allocations != UINT_MAX, "an honest device is refused");
+        HOSTILE_CHECK(device.lies != 0 || allocations != UINT_MAX || !control_obeys(),
+                      "an honest device is refused");
     }
     platform_fail_allocations(UINT_MAX);
 }
@@ -154,36 +177,36 @@ static void step_recover(uint8_t a, uint8_t b, uint8_t c)
 
 static void step_receive(uint8_t a, uint8_t b, uint8_t c)
 {
-    traffic_receive(0, 1 + a % 16u, length(b, c), 0);
+    traffic_receive(owner_chosen(), 1 + a % 16u, length(b, c), 0);
 }
 
 static void step_receive_odd(uint8_t a, uint8_t b, uint8_t c)
 {
-    traffic_receive(0, 1, 14u + a, 1u + (uint32_t)(b * 0x01010101u ^ c * 0x10203u));
+    traffic_receive(owner_chosen(), 1, 14u + a, 1u + (uint32_t)(b * 0x01010101u ^ c * 0x10203u));
 }
 
 static void step_send(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)c;
-    traffic_take(1, 1 + a % 64u);
-    traffic_return(1, 1 + a % 64u, b);
+    traffic_take(queue_of(1), 1 + a % 64u);
+    traffic_return(queue_of(1), 1 + a % 64u, b);
 }
 
 static void step_take(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)c;
-    traffic_take(1 + b % 3u, 1 + a % 32u);
+    traffic_take(queue_of(1 + b % 3u), 1 + a % 32u);
 }
 
 static void step_return(uint8_t a, uint8_t b, uint8_t c)
 {
-    traffic_return(1 + c % 3u, 1 + a % 32u, b);
+    traffic_return(queue_of(1 + c % 3u), 1 + a % 32u, b);
 }
 
 static void step_ask(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)c;
-    traffic_ask(a % 3u, (b & 1) != 0);
+    traffic_ask(queue_of(a % 3u), (b & 1) != 0);
 }
 
 /* Link up or down, at any time; the configuration's interrupt with it. */
@@ -216,12 +239,12 @@ static uint32_t wide(uint8_t b, uint8_t c)
 
 static void step_lie(uint8_t a, uint8_t b, uint8_t c)
 {
-    traffic_lie(a % 3u, a / 3u % TRAFFIC_LIES, wide(b, c));
+    traffic_lie(queue_of(a % 3u), a / 3u % TRAFFIC_LIES, wide(b, c));
 }
 
 static void step_poke(uint8_t a, uint8_t b, uint8_t c)
 {
-    traffic_poke(a % 3u, (uint32_t)(a / 3u % 3u + 3u * b), wide(c, c));
+    traffic_poke(queue_of(a % 3u), (uint32_t)(a / 3u % 3u + 3u * b), wide(c, c));
 }
 
 static void step_scribble(uint8_t a, uint8_t b, uint8_t c)
@@ -268,10 +291,10 @@ static void step_race(uint8_t a, uint8_t b, uint8_t c)
     };
 
     if ((a & 1) != 0) {
-        traffic_take(1, 1 + b / 64u);
-        traffic_return(1, 1 + b / 64u, c);
+        traffic_take(queue_of(1), 1 + b / 64u);
+        traffic_return(queue_of(1), 1 + b / 64u, c);
     } else {
-        traffic_receive(0, 1 + b / 64u, 14u + c % 64u, 0);
+        traffic_receive(owner_chosen(), 1 + b / 64u, 14u + c % 64u, 0);
     }
     snare_set(&snare);
     if ((b & 0x30) != 0) {
@@ -344,20 +367,85 @@ static void step_raise(uint8_t a, uint8_t b, uint8_t c)
     device_raise(a % VECTORS, b);
 }
 
+/* ---- Segments, commands, pairs, and the reset of one queue ---- */
+
+/* Large or not, to be cut or not, by the rules or not. */
+static void step_segments(uint8_t a, uint8_t b, uint8_t c)
+{
+    struct owner_segments large = {
+        .type = (enum virtio_net_gso)(a % 5u),
+        .bytes = 14u + (uint32_t)b * b,
+        .header_bytes = c,
+        .gso_bytes = (uint16_t)((a >> 2) * 40u),
+        .pieces = (uint8_t)(1 + c % 4u),
+        .without_checksum = a >= 0xf0,
+    };
+
+    (void)owner_transmit_segments(&large);
+}
+
+static void step_command(uint8_t a, uint8_t b, uint8_t c)
+{
+    (void)owner_command(a % COMMANDS, b, c);
+}
+
+static void step_answers(uint8_t a, uint8_t b, uint8_t c)
+{
+    control_answers(a % CONTROL_MANNERS, wide(b, c));
+}
+
+static void step_obey(uint8_t a, uint8_t b, uint8_t c)
+{
+    (void)a, (void)b, (void)c;
+    control_run();
+}
+
+/* The device's network has changed under it, or not; the owner asks. */
+static void step_announce(uint8_t a, uint8_t b, uint8_t c)
+{
+    (void)b, (void)c;
+    if ((a & 1) != 0) {
+        device.config[6] |= 2;
+        device.generation++;
+        device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
+    }
+    (void)owner_announce_asked();
+}
+
+static void step_queue_reset(uint8_t a, uint8_t b, uint8_t c)
+{
+    (void)c;
+    device.queue_reset = a % QUEUE_RESETS;
+    device.queue_reset_reads = b * 8u; /* the longest are too long */
+    device.lies |= device.queue_reset != QUEUE_RESET_DONE ? LIE_REGISTER | LIE_CONFIG : 0;
+}
+
+static void step_pair(uint8_t a, uint8_t b, uint8_t c)
+{
+    (void)b, (void)c;
+    owner_choose(a % PAIRS);
+}
+
+static void step_look(uint8_t a, uint8_t b, uint8_t c)
+{
+    (void)a, (void)b, (void)c;
+    owner_look();
+}
+
 void snare_act(uint32_t value, bool unlocked)
 {
     uint8_t operand = (uint8_t)(value >> 8);
 
     switch (value % 8) {
     case 0:
-        traffic_receive(0, 1, 60, 0);
+        traffic_receive(owner_chosen(), 1, 60, 0);
         break;
     case 1:
-        traffic_take(1, 1);
-        traffic_return(1, 1, operand);
+        traffic_take(queue_of(1), 1);
+        traffic_return(queue_of(1), 1, operand);
         break;
     case 2:
-        traffic_ask(operand & 1u, false);
+        traffic_ask(queue_of(operand & 1u), false);
         break;
     case 3:
         device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
@@ -411,9 +499,18 @@ static const struct step steps[] = {
     {"raise", step_raise, true},
     {"race", step_race, false},
     {"start race", step_start_race, true},
+    {"segments", step_segments, false},
+    {"command", step_command, false},
+    {"answers", step_answers, true},
+    {"obey", step_obey, false},
+    {"announce", step_announce, false},
+    {"queue reset", step_queue_reset, true},
+    {"pair", step_pair, false},
+    {"look", step_look, false},
 };
 
-/* New steps at the end of the table leave stored programs what they are. */
+/* New steps at the end of the table leave stored programs what they are: those have the first
+ * number of each step. */
 const struct step *step_of(uint8_t what)
 {
     unsigned count = sizeof(steps) / sizeof(steps[0]);

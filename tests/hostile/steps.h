@@ -7,6 +7,7 @@
 
 struct settings {
     enum bus bus;
+    bool legacy;
     uint16_t vectors;
     uint64_t offered;
     struct virtio_net_parameters parameters;

@@ -3,78 +3,14 @@
  * What devices did, or could have done, to other drivers: one case for each bug, with its source.
  * Each ends with the driver stopped, created anew by its owner, and frames going both ways.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "hostile.h"
+#include "cases.h"
 #include <string.h>
-
-#define RECEIVE  0u
-#define TRANSMIT 1u
-
-/* Lies of traffic_lie(). */
-enum {
-    INDEX_JUMPS = 0,
-    ID_NOWHERE = 4,
-    ID_AGAIN = 5,
-    LONGER = 6,
-    HUGE = 7,
-    SHORTER = 8,
-    DOUBLE = 9
-};
 
 /* 8 receive buffers, the other parameters large; everything offered but packed rings, and the reset
  * of one queue, which would keep the device from being broken. */
 static void begin(enum bus bus, unsigned vectors)
 {
-    const uint8_t header[PROGRAM_HEADER] = {
-        (uint8_t)(vectors << 1 | (bus == BUS_PCI)), 0x80, 0x02, 7, 7, 63, 63, 0};
-
-    program_begin(header);
-    assert_non_null(owner_net());
-}
-
-/* Tries to start against a device that lies from the first. */
-static const char *start(void)
-{
-    static const struct virtio_net_parameters parameters = {0};
-
-    assert_true(owner_net() == NULL || owner_destroy());
-    device.lies |= LIE_REGISTER | LIE_CONFIG;
-    return owner_create(&parameters, VIRTIO_NET_RECEIVE_BYTES);
-}
-
-static void expect_broken(const char *what)
-{
-    owner_interrupt(1);
-    owner_bottom_half(true);
-    assert_non_null(virtio_net_broken(owner_net()));
-    assert_non_null(strstr(virtio_net_broken(owner_net()), what));
-    assert_false(owner_transmit(60, 1, false));
-    owner_check();
-    program_finish();
-}
-
-static void expect_refused(const char *reason, const char *what)
-{
-    assert_non_null(reason);
-    if (strstr(reason, what) == NULL) {
-        fail_msg("refused for another reason: %s", reason);
-    }
-    program_finish();
-}
-
-static void send(unsigned count)
-{
-    while (count-- != 0) {
-        assert_true(owner_transmit(100, 3, false));
-    }
-    owner_flush();
-    traffic_take(TRANSMIT, 64);
+    cases_begin(bus, vectors, 0, WITHOUT_PACKED | WITHOUT_QUEUE_RESET);
 }
 
 /* Zephyr#113343, OSv#1450, RT-Thread#11326 #11327: an id beyond the queue indexes an array. */
@@ -86,14 +22,14 @@ static void used_id_out_of_range(void **state)
     for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
         begin(BUS_PCI, 3);
         traffic_lie(RECEIVE, ID_NOWHERE, ids[i]);
-        expect_broken("id");
+        cases_expect_broken("id");
         if (ids[i] < 256) {
             continue; /* the transmit ring has those */
         }
         begin(BUS_MMIO, 0);
-        send(1);
+        cases_send(1);
         traffic_lie(TRANSMIT, ID_NOWHERE, ids[i]);
-        expect_broken("id");
+        cases_expect_broken("id");
     }
 }
 
@@ -102,9 +38,9 @@ static void used_id_never_issued(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
-    send(1);
+    cases_send(1);
     traffic_lie(TRANSMIT, ID_NOWHERE, 200);
-    expect_broken("no chain");
+    cases_expect_broken("no chain");
 }
 
 /* MigTD#986: replayed, which freed it twice. IncludeOS#738: a bogus buffer comes out. */
@@ -112,16 +48,16 @@ static void used_id_replayed(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
-    send(2);
+    cases_send(2);
     traffic_lie(TRANSMIT, DOUBLE, 0);
-    expect_broken("no chain");
+    cases_expect_broken("no chain");
     begin(BUS_PCI, 3);
-    send(2);
+    cases_send(2);
     traffic_return(TRANSMIT, 1, 0);
     assert_int_equal(owner_fetch_packets(10), 1);
     traffic_lie(TRANSMIT, ID_AGAIN, 0);
     assert_int_equal(owner_fetch_packets(10), 0);
-    expect_broken("chain");
+    cases_expect_broken("chain");
 }
 
 /* DPDK: with IN_ORDER everything up to the id that comes back is taken for finished. Here that is
@@ -132,14 +68,14 @@ static void used_id_ahead_in_order(void **state)
     for (uint32_t id = 1; id < 8; id++) {
         begin(BUS_PCI, 3);
         traffic_lie(RECEIVE, ID_NOWHERE, id);
-        expect_broken("in order");
+        cases_expect_broken("in order");
     }
     begin(BUS_MMIO, 0);
-    send(3);
+    cases_send(3);
     device.lies |= LIE_RING;
     device.queue[TRANSMIT].ring->push(&device.queue[TRANSMIT], device.queue[TRANSMIT].held[2].id, 0,
                                       1, 1);
-    expect_broken("in order");
+    cases_expect_broken("in order");
 }
 
 /* MigTD#986: a slot in the middle of a chain. */
@@ -147,9 +83,9 @@ static void used_id_in_the_middle(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
-    send(1);
+    cases_send(1);
     traffic_lie(TRANSMIT, ID_NOWHERE, device.queue[TRANSMIT].held[0].id + 1u);
-    expect_broken("");
+    cases_expect_broken("");
 }
 
 /* RT-Thread#11327, MigTD#986, NuttX, DPDK, and Linux until 2025: a used length beyond the buffer is
@@ -160,15 +96,15 @@ static void used_length_beyond_the_buffer(void **state)
     for (uint32_t more = 0; more < 70000; more += 9991) {
         begin(BUS_PCI, 2);
         traffic_lie(RECEIVE, LONGER, more);
-        expect_broken("length");
+        cases_expect_broken("length");
         begin(BUS_MMIO, 0);
-        send(1);
+        cases_send(1);
         traffic_lie(TRANSMIT, LONGER, more); /* into what it may only read */
-        expect_broken("length");
+        cases_expect_broken("length");
     }
     begin(BUS_PCI, 3);
     traffic_lie(RECEIVE, HUGE, 0);
-    expect_broken("length");
+    cases_expect_broken("length");
 }
 
 /* RT-Thread#11327: length minus header underflows. RT-Thread#11726: the buffer of a frame that is
@@ -196,12 +132,12 @@ static void used_index_a_lap_ahead(void **state)
     for (unsigned i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
         begin(BUS_PCI, 3);
         traffic_lie(RECEIVE, INDEX_JUMPS, jumps[i] + (jumps[i] == 8));
-        expect_broken("index");
+        cases_expect_broken("index");
     }
     begin(BUS_PCI, 3);
     traffic_lie(TRANSMIT, INDEX_JUMPS, 1); /* nothing was sent at all */
     (void)owner_fetch_packets(1);
-    expect_broken("index");
+    cases_expect_broken("index");
 }
 
 /* MigTD#799 #935 #989, and others that follow `next` or free `addr` in shared memory: the device
@@ -210,7 +146,7 @@ static void descriptors_rewritten(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
-    send(5);
+    cases_send(5);
     for (uint32_t i = 0; i < 8 * 256; i++) {
         traffic_poke(TRANSMIT, 3 * 2 * i, 0xffff);
         traffic_poke(RECEIVE, 3 * 2 * i, i);
@@ -218,7 +154,7 @@ static void descriptors_rewritten(void **state)
     traffic_return(TRANSMIT, 5, 3);
     assert_int_equal(owner_fetch_packets(10), 5);
     assert_null(virtio_net_broken(owner_net()));
-    send(5);
+    cases_send(5);
     program_finish();
 }
 
@@ -293,16 +229,16 @@ static void capabilities_of_nonsense(void **state)
         for (unsigned value = 0; value < 256; value += 5) {
             begin(BUS_PCI, 3);
             device.pci[at] = (uint8_t)value;
-            (void)start();
+            (void)cases_start();
             program_finish();
         }
     }
     begin(BUS_PCI, 3);
     device.pci[0x41] = 0x40; /* in a circle */
-    expect_refused(start(), "notification");
+    cases_expect_refused(cases_start(), "notification");
     begin(BUS_PCI, 3);
     device.pci[0x52] = 16; /* too short for a multiplier */
-    expect_refused(start(), "notification");
+    cases_expect_refused(cases_start(), "notification");
 }
 
 /* MigTD#939: a structure outside its BAR is mapped all the same. */
@@ -311,10 +247,10 @@ static void structures_outside_the_bar(void **state)
     (void)state;
     begin(BUS_PCI, 3);
     device.bar_bytes[4] = 0x10;
-    expect_refused(start(), "registers");
+    cases_expect_refused(cases_start(), "registers");
     begin(BUS_PCI, 3);
     memset(&device.pci[0x48], 0xff, 4);
-    expect_refused(start(), "registers");
+    cases_expect_refused(cases_start(), "registers");
 }
 
 /* The notification's place is the device's word as well (4.1.4.4). */
@@ -323,7 +259,7 @@ static void notification_outside(void **state)
     (void)state;
     begin(BUS_PCI, 3);
     device.queue[TRANSMIT].notify_offset = 0xffff;
-    expect_refused(start(), "notification");
+    cases_expect_refused(cases_start(), "notification");
 }
 
 /* VIA (arXiv 2109.10660): waits for the device without end. Here: the configuration never stands
@@ -337,7 +273,7 @@ static void generation_never_stable(void **state)
     for (unsigned bus = 0; bus < 2; bus++) {
         begin(bus != 0 ? BUS_PCI : BUS_MMIO, 0);
         snare_set(&restless);
-        expect_refused(start(), "configuration");
+        cases_expect_refused(cases_start(), "configuration");
     }
 }
 
@@ -352,7 +288,7 @@ static void reset_never_confirmed(void **state)
 
     (void)state;
     begin(BUS_PCI, 3);
-    send(2);
+    cases_send(2);
     traffic_receive(0, 3, 60, 0);
     snare_set(&stuck);
     assert_false(owner_stop());
@@ -363,7 +299,7 @@ static void reset_never_confirmed(void **state)
     snare_clear();
     assert_true(owner_destroy());
     snare_set(&stuck);
-    assert_non_null(start());
+    assert_non_null(cases_start());
     program_finish();
 }
 
@@ -377,10 +313,10 @@ static void features_refused(void **state)
     begin(BUS_PCI, 3);
     assert_true(owner_destroy());
     snare_set(&refuses);
-    expect_refused(start(), "features");
+    cases_expect_refused(cases_start(), "features");
     begin(BUS_PCI, 3);
     device.offered &= ~VIRTIO_F_VERSION_1;
-    expect_refused(start(), "VERSION_1");
+    cases_expect_refused(cases_start(), "VERSION_1");
 }
 
 /* VIA: values that are read twice. The MTU fits when it is looked at, and not when it is taken. */
@@ -394,7 +330,7 @@ static void mtu_changes(void **state)
         begin(BUS_PCI, 3);
         assert_true(owner_destroy());
         snare_set(&grows);
-        if (start() == NULL) {
+        if (cases_start() == NULL) {
             owner_getters();
         }
         program_finish();
@@ -415,7 +351,7 @@ static void used_element_changes(void **state)
                                           .value = values[i]};
 
             begin(BUS_PCI, 3);
-            send(3);
+            cases_send(3);
             traffic_return(TRANSMIT, 3, 1);
             traffic_receive(0, 3, 600, 0);
             snare_set(&changes);
@@ -441,7 +377,7 @@ static void queue_sizes(void **state)
             for (unsigned j = 0; j < QUEUES; j++) {
                 device.queue[j].size_max = sizes[i];
             }
-            assert_int_equal(start() == NULL, sizes[i] != 0);
+            assert_int_equal(cases_start() == NULL, sizes[i] != 0);
             for (unsigned j = 0; j < 2 && owner_net() != NULL; j++) {
                 assert_true(device.queue[j].size <= sizes[i]);
                 assert_int_equal(device.queue[j].size & (device.queue[j].size - 1), 0);
@@ -477,12 +413,12 @@ static void device_needs_reset(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
-    send(3);
+    cases_send(3);
     device.lies |= LIE_CONFIG;
     device.status |= VIRTIO_STATUS_NEEDS_RESET;
     device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
     owner_settle();
-    expect_broken("reset");
+    cases_expect_broken("reset");
 }
 
 /* It goes on writing into what it has returned; the owner's memory is the worse for it, the driver

@@ -15,7 +15,7 @@ from driver_fuzzer import PROGRAM, ROOT, fuzz, unpack
 from test_fuzz import PROGRAMS
 
 BUILD = ROOT / "build" / "host-clang"
-CASES = PROGRAM.with_name("test_hostile_cases")
+CASES = [PROGRAM.with_name(f"test_hostile_{name}") for name in ("cases", "net_cases")]
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,18 @@ MUTATIONS = [
         "begin = false) {\n        if (started >",
     ),
     Mutation(
+        "reset of a queue: believed",
+        "transport/transport.c",
+        "return operations->queue_disabled(transport, index);",
+        "return true;",
+    ),
+    Mutation(
+        "reset of a queue: again and again",
+        "net/stop.c",
+        "(queue->was_reset && now - queue->reset_at < RESET_PERIOD) ||",
+        "",
+    ),
+    Mutation(
         "reset believed",
         "net/stop.c",
         "if (!virtio_transport_reset(net->transport))",
@@ -133,6 +145,55 @@ MUTATIONS = [
         "net/negotiate.c",
         "if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value)) {",
         "if (!read16(net, CONFIG_MTU, &value)) {",
+    ),
+    Mutation(
+        "number of pairs changed",
+        "net/negotiate.c",
+        "if (!read16(net, CONFIG_PAIRS, &value) || !pairs_fit(net, value)) {",
+        "if (!read16(net, CONFIG_PAIRS, &value)) {",
+    ),
+    Mutation(
+        "command never answered",
+        "net/control.c",
+        "virtio_platform_now() - started > ANSWER_NANOSECONDS",
+        "started == 0",
+    ),
+    Mutation(
+        "command changed before its answer",
+        "net/control.c",
+        "if (virtqueue_in_flight(ring) != 0 && virtqueue_take(ring, &written) == NULL)",
+        "if (false)",
+    ),
+    Mutation(
+        "command answered by anything",
+        "net/control.c",
+        " && *(const volatile uint8_t *)&control->memory[ANSWER] == ANSWER_OK",
+        "",
+    ),
+    Mutation("command answered by nothing", "net/control.c", "written == 1 && ", ""),
+    Mutation(
+        "command answered by the last answer",
+        "net/control.c",
+        "    control->memory[ANSWER] = ANSWER_NONE;",
+        "",
+    ),
+    Mutation(
+        "address changed unasked",
+        "net/control.c",
+        "if (answer == VIRTIO_NET_DONE) {",
+        "if (answer != VIRTIO_NET_NOT_SENT) {",
+    ),
+    Mutation(
+        "legacy configuration read once",
+        "transport/transport.c",
+        "same = same && fields[i].value == last;",
+        "same = true;",
+    ),
+    Mutation(
+        "queue already in use",
+        "transport/registers.c",
+        "if (!queue_disabled(transport, setup->index)) {",
+        "if (false) {",
     ),
     Mutation(
         "notification register",
@@ -177,15 +238,18 @@ def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
             subprocess.run(command, cwd=BUILD, check=True)
             objects[output.name] = folder / output.name
     linked = folder / program.name
-    rest = ["-lcmocka"] if program == CASES else ["-fsanitize=fuzzer"]
+    rest = ["-lcmocka"] if program in CASES else ["-fsanitize=fuzzer"]
     link = ["clang", "-fsanitize=address,undefined", *objects.values(), *rest, "-o", linked]
     subprocess.run([str(word) for word in link], check=True)
     return linked
 
 
 def found_by_cases(mutation: Mutation, folder: Path) -> bool:
-    program = build(mutation, folder, CASES, "hostile_driver")
-    return subprocess.run([program], capture_output=True, check=False).returncode != 0
+    programs = [build(mutation, folder / case.name, case, "hostile_driver") for case in CASES]
+    return any(
+        subprocess.run([program], capture_output=True, check=False).returncode != 0
+        for program in programs
+    )
 
 
 def found_by_fuzzer(mutation: Mutation, folder: Path) -> bool:

@@ -6,26 +6,24 @@
 
 #define HEADER_BYTES VIRTIO_NET_HEADER_BYTES
 #define FRAME_MAX    (UINT32_C(65536) + 64)
+#define COMMAND_MAX  512u /* more than any command has */
 #define MERGED_MAX   20u
 
 static uint8_t frame_memory[HEADER_BYTES + FRAME_MAX];
 
+unsigned traffic_control_index(void)
+{
+    return device_features(VIRTIO_NET_F_MQ) ? 2u * device.config[8] : 2u;
+}
+
 static bool is_control(unsigned index)
 {
-    return device_features(VIRTIO_NET_F_CTRL_VQ) &&
-           index == (device_features(VIRTIO_NET_F_MQ) ? 2u * device.config[8] : 2u);
+    return device_features(VIRTIO_NET_F_CTRL_VQ) && index == traffic_control_index();
 }
 
 static bool is_receive(unsigned index)
 {
     return index % 2 == 0 && !is_control(index);
-}
-
-void traffic_reset(void)
-{
-    for (unsigned i = 0; i < QUEUES; i++) {
-        device.queue[i].held_count = 0;
-    }
 }
 
 void traffic_signal(unsigned index)
@@ -67,10 +65,27 @@ static uint32_t copy(const struct chain *chain, bool writable, uint8_t *flat, ui
     return done;
 }
 
-/* The header as the standard says (5.1.6.4), or something else. */
-static void write_header(uint8_t *header, uint32_t bytes, unsigned buffers, uint32_t lie)
+/* num_buffers came with VERSION_1 and MRG_RXBUF (5.1.6). */
+uint32_t traffic_header_bytes(void)
 {
-    memset(header, 0, HEADER_BYTES);
+    return (device.accepted & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF)) != 0 ? 12 : 10;
+}
+
+/* Before VERSION_1 the header is alone in its descriptor, unless the device accepts any layout
+ * (2.7.4.3). */
+static void check_layout(const struct chain *chain)
+{
+    HOSTILE_CHECK(!device_strict() ||
+                      (device.accepted & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) != 0 ||
+                      (chain->count > 1 && chain->segment[0].bytes == traffic_header_bytes()),
+                  "the header is not alone in its descriptor (2.7.4.3)");
+}
+
+/* The header as the standard says (5.1.6.4), or something else. */
+static void write_header(uint8_t *memory, uint32_t bytes, unsigned buffers, uint32_t lie)
+{
+    uint8_t header[HEADER_BYTES] = {0};
+
     if (device_features(VIRTIO_NET_F_GUEST_CSUM)) {
         header[0] = 2; /* DATA_VALID */
     }
@@ -84,10 +99,7 @@ static void write_header(uint8_t *header, uint32_t bytes, unsigned buffers, uint
         header[8] = 16;
     }
     header[10] = (uint8_t)buffers;
-    if (lie == 0) {
-        return;
-    }
-    device.lies |= LIE_FRAME;
+    device.lies |= lie != 0 ? LIE_FRAME : 0;
     for (unsigned i = 0; i < HEADER_BYTES; i++) {
         if ((lie >> i & 1u) != 0) {
             header[i] = (uint8_t)(lie >> (i + 8));
@@ -96,6 +108,7 @@ static void write_header(uint8_t *header, uint32_t bytes, unsigned buffers, uint
     if (device_features(VIRTIO_NET_F_MRG_RXBUF) && (lie & 0xc00u) != 0) {
         device.lies |= LIE_RING; /* frames begin and end elsewhere */
     }
+    memcpy(memory, header, traffic_header_bytes());
 }
 
 /* Chains for `bytes`; without mergeable buffers one. Returns their number, *room is what they hold.
@@ -108,27 +121,29 @@ static unsigned collect_chains(struct queue *queue, struct chain *chains, uint32
 
     *room = 0;
     while (count < limit && *room < bytes && queue->ring->pop(queue, &chains[count])) {
+        check_layout(&chains[count]);
         *room += chains[count].writable;
         count++;
     }
     return count;
 }
 
-static bool receive_one(struct queue *queue, uint32_t bytes, uint32_t header)
+static bool receive_one(struct queue *queue, uint32_t bytes, uint32_t lie)
 {
     static struct chain chains[MERGED_MAX];
+    uint32_t header = traffic_header_bytes();
     uint8_t *at = frame_memory;
     uint32_t room;
     uint32_t left;
-    unsigned count = collect_chains(queue, chains, bytes + HEADER_BYTES, &room);
+    unsigned count = collect_chains(queue, chains, bytes + header, &room);
 
-    if (count == 0 || room < HEADER_BYTES + 14) {
+    if (count == 0 || room < header + 14) {
         HOSTILE_CHECK(count == 0 || !device_strict(), "a receive chain of %u bytes", room);
         return false;
     }
-    left = room < bytes + HEADER_BYTES ? room : bytes + HEADER_BYTES;
-    frame_fill(frame_memory + HEADER_BYTES, pool_expect(left - HEADER_BYTES), left - HEADER_BYTES);
-    write_header(frame_memory, bytes, count, header);
+    left = room < bytes + header ? room : bytes + header;
+    frame_fill(frame_memory + header, pool_expect(left - header), left - header);
+    write_header(frame_memory, bytes, count, lie);
     for (unsigned i = 0; i < count; i++) {
         uint32_t piece = copy(&chains[i], true, at, left);
 
@@ -154,6 +169,7 @@ void traffic_receive(unsigned pair, unsigned count, uint32_t bytes, uint32_t hea
 void traffic_take(unsigned index, unsigned count)
 {
     struct queue *queue = device_queue(index);
+    uint32_t limit = is_control(index) ? COMMAND_MAX : (uint32_t)sizeof(frame_memory);
 
     if (queue == NULL || is_receive(index)) {
         return;
@@ -166,13 +182,14 @@ void traffic_take(unsigned index, unsigned count)
             return;
         }
         queue->held_count++;
-        HOSTILE_CHECK(!device_strict() || chain->readable <= sizeof(frame_memory),
-                      "a frame of %u bytes", chain->readable);
-        bytes = copy(chain, false, frame_memory,
-                     chain->readable < sizeof(frame_memory) ? chain->readable
-                                                            : (uint32_t)sizeof(frame_memory));
-        if (device_strict() && !is_control(index)) {
+        HOSTILE_CHECK(!device_strict() || chain->readable <= limit, "a frame of %u bytes",
+                      chain->readable);
+        bytes = copy(chain, false, frame_memory, chain->readable < limit ? chain->readable : limit);
+        if (device_strict() && is_control(index)) {
+            control_check_command(chain, frame_memory, bytes);
+        } else if (device_strict()) {
             HOSTILE_CHECK(chain->writable == 0, "writable memory in a frame to send");
+            check_layout(chain);
             pool_check_sent(frame_memory, bytes);
         }
     }
@@ -203,7 +220,7 @@ void traffic_return(unsigned index, unsigned count, uint32_t order)
     if (queue == NULL || is_receive(index)) {
         return;
     }
-    if (device_features(VIRTIO_F_IN_ORDER) && queue->held_count != 0) {
+    if (device_features(VIRTIO_F_IN_ORDER) && !is_control(index) && queue->held_count != 0) {
         return_batch(queue, count < queue->held_count ? count | (count == 0) : queue->held_count);
         count = 0;
     }

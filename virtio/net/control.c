@@ -11,7 +11,8 @@
 #define DATA_BYTES (2u * 4u + 6u * VIRTIO_NET_FILTER_MAX)
 #define ANSWER     (HEAD_BYTES + DATA_BYTES)
 
-#define ANSWER_OK 0u /* VIRTIO_NET_OK; all others are errors */
+#define ANSWER_OK   0u    /* VIRTIO_NET_OK; all others are errors */
+#define ANSWER_NONE 0xffu /* no device's */
 
 enum { CLASS_RECEIVE, CLASS_MAC, CLASS_VLAN, CLASS_ANNOUNCE, CLASS_PAIRS };
 enum { MAC_TABLE_SET, MAC_ADDRESS_SET };
@@ -56,6 +57,7 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     control->memory[0] = (uint8_t) class;
     control->memory[1] = (uint8_t)what;
     memcpy(&control->memory[HEAD_BYTES], data, bytes);
+    control->memory[ANSWER] = ANSWER_NONE; /* else the last answer could pass for this one's */
     segments[readable] = (struct virtqueue_segment){control->address + ANSWER, 1};
     if (!virtqueue_add(ring, segments, readable, 1, control)) {
         return VIRTIO_NET_NO_ANSWER;

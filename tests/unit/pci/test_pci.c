@@ -1,40 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * kernel/pci on hierarchies that behave: numbering, BARs, windows, interrupts. Argument 1 is
- * virt.dtb of tests/unit/devicetree: windows of 0x2eff0000 bytes at 0x10000000 and of 512 GiB at
- * 512 GiB.
- */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "fake_pci.h"
-#include "kernel/devicetree.h"
-#include "pci/pci_private.h"
-#include "pci/pci_registers.h"
-#include "tree.h"
+/* kernel/pci on hierarchies that behave: numbering, BARs, windows, interrupts. */
+#include "pci_fixture.h"
 #include <arch/device_access.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define NIC          0x10D38086u
 #define NARROW_START UINT64_C(0x10000000)
 #define NARROW_END   UINT64_C(0x3eff0000)
 #define WIDE_START   UINT64_C(0x8000000000)
-#define MIB          UINT64_C(0x100000)
-#define GIB          UINT64_C(0x40000000)
 #define WIDE_FLAGS   (PCI_BAR_TYPE_64)
-#define PREFETCHABLE (PCI_BAR_TYPE_64 | PCI_BAR_PREFETCHABLE)
-
-static int reset(void **state)
-{
-    (void)state;
-    fake_reset();
-    return 0;
-}
 
 static void assert_inside(uint64_t address, uint64_t bytes, uint64_t start, uint64_t end)
 {
@@ -400,11 +373,6 @@ static void test_intx(void **state)
     assert_int_equal(pci_intx(none->found, &number, &trigger), RESULT_NOT_FOUND);
 }
 
-static void handler(void *argument)
-{
-    (void)argument;
-}
-
 static struct fake_function *watched;
 static uintptr_t watched_entry;
 static unsigned unmasked_writes;
@@ -443,8 +411,8 @@ static void test_msix(void **state)
     watched = nic;
     watched_entry = table + 0x30;
     fake_memory_write = watch_entry;
-    assert_int_equal(pci_msix_attach(nic->found, 5, handler, NULL), RESULT_INVALID);
-    assert_int_equal(pci_msix_attach(nic->found, 3, handler, NULL), RESULT_OK);
+    assert_int_equal(pci_msix_attach(nic->found, 5, pci_fixture_handler, NULL), RESULT_INVALID);
+    assert_int_equal(pci_msix_attach(nic->found, 3, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(unmasked_writes, 0);
     assert_int_equal(fake_controller.device_id, 2 << 3);
     assert_int_equal(fake_controller.event, 3);
@@ -458,18 +426,18 @@ static void test_msix(void **state)
                      PCI_MSIX_CONTROL_ENABLE | 4);
     assert_true((fake_get(nic, PCI_COMMAND, 2) & PCI_COMMAND_MEMORY) != 0);
     /* Again, with the vector still unmasked. */
-    assert_int_equal(interrupt_detach(8192 + 3, handler, NULL), RESULT_OK);
-    assert_int_equal(pci_msix_attach(nic->found, 3, handler, NULL), RESULT_OK);
+    assert_int_equal(interrupt_detach(8192 + 3, pci_fixture_handler, NULL), RESULT_OK);
+    assert_int_equal(pci_msix_attach(nic->found, 3, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(unmasked_writes, 0);
     fake_controller.attach_result = RESULT_BUSY;
-    assert_int_equal(pci_msix_attach(nic->found, 4, handler, NULL), RESULT_BUSY);
+    assert_int_equal(pci_msix_attach(nic->found, 4, pci_fixture_handler, NULL), RESULT_BUSY);
     assert_int_equal(device_read32(table + 0x40 + 12), 1);
     assert_int_equal(pci_msix_detach(nic->found, 3, NULL, NULL), RESULT_NOT_FOUND);
     assert_int_equal(device_read32(watched_entry + 12), 0); /* as it was */
-    assert_int_equal(pci_msix_detach(nic->found, 3, handler, NULL), RESULT_OK);
+    assert_int_equal(pci_msix_detach(nic->found, 3, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(device_read32(watched_entry + 12), 1);
-    assert_int_equal(pci_msix_detach(nic->found, 3, handler, NULL), RESULT_NOT_FOUND);
-    assert_int_equal(pci_msix_detach(nic->found, 5, handler, NULL), RESULT_INVALID);
+    assert_int_equal(pci_msix_detach(nic->found, 3, pci_fixture_handler, NULL), RESULT_NOT_FOUND);
+    assert_int_equal(pci_msix_detach(nic->found, 5, pci_fixture_handler, NULL), RESULT_INVALID);
 }
 
 static void test_msix_without_controller(void **state)
@@ -482,7 +450,7 @@ static void test_msix_without_controller(void **state)
     fake_controller.absent = true;
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(pci_msix_vectors(nic->found), 0);
-    assert_int_equal(pci_msix_attach(nic->found, 0, handler, NULL), RESULT_UNSUPPORTED);
+    assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL), RESULT_UNSUPPORTED);
 }
 
 /* Behind a conventional bridge or one from PCI Express, requests carry the bridge's id. */
@@ -502,9 +470,9 @@ static void test_requester_ids(void **state)
     fake_msix(nic, 1, 0, 0);
     fake_msix(old, 1, 0, 0);
     assert_int_equal(fake_enumerate(), RESULT_OK);
-    assert_int_equal(pci_msix_attach(nic->found, 0, handler, NULL), RESULT_OK);
+    assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(fake_controller.device_id, 2 << 8);
-    assert_int_equal(pci_msix_attach(old->found, 0, handler, NULL), RESULT_OK);
+    assert_int_equal(pci_msix_attach(old->found, 0, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(fake_controller.device_id, 2 << 3);
     assert_int_equal(fake_controller.prepared, 2 << 8);
 }
@@ -530,35 +498,24 @@ static void test_config_access(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_empty_bus_costs_a_read_each, reset),
-        cmocka_unit_test_setup(test_one_device, reset),
-        cmocka_unit_test_setup(test_multi_function, reset),
-        cmocka_unit_test_setup(test_bridges, reset),
-        cmocka_unit_test_setup(test_narrow_bridge, reset),
-        cmocka_unit_test_setup(test_wide_bars, reset),
-        cmocka_unit_test_setup(test_exhausted_windows, reset),
-        cmocka_unit_test_setup(test_window_with_a_tail, reset),
-        cmocka_unit_test_setup(test_assigned_bars_stay, reset),
-        cmocka_unit_test_setup(test_intx, reset),
-        cmocka_unit_test_setup(test_ports, reset),
-        cmocka_unit_test_setup(test_msix, reset),
-        cmocka_unit_test_setup(test_msix_without_controller, reset),
-        cmocka_unit_test_setup(test_requester_ids, reset),
-        cmocka_unit_test_setup(test_config_access, reset),
+        PCI_TEST(test_empty_bus_costs_a_read_each),
+        PCI_TEST(test_one_device),
+        PCI_TEST(test_multi_function),
+        PCI_TEST(test_bridges),
+        PCI_TEST(test_narrow_bridge),
+        PCI_TEST(test_wide_bars),
+        PCI_TEST(test_exhausted_windows),
+        PCI_TEST(test_window_with_a_tail),
+        PCI_TEST(test_assigned_bars_stay),
+        PCI_TEST(test_intx),
+        PCI_TEST(test_ports),
+        PCI_TEST(test_msix),
+        PCI_TEST(test_msix_without_controller),
+        PCI_TEST(test_requester_ids),
+        PCI_TEST(test_config_access),
     };
-    size_t bytes;
-    void *blob;
-    int failed;
 
-    if (count != 2) {
-        return 2;
-    }
-    blob = tree_load(arguments[1], &bytes);
-    if (devicetree_init(blob) != RESULT_OK) {
-        return 2;
-    }
-    failed = cmocka_run_group_tests_name("pci", tests, NULL, NULL);
-    fake_reset();
-    free(blob);
-    return failed;
+    return pci_fixture_load(count, arguments)
+               ? cmocka_run_group_tests_name("pci", tests, NULL, pci_fixture_free)
+               : 2;
 }

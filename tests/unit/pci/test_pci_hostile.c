@@ -1,38 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * kernel/pci on configuration spaces that lie: nothing crashes, nothing hangs, nothing is believed
- * that cannot be. Argument 1 is virt.dtb of tests/unit/devicetree.
+ * that cannot be.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "fake_pci.h"
-#include "kernel/devicetree.h"
-#include "pci/pci_private.h"
-#include "pci/pci_registers.h"
-#include "tree.h"
-#include <stdlib.h>
-
-#define NIC 0x10D38086u
+#include "pci_fixture.h"
 
 /* Reads that any enumeration may take: 256 buses of 256 functions, with some for each. */
 #define READS_MAX 500000u
-
-static int reset(void **state)
-{
-    (void)state;
-    fake_reset();
-    return 0;
-}
-
-static void handler(void *argument)
-{
-    (void)argument;
-}
 
 /* Everything a driver could ask of what was found. */
 static void use_all(void)
@@ -51,9 +25,9 @@ static void use_all(void)
         for (unsigned index = 0; index < PCI_BAR_COUNT; index++) {
             (void)pci_map_bar(function, index);
         }
-        (void)pci_msix_attach(function, 0, handler, NULL);
-        (void)pci_msix_attach(function, 2047, handler, NULL);
-        (void)pci_msix_detach(function, 0, handler, NULL);
+        (void)pci_msix_attach(function, 0, pci_fixture_handler, NULL);
+        (void)pci_msix_attach(function, 2047, pci_fixture_handler, NULL);
+        (void)pci_msix_detach(function, 0, pci_fixture_handler, NULL);
     }
 }
 
@@ -132,7 +106,7 @@ static unsigned vectors_with_table(unsigned vectors, unsigned bar, uint32_t offs
     fake_msix(nic, vectors, bar, offset);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     vectors = pci_msix_vectors(nic->found);
-    assert_int_equal(pci_msix_attach(nic->found, 0, handler, NULL),
+    assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL),
                      vectors == 0 ? RESULT_INVALID : RESULT_OK);
     return vectors;
 }
@@ -165,7 +139,7 @@ static void test_msix_that_changes(void **state)
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(pci_msix_vectors(nic->found), 4);
     fake_set(nic, nic->found->msix_capability + 2u, 2, 2047);
-    assert_int_equal(pci_msix_attach(nic->found, 0, handler, NULL), RESULT_INVALID);
+    assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL), RESULT_INVALID);
 }
 
 static uint32_t all_bridges(uint8_t bus, uint8_t device_function, uint16_t offset)
@@ -277,29 +251,18 @@ static void test_noise(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_bars_that_cannot_be, reset),
-        cmocka_unit_test_setup(test_huge_bars, reset),
-        cmocka_unit_test_setup(test_capability_loops, reset),
-        cmocka_unit_test_setup(test_msix_tables, reset),
-        cmocka_unit_test_setup(test_msix_that_changes, reset),
-        cmocka_unit_test_setup(test_bridges_without_end, reset),
-        cmocka_unit_test_setup(test_bridge_chain, reset),
-        cmocka_unit_test_setup(test_constant_answers, reset),
-        cmocka_unit_test_setup(test_noise, reset),
+        PCI_TEST(test_bars_that_cannot_be),
+        PCI_TEST(test_huge_bars),
+        PCI_TEST(test_capability_loops),
+        PCI_TEST(test_msix_tables),
+        PCI_TEST(test_msix_that_changes),
+        PCI_TEST(test_bridges_without_end),
+        PCI_TEST(test_bridge_chain),
+        PCI_TEST(test_constant_answers),
+        PCI_TEST(test_noise),
     };
-    size_t bytes;
-    void *blob;
-    int failed;
 
-    if (count != 2) {
-        return 2;
-    }
-    blob = tree_load(arguments[1], &bytes);
-    if (devicetree_init(blob) != RESULT_OK) {
-        return 2;
-    }
-    failed = cmocka_run_group_tests_name("pci_hostile", tests, NULL, NULL);
-    fake_reset();
-    free(blob);
-    return failed;
+    return pci_fixture_load(count, arguments)
+               ? cmocka_run_group_tests_name("pci_hostile", tests, NULL, pci_fixture_free)
+               : 2;
 }

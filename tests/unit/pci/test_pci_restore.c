@@ -1,38 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Functions that were reset behind the kernel's back.
- */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "fake_pci.h"
-#include "kernel/devicetree.h"
-#include "pci/pci_private.h"
-#include "pci/pci_registers.h"
-#include "tree.h"
+/* Functions that were reset behind the kernel's back. */
+#include "pci_fixture.h"
 #include <arch/device_access.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define NIC          0x10D38086u
-#define MIB          UINT64_C(0x100000)
-#define PREFETCHABLE (PCI_BAR_TYPE_64 | PCI_BAR_PREFETCHABLE)
-
-static int reset(void **state)
-{
-    (void)state;
-    fake_reset();
-    return 0;
-}
-
-static void handler(void *argument)
-{
-    (void)argument;
-}
 
 /* What a function-level reset leaves (PCI Express Base 4.0, 6.6.2). */
 static void lose_configuration(struct fake_function *function)
@@ -68,7 +38,7 @@ static void test_restore(void **state)
 
         pci_enable(nic->found);
         assert_int_equal(pci_map_ports(nic->found, 0, &bytes) != 0, i == 0);
-        assert_int_equal(pci_msix_attach(nic->found, 1, handler, NULL), RESULT_OK);
+        assert_int_equal(pci_msix_attach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);
         assert_int_equal(pci_msix_number(nic->found, 1, &number), RESULT_OK);
         assert_int_equal(number, 8193);
         assert_int_equal(pci_msix_number(nic->found, 3, &number), RESULT_INVALID);
@@ -84,33 +54,22 @@ static void test_restore(void **state)
         assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
         fake_set(nic, PCI_VENDOR_ID, 4, NIC);
         assert_int_equal(pci_restore(nic->found), RESULT_OK);
-        assert_int_equal(pci_msix_detach(nic->found, 1, handler, NULL), RESULT_OK);
-        assert_int_equal(pci_msix_attach(nic->found, 1, handler, NULL), RESULT_OK);
+        assert_int_equal(pci_msix_detach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);
+        assert_int_equal(pci_msix_attach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);
         assert_memory_equal(nic->config, before, sizeof(before));
         assert_int_equal(device_read32(entry), 0x23456780);
         assert_int_equal(device_read32(entry + 12), 0);
-        assert_int_equal(pci_msix_detach(nic->found, 1, handler, NULL), RESULT_OK);
+        assert_int_equal(pci_msix_detach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);
     }
 }
 
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_restore, reset),
+        PCI_TEST(test_restore),
     };
-    size_t bytes;
-    void *blob;
-    int failed;
 
-    if (count != 2) {
-        return 2;
-    }
-    blob = tree_load(arguments[1], &bytes);
-    if (devicetree_init(blob) != RESULT_OK) {
-        return 2;
-    }
-    failed = cmocka_run_group_tests_name("pci_restore", tests, NULL, NULL);
-    fake_reset();
-    free(blob);
-    return failed;
+    return pci_fixture_load(count, arguments)
+               ? cmocka_run_group_tests_name("pci_restore", tests, NULL, pci_fixture_free)
+               : 2;
 }

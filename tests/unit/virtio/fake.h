@@ -169,6 +169,7 @@ struct fake_control {
     uint8_t answer;
     uint32_t written; /* the length it claims */
     bool silent;
+    bool unwritten;          /* says that it answered, and leaves what stood there */
     struct fake_chain chain; /* not yet answered */
 };
 extern struct fake_control fake_control;
@@ -181,9 +182,6 @@ void fake_control_answer(void);
 void fake_pci_describe(struct fake_device *device, uint16_t device_id);
 void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
                          unsigned type, unsigned bar, uint32_t offset, uint32_t bytes);
-
-uint32_t fake_register_read(virtio_register reg, unsigned bytes);
-void fake_register_write(virtio_register reg, unsigned bytes, uint32_t value);
 
 /* Device side of the rings. */
 bool fake_pop(unsigned index, struct fake_chain *chain);

@@ -15,7 +15,9 @@ void fake_control_answer(void)
 {
     const struct fake_segment *last = &fake_control.chain.segment[fake_control.chain.count - 1];
 
-    last->memory[0] = fake_control.answer;
+    if (!fake_control.unwritten) {
+        last->memory[0] = fake_control.answer;
+    }
     fake_complete(fake_control.index, &fake_control.chain, fake_control.written);
     fake_ask_notification(fake_control.index);
 }

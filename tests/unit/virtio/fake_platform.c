@@ -66,36 +66,6 @@ virtio_address virtio_platform_dma_address(const void *memory)
     return (uint64_t)(uintptr_t)memory + FAKE_DMA_OFFSET;
 }
 
-uint8_t virtio_platform_read8(virtio_register reg)
-{
-    return (uint8_t)fake_register_read(reg, 1);
-}
-
-uint16_t virtio_platform_read16(virtio_register reg)
-{
-    return (uint16_t)fake_register_read(reg, 2);
-}
-
-uint32_t virtio_platform_read32(virtio_register reg)
-{
-    return fake_register_read(reg, 4);
-}
-
-void virtio_platform_write8(virtio_register reg, uint8_t value)
-{
-    fake_register_write(reg, 1, value);
-}
-
-void virtio_platform_write16(virtio_register reg, uint16_t value)
-{
-    fake_register_write(reg, 2, value);
-}
-
-void virtio_platform_write32(virtio_register reg, uint32_t value)
-{
-    fake_register_write(reg, 4, value);
-}
-
 uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
                                   unsigned bytes)
 {

@@ -146,6 +146,8 @@ static void refusals(void **state)
     fake_control.answer = 0;
     fake_control.written = 1;
     assert_int_equal(virtio_net_set_mac(owner.net, addresses[0]), VIRTIO_NET_DONE);
+    fake_control.unwritten = true; /* that was the last command's answer */
+    assert_int_equal(virtio_net_set_mac(owner.net, addresses[1]), VIRTIO_NET_REFUSED);
     owner_finish(&owner);
 }
 

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lies about what a device can offer beside two queues: commands, queue pairs, segments to cut, the
+ * reset of one queue, the legacy interface.
+ */
+#include "cases.h"
+#include <string.h>
+
+#define SECOND_RECEIVE  2u
+#define SECOND_TRANSMIT 3u
+
+/* Any ring, but the reset of one queue keeps the device from being broken. */
+static void begin(enum bus bus, unsigned header)
+{
+    cases_begin(bus, bus == BUS_PCI ? 3 : 0, header, WITHOUT_QUEUE_RESET | WITHOUT_PACKED);
+}
+
+static enum virtio_net_answer command(void)
+{
+    return owner_command(COMMAND_MAC, 1, 2);
+}
+
+/* ---- Commands ---- */
+
+/* What comes back for a command is believed only if it says yes, in so many words. */
+static void answers_that_are_none(void **state)
+{
+    static const struct {
+        enum control_manner manner;
+        uint32_t value;
+        enum virtio_net_answer answer;
+    } lies[] = {
+        {CONTROL_REFUSES, 0, VIRTIO_NET_REFUSED},
+        {CONTROL_ODD, 0, VIRTIO_NET_REFUSED},
+        {CONTROL_ODD, 253, VIRTIO_NET_REFUSED},
+        {CONTROL_EMPTY, 0, VIRTIO_NET_REFUSED},
+        {CONTROL_UNWRITTEN, 0, VIRTIO_NET_REFUSED},
+        {CONTROL_LONGER, 0, VIRTIO_NET_NO_ANSWER},
+        {CONTROL_LONGER, 0xfffffff0, VIRTIO_NET_NO_ANSWER},
+        {CONTROL_WRONG_ID, 0, VIRTIO_NET_NO_ANSWER},
+        {CONTROL_WRONG_ID, 0xfffe, VIRTIO_NET_NO_ANSWER},
+    };
+
+    (void)state;
+    for (unsigned bus = 0; bus < 2; bus++) {
+        for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+            begin(bus, HEADER_COMMANDS);
+            assert_int_equal(command(), VIRTIO_NET_DONE); /* its answer is what stands there */
+            control_answers(lies[i].manner, lies[i].value);
+            assert_int_equal(owner_command(COMMAND_MAC, 3, 4), lies[i].answer);
+            control_answers(CONTROL_HONEST, 0);
+            if (lies[i].answer == VIRTIO_NET_REFUSED) {
+                assert_int_equal(command(), VIRTIO_NET_DONE);
+            }
+            assert_null(virtio_net_broken(owner_net())); /* frames go on without */
+            program_finish();
+        }
+    }
+}
+
+/* VIA: waits for the device without end. Meanwhile the command's memory is the device's, and late
+ * is better than never. */
+static void command_never_answered(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, HEADER_COMMANDS);
+    control_answers(CONTROL_SILENT, 0);
+    assert_int_equal(command(), VIRTIO_NET_NO_ANSWER);
+    for (unsigned i = 0; i < COMMANDS; i++) {
+        assert_int_equal(owner_command(i, 9, 9), VIRTIO_NET_NO_ANSWER);
+    }
+    control_answers(CONTROL_HONEST, 0);
+    control_run(); /* checks that the command is still what it was */
+    assert_int_equal(control_commands(), 1);
+    assert_int_equal(command(), VIRTIO_NET_DONE);
+    assert_int_equal(control_commands(), 2);
+    control_answers(CONTROL_LATE, 400);
+    assert_int_equal(command(), VIRTIO_NET_DONE);
+    program_finish();
+}
+
+/* An answer that comes before its command, when what stands in memory is the last one's; or twice.
+ */
+static void answer_before_the_command(void **state)
+{
+    (void)state;
+    begin(BUS_MMIO, HEADER_COMMANDS);
+    assert_int_equal(command(), VIRTIO_NET_DONE);
+    control_answers(CONTROL_UNASKED, 0);
+    assert_int_not_equal(command(), VIRTIO_NET_DONE);
+    program_finish();
+    begin(BUS_MMIO, HEADER_COMMANDS);
+    control_answers(CONTROL_TWICE, 0);
+    assert_int_equal(command(), VIRTIO_NET_NO_ANSWER);
+    program_finish();
+}
+
+/* The device gives up while it is asked. */
+static void broken_during_a_command(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, HEADER_COMMANDS);
+    control_answers(CONTROL_SILENT, 0);
+    device.lies |= LIE_CONFIG;
+    device.status |= VIRTIO_STATUS_NEEDS_RESET;
+    device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
+    assert_int_equal(command(), VIRTIO_NET_NO_ANSWER);
+    owner_settle();
+    assert_int_equal(command(), VIRTIO_NET_NOT_SENT);
+    cases_expect_broken("reset");
+}
+
+/* ---- Pairs ---- */
+
+static void pairs_are_not_used(void **state)
+{
+    static const enum control_manner manners[] = {
+        CONTROL_REFUSES,   CONTROL_SILENT, CONTROL_ODD,     CONTROL_EMPTY,
+        CONTROL_UNWRITTEN, CONTROL_LONGER, CONTROL_WRONG_ID};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(manners) / sizeof(manners[0]); i++) {
+        begin(BUS_PCI, HEADER_PAIRS);
+        assert_true(owner_destroy());
+        control_answers(manners[i], 0);
+        cases_expect_refused(cases_start(), "pairs");
+    }
+}
+
+/* Neither that nor the reset: what the device has stays away from the driver's other memory. */
+static void pairs_are_not_used_and_no_reset(void **state)
+{
+    const struct snare stuck = {.access = ACCESS_STATUS,
+                                .effect = SNARE_REPLACE,
+                                .countdown = 6,
+                                .every = 1,
+                                .value = 0x4f};
+
+    (void)state;
+    begin(BUS_PCI, HEADER_PAIRS);
+    assert_true(owner_destroy());
+    control_answers(CONTROL_SILENT, 0);
+    snare_set(&stuck);
+    cases_expect_refused(cases_start(), "pairs");
+}
+
+/* A number of pairs that is another when it is read again, and none that there can be. */
+static void number_of_pairs_changes(void **state)
+{
+    static const uint32_t numbers[] = {0, 1, 3, 32, 0x7fff, 0x8000, 0x8002, 0xffff};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        for (uint32_t nth = 1; nth < 16; nth++) {
+            const struct snare changes = {.access = ACCESS_CONFIG,
+                                          .effect = SNARE_REPLACE,
+                                          .countdown = nth,
+                                          .value = numbers[i]};
+
+            begin(BUS_PCI, HEADER_PAIRS);
+            assert_true(owner_destroy());
+            snare_set(&changes);
+            if (cases_start() == NULL) {
+                owner_getters();
+            }
+            program_finish();
+        }
+    }
+}
+
+static void expect_all_broken(void)
+{
+    owner_settle();
+    for (unsigned pair = 0; pair < PAIRS; pair++) {
+        owner_choose(pair);
+        assert_int_equal(owner_chosen(), pair);
+        assert_non_null(virtio_net_broken(owner_net()));
+        assert_false(owner_transmit(60, 1, false));
+    }
+    owner_check();
+    program_finish();
+}
+
+/* Both pairs stand still, with all that they have, however only one of them is lied to. */
+static void second_pair_lies(void **state)
+{
+    static const struct {
+        unsigned index;
+        unsigned lie;
+        uint32_t value;
+    } lies[] = {
+        {SECOND_RECEIVE, ID_NOWHERE, 8},       {SECOND_RECEIVE, ID_NOWHERE, 0xffffffff},
+        {SECOND_RECEIVE, LONGER, 0},           {SECOND_RECEIVE, HUGE, 0},
+        {SECOND_RECEIVE, INDEX_JUMPS, 0x8000}, {SECOND_TRANSMIT, ID_NOWHERE, 0xffff},
+        {SECOND_TRANSMIT, LONGER, 0},          {SECOND_TRANSMIT, DOUBLE, 0},
+    };
+
+    (void)state;
+    for (unsigned vectors = 0; vectors < 4; vectors++) {
+        for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+            cases_begin(BUS_PCI, vectors, HEADER_PAIRS, WITHOUT_QUEUE_RESET | WITHOUT_PACKED);
+            cases_send(3);
+            traffic_receive(0, 3, 60, 0);
+            owner_choose(1);
+            cases_send(3);
+            traffic_lie(lies[i].index, lies[i].lie, lies[i].value);
+            (void)owner_fetch_packets(1);
+            owner_interrupt(2);
+            owner_bottom_half(false);
+            expect_all_broken();
+        }
+    }
+}
+
+/* Whose pair it is that finds out, each bottom half has to hear of it. */
+static void both_pairs_are_told(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, HEADER_PAIRS);
+    owner_settle();
+    assert_false(owner_signalled(0) || owner_signalled(1));
+    owner_choose(1);
+    cases_send(3);
+    traffic_lie(SECOND_TRANSMIT, ID_NOWHERE, 0xffff);
+    assert_int_equal(owner_fetch_packets(1), 0);
+    assert_true(owner_signalled(0) && owner_signalled(1));
+    expect_all_broken();
+}
+
+/* What one pair has the other can't return. */
+static void one_pairs_id_from_the_other(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, HEADER_PAIRS);
+    cases_send(4);
+    traffic_lie(SECOND_TRANSMIT, ID_NOWHERE, device.queue[TRANSMIT].held[3].id);
+    owner_choose(1);
+    assert_int_equal(owner_fetch_packets(10), 0);
+    expect_all_broken();
+}
+
+/* ---- Segments ---- */
+
+/* A frame of 64 KiB in 37 packets comes back whole, whatever the device says about it. */
+static void large_frame_lied_about(void **state)
+{
+    static const unsigned lies[] = {ID_NOWHERE, LONGER, HUGE, DOUBLE};
+    const struct owner_segments large = {.type = VIRTIO_NET_GSO_TCPV4,
+                                         .bytes = VIRTIO_NET_GSO_FRAME_MAX,
+                                         .header_bytes = 54,
+                                         .gso_bytes = 1460,
+                                         .pieces = 1};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        begin(i % 2 != 0 ? BUS_PCI : BUS_MMIO, 0);
+        for (unsigned rounds = 0; rounds < 3; rounds++) {
+            assert_true(owner_transmit_segments(&large));
+            assert_int_equal(pool_packets_held(), 37);
+            owner_flush();
+            traffic_take(TRANSMIT, 1);
+            traffic_return(TRANSMIT, 1, 0);
+            assert_int_equal(owner_fetch_packets(10), 1);
+            assert_int_equal(pool_packets_held(), 0);
+        }
+        assert_true(owner_transmit_segments(&large));
+        owner_flush();
+        traffic_take(TRANSMIT, 1);
+        traffic_lie(TRANSMIT, lies[i], lies[i] == ID_NOWHERE ? 255 : 0);
+        (void)owner_fetch_packets(10);
+        cases_expect_broken("");
+    }
+}
+
+/* What the device may not be given is refused, so that it has no reason to lie. */
+static void segments_against_the_rules(void **state)
+{
+    const struct owner_segments good = {.type = VIRTIO_NET_GSO_TCPV6,
+                                        .bytes = 9000,
+                                        .header_bytes = 74,
+                                        .gso_bytes = 1440,
+                                        .pieces = 2};
+    struct owner_segments bad[10];
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        bad[i] = good;
+    }
+    bad[0].type = VIRTIO_NET_GSO_NONE;
+    bad[1].type = (enum virtio_net_gso)3; /* UDP */
+    bad[2].type = (enum virtio_net_gso)0x81;
+    bad[3].gso_bytes = 0;
+    bad[4].gso_bytes = 1441;                  /* above the MTU */
+    bad[5].bytes = bad[5].header_bytes = 100; /* headers alone */
+    bad[5].gso_bytes = 10;
+    bad[5].pieces = 1;
+    bad[6].header_bytes = 1000; /* beyond the first piece */
+    bad[6].gso_bytes = 400;
+    bad[7].without_checksum = true;
+    bad[8].bytes = VIRTIO_NET_GSO_FRAME_MAX + 1;
+    bad[8].pieces = 1;
+    bad[9].pieces = 8; /* 5 x 8 fit, but 36 x 8 do not */
+    bad[9].bytes = 60000;
+    begin(BUS_PCI, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        if (owner_transmit_segments(&bad[i])) {
+            fail_msg("frame %u is accepted", i);
+        }
+        assert_true(owner_transmit_segments(&good));
+        owner_flush();
+        traffic_take(TRANSMIT, 1);
+        traffic_return(TRANSMIT, 1, 0);
+        assert_int_equal(owner_fetch_packets(10), 1);
+    }
+    program_finish();
+}
+
+/* ---- The reset of one queue ---- */
+
+/* The device has buffers and packets, and its receive queue breaks. */
+static void begin_queue_reset(enum bus bus, enum queue_reset how, uint32_t reads)
+{
+    cases_begin(bus, bus == BUS_PCI ? 3 : 0, 0, WITHOUT_PACKED);
+    cases_send(2);
+    device.queue_reset = how;
+    device.queue_reset_reads = reads;
+    device.lies |= how != QUEUE_RESET_DONE ? LIE_REGISTER | LIE_CONFIG : 0;
+    traffic_lie(RECEIVE, ID_NOWHERE, 8);
+}
+
+static unsigned queue_resets(void)
+{
+    struct virtio_net_statistics s;
+
+    virtio_net_statistics(owner_net(), &s);
+    return (unsigned)s.queue_resets;
+}
+
+/* The driver waits, but not without end; and until the queue is let go its buffers are not the
+ * owner's (2.6.1). */
+static void queue_reset_not_done(void **state)
+{
+    static const struct {
+        enum queue_reset how;
+        uint32_t reads;
+    } lies[] = {{QUEUE_RESET_NEVER, 0},
+                {QUEUE_RESET_STAYS, 0},
+                {QUEUE_RESET_STAYS, 3},
+                {QUEUE_RESET_GIVES_UP, 0},
+                {QUEUE_RESET_DONE, 5000}};
+
+    (void)state;
+    for (unsigned bus = 0; bus < 2; bus++) {
+        for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+            begin_queue_reset(bus, lies[i].how, lies[i].reads);
+            owner_settle();
+            owner_bottom_half(true);
+            assert_int_equal(pool_buffers_held(), 8);
+            assert_int_equal(queue_resets(), 0);
+            cases_expect_broken("");
+        }
+    }
+}
+
+/* Interrupts come meanwhile, and the other queue works on. */
+static void queue_reset_takes_its_time(void **state)
+{
+    (void)state;
+    for (unsigned bus = 0; bus < 2; bus++) {
+        begin_queue_reset(bus, QUEUE_RESET_DONE, 500);
+        device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
+        owner_interrupt(1);
+        for (unsigned vector = 0; vector < VECTORS; vector++) {
+            device_raise((uint16_t)vector, VIRTIO_CAUSE_QUEUE);
+        }
+        owner_bottom_half(true);
+        owner_settle();
+        assert_null(virtio_net_broken(owner_net()));
+        assert_int_equal(queue_resets(), 1);
+        assert_int_equal(pool_buffers_held(), 8);
+        traffic_return(TRANSMIT, 2, 0);
+        assert_int_equal(owner_fetch_packets(10), 2);
+        traffic_receive(0, 3, 60, 0);
+        owner_settle();
+        assert_int_equal(owner_frames_received(), 3);
+        program_finish();
+    }
+}
+
+/* The queue that was reset goes on where it was: it is broken again, and worth no second reset. */
+static void queue_reset_forgets_nothing(void **state)
+{
+    (void)state;
+    begin_queue_reset(BUS_PCI, QUEUE_RESET_GOES_ON, 0);
+    traffic_receive(0, 5, 60, 0);
+    owner_settle();
+    assert_int_equal(queue_resets(), 1);
+    for (unsigned i = 0; i < 3; i++) {
+        traffic_receive(0, 1, 60, 0);
+        traffic_lie(RECEIVE, ID_NOWHERE, 0);
+        owner_settle();
+    }
+    assert_int_equal(queue_resets(), 1);
+    cases_expect_broken("");
+}
+
+/* ---- The legacy interface ---- */
+
+static const struct {
+    enum bus bus;
+    unsigned header;
+} legacy[] = {
+    {BUS_MMIO, HEADER_LEGACY}, /* the header alone in a descriptor */
+    {BUS_PCI, HEADER_LEGACY},
+    {BUS_MMIO, HEADER_LEGACY | HEADER_ANY_LAYOUT},
+    {BUS_PCI, HEADER_LEGACY | HEADER_ANY_LAYOUT},
+};
+
+#define LEGACY_KINDS (sizeof(legacy) / sizeof(legacy[0]))
+
+static void begin_legacy(unsigned kind)
+{
+    cases_begin(legacy[kind].bus, legacy[kind].bus == BUS_PCI ? 3 : 0, legacy[kind].header,
+                WITHOUT_MERGING);
+}
+
+/* The same lies as to anybody, where a chain has one descriptor more and the header two bytes less.
+ */
+static void legacy_used_elements(void **state)
+{
+    static const struct {
+        unsigned index;
+        unsigned lie;
+        uint32_t value;
+    } lies[] = {
+        {RECEIVE, ID_NOWHERE, 0xffff},   {RECEIVE, LONGER, 0},  {RECEIVE, HUGE, 0},
+        {RECEIVE, INDEX_JUMPS, 0x8000},  {RECEIVE, DOUBLE, 0},  {TRANSMIT, ID_NOWHERE, 0x10000},
+        {TRANSMIT, INDEX_JUMPS, 0x4000}, {TRANSMIT, LONGER, 0}, {TRANSMIT, DOUBLE, 0},
+    };
+
+    (void)state;
+    for (unsigned kind = 0; kind < LEGACY_KINDS; kind++) {
+        for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+            begin_legacy(kind);
+            cases_send(2);
+            traffic_receive(0, 2, 60, 0);
+            traffic_lie(lies[i].index, lies[i].lie, lies[i].value);
+            (void)owner_fetch_packets(10);
+            cases_expect_broken("");
+        }
+    }
+}
+
+/* A frame's own descriptor, behind the header's, is no chain. */
+static void legacy_id_of_the_frame(void **state)
+{
+    (void)state;
+    begin_legacy(0);
+    traffic_lie(RECEIVE, ID_NOWHERE, 1);
+    cases_expect_broken("no chain");
+}
+
+/* Shorter than the header of 10 bytes and an Ethernet header: no frame, and nothing underflows. */
+static void legacy_short_frames(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < LEGACY_KINDS; kind++) {
+        begin_legacy(kind);
+        for (uint32_t bytes = 0; bytes < 24; bytes++) {
+            traffic_lie(RECEIVE, SHORTER, bytes);
+            owner_settle();
+            assert_int_equal(pool_buffers_held(), 8);
+        }
+        assert_int_equal(owner_frames_received(), 0);
+        traffic_lie(RECEIVE, SHORTER, 24);
+        owner_settle();
+        assert_int_equal(owner_frames_received(), 1);
+        assert_int_equal(owner_last_frame().bytes, 14);
+        program_finish();
+    }
+}
+
+/* There is no generation: what is the same twice is believed (2.5.3), and that never comes. */
+static void legacy_configuration_never_stable(void **state)
+{
+    const struct snare restless = {
+        .access = ACCESS_CONFIG, .effect = SNARE_XOR, .countdown = 4, .every = 4, .value = 4};
+
+    (void)state;
+    for (unsigned kind = 0; kind < LEGACY_KINDS; kind++) {
+        begin_legacy(kind);
+        assert_true(owner_destroy());
+        snare_set(&restless);
+        cases_expect_refused(cases_start(), "configuration");
+    }
+}
+
+/* Legacy PCI: the driver can't choose, and there is no such ring, or none that it could use. */
+static void legacy_queue_sizes(void **state)
+{
+    static const uint16_t sizes[] = {0, 1, 2, 3, 4, 5, 255, 257, 0x7fff, 0x8000, 0xffff};
+
+    (void)state;
+    for (unsigned kind = 0; kind < LEGACY_KINDS; kind++) {
+        for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+            const char *reason;
+
+            begin_legacy(kind);
+            for (unsigned j = 0; j < QUEUES; j++) {
+                device.queue[j].size_max = sizes[i];
+            }
+            reason = cases_start();
+            if (legacy[kind].bus == BUS_PCI) {
+                assert_int_equal(reason == NULL, sizes[i] != 0 && (sizes[i] & (sizes[i] - 1)) == 0);
+            }
+            for (unsigned j = 0; j < 4 && reason == NULL; j++) {
+                (void)owner_transmit(60, 1, false);
+                traffic_receive(0, 1, 60, 0);
+                owner_settle();
+            }
+            program_finish();
+        }
+    }
+}
+
+/* Bits that a legacy device has no registers for. */
+static void legacy_features_beyond(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < LEGACY_KINDS; kind++) {
+        begin_legacy(kind);
+        device.offered |= VIRTIO_F_VERSION_1 | VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER;
+        device.device_feature_select = 1;
+        assert_null(cases_start());
+        assert_int_equal(virtio_net_features(owner_net()) >> 32, 0);
+        program_finish();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_that_are_none),
+        cmocka_unit_test(command_never_answered),
+        cmocka_unit_test(answer_before_the_command),
+        cmocka_unit_test(broken_during_a_command),
+        cmocka_unit_test(pairs_are_not_used),
+        cmocka_unit_test(pairs_are_not_used_and_no_reset),
+        cmocka_unit_test(number_of_pairs_changes),
+        cmocka_unit_test(second_pair_lies),
+        cmocka_unit_test(both_pairs_are_told),
+        cmocka_unit_test(one_pairs_id_from_the_other),
+        cmocka_unit_test(large_frame_lied_about),
+        cmocka_unit_test(segments_against_the_rules),
+        cmocka_unit_test(queue_reset_not_done),
+        cmocka_unit_test(queue_reset_takes_its_time),
+        cmocka_unit_test(queue_reset_forgets_nothing),
+        cmocka_unit_test(legacy_used_elements),
+        cmocka_unit_test(legacy_id_of_the_frame),
+        cmocka_unit_test(legacy_short_frames),
+        cmocka_unit_test(legacy_configuration_never_stable),
+        cmocka_unit_test(legacy_queue_sizes),
+        cmocka_unit_test(legacy_features_beyond),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
