@@ -49,7 +49,7 @@ static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
 /* NOLINTEND(readability-non-const-parameter) */
 
 /* Earlier stores are visible to the device before later ones: a ring entry before the index that
- * publishes it (VIRTIO 1.3, 2.7.13.2.1, 2.8.21.1.1). */
+ * publishes it (VIRTIO 1.3, 2.7.13.3.1, 2.8.21.1.1). */
 static inline void virtio_barrier_publish(bool order_platform)
 {
     if (order_platform) {
