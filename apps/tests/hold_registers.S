@@ -3,22 +3,43 @@
  * uint64_t hold_registers(uint64_t pattern, uint64_t rounds): fills the floating-point registers
  * and the general ones that a call may change, looks at them `rounds` times, and returns how many
  * times one of them had changed.
+ *
+ * uint64_t hold_vectors(uint64_t pattern, void (*function)(void)): the floating-point registers
+ * alone, while the function runs; how many had changed.
  */
 #define VECTORS \
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, \
     26, 27, 28, 29, 30, 31
 
     .arch armv8-a+fp+simd
+
+/* From the pattern in x0. Changes x2. (No assembler's macro: it would take the "\()" for itself.) */
+#define FILL_VECTORS            \
+    .irp number, VECTORS;       \
+    add x2, x0, #\number;       \
+    mov v\number\().d[0], x2;   \
+    mvn x2, x2;                 \
+    mov v\number\().d[1], x2;   \
+    .endr
+
+/* Adds to x4. Changes x2 and x3. */
+#define COUNT_CHANGED_VECTORS   \
+    .irp number, VECTORS;       \
+    add x2, x0, #\number;       \
+    mov x3, v\number\().d[0];   \
+    cmp x2, x3;                 \
+    cinc x4, x4, ne;            \
+    mvn x2, x2;                 \
+    mov x3, v\number\().d[1];   \
+    cmp x2, x3;                 \
+    cinc x4, x4, ne;            \
+    .endr
+
     .text
     .global hold_registers
     .type hold_registers, %function
 hold_registers:
-    .irp number, VECTORS
-    add x2, x0, #\number
-    mov v\number\().d[0], x2
-    mvn x2, x2
-    mov v\number\().d[1], x2
-    .endr
+    FILL_VECTORS
     .irp number, 5,6,7,8,9,10,11,12,13,14,15,16,17
     eor x\number, x0, #(1 << \number)
     .endr
@@ -26,16 +47,7 @@ hold_registers:
     and w2, w2, #(3 << 22)
     msr fpcr, x2
     mov x4, #0
-1:  .irp number, VECTORS
-    add x2, x0, #\number
-    mov x3, v\number\().d[0]
-    cmp x2, x3
-    cinc x4, x4, ne
-    mvn x2, x2
-    mov x3, v\number\().d[1]
-    cmp x2, x3
-    cinc x4, x4, ne
-    .endr
+1:  COUNT_CHANGED_VECTORS
     .irp number, 5,6,7,8,9,10,11,12,13,14,15,16,17
     eor x2, x0, #(1 << \number)
     cmp x2, x\number
@@ -52,5 +64,21 @@ hold_registers:
     mov x0, x4
     ret
     .size hold_registers, . - hold_registers
+
+    .global hold_vectors
+    .type hold_vectors, %function
+hold_vectors:
+    stp x29, x30, [sp, #-32]!
+    mov x29, sp
+    str x0, [sp, #16]
+    FILL_VECTORS
+    blr x1
+    ldr x0, [sp, #16]
+    mov x4, #0
+    COUNT_CHANGED_VECTORS
+    mov x0, x4
+    ldp x29, x30, [sp], #32
+    ret
+    .size hold_vectors, . - hold_vectors
 
     .section .note.GNU-stack, "", %progbits

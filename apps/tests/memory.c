@@ -3,10 +3,15 @@
 #include "../../tests/unit/memory_checks.h"
 #include "kernel/application.h"
 #include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
 #include <libc/internet_checksum.h>
 #include <string.h>
 
-int application_main(void)
+static const char *wrong;
+
+/* In the thread that may use floating-point registers, and in one that may not. */
+static void check(void *argument)
 {
     static const struct memory_functions functions = {
         .copy = memcpy,
@@ -16,8 +21,23 @@ int application_main(void)
         .checksum = internet_checksum,
         .checksum_copy = internet_checksum_copy,
     };
-    const char *wrong = memory_checks(&functions);
 
+    (void)argument;
+    wrong = wrong != NULL ? wrong : memory_checks(&functions);
+}
+
+int application_main(void)
+{
+    const struct thread_attributes attributes = {
+        .name = "no floating point", .priority = 8, .stack_bytes = 8192};
+    struct thread *thread;
+
+    check(NULL);
+    if (thread_create(&thread, &attributes, check, NULL) != RESULT_OK) {
+        wrong = "thread_create";
+    } else {
+        (void)thread_join(thread, DEADLINE_NONE);
+    }
     if (wrong != NULL) {
         print("FAIL: %s\n", wrong);
         return 1;

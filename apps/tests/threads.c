@@ -10,6 +10,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "run_checks.h"
+#include <libc/internet_checksum.h>
 
 #define STACK_BYTES ((size_t)8192)
 #define OWN         32u /* priority of "init", which runs the checks */
@@ -17,6 +18,7 @@
 #define MILLISECOND NANOSECONDS_PER_MILLISECOND
 
 uint64_t hold_registers(uint64_t pattern, uint64_t rounds);
+uint64_t hold_vectors(uint64_t pattern, void (*function)(void));
 
 static struct thread *start(const char *name, unsigned priority, bool floating_point,
                             void (*entry)(void *), void *argument)
@@ -315,9 +317,27 @@ static void hold_and_yield(void *argument)
     }
 }
 
+/* Borrows floating-point registers (libc/arm64/internet_checksum.S). */
+static void sum_up(void)
+{
+    static uint8_t from[5000];
+    static uint8_t to[sizeof(from)];
+
+    (void)internet_checksum_copy(to, from, sizeof(from));
+}
+
+static void sum_until_stop(void *argument)
+{
+    (void)argument;
+    while (!registers.stop) {
+        sum_up();
+        thread_yield();
+    }
+}
+
 static bool registers_survive(void)
 {
-    struct thread *threads[5];
+    struct thread *threads[6];
 
     registers.stop = false;
     registers.changed = 0;
@@ -332,12 +352,14 @@ static bool registers_survive(void)
         start("hold 3", OWN - 3, true, hold_and_yield, (void *)(uintptr_t)0x4444444400000003);
     threads[4] =
         start("spinner", OWN - 4, false, spin_until_set, (void *)(uintptr_t)&registers.stop);
+    threads[5] = start("sums", OWN - 3, false, sum_until_stop, NULL);
     for (unsigned i = 0; i < 20; i++) {
         thread_sleep_until(time_after(10 * MILLISECOND));
         CHECK(hold_registers(0x5555555500000000, 5) == 0);
+        CHECK(hold_vectors(0x6666666600000000, sum_up) == 0);
     }
     registers.stop = true;
-    for (unsigned i = 0; i < 5; i++) {
+    for (unsigned i = 0; i < 6; i++) {
         CHECK(threads[i] != NULL && join(threads[i]));
     }
     CHECK(registers.changed == 0);

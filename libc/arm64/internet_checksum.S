@@ -1,14 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Internet checksum, 64 bits at a time with end-around carry: the ones' complement sum modulo
- * 2^64 - 1 folds to that modulo 2^16 - 1 (RFC 1071, 2(C)). The carry lives in the flags across the
- * whole function: no instruction between the first addition and the fold sets them but ADCS.
+ * The Internet checksum. What is long goes through SIMD registers, 64 bytes at a time: 32-bit words
+ * are added up in 64-bit lanes, which don't overflow in a piece. The rest is added 64 bits at a time
+ * with end-around carry: the ones' complement sum modulo 2^64 - 1 folds to that modulo 2^16 - 1
+ * (RFC 1071, 2(C)). There the carry lives in the flags: no instruction between the first addition
+ * and the fold sets them but ADCS.
+ *
+ * SIMD registers belong to threads that asked for them, and trap in others. Here they are borrowed
+ * while interrupts are masked, a piece at a time, which bounds how long that is; nobody finds them
+ * changed (docs/decisions/0012-borrowed-registers.md).
  *
  * internet_checksum: x0 data, x1 bytes; result in w0.
  * internet_checksum_copy: x0 destination, x1 source, x2 bytes; result in w0. Unaligned accesses as
  * in memcpy.S.
  */
 #include "function.h"
+
+    .arch armv8-a+fp+simd
+
+#define WIDE_BYTES_MIN   256 /* below, borrowing costs more than it saves */
+#define PIECE_BLOCKS     32  /* of 64 bytes */
+#define CPACR_FPEN_BIT   20  /* CPACR_EL1.FPEN: 0b11, nothing is trapped (Arm ARM, CPACR_EL1) */
+#define INTERRUPTS       2   /* DAIF.I */
+
+/* Changes x9 to x11; x9, x10 are for `give_back`. */
+.macro borrow
+    mrs     x9, daif
+    msr     daifset, #INTERRUPTS
+    mrs     x10, cpacr_el1
+    tbz     x10, #CPACR_FPEN_BIT, 91f
+    sub     sp, sp, #96
+    stp     q0, q1, [sp]
+    stp     q2, q3, [sp, #32]
+    stp     q4, q5, [sp, #64]
+    b       92f
+91:
+    orr     x11, x10, #(3 << CPACR_FPEN_BIT)
+    msr     cpacr_el1, x11
+    isb
+92:
+.endm
+
+/* What traps again takes effect at the latest when the thread next changes: until then a thread
+ * that is not allowed to use them could, which harms itself alone. */
+.macro give_back
+    tbz     x10, #CPACR_FPEN_BIT, 93f
+    ldp     q0, q1, [sp]
+    ldp     q2, q3, [sp, #32]
+    ldp     q4, q5, [sp, #64]
+    add     sp, sp, #96
+    b       94f
+93:
+    msr     cpacr_el1, x10
+94:
+    msr     daif, x9
+.endm
 
 /* What was loaded is stored, too, in the function that copies. */
 .macro store copy, instruction, registers:vararg
@@ -17,10 +63,44 @@
     .endif
 .endm
 
+/* All but less than WIDE_BYTES_MIN of x1 bytes, into x2. */
+.macro sum_wide copy
+81:
+    lsr     x3, x1, #6
+    mov     x4, #PIECE_BLOCKS
+    cmp     x3, x4
+    csel    x3, x3, x4, lo
+    sub     x1, x1, x3, lsl #6
+    borrow
+    movi    v4.2d, #0
+    movi    v5.2d, #0
+82:
+    ld1     {v0.16b-v3.16b}, [x0], #64
+    sub     x3, x3, #1
+    store   \copy, st1, {v0.16b-v3.16b}, [x13], #64
+    uadalp  v4.2d, v0.4s
+    uadalp  v5.2d, v1.4s
+    uadalp  v4.2d, v2.4s
+    uadalp  v5.2d, v3.4s
+    cbnz    x3, 82b
+    add     v4.2d, v4.2d, v5.2d
+    addp    d4, v4.2d
+    fmov    x4, d4
+    add     x2, x2, x4
+    give_back
+    cmp     x1, #WIDE_BYTES_MIN
+    b.hs    81b
+.endm
+
 /* x0 source, x1 bytes, x13 destination. */
 .macro sum copy
+    mov     x2, xzr
+    cmp     x1, #WIDE_BYTES_MIN
+    b.lo    80f
+    sum_wide \copy
+80:
     lsr     x3, x1, #6
-    adds    x2, xzr, xzr            /* sum 0, carry 0 */
+    adds    x2, x2, xzr             /* carry 0 */
     cbz     x3, 1f
 0:
     ldp     x4, x5, [x0], #64

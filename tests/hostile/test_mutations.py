@@ -28,40 +28,42 @@ class Mutation:
     new: str
 
 
-# The element that virtqueue_take() looks at.
-USED = "&queue->used->ring[queue->taken & queue->mask]"
+# The element that take_usual() has in its hands, in the ring.
+USED = "queue->used->ring[(queue->taken + i) & queue->mask]"
+IN_RING = "(packed || queue->batch != 0)"
 
 MUTATIONS = [
-    Mutation("used id range", "virtqueue/virtqueue.c", "if (id >= queue->size)", "if (false)"),
+    Mutation("used id range", "virtqueue/take.c", "if (id >= size || (in_order", "if ((in_order"),
     Mutation(
         "used id not in flight",
-        "virtqueue/virtqueue.c",
-        "if (slot->token == NULL) {",
-        "if (false) {",
+        "virtqueue/take.c",
+        "if (slot->token == NULL || slot->shape != 0) {",
+        "if (slot->shape != 0) {",
     ),
     Mutation(
         "token returned twice",
-        "virtqueue/virtqueue.c",
-        "slot->token = NULL;\n    if (slot->shape",
-        "if (slot->shape",
+        "virtqueue/take.c",
+        "slot->token = NULL;\n        if (in_order)",
+        "if (in_order)",
     ),
     Mutation(
         "used length",
-        "virtqueue/virtqueue.c",
-        "if (written > slot->writable_bytes)",
+        "virtqueue/take.c",
+        "if (items[i].bytes > slot->writable_bytes)",
         "if (false)",
     ),
     Mutation(
         "used length read twice",
-        "virtqueue/virtqueue.c",
-        "*bytes = written;",
-        f"*bytes = queue->packed ? written : virtio_shared_load32({USED}.bytes);",
+        "virtqueue/take.c",
+        "items[i].token = slot->token;",
+        "items[i].token = slot->token;"
+        f"if (!{IN_RING}) items[i].bytes = virtio_shared_load32(&{USED}.bytes);",
     ),
     Mutation(
         "used id read twice",
-        "virtqueue/virtqueue.c",
-        "return release(queue, (uint16_t)id);",
-        f"return release(queue, (uint16_t)(queue->packed ? id : virtio_shared_load32({USED}.id)));",
+        "virtqueue/take.c",
+        "slot = &slots[id];",
+        f"slot = &slots[{IN_RING} ? id : virtio_shared_load32(&{USED}.id)];",
     ),
     Mutation(
         "used index distance",
@@ -71,13 +73,13 @@ MUTATIONS = [
     ),
     Mutation(
         "used id in order",
-        "virtqueue/virtqueue.c",
+        "virtqueue/take.c",
         "if (count++ == finished) {",
         "if (count++ == UINT16_MAX) {",
     ),
     Mutation(
         "chain followed through the ring",
-        "virtqueue/virtqueue.c",
+        "virtqueue/take.c",
         "last = &queue->slots[last->next];",
         "last = &queue->slots[queue->descriptors[last - queue->slots].rest >> 48];",
     ),
@@ -90,8 +92,14 @@ MUTATIONS = [
     Mutation(
         "reset timeout",
         "transport/transport.c",
-        "if (virtio_platform_now() - started > RESET_NANOSECONDS)",
-        "if (started == 0)",
+        "!queues_disabled(transport)) {\n        if (virtio_platform_now() - started >",
+        "!queues_disabled(transport)) {\n        if (started >",
+    ),
+    Mutation(
+        "queue reset timeout",
+        "transport/transport.c",
+        "begin = false) {\n        if (virtio_platform_now() - started >",
+        "begin = false) {\n        if (started >",
     ),
     Mutation(
         "reset believed",
@@ -108,22 +116,23 @@ MUTATIONS = [
     Mutation(
         "short frames",
         "net/receive.c",
-        "if (bytes < net->header_bytes + ETHERNET_HEADER_BYTES)",
-        "if (false)",
+        "return bytes >= net->header_bytes + ETHERNET_HEADER_BYTES;",
+        "return true;",
     ),
     Mutation(
         "short frames lost",
         "net/receive.c",
-        "    if (!expose(net, buffer)) {\n        give_back(net, buffer);\n    }\n}",
+        "    if (expose(net, &buffer, 1) == 0) {\n        give_back(net, buffer);\n    }\n}",
         "}",
     ),
-    Mutation("interrupt budget", "net/receive.c", "while (moved < budget && net", "while (net"),
+    Mutation(
+        "interrupt budget", "net/receive.c", "net_at_most(budget - moved, NET_BATCH)", "NET_BATCH"
+    ),
     Mutation(
         "MTU changed",
         "net/negotiate.c",
-        '*reason = "the device changed its MTU to one that can\'t be served";\n'
-        "            return false;",
-        "",
+        "if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value)) {",
+        "if (!read16(net, CONFIG_MTU, &value)) {",
     ),
     Mutation(
         "notification register",

@@ -16,11 +16,11 @@
 
 static void set_target(struct virtio_net *net, unsigned target)
 {
-    if (target > net->exposed_max) {
-        target = net->exposed_max;
+    if (target > net->parameters.rx_buffers_max) {
+        target = net->parameters.rx_buffers_max;
     }
-    if (target < net->exposed_min) {
-        target = net->exposed_min;
+    if (target < net->parameters.rx_buffers) {
+        target = net->parameters.rx_buffers;
     }
     net->statistics.rx_target_changes += target != net->exposed_target;
     net->exposed_target = (uint16_t)target;
@@ -59,7 +59,7 @@ void net_receive_short(struct virtio_net *net)
     uint16_t exposed = virtqueue_in_flight(&net->receive.ring);
 
     net->statistics.rx_refill_failures++;
-    if (exposed >= net->exposed_min) {
+    if (exposed >= net->parameters.rx_buffers) {
         set_target(net, exposed);
         begin_period(net);
     }

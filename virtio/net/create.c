@@ -10,33 +10,29 @@
 #define CONTROL_RING             4u  /* a command's parts are at most 3 */
 #define INDIRECT_TABLES_MAX      32u /* 4 KiB; see virtqueue/split.c for when they are used */
 
-static uint16_t or_default(uint16_t value, uint16_t standard)
+static void set_default(uint16_t *value, uint16_t standard)
 {
-    return value != 0 ? value : standard;
+    *value = *value != 0 ? *value : standard;
 }
 
-static uint16_t at_most(uint16_t value, uint16_t limit)
+static void set_parameters(struct virtio_net *net)
 {
-    return value < limit ? value : limit;
-}
+    struct virtio_net_parameters *parameters = &net->parameters;
 
-static void set_parameters(struct virtio_net *net, const struct virtio_net_parameters *parameters)
-{
-    net->exposed_min = or_default(parameters->rx_buffers, RX_BUFFERS_DEFAULT);
-    net->exposed_max = parameters->rx_buffers_max > net->exposed_min ? parameters->rx_buffers_max
-                                                                     : net->exposed_min;
-    net->send_queue_limit = or_default(parameters->send_queue, SEND_QUEUE_DEFAULT);
-    net->interrupt_budget = or_default(parameters->interrupt_budget, INTERRUPT_BUDGET_DEFAULT);
-    net->receive_bytes = parameters->receive_bytes > VIRTIO_NET_RECEIVE_BYTES
-                             ? parameters->receive_bytes
-                             : VIRTIO_NET_RECEIVE_BYTES;
+    set_default(&parameters->rx_buffers, RX_BUFFERS_DEFAULT);
+    set_default(&parameters->tx_ring, TX_RING_DEFAULT);
+    set_default(&parameters->send_queue, SEND_QUEUE_DEFAULT);
+    set_default(&parameters->interrupt_budget, INTERRUPT_BUDGET_DEFAULT);
+    if (parameters->rx_buffers_max < parameters->rx_buffers) {
+        parameters->rx_buffers_max = parameters->rx_buffers;
+    }
+    if (parameters->receive_bytes < VIRTIO_NET_RECEIVE_BYTES) {
+        parameters->receive_bytes = VIRTIO_NET_RECEIVE_BYTES;
+    }
+    parameters->features_off |= parameters->vlan_filter ? 0 : VIRTIO_NET_F_CTRL_VLAN;
     net->mtu = ETHERNET_MTU;
     net->single_vector = net->transport->vectors == 1;
-    net->polling = parameters->polling;
-    net->measure = parameters->measure;
     net->device->link_up = true;
-    net->device->features_off =
-        parameters->features_off | (parameters->vlan_filter ? 0 : VIRTIO_NET_F_CTRL_VLAN);
     net->device->control.queue = (struct net_queue){.index = 2, .vector = VIRTIO_NO_VECTOR};
 }
 
@@ -61,7 +57,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .size = transport->queue_size_fixed ? limit : net_ring_size(wanted, limit),
         .features = net->features,
         .alignment = transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
-        .read_only = queue == &net->transmit,
+        .by_index = queue == &net->transmit && net->parameters.polling,
     };
 
     if (limit == 0) {
@@ -69,35 +65,35 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         return false;
     }
     if (queue == &net->transmit && (net->features & VIRTIO_F_INDIRECT_DESC) != 0) {
-        options.indirect_tables = at_most(options.size / 2u, INDIRECT_TABLES_MAX);
-        options.indirect_entries = at_most(options.size, VIRTIO_NET_SEGMENTS_MAX);
+        options.indirect_tables = net_at_most(options.size / 2u, INDIRECT_TABLES_MAX);
+        options.indirect_entries = net_at_most(options.size, VIRTIO_NET_SEGMENTS_MAX);
     }
     *reason = "no memory for the rings";
     return virtqueue_create(&queue->ring, &options);
 }
 
-static bool create_rings(struct virtio_net *net, uint16_t tx_ring, const char **reason)
+static bool create_rings(struct virtio_net *net, const char **reason)
 {
+    struct virtio_net_parameters *parameters = &net->parameters;
     unsigned entries = net->header_alone ? 2 : 1; /* of a receive buffer */
-    uint16_t fit;
-    uint16_t half;
+    unsigned fit;
+    unsigned size;
 
-    if (!create_ring(net, &net->receive, (uint16_t)(net->exposed_max * entries), reason) ||
-        !create_ring(net, &net->transmit, tx_ring, reason)) {
+    if (!create_ring(net, &net->receive, (uint16_t)(parameters->rx_buffers_max * entries),
+                     reason) ||
+        !create_ring(net, &net->transmit, parameters->tx_ring, reason)) {
         return false;
     }
-    fit = (uint16_t)(net->receive.ring.size / entries);
-    net->exposed_min = at_most(net->exposed_min, fit);
-    net->exposed_max = at_most(net->exposed_max, fit);
-    net->exposed_target = net->exposed_min;
+    fit = net->receive.ring.size / entries;
+    parameters->rx_buffers = net_at_most(parameters->rx_buffers, fit);
+    parameters->rx_buffers_max = net_at_most(parameters->rx_buffers_max, fit);
+    net->exposed_target = parameters->rx_buffers;
     /* A quarter of the ring, but at least 16 and at most half of it. */
-    half = (uint16_t)((net->transmit.ring.size + 1u) / 2u);
-    net->transmit_threshold = net->transmit.ring.size / 4u;
-    if (net->transmit_threshold < TRANSMIT_THRESHOLD_MIN) {
-        net->transmit_threshold = at_most(half, TRANSMIT_THRESHOLD_MIN);
-    }
-    net->segments_max = at_most((uint16_t)(net->transmit.ring.size - net->header_alone),
-                                VIRTIO_NET_FRAME_SEGMENTS_MAX);
+    size = net->transmit.ring.size;
+    net->transmit_threshold = size / 4u > TRANSMIT_THRESHOLD_MIN
+                                  ? (uint16_t)(size / 4u)
+                                  : net_at_most((size + 1u) / 2u, TRANSMIT_THRESHOLD_MIN);
+    net->segments_max = net_at_most(size - net->header_alone, VIRTIO_NET_FRAME_SEGMENTS_MAX);
     return true;
 }
 
@@ -111,23 +107,17 @@ bool net_enable_queue(struct net_device *device, struct net_queue *queue, const 
     return transport->operations->queue_enable(transport, &setup, &queue->notification, reason);
 }
 
-/* The queues and vectors of a pair, as 5.1.2 and net.h have them. */
-static void number_queues(struct virtio_net *net)
+/* A queue of a pair, numbered as in 5.1.2, with the vector that net.h says. */
+static void number_queue(const struct virtio_net *net, struct net_queue *queue, unsigned which)
 {
     unsigned vectors = net->transport->vectors;
     unsigned pairs = net->device->pairs;
-    struct net_queue *queues[2] = {&net->receive, &net->transmit};
 
-    for (unsigned i = 0; i < 2; i++) {
-        queues[i]->index = (uint16_t)(2u * net->index + i);
-        if (vectors > 2 * pairs) {
-            queues[i]->vector = (uint16_t)(queues[i]->index + 1u);
-        } else if (vectors > pairs) {
-            queues[i]->vector = (uint16_t)(net->index + 1u);
-        } else {
-            queues[i]->vector = (uint16_t)(vectors == 0 ? VIRTIO_NO_VECTOR : vectors > 1);
-        }
-    }
+    queue->index = (uint16_t)(2u * net->index + which);
+    queue->vector = (uint16_t)(vectors == 0          ? VIRTIO_NO_VECTOR
+                               : vectors > 2 * pairs ? queue->index + 1u
+                               : vectors > pairs     ? net->index + 1u
+                                                     : vectors > 1);
 }
 
 /* What was agreed for the first pair holds for all. */
@@ -139,19 +129,20 @@ static void make_pairs(struct net_device *device, void *const *contexts)
         *net = device->pair[0];
         net->index = i;
         net->context = contexts != NULL ? contexts[i] : net->context;
-        number_queues(net);
+        number_queue(net, &net->receive, 0);
+        number_queue(net, &net->transmit, 1);
     }
     device->interrupt_pairs = device->pair->transport->vectors > device->pairs ? 1 : device->pairs;
 }
 
-static bool set_up_queues(struct net_device *device, uint16_t tx_ring, const char **reason)
+static bool set_up_queues(struct net_device *device, const char **reason)
 {
     struct virtio_transport *transport = device->pair->transport;
     uint16_t vector = transport->vectors == 0 ? VIRTIO_NO_VECTOR : 0;
     bool control = (device->pair->features & VIRTIO_NET_F_CTRL_VQ) != 0;
 
     for (uint16_t i = 0; i < device->pairs; i++) {
-        if (!create_rings(&device->pair[i], tx_ring, reason)) {
+        if (!create_rings(&device->pair[i], reason)) {
             return false;
         }
     }
@@ -174,10 +165,10 @@ static bool set_up_queues(struct net_device *device, uint16_t tx_ring, const cha
 
 static void run(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
 
     net->state = NET_RUNNING;
-    if (!net->polling) {
+    if (!net->parameters.polling) {
         net_receive_expose(net);
         (void)virtqueue_enable(&net->receive.ring, 0); /* nothing is published yet */
         net_kick(net, &net->receive);
@@ -186,8 +177,7 @@ static void run(struct virtio_net *net)
 }
 
 /* 3.1.1, step by step. */
-static bool start(struct net_device *device, const struct virtio_net_parameters *parameters,
-                  const char **reason)
+static bool start(struct net_device *device, const char **reason)
 {
     struct virtio_net *net = &device->pair[0];
 
@@ -195,8 +185,8 @@ static bool start(struct net_device *device, const struct virtio_net_parameters 
         !net_read_configuration(net, reason)) {
         return false;
     }
-    make_pairs(device, parameters->contexts);
-    if (!set_up_queues(device, or_default(parameters->tx_ring, TX_RING_DEFAULT), reason)) {
+    make_pairs(device, net->parameters.contexts);
+    if (!set_up_queues(device, reason)) {
         return false;
     }
     virtio_transport_add_status(net->transport, VIRTIO_STATUS_DRIVER_OK);
@@ -216,7 +206,9 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_operations *operations, void *context,
                                      const char **reason)
 {
-    uint16_t room = at_most(or_default(parameters->queue_pairs, 1), VIRTIO_NET_PAIRS_MAX);
+    uint16_t room = parameters->queue_pairs != 0
+                        ? net_at_most(parameters->queue_pairs, VIRTIO_NET_PAIRS_MAX)
+                        : 1;
     struct net_device *device;
     struct virtio_net *net;
     const char *unused;
@@ -239,8 +231,9 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
     net->transport = transport;
     net->operations = operations;
     net->context = context;
-    set_parameters(net, parameters);
-    if (!start(device, parameters, reason)) {
+    net->parameters = *parameters;
+    set_parameters(net);
+    if (!start(device, reason)) {
         virtio_transport_add_status(transport, VIRTIO_STATUS_FAILED);
         if (virtio_net_stop(net)) {
             virtio_net_free(net);

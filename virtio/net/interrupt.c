@@ -14,7 +14,7 @@
 /* True: there was one to pass on. */
 static bool leave(struct virtio_net *net, virtio_lock_state state)
 {
-    bool signal = net->signal_wanted && !net->polling; /* who polls needs no waking */
+    bool signal = net->signal_wanted && !net->parameters.polling; /* who polls needs no waking */
 
     if (signal) {
         net->signal_wanted = false;
@@ -34,7 +34,7 @@ void net_leave(struct virtio_net *net, virtio_lock_state state)
     /* That the device broke concerns the other pairs too. */
     if (leave(net, state) && net->state == NET_BROKEN) {
         for (uint16_t i = 0; i < device->pairs; i++) {
-            (void)leave(&device->pair[i], net_enter());
+            (void)leave(&device->pair[i], virtio_platform_lock());
         }
     }
 }
@@ -75,8 +75,10 @@ void net_stop_broken(struct virtio_net *net, const char *reason)
     virtio_platform_log("virtio-net: device stopped: %s", reason);
 }
 
-const char *net_trouble(uint8_t status)
+const char *net_trouble(const struct virtio_net *net)
 {
+    uint8_t status = net->transport->operations->status(net->transport);
+
     if (status == UINT8_MAX) { /* what a bus answers for nobody; two of these bits are reserved */
         return "the device is gone";
     }
@@ -100,7 +102,7 @@ void net_check(struct virtio_net *net)
     }
     if ((net->features & VIRTIO_F_RING_RESET) == 0) {
         net_stop_broken(net, reason);
-    } else if (net->polling) {
+    } else if (net->parameters.polling) {
         net_recover(net);
     } else {
         net_wake(net);
@@ -133,7 +135,7 @@ static void count_moved(struct virtio_net *net, unsigned moved)
     if (moved > statistics->descriptors_moved_max) {
         statistics->descriptors_moved_max = moved;
     }
-    if (moved == net->interrupt_budget) {
+    if (moved == net->parameters.interrupt_budget) {
         statistics->budget_exhausted++;
     }
 }
@@ -166,7 +168,7 @@ static void configuration_changed(struct virtio_net *net)
     }
     /* 2.1.2: a device that gives up may do nothing more until it is reset, not even take back its
      * line (QEMU's MMIO). virtio_net_stop() waits for the reset. */
-    trouble = net_trouble(transport->operations->status(transport));
+    trouble = net_trouble(net);
     if (trouble != NULL) {
         net_stop_broken(net, trouble);
         transport->operations->set_status(transport, 0);
@@ -215,30 +217,23 @@ static bool handle(struct virtio_net *net)
         return false;
     }
     net_wake(net);
-    count_moved(net, service(net, net->interrupt_budget));
+    count_moved(net, service(net, net->parameters.interrupt_budget));
     return true;
 }
 
-static uint32_t begin_measuring(const struct virtio_net *net)
+static void keep_longest(struct virtio_net *net, uint32_t began)
 {
-    return net->measure ? virtio_platform_instructions() : 0;
-}
+    uint32_t count = virtio_platform_instructions() - began;
 
-static void end_measuring(struct virtio_net *net, uint32_t before)
-{
-    if (net->measure) {
-        uint32_t count = virtio_platform_instructions() - before;
-
-        if (count > net->statistics.handler_instructions_max) {
-            net->statistics.handler_instructions_max = count;
-        }
+    if (count > net->statistics.handler_instructions_max) {
+        net->statistics.handler_instructions_max = count;
     }
 }
 
 bool virtio_net_interrupt(struct virtio_net *net)
 {
-    uint32_t before = begin_measuring(net);
-    virtio_lock_state state = net_enter();
+    uint32_t began = virtio_platform_instructions();
+    virtio_lock_state state = virtio_platform_lock();
     bool queues;
     bool configuration = interrupt_cause(net, &queues);
     bool mask = too_many(net, queues || configuration);
@@ -253,24 +248,24 @@ bool virtio_net_interrupt(struct virtio_net *net)
     }
     net_leave(net, state);
     for (uint16_t i = 1; i < net->device->interrupt_pairs; i++) {
-        state = net_enter();
+        state = virtio_platform_lock();
         (void)handle(&net->device->pair[i]);
         net_leave(&net->device->pair[i], state);
     }
-    end_measuring(net, before);
+    keep_longest(net, began);
     return mask;
 }
 
 bool virtio_net_configuration_interrupt(struct virtio_net *net)
 {
     struct virtio_net *first = &net->device->pair[0];
-    uint32_t before = begin_measuring(first);
-    virtio_lock_state state = net_enter();
+    uint32_t began = virtio_platform_instructions();
+    virtio_lock_state state = virtio_platform_lock();
     bool mask = too_many(first, true);
 
     configuration_changed(first);
     net_leave(first, state);
-    end_measuring(first, before);
+    keep_longest(first, began);
     return mask;
 }
 
@@ -287,10 +282,11 @@ bool virtio_net_bottom_half(struct virtio_net *net)
     bool more = false;
 
     net_recover(net);
-    state = net_enter();
+    state = virtio_platform_lock();
     attend(net);
     if (net->state == NET_RUNNING) {
-        bool exhausted = service(net, net->interrupt_budget) == net->interrupt_budget;
+        bool exhausted =
+            service(net, net->parameters.interrupt_budget) == net->parameters.interrupt_budget;
         bool news = net->transmitted_news && net->transmitted.first != NULL;
 
         net->transmitted_news = false;
@@ -308,11 +304,11 @@ bool virtio_net_bottom_half(struct virtio_net *net)
 
 bool virtio_net_poll(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
     bool more;
 
     if (net->state == NET_RUNNING) {
-        (void)net_receive_service(net, net->interrupt_budget);
+        (void)net_receive_service(net, net->parameters.interrupt_budget);
         net_kick(net, &net->receive);
         net_check(net);
     }

@@ -39,7 +39,7 @@ static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *valu
 static bool mtu_fits(const struct virtio_net *net, uint32_t mtu)
 {
     return mtu >= MTU_MIN &&
-           mtu + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->receive_bytes;
+           mtu + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->parameters.receive_bytes;
 }
 
 /* The first without all of the others is not accepted (5.1.3.1, 3.1.1). That large frames need
@@ -66,10 +66,10 @@ static bool pairs_fit(const struct virtio_net *net, uint32_t pairs)
 static bool room_for_large_frames(struct virtio_net *net)
 {
     uint16_t limit = net->transport->operations->queue_size_max(net->transport, 0);
-    uint32_t ring = net_ring_size(net->exposed_max, limit);
-    uint32_t buffers = net->exposed_min < ring ? net->exposed_min : ring;
+    uint32_t ring = net_ring_size(net->parameters.rx_buffers_max, limit);
+    uint32_t buffers = net->parameters.rx_buffers < ring ? net->parameters.rx_buffers : ring;
 
-    return buffers * net->receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
+    return buffers * net->parameters.receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
 }
 
 /* 5.1.6: num_buffers came with VERSION_1 or MRG_RXBUF; and before VERSION_1 the header is to be
@@ -87,9 +87,9 @@ static void choose_header(struct virtio_net *net)
 bool net_negotiate(struct virtio_net *net, const char **reason)
 {
     uint64_t offered = net->transport->operations->device_features(net->transport);
-    uint64_t known = net->polling ? FEATURES_KNOWN & ~FEATURES_WAITING : FEATURES_KNOWN;
-    uint64_t wanted =
-        (known | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) & ~net->device->features_off;
+    uint64_t known = net->parameters.polling ? FEATURES_KNOWN & ~FEATURES_WAITING : FEATURES_KNOWN;
+    uint64_t wanted = (known | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) &
+                      ~net->parameters.features_off;
     uint32_t value;
 
     /* Reading fields before the decision is allowed (3.1.1 step 4). */
@@ -114,7 +114,7 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     }
     choose_header(net);
     *reason = "a driver that polls needs a device that is not a legacy one";
-    return !net->polling || (net->features & VIRTIO_F_VERSION_1) != 0;
+    return !net->parameters.polling || (net->features & VIRTIO_F_VERSION_1) != 0;
 }
 
 static bool read_mac(struct virtio_net *net)
@@ -157,21 +157,15 @@ bool net_read_configuration(struct virtio_net *net, const char **reason)
         return false;
     }
     if ((net->features & VIRTIO_NET_F_MTU) != 0) {
-        if (!read16(net, CONFIG_MTU, &value)) {
-            return false;
-        }
-        if (!mtu_fits(net, value)) {
-            *reason = "the device changed its MTU to one that can't be served";
+        *reason = "the device's MTU can't be read any more, or changed to one that can't be served";
+        if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value)) {
             return false;
         }
         net->mtu = (uint16_t)value;
     }
     if ((net->features & VIRTIO_NET_F_MQ) != 0) {
-        if (!read16(net, CONFIG_PAIRS, &value)) {
-            return false;
-        }
-        if (!pairs_fit(net, value)) {
-            *reason = "the device changed the number of its queue pairs";
+        *reason = "the number of the device's queue pairs can't be read any more, or changed";
+        if (!read16(net, CONFIG_PAIRS, &value) || !pairs_fit(net, value)) {
             return false;
         }
         device->pairs = value < device->room ? (uint16_t)value : device->room;

@@ -24,6 +24,7 @@
 #define VLAN_TAG_BYTES        4u
 #define VLAN_ETHERTYPE        0x8100u
 #define CACHE_LINE_BYTES      64u
+#define NET_BATCH             16u /* chains moved at once under the lock: they are on the stack */
 
 /* 5.1.6; without mergeable buffers num_buffers is unused, but present with VERSION_1. */
 struct net_header {
@@ -132,21 +133,16 @@ struct virtio_net {
 
     /* Constant after creation; but for index, context and the rings' sizes the same in all pairs,
      * so that a frame on its way needs nothing else. */
+    struct virtio_net_parameters
+        parameters; /* with the defaults, and what the rings have room for */
     uint16_t index;
-    uint16_t exposed_min; /* bounds of exposed_target */
-    uint16_t exposed_max;
-    uint16_t send_queue_limit;
-    uint16_t interrupt_budget;
     uint16_t transmit_threshold; /* packets at the device that make an interrupt necessary */
     uint16_t segments_max;
     uint16_t mtu;
-    uint32_t receive_bytes;
     uint32_t header_bytes; /* of struct net_header, as the device has it */
     bool header_alone;     /* in a descriptor of its own */
     uint64_t features;
-    bool polling;       /* virtio/net_burst.h: one thread, no interrupts */
     bool single_vector; /* vector 0 stands for configuration changes too */
-    bool measure;
 
     struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
     uint8_t unshared[CACHE_LINE_BYTES];      /* from what the next pair's processor writes */
@@ -171,22 +167,23 @@ struct net_device {
     uint16_t room;            /* for so many */
     uint16_t interrupt_pairs; /* that an interrupt for pair 0 concerns: all, if they share it */
     bool selecting;           /* somebody uses the registers that are about a selected queue */
-    uint64_t features_off;
     struct net_control control;
     struct virtio_net pair[];
 };
+
+/* The limit is < 2^16. */
+static inline uint16_t net_at_most(unsigned value, unsigned limit)
+{
+    return (uint16_t)(value < limit ? value : limit);
+}
 
 static inline size_t net_device_bytes(uint16_t room)
 {
     return sizeof(struct net_device) + room * sizeof(struct virtio_net);
 }
 
-static inline virtio_lock_state net_enter(void)
-{
-    return virtio_platform_lock();
-}
-
-/* Ends the critical section and passes on the signal that came up in it. */
+/* Ends the critical section that virtio_platform_lock() began, and passes on the signal that came
+ * up in it. */
 void net_leave(struct virtio_net *net, virtio_lock_state state);
 
 /* The offer, the choice, and what it means for `net`. */
@@ -218,8 +215,9 @@ void net_kick(struct virtio_net *net, struct net_queue *queue);
 /* The device is not to be trusted any more: nothing touches any pair's queues until
  * virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
-/* What is wrong with a device that shows this status while it should be running; NULL: nothing. */
-const char *net_trouble(uint8_t status);
+/* What is wrong with the status of a device that should be running; NULL: nothing. With the lock
+ * held or without. */
+const char *net_trouble(const struct virtio_net *net);
 /* Notices a broken queue: the bottom half resets it, or the device is broken. */
 void net_check(struct virtio_net *net);
 

@@ -4,23 +4,42 @@
  * however many entries the ring has, `exposed_target` buffers are with the device, and each one
  * that comes back is replaced at once. Where there is none to replace it with, the difference is
  * made up at the next occasion: any interrupt, the bottom half, virtio_net_refill().
+ *
+ * Who polls (virtio/net_burst.h) does all of this in one thread, with no lock and no lists.
  */
 #include "net_private.h"
+#include "virtio/net_burst.h"
 
-static bool expose(struct virtio_net *net, struct virtio_net_buffer *buffer)
+/* Gives buffers to the device, up to the first that is too small or finds no room; how many. */
+static unsigned expose(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
+                       unsigned count)
 {
-    /* The header ends where the frame begins, whatever its size (5.1.6.3.1). */
-    virtio_address frame = virtio_platform_dma_address(buffer->memory) + VIRTIO_NET_HEADER_BYTES;
-    struct virtqueue_segment segments[2] = {
-        {frame - net->header_bytes, net->header_bytes},
-        {frame, buffer->capacity - VIRTIO_NET_HEADER_BYTES},
-    };
+    struct virtqueue_item items[VIRTIO_NET_BURST_MAX];
+    unsigned usable;
 
-    if (net->header_alone) {
-        return virtqueue_add(&net->receive.ring, segments, 0, 2, buffer);
+    for (usable = 0; usable < count && buffers[usable]->capacity >= net->parameters.receive_bytes;
+         usable++) {
+        /* The header ends where the frame begins, whatever its size (5.1.6.3.1). */
+        uint32_t unused = VIRTIO_NET_HEADER_BYTES - net->header_bytes;
+
+        items[usable].token = buffers[usable];
+        items[usable].address = virtio_platform_dma_address(buffers[usable]->memory) + unused;
+        items[usable].bytes = buffers[usable]->capacity - unused;
     }
-    segments[0].bytes += segments[1].bytes;
-    return virtqueue_add(&net->receive.ring, segments, 0, 1, buffer);
+    if (!net->header_alone) {
+        return virtqueue_add_batch(&net->receive.ring, items, usable, true);
+    }
+    for (unsigned i = 0; i < usable; i++) {
+        struct virtqueue_segment segments[2] = {
+            {items[i].address, net->header_bytes},
+            {items[i].address + net->header_bytes, items[i].bytes - net->header_bytes},
+        };
+
+        if (!virtqueue_add(&net->receive.ring, segments, 0, 2, buffers[i])) {
+            return i;
+        }
+    }
+    return usable;
 }
 
 static void give_back(struct virtio_net *net, struct virtio_net_buffer *buffer)
@@ -31,19 +50,57 @@ static void give_back(struct virtio_net *net, struct virtio_net_buffer *buffer)
 
 void net_receive_expose(struct virtio_net *net)
 {
-    while (virtqueue_in_flight(&net->receive.ring) < net->exposed_target &&
-           net->receive.ring.broken == NULL) {
-        struct virtio_net_buffer *buffer = net->operations->receive_buffer(net->context);
+    struct virtio_net_buffer *buffers[NET_BATCH];
+    unsigned exposed = virtqueue_in_flight(&net->receive.ring);
 
-        if (buffer == NULL) {
+    while (exposed < net->exposed_target && net->receive.ring.broken == NULL) {
+        unsigned wanted = net_at_most(net->exposed_target - exposed, NET_BATCH);
+        unsigned count = 0;
+        unsigned done;
+
+        while (count < wanted &&
+               (buffers[count] = net->operations->receive_buffer(net->context)) != NULL) {
+            count++;
+        }
+        net->statistics.rx_buffers_taken += count;
+        done = expose(net, buffers, count);
+        exposed += done;
+        for (unsigned i = done; i < count; i++) {
+            give_back(net, buffers[i]);
+        }
+        if (count < wanted) {
             net_receive_short(net);
+        }
+        if (done < wanted) {
             return;
         }
-        net->statistics.rx_buffers_taken++;
-        if (buffer->capacity < net->receive_bytes || !expose(net, buffer)) {
-            give_back(net, buffer);
-            return;
-        }
+    }
+}
+
+/* What the device made of a buffer; `bytes` is at most its capacity: the queue saw to that. False:
+ * no frame is that short. */
+static inline bool fill_in(const struct virtio_net *net, struct virtio_net_buffer *buffer,
+                           uint32_t bytes)
+{
+    /* Only the flags are looked at: the stack has no use for the other fields. Without GUEST_CSUM a
+     * device has no business setting flags (5.1.6.4.1), and unknown ones are ignored (5.1.6.4.2):
+     * then the header is not even read, it may lie in a line of the cache that nobody else needs.
+     */
+    buffer->checksum_valid =
+        (net->features & VIRTIO_NET_F_GUEST_CSUM) != 0 &&
+        (*(const volatile uint8_t *)(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes) &
+         (HEADER_NEEDS_CHECKSUM | HEADER_DATA_VALID)) != 0;
+    buffer->frame_bytes = bytes - net->header_bytes;
+    buffer->buffers = 1;
+    buffer->rest = NULL;
+    return bytes >= net->header_bytes + ETHERNET_HEADER_BYTES;
+}
+
+static void reuse(struct virtio_net *net, struct virtio_net_buffer *buffer)
+{
+    net->statistics.rx_bad++;
+    if (expose(net, &buffer, 1) == 0) {
+        give_back(net, buffer);
     }
 }
 
@@ -68,64 +125,31 @@ static void receive_rest(struct virtio_net *net, struct virtio_net_buffer *buffe
     net->merge_left--;
     if (bytes == 0) {
         net_stop_broken(net, "an empty buffer in the middle of a frame");
-        return;
-    }
-    if (net->merge_left == 0) {
+    } else if (net->merge_left == 0) {
         net->merging = NULL;
         finish_frame(net, frame);
     }
 }
 
-/* How many buffers the frame fills. More than are with the device, or none: a lie, 0. */
-static uint16_t frame_buffers(const struct virtio_net *net, const struct virtio_net_buffer *buffer)
+/* The first buffer of a frame, or its only one; `others` are at hand or with the device. */
+static void receive_first(struct virtio_net *net, struct virtio_net_buffer *buffer, uint32_t bytes,
+                          unsigned others)
 {
-    const volatile uint8_t *field = buffer->memory + HEADER_BUFFERS;
-    unsigned buffers;
-
-    if ((net->features & VIRTIO_NET_F_MRG_RXBUF) == 0) {
-        return 1;
-    }
-    buffers = field[0];
-    buffers |= (unsigned)field[1] << 8;
-    return buffers <= virtqueue_in_flight(&net->receive.ring) + 1u ? (uint16_t)buffers : 0;
-}
-
-static void receive_bad(struct virtio_net *net, struct virtio_net_buffer *buffer)
-{
-    net->statistics.rx_bad++;
-    if (!expose(net, buffer)) {
-        give_back(net, buffer);
-    }
-}
-
-/* `bytes` is at most the buffer's capacity: the queue saw to that. */
-static void receive_one(struct virtio_net *net, struct virtio_net_buffer *buffer, uint32_t bytes)
-{
-    uint8_t flags;
-
-    if (net->merging != NULL) {
-        receive_rest(net, buffer, bytes);
+    if (!fill_in(net, buffer, bytes)) {
+        reuse(net, buffer);
         return;
     }
-    if (bytes < net->header_bytes + ETHERNET_HEADER_BYTES) {
-        receive_bad(net, buffer);
-        return;
+    if ((net->features & VIRTIO_NET_F_MRG_RXBUF) != 0) {
+        const volatile uint8_t *field = buffer->memory + HEADER_BUFFERS;
+
+        buffer->buffers = field[0];
+        buffer->buffers |= (uint16_t)(field[1] << 8);
+        if (buffer->buffers == 0 || buffer->buffers > others + 1u) {
+            reuse(net, buffer);
+            net_stop_broken(net, "a frame in more buffers than the device has, or in none");
+            return;
+        }
     }
-    buffer->buffers = frame_buffers(net, buffer);
-    if (buffer->buffers == 0) {
-        receive_bad(net, buffer);
-        net_stop_broken(net, "a frame in more buffers than the device has, or in none");
-        return;
-    }
-    /* Otherwise only the flags are looked at: the stack has no use for the other fields. Without
-     * GUEST_CSUM a device has no business setting flags (5.1.6.4.1), and unknown ones are ignored
-     * (5.1.6.4.2). */
-    flags =
-        *(const volatile uint8_t *)(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes);
-    buffer->checksum_valid = (net->features & VIRTIO_NET_F_GUEST_CSUM) != 0 &&
-                             (flags & (HEADER_NEEDS_CHECKSUM | HEADER_DATA_VALID)) != 0;
-    buffer->frame_bytes = bytes - net->header_bytes;
-    buffer->rest = NULL;
     if (buffer->buffers == 1) {
         finish_frame(net, buffer);
         return;
@@ -135,16 +159,32 @@ static void receive_one(struct virtio_net *net, struct virtio_net_buffer *buffer
     net->merge_left = (uint16_t)(buffer->buffers - 1u);
 }
 
+static void receive_items(struct virtio_net *net, const struct virtqueue_item *items,
+                          unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (net->state == NET_BROKEN) { /* by one of the others */
+            give_back(net, items[i].token);
+        } else if (net->merging != NULL) {
+            receive_rest(net, items[i].token, items[i].bytes);
+        } else {
+            receive_first(net, items[i].token, items[i].bytes,
+                          virtqueue_in_flight(&net->receive.ring) + count - i - 1u);
+        }
+    }
+}
+
 unsigned net_receive_service(struct virtio_net *net, unsigned budget)
 {
-    struct virtio_net_buffer *buffer;
-    uint32_t bytes;
+    struct virtqueue_item items[NET_BATCH];
+    unsigned count = 1;
     unsigned moved = 0;
 
-    while (moved < budget && net->state != NET_BROKEN &&
-           (buffer = virtqueue_take(&net->receive.ring, &bytes)) != NULL) {
-        receive_one(net, buffer, bytes);
-        moved++;
+    while (count != 0 && moved < budget && net->state != NET_BROKEN) {
+        count =
+            virtqueue_take_batch(&net->receive.ring, items, net_at_most(budget - moved, NET_BATCH));
+        receive_items(net, items, count);
+        moved += count;
     }
     if (net->state != NET_BROKEN) {
         net_receive_adapt(net, moved);
@@ -158,7 +198,7 @@ struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net)
     struct virtio_net_buffer *buffer;
 
     if (net->fetched.first == NULL) {
-        virtio_lock_state state = net_enter();
+        virtio_lock_state state = virtio_platform_lock();
 
         net->fetched = net->received;
         net->received = (struct buffer_list){0};
@@ -173,11 +213,52 @@ struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net)
 
 void virtio_net_refill(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
 
     if (net->state == NET_RUNNING) {
         net_receive_expose(net);
         net_kick(net, &net->receive);
     }
     net_leave(net, state);
+}
+
+unsigned virtio_net_expose_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
+                                 unsigned count)
+{
+    if (net->state != NET_RUNNING) {
+        return 0;
+    }
+    count = expose(net, buffers, net_at_most(count, VIRTIO_NET_BURST_MAX));
+    net->statistics.rx_buffers_taken += count;
+    net_kick(net, &net->receive);
+    return count;
+}
+
+unsigned virtio_net_receive_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,
+                                  unsigned count)
+{
+    struct virtqueue_item items[VIRTIO_NET_BURST_MAX];
+    uint64_t sum = 0;
+    unsigned good = 0;
+
+    if (net->state != NET_RUNNING) {
+        return 0;
+    }
+    count =
+        virtqueue_take_batch(&net->receive.ring, items, net_at_most(count, VIRTIO_NET_BURST_MAX));
+    for (unsigned i = 0; i < count; i++) {
+        struct virtio_net_buffer *buffer = items[i].token;
+
+        if (fill_in(net, buffer, items[i].bytes)) {
+            sum += buffer->frame_bytes;
+            buffers[good++] = buffer;
+        } else {
+            reuse(net, buffer);
+        }
+    }
+    net->statistics.rx_frames += good;
+    net->statistics.rx_bytes += sum;
+    net->statistics.rx_buffers_returned += good;
+    net_check(net);
+    return good;
 }

@@ -47,12 +47,12 @@ const char *virtio_net_broken(const struct virtio_net *net)
  * (2.8.16). */
 static void link_came_up(struct net_device *device)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
 
     for (uint16_t i = 0; i < device->pairs; i++) {
         struct virtio_net *net = &device->pair[i];
 
-        if (net->state == NET_RUNNING && !net->polling) {
+        if (net->state == NET_RUNNING && !net->parameters.polling) {
             net->transmit.notifications++;
             net->transport->operations->notify(net->transport, &net->transmit.notification);
         }
@@ -95,7 +95,6 @@ struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index)
 
 void virtio_net_watch(struct virtio_net *net)
 {
-    struct virtio_transport *transport = net->transport;
     const char *trouble;
     virtio_lock_state state;
 
@@ -103,8 +102,8 @@ void virtio_net_watch(struct virtio_net *net)
         return;
     }
     /* Without the lock: a transport may take its time to answer. */
-    trouble = net_trouble(transport->operations->status(transport));
-    state = net_enter();
+    trouble = net_trouble(net);
+    state = virtio_platform_lock();
     if (trouble != NULL && net->state == NET_RUNNING) {
         net_stop_broken(net, trouble);
     }
@@ -113,7 +112,7 @@ void virtio_net_watch(struct virtio_net *net)
 
 bool virtio_net_link_changed(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
     bool changed = net->link_changed;
 
     net->link_changed = false;
@@ -127,7 +126,7 @@ bool virtio_net_link_changed(struct virtio_net *net)
 
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
 
     *statistics = net->statistics;
     statistics->rx_exposed = virtqueue_in_flight(&net->receive.ring);

@@ -6,15 +6,16 @@
 /* A queue that breaks again so soon after its reset is not worth the next one. */
 #define RESET_PERIOD UINT64_C(1000000000)
 
-/* Critical sections of one item each: there can be many. */
-static void return_buffers(struct virtio_net *net, struct virtio_net_buffer *buffer,
-                           uint64_t *counter)
+/* A frame's buffers. Critical sections of one item each: there can be many. */
+static void return_buffers(struct virtio_net *net, const struct net_queue *queue,
+                           struct virtio_net_buffer *buffer)
 {
     while (buffer != NULL) {
         struct virtio_net_buffer *rest = buffer->rest;
-        virtio_lock_state state = net_enter();
+        virtio_lock_state state = virtio_platform_lock();
 
-        (*counter)++;
+        net->statistics.rx_buffers_returned += queue == &net->receive;
+        net->statistics.tx_returned += queue == &net->transmit;
         net->operations->return_buffer(net->context, buffer);
         net_leave(net, state);
         buffer = rest;
@@ -23,16 +24,11 @@ static void return_buffers(struct virtio_net *net, struct virtio_net_buffer *buf
 
 static void finish_packet(struct virtio_net *net, struct virtio_net_packet *packet)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
 
     packet_list_append(&net->transmitted, packet);
     net->transmitted_news = true;
     net_leave(net, state);
-}
-
-static void return_received(struct virtio_net *net, struct virtio_net_buffer *buffer)
-{
-    return_buffers(net, buffer, &net->statistics.rx_buffers_returned);
 }
 
 /* A frame whose other buffers won't come. */
@@ -41,7 +37,7 @@ static void return_merging(struct virtio_net *net)
     struct virtio_net_buffer *buffer = net->merging;
 
     net->merging = NULL;
-    return_received(net, buffer);
+    return_buffers(net, &net->receive, buffer);
 }
 
 /* What the driver itself holds. */
@@ -52,7 +48,7 @@ static void return_held(struct virtio_net *net)
 
     while ((buffer = buffer_list_take(&net->fetched)) != NULL ||
            (buffer = buffer_list_take(&net->received)) != NULL) {
-        return_received(net, buffer);
+        return_buffers(net, &net->receive, buffer);
     }
     return_merging(net);
     while ((packet = packet_list_take(&net->waiting)) != NULL) {
@@ -69,14 +65,12 @@ static void return_exposed(struct virtio_net *net, struct net_queue *queue)
     while ((token = virtqueue_detach(&queue->ring, &position)) != NULL) {
         struct virtio_net_buffer *buffer = token;
 
-        if (queue == &net->transmit && !net->polling) {
+        if (queue == &net->transmit && !net->parameters.polling) {
             finish_packet(net, token);
             continue;
         }
         buffer->rest = NULL;
-        return_buffers(net, buffer,
-                       queue == &net->receive ? &net->statistics.rx_buffers_returned
-                                              : &net->statistics.tx_returned);
+        return_buffers(net, queue, buffer);
     }
 }
 
@@ -88,7 +82,7 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     bool enabled;
 
     /* A device that needs more than that, or is gone, is left alone. */
-    *reason = net_trouble(net->transport->operations->status(net->transport));
+    *reason = net_trouble(net);
     if (*reason != NULL) {
         return false;
     }
@@ -103,7 +97,7 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     if (queue == &net->receive) {
         return_merging(net);
     }
-    state = net_enter();
+    state = virtio_platform_lock();
     net->statistics.queue_resets++;
     virtqueue_reset(&queue->ring);
     enabled = net_enable_queue(net->device, queue, reason);
@@ -125,7 +119,7 @@ void net_recover(struct virtio_net *net)
             virtio_platform_pause();
         }
         if (!reset_queue(net, queues[i], &reason)) {
-            virtio_lock_state state = net_enter();
+            virtio_lock_state state = virtio_platform_lock();
 
             net_stop_broken(net, reason);
             net_leave(net, state);
@@ -139,7 +133,7 @@ bool virtio_net_stop(struct virtio_net *net)
     struct net_device *device = net->device;
 
     for (uint16_t i = 0; i < device->pairs; i++) {
-        virtio_lock_state state = net_enter();
+        virtio_lock_state state = virtio_platform_lock();
 
         device->pair[i].state = NET_STOPPED;
         net_leave(&device->pair[i], state);

@@ -2,10 +2,11 @@
 /*
  * Transmitting: into the ring if there is room, else into the send queue, else refused. Finished
  * packets are collected along the way; an interrupt is armed only when nothing else is certain to
- * come by.
+ * come by. Who polls (virtio/net_burst.h) has the ring alone.
  */
 #include "net_private.h"
 #include "virtio/endian.h"
+#include "virtio/net_burst.h"
 #include <string.h>
 
 /* Finished packets one transmit() collects: more than the one it adds, so that it catches up, and
@@ -24,28 +25,49 @@ static bool is_tagged(const struct virtio_net_packet *packet)
            (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE;
 }
 
-/* The frame's pieces: how many, and *bytes in all. More than segments_max: against the rules. */
-static unsigned measure(const struct virtio_net *net, const struct virtio_net_packet *packet,
-                        uint64_t *bytes)
-{
-    unsigned too_many = net->segments_max + 1u;
-    unsigned count = 0;
+/* A frame as the device sees it. */
+struct frame {
+    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX + 1];
+    unsigned count;
+    uint64_t bytes; /* without the header */
+};
 
-    *bytes = 0;
+/* Puts the header into the first piece or in front of it. False: a piece of no bytes, or none, or
+ * too many. */
+static bool gather(const struct virtio_net *net, const struct virtio_net_packet *packet,
+                   struct frame *frame)
+{
+    uint32_t header = net->header_bytes;
+
+    frame->count = 0;
+    frame->bytes = 0;
+    if (net->header_alone && packet->segment_count != 0) {
+        frame->segments[0].address =
+            virtio_platform_dma_address(packet->segment[0].memory) - header;
+        frame->segments[0].bytes = header;
+        frame->count = 1;
+        header = 0;
+    }
     for (; packet != NULL; packet = packet->rest) {
         if (packet->segment_count == 0 || packet->segment_count > VIRTIO_NET_SEGMENTS_MAX ||
-            count + packet->segment_count > net->segments_max) {
-            return too_many;
+            frame->count + packet->segment_count >
+                net->segments_max + (unsigned)net->header_alone) {
+            return false;
         }
         for (unsigned i = 0; i < packet->segment_count; i++) {
-            if (packet->segment[i].bytes == 0) {
-                return too_many;
+            const struct virtio_net_segment *segment = &packet->segment[i];
+            struct virtqueue_segment *piece = &frame->segments[frame->count++];
+
+            if (segment->bytes == 0) {
+                return false;
             }
-            *bytes += packet->segment[i].bytes;
+            piece->address = virtio_platform_dma_address(segment->memory) - header;
+            piece->bytes = segment->bytes + header;
+            frame->bytes += segment->bytes;
+            header = 0;
         }
-        count += packet->segment_count;
     }
-    return count;
+    return true;
 }
 
 /* 5.1.6.2.1: only with the feature, and with the checksum left to the device; the frames cut from
@@ -61,12 +83,12 @@ static bool gso_valid(const struct virtio_net *net, const struct virtio_net_pack
 }
 
 /* The rules of net.h; 5.1.4.2 and 5.1.6.2.1 behind them. */
-static bool packet_valid(const struct virtio_net *net, const struct virtio_net_packet *packet)
+static bool packet_valid(const struct virtio_net *net, const struct virtio_net_packet *packet,
+                         uint64_t bytes)
 {
     uint32_t limit = (uint32_t)net->mtu + ETHERNET_HEADER_BYTES;
-    uint64_t bytes;
 
-    if (measure(net, packet, &bytes) > net->segments_max || bytes < ETHERNET_HEADER_BYTES) {
+    if (bytes < ETHERNET_HEADER_BYTES) {
         return false;
     }
     if (bytes > limit && is_tagged(packet)) {
@@ -101,89 +123,55 @@ static void write_header(const struct virtio_net *net, const struct virtio_net_p
     memcpy(packet->segment[0].memory - net->header_bytes, &header, net->header_bytes);
 }
 
-/* The frame's pieces as the device sees them, the header in the first or in front of it. Returns
- * how many; *bytes without the header. */
-static unsigned gather(const struct virtio_net *net, const struct virtio_net_packet *packet,
-                       struct virtqueue_segment *segments, uint32_t *bytes)
+static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet,
+                          const struct frame *frame)
 {
-    uint32_t header = net->header_bytes;
-    unsigned count = 0;
-
-    if (net->header_alone) {
-        segments[0].address = virtio_platform_dma_address(packet->segment[0].memory) - header;
-        segments[0].bytes = header;
-        header = 0;
-        count = 1;
+    if (!virtqueue_add(&net->transmit.ring, frame->segments, frame->count, 0, packet)) {
+        return false;
     }
-    *bytes = 0;
-    for (; packet != NULL; packet = packet->rest) {
-        for (unsigned i = 0; i < packet->segment_count; i++) {
-            segments[count].address =
-                virtio_platform_dma_address(packet->segment[i].memory) - header;
-            segments[count].bytes = packet->segment[i].bytes + header;
-            *bytes += packet->segment[i].bytes;
-            header = 0;
-            count++;
-        }
+    net->statistics.tx_frames++;
+    net->statistics.tx_bytes += frame->bytes;
+    return true;
+}
+
+static unsigned collect(struct virtio_net *net, unsigned limit)
+{
+    struct virtqueue_item items[NET_BATCH];
+    unsigned count =
+        virtqueue_take_batch(&net->transmit.ring, items, net_at_most(limit, NET_BATCH));
+
+    for (unsigned i = 0; i < count; i++) {
+        packet_list_append(&net->transmitted, items[i].token);
+        net->transmitted_news = true;
     }
     return count;
 }
 
-/* The packet was found valid and its header written when it was accepted. */
-static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
+static unsigned move_up(struct virtio_net *net, unsigned limit)
 {
-    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX + 1];
-    uint32_t bytes;
-    unsigned count = gather(net, packet, segments, &bytes);
+    struct frame frame;
+    unsigned count = 0;
 
-    if (!virtqueue_has_room(&net->transmit.ring, count) ||
-        !virtqueue_add(&net->transmit.ring, segments, count, 0, packet)) {
-        return false;
+    while (count < limit && net->waiting.first != NULL && gather(net, net->waiting.first, &frame) &&
+           put_into_ring(net, net->waiting.first, &frame)) {
+        (void)packet_list_take(&net->waiting);
+        count++;
     }
-    net->statistics.tx_frames++;
-    net->statistics.tx_bytes += bytes;
-    return true;
-}
-
-static bool collect_one(struct virtio_net *net)
-{
-    uint32_t bytes;
-    struct virtio_net_packet *packet = virtqueue_take(&net->transmit.ring, &bytes);
-
-    if (packet == NULL) {
-        return false;
-    }
-    packet_list_append(&net->transmitted, packet);
-    net->transmitted_news = true;
-    return true;
-}
-
-static bool move_up_one(struct virtio_net *net)
-{
-    if (net->waiting.first == NULL || !put_into_ring(net, net->waiting.first)) {
-        return false;
-    }
-    (void)packet_list_take(&net->waiting);
-    return true;
+    return count;
 }
 
 unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
 {
     unsigned moved = 0;
-    bool progress = true;
+    unsigned progress;
 
-    /* In turns, so that a small budget does not empty the ring while frames wait for it. */
-    while (progress) {
-        progress = false;
-        if (moved < budget && collect_one(net)) {
-            progress = true;
-            moved++;
-        }
-        if (moved < budget && move_up_one(net)) {
-            progress = true;
-            moved++;
-        }
-    }
+    do { /* while frames wait half for each, so that a small budget does not empty the ring */
+        unsigned left = budget - moved;
+
+        progress = collect(net, net->waiting.first == NULL ? left : (left + 1) / 2);
+        progress += move_up(net, left - progress);
+        moved += progress;
+    } while (progress != 0 && moved < budget);
     return moved;
 }
 
@@ -218,23 +206,29 @@ void net_transmit_settle(struct virtio_net *net)
             net_wake(net);
             return;
         }
-        (void)net_transmit_service(net, net->interrupt_budget);
+        (void)net_transmit_service(net, net->parameters.interrupt_budget);
         net_check(net);
     }
 }
 
 static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *packet)
 {
+    struct frame frame;
+
+    if (net->state != NET_RUNNING || !gather(net, packet, &frame) ||
+        !packet_valid(net, packet, frame.bytes)) {
+        return false;
+    }
     (void)net_transmit_service(net, COLLECT_PER_TRANSMIT);
     net_check(net);
     if (net->state != NET_RUNNING) {
         return false;
     }
     write_header(net, packet);
-    if (net->waiting.first == NULL && put_into_ring(net, packet)) {
+    if (net->waiting.first == NULL && put_into_ring(net, packet, &frame)) {
         return true;
     }
-    if (net->waiting.count >= net->send_queue_limit) {
+    if (net->waiting.count >= net->parameters.send_queue) {
         return false;
     }
     packet_list_append(&net->waiting, packet);
@@ -243,9 +237,8 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
 
 bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packet)
 {
-    virtio_lock_state state = net_enter();
-    bool accepted =
-        net->state == NET_RUNNING && packet_valid(net, packet) && accept_packet(net, packet);
+    virtio_lock_state state = virtio_platform_lock();
+    bool accepted = accept_packet(net, packet);
 
     if (accepted) {
         net->statistics.tx_accepted++;
@@ -262,7 +255,7 @@ bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packe
 
 void virtio_net_flush(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
 
     net_transmit_settle(net);
     net_leave(net, state);
@@ -270,11 +263,11 @@ void virtio_net_flush(struct virtio_net *net)
 
 struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
 {
-    virtio_lock_state state = net_enter();
+    virtio_lock_state state = virtio_platform_lock();
     struct virtio_net_packet *packet;
 
     if (net->transmitted.first == NULL && net->state == NET_RUNNING) {
-        unsigned moved = net_transmit_service(net, net->interrupt_budget);
+        unsigned moved = net_transmit_service(net, net->parameters.interrupt_budget);
 
         net_check(net);
         if (moved != 0) {
@@ -292,4 +285,67 @@ struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
 unsigned virtio_net_transmitting(const struct virtio_net *net)
 {
     return (unsigned)(net->statistics.tx_accepted - net->statistics.tx_returned);
+}
+
+/* 5.1.6.2: all zero without offloads. Most often it is so already, and then the line it is in stays
+ * as it is. */
+static inline void clear_header(uint8_t *memory)
+{
+    static const uint8_t cleared[VIRTIO_NET_HEADER_BYTES] = {0};
+
+    if (memcmp(memory, cleared, sizeof(cleared)) != 0) {
+        memset(memory, 0, sizeof(cleared));
+    }
+}
+
+unsigned virtio_net_transmit_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
+                                   unsigned count)
+{
+    struct virtqueue_item items[VIRTIO_NET_BURST_MAX];
+    uint32_t limit = (uint32_t)net->mtu + ETHERNET_HEADER_BYTES;
+    uint64_t sum = 0;
+    unsigned valid;
+
+    if (net->state != NET_RUNNING) {
+        return 0;
+    }
+    count = net_at_most(count, VIRTIO_NET_BURST_MAX);
+    for (valid = 0; valid < count; valid++) {
+        struct virtio_net_buffer *buffer = buffers[valid];
+
+        if (buffer->frame_bytes - ETHERNET_HEADER_BYTES > limit - ETHERNET_HEADER_BYTES) {
+            break;
+        }
+        clear_header(buffer->memory);
+        items[valid].token = buffer;
+        items[valid].address = virtio_platform_dma_address(buffer->memory);
+        items[valid].bytes = buffer->frame_bytes + VIRTIO_NET_HEADER_BYTES;
+    }
+    count = virtqueue_add_batch(&net->transmit.ring, items, valid, false);
+    for (unsigned i = 0; i < count; i++) {
+        sum += buffers[i]->frame_bytes;
+    }
+    net->statistics.tx_frames += count;
+    net->statistics.tx_accepted += count;
+    net->statistics.tx_bytes += sum;
+    net_kick(net, &net->transmit);
+    return count;
+}
+
+unsigned virtio_net_transmitted_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,
+                                      unsigned count)
+{
+    struct virtqueue_item items[VIRTIO_NET_BURST_MAX];
+
+    if (net->state != NET_RUNNING) {
+        return 0;
+    }
+    count =
+        virtqueue_take_batch(&net->transmit.ring, items, net_at_most(count, VIRTIO_NET_BURST_MAX));
+    for (unsigned i = 0; i < count; i++) {
+        buffers[i] = items[i].token;
+    }
+    net->statistics.tx_returned += count;
+    net_check(net);
+    return count;
 }

@@ -56,16 +56,6 @@ static bool options_valid(const struct virtqueue_options *options)
            options->indirect_tables <= size && options->indirect_entries <= size;
 }
 
-static size_t slots_bytes(const struct virtqueue *queue)
-{
-    return sizeof(struct virtqueue_slot) * queue->size;
-}
-
-static size_t free_tables_bytes(const struct virtqueue *queue)
-{
-    return sizeof(uint16_t) * queue->indirect_tables;
-}
-
 static void *inside(void *memory, size_t offset)
 {
     return (uint8_t *)memory + offset;
@@ -120,16 +110,14 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
     queue->packed = (options->features & VIRTIO_F_RING_PACKED) != 0;
     queue->event_index = (options->features & VIRTIO_F_EVENT_IDX) != 0;
     queue->in_order = (options->features & VIRTIO_F_IN_ORDER) != 0;
-    queue->by_index = queue->in_order && !queue->packed && options->read_only;
+    queue->by_index = queue->in_order && !queue->packed && options->by_index;
     queue->order_platform = (options->features & VIRTIO_F_ORDER_PLATFORM) != 0;
     queue->indirect_tables = options->indirect_entries == 0 ? 0 : options->indirect_tables;
     queue->indirect_entries = options->indirect_entries;
     queue->alignment = options->alignment != 0 ? options->alignment : LINE_ALIGNMENT;
-    queue->slots = virtio_platform_allocate(slots_bytes(queue));
-    if (queue->indirect_tables != 0) {
-        queue->free_tables = virtio_platform_allocate(free_tables_bytes(queue));
-    }
-    if (queue->slots != NULL && (queue->indirect_tables == 0 || queue->free_tables != NULL)) {
+    queue->slots = virtio_platform_allocate(virtqueue_private_bytes(queue));
+    if (queue->slots != NULL) {
+        queue->free_tables = (uint16_t *)&queue->slots[queue->size];
         memory = virtio_platform_dma_allocate(virtqueue_shared_bytes(queue), queue->alignment,
                                               &queue->address);
     }
@@ -147,11 +135,8 @@ void virtqueue_destroy(struct virtqueue *queue)
     if (queue->descriptors != NULL) {
         virtio_platform_dma_free(queue->descriptors, virtqueue_shared_bytes(queue));
     }
-    if (queue->free_tables != NULL) {
-        virtio_platform_free(queue->free_tables, free_tables_bytes(queue));
-    }
     if (queue->slots != NULL) {
-        virtio_platform_free(queue->slots, slots_bytes(queue));
+        virtio_platform_free(queue->slots, virtqueue_private_bytes(queue));
     }
     *queue = (struct virtqueue){0};
 }
@@ -173,5 +158,5 @@ size_t virtqueue_shared_bytes(const struct virtqueue *queue)
 
 size_t virtqueue_private_bytes(const struct virtqueue *queue)
 {
-    return slots_bytes(queue) + free_tables_bytes(queue);
+    return sizeof(struct virtqueue_slot) * queue->size + sizeof(uint16_t) * queue->indirect_tables;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packed virtqueues (VIRTIO 1.3, 2.8): publishing, and when the device shall interrupt. */
+/* Packed virtqueues (VIRTIO 1.3, 2.8): what is done once for many chains. */
 #include "packed.h"
 
 bool packed_publish(struct virtqueue *queue)
@@ -10,13 +10,13 @@ bool packed_publish(struct virtqueue *queue)
     uint16_t where;
 
     /* 2.8.21.1.1: everything else before the flags of the first descriptor. */
-    virtio_barrier_publish(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_PUBLISH, queue->order_platform);
     virtio_shared_store64(&queue->descriptors[before & queue->mask].rest, queue->held_back);
     queue->ring_published = queue->ring_added;
     queue->published = queue->added;
     /* 2.8.21.3.1: the flags before the device's wish is read. The device writes its wish and then
      * looks for available descriptors, so one of the two sees the other. */
-    virtio_barrier_full(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     event = virtio_shared_load32(queue->device_event);
     if (!queue->event_index || (event & EVENT_FLAGS) != EVENT_DESC) {
         return (event & EVENT_FLAGS) != EVENT_DISABLE;
@@ -27,6 +27,30 @@ bool packed_publish(struct virtqueue *queue)
      * two laps. */
     where = (uint16_t)((event & queue->mask) | ((event & EVENT_WRAP) != 0 ? 0 : queue->size));
     return (uint16_t)((queue->ring_added - where - 1u) & span) < queue->size;
+}
+
+unsigned packed_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)
+{
+    unsigned with_device = (uint16_t)(queue->published - queue->taken);
+    unsigned count;
+
+    if (with_device == 0 && packed_next_is_used(queue)) {
+        return virtqueue_break(queue, "used descriptor ahead of what was made available");
+    }
+    limit = limit < with_device ? limit : with_device;
+    for (count = 0; count < limit; count++) {
+        uint16_t place = (uint16_t)(queue->ring_taken + count);
+        uint64_t rest = virtio_shared_load64(&queue->descriptors[place & queue->mask].rest);
+
+        if (!packed_is_used(queue, place, rest)) {
+            break;
+        }
+        items[count].address = (uint16_t)(rest >> 32);
+        items[count].bytes = (uint32_t)rest;
+    }
+    /* 2.8.22: what the device wrote into the buffers, after the flags that announce it. */
+    virtio_barrier(VIRTIO_BARRIER_OBSERVE, queue->order_platform);
+    return count;
 }
 
 void packed_suppress(struct virtqueue *queue)
@@ -57,7 +81,7 @@ bool packed_enable(struct virtqueue *queue, uint16_t delay)
     virtio_shared_store32(queue->driver_event, event);
     /* 2.8.22: the wish before the descriptor is read once more. The device writes the descriptor
      * and then reads the wish, so either it interrupts or this sees what it finished. */
-    virtio_barrier_full(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     rest = virtio_shared_load64(&queue->descriptors[place & queue->mask].rest);
     return queue->batch == 0 && !packed_is_used(queue, place, rest);
 }

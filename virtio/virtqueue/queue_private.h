@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside virtqueue/. virtqueue.c has what is common to both formats: the slots, the checks, the
- * order of chains. split.h and packed.h have what is done for each chain, inline; split.c and
- * packed.c what is done for each batch. Which format it is, is asked with a branch: always the same
- * way, so it costs next to nothing, and a call through a pointer would cost more.
+ * Inside virtqueue/. slots[] is the driver's own memory and the only truth about its chains: the
+ * ring's descriptors are written, and of what the device writes nothing is believed. A slot's token
+ * is set exactly while the chain of that id is with the device, so an id the device returns can be
+ * checked with one look.
+ *
+ * add.c and take.c move chains, of both formats; split.c and packed.c have what is done once for
+ * many. Which format it is, is asked with a branch: always the same way, so it costs next to
+ * nothing, and a call through a pointer would cost more.
  */
 #ifndef VIRTIO_VIRTQUEUE_PRIVATE_H
 #define VIRTIO_VIRTQUEUE_PRIVATE_H
@@ -16,11 +20,13 @@
  * which is < VIRTQUEUE_SIZE_MAX. */
 #define SHAPE_INDIRECT 0x8000u
 
-static inline void virtqueue_break(struct virtqueue *queue, const char *reason)
+/* Returns 0: nothing can be taken. */
+static inline unsigned virtqueue_break(struct virtqueue *queue, const char *reason)
 {
     if (queue->broken == NULL) {
         queue->broken = reason;
     }
+    return 0;
 }
 
 /* In the ring, of the chain that begins there. */
@@ -29,11 +35,11 @@ static inline uint16_t slot_descriptors(const struct virtqueue_slot *slot)
     return (slot->shape & SHAPE_INDIRECT) != 0 ? 1 : (uint16_t)(slot->shape + 1u);
 }
 
-/* Of segment `i` of a chain: readable ones come first (2.7.4.2, 2.8.17), the last has no next. */
-static inline unsigned chain_flags(unsigned i, unsigned readable, unsigned count)
-{
-    return (i >= readable ? DESCRIPTOR_WRITE : 0) | (i + 1 < count ? DESCRIPTOR_NEXT : 0);
-}
+/* Reads what the device has finished, at most `limit`: ids into `address`, and lengths, not yet
+ * checked; how many. Packed: right as
+ * long as all of them turn out to be of one descriptor. */
+unsigned split_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit);
+unsigned packed_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit);
 
 bool split_publish(struct virtqueue *queue);
 bool split_look(struct virtqueue *queue);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Split virtqueues (VIRTIO 1.3, 2.7): publishing, and when the device shall interrupt. */
+/*
+ * Split virtqueues (VIRTIO 1.3, 2.7). A chain's id is its first descriptor. The free descriptors
+ * are a list through slots[].next; with IN_ORDER the list is a circle in ring order (2.7.5) that
+ * never changes, and free_first walks it.
+ */
 #include "queue_private.h"
 
 static inline uint16_t *used_event(const struct virtqueue *queue)
@@ -17,12 +21,12 @@ bool split_publish(struct virtqueue *queue)
     uint16_t before = queue->published;
 
     /* 2.7.13.2.1: descriptors and ring entries before the index. */
-    virtio_barrier_publish(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_PUBLISH, queue->order_platform);
     virtio_shared_store16(&queue->available->index, queue->added);
     queue->published = queue->added;
     /* 2.7.13.4.1: the index before the device's wish is read. The device writes its wish and then
      * reads the index, so one of the two sees the other. */
-    virtio_barrier_full(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     if (!queue->event_index) {
         return (virtio_shared_load16(&queue->used->flags) & USED_NO_NOTIFY) == 0;
     }
@@ -38,13 +42,31 @@ bool split_look(struct virtqueue *queue)
     uint16_t index = virtio_shared_load16(&queue->used->index);
 
     if ((uint16_t)(index - queue->taken) > (uint16_t)(queue->published - queue->taken)) {
-        virtqueue_break(queue, "used index ahead of what was made available");
-        return false;
+        return virtqueue_break(queue, "used index ahead of what was made available") != 0;
     }
     /* 2.7.14: the elements after the index that announces them. */
-    virtio_barrier_observe(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_OBSERVE, queue->order_platform);
     queue->used_seen = index;
     return index != queue->taken;
+}
+
+unsigned split_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)
+{
+    unsigned finished;
+
+    if (queue->used_seen == queue->taken && !split_look(queue)) {
+        return 0;
+    }
+    finished = (uint16_t)(queue->used_seen - queue->taken);
+    limit = limit < finished ? limit : finished;
+    for (unsigned i = 0; i < limit; i++) {
+        const struct virtqueue_used_element *element =
+            &queue->used->ring[(queue->taken + i) & queue->mask];
+
+        items[i].address = virtio_shared_load32(&element->id);
+        items[i].bytes = virtio_shared_load32(&element->bytes);
+    }
+    return limit;
 }
 
 /*
@@ -76,7 +98,7 @@ bool split_enable(struct virtqueue *queue, uint16_t delay)
     /* 2.7.7: the wish before the index is read once more. The device writes the index and then
      * reads the wish, so either it interrupts or this sees what it finished. An implausible index
      * counts as finished: virtqueue_take() deals with it. */
-    virtio_barrier_full(queue->order_platform);
+    virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     index = virtio_shared_load16(&queue->used->index);
     return (uint16_t)(index - queue->taken) <= delay;
 }

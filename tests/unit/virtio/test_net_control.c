@@ -243,7 +243,7 @@ static void no_memory(void **state)
         fake_allocations_left = UINT_MAX;
         owner_release(&owner);
     }
-    assert_int_equal(left, 9); /* those of a driver without, the ring, its slots, the command */
+    assert_int_equal(left, 8); /* those of a driver without, the ring, its slots, the command */
     fake_allocations_left = UINT_MAX;
     owner_finish(&owner);
 }

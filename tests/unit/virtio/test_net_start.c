@@ -304,7 +304,7 @@ static void no_memory(void **state)
         fake_allocations_left = UINT_MAX;
         owner_release(&owner);
     }
-    assert_int_equal(left, 6); /* driver, two rings with their slots, one free list of tables */
+    assert_int_equal(left, 5); /* driver, two rings with their slots */
     fake_allocations_left = UINT_MAX;
     owner_finish(&owner);
 }

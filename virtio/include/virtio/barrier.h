@@ -48,40 +48,28 @@ static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
 }
 /* NOLINTEND(readability-non-const-parameter) */
 
-/* Earlier stores are visible to the device before later ones: a ring entry before the index that
- * publishes it (VIRTIO 1.3, 2.7.13.3.1, 2.8.21.1.1). */
-static inline void virtio_barrier_publish(bool order_platform)
-{
-    if (order_platform) {
-        virtio_platform_barrier(VIRTIO_BARRIER_PUBLISH);
-    } else {
-        atomic_thread_fence(memory_order_release);
-    }
-}
-
-/* Later loads see at least what the device wrote before the value that was loaded last: a used
- * element after the index that announces it (VIRTIO 1.3, 2.7.14, 2.8.22). */
-static inline void virtio_barrier_observe(bool order_platform)
-{
-    if (order_platform) {
-        virtio_platform_barrier(VIRTIO_BARRIER_OBSERVE);
-    } else {
-        atomic_thread_fence(memory_order_acquire);
-    }
-}
-
 /*
- * Earlier stores are visible before later loads are made. Both sides of each handshake need it: the
- * driver between publishing an index and reading whether to notify (VIRTIO 1.3, 2.7.13.4.1,
+ * PUBLISH: earlier stores are visible to the device before later ones: a ring entry before the
+ * index that publishes it (VIRTIO 1.3, 2.7.13.3.1, 2.8.21.1.1).
+ *
+ * OBSERVE: later loads see at least what the device wrote before the value that was loaded last: a
+ * used element after the index that announces it (2.7.14, 2.8.22).
+ *
+ * FULL: earlier stores are visible before later loads are made. Both sides of each handshake need
+ * it: the driver between publishing an index and reading whether to notify (2.7.13.4.1,
  * 2.8.21.3.1), and between asking for interrupts and looking once more for what came before (2.7.7,
  * 2.8.22).
  */
-static inline void virtio_barrier_full(bool order_platform)
+static inline void virtio_barrier(enum virtio_barrier barrier, bool order_platform)
 {
     if (order_platform) {
-        virtio_platform_barrier(VIRTIO_BARRIER_FULL);
-    } else {
+        virtio_platform_barrier(barrier);
+    } else if (barrier == VIRTIO_BARRIER_FULL) {
         atomic_thread_fence(memory_order_seq_cst);
+    } else if (barrier == VIRTIO_BARRIER_PUBLISH) {
+        atomic_thread_fence(memory_order_release);
+    } else {
+        atomic_thread_fence(memory_order_acquire);
     }
 }
 

@@ -161,7 +161,6 @@ struct virtio_net_parameters {
     void *const *contexts;  /* of the operations, one for each of the queue_pairs; NULL: `context`
                                for  all. Not needed after creation */
     bool vlan_filter;       /* accept VIRTIO_NET_F_CTRL_VLAN, see virtio/net_control.h */
-    bool measure;           /* count the instructions of each handler run */
     bool polling;           /* for virtio/net_burst.h, and nothing of the below */
 };
 
@@ -196,7 +195,7 @@ struct virtio_net_statistics {
     uint64_t descriptors_moved;        /* in interrupt context, in all */
     uint64_t descriptors_moved_max;    /* in one handler run */
     uint64_t budget_exhausted;         /* handler runs that left work to the bottom half */
-    uint64_t handler_instructions_max; /* the longest handler run; 0: not counted */
+    uint64_t handler_instructions_max; /* of the longest handler run; 0: not counted */
     uint64_t interrupts_masked;        /* times the handler asked for it: too many came */
     uint64_t queue_resets;             /* queues that broke and were reset by themselves */
     uint64_t broken;                   /* times the device broke the protocol and was stopped */

@@ -20,7 +20,7 @@
 
 #include "virtio/net.h"
 
-#define VIRTIO_NET_BURST_MAX 64u /* buffers; of a longer burst only so many are looked at */
+#define VIRTIO_NET_BURST_MAX 32u /* buffers; of a longer burst only so many are looked at */
 
 /* Frames received, in order; how many. */
 unsigned virtio_net_receive_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,

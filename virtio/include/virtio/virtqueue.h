@@ -37,15 +37,17 @@ struct virtqueue_options {
                                   VIRTIO_F_INDIRECT_DESC was negotiated */
     uint16_t indirect_entries; /* segments of the longest chain that can be indirect, <= size */
     uint16_t alignment; /* of the queue and of its used ring: a power of two; 0: what is best */
-    bool read_only;     /* no chain will have writable segments */
+    bool by_index; /* split with IN_ORDER, no chain with writable segments: the used index alone
+                      counts, ids are not looked at */
 };
 
 /* What the driver remembers about one chain; its place is the id that the device returns. */
 struct virtqueue_slot {
-    void *token;             /* of the chain with this id while it is with the device, or NULL */
-    uint32_t writable_bytes; /* of that chain: the most the device can have written */
-    uint16_t shape;          /* of that chain: how it lies in memory */
-    uint16_t next; /* split: next free descriptor, next of a chain; packed: next free id */
+    void *token; /* of the chain with this id while it is with the device, or NULL */
+    uint32_t
+        writable_bytes; /* of that chain: the most the device can have written, or what it did */
+    uint16_t shape;     /* of that chain: how it lies in memory */
+    uint16_t next;      /* split: next free descriptor, next of a chain; packed: next free id */
 };
 
 struct virtqueue_descriptor;
@@ -71,7 +73,7 @@ struct virtqueue {
     bool packed;
     bool event_index;
     bool in_order;
-    bool by_index; /* batches need only the used index: split, in_order and read_only */
+    bool by_index;
     bool order_platform;
     uint16_t free_first; /* split: descriptor, packed: id; of a list through slots[].next */
     uint16_t free_count; /* descriptors */
@@ -83,9 +85,8 @@ struct virtqueue {
     uint16_t ring_published;
     uint16_t ring_taken;
     uint16_t batch;  /* in_order: chains known to be finished and not yet taken ... */
-    uint16_t oldest; /* ... the first of them, or of all ... */
+    uint16_t oldest; /* ... and the first of them, or of all */
     uint16_t free_table_count;
-    uint32_t batch_bytes;     /* ... and the bytes written to the last */
     uint64_t held_back;       /* packed: of the first descriptor not published, the second half */
     uint16_t interrupt_after; /* with event_index: the event the driver waits for */
     bool interrupts_on;       /* virtqueue_enable() came after the last virtqueue_suppress() */
@@ -93,7 +94,7 @@ struct virtqueue {
     uint16_t indirect_tables;
     uint16_t alignment;
     struct virtqueue_descriptor *tables; /* indirect_tables of indirect_entries each */
-    uint16_t *free_tables;               /* stack of the tables not in use */
+    uint16_t *free_tables;               /* stack of the tables not in use; behind the slots */
     virtio_address tables_address;
     virtio_address address;
 };

@@ -43,11 +43,7 @@ static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
 
 void model_barrier(enum virtio_barrier barrier, const char *function);
 
-#define virtio_barrier_publish(order_platform) \
-    ((void)(order_platform), model_barrier(VIRTIO_BARRIER_PUBLISH, __func__))
-#define virtio_barrier_observe(order_platform) \
-    ((void)(order_platform), model_barrier(VIRTIO_BARRIER_OBSERVE, __func__))
-#define virtio_barrier_full(order_platform) \
-    ((void)(order_platform), model_barrier(VIRTIO_BARRIER_FULL, __func__))
+#define virtio_barrier(barrier, order_platform) \
+    ((void)(order_platform), model_barrier((barrier), __func__))
 
 #endif

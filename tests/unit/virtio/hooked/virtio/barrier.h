@@ -48,18 +48,9 @@ static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
     *(volatile uint64_t *)shared = value;
 }
 
-static inline void virtio_barrier_publish(bool order_platform)
+static inline void virtio_barrier(enum virtio_barrier barrier, bool order_platform)
 {
-    (void)order_platform;
-}
-
-static inline void virtio_barrier_observe(bool order_platform)
-{
-    (void)order_platform;
-}
-
-static inline void virtio_barrier_full(bool order_platform)
-{
+    (void)barrier;
     (void)order_platform;
 }
 

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Adding chains. Of those of one segment many at a time, with what is the same for all of them in
+ * local variables; the others one by one.
+ *
+ * Direct or indirect: an indirect chain costs an extra descriptor to write here and an extra table
+ * to fetch for the device, and saves ring entries. So chains are direct while the ring is at most
+ * half full, and indirect after that, when entries are what is scarce. Chains of one segment are
+ * always direct; so is everything while no table is free.
+ */
+#include "packed.h"
+
+static inline void remember(struct virtqueue_slot *slot, void *token, uint32_t writable_bytes,
+                            unsigned shape)
+{
+    slot->token = token;
+    slot->writable_bytes = writable_bytes;
+    slot->shape = (uint16_t)shape;
+}
+
+static inline bool item_valid(const struct virtqueue_item *item)
+{
+    return item->bytes != 0 && item->token != NULL;
+}
+
+/*
+ * What is in shared memory already stays as it is: with IN_ORDER ids follow the ring, so that a lap
+ * repeats the available entries of the one before, and a pool that gives buffers back in turn the
+ * descriptors as well; and a line of the cache that nobody writes stays with both sides. A device
+ * that spoils a word spoils it for itself, whether it is read back here or not.
+ */
+static inline void settle(uint64_t *shared, uint64_t value)
+{
+    if (virtio_shared_load64(shared) != value) {
+        virtio_shared_store64(shared, value);
+    }
+}
+
+static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *items,
+                          unsigned count, unsigned flags)
+{
+    struct virtqueue_descriptor *descriptors = queue->descriptors;
+    struct virtqueue_slot *slots = queue->slots;
+    uint16_t *ring = queue->available->ring;
+    unsigned mask = queue->mask;
+    unsigned added = queue->added;
+    uint16_t id = queue->free_first;
+    unsigned i;
+
+    for (i = 0; i < count && item_valid(&items[i]); i++) {
+        if (virtio_shared_load16(&ring[(added + i) & mask]) != id) {
+            virtio_shared_store16(&ring[(added + i) & mask], id);
+        }
+        settle(&descriptors[id].address, items[i].address);
+        settle(&descriptors[id].rest, split_rest(items[i].bytes, flags, 0));
+        remember(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
+        id = slots[id].next;
+    }
+    queue->free_first = id;
+    return i;
+}
+
+static unsigned packed_add(struct virtqueue *queue, const struct virtqueue_item *items,
+                           unsigned count, unsigned flags)
+{
+    struct virtqueue_descriptor *descriptors = queue->descriptors;
+    struct virtqueue_slot *slots = queue->slots;
+    unsigned mask = queue->mask;
+    unsigned place = queue->ring_added;
+    uint16_t id = queue->free_first;
+    bool hold_back = place == queue->ring_published;
+    unsigned i;
+
+    for (i = 0; i < count && item_valid(&items[i]); i++, place++) {
+        uint64_t rest =
+            packed_rest(items[i].bytes, id, flags | packed_available(queue, (uint16_t)place));
+
+        virtio_shared_store64(&descriptors[place & mask].address, items[i].address);
+        if (hold_back) {
+            queue->held_back = rest;
+            hold_back = false;
+        } else {
+            virtio_shared_store64(&descriptors[place & mask].rest, rest);
+        }
+        remember(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
+        id = slots[id].next;
+    }
+    queue->free_first = id;
+    queue->ring_added = (uint16_t)place;
+    return i;
+}
+
+/* Chains of one descriptor, as far as there is room. */
+static unsigned add_items(struct virtqueue *queue, const struct virtqueue_item *items,
+                          unsigned count, unsigned flags)
+{
+    count = count < queue->free_count ? count : queue->free_count;
+    count = queue->packed ? packed_add(queue, items, count, flags)
+                          : split_add(queue, items, count, flags);
+    queue->free_count = (uint16_t)(queue->free_count - count);
+    queue->added = (uint16_t)(queue->added + count);
+    return count;
+}
+
+unsigned virtqueue_add_batch(struct virtqueue *queue, const struct virtqueue_item *items,
+                             unsigned count, bool writable)
+{
+    return queue->broken == NULL ? add_items(queue, items, count, writable ? DESCRIPTOR_WRITE : 0)
+                                 : 0;
+}
+
+/* What 2.7.4.2 and 2.7.5 demand of a chain; *writable_bytes is what the device may write. */
+static bool chain_valid(const struct virtqueue *queue, const struct virtqueue_segment *segments,
+                        unsigned readable, unsigned count, uint32_t *writable_bytes)
+{
+    uint64_t sum[2] = {0, 0};
+
+    if (count == 0 || count > queue->size) {
+        return false;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (segments[i].bytes == 0) {
+            return false;
+        }
+        sum[i >= readable] += segments[i].bytes;
+    }
+    *writable_bytes = (uint32_t)sum[1];
+    return sum[0] + sum[1] <= UINT32_MAX;
+}
+
+static inline bool goes_indirect(const struct virtqueue *queue, unsigned count)
+{
+    return count > 1 && queue->free_table_count != 0 && count <= queue->indirect_entries &&
+           queue->free_count <= queue->size / 2u;
+}
+
+bool virtqueue_has_room(const struct virtqueue *queue, unsigned segments)
+{
+    return queue->free_count >= segments ||
+           (queue->free_count != 0 && goes_indirect(queue, segments));
+}
+
+/* Of segment `i` of a chain: readable ones come first (2.7.4.2, 2.8.17), the last has no next. */
+static inline unsigned chain_flags(unsigned i, unsigned readable, unsigned count)
+{
+    return (i >= readable ? DESCRIPTOR_WRITE : 0) | (i + 1 < count ? DESCRIPTOR_NEXT : 0);
+}
+
+/* 2.7.5.3 and 2.8.7: fills a table, and the ring's one descriptor for it. Returns its shape. */
+static unsigned add_indirect(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                             unsigned readable, unsigned count, void *token)
+{
+    uint16_t table = queue->free_tables[--queue->free_table_count];
+    size_t first = (size_t)table * queue->indirect_entries;
+    struct virtqueue_item whole = {
+        .token = token,
+        .address = queue->tables_address + first * sizeof(struct virtqueue_descriptor),
+        .bytes = (uint32_t)(count * sizeof(struct virtqueue_descriptor)),
+    };
+
+    for (unsigned i = 0; i < count; i++) {
+        struct virtqueue_descriptor *descriptor = &queue->tables[first + i];
+        unsigned flags = chain_flags(i, readable, count);
+
+        virtio_shared_store64(&descriptor->address, segments[i].address);
+        /* 2.8.19: of the flags a packed queue's tables have WRITE only. */
+        virtio_shared_store64(&descriptor->rest,
+                              queue->packed
+                                  ? packed_rest(segments[i].bytes, 0, flags & DESCRIPTOR_WRITE)
+                                  : split_rest(segments[i].bytes, flags, (uint16_t)(i + 1)));
+    }
+    (void)add_items(queue, &whole, 1, DESCRIPTOR_INDIRECT);
+    return SHAPE_INDIRECT | table;
+}
+
+static inline void split_write(struct virtqueue *queue, uint16_t at,
+                               const struct virtqueue_segment *segment, unsigned flags)
+{
+    struct virtqueue_descriptor *descriptor = &queue->descriptors[at];
+
+    virtio_shared_store64(&descriptor->address, segment->address);
+    virtio_shared_store64(&descriptor->rest,
+                          split_rest(segment->bytes, flags, queue->slots[at].next));
+}
+
+/*
+ * Writes a chain's next descriptor. The first of all that are not yet published keeps its flags
+ * back: the device looks at nothing behind it (2.8.2), so that one store in packed_publish() makes
+ * everything available, with one barrier for all chains (2.8.21.1).
+ */
+static inline void packed_write(struct virtqueue *queue, uint16_t id,
+                                const struct virtqueue_segment *segment, unsigned flags)
+{
+    uint16_t place = queue->ring_added;
+    struct virtqueue_descriptor *descriptor = &queue->descriptors[place & queue->mask];
+    uint64_t rest = packed_rest(segment->bytes, id, flags | packed_available(queue, place));
+
+    virtio_shared_store64(&descriptor->address, segment->address);
+    if (place == queue->ring_published) {
+        queue->held_back = rest;
+    } else {
+        virtio_shared_store64(&descriptor->rest, rest);
+    }
+    queue->ring_added = (uint16_t)(place + 1u);
+}
+
+/* Returns its shape. */
+static unsigned add_direct(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                           unsigned readable, unsigned count)
+{
+    uint16_t id = queue->free_first;
+    uint16_t at = id;
+
+    for (unsigned i = 0; i < count; i++) {
+        unsigned flags = chain_flags(i, readable, count);
+
+        if (queue->packed) {
+            packed_write(queue, id, &segments[i], flags);
+        } else {
+            split_write(queue, at, &segments[i], flags);
+        }
+        at = queue->packed && i != 0 ? at : queue->slots[at].next;
+    }
+    if (!queue->packed) {
+        virtio_shared_store16(&queue->available->ring[queue->added & queue->mask], id);
+    }
+    queue->free_first = at;
+    queue->free_count = (uint16_t)(queue->free_count - count);
+    queue->added++;
+    return count - 1;
+}
+
+bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                   unsigned readable, unsigned writable, void *token)
+{
+    unsigned count = readable + writable;
+    uint16_t id = queue->free_first;
+    uint32_t writable_bytes;
+    unsigned shape;
+
+    if (count == 1) {
+        struct virtqueue_item item = {token, segments->address, segments->bytes};
+
+        return virtqueue_add_batch(queue, &item, 1, writable != 0) == 1;
+    }
+    if (token == NULL || queue->broken != NULL || !virtqueue_has_room(queue, count) ||
+        !chain_valid(queue, segments, readable, count, &writable_bytes)) {
+        return false;
+    }
+    shape = goes_indirect(queue, count) ? add_indirect(queue, segments, readable, count, token)
+                                        : add_direct(queue, segments, readable, count);
+    remember(&queue->slots[id], token, writable_bytes, shape);
+    return true;
+}
