@@ -13,6 +13,7 @@ struct device_case {
 
 extern const struct device_case control_cases[];
 extern const struct device_case offload_cases[];
+extern const struct device_case pairs_cases[];
 extern const struct device_case recovery_cases[];
 extern const struct device_case reset_cases[];
 extern const struct device_case start_cases[];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Devices that are reset behind the driver's back. */
+/* Devices that are reset behind the driver's back, or taken out of their slot while it runs. */
 #include "cases.h"
 #include "rules.h"
+#include <stdio.h>
+#include <string.h>
 
 /* PCI configuration space */
 #define COMMAND       0x04u
@@ -10,12 +12,24 @@
 #define CAPABILITIES  0x34u
 #define BRIDGE        0x3eu
 #define BRIDGE_RESET  0x40u
+#define GONE          0xffffu
 
 /* PCI Express capability */
 #define EXPRESS          0x10u
 #define DEVICE_CONTROL   0x08u
 #define FUNCTION_RESET   0x8000u
+#define SLOT_CONTROL     0x18u
+#define SLOT_POWER_OFF   0x0400u
+#define SLOT_LIGHTS      0x0300u
+#define SLOT_LIGHT_ON    0x0100u
 #define CAPABILITIES_MAX 48u
+
+/* What ACPI's methods access on q35 (docs/specs/acpi_pci_hotplug in QEMU's sources). */
+#define ACPI_SLOTS   (QTEST_PORT + 0xcc0)
+#define ACPI_REMOVED (ACPI_SLOTS + 0x04)
+#define ACPI_EJECT   (ACPI_SLOTS + 0x08)
+#define ACPI_BUS     (ACPI_SLOTS + 0x10)
+#define ACPI_BUSES   256u
 
 /* As in test_device.py. */
 enum way { SYSTEM_RESET, FUNCTION_LEVEL_RESET, BUS_RESET };
@@ -160,7 +174,89 @@ static void hot_reset(struct station *station)
     }
 }
 
+static void set_slot(struct virtio_pci_function *port, uint32_t bits)
+{
+    uint16_t at = (uint16_t)(express(port) + SLOT_CONTROL);
+    uint32_t control = virtio_platform_pci_read(port, at, 2) & ~(SLOT_POWER_OFF | SLOT_LIGHTS);
+
+    virtio_platform_pci_write(port, at, 2, control | bits);
+}
+
+/* As ACPI's methods do it, which have the slots of q35 by default, although the ports offer their
+ * own registers. False: nobody asks for anything there. */
+static bool eject_by_acpi(void)
+{
+    bool found = false;
+
+    if (qtest_attached()->pci_ports != 0) {
+        return false; /* no x86 */
+    }
+    for (uint32_t bus = 0; bus < ACPI_BUSES; bus++) {
+        uint32_t slots;
+
+        qtest_write(ACPI_BUS, 4, bus);
+        slots = qtest_read(ACPI_REMOVED, 4);
+        if (slots != 0 && slots != UINT32_MAX) {
+            qtest_write(ACPI_EJECT, 4, slots);
+            found = true;
+        }
+    }
+    return found;
+}
+
+static void await_slot(const struct station *station, bool empty)
+{
+    for (uint64_t started = virtio_platform_now();
+         (virtio_platform_pci_read(station->function, 0, 2) == GONE) != empty;) {
+        assert_true(virtio_platform_now() - started < STATION_PATIENCE);
+        qtest_wait(1);
+    }
+}
+
+/* Taken out in mid-traffic, and another one put in: registers read as all ones meanwhile, or as 0.
+ * What the device had stays the driver's until there is a device that confirms a reset (2.4.1). */
+static void hot_plug(struct station *station)
+{
+    struct virtio_pci_function *port = port_of(station);
+    char command[1024];
+    bool looks_reset;
+    bool by_acpi;
+
+    (void)snprintf(command, sizeof(command), "{\"execute\":\"device_add\",\"arguments\":%s}\n",
+                   station->setting->plug);
+    station_start(station);
+    for (unsigned round = 0; round < 3; round++) {
+        station_exchange(station, 10, 2);
+        save(station->function);
+        fill(station);
+        monitor_execute(station->setting,
+                        "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic0\"}}\n");
+        /* As the operating system does when it is asked to let go of what is in its slots. */
+        by_acpi = eject_by_acpi();
+        if (!by_acpi) {
+            set_slot(port, SLOT_POWER_OFF | SLOT_LIGHTS);
+        }
+        monitor_await(station->setting, "\"device\": \"nic0\"");
+        await_slot(station, true);
+        carry_on(station);
+        /* x86 reads 0 where nothing is, which looks like a reset that is confirmed. */
+        looks_reset = station->transport->operations->status(station->transport) == 0;
+        virtio_net_watch(station->net);
+        assert_non_null(virtio_net_broken(station->net));
+        assert_non_null(strstr(virtio_net_broken(station->net), looks_reset ? "reset" : "gone"));
+        assert_int_equal(virtio_net_stop(station->net), looks_reset);
+        monitor_execute(station->setting, command);
+        if (!by_acpi) {
+            set_slot(port, SLOT_LIGHT_ON);
+        }
+        await_slot(station, false);
+        restore(station);
+        come_back(station);
+    }
+}
+
 const struct device_case reset_cases[] = {
     {"hot_reset", hot_reset},
+    {"hot_plug", hot_plug},
     {0},
 };

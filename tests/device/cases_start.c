@@ -4,6 +4,8 @@
 #include "rules.h"
 #include <string.h>
 
+#define DRIVER_MEMORY ((size_t)49152) /* with 8 receive buffers and a transmit ring of 256 */
+
 static struct station *current;
 static unsigned config_reads;
 static unsigned changes_left;
@@ -158,8 +160,25 @@ static void takes_over(struct station *station)
     station_exchange(station, 20, 2);
 }
 
+/* 2.7: the driver's memory follows from what it needs, not from how large the device's queues could
+ * be (bug of others). */
+static void memory(struct station *station)
+{
+    size_t before = qtest_allocated();
+    size_t buffers = 8u * (size_t)VIRTIO_NET_RECEIVE_BYTES;
+
+    station_start(station);
+    assert_int_equal(station_statistics(station).rx_buffers_taken, 8);
+    if (!station->transport
+             ->queue_size_fixed) { /* 2.7.2, 4.1.5.1.3.1: legacy PCI leaves no choice */
+        assert_in_range(qtest_allocated() - before, 1, DRIVER_MEMORY - buffers);
+    }
+    station_exchange(station, 50, 3);
+}
+
 const struct device_case start_cases[] = {
     {"restart", restart},
+    {"memory", memory},
     {"mtu", mtu},
     {"mac", mac},
     {"link", link},

@@ -9,23 +9,25 @@
 #include <string.h>
 
 static struct setting setting;
-static struct station station;
+static struct station stations[STATION_PAIRS_MAX];
 static const struct device_case *chosen;
 
 static void run(void **state)
 {
     (void)state;
-    station_open(&station, &setting);
-    rules_watch(&station);
-    chosen->run(&station);
-    station_close(&station);
+    station_open(stations, &setting);
+    rules_watch(stations);
+    chosen->run(stations);
+    station_close(stations);
     rules_report();
 }
 
 static const struct device_case *find(const char *name)
 {
-    static const struct device_case *const tables[] = {control_cases,  reset_cases, offload_cases,
-                                                       recovery_cases, start_cases, traffic_cases};
+    static const struct device_case *const tables[] = {
+        control_cases, offload_cases, pairs_cases,   recovery_cases,
+        reset_cases,   start_cases,   traffic_cases,
+    };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
         for (const struct device_case *each = tables[i]; each->name != NULL; each++) {

@@ -7,6 +7,7 @@ the far end of the device's wire, and the machine's memory, which is a file that
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -26,6 +27,8 @@ from bulkhead.guest import die_with_parent
 from bulkhead.qemu import MAC, escape
 
 MEMORY_BYTES = 64 << 20
+# Properties that QMP wants as truth values, among those that are given.
+_BOOLEANS = ("packed", "in_order")
 TIME_LIMIT_S = 120
 # The far end can send much at once, and QEMU soon has to wait for it.
 _SEND_BYTES = {"ours": 1 << 20, "theirs": 1 << 15}
@@ -56,6 +59,16 @@ class Case:
     extra: Sequence[str] = ()
     words: Mapping[str, int] = field(default_factory=dict)
     vnet: bool = False  # a wire that carries the network header
+    queues: int = 1  # of that wire
+
+    def plug(self) -> str:
+        """The device as QMP's device_add wants it."""
+        options = {
+            name: text == "on" if name in _BOOLEANS else text
+            for name, text in self.device_options.items()
+        }
+        named = {"driver": self.device, "id": "nic0", "netdev": "net0", "mac": MAC}
+        return json.dumps({**named, **options})
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,16 @@ def _machine_arguments(machine: str, folder: Path) -> list[str]:
     return [str(qemu_program.path(program)), *base, *parking, *image]
 
 
-def _qemu_arguments(case: Case, folder: Path, files: Mapping[str, int], trace: Path) -> list[str]:
+def _netdev(case: Case, wire: Sequence[int]) -> str:
+    if not case.vnet:
+        return f"dgram,id=net0,local.type=fd,local.str={wire[0]}"
+    name = "fd" if case.queues == 1 else "fds"
+    return f"tap,id=net0,{name}={':'.join(map(str, wire))}"
+
+
+def _qemu_arguments(
+    case: Case, folder: Path, files: Mapping[str, int], wire: Sequence[int], trace: Path
+) -> list[str]:
     memory = f"/proc/self/fd/{files['memory']}"
     options = "".join(f",{name}={escape(text)}" for name, text in case.device_options.items())
     return [
@@ -88,8 +110,7 @@ def _qemu_arguments(case: Case, folder: Path, files: Mapping[str, int], trace: P
         "-chardev", f"socket,id=qtest,fd={files['protocol']}",
         "-qtest", "chardev:qtest", "-qtest-log", "none",
         "-chardev", f"socket,id=qmp,fd={files['monitor']}", "-mon", "chardev=qmp,mode=control",
-        "-netdev", (f"tap,id=net0,fd={files['wire']}" if case.vnet else
-                    f"dgram,id=net0,local.type=fd,local.str={files['wire']}"),
+        "-netdev", _netdev(case, wire),
         "-trace", "virtio_set_status", "-D", str(trace),
         *case.extra,
         "-device", f"{case.device},id=nic0,netdev=net0,mac={MAC}{options}",
@@ -114,10 +135,13 @@ def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES[side])
             ours[name], theirs[name] = pair[0].fileno(), pair[1].fileno()
         if case.vnet:
-            tap, far = tap_wire.make()
-            stack.callback(os.close, tap)
+            wire, far = tap_wire.make(case.queues)
+            for tap in wire:
+                stack.callback(os.close, tap)
             stack.enter_context(far)
-            ours["wire"], theirs["wire"] = far.fileno(), tap
+            ours["wire"] = far.fileno()
+        else:
+            wire = [theirs.pop("wire")]
         memory = os.memfd_create("machine")
         stack.callback(os.close, memory)
         os.ftruncate(memory, MEMORY_BYTES)
@@ -125,11 +149,11 @@ def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
 
         errors = stack.enter_context((log_folder / "qemu.log").open("wb"))
         qemu = subprocess.Popen(
-            _qemu_arguments(case, variant.folder, theirs, trace),
+            _qemu_arguments(case, variant.folder, theirs, wire, trace),
             stdin=subprocess.DEVNULL,
             stdout=errors,
             stderr=subprocess.STDOUT,
-            pass_fds=list(theirs.values()),
+            pass_fds=[*theirs.values(), *wire],
             preexec_fn=die_with_parent,
         )
         # Then the program sees the connection close when QEMU ends.
@@ -149,6 +173,7 @@ def _drive(case: Case, variant: Variant, files: Mapping[str, int], log_folder: P
         str(variant.folder / "tests" / "device" / "device_driver"),
         case.name,
         f"machine={case.machine}",
+        f"plug={case.plug()}",
         *(f"{name}={value:#x}" for name, value in words.items()),
     ]
     done = subprocess.run(

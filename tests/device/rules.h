@@ -71,6 +71,9 @@
     RULE(RESET_AGREED, "2.6.1 a queue is reset alone only if negotiated, and awaited")           \
     RULE(COMMAND_SHAPE, "5.1.6.5 a command's class and data are readable, its answer writable")  \
     RULE(COMMAND_AGREED, "5.1.6.5 a command only if negotiated")                                 \
+    RULE(PAIRS_OFFERED, "5.1.6.5.6.1 as many queue pairs are asked for as there are, or fewer")  \
+    RULE(PAIRS_READY, "5.1.6.5.6.1 queue pairs are set up before they are asked for")            \
+    RULE(PAIRS_TOLD, "5.1.6.5.6.1 packets go to pairs that were asked for, at first the first")  \
     RULE(FRAME_MTU, "5.1.4.2 no frame is larger than the MTU")
 
 #define RULE_NUMBER(name, text) RULE_##name,
@@ -116,12 +119,14 @@ struct rules {
     const struct station *station;
     uint64_t offered;
     uint64_t accepted;
+    uint32_t pairs_told; /* queue pairs to be used */
     struct rules_queue queue[RULES_QUEUES];
 };
 
 extern struct rules rules;
 
-/* Watches this station from now on: its driver must not have been created. */
+/* Watches this station, with those of the other pairs, from now on: its driver must not have been
+ * created. */
 void rules_watch(const struct station *station);
 /* Writes where the queues stand. */
 void rules_describe(void);

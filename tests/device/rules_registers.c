@@ -176,6 +176,7 @@ static void write_status(uint8_t value)
         seen.status = 0;
         seen.words_selected = 0;
         rules.accepted = 0;
+        rules.pairs_told = 1;
         memset(rules.queue, 0, sizeof(rules.queue));
         return;
     }

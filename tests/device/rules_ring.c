@@ -7,7 +7,6 @@
 #define HEADER_BYTES        12u
 #define HEADER_BYTES_LEGACY 10u
 #define ETHERNET_BYTES      14u
-#define RECEIVE_QUEUE       0u
 
 void (*rules_on_publish)(const struct rules_publication *publication);
 void (*rules_on_wish)(unsigned queue);
@@ -28,12 +27,15 @@ void rules_queue_enabled(struct rules_queue *queue)
     memset(queue->descriptors_of, 0, sizeof(queue->descriptors_of));
 }
 
+static size_t device_pairs(void)
+{
+    return rules_agreed(VIRTIO_NET_F_MQ) ? rules.station->setting->device_pairs : 1;
+}
+
 /* 5.1.2: behind all pairs that the device has with MQ, or behind the only one. */
 static bool is_control(const struct rules_queue *queue)
 {
-    size_t pairs = rules_agreed(VIRTIO_NET_F_MQ) ? STATION_PAIRS : 1;
-
-    return queue == &rules.queue[2 * pairs];
+    return queue == &rules.queue[2 * device_pairs()];
 }
 
 struct chain chain_begin(const struct rules_queue *queue)
@@ -43,9 +45,9 @@ struct chain chain_begin(const struct rules_queue *queue)
 
 void chain_add(struct chain *chain, uint64_t address, uint32_t bytes, bool writable)
 {
-    const struct station *station = rules.station;
-    uint64_t from = virtio_platform_dma_address(station->buffer_memory);
-    uint64_t to = virtio_platform_dma_address(station->packet_memory) + STATION_PACKET_MEMORY;
+    const struct station *last = &rules.station[station_pairs(rules.station) - 1];
+    uint64_t from = virtio_platform_dma_address(rules.station->buffer_memory);
+    uint64_t to = virtio_platform_dma_address(last->packet_memory) + STATION_PACKET_MEMORY;
 
     rules_check(RULE_CHAIN_BYTES, bytes != 0);
     rules_check(RULE_BUFFER_OURS, chain->control || (address >= from && address + bytes <= to));
@@ -118,6 +120,14 @@ static void check_command(const struct chain *chain)
         }
     }
     rules_check(RULE_COMMAND_AGREED, rules_agreed(feature));
+    if (feature == VIRTIO_NET_F_MQ) {
+        rules.pairs_told = chain->start[2] | (uint32_t)chain->start[3] << 8;
+        rules_check(RULE_PAIRS_OFFERED,
+                    rules.pairs_told != 0 && rules.pairs_told <= device_pairs());
+        for (uint32_t i = 0; i < 2 * rules.pairs_told; i++) {
+            rules_check(RULE_PAIRS_READY, rules.queue[i].enabled);
+        }
+    }
 }
 
 void chain_check(const struct rules_queue *queue, const struct chain *chain)
@@ -130,9 +140,10 @@ void chain_check(const struct rules_queue *queue, const struct chain *chain)
     if (!rules_agreed(VIRTIO_F_VERSION_1) && !rules_agreed(VIRTIO_F_ANY_LAYOUT)) {
         rules_check(RULE_HEADER_ALONE, chain->first_bytes == header_bytes());
     }
-    if (queue == &rules.queue[RECEIVE_QUEUE]) {
+    if ((queue - rules.queue) % 2 == 0) { /* 5.1.2 */
         check_receive(chain);
     } else {
+        rules_check(RULE_PAIRS_TOLD, queue - rules.queue < 2 * (ptrdiff_t)rules.pairs_told);
         check_transmit(chain);
     }
 }

@@ -19,7 +19,7 @@ static const struct word words_known[] = {
     WORD(protocol), WORD(memory),  WORD(wire),         WORD(monitor),       WORD(memory_bytes),
     WORD(pci),      WORD(legacy),  WORD(probe_legacy), WORD(vectors),       WORD(refuse),
     WORD(expect),   WORD(tx_ring), WORD(rx_buffers),   WORD(receive_bytes), WORD(mtu),
-    WORD(count),    WORD(vnet),
+    WORD(count),    WORD(vnet),    WORD(pairs),        WORD(device_pairs),  WORD(vlan_filter),
 };
 
 static bool set_number(struct setting *setting, const char *name, size_t name_bytes,
@@ -49,6 +49,8 @@ bool setting_parse(struct setting *setting, int count, char **words)
             setting->name = words[i];
         } else if (strncmp(words[i], "machine=", 8) == 0) {
             setting->machine = qtest_find_machine(value + 1);
+        } else if (strncmp(words[i], "plug=", 5) == 0) {
+            setting->plug = value + 1;
         } else if (!set_number(setting, words[i], (size_t)(value - words[i]), value + 1)) {
             (void)fprintf(stderr, "what is %s?\n", words[i]);
             return false;
@@ -77,6 +79,12 @@ static const char *monitor_line(const struct setting *setting)
     }
     line[bytes] = 0;
     return line;
+}
+
+void monitor_await(const struct setting *setting, const char *text)
+{
+    while (strstr(monitor_line(setting), text) == NULL) {
+    }
 }
 
 /* Greetings and events are passed over. */

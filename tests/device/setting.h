@@ -24,9 +24,13 @@ struct setting {
     uint16_t rx_buffers; /* parameters of the driver; 0: its defaults */
     uint16_t tx_ring;
     uint32_t receive_bytes;
-    bool vnet;      /* frames on the wire have a network header of 10 bytes in front */
-    uint16_t count; /* of whatever the case repeats; or which of its variants */
-    uint16_t mtu;   /* that it should find */
+    bool vnet;             /* frames on the wire have a network header of 10 bytes in front */
+    uint16_t count;        /* of whatever the case repeats; or which of its variants */
+    uint16_t mtu;          /* that it should find */
+    uint16_t device_pairs; /* of queues, that the device has; 0: it has no VIRTIO_NET_F_MQ */
+    uint16_t pairs;        /* that the driver asks for */
+    bool vlan_filter;      /* the same parameter of the driver */
+    const char *plug;      /* JSON: the device once more, for device_add */
 };
 
 /* False: a word makes no sense; it has been reported. */
@@ -37,6 +41,8 @@ bool setting_parse(struct setting *setting, int count, char **words);
 void monitor_execute(const struct setting *setting, const char *command);
 /* The same; the answer must contain this text. */
 void monitor_expect(const struct setting *setting, const char *command, const char *text);
+/* Waits for a line, of an event say, that contains this text. */
+void monitor_await(const struct setting *setting, const char *text);
 void monitor_set_link(const struct setting *setting, bool up);
 
 #endif

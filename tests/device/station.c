@@ -3,11 +3,9 @@
 #include "station.h"
 #include "frames.h"
 #include "rules.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define HEADER            VIRTIO_NET_HEADER_BYTES
 #define PACKET_BYTES      ((size_t)2048)
@@ -118,19 +116,43 @@ static void make_pools(struct station *station)
     }
 }
 
-void station_open(struct station *station, const struct setting *setting)
+unsigned station_pairs(const struct station *station)
 {
-    memset(station, 0, sizeof(*station));
-    station->setting = setting;
+    const struct setting *setting = station->setting;
+
+    if ((setting->expect & VIRTIO_NET_F_MQ) == 0) {
+        return 1;
+    }
+    return setting->pairs < setting->device_pairs ? setting->pairs : setting->device_pairs;
+}
+
+static void open_pair(struct station *first, unsigned pair)
+{
+    struct station *station = &first[pair];
+    const struct setting *setting = first->setting;
+
+    *station = (struct station){.setting = setting, .pair = pair};
+    station->flow = (uint8_t)((setting->expect & VIRTIO_NET_F_MQ) != 0 ? pair + 1 : 0);
     station->parameters = (struct virtio_net_parameters){
         .rx_buffers = setting->rx_buffers,
         .tx_ring = setting->tx_ring,
         .receive_bytes = setting->receive_bytes,
         .features_off = setting->refuse,
+        .queue_pairs = setting->pairs,
+        .vlan_filter = setting->vlan_filter,
     };
+    make_pools(station);
+}
+
+void station_open(struct station *station, const struct setting *setting)
+{
     qtest_attach(setting->machine, setting->protocol, setting->memory, setting->memory_bytes);
     monitor_execute(setting, "{\"execute\":\"qmp_capabilities\"}\n");
-    make_pools(station);
+    station->setting = setting;
+    assert_true(setting->device_pairs <= STATION_PAIRS_MAX);
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        open_pair(station, i);
+    }
     if (setting->pci) {
         find_pci(station);
     } else {
@@ -143,12 +165,22 @@ void station_open(struct station *station, const struct setting *setting)
 const char *station_try_start(struct station *station)
 {
     const char *reason = NULL;
+    void *contexts[VIRTIO_NET_PAIRS_MAX];
+    struct virtio_net *net;
 
-    station->net =
+    for (unsigned i = 0; i < VIRTIO_NET_PAIRS_MAX; i++) {
+        contexts[i] = i < station_pairs(station) ? &station[i] : NULL;
+    }
+    station->parameters.contexts = contexts;
+    net =
         virtio_net_create(station->transport, &station->parameters, &operations, station, &reason);
-    assert_true(station->net != NULL || reason != NULL);
-    station->signalled = true; /* the bottom half runs once, unasked */
-    return station->net == NULL ? reason : NULL;
+    assert_true(net != NULL || reason != NULL);
+    station->net = net;
+    for (unsigned i = 0; net != NULL && i < station_pairs(station); i++) {
+        station[i].net = virtio_net_pair(net, i);
+        station[i].signalled = true; /* the bottom half runs once, unasked */
+    }
+    return net == NULL ? reason : NULL;
 }
 
 void station_start(struct station *station)
@@ -162,6 +194,10 @@ void station_start(struct station *station)
         fail_msg("features %#" PRIx64 " instead of %#" PRIx64, virtio_net_features(station->net),
                  station->setting->expect);
     }
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        assert_non_null(station[i].net);
+    }
+    assert_null(virtio_net_pair(station->net, station_pairs(station)));
 }
 
 static void fetch_packets(struct station *station)
@@ -201,16 +237,26 @@ static uint32_t gather(uint8_t *frame, struct virtio_net_buffer *buffer)
     return bytes;
 }
 
+struct station *station_of_flow(struct station *station, uint8_t flow)
+{
+    assert_true(flow <= station_pairs(station));
+    return flow == 0 ? station : &station[flow - 1];
+}
+
 static void fetch_frames(struct station *station)
 {
     static uint8_t frame[STATION_FRAME_BYTES];
     struct virtio_net_buffer *buffer;
+    struct station *owner;
 
     while ((buffer = virtio_net_receive(station->net)) != NULL) {
         station->frame_buffers = buffer->buffers;
         station->checksum_valid = buffer->checksum_valid;
         station->frame_bytes = gather(frame, buffer);
-        frame_count(frame, station->frame_bytes, &station->received, station->stale_frames, false);
+        station->frame_kind = frame_kind(frame, false);
+        owner = station_of_flow(station - station->pair, station->frame_kind.flow);
+        owner->steered += owner == station;
+        frame_count(frame, station->frame_bytes, &owner->received, owner->stale_frames, false);
     }
 }
 
@@ -230,6 +276,19 @@ static void bottom_half(struct station *station)
     } while (virtio_net_bottom_half(station->net));
 }
 
+/* Whose queues this vector is about (net.h). */
+static struct station *vector_owner(struct station *first, unsigned vector)
+{
+    unsigned vectors = first->transport->vectors;
+    unsigned pairs = station_pairs(first);
+
+    if (vectors > 2 * pairs) {
+        assert_true(vector <= 2 * pairs);
+        return &first[(vector - 1) / 2];
+    }
+    return vectors > pairs && pairs > 1 ? &first[vector - 1] : first;
+}
+
 /* True: an interrupt was there and its handler has run. */
 static bool interrupt(struct station *station)
 {
@@ -247,7 +306,7 @@ static bool interrupt(struct station *station)
             if (vector == 0 && vectors > 1) {
                 virtio_net_configuration_interrupt(station->net);
             } else {
-                virtio_net_interrupt(station->net);
+                virtio_net_interrupt(vector_owner(station, vector)->net);
             }
             return true;
         }
@@ -264,9 +323,11 @@ void station_serve(struct station *station, bool drain)
         assert_true(rounds < 1000);
         busy = true;
     }
-    if (station->signalled) {
-        bottom_half(station);
-        busy = true;
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        if (station[i].signalled) {
+            bottom_half(&station[i]);
+            busy = true;
+        }
     }
     while (drain && station_arrive(station)) {
         busy = true;
@@ -317,7 +378,8 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments)
     ours->memory = station->packet_memory + (size_t)number * PACKET_BYTES;
     ours->bytes = PACKET_BYTES;
     assert_true(bytes + HEADER <= PACKET_BYTES);
-    frame_make(ours->memory + HEADER, bytes, station->sent, true, VIRTIO_NET_GSO_NONE);
+    frame_make(ours->memory + HEADER, bytes, station->sent,
+               (struct frame_kind){.transmit = true, .flow = station->flow});
     ours->packet = (struct virtio_net_packet){.owner = ours};
     if (station->leave_checksum) {
         ours->packet.checksum_partial = true;
@@ -342,7 +404,8 @@ bool station_send_large(struct station *station, uint32_t bytes, unsigned segmen
                    (size_t)number * STATION_LARGE_BYTES;
     ours->bytes = STATION_LARGE_BYTES;
     assert_true(bytes + HEADER <= STATION_LARGE_BYTES && segments <= STATION_PIECES_MAX);
-    frame_make(ours->memory + HEADER, bytes, station->sent, true, type);
+    frame_make(ours->memory + HEADER, bytes, station->sent,
+               (struct frame_kind){.transmit = true, .type = type, .flow = station->flow});
     ours->packet = (struct virtio_net_packet){
         .owner = ours,
         .gso_type = type,
@@ -358,47 +421,6 @@ bool station_send_large(struct station *station, uint32_t bytes, unsigned segmen
     station->large[number] = ours;
     station->next_large++;
     return true;
-}
-
-bool station_arrive(struct station *station)
-{
-    static uint8_t frame[STATION_FRAME_BYTES];
-    size_t header = station->setting->vnet ? sizeof(station->far_got) : 0;
-    ssize_t bytes = recv(station->setting->wire, frame, sizeof(frame), MSG_DONTWAIT);
-
-    if (bytes < 0) {
-        assert_true(errno == EAGAIN);
-        return false;
-    }
-    assert_true((size_t)bytes > header);
-    memcpy(&station->far_got, frame, header);
-    if (frame[header + 12] == 0x80 && frame[header + 13] == 0x35) {
-        return true; /* RARP: QEMU announces the station itself, too */
-    }
-    frame_count(frame + header, (uint32_t)((size_t)bytes - header), &station->arrived,
-                station->stale_arrivals, true);
-    return true;
-}
-
-bool station_inject_large(struct station *station, uint32_t bytes, enum virtio_net_gso type)
-{
-    static uint8_t frame[STATION_FRAME_BYTES];
-    size_t header = station->setting->vnet ? sizeof(station->far_sends) : 0;
-
-    assert_true(header + bytes <= sizeof(frame));
-    memcpy(frame, &station->far_sends, header);
-    frame_make(frame + header, bytes, station->injected, false, type);
-    if (send(station->setting->wire, frame, header + bytes, MSG_DONTWAIT) < 0) {
-        assert_true(errno == EAGAIN || errno == ENOBUFS);
-        return false;
-    }
-    station->injected++;
-    return true;
-}
-
-bool station_inject(struct station *station, uint32_t bytes)
-{
-    return station_inject_large(station, bytes, VIRTIO_NET_GSO_NONE);
 }
 
 struct virtio_net_statistics station_statistics(struct station *station)
@@ -427,13 +449,11 @@ void station_check_balance(struct station *station)
     assert_int_equal(s.tx_accepted - s.tx_returned, packets);
 }
 
-void station_stop(struct station *station)
+/* Of a driver that has stopped: everything is back. */
+static void fetch_everything(struct station *station)
 {
     struct virtio_net_statistics s;
 
-    assert_true(virtio_net_stop(station->net));
-    /* 2.4.1: what was exposed is the owner's again, so the device must have let go of it. */
-    assert_int_equal(station->transport->operations->status(station->transport), 0);
     fetch_packets(station);
     assert_null(virtio_net_receive(station->net));
     station_check_balance(station);
@@ -441,19 +461,20 @@ void station_stop(struct station *station)
     assert_int_equal(s.rx_buffers_taken, s.rx_buffers_returned);
     assert_int_equal(s.tx_accepted, s.tx_returned);
     assert_int_equal(station->sent, station->returned);
-    virtio_net_free(station->net);
-    station->net = NULL;
 }
 
-void station_clear_wire(struct station *station)
+void station_stop(struct station *station)
 {
-    static uint8_t frame[STATION_FRAME_BYTES];
-
-    qtest_wait(0);
-    while (recv(station->setting->wire, frame, sizeof(frame), MSG_DONTWAIT) >= 0) {
+    assert_true(virtio_net_stop(station->net));
+    /* 2.4.1: what was exposed is the owner's again, so the device must have let go of it. */
+    assert_int_equal(station->transport->operations->status(station->transport), 0);
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        fetch_everything(&station[i]);
     }
-    station->arrived = station->stale_arrivals = station->sent;
-    station->received = station->stale_frames = station->injected;
+    virtio_net_free(station->net);
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        station[i].net = NULL;
+    }
 }
 
 void station_close(struct station *station)
@@ -462,61 +483,33 @@ void station_close(struct station *station)
     if (station->transport->vectors != 0) {
         qtest_msix_disable(station->function);
     }
-    virtio_platform_dma_free(station->buffer_memory, STATION_BUFFERS * STATION_BUFFER_BYTES);
-    virtio_platform_dma_free(station->packet_memory, STATION_PACKET_MEMORY);
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        virtio_platform_dma_free(station[i].buffer_memory, STATION_BUFFERS * STATION_BUFFER_BYTES);
+        virtio_platform_dma_free(station[i].packet_memory, STATION_PACKET_MEMORY);
+    }
 }
 
-void station_describe(struct station *station)
+static void describe_pair(struct station *station)
 {
     struct virtio_net_statistics s = station_statistics(station);
 
-    printf("sent %u arrived %u returned %u, injected %u received %u, line %d, signalled %d\n",
-           station->sent, station->arrived, station->returned, station->injected, station->received,
-           qtest_line(station->line), station->signalled);
+    printf("pair %u: sent %u arrived %u returned %u, injected %u received %u, signalled %d\n",
+           station->pair, station->sent, station->arrived, station->returned, station->injected,
+           station->received, station->signalled);
     printf("interrupts %" PRIu64 " spurious %" PRIu64 " signals %" PRIu64 ", exposed %" PRIu64
            " in flight %" PRIu64 " queued %" PRIu64 "\n",
            s.interrupts, s.interrupts_spurious, s.signals, s.rx_exposed, s.tx_in_flight,
            s.tx_queued);
+}
+
+void station_describe(struct station *station)
+{
+    printf("line %d\n", qtest_line(station->line));
+    for (unsigned i = 0; i < station_pairs(station); i++) {
+        describe_pair(&station[i]);
+    }
     if (virtio_net_broken(station->net) != NULL) {
         printf("broken: %s\n", virtio_net_broken(station->net));
     }
     rules_describe();
-}
-
-static uint32_t size_of_frame(uint32_t number)
-{
-    static const uint32_t edges[] = {STATION_FRAME_MIN, 61, 64, 127, 128, 1000, 1513,
-                                     STATION_FRAME_MAX};
-
-    return edges[number % (sizeof(edges) / sizeof(edges[0]))];
-}
-
-void station_exchange(struct station *station, unsigned count, unsigned segments)
-{
-    uint32_t sent = station->sent + count;
-    uint32_t injected = station->injected + count;
-    uint64_t started = virtio_platform_now();
-
-    /* A small ring takes no long chains. */
-    if (station->setting->tx_ring != 0 && station->setting->tx_ring < segments) {
-        segments = station->setting->tx_ring;
-    }
-    while (station->sent != sent || station->injected != injected) {
-        if (virtio_platform_now() - started > STATION_PATIENCE) {
-            station_describe(station);
-            fail_msg("the driver takes no frames");
-        }
-        if (station->sent != sent) {
-            (void)station_send(station, size_of_frame(station->sent), 1 + station->sent % segments);
-        }
-        if (station->sent % 3 == 0 || station->sent == sent) {
-            virtio_net_flush(station->net);
-        }
-        if (station->injected != injected) {
-            (void)station_inject(station, size_of_frame(station->injected));
-        }
-        station_serve(station, true);
-    }
-    station_until(station, station->arrived == sent && station->received == injected);
-    station_check_balance(station);
 }

@@ -8,10 +8,16 @@
  * The driver is called as on a real system: its interrupt handler only when the device raised an
  * interrupt, its bottom half only when it was signalled. So an interrupt that gets lost ends in a
  * time-out.
+ *
+ * With several queue pairs each is a station of its own, in an array; the functions below are about
+ * the device, and take the first, unless they say "pair". The frames of a pair are a flow, which
+ * the far end answers on the pair that last sent something of it (Linux's tap with several queues);
+ * one that comes in on another is counted for its flow all the same.
  */
 #ifndef TESTS_DEVICE_STATION_H
 #define TESTS_DEVICE_STATION_H
 
+#include "frames.h"
 #include "setting.h"
 #include "virtio/mmio.h"
 #include "virtio/net_control.h"
@@ -25,7 +31,7 @@
 
 #include <cmocka.h>
 
-#define STATION_PAIRS        1u /* of queues, that the device has */
+#define STATION_PAIRS_MAX    4u /* of queues */
 #define STATION_BUFFERS      64u
 #define STATION_BUFFER_BYTES ((size_t)2048)
 #define STATION_PACKETS      512u
@@ -69,6 +75,8 @@ struct station_packet {
 
 struct station {
     const struct setting *setting;
+    unsigned pair;
+    uint8_t flow; /* of its frames; 0: they are plain ones */
     struct virtio_mmio mmio;
     struct virtio_pci pci;
     struct virtio_pci_function *function;
@@ -95,10 +103,14 @@ struct station {
     uint32_t stale_arrivals; /* numbers below are of before station_clear_wire() */
     uint32_t stale_frames;
     uint32_t link_changes;
-    uint32_t announcements; /* asked for by the device */
-    uint32_t frame_bytes;   /* of the last frame received */
-    uint16_t frame_buffers; /* the same */
-    bool checksum_valid;    /* the same */
+    uint32_t announcements;       /* asked for by the device */
+    uint32_t frame_bytes;         /* of the last frame received */
+    uint16_t frame_buffers;       /* the same */
+    bool checksum_valid;          /* the same */
+    struct frame_kind frame_kind; /* the same */
+    uint32_t steered;             /* frames that came in on the pair of their flow */
+    uint32_t send_up_to;          /* in station_exchange() */
+    uint32_t inject_up_to;
 
     /* With setting->vnet: what the far end got with the last frame, and sends with the next. */
     struct station_header far_got;
@@ -119,15 +131,23 @@ void station_start(struct station *station);
 /* Stops and frees the driver; frames under way are forgotten. */
 void station_stop(struct station *station);
 
-/* A frame in `segments` pieces. False: the driver refuses it. */
+/* How many of the stations have a pair, as far as the setting goes. */
+unsigned station_pairs(const struct station *station);
+/* The pair of this flow; no flow is the first's. */
+struct station *station_of_flow(struct station *station, uint8_t flow);
+
+/* A frame of this pair in `segments` pieces. False: the driver refuses it. */
 bool station_send(struct station *station, uint32_t bytes, unsigned segments);
 /* A TCP segment for the device to cut into frames with `gso_bytes` of data, in `segments` pieces.
  */
 bool station_send_large(struct station *station, uint32_t bytes, unsigned segments,
                         enum virtio_net_gso type, uint16_t gso_bytes);
-/* The far end: takes the next frame, if one has come, and checks it; sends one. */
+/* The far end: takes the next frame, if one has come, and checks it; sends one of this pair's flow.
+ */
 bool station_arrive(struct station *station);
 bool station_inject(struct station *station, uint32_t bytes);
+/* The same, with a tag for this VLAN. */
+bool station_inject_tagged(struct station *station, uint32_t bytes, uint16_t vlan);
 /* The same, with TCP's headers; far_sends says what is to be done with it. */
 bool station_inject_large(struct station *station, uint32_t bytes, enum virtio_net_gso type);
 /* Forgets what is on the wire: both sides count from here, and older frames may still come. */
@@ -136,6 +156,7 @@ void station_clear_wire(struct station *station);
 /* Takes in interrupts and runs what they cause; the far end takes its frames if `drain`. Waits a
  * little if there is nothing. */
 void station_serve(struct station *station, bool drain);
+/* The pair's. */
 void station_check_balance(struct station *station);
 struct virtio_net_statistics station_statistics(struct station *station);
 
@@ -155,8 +176,8 @@ void station_describe(struct station *station);
         }                                                                     \
     } while (0)
 
-/* Both ways at once: `count` frames of many sizes, in 1 to `segments` pieces. Everything arrives.
- */
+/* Both ways at once on each pair: `count` frames of many sizes, in 1 to `segments` pieces.
+ * Everything arrives. */
 void station_exchange(struct station *station, unsigned count, unsigned segments);
 
 #endif

@@ -14,7 +14,7 @@ from bulkhead.paths import TESTS
 
 DEVICE = TESTS / "device"
 _OTHERS = ("unit/virtio", "hostile", "model", "vm")
-_NONE = "none yet"
+_NONE = ("none yet", "not possible: ")
 _NAME = re.compile(r"`([^`]+)`")
 _CLAUSE = re.compile(r"\d+(?:\.\d+)+")
 _C_CASE = re.compile(r"cmocka_unit_test\w*\((\w+)")

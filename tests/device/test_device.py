@@ -10,14 +10,17 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from parked import Case, Outcome, run
 from transports import (
     ACCESS_PLATFORM,
+    CTRL_VLAN,
     FEATURES,
     LARGE_BUFFERS,
+    MQ,
     MTU,
     RINGS,
     SPEED_DUPLEX,
@@ -302,6 +305,13 @@ def test_large_receive_queue(run_case: Run, transport: Transport, entries: int) 
     run_case(transport.case("traffic", options={"rx_queue_size": str(entries)}))
 
 
+@each_kind_and_ring
+@pytest.mark.parametrize("entries", [256, 1024])
+def test_memory(run_case: Run, transport: Transport, entries: int, ring: str) -> None:
+    """2.7: the driver takes memory by what it needs, not by the device's queues."""
+    run_case(transport.case("memory", ring, options={"rx_queue_size": str(entries)}))
+
+
 # The control queue.
 
 CONTROL = {
@@ -326,6 +336,23 @@ def test_control(
     run_case(transport.case(name, ring, refused=refused))
 
 
+@each_kind_and_ring
+@pytest.mark.parametrize(
+    ("offered", "wanted"), [(True, True), (True, False), (False, True)],
+    ids=["filter", "no-filter", "not-offered"],
+)  # fmt: skip
+def test_vlans(run_case: Run, transport: Transport, offered: bool, wanted: bool, ring: str) -> None:
+    """5.1.6.5.3: frames of VLANs that nobody named are dropped, if the filter was asked for."""
+    case = transport.case(
+        "vlans",
+        ring,
+        options={"ctrl_vlan": "on" if offered else "off"},
+        added=CTRL_VLAN.mask if offered and wanted else 0,
+        vlan_filter=int(wanted),
+    )
+    run_case(case)
+
+
 @each_modern_kind
 @pytest.mark.parametrize("speed", [0, 10, 1000, 40000])
 def test_speed(run_case: Run, transport: Transport, speed: int) -> None:
@@ -342,6 +369,74 @@ def test_queue_reset(
 ) -> None:
     """2.6.1: a queue that broke is reset by itself."""
     run_case(transport.case("queue_reset", ring, refused=refused))
+
+
+@rings("pci-modern-virt-intx", "pci-transitional-q35-msix1", "pci-modern-q35-msix3",
+       "pci-modern-virt-port-msix3")  # fmt: skip
+def test_queue_reset_in_traffic(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.6.1: the same in mid-traffic: the other queue loses nothing, and both go on."""
+    run_case(transport.case("queue_reset_in_traffic", ring))
+
+
+# Queue pairs.
+
+
+def _pairs_case(transport: Transport, name: str, ring: str, *, device: int, asked: int) -> Case:
+    return transport.case(
+        name,
+        ring,
+        options={"mq": "on"} if device > 1 else {},
+        added=MQ.mask if device > 1 and asked > 1 else 0,
+        vnet=True,
+        queues=device,
+        device_pairs=device,
+        pairs=asked,
+    )
+
+
+@each_kind_and_ring
+@pytest.mark.parametrize("pairs", [2, 4])
+def test_pairs(run_case: Run, transport: Transport, ring: str, pairs: int) -> None:
+    """5.1.6.5.6: frames both ways on each queue pair."""
+    run_case(_pairs_case(transport, "pairs_traffic", ring, device=pairs, asked=pairs))
+
+
+@each_kind
+@pytest.mark.parametrize(("device", "asked"), [(4, 2), (4, 3), (2, 4), (3, 31), (4, 1), (1, 4)])
+def test_pairs_in_common(run_case: Run, transport: Transport, device: int, asked: int) -> None:
+    """5.1.6.5.6: as many queue pairs as both have; with one the command is not needed."""
+    run_case(_pairs_case(transport, "pairs_traffic", SPLIT, device=device, asked=asked))
+
+
+@named("pci-modern-virt-msix3", "pci-modern-q35-msix3", "pci-legacy-q35-msix3")
+@pytest.mark.parametrize(
+    ("pairs", "vectors"),
+    [
+        (2, 1),
+        (2, 2),
+        (2, 3),
+        (2, 4),
+        (2, 5),
+        (2, 6),
+        (4, 1),
+        (4, 2),
+        (4, 4),
+        (4, 5),
+        (4, 8),
+        (4, 9),
+    ],
+)
+def test_pairs_and_vectors(run_case: Run, transport: Transport, pairs: int, vectors: int) -> None:
+    """4.1.5.1.2: a vector for everything, for all queues, for each pair, for each queue."""
+    with_vectors = replace(transport, vectors=vectors)
+    run_case(_pairs_case(with_vectors, "pairs_traffic", SPLIT, device=pairs, asked=pairs))
+
+
+@each_kind_and_ring
+@pytest.mark.parametrize("pairs", [2, 4])
+def test_pairs_reset(run_case: Run, transport: Transport, ring: str, pairs: int) -> None:
+    """2.4.1: no buffer of any pair is lost when the device is reset in mid-traffic."""
+    run_case(_pairs_case(transport, "pairs_reset", ring, device=pairs, asked=pairs))
 
 
 # Resets by others.
@@ -364,6 +459,22 @@ def test_hot_reset(run_case: Run, transport: Transport, ring: str, way: str) -> 
     """2.4.1, PCI Express 6.6: the function alone, or all behind its port, is reset in
     mid-traffic."""
     run_case(transport.case("hot_reset", ring, count=_RESETS.index(way)))
+
+
+# By default q35 leaves hot-plug to ACPI, and its ports do nothing when their registers are written.
+_NATIVE = ("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off")
+
+
+@rings(*_BEHIND_PORTS)
+def test_hot_plug(run_case: Run, transport: Transport, ring: str) -> None:
+    """2.4.1: the device is taken out of its slot in mid-traffic, and put in again."""
+    run_case(transport.case("hot_plug", ring))
+
+
+@rings(*(name for name in _BEHIND_PORTS if "q35" in name))
+def test_hot_plug_by_slot(run_case: Run, transport: Transport, ring: str) -> None:
+    """PCI Express 6.7: the same by the slot's own registers, where ACPI would do it."""
+    run_case(replace(transport, extra=(*transport.extra, *_NATIVE)).case("hot_plug", ring))
 
 
 # QEMU's own error path.
@@ -421,6 +532,7 @@ _WITHOUT = {
 _AFTER_FAILURE = "FAILED_RESET"
 _WHEN_CUT = "HEADER_CUT"
 _COMMANDS = ("COMMAND_SHAPE", "COMMAND_AGREED")
+_PAIRS = ("PAIRS_OFFERED", "PAIRS_READY")
 # What is about one ring format, and the one about which only the others are.
 _ON_RING = {
     **dict.fromkeys(["PACKED_WRAP", "PACKED_COMPLETE", "PACKED_ROOM", "PACKED_UNTOUCHED",
@@ -451,7 +563,8 @@ def _rings_of(rule: str) -> Sequence[str]:
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _WHEN_CUT, *_COMMANDS)]
+    "rule",
+    [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _WHEN_CUT, *_COMMANDS, *_PAIRS)],
 )
 def test_rule(run_case: Run, rule: str) -> None:
     """The clause is in rules.h."""
@@ -480,3 +593,11 @@ def test_rules_on_commands(run_case: Run, transport: Transport) -> None:
     """5.1.6.5: commands as the standard has them."""
     counts = _rule_counts(run_case(transport.case("receive_modes")))
     assert all(counts[rule] > 0 for rule in _COMMANDS)
+
+
+@each_kind
+def test_rules_on_pairs(run_case: Run, transport: Transport) -> None:
+    """5.1.6.5.6.1: the command that asks for them."""
+    case = _pairs_case(transport, "pairs_traffic", SPLIT, device=2, asked=2)
+    counts = _rule_counts(run_case(case))
+    assert all(counts[rule] > 0 for rule in _PAIRS)

@@ -76,6 +76,8 @@ FEATURES: Mapping[str, Feature] = {
 MTU = Feature(3)
 # So many receive buffers of 1526 bytes hold the largest frame.
 LARGE_BUFFERS = 43
+CTRL_VLAN = Feature(19)
+MQ = Feature(22)
 ACCESS_PLATFORM = Feature(33)
 SPEED_DUPLEX = Feature(63)
 
@@ -132,12 +134,13 @@ class Transport:
         added: int = 0,
         options: Mapping[str, str] | None = None,
         vnet: bool = False,
+        queues: int = 1,
         **words: int,
     ) -> Case:
         """One case on this transport.
 
         `off`: features that the device does not offer; `refused`: that the driver shall not accept;
-        `added`: a mask of further ones that both agree on.
+        `added`: a mask of further ones that both agree on; `queues`: pairs that the device has.
         """
         ring_options, ring_mask = RINGS[ring]
         large = words.get("rx_buffers", 0) >= LARGE_BUFFERS
@@ -149,6 +152,7 @@ class Transport:
             device_options={**self.options, **ring_options, **properties, **(options or {})},
             extra=self.extra,
             vnet=vnet,
+            queues=queues,
             words={
                 "pci": int(self.pci),
                 "legacy": int(self.legacy),

@@ -30,7 +30,8 @@ enum {
 #define CAPABILITIES_MAX ((CONFIGURATION_BYTES - FIRST_CAPABILITY) / 4)
 #define BARS             6u
 
-/* 4.1.2: transitional devices carry their type as the subsystem id, the others in the device id. */
+/* 4.1.2.3: transitional devices carry their type as the subsystem id, the others in the device id
+ * (4.1.2.2). */
 #define TRANSITIONAL_FIRST 0x1000u
 #define MODERN_FIRST       0x1040u
 #define MODERN_LAST        0x107fu

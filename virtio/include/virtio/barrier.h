@@ -50,7 +50,7 @@ static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
 
 /*
  * PUBLISH: earlier stores are visible to the device before later ones: a ring entry before the
- * index that publishes it (VIRTIO 1.3, 2.7.13.2.1, 2.8.21.1.1).
+ * index that publishes it (VIRTIO 1.3, 2.7.13.3.1, 2.8.21.1.1).
  *
  * OBSERVE: later loads see at least what the device wrote before the value that was loaded last: a
  * used element after the index that announces it (2.7.14, 2.8.22).

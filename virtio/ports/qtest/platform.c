@@ -13,6 +13,7 @@
 
 static void (*watcher)(const struct qtest_access *access);
 static bool page_taken[SHARED_PAGES];
+static size_t allocated;
 static bool locked;
 
 void qtest_observe(void (*observer)(const struct qtest_access *access))
@@ -22,13 +23,17 @@ void qtest_observe(void (*observer)(const struct qtest_access *access))
 
 void *virtio_platform_allocate(size_t bytes)
 {
-    return calloc(1, bytes);
+    void *memory = calloc(1, bytes);
+
+    allocated += memory != NULL ? bytes : 0;
+    return memory;
 }
 
 void virtio_platform_free(void *memory, size_t bytes)
 {
     memset(memory, 0xdd, bytes);
     free(memory);
+    allocated -= bytes;
 }
 
 /* The device is a thread of another process on processors like this one. */
@@ -69,6 +74,7 @@ void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_addres
         return NULL;
     }
     memset(&page_taken[page], 1, count);
+    allocated += bytes;
     *address = shared_address() + page * PAGE_BYTES + skew;
     memory = qtest_memory(*address, bytes);
     memset(memory, 0, bytes);
@@ -84,6 +90,12 @@ void virtio_platform_dma_free(void *memory, size_t bytes)
 
     memset(memory, 0xdd, bytes);
     memset(&page_taken[page], 0, count);
+    allocated -= bytes;
+}
+
+size_t qtest_allocated(void)
+{
+    return allocated;
 }
 
 virtio_address virtio_platform_dma_address(const void *memory)
@@ -93,55 +105,32 @@ virtio_address virtio_platform_dma_address(const void *memory)
     return shared_address() + (virtio_address)((const uint8_t *)memory - first);
 }
 
-static uint32_t read_register(virtio_register reg, unsigned bytes)
+static uint32_t access_register(struct qtest_access access)
 {
-    struct qtest_access access = {.reg = reg, .bytes = bytes, .value = qtest_read(reg, bytes)};
-
+    if (access.is_write) {
+        qtest_write(access.reg, access.bytes, access.value);
+    } else {
+        access.value = qtest_read(access.reg, access.bytes);
+    }
     if (watcher != NULL) {
         watcher(&access);
     }
     return access.value;
 }
 
-static void write_register(virtio_register reg, unsigned bytes, uint32_t value)
-{
-    struct qtest_access access = {.reg = reg, .bytes = bytes, .is_write = true, .value = value};
-
-    qtest_write(reg, bytes, value);
-    if (watcher != NULL) {
-        watcher(&access);
+#define DEFINE_ACCESSORS(bits)                                                                    \
+    uint##bits##_t virtio_platform_read##bits(virtio_register reg)                                \
+    {                                                                                             \
+        return (uint##bits##_t)access_register((struct qtest_access){reg, (bits) / 8, false, 0}); \
+    }                                                                                             \
+    void virtio_platform_write##bits(virtio_register reg, uint##bits##_t value)                   \
+    {                                                                                             \
+        (void)access_register((struct qtest_access){reg, (bits) / 8, true, value});               \
     }
-}
 
-uint8_t virtio_platform_read8(virtio_register reg)
-{
-    return (uint8_t)read_register(reg, 1);
-}
-
-uint16_t virtio_platform_read16(virtio_register reg)
-{
-    return (uint16_t)read_register(reg, 2);
-}
-
-uint32_t virtio_platform_read32(virtio_register reg)
-{
-    return read_register(reg, 4);
-}
-
-void virtio_platform_write8(virtio_register reg, uint8_t value)
-{
-    write_register(reg, 1, value);
-}
-
-void virtio_platform_write16(virtio_register reg, uint16_t value)
-{
-    write_register(reg, 2, value);
-}
-
-void virtio_platform_write32(virtio_register reg, uint32_t value)
-{
-    write_register(reg, 4, value);
-}
+DEFINE_ACCESSORS(8)
+DEFINE_ACCESSORS(16)
+DEFINE_ACCESSORS(32)
 
 /* Not nested (platform.h), and there is nobody to keep out: interrupts come when they are asked
  * for. */

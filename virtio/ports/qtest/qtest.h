@@ -56,6 +56,9 @@ bool qtest_line(unsigned line);
 /* The machine's memory at one of its addresses. The process ends if it is no memory. */
 void *qtest_memory(uint64_t address, size_t bytes);
 
+/* Bytes that are given out now: shared memory and the driver's own. */
+size_t qtest_allocated(void);
+
 /* One access to a register, for whoever watches what the driver does. */
 struct qtest_access {
     virtio_register reg;
@@ -73,7 +76,7 @@ void qtest_observe(void (*observer)(const struct qtest_access *access));
 /* PCI. */
 
 #define QTEST_BARS          6u
-#define QTEST_VECTORS       8u
+#define QTEST_VECTORS       16u
 #define QTEST_FUNCTIONS_MAX 64u
 
 struct virtio_pci_function {
