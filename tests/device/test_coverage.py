@@ -53,7 +53,7 @@ def _known() -> set[str]:
     """Whatever a table may name."""
     known = set(_rules())
     known |= _found(re.compile(r'^ {4}\{"(\w+)", \w+\},$', re.MULTILINE), DEVICE.glob("cases_*.c"))
-    known |= _found(_PYTHON_CASE, [DEVICE / "test_device.py"])
+    known |= _found(_PYTHON_CASE, [DEVICE / "test_device.py", DEVICE / "test_rules.py"])
     for folder in _OTHERS:
         for pattern, files in ((_C_CASE, "test_*.c"), (_PYTHON_CASE, "test_*.py")):
             for file in (TESTS / folder).glob(files):

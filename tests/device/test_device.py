@@ -7,71 +7,38 @@ under the rule checker of rules.h, and its transmitted statuses are those of the
 
 from __future__ import annotations
 
-import itertools
-import re
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from parked import Case, Outcome, run
+from kinds import (
+    BY_NAME,
+    LEGACY_KINDS,
+    MODERN_KINDS,
+    Run,
+    each_kind,
+    each_kind_and_ring,
+    each_legacy_kind,
+    each_modern_kind,
+    each_transport_and_ring,
+    named,
+    pairs_case,
+    rings,
+)
 from transports import (
     ACCESS_PLATFORM,
     CTRL_VLAN,
     FEATURES,
     LARGE_BUFFERS,
-    MQ,
     MTU,
-    RINGS,
     SPEED_DUPLEX,
     SPLIT,
-    TRANSPORTS,
     Transport,
 )
-
-from bulkhead.build import Variant
-from bulkhead.paths import TESTS
 
 # ACKNOWLEDGE, DRIVER, FEATURES_OK, DRIVER_OK one after the other (3.1.1); legacy devices know no
 # FEATURES_OK (3.1.2).
 MODERN_STATUSES = [0, 1, 3, 11, 15, 0]
 LEGACY_STATUSES = [0, 1, 3, 7, 0]
-
-Run = Callable[[Case], Outcome]
-BY_NAME = {each.name: each for each in TRANSPORTS}
-
-
-def named(*names: str) -> pytest.MarkDecorator:
-    chosen = [BY_NAME[name] for name in names]
-    return pytest.mark.parametrize("transport", chosen, ids=lambda each: each.name)
-
-
-def rings(*names: str, of: Sequence[str] = tuple(RINGS)) -> pytest.MarkDecorator:
-    """Each transport with each of its ring formats."""
-    chosen = [
-        pytest.param(BY_NAME[name], ring, id=f"{name}-{ring}")
-        for name in names
-        for ring in BY_NAME[name].rings
-        if ring in of
-    ]
-    return pytest.mark.parametrize(("transport", "ring"), chosen)
-
-
-each_transport_and_ring = rings(*BY_NAME)
-# One of each interface, machine and kind of interrupt; not their every combination.
-_MODERN_KINDS = ("mmio-2", "pci-modern-virt-intx", "pci-transitional-q35-msix1",
-                 "pci-modern-q35-msix3")  # fmt: skip
-_LEGACY_KINDS = ("mmio-1", "pci-legacy-q35-intx", "pci-legacy-virt-msix2")
-each_kind = named(*_MODERN_KINDS, *_LEGACY_KINDS)
-each_kind_and_ring = rings(*_MODERN_KINDS, *_LEGACY_KINDS)
-each_modern_kind = named(*_MODERN_KINDS)
-each_legacy_kind = named(*_LEGACY_KINDS)
-
-
-@pytest.fixture
-def run_case(log_folder: Path) -> Run:
-    """Runs a case with the driver as GCC builds it."""
-    return lambda case: run(case, Variant("host", "gcc"), log_folder)
 
 
 @each_transport_and_ring
@@ -99,7 +66,7 @@ def _feature_cases(*, switchable: bool) -> list[object]:
     """Each optional feature on each kind; or those alone that QEMU offers or not, as asked."""
     return [
         pytest.param(BY_NAME[name], feature, ring, id=f"{name}-{feature}-{ring}")
-        for name in (*_MODERN_KINDS, *_LEGACY_KINDS)
+        for name in (*MODERN_KINDS, *LEGACY_KINDS)
         for feature in _optional(BY_NAME[name])
         for ring in BY_NAME[name].rings
         if not switchable or FEATURES[feature].option is not None
@@ -362,7 +329,7 @@ def test_speed(run_case: Run, transport: Transport, speed: int) -> None:
     run_case(transport.case("speed", options=options, added=added, count=speed))
 
 
-@rings(*_MODERN_KINDS, "pci-legacy-q35-intx")
+@rings(*MODERN_KINDS, "pci-legacy-q35-intx")
 @pytest.mark.parametrize("refused", [(), ("queue_reset",)], ids=["all", "without"])
 def test_queue_reset(
     run_case: Run, transport: Transport, refused: tuple[str, ...], ring: str
@@ -381,31 +348,18 @@ def test_queue_reset_in_traffic(run_case: Run, transport: Transport, ring: str) 
 # Queue pairs.
 
 
-def _pairs_case(transport: Transport, name: str, ring: str, *, device: int, asked: int) -> Case:
-    return transport.case(
-        name,
-        ring,
-        options={"mq": "on"} if device > 1 else {},
-        added=MQ.mask if device > 1 and asked > 1 else 0,
-        vnet=True,
-        queues=device,
-        device_pairs=device,
-        pairs=asked,
-    )
-
-
 @each_kind_and_ring
 @pytest.mark.parametrize("pairs", [2, 4])
 def test_pairs(run_case: Run, transport: Transport, ring: str, pairs: int) -> None:
     """5.1.6.5.6: frames both ways on each queue pair."""
-    run_case(_pairs_case(transport, "pairs_traffic", ring, device=pairs, asked=pairs))
+    run_case(pairs_case(transport, "pairs_traffic", ring, device=pairs, asked=pairs))
 
 
 @each_kind
 @pytest.mark.parametrize(("device", "asked"), [(4, 2), (4, 3), (2, 4), (3, 31), (4, 1), (1, 4)])
 def test_pairs_in_common(run_case: Run, transport: Transport, device: int, asked: int) -> None:
     """5.1.6.5.6: as many queue pairs as both have; with one the command is not needed."""
-    run_case(_pairs_case(transport, "pairs_traffic", SPLIT, device=device, asked=asked))
+    run_case(pairs_case(transport, "pairs_traffic", SPLIT, device=device, asked=asked))
 
 
 @named("pci-modern-virt-msix3", "pci-modern-q35-msix3", "pci-legacy-q35-msix3")
@@ -429,14 +383,14 @@ def test_pairs_in_common(run_case: Run, transport: Transport, device: int, asked
 def test_pairs_and_vectors(run_case: Run, transport: Transport, pairs: int, vectors: int) -> None:
     """4.1.5.1.2: a vector for everything, for all queues, for each pair, for each queue."""
     with_vectors = replace(transport, vectors=vectors)
-    run_case(_pairs_case(with_vectors, "pairs_traffic", SPLIT, device=pairs, asked=pairs))
+    run_case(pairs_case(with_vectors, "pairs_traffic", SPLIT, device=pairs, asked=pairs))
 
 
 @each_kind_and_ring
 @pytest.mark.parametrize("pairs", [2, 4])
 def test_pairs_reset(run_case: Run, transport: Transport, ring: str, pairs: int) -> None:
     """2.4.1: no buffer of any pair is lost when the device is reset in mid-traffic."""
-    run_case(_pairs_case(transport, "pairs_reset", ring, device=pairs, asked=pairs))
+    run_case(pairs_case(transport, "pairs_reset", ring, device=pairs, asked=pairs))
 
 
 # Resets by others.
@@ -491,7 +445,7 @@ def _sabotages(*, receiving: bool) -> list[object]:
     split_only = _SPLIT_ONLY_RECEIVING if receiving else _SPLIT_ONLY
     return [
         pytest.param(BY_NAME[name], ring, way, id=f"{name}-{ring}-{way}")
-        for name in (*_MODERN_KINDS, *_LEGACY_KINDS)
+        for name in (*MODERN_KINDS, *LEGACY_KINDS)
         for ring in BY_NAME[name].rings
         for way in ways
         if "packed" not in ring or way not in split_only
@@ -508,96 +462,3 @@ def test_needs_reset_transmitting(run_case: Run, transport: Transport, ring: str
 def test_needs_reset_receiving(run_case: Run, transport: Transport, ring: str, way: str) -> None:
     """2.1.2: the same in the receive queue."""
     run_case(transport.case("needs_reset", ring, count=16 + _SABOTAGES.index(way)))
-
-
-# The rules. Each was looked at, on each kind of transport that it is about, and held.
-
-_RULES = dict(re.findall(r'RULE\((\w+), "([^"]+)"\)', (TESTS / "device" / "rules.h").read_text()))
-_PCI = tuple(name for name in (*_MODERN_KINDS, *_LEGACY_KINDS) if name.startswith("pci"))
-_MSIX = tuple(name for name in _PCI if "msix" in name)
-_ABOUT: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(["FEATURES_CHECKED", "FEATURES_SELECTED", "VERSION_1", "CONFIG_GENERATION",
-                     "HEADER_BUFFERS", "QUEUE_ENABLED"], _MODERN_KINDS),
-    **dict.fromkeys(["CONFIG_TWICE"], _LEGACY_KINDS),
-    **dict.fromkeys(["VECTOR_READ", "VECTOR_INSIDE"], _MSIX),
-    **dict.fromkeys(["CAUSE_MSIX"], ("mmio-2", "mmio-1", "pci-modern-virt-intx",
-                                     "pci-legacy-q35-intx")),
-    **dict.fromkeys(["CAUSE_ACKNOWLEDGED"], ("mmio-2", "mmio-1")),
-}  # fmt: skip
-# What comes up only without some features, or when something failed.
-_WITHOUT = {
-    "HEADER_ALONE": ("any_layout", _LEGACY_KINDS),
-    "FLAGS_VALID": ("event_idx", (*_MODERN_KINDS, *_LEGACY_KINDS)),
-}
-_AFTER_FAILURE = "FAILED_RESET"
-_WHEN_CUT = "HEADER_CUT"
-_COMMANDS = ("COMMAND_SHAPE", "COMMAND_AGREED")
-_PAIRS = ("PAIRS_OFFERED", "PAIRS_READY")
-# What is about one ring format, and the one about which only the others are.
-_ON_RING = {
-    **dict.fromkeys(["PACKED_WRAP", "PACKED_COMPLETE", "PACKED_ROOM", "PACKED_UNTOUCHED",
-                     "EVENT_RESERVED", "EVENT_AGREED", "EVENT_INSIDE"], "packed"),
-    **dict.fromkeys(["IN_ORDER_NEXT", "IN_ORDER_RING"], "split_in_order"),
-}  # fmt: skip
-_SPLIT_RULES = ("INDEX_FORWARD", "DESCRIPTOR_FREE", "FLAGS_ZERO", "FLAGS_VALID")
-_traffic_counts: dict[tuple[str, str, tuple[str, ...]], dict[str, int]] = {}
-
-
-def _rule_counts(outcome: Outcome) -> dict[str, int]:
-    found = re.findall(r"^rule (\w+) (\d+):", outcome.output, re.MULTILINE)
-    return {rule: int(count) for rule, count in found}
-
-
-def _counts(run_case: Run, name: str, ring: str, refused: tuple[str, ...]) -> dict[str, int]:
-    key = (name, ring, refused)
-    if key not in _traffic_counts:
-        case = BY_NAME[name].case("far_end_blocked", ring, refused=refused)
-        _traffic_counts[key] = _rule_counts(run_case(case))
-    return _traffic_counts[key]
-
-
-def _rings_of(rule: str) -> Sequence[str]:
-    if rule in _ON_RING:
-        return [_ON_RING[rule]]
-    return [SPLIT] if rule in _SPLIT_RULES else [SPLIT, "packed"]
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _WHEN_CUT, *_COMMANDS, *_PAIRS)],
-)
-def test_rule(run_case: Run, rule: str) -> None:
-    """The clause is in rules.h."""
-    feature, names = _WITHOUT.get(rule, (None, _ABOUT.get(rule, (*_MODERN_KINDS, *_LEGACY_KINDS))))
-    for name, ring in itertools.product(names, _rings_of(rule)):
-        if ring in BY_NAME[name].rings:
-            counts = _counts(run_case, name, ring, (feature,) if feature else ())
-            assert counts[rule] > 0, f"{_RULES[rule]}: it never came up on {name}, {ring}"
-
-
-@each_kind
-def test_rule_after_failure(run_case: Run, transport: Transport) -> None:
-    """2.1.1: after FAILED nothing but a reset."""
-    assert _rule_counts(run_case(transport.case("restart_after_failed")))[_AFTER_FAILURE] > 0
-
-
-@each_kind
-def test_rule_when_cut(run_case: Run, transport: Transport) -> None:
-    """5.1.6.2.1: what the device is to cut says how."""
-    outcome = run_case(transport.case("segments_transmitted", vnet=True))
-    assert _rule_counts(outcome)[_WHEN_CUT] > 0
-
-
-@each_kind
-def test_rules_on_commands(run_case: Run, transport: Transport) -> None:
-    """5.1.6.5: commands as the standard has them."""
-    counts = _rule_counts(run_case(transport.case("receive_modes")))
-    assert all(counts[rule] > 0 for rule in _COMMANDS)
-
-
-@each_kind
-def test_rules_on_pairs(run_case: Run, transport: Transport) -> None:
-    """5.1.6.5.6.1: the command that asks for them."""
-    case = _pairs_case(transport, "pairs_traffic", SPLIT, device=2, asked=2)
-    counts = _rule_counts(run_case(case))
-    assert all(counts[rule] > 0 for rule in _PAIRS)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How the tests of the device suite run their cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kinds import Run
+from parked import run
+
+from bulkhead.build import Variant
+
+
+@pytest.fixture
+def run_case(log_folder: Path) -> Run:
+    """Runs a case with the driver as GCC builds it."""
+    return lambda case: run(case, Variant("host", "gcc"), log_folder)
