@@ -4,7 +4,6 @@
  * ones of each (4.2.4, 4.1.4.10). Honest: lies are made by changing the state, or by snares. The
  * driver never gets an access outside the registers it was given, whatever the device told it.
  */
-#include "../unit/virtio/register_access.h"
 #include "hostile.h"
 
 enum {
@@ -288,7 +287,7 @@ static uint32_t read_config(uint32_t offset, unsigned bytes)
     return snare_register_read(ACCESS_CONFIG, value, bytes);
 }
 
-uint32_t register_read(virtio_register reg, unsigned bytes)
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 {
     uint32_t offset = check_window(reg, bytes);
     bool structures = device.bus == BUS_PCI && !device.legacy;
@@ -303,7 +302,7 @@ uint32_t register_read(virtio_register reg, unsigned bytes)
     return read_register(find(offset, bytes), bytes);
 }
 
-void register_write(virtio_register reg, unsigned bytes, uint32_t value)
+void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
 {
     uint32_t offset = check_window(reg, bytes);
 

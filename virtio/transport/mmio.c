@@ -25,12 +25,12 @@ bool virtio_mmio_probe(struct virtio_mmio *mmio, virtio_register base, size_t by
         return false;
     }
     *reason = "the registers do not begin with virtio's magic value";
-    if (virtio_platform_read32(base + MAGIC_VALUE) != MAGIC) {
+    if (virtio_platform_read(base + MAGIC_VALUE, 4) != MAGIC) {
         return false;
     }
     *reason = NULL;
-    version = virtio_platform_read32(base + VERSION);
-    transport->device_type = virtio_platform_read32(base + DEVICE_ID);
+    version = virtio_platform_read(base + VERSION, 4);
+    transport->device_type = virtio_platform_read(base + DEVICE_ID, 4);
     if (transport->device_type == 0) { /* 4.2.2.2: a place holder, not worth a word */
         return false;
     }

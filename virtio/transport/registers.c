@@ -63,41 +63,18 @@ static const struct {
     [CAUSE_ACKNOWLEDGE] = {{0x064, 4}, {0x064, 4}, {0, 0}, {0, 0}},
 };
 
-static uint32_t read_as(virtio_register reg, unsigned bytes)
-{
-    switch (bytes) {
-    case 1:
-        return virtio_platform_read8(reg);
-    case 2:
-        return virtio_platform_read16(reg);
-    default:
-        return virtio_platform_read32(reg);
-    }
-}
-
 static uint32_t get(const struct virtio_transport *transport, unsigned which)
 {
-    return read_as(transport->registers + places[which][transport->kind].offset,
-                   places[which][transport->kind].bytes);
+    return virtio_platform_read(transport->registers + places[which][transport->kind].offset,
+                                places[which][transport->kind].bytes);
 }
 
 /* Nothing, if there is no such register. */
 static void put(const struct virtio_transport *transport, unsigned which, uint32_t value)
 {
-    virtio_register reg = transport->registers + places[which][transport->kind].offset;
-
-    switch (places[which][transport->kind].bytes) {
-    case 1:
-        virtio_platform_write8(reg, (uint8_t)value);
-        break;
-    case 2:
-        virtio_platform_write16(reg, (uint16_t)value);
-        break;
-    case 4:
-        virtio_platform_write32(reg, value);
-        break;
-    default:
-        break;
+    if (places[which][transport->kind].bytes != 0) {
+        virtio_platform_write(transport->registers + places[which][transport->kind].offset,
+                              places[which][transport->kind].bytes, value);
     }
 }
 
@@ -140,7 +117,7 @@ static uint32_t config_generation(struct virtio_transport *transport)
 
 static uint32_t config_read(struct virtio_transport *transport, uint16_t offset, unsigned bytes)
 {
-    return read_as(transport->config + offset, bytes);
+    return virtio_platform_read(transport->config + offset, bytes);
 }
 
 /*
@@ -196,8 +173,8 @@ static void put_address(const struct virtio_transport *transport, unsigned which
 {
     virtio_register reg = transport->registers + places[which][transport->kind].offset;
 
-    virtio_platform_write32(reg, (uint32_t)address);
-    virtio_platform_write32(reg + 4, (uint32_t)(address >> 32));
+    virtio_platform_write(reg, 4, (uint32_t)address);
+    virtio_platform_write(reg + 4, 4, (uint32_t)(address >> 32));
 }
 
 /* 4.1.5.1.3, 4.2.3.2. Legacy devices get the address in pages, with MMIO of a size that the driver
@@ -252,18 +229,15 @@ static uint32_t queue_reset(struct virtio_transport *transport, uint16_t index, 
 static void notify(struct virtio_transport *transport,
                    const struct virtio_notification *notification)
 {
-    if (places[NOTIFY][transport->kind].bytes == 2) {
-        virtio_platform_write16(notification->reg, (uint16_t)notification->value);
-    } else {
-        virtio_platform_write32(notification->reg, notification->value);
-    }
+    virtio_platform_write(notification->reg, places[NOTIFY][transport->kind].bytes,
+                          notification->value);
 }
 
 /* PCI: reading acknowledges (4.1.4.5). MMIO: what is defined and handled is acknowledged
  * (4.2.2.2). */
 static uint32_t interrupt_cause(struct virtio_transport *transport)
 {
-    uint32_t cause = read_as(transport->cause, places[CAUSE][transport->kind].bytes) &
+    uint32_t cause = virtio_platform_read(transport->cause, places[CAUSE][transport->kind].bytes) &
                      (VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG);
 
     if (cause != 0) {

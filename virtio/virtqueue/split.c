@@ -20,7 +20,7 @@ bool split_publish(struct virtqueue *queue)
 {
     uint16_t before = queue->published;
 
-    /* 2.7.13.2.1: descriptors and ring entries before the index. */
+    /* 2.7.13.3.1: descriptors and ring entries before the index. */
     virtio_barrier(VIRTIO_BARRIER_PUBLISH, queue->order_platform);
     virtio_shared_store16(&queue->available->index, queue->added);
     queue->published = queue->added;

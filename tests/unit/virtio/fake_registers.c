@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The fake device's registers, MMIO (VIRTIO 1.3, 4.2.2) and PCI (4.1.4), over one device state. */
 #include "fake.h"
-#include "register_access.h"
 #include <string.h>
 
 #define COMMON_BAR        4u
@@ -438,7 +437,7 @@ static void pci_write(uint32_t offset, unsigned bytes, uint32_t value)
     notify(value);
 }
 
-uint32_t register_read(virtio_register reg, unsigned bytes)
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 {
     assert_int_equal(reg % bytes, 0);
     if (fake->gone) {
@@ -450,7 +449,7 @@ uint32_t register_read(virtio_register reg, unsigned bytes)
     return pci_read((uint32_t)(reg - FAKE_PCI_BASE - COMMON_BAR * FAKE_BAR_BYTES), bytes);
 }
 
-void register_write(virtio_register reg, unsigned bytes, uint32_t value)
+void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
 {
     uint32_t offset = fake->bus == FAKE_MMIO
                           ? (uint32_t)(reg - FAKE_MMIO_BASE)

@@ -44,18 +44,14 @@ void virtio_platform_barrier(enum virtio_barrier barrier);
 /*
  * A device register: an address of the platform's own kind (a mapped pointer as an integer in a
  * kernel, a guest physical address when a remote device is driven). One naturally aligned access
- * each, in program order with each other and after every earlier write to shared memory
- * (VIRTIO 1.3, 4.1.3.1, 4.2.2.2, 2.7.13). Registers are little-endian; the values here are the
- * processor's own numbers. Any context.
+ * of 1, 2 or 4 bytes each, in program order with each other and after every earlier write to shared
+ * memory (VIRTIO 1.3, 4.1.3.1, 4.2.2.2, 2.7.13). Registers are little-endian; the values here are
+ * the processor's own numbers. Any context.
  */
 typedef uintptr_t virtio_register;
 
-uint8_t virtio_platform_read8(virtio_register reg);
-uint16_t virtio_platform_read16(virtio_register reg);
-uint32_t virtio_platform_read32(virtio_register reg);
-void virtio_platform_write8(virtio_register reg, uint8_t value);
-void virtio_platform_write16(virtio_register reg, uint16_t value);
-void virtio_platform_write32(virtio_register reg, uint32_t value);
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes);
+void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value);
 
 /* A PCI function of the platform's, for the PCI transport. Opaque to the library. */
 struct virtio_pci_function;

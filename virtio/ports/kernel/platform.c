@@ -89,38 +89,33 @@ void virtio_platform_barrier(enum virtio_barrier barrier)
 
 /* Accesses to one device stay in program order (arch/device_access.h: Device-nGnRE). */
 
-uint8_t virtio_platform_read8(virtio_register reg)
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 {
-    return device_read8(reg);
-}
-
-uint16_t virtio_platform_read16(virtio_register reg)
-{
-    return device_read16(reg);
-}
-
-uint32_t virtio_platform_read32(virtio_register reg)
-{
-    return device_read32(reg);
-}
-
-void virtio_platform_write8(virtio_register reg, uint8_t value)
-{
-    device_write8(reg, value);
+    switch (bytes) {
+    case 1:
+        return device_read8(reg);
+    case 2:
+        return device_read16(reg);
+    default:
+        return device_read32(reg);
+    }
 }
 
 /* A notification is one of these: the ring it announces, in normal memory, must be visible before.
  */
-void virtio_platform_write16(virtio_register reg, uint16_t value)
+void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
 {
     device_publish();
-    device_write16(reg, value);
-}
-
-void virtio_platform_write32(virtio_register reg, uint32_t value)
-{
-    device_publish();
-    device_write32(reg, value);
+    switch (bytes) {
+    case 1:
+        device_write8(reg, (uint8_t)value);
+        break;
+    case 2:
+        device_write16(reg, (uint16_t)value);
+        break;
+    default:
+        device_write32(reg, value);
+    }
 }
 
 static struct pci_function *kernel_function(struct virtio_pci_function *function)

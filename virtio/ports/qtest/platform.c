@@ -118,19 +118,15 @@ static uint32_t access_register(struct qtest_access access)
     return access.value;
 }
 
-#define DEFINE_ACCESSORS(bits)                                                                    \
-    uint##bits##_t virtio_platform_read##bits(virtio_register reg)                                \
-    {                                                                                             \
-        return (uint##bits##_t)access_register((struct qtest_access){reg, (bits) / 8, false, 0}); \
-    }                                                                                             \
-    void virtio_platform_write##bits(virtio_register reg, uint##bits##_t value)                   \
-    {                                                                                             \
-        (void)access_register((struct qtest_access){reg, (bits) / 8, true, value});               \
-    }
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
+{
+    return access_register((struct qtest_access){reg, bytes, false, 0});
+}
 
-DEFINE_ACCESSORS(8)
-DEFINE_ACCESSORS(16)
-DEFINE_ACCESSORS(32)
+void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
+{
+    (void)access_register((struct qtest_access){reg, bytes, true, value});
+}
 
 /* Not nested (platform.h), and there is nobody to keep out: interrupts come when they are asked
  * for. */
