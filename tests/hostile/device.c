@@ -166,6 +166,7 @@ uint32_t device_read_status(void)
     uint32_t seen = snare_register_read(ACCESS_STATUS, device.status, 1);
 
     device.told_reset = seen == 0;
+    device.in_use = !device_let_go(); /* what it was told once it may believe */
     return seen;
 }
 
