@@ -61,9 +61,9 @@ static bool large_valid(const struct owner_segments *large)
 
 bool owner_transmit_segments(const struct owner_segments *large)
 {
-    struct virtio_net_packet *packet =
-        pool_take_packet(large->bytes, large->pieces,
-                         virtio_net_offers_checksum(owner_net()) && !large->without_checksum);
+    struct virtio_net_packet *packet = pool_take_packet(
+        large->bytes, large->pieces,
+        (virtio_net_features(owner_net()) & VIRTIO_NET_F_CSUM) != 0 && !large->without_checksum);
     bool accepted;
 
     if (packet == NULL) {

@@ -220,7 +220,6 @@ void owner_getters(void)
     uint8_t mac[6];
 
     (void)virtio_net_mac(owner_net(), mac);
-    (void)virtio_net_offers_checksum(owner_net());
     HOSTILE_CHECK(device.legacy || (virtio_net_features(owner_net()) & VIRTIO_F_VERSION_1) != 0,
                   "features");
     HOSTILE_CHECK(virtio_net_mtu(owner_net()) >= 68 &&

@@ -167,14 +167,14 @@ MUTATIONS = [
     Mutation(
         "command answered by anything",
         "net/control.c",
-        " && *(const volatile uint8_t *)&control->memory[ANSWER] == ANSWER_OK",
+        " && *(const volatile uint8_t *)&device->command[ANSWER] == ANSWER_OK",
         "",
     ),
     Mutation("command answered by nothing", "net/control.c", "written == 1 && ", ""),
     Mutation(
         "command answered by the last answer",
         "net/control.c",
-        "    control->memory[ANSWER] = ANSWER_NONE;",
+        "    device->command[ANSWER] = ANSWER_NONE;",
         "",
     ),
     Mutation(

@@ -14,26 +14,23 @@
 /* Buffers in a period: long enough that a burst of the usual length is in each. */
 #define PERIOD_BUFFERS 4096u
 
+/* For the period that begins. */
 static void set_target(struct virtio_net *net, unsigned target)
 {
-    if (target > net->parameters.rx_buffers_max) {
-        target = net->parameters.rx_buffers_max;
-    }
     if (target < net->parameters.rx_buffers) {
         target = net->parameters.rx_buffers;
     }
+    target = net_at_most(target, net->parameters.rx_buffers_max);
     net->statistics.rx_target_changes += target != net->exposed_target;
     net->exposed_target = (uint16_t)target;
-}
-
-static void begin_period(struct virtio_net *net)
-{
     net->used_peak = 0;
     net->period_left = PERIOD_BUFFERS;
 }
 
 void net_receive_adapt(struct virtio_net *net, unsigned moved)
 {
+    unsigned target = net->exposed_target;
+
     if (moved == 0) {
         return;
     }
@@ -42,13 +39,9 @@ void net_receive_adapt(struct virtio_net *net, unsigned moved)
     }
     if (virtqueue_in_flight(&net->receive.ring) == 0) {
         net->statistics.rx_dry++;
-        set_target(net, 2u * net->exposed_target);
-        begin_period(net);
+        set_target(net, 2u * target);
     } else if (moved >= net->period_left) {
-        if (net->used_peak <= net->exposed_target / 4u) {
-            set_target(net, net->exposed_target / 2u);
-        }
-        begin_period(net);
+        set_target(net, net->used_peak <= target / 4u ? target / 2u : target);
     } else {
         net->period_left -= moved;
     }
@@ -61,6 +54,5 @@ void net_receive_short(struct virtio_net *net)
     net->statistics.rx_refill_failures++;
     if (exposed >= net->parameters.rx_buffers) {
         set_target(net, exposed);
-        begin_period(net);
     }
 }

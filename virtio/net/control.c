@@ -6,7 +6,7 @@
 
 #define ANSWER_NANOSECONDS UINT64_C(1000000000)
 
-/* In net_control.memory: class and command, what belongs to it, and where the device answers. */
+/* In net_device.command: class and command, what belongs to it, and where the device answers. */
 #define HEAD_BYTES 2u
 #define DATA_BYTES (2u * 4u + 6u * VIRTIO_NET_FILTER_MAX)
 #define ANSWER     (HEAD_BYTES + DATA_BYTES)
@@ -22,16 +22,16 @@ enum { VLAN_ADD, VLAN_DELETE };
 
 bool net_control_create(struct net_device *device)
 {
-    device->control.memory =
-        virtio_platform_dma_allocate(ANSWER + 1, sizeof(uint64_t), &device->control.address);
-    return device->control.memory != NULL;
+    device->command =
+        virtio_platform_dma_allocate(ANSWER + 1, sizeof(uint64_t), &device->command_address);
+    return device->command != NULL;
 }
 
 void net_control_free(struct net_device *device)
 {
-    virtqueue_destroy(&device->control.queue.ring);
-    if (device->control.memory != NULL) {
-        virtio_platform_dma_free(device->control.memory, ANSWER + 1);
+    virtqueue_destroy(&device->control.ring);
+    if (device->command != NULL) {
+        virtio_platform_dma_free(device->command, ANSWER + 1);
     }
 }
 
@@ -39,11 +39,11 @@ void net_control_free(struct net_device *device)
 static enum virtio_net_answer command(struct virtio_net *net, uint64_t features, unsigned class,
                                       unsigned what, const void *data, uint32_t bytes)
 {
-    struct net_control *control = &net->device->control;
-    struct virtqueue *ring = &control->queue.ring;
+    struct net_device *device = net->device;
+    struct virtqueue *ring = &device->control.ring;
     uint64_t started = virtio_platform_now();
-    struct virtqueue_segment segments[3] = {{control->address, HEAD_BYTES},
-                                            {control->address + HEAD_BYTES, bytes}};
+    struct virtqueue_segment segments[3] = {{device->command_address, HEAD_BYTES},
+                                            {device->command_address + HEAD_BYTES, bytes}};
     unsigned readable = bytes != 0 ? 2 : 1;
     uint32_t written = 0;
 
@@ -54,15 +54,15 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     if (virtqueue_in_flight(ring) != 0 && virtqueue_take(ring, &written) == NULL) {
         return VIRTIO_NET_NO_ANSWER;
     }
-    control->memory[0] = (uint8_t) class;
-    control->memory[1] = (uint8_t)what;
-    memcpy(&control->memory[HEAD_BYTES], data, bytes);
-    control->memory[ANSWER] = ANSWER_NONE; /* else the last answer could pass for this one's */
-    segments[readable] = (struct virtqueue_segment){control->address + ANSWER, 1};
-    if (!virtqueue_add(ring, segments, readable, 1, control)) {
+    device->command[0] = (uint8_t) class;
+    device->command[1] = (uint8_t)what;
+    memcpy(&device->command[HEAD_BYTES], data, bytes);
+    device->command[ANSWER] = ANSWER_NONE; /* else the last answer could pass for this one's */
+    segments[readable] = (struct virtqueue_segment){device->command_address + ANSWER, 1};
+    if (!virtqueue_add(ring, segments, readable, 1, device)) {
         return VIRTIO_NET_NO_ANSWER;
     }
-    net_kick(net, &control->queue);
+    net_kick(net, &device->control);
     while (virtqueue_take(ring, &written) == NULL) {
         if (ring->broken != NULL || net->state != NET_RUNNING ||
             virtio_platform_now() - started > ANSWER_NANOSECONDS) {
@@ -70,7 +70,7 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
         }
         virtio_platform_pause();
     }
-    return written == 1 && *(const volatile uint8_t *)&control->memory[ANSWER] == ANSWER_OK
+    return written == 1 && *(const volatile uint8_t *)&device->command[ANSWER] == ANSWER_OK
                ? VIRTIO_NET_DONE
                : VIRTIO_NET_REFUSED;
 }

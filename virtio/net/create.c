@@ -33,7 +33,7 @@ static void set_parameters(struct virtio_net *net)
     net->mtu = ETHERNET_MTU;
     net->single_vector = net->transport->vectors == 1;
     net->device->link_up = true;
-    net->device->control.queue = (struct net_queue){.index = 2, .vector = VIRTIO_NO_VECTOR};
+    net->device->control = (struct net_queue){.index = 2, .vector = VIRTIO_NO_VECTOR};
 }
 
 /* The largest power of two that is at most `limit`, but no larger than needed to be >= `wanted`. */
@@ -146,7 +146,7 @@ static bool set_up_queues(struct net_device *device, const char **reason)
             return false;
         }
     }
-    if (control && (!create_ring(device->pair, &device->control.queue, CONTROL_RING, reason) ||
+    if (control && (!create_ring(device->pair, &device->control, CONTROL_RING, reason) ||
                     !net_control_create(device))) {
         return false;
     }
@@ -160,7 +160,7 @@ static bool set_up_queues(struct net_device *device, const char **reason)
             return false;
         }
     }
-    return !control || net_enable_queue(device, &device->control.queue, reason);
+    return !control || net_enable_queue(device, &device->control, reason);
 }
 
 static void run(struct virtio_net *net)
@@ -219,7 +219,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
         *reason = "not a network device";
         return NULL;
     }
-    device = virtio_platform_allocate(net_device_bytes(room));
+    device = virtio_platform_allocate(sizeof(*device) + room * sizeof(*net));
     if (device == NULL) {
         *reason = "no memory for the driver";
         return NULL;

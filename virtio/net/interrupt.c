@@ -122,11 +122,6 @@ static unsigned service(struct virtio_net *net, unsigned budget)
     return moved;
 }
 
-static bool something_used(struct virtio_net *net)
-{
-    return virtqueue_pending(&net->transmit.ring) || virtqueue_pending(&net->receive.ring);
-}
-
 static void count_moved(struct virtio_net *net, unsigned moved)
 {
     struct virtio_net_statistics *statistics = &net->statistics;
@@ -213,7 +208,8 @@ static void attend(struct virtio_net *net)
 /* False: there is nothing to do for this pair. */
 static bool handle(struct virtio_net *net)
 {
-    if (net->state != NET_RUNNING || !something_used(net)) {
+    if (net->state != NET_RUNNING ||
+        (!virtqueue_pending(&net->transmit.ring) && !virtqueue_pending(&net->receive.ring))) {
         return false;
     }
     net_wake(net);

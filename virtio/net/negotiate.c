@@ -170,7 +170,7 @@ bool net_read_configuration(struct virtio_net *net, const char **reason)
             return false;
         }
         device->pairs = value < device->room ? (uint16_t)value : device->room;
-        device->control.queue.index = (uint16_t)(2 * value);
+        device->control.index = (uint16_t)(2 * value);
     }
     return true;
 }

@@ -149,13 +149,6 @@ struct virtio_net {
     uint8_t unshared[CACHE_LINE_BYTES];      /* from what the next pair's processor writes */
 };
 
-/* The control queue (control.c), if CTRL_VQ was negotiated; the owner's single caller at a time. */
-struct net_control {
-    struct net_queue queue;
-    uint8_t *memory; /* of the command, shared with the device */
-    virtio_address address;
-};
-
 /* What the pairs have in common. Written at start and stop, by whom the device breaks with, and for
  * pair 0, which the configuration belongs to. */
 struct net_device {
@@ -168,7 +161,10 @@ struct net_device {
     uint16_t room;            /* for so many */
     uint16_t interrupt_pairs; /* that an interrupt for pair 0 concerns: all, if they share it */
     bool selecting;           /* somebody uses the registers that are about a selected queue */
-    struct net_control control;
+    /* If CTRL_VQ was negotiated; the owner's single caller at a time (control.c). */
+    struct net_queue control;
+    uint8_t *command; /* shared with the device */
+    virtio_address command_address;
     struct virtio_net pair[];
 };
 
@@ -176,11 +172,6 @@ struct net_device {
 static inline uint16_t net_at_most(unsigned value, unsigned limit)
 {
     return (uint16_t)(value < limit ? value : limit);
-}
-
-static inline size_t net_device_bytes(uint16_t room)
-{
-    return sizeof(struct net_device) + room * sizeof(struct virtio_net);
 }
 
 /* Ends the critical section that virtio_platform_lock() began, and passes on the signal that came

@@ -16,11 +16,6 @@ uint16_t virtio_net_mtu(const struct virtio_net *net)
     return net->mtu;
 }
 
-bool virtio_net_offers_checksum(const struct virtio_net *net)
-{
-    return (net->features & VIRTIO_NET_F_CSUM) != 0;
-}
-
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type)
 {
     return (type == VIRTIO_NET_GSO_TCPV4 && (net->features & VIRTIO_NET_F_HOST_TSO4) != 0) ||

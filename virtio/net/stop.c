@@ -31,15 +31,6 @@ static void finish_packet(struct virtio_net *net, struct virtio_net_packet *pack
     net_leave(net, state);
 }
 
-/* A frame whose other buffers won't come. */
-static void return_merging(struct virtio_net *net)
-{
-    struct virtio_net_buffer *buffer = net->merging;
-
-    net->merging = NULL;
-    return_buffers(net, &net->receive, buffer);
-}
-
 /* What the driver itself holds. */
 static void return_held(struct virtio_net *net)
 {
@@ -50,7 +41,8 @@ static void return_held(struct virtio_net *net)
            (buffer = buffer_list_take(&net->received)) != NULL) {
         return_buffers(net, &net->receive, buffer);
     }
-    return_merging(net);
+    return_buffers(net, &net->receive, net->merging); /* the frame's other buffers won't come */
+    net->merging = NULL;
     while ((packet = packet_list_take(&net->waiting)) != NULL) {
         finish_packet(net, packet);
     }
@@ -95,7 +87,8 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     queue->reset_at = now;
     return_exposed(net, queue);
     if (queue == &net->receive) {
-        return_merging(net);
+        return_buffers(net, queue, net->merging); /* the frame's other buffers won't come */
+        net->merging = NULL;
     }
     state = virtio_platform_lock();
     net->statistics.queue_resets++;
@@ -167,5 +160,5 @@ void virtio_net_free(struct virtio_net *net)
         virtqueue_destroy(&device->pair[i].transmit.ring);
     }
     net_control_free(device);
-    virtio_platform_free(device, net_device_bytes(device->room));
+    virtio_platform_free(device, sizeof(*device) + device->room * sizeof(*net));
 }

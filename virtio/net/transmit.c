@@ -13,14 +13,6 @@
  */
 #define SETTLE_TRIES 2u
 
-static bool is_tagged(const struct virtio_net_packet *packet)
-{
-    const uint8_t *frame = packet->segment[0].memory;
-
-    return packet->segment[0].bytes >= ETHERNET_HEADER_BYTES &&
-           (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE;
-}
-
 /* A frame as the device sees it. */
 struct frame {
     struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX + 1];
@@ -83,11 +75,13 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
                          uint64_t bytes)
 {
     uint32_t limit = (uint32_t)net->mtu + ETHERNET_HEADER_BYTES;
+    const uint8_t *frame = packet->segment[0].memory;
 
     if (bytes < ETHERNET_HEADER_BYTES) {
         return false;
     }
-    if (bytes > limit && is_tagged(packet)) {
+    if (bytes > limit && packet->segment[0].bytes >= ETHERNET_HEADER_BYTES &&
+        (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE) {
         limit += VLAN_TAG_BYTES;
     }
     if (packet->gso_type != VIRTIO_NET_GSO_NONE ? !gso_valid(net, packet, bytes, limit)
@@ -130,19 +124,16 @@ static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *pack
     return true;
 }
 
-/* *more: there may be. */
-static unsigned collect(struct virtio_net *net, unsigned limit, bool *more)
+/* At most NET_BATCH. */
+static unsigned collect(struct virtio_net *net, unsigned limit)
 {
     struct virtqueue_item items[NET_BATCH];
-    unsigned count;
+    unsigned count = virtqueue_take_batch(&net->transmit.ring, items, limit);
 
-    limit = net_at_most(limit, NET_BATCH);
-    count = virtqueue_take_batch(&net->transmit.ring, items, limit);
     for (unsigned i = 0; i < count; i++) {
         packet_list_append(&net->transmitted, items[i].token);
         net->transmitted_news = true;
     }
-    *more = count == limit;
     return count;
 }
 
@@ -162,18 +153,16 @@ static unsigned move_up(struct virtio_net *net, unsigned limit)
 unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
 {
     unsigned moved = 0;
-    bool more = true;
+    unsigned limit;
+    unsigned count;
 
-    while (more && moved < budget) {
-        unsigned left = budget - moved;
-
-        if (net->waiting.first == NULL) {
-            moved += collect(net, left, &more);
-        } else { /* half for each, so that a small budget does not empty the ring */
-            moved += collect(net, (left + 1) / 2, &more);
-            moved += move_up(net, budget - moved);
-        }
-    }
+    do { /* while frames wait half for each, so that a small budget does not empty the ring */
+        limit = budget - moved;
+        limit = net_at_most(net->waiting.first == NULL ? limit : (limit + 1) / 2, NET_BATCH);
+        count = collect(net, limit);
+        moved += count;
+        moved += move_up(net, budget - moved);
+    } while (count == limit && moved < budget);
     return moved;
 }
 

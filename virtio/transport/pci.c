@@ -9,14 +9,8 @@
 #include "virtio/endian.h"
 
 /* PCI Local Bus Specification 3.0, 6.1 and 6.7 */
-enum {
-    VENDOR_ID = 0x00,
-    DEVICE_ID = 0x02,
-    COMMAND = 0x04,
-    STATUS = 0x06,
-    SUBSYSTEM_ID = 0x2e,
-    CAPABILITIES = 0x34,
-};
+enum { VENDOR_ID = 0x00, DEVICE_ID = 0x02, COMMAND = 0x04, STATUS = 0x06 };
+enum { SUBSYSTEM_ID = 0x2e, CAPABILITIES = 0x34 };
 
 #define COMMAND_PORTS             0x0001u
 #define COMMAND_MEMORY            0x0002u
@@ -44,15 +38,8 @@ enum {
 #define LEGACY_VECTORS_BYTES 4u
 
 /* struct virtio_pci_cap, 4.1.4 */
-enum {
-    CAP_NEXT = 1,
-    CAP_LENGTH = 2,
-    CAP_TYPE = 3,
-    CAP_BAR = 4,
-    CAP_OFFSET = 8,
-    CAP_BYTES = 12,
-    CAP_NOTIFY_MULTIPLIER = 16,
-};
+enum { CAP_NEXT = 1, CAP_LENGTH = 2, CAP_TYPE = 3, CAP_BAR = 4, CAP_OFFSET = 8, CAP_BYTES = 12 };
+enum { CAP_NOTIFY_MULTIPLIER = 16 };
 
 /* Of struct virtio_pci_common_cfg up to queue_device, which every modern device has (4.1.4.3). */
 #define COMMON_BYTES 0x38u

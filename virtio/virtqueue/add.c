@@ -18,11 +18,6 @@ static inline void remember(struct virtqueue_slot *slot, void *token, uint32_t w
     slot->shape = (uint16_t)shape;
 }
 
-static inline bool item_valid(const struct virtqueue_item *item)
-{
-    return item->bytes != 0 && item->token != NULL;
-}
-
 /*
  * What is in shared memory already stays as it is: with IN_ORDER ids follow the ring, so that a lap
  * repeats the available entries of the one before, and a pool that gives buffers back in turn the
@@ -47,7 +42,7 @@ static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *
     uint16_t id = queue->free_first;
     unsigned i;
 
-    for (i = 0; i < count && item_valid(&items[i]); i++) {
+    for (i = 0; i < count && items[i].bytes != 0 && items[i].token != NULL; i++) {
         if (virtio_shared_load16(&ring[(added + i) & mask]) != id) {
             virtio_shared_store16(&ring[(added + i) & mask], id);
         }
@@ -71,7 +66,7 @@ static unsigned packed_add(struct virtqueue *queue, const struct virtqueue_item 
     bool hold_back = place == queue->ring_published;
     unsigned i;
 
-    for (i = 0; i < count && item_valid(&items[i]); i++, place++) {
+    for (i = 0; i < count && items[i].bytes != 0 && items[i].token != NULL; i++, place++) {
         uint64_t rest =
             packed_rest(items[i].bytes, id, flags | packed_available(queue, (uint16_t)place));
 
@@ -173,16 +168,6 @@ static unsigned add_indirect(struct virtqueue *queue, const struct virtqueue_seg
     return SHAPE_INDIRECT | table;
 }
 
-static inline void split_write(struct virtqueue *queue, uint16_t at,
-                               const struct virtqueue_segment *segment, unsigned flags)
-{
-    struct virtqueue_descriptor *descriptor = &queue->descriptors[at];
-
-    virtio_shared_store64(&descriptor->address, segment->address);
-    virtio_shared_store64(&descriptor->rest,
-                          split_rest(segment->bytes, flags, queue->slots[at].next));
-}
-
 /*
  * Writes a chain's next descriptor. The first of all that are not yet published keeps its flags
  * back: the device looks at nothing behind it (2.8.2), so that one store in packed_publish() makes
@@ -217,7 +202,9 @@ static unsigned add_direct(struct virtqueue *queue, const struct virtqueue_segme
         if (queue->packed) {
             packed_write(queue, id, &segments[i], flags);
         } else {
-            split_write(queue, at, &segments[i], flags);
+            virtio_shared_store64(&queue->descriptors[at].address, segments[i].address);
+            virtio_shared_store64(&queue->descriptors[at].rest,
+                                  split_rest(segments[i].bytes, flags, queue->slots[at].next));
         }
         at = queue->packed && i != 0 ? at : queue->slots[at].next;
     }

@@ -48,32 +48,19 @@ static struct offsets offsets(const struct virtqueue *queue)
     return at;
 }
 
-static bool options_valid(const struct virtqueue_options *options)
-{
-    uint16_t size = options->size;
-
-    return size != 0 && (size & (size - 1u)) == 0 && size <= VIRTQUEUE_SIZE_MAX &&
-           options->indirect_tables <= size && options->indirect_entries <= size;
-}
-
-static void *inside(void *memory, size_t offset)
-{
-    return (uint8_t *)memory + offset;
-}
-
-static void lay_out(struct virtqueue *queue, void *memory)
+static void lay_out(struct virtqueue *queue, uint8_t *memory)
 {
     struct offsets at = offsets(queue);
 
-    queue->descriptors = memory;
+    queue->descriptors = (void *)memory;
     if (queue->packed) {
-        queue->driver_event = inside(memory, at.driver_area);
-        queue->device_event = inside(memory, at.device_area);
+        queue->driver_event = (void *)(memory + at.driver_area);
+        queue->device_event = (void *)(memory + at.device_area);
     } else {
-        queue->available = inside(memory, at.driver_area);
-        queue->used = inside(memory, at.device_area);
+        queue->available = (void *)(memory + at.driver_area);
+        queue->used = (void *)(memory + at.device_area);
     }
-    queue->tables = inside(memory, at.tables);
+    queue->tables = (void *)(memory + at.tables);
     queue->tables_address = queue->address + at.tables;
 }
 
@@ -99,14 +86,16 @@ void virtqueue_reset(struct virtqueue *queue)
 
 bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *options)
 {
+    uint16_t size = options->size;
     void *memory = NULL;
 
     *queue = (struct virtqueue){0};
-    if (!options_valid(options)) {
+    if (size == 0 || (size & (size - 1u)) != 0 || size > VIRTQUEUE_SIZE_MAX ||
+        options->indirect_tables > size || options->indirect_entries > size) {
         return false;
     }
-    queue->size = options->size;
-    queue->mask = (uint16_t)(options->size - 1u);
+    queue->size = size;
+    queue->mask = (uint16_t)(size - 1u);
     queue->packed = (options->features & VIRTIO_F_RING_PACKED) != 0;
     queue->event_index = (options->features & VIRTIO_F_EVENT_IDX) != 0;
     queue->in_order = (options->features & VIRTIO_F_IN_ORDER) != 0;

@@ -16,36 +16,19 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-static inline uint16_t virtio_shared_load16(const uint16_t *shared)
-{
-    return virtio_le16(__atomic_load_n(shared, __ATOMIC_RELAXED));
-}
-
-static inline uint32_t virtio_shared_load32(const uint32_t *shared)
-{
-    return virtio_le32(__atomic_load_n(shared, __ATOMIC_RELAXED));
-}
-
-static inline uint64_t virtio_shared_load64(const uint64_t *shared)
-{
-    return virtio_le64(__atomic_load_n(shared, __ATOMIC_RELAXED));
-}
-
+#define DEFINE_SHARED_ACCESS(bits)                                                             \
+    static inline uint##bits##_t virtio_shared_load##bits(const uint##bits##_t *shared)        \
+    {                                                                                          \
+        return virtio_le##bits(__atomic_load_n(shared, __ATOMIC_RELAXED));                     \
+    }                                                                                          \
+    static inline void virtio_shared_store##bits(uint##bits##_t *shared, uint##bits##_t value) \
+    {                                                                                          \
+        __atomic_store_n(shared, virtio_le##bits(value), __ATOMIC_RELAXED);                    \
+    }
 /* NOLINTBEGIN(readability-non-const-parameter): the builtin writes to it */
-static inline void virtio_shared_store16(uint16_t *shared, uint16_t value)
-{
-    __atomic_store_n(shared, virtio_le16(value), __ATOMIC_RELAXED);
-}
-
-static inline void virtio_shared_store32(uint32_t *shared, uint32_t value)
-{
-    __atomic_store_n(shared, virtio_le32(value), __ATOMIC_RELAXED);
-}
-
-static inline void virtio_shared_store64(uint64_t *shared, uint64_t value)
-{
-    __atomic_store_n(shared, virtio_le64(value), __ATOMIC_RELAXED);
-}
+DEFINE_SHARED_ACCESS(16)
+DEFINE_SHARED_ACCESS(32)
+DEFINE_SHARED_ACCESS(64)
 /* NOLINTEND(readability-non-const-parameter) */
 
 /*
@@ -64,12 +47,10 @@ static inline void virtio_barrier(enum virtio_barrier barrier, bool order_platfo
 {
     if (order_platform) {
         virtio_platform_barrier(barrier);
-    } else if (barrier == VIRTIO_BARRIER_FULL) {
-        atomic_thread_fence(memory_order_seq_cst);
-    } else if (barrier == VIRTIO_BARRIER_PUBLISH) {
-        atomic_thread_fence(memory_order_release);
     } else {
-        atomic_thread_fence(memory_order_acquire);
+        atomic_thread_fence(barrier == VIRTIO_BARRIER_FULL      ? memory_order_seq_cst
+                            : barrier == VIRTIO_BARRIER_PUBLISH ? memory_order_release
+                                                                : memory_order_acquire);
     }
 }
 

@@ -128,7 +128,7 @@ struct virtio_net_packet {
     uint16_t header_bytes;          /* with gso_type: headers up to the data, of each such frame */
     uint16_t segment_count;         /* 1..VIRTIO_NET_SEGMENTS_MAX */
     bool checksum_partial;   /* the device shall finish a ones' complement checksum; only when
-                                virtio_net_offers_checksum() */
+                                VIRTIO_NET_F_CSUM was negotiated */
     uint16_t checksum_start; /* from the frame's first byte: where to begin summing */
     uint16_t
         checksum_offset; /* from checksum_start: where to store; holds the pseudo header's sum */
@@ -287,7 +287,6 @@ bool virtio_net_link_changed(struct virtio_net *net);
  * then. Thread context, by the bottom half.
  */
 void virtio_net_watch(struct virtio_net *net);
-bool virtio_net_offers_checksum(const struct virtio_net *net); /* VIRTIO_NET_F_CSUM negotiated */
 /* VIRTIO_NET_F_HOST_TSO4 or _TSO6 negotiated. */
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type);
 /* Pieces a frame can have: VIRTIO_NET_FRAME_SEGMENTS_MAX, or what fits into the ring. */

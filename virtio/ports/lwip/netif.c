@@ -91,7 +91,7 @@ static void describe_device(struct virtio_netif *interface)
     struct netif *netif = &interface->netif;
 
     netif->chksum_flags = NETIF_CHECKSUM_ENABLE_ALL;
-    interface->checksum_offered = virtio_net_offers_checksum(interface->net);
+    interface->checksum_offered = (virtio_net_features(interface->net) & VIRTIO_NET_F_CSUM) != 0;
     if (interface->checksum_offered) {
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }

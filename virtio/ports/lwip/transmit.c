@@ -149,7 +149,7 @@ static void leave_checksum(struct virtio_netif *interface, struct virtio_net_pac
  * any more, and the connection notices by itself. */
 static bool send_packet(struct virtio_netif *interface, struct virtio_net_packet *packet)
 {
-    if (virtio_net_offers_checksum(interface->net)) {
+    if (interface->checksum_offered) {
         leave_checksum(interface, packet);
     }
     if (!virtio_net_transmit(interface->net, packet)) {
@@ -253,7 +253,7 @@ err_t transmit_frame(struct netif *netif, struct pbuf *frame)
     if (interface->bypass != NULL) {
         interface->bypass->output(frame->payload, frame->len);
     }
-    if (virtio_net_offers_checksum(interface->net)) {
+    if (interface->checksum_offered) {
         /* It may have been switched on for fragments (kernel/net/tcp_guard.c). */
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
