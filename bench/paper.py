@@ -14,7 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bulkhead import linux_guest, plot
-from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.bench import (
+    BenchContext,
+    BenchResult,
+    Number,
+    environment,
+    median_and_range,
+)
 from bulkhead.build import Variant, guest_image
 from bulkhead.paths import BENCHES
 from bulkhead.qemu import NO_OFFLOADS
@@ -72,7 +78,7 @@ def run(context: BenchContext) -> BenchResult:
                 _measure(context, measured, "exposed", number, link, guest)
             for guest in pair:
                 _measure(context, measured, "linux", number, link, guest)
-    _plot(context.folder, measured, buffers, exposed)
+    _plot(context.folder, _conditions(context), measured, buffers, exposed)
     return BenchResult(_summary(measured, buffers, exposed), measured.runs)
 
 
@@ -163,8 +169,20 @@ def _memory(measured: Measured, buffers: Sequence[Guest]) -> dict[str, Number]:
     return {"tcp_buffer_enough_kib": kib, "bytes_saved": saved}
 
 
+def _conditions(context: BenchContext) -> str:
+    machine = environment()
+    return (
+        f"median of {context.pairs} pairs, {context.seconds:g} s each; one Cortex-A53 emulated by "
+        f"QEMU {machine['qemu']}, virtio-net over MMIO; {machine['cores']} cores, {machine['cpu']}"
+    )
+
+
 def _plot(
-    folder: Path, measured: Measured, buffers: Sequence[Guest], exposed: Sequence[Guest]
+    folder: Path,
+    conditions: str,
+    measured: Measured,
+    buffers: Sequence[Guest],
+    exposed: Sequence[Guest],
 ) -> None:
     def points(
         numbers: Sequence[int], guests: Sequence[Guest], name: str
@@ -181,21 +199,26 @@ def _plot(
     for figure, direction, verb in ((6, "tx", "Send"), (7, "rx", "Receive")):
         title = f"{verb} bandwidth over TCP buffer size"
         series = points(_TCP_BUFFERS_KIB, buffers, f"{direction}_mbit_s")
-        plot.lines(folder / f"figure{figure}.svg", title, "TCP buffer (KiB)", rate, series)
+        plot.lines(
+            folder / f"figure{figure}.svg", title, conditions, "TCP buffer (KiB)", rate, series
+        )
     series = points(_EXPOSED, exposed, "rx_mbit_s")
     title = "Receive bandwidth over exposed buffers, no offloads"
-    plot.lines(folder / "figure8.svg", title, "buffers exposed to the device", rate, series)
+    plot.lines(
+        folder / "figure8.svg", title, conditions, "buffers exposed to the device", rate, series
+    )
     for link, suffix in (("", ""), ("_shaped", "_shaped")):
         bandwidths = ["tx_mbit_s", "rx_mbit_s"]
         title = f"Bandwidth, {_LINK_NAMES[link]}"
         values = _beside_linux(measured, link, bandwidths)
-        plot.bars(folder / f"figure9{suffix}.svg", title, rate, ["send", "receive"], values)
+        path = folder / f"figure9{suffix}.svg"
+        plot.bars(path, title, conditions, rate, ["send", "receive"], values)
         names = [name for bytes_ in _MESSAGES for name in _latency_names(bytes_)]
         groups = [f"{bytes_} B\n{kind}" for bytes_ in _MESSAGES for kind in ("min", "avg", "max")]
         title = f"Round trip of a message, {_LINK_NAMES[link]}"
         values = _beside_linux(measured, link, names)
         path = folder / f"figure10{suffix}.svg"
-        plot.bars(path, title, "time (µs)", groups, values, logarithmic=True)
+        plot.bars(path, title, conditions, "time (µs)", groups, values, logarithmic=True)
 
 
 def _beside_linux(measured: Measured, link: str, names: Sequence[str]) -> dict[str, list[float]]:

@@ -15,11 +15,11 @@ def test_lines(tmp_path: Path) -> None:
     written = []
     for name in ("one", "two"):
         path = tmp_path / "figures" / f"{name}.svg"
-        plot.lines(path, "Receiving", "TCP buffer (KiB)", "bandwidth", series)
+        plot.lines(path, "Receiving", "on a Monday", "TCP buffer (KiB)", "bandwidth", series)
         written.append(path.read_bytes())
     assert written[0] == written[1]
     text = written[0].decode()
-    for word in ("Receiving", "TCP buffer (KiB)", "bandwidth", "limited", "free", ">68<"):
+    for word in ("Receiving", "on a Monday", "TCP buffer (KiB)", "bandwidth", "limited", ">68<"):
         assert word in text
 
 
@@ -27,14 +27,14 @@ def test_lines(tmp_path: Path) -> None:
 def test_bars(tmp_path: Path, logarithmic: bool) -> None:
     path = tmp_path / "bars.svg"
     values = {"ours": [1.0, 20.0], "theirs": [2.0, 1234.0]}
-    plot.bars(path, "Round trip", "time", ["least", "most"], values, logarithmic)
+    plot.bars(path, "Round trip", "on a Monday", "time", ["least", "most"], values, logarithmic)
     text = path.read_text()
-    for word in ("Round trip", "time", "least", "most", "ours", "theirs", "1,234"):
+    for word in ("Round trip", "on a Monday", "time", "least", "most", "ours", "theirs", "1,234"):
         assert word in text
 
 
 def test_a_figure_that_fails_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "lines.svg"
     with pytest.raises(ValueError, match="shape"):
-        plot.bars(path, "title", "y", ["one", "two"], {"a": [1.0, 2.0, 3.0]})
+        plot.bars(path, "title", "conditions", "y", ["one", "two"], {"a": [1.0, 2.0, 3.0]})
     assert not path.exists()

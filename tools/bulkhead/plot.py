@@ -16,9 +16,16 @@ _MARKERS = "osD^"
 Points = Sequence[tuple[float, float]]
 
 
-def lines(path: Path, title: str, x_label: str, y_label: str, series: Mapping[str, Points]) -> None:
+def lines(
+    path: Path,
+    title: str,
+    conditions: str,
+    x_label: str,
+    y_label: str,
+    series: Mapping[str, Points],
+) -> None:
     """A line for each series; the x axis is logarithmic and labelled where there are points."""
-    with _figure(path, title, y_label) as axes:
+    with _figure(path, title, conditions, y_label) as axes:
         for (name, points), colour, marker in zip(series.items(), _COLOURS, _MARKERS, strict=False):
             x, y = zip(*points, strict=True)
             axes.plot(x, y, color=colour, marker=marker, markersize=5, label=name)
@@ -34,13 +41,14 @@ def lines(path: Path, title: str, x_label: str, y_label: str, series: Mapping[st
 def bars(
     path: Path,
     title: str,
+    conditions: str,
     y_label: str,
     groups: Sequence[str],
     series: Mapping[str, Sequence[float]],
     logarithmic: bool = False,
 ) -> None:
     """A group of bars for each name in `groups`: in it a bar of each series, with its value."""
-    with _figure(path, title, y_label) as axes:
+    with _figure(path, title, conditions, y_label) as axes:
         width = 0.8 / len(series)
         for number, ((name, values), colour) in enumerate(
             zip(series.items(), _COLOURS, strict=False)
@@ -59,8 +67,8 @@ def bars(
 
 
 @contextmanager
-def _figure(path: Path, title: str, y_label: str) -> Iterator["Axes"]:
-    """The axes of a figure that is written when they are complete."""
+def _figure(path: Path, title: str, conditions: str, y_label: str) -> Iterator["Axes"]:
+    """The axes of a figure that is written when they are complete; the conditions stand below."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -81,6 +89,9 @@ def _figure(path: Path, title: str, y_label: str) -> Iterator["Axes"]:
         figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
         axes = figure.subplots()
         axes.set_title(title, loc="left")
+        figure.supxlabel(
+            conditions, x=0.01, horizontalalignment="left", fontsize=7, color="#555555"
+        )
         axes.set_ylabel(y_label)
         yield axes
         path.parent.mkdir(parents=True, exist_ok=True)
