@@ -44,12 +44,12 @@
  * It runs this once, unasked, after the handlers were connected: a message-signalled interrupt that
  * came between virtio_net_create() and that moment does not come again.
  *
- * Transmit completions normally cause no interrupt. Packets come back when others are transmitted,
- * when something is received, and from virtio_net_transmitted(), which looks at the ring itself. An
- * interrupt is asked for only while frames wait in the send queue, or once a quarter of the ring
- * (at least 16 packets, at most half the ring) is with the device. So up to that many finished
- * packets can stay with the driver for as long as nothing else happens: a sender that needs them
- * back (a retransmission timer, an empty pool) calls virtio_net_transmitted().
+ * Transmit completions normally cause no interrupt. Packets come back when something is received,
+ * from virtio_net_transmitted(), which looks at the ring itself, and from each transmission while a
+ * quarter of the ring (at least 16 packets, at most half the ring) or more is with the device. Only
+ * then, or while frames wait in the send queue, is an interrupt asked for. So up to that many
+ * finished packets can stay with the driver for as long as nothing else happens: a sender that
+ * needs them back (a retransmission timer, an empty pool) calls virtio_net_transmitted().
  */
 #ifndef VIRTIO_NET_H
 #define VIRTIO_NET_H
