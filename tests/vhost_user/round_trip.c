@@ -245,7 +245,7 @@ static void start(struct station *station)
     for (unsigned i = 0; i < station->pairs; i++) {
         contexts[i] = &station->lanes[i];
     }
-    net = virtio_net_create(&station->vhost.transport, &parameters, &operations, contexts[0],
+    net = virtio_net_create(&station->vhost.transport, &parameters, &operations, &station->lanes[0],
                             &reason);
     if (net == NULL) {
         fail(reason);

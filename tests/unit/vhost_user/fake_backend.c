@@ -315,6 +315,14 @@ static void tell_queue(struct message *message)
     }
 }
 
+static void take_request_channel(struct message *message)
+{
+    RULE((fake.negotiated & PROTOCOL_BACKEND_REQ) != 0 && message->bytes == 0);
+    RULE(message->descriptor >= 0 && fake.requests < 0);
+    fake.requests = message->descriptor;
+    message->descriptor = -1;
+}
+
 static void tell(struct message *message)
 {
     switch (message->request) {
@@ -333,10 +341,7 @@ static void tell(struct message *message)
         fake_map(&fake.memory, message);
         break;
     case SET_BACKEND_REQ_FD:
-        RULE((fake.negotiated & PROTOCOL_BACKEND_REQ) != 0 && message->bytes == 0);
-        RULE(message->descriptor >= 0 && fake.requests < 0);
-        fake.requests = message->descriptor;
-        message->descriptor = -1;
+        take_request_channel(message);
         break;
     case NET_SET_MTU:
         RULE((fake.negotiated & PROTOCOL_NET_MTU) != 0);
