@@ -194,7 +194,7 @@ static bool take_some(struct virtqueue *queue, struct virtqueue_item *items, uns
 unsigned virtqueue_take_batch(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)
 {
     unsigned taken = 0;
-    bool more = virtqueue_pending(queue);
+    bool more = true;
 
     while (more && taken < limit && queue->broken == NULL) {
         unsigned count;
