@@ -11,6 +11,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from bulkhead import linux_guest, plot
@@ -101,14 +102,19 @@ def _measure(
 ) -> None:
     context.say(f"pair {number} of {context.pairs}, {_LINK_NAMES[link]}: {guest.name}")
     entry: Run = {"figure": what, "pair": number, "link": _LINK_NAMES[link], "guest": guest.name}
-    with booted(context, guest, _LINKS[link]) as running:
-        for name, value in _numbers(running, what):
-            measured.values[link, guest.name, name].append(value)
-            entry[name] = round(value, 1)
+    numbers = context.undisturbed(partial(_numbers, context, what, link, guest))
+    for name, value in numbers.items():
+        measured.values[link, guest.name, name].append(value)
+        entry[name] = round(value, 1)
     measured.runs.append(entry)
 
 
-def _numbers(running: Running, what: str) -> Iterator[tuple[str, float]]:
+def _numbers(context: BenchContext, what: str, link: str, guest: Guest) -> dict[str, float]:
+    with booted(context, guest, _LINKS[link]) as running:
+        return dict(_take(running, what))
+
+
+def _take(running: Running, what: str) -> Iterator[tuple[str, float]]:
     yield "rx_mbit_s", running.receive()
     if what != "exposed":
         yield "tx_mbit_s", running.send()

@@ -8,6 +8,7 @@ number is what the receiving iperf 2 counted. A ratio is ours over Linux's of on
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from bulkhead import linux_guest
 from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
@@ -44,11 +45,16 @@ def _measure_pairs(
         results = []
         for guest in pair:
             context.say(f"{what}, pair {number} of {context.pairs}: {guest.name}")
-            with booted(context, guest) as running:
-                result = {"rx": running.receive()}
-                if what != "rx_buffers":
-                    result["tx"] = running.send()
+            result = context.undisturbed(partial(_measure, context, guest, what != "rx_buffers"))
             results.append(result)
             megabits = {f"{direction}_mbit_s": round(v, 1) for direction, v in result.items()}
             runs.append({"comparison": what, "pair": number, "guest": guest.name, **megabits})
         yield results
+
+
+def _measure(context: BenchContext, guest: Guest, both_ways: bool) -> dict[str, float]:
+    with booted(context, guest) as running:
+        result = {"rx": running.receive()}
+        if both_ways:
+            result["tx"] = running.send()
+    return result

@@ -58,7 +58,7 @@ def test_result_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFix
     assert record["bench"] == "sample"
     assert record["summary"] == {"answer": 42, "ratio": 0.5}
     assert record["runs"] == [{"guest": "a", "n": 1}, {"m": 2}]
-    for name in ("cpu", "cores", "kernel", "qemu", "compiler", "commit", "dirty", "date"):
+    for name in ("cpu", "kernel", "qemu", "compiler", "commit", "dirty", "date", "stolen_percent"):
         assert name in record["environment"]
     printed = capsys.readouterr().out
     assert "answer" in printed
