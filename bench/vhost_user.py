@@ -222,6 +222,7 @@ def _count(
                 else:
                     frontend.wait_for("testpmd>")
                     frontend.command(f"set fwd {direction.front}", f"set txpkts {size}", "start")
+                    frontend.wait_for(f"{direction.front} packet forwarding - ports=1")
                 _run(backend, direction, context.seconds)
         return _rate(backend, direction)
 
@@ -245,11 +246,13 @@ def _rate(backend: Program, direction: Direction) -> int:
 
 
 def _testpmd(core: int, device: str) -> list[str]:
-    """Both of testpmd's threads on one core: the one that reads commands sleeps."""
+    """Both of testpmd's threads on one core: the one that reads commands sleeps. What it says comes
+    line by line, although it goes to a file."""
     testpmd = packages.program("dpdk-testpmd")
     assert testpmd is not None
     # fmt: off
     return [
+        "stdbuf", "-oL",
         testpmd, "--lcores", f"0@{core},1@{core}", "--no-pci", "--in-memory", "-m", "256",
         "--single-file-segments", "--force-max-simd-bitwidth=512", "--vdev", device,
         "--", "-i", "--nb-cores=1", f"--burst={_BURST}", f"--txd={_RING}", f"--rxd={_RING}",

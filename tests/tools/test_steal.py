@@ -27,7 +27,7 @@ def test_share_of_the_time_between() -> None:
     assert now.stolen_since(now) == 0
 
 
-@pytest.mark.parametrize(("stolen", "measured"), [([0], 1), ([5], 1), ([6, 0], 2), ([6] * 9, 5)])
+@pytest.mark.parametrize(("stolen", "measured"), [([0], 1), ([20], 1), ([21, 0], 2), ([21] * 9, 5)])
 def test_measured_anew_while_disturbed(
     monkeypatch: pytest.MonkeyPatch, stolen: list[int], measured: int
 ) -> None:

@@ -30,7 +30,7 @@ from bulkhead.steal import processor_time
 Number = int | float
 Measured = TypeVar("Measured")
 
-_STOLEN_MAX = 0.005  # of the time of a measurement that counts
+_STOLEN_MAX = 0.02  # of the time of a measurement that counts
 _TRIES = 5
 
 

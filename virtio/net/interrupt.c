@@ -303,11 +303,11 @@ bool virtio_net_poll(struct virtio_net *net)
     virtio_lock_state state;
     bool more;
 
-    if (net->fetched.first != NULL && net->delivered - net->polled < net->exposed_target / 4u) {
+    if (net->fetched.first != NULL && net->delivered < net->poll_at) {
         return true;
     }
-    net->polled = net->delivered;
     state = virtio_platform_lock();
+    net->poll_at = net->delivered + net->exposed_target / 4u;
     if (net->state == NET_RUNNING) {
         (void)net_receive_service(net, net->parameters.interrupt_budget);
         net_kick(net, &net->receive);

@@ -122,7 +122,7 @@ struct virtio_net {
     struct virtio_net_buffer *merged;  /* its last buffer so far */
     uint16_t merge_left;               /* how many are to come */
     uint64_t delivered;                /* the bottom half's own */
-    uint64_t polled;                   /* as well: `delivered` when it last looked */
+    uint64_t poll_at;                  /* as well: `delivered` when to look again */
 
     struct net_queue transmit;
     struct packet_list waiting;     /* the send queue */

@@ -204,8 +204,9 @@ struct virtio_net_statistics {
 /*
  * Takes the device through reset, negotiation and queue set-up (3.1.1) up to DRIVER_OK; exposes the
  * first receive buffers. On failure the device is reset or FAILED, and *reason (may be NULL) is a
- * static text that says why. The transport stays the caller's and must outlive the driver. Thread
- * context.
+ * static text that says why; if it does not confirm the reset, buffers and rings that it may still
+ * write to are given up for good (2.4.1). The transport stays the caller's and must outlive the
+ * driver. Thread context.
  */
 struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_parameters *parameters,
