@@ -1,33 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * PL011 registers (Arm DDI 0183, chapter 3).
- */
 #include "console/pl011.h"
 
 #include <arch/device_access.h>
-
-#define UARTDR   0x00u
-#define UARTFR   0x18u
-#define UARTLCRH 0x2cu
-#define UARTCR   0x30u
-#define UARTIMSC 0x38u
-#define UARTICR  0x44u
-
-#define FLAG_BUSY          (1u << 3)
-#define FLAG_RECEIVE_EMPTY (1u << 4)
-#define FLAG_TRANSMIT_FULL (1u << 5)
-
-#define LINE_FIFO   (1u << 4)
-#define LINE_8_BITS (3u << 5)
-
-#define CONTROL_ENABLE   (1u << 0)
-#define CONTROL_TRANSMIT (1u << 8)
-#define CONTROL_RECEIVE  (1u << 9)
-
-#define INTERRUPT_RECEIVE         (1u << 4)
-#define INTERRUPT_TRANSMIT        (1u << 5)
-#define INTERRUPT_RECEIVE_TIMEOUT (1u << 6)
-#define INTERRUPTS_ALL            0x7ffu
+#include <arch/pl011_registers.h>
 
 void pl011_init(struct pl011 *uart, uintptr_t registers)
 {

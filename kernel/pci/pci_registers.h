@@ -12,14 +12,18 @@
 #define PCI_COMMAND       0x04u
 #define PCI_STATUS        0x06u
 #define PCI_CLASS         0x08u
+#define PCI_CACHE_LINE    0x0Cu
 #define PCI_HEADER_TYPE   0x0Eu
 #define PCI_BAR           0x10u
+#define PCI_ROM           0x30u
 #define PCI_CAPABILITIES  0x34u
+#define PCI_INTERRUPT     0x3Cu /* the line's number, for software alone */
 #define PCI_INTERRUPT_PIN 0x3Du
 
 #define PCI_COMMAND_IO           (1u << 0)
 #define PCI_COMMAND_MEMORY       (1u << 1)
 #define PCI_COMMAND_MASTER       (1u << 2)
+#define PCI_COMMAND_PARITY       (1u << 6)
 #define PCI_COMMAND_INTX_DISABLE (1u << 10)
 
 #define PCI_STATUS_CAPABILITIES (1u << 4)
@@ -43,15 +47,27 @@
 #define PCI_BRIDGE_PREFETCH_BASE  0x28u /* upper halves */
 #define PCI_BRIDGE_PREFETCH_LIMIT 0x2Cu
 
-#define PCI_CAPABILITY_EXPRESS 0x10u
-#define PCI_CAPABILITY_MSIX    0x11u
+#define PCI_CAPABILITY_POWER    0x01u
+#define PCI_CAPABILITY_MSI      0x05u
+#define PCI_CAPABILITY_EXPRESS  0x10u
+#define PCI_CAPABILITY_MSIX     0x11u
+#define PCI_CAPABILITY_ENHANCED 0x14u /* enhanced allocation */
+
+#define PCI_POWER_CONTROL  4u
+#define PCI_POWER_STATE    3u        /* 0 to 3: D0 to D3hot */
+#define PCI_POWER_NO_RESET (1u << 3) /* from D3hot to D0 nothing is lost */
 
 #define PCI_EXPRESS_FLAGS           2u
+#define PCI_EXPRESS_ABILITIES       4u
+#define PCI_EXPRESS_CONTROL         8u
+#define PCI_EXPRESS_RESET           (1u << 15) /* of control: function-level reset */
+#define PCI_EXPRESS_CAN_RESET       (1u << 28) /* of abilities */
 #define PCI_EXPRESS_TYPE(flags)     ((flags) >> 4 & 0xFu)
 #define PCI_EXPRESS_ROOT_PORT       4u
 #define PCI_EXPRESS_DOWNSTREAM_PORT 6u
 #define PCI_EXPRESS_TO_PCI_BRIDGE   7u
 
+#define PCI_MSI_CONTROL         2u
 #define PCI_MSIX_CONTROL        2u
 #define PCI_MSIX_TABLE          4u
 #define PCI_MSIX_CONTROL_SIZE   0x7FFu

@@ -15,12 +15,15 @@
  * frame, where they stand for the private interrupts 0..31. */
 #define GICD_CTLR      0x0000u
 #define GICD_TYPER     0x0004u
+#define GICD_IIDR      0x0008u
+#define GIC_PIDR       0xFFD0u /* identification up to the frame's end, Redistributors' too */
 #define GICD_PIDR2     0xFFE8u
 #define GIC_IGROUPR    0x0080u
 #define GIC_ISENABLER  0x0100u
 #define GIC_ICENABLER  0x0180u
 #define GIC_ISPENDR    0x0200u
 #define GIC_ICPENDR    0x0280u
+#define GIC_ISACTIVER  0x0300u
 #define GIC_ICACTIVER  0x0380u
 #define GIC_IPRIORITYR 0x0400u
 #define GIC_ICFGR      0x0C00u
@@ -33,8 +36,22 @@
 #define GICD_CTLR_WRITE_PENDING    (1u << 31)
 #define GICD_TYPER_LPIS            (1u << 17)
 
+/* With one security state. */
+#define GICD_CTLR_GROUP0       (1u << 0)
+#define GICD_CTLR_ONE_SECURITY (1u << 6) /* DS */
+
+#define GICD_TYPER_LINES         0x1Fu     /* ITLinesNumber */
+#define GICD_TYPER_EXTENDED      (1u << 8) /* ESPI: more SPIs, from 4096 on */
+#define GICD_TYPER_NMI           (1u << 9) /* INMIR is there */
+#define GICD_TYPER_LPI_COUNT     (0x1Fu << 11)
+#define GICD_TYPER_MESSAGES      (1u << 16) /* MBIS: SETSPI, CLRSPI */
+#define GICD_TYPER_VIRTUAL_LPIS  (1u << 18) /* DVIS */
+#define GICD_TYPER_ONE_TARGET    (1u << 25) /* No1N: none of IROUTER's IRM */
+#define GICD_TYPER_EXTENDED_LAST (0x1Fu << 27)
+
 /* Redistributor, RD frame; its SGI frame follows. */
 #define GICR_CTLR      0x0000u
+#define GICR_IIDR      0x0004u
 #define GICR_TYPER     0x0008u
 #define GICR_WAKER     0x0014u
 #define GICR_PROPBASER 0x0070u
@@ -42,9 +59,11 @@
 
 #define GICR_CTLR_ENABLE_LPIS      (1u << 0)
 #define GICR_CTLR_WRITE_PENDING    (1u << 3)
+#define GICR_CTLR_UPSTREAM_PENDING (1u << 31) /* UWP */
 #define GICR_TYPER_PHYSICAL_LPIS   (1u << 0)
 #define GICR_TYPER_VIRTUAL_LPIS    (1u << 1)
 #define GICR_TYPER_LAST            (1u << 4)
+#define GICR_TYPER_PROCESSOR       (0xFFFFu << 8)
 #define GICR_WAKER_PROCESSOR_SLEEP (1u << 1)
 #define GICR_WAKER_CHILDREN_ASLEEP (1u << 2)
 

@@ -17,6 +17,7 @@ void device_write16(uintptr_t address, uint16_t value);
 void device_write32(uintptr_t address, uint32_t value);
 void device_write64(uintptr_t address, uint64_t value);
 void device_publish(void);
+void device_observe_memory(void);
 void device_publish_uncached(const void *memory, size_t bytes);
 
 #endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Borders of the image, as hypervisor.ld has them. All at pages. */
+#ifndef BOOT_IMAGE_H
+#define BOOT_IMAGE_H
+
+#include "hypervisor/description.h"
+
+extern const char image_start[], image_end[];
+extern const char monitor_text_start[], monitor_text_end[];
+extern const char monitor_constants_start[], monitor_constants_end[];
+extern const char monitor_shared_start[], monitor_shared_end[];
+
+/* The tools put it behind the image. */
+static inline const struct description *image_description(void)
+{
+    return (const struct description *)(const void *)image_end;
+}
+
+#endif

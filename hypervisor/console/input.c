@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "console/input.h"
+
+#include "console/terminal.h"
+#include "console/uart.h"
+
+#define SWITCH  0x1d /* Ctrl-] */
+#define COMMAND 0x1e /* Ctrl-^ */
+
+/* Taken at once: what a PL011's FIFO holds. With more it interrupts again. */
+#define BATCH 32u
+
+static void give_input(const struct description *system, uint32_t partition)
+{
+    terminal_give_input(partition);
+    gic_route_input(system, system->partitions[partition].boot_core);
+}
+
+/* The next with a console; there is one at least. */
+static uint32_t next_of(const struct description *system, uint32_t partition)
+{
+    do {
+        partition = (partition + 1) % system->partition_count;
+    } while (system->partitions[partition].console == 0);
+    return partition;
+}
+
+void input_start(const struct description *system)
+{
+    uint32_t owner = DESCRIPTION_NO_PARTITION;
+
+    for (uint32_t i = system->partition_count; i-- != 0;) {
+        const struct description_partition *partition = &system->partitions[i];
+
+        if (partition->console_input != 0 ||
+            (partition->console != 0 &&
+             (owner == DESCRIPTION_NO_PARTITION || system->partitions[owner].console_input == 0))) {
+            owner = i;
+        }
+    }
+    terminal_give_input(owner);
+    if (owner != DESCRIPTION_NO_PARTITION && system->board.uart != 0 &&
+        system->board.uart_interrupt != 0) {
+        give_input(system, owner);
+        terminal_listen();
+    }
+}
+
+static void switch_input(const struct partition *partition)
+{
+    uint32_t next = next_of(partition->system, partition->index);
+
+    terminal_print("the input is for %s", partition->system->partitions[next].name);
+    give_input(partition->system, next);
+}
+
+static enum partition_request take(struct partition *partition, uint8_t byte)
+{
+    bool commanded = partition->uart.commanded;
+
+    partition->uart.commanded = !commanded && byte == COMMAND;
+    if (commanded && byte == 's') {
+        return REQUEST_STOP;
+    }
+    if (commanded && byte == 'r') {
+        return REQUEST_RESET;
+    }
+    if (commanded) {
+        uart_receive(partition, COMMAND);
+    }
+    if (byte == SWITCH) {
+        switch_input(partition);
+    } else if (!partition->uart.commanded) {
+        uart_receive(partition, byte);
+    }
+    return REQUEST_NONE;
+}
+
+enum partition_request terminal_input(struct partition *partition)
+{
+    enum partition_request request = REQUEST_NONE;
+    uint8_t byte;
+
+    if (terminal_input_owner() == partition->index) {
+        uart_flush(partition);
+    }
+    /* Whoever gives the input away leaves the rest in the PL011, which keeps its interrupt asserted
+     * for the new owner. */
+    for (unsigned i = 0; i < BATCH && request == REQUEST_NONE &&
+                         terminal_input_owner() == partition->index && terminal_get(&byte);
+         i++) {
+        request = take(partition, byte);
+    }
+    return request;
+}

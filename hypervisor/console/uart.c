@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "console/uart.h"
+
+#include "console/terminal.h"
+#include "gic/setup.h"
+#include <arch/pl011_registers.h>
+
+#define REGISTER(offset) ((offset) / 4u)
+#define NEWLINE          '\n'
+#define DELETE           0x7f
+
+/* Bits that can be written, of registers that keep what is written. */
+static const uint16_t writable[VIRTUAL_UART_REGISTERS] = {
+    [REGISTER(UARTILPR)] = 0xff,  [REGISTER(UARTIBRD)] = 0xffff, [REGISTER(UARTFBRD)] = 0x3f,
+    [REGISTER(UARTLCRH)] = 0xff,  [REGISTER(UARTCR)] = 0xff87,   [REGISTER(UARTIFLS)] = 0x3f,
+    [REGISTER(UARTIMSC)] = 0x7ff, [REGISTER(UARTDMACR)] = 0x7,
+};
+
+/* UARTPeriphID0 to 3, of the revision whose FIFOs hold 16 bytes, and UARTPCellID0 to 3. */
+static const uint8_t identification[] = {0x11, 0x10, 0x14, 0x00, 0x0d, 0xf0, 0x05, 0xb1};
+
+static void show(struct partition *partition, bool end)
+{
+    struct virtual_uart *uart = &partition->uart;
+    uint32_t bytes = uart->line_bytes;
+
+    /* A carriage return belongs to the newline that follows, or else shows with what follows. */
+    if (bytes != 0 && uart->line[bytes - 1] == '\r') {
+        bytes--;
+    }
+    terminal_show(partition, uart->line, uart->line_shown, bytes, end);
+    uart->line_shown = end ? 0 : bytes;
+    uart->line_bytes = end ? 0 : uart->line_bytes;
+}
+
+static void transmit(struct partition *partition, uint8_t byte)
+{
+    struct virtual_uart *uart = &partition->uart;
+    bool interactive = terminal_input_owner() == partition->index;
+
+    /* The byte leaves the FIFO at once, which then falls below any level: from now on until it is
+     * cleared, and not before a first byte (DDI 0183, UARTTXINTR). */
+    uart->transmitted = true;
+    if (byte == NEWLINE) {
+        show(partition, true);
+        return;
+    }
+    if (!interactive && (byte < ' ' || byte == DELETE) && byte != '\t') {
+        return;
+    }
+    if (uart->line_bytes == CONSOLE_LINE_BYTES) {
+        /* A line that is being edited goes on unbroken. */
+        show(partition, !interactive);
+        uart->line_bytes = 0;
+        uart->line_shown = 0;
+    }
+    uart->line[uart->line_bytes++] = (char)byte;
+    if (interactive) {
+        show(partition, false);
+    }
+}
+
+static uint32_t interrupts(const struct virtual_uart *uart)
+{
+    /* Any input is past its time-out. */
+    return (uart->transmitted ? INTERRUPT_TRANSMIT : 0) |
+           (uart->input_count != 0 ? INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT : 0);
+}
+
+static uint32_t asserted(const struct virtual_uart *uart)
+{
+    return interrupts(uart) & uart->registers[REGISTER(UARTIMSC)];
+}
+
+/* The line to the GIC is a level, and what makes an SPI pending is an event. So there is one each
+ * time that something leaves or makes it asserted. */
+static void raise(const struct partition *partition)
+{
+    if (asserted(&partition->uart) != 0) {
+        gic_raise(partition, partition->described->console_interrupt);
+    }
+}
+
+static uint8_t take_input(struct virtual_uart *uart)
+{
+    uint8_t byte = 0;
+
+    if (uart->input_count != 0) {
+        byte = uart->input[uart->input_first];
+        uart->input_first = (uart->input_first + 1) % CONSOLE_INPUT_BYTES;
+        uart->input_count--;
+    }
+    return byte;
+}
+
+static uint32_t flags(const struct virtual_uart *uart)
+{
+    return FLAG_TRANSMIT_EMPTY | (uart->input_count == 0 ? FLAG_RECEIVE_EMPTY : 0) |
+           (uart->input_count == CONSOLE_INPUT_BYTES ? FLAG_RECEIVE_FULL : 0);
+}
+
+static uint64_t read_register(struct virtual_uart *uart, uint64_t offset)
+{
+    switch (offset) {
+    case UARTDR:
+        return take_input(uart);
+    case UARTFR:
+        return flags(uart);
+    case UARTRIS:
+        return interrupts(uart);
+    case UARTMIS:
+        return asserted(uart);
+    default:
+        return offset >= UARTPERIPHID0 ? identification[REGISTER(offset - UARTPERIPHID0)]
+                                       : uart->registers[REGISTER(offset)];
+    }
+}
+
+static void write_register(struct partition *partition, uint64_t offset, uint64_t value)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    if (offset == UARTDR) {
+        transmit(partition, (uint8_t)value);
+    } else if (offset == UARTICR) {
+        uart->transmitted = uart->transmitted && (value & INTERRUPT_TRANSMIT) == 0;
+    } else {
+        uart->registers[REGISTER(offset)] = (uint16_t)(value & writable[REGISTER(offset)]);
+    }
+}
+
+enum access_result uart_access(struct partition *partition, struct access *access)
+{
+    uint64_t offset = access->offset;
+
+    if (offset % 4 != 0 || access->bytes > 4 ||
+        (offset >= UARTREGISTERS_END && (access->write || offset < UARTPERIPHID0))) {
+        access->value = 0;
+        return ACCESS_REFUSED;
+    }
+    ticket_lock_take(&partition->uart.lock, UINT64_MAX);
+    if (access->write) {
+        write_register(partition, offset, access->value);
+    } else {
+        access->value = read_register(&partition->uart, offset);
+        access->value &= access->bytes == 1 ? UINT8_MAX : UINT16_MAX; /* none has more bits */
+    }
+    if (access->write || offset == UARTDR) {
+        raise(partition);
+    }
+    ticket_lock_give(&partition->uart.lock);
+    return ACCESS_DONE;
+}
+
+void uart_receive(struct partition *partition, uint8_t byte)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    ticket_lock_take(&uart->lock, UINT64_MAX);
+    if (uart->input_count < CONSOLE_INPUT_BYTES) {
+        uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = byte;
+        uart->input_count++;
+    }
+    raise(partition);
+    ticket_lock_give(&uart->lock);
+}
+
+void uart_flush(struct partition *partition)
+{
+    ticket_lock_take(&partition->uart.lock, UINT64_MAX);
+    if (partition->uart.line_bytes != 0) {
+        show(partition, false);
+    }
+    ticket_lock_give(&partition->uart.lock);
+}
+
+void uart_reset(struct partition *partition)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    ticket_lock_take(&uart->lock, UINT64_MAX);
+    if (uart->line_bytes != 0) {
+        show(partition, true);
+    }
+    for (uint32_t i = 0; i < VIRTUAL_UART_REGISTERS; i++) {
+        uart->registers[i] = 0;
+    }
+    uart->registers[REGISTER(UARTCR)] = CONTROL_ENABLE | CONTROL_TRANSMIT | CONTROL_RECEIVE;
+    uart->registers[REGISTER(UARTIFLS)] = FIFO_LEVELS_HALF;
+    uart->transmitted = false;
+    uart->input_count = 0;
+    ticket_lock_give(&uart->lock);
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Runs while all memory is Device: each access is naturally aligned, and nothing here may become a
+ * call of memset() or memcpy(), so large objects are neither initialised nor copied as a whole.
+ */
+#include "description/check.h"
+
+#include <stddef.h>
+
+#define PHYSICAL_LIMIT      (UINT64_C(1) << 48)
+#define GUEST_LIMIT         (UINT64_C(1) << DESCRIPTION_GUEST_BITS)
+#define PCI_LIMIT           (UINT64_C(1) << 32) /* of 32-bit BARs */
+#define AFFINITY_MASK       UINT64_C(0xff00ffffff)
+#define CRC_POLYNOMIAL      0xedb88320u       /* IEEE 802.3, reflected */
+#define FRAME_BYTES         UINT64_C(0x10000) /* of GICD, GICR and SMMU */
+#define REDISTRIBUTOR_BYTES (2 * FRAME_BYTES)
+#define SMMU_BYTES          (2 * FRAME_BYTES)
+#define BUS_BYTES           UINT64_C(0x100000)
+#define BUSES_MAX           256u
+#define FUNCTION_SHIFT      12u /* 4 KiB of ECAM a function */
+#define SPI_FIRST           32u
+#define SPI_LIMIT           1020u
+
+/* Hypervisor, GICD, UART, ECAM, SMMU; then a frame a core; then what the partitions have. */
+#define RANGES_MAX                \
+    (5u + DESCRIPTION_CORES_MAX + \
+     DESCRIPTION_PARTITIONS_MAX * (DESCRIPTION_MEMORIES_MAX + DESCRIPTION_DEVICES_MAX + 2u))
+
+struct range {
+    uint64_t first;
+    uint64_t end;
+};
+
+struct check {
+    const struct description *description;
+    struct description_problem *problem;
+    uint32_t partition; /* that is looked at, for the problem */
+    uint32_t inputs;    /* partitions that have the terminal's input at first */
+    uint64_t limit;     /* of the addresses of `ranges` */
+    uint32_t range_count;
+    struct range ranges[RANGES_MAX]; /* no two overlap */
+};
+
+static bool expect(struct check *check, bool right, const char *text, uint64_t value)
+{
+    if (!right) {
+        check->problem->text = text;
+        check->problem->partition = check->partition;
+        check->problem->value = value;
+    }
+    return right;
+}
+
+static bool is_zero(const void *memory, size_t bytes)
+{
+    const uint8_t *byte = memory;
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < bytes; i++) {
+        any |= byte[i];
+    }
+    return any == 0;
+}
+
+#define UNUSED_IS_ZERO(array, count) \
+    is_zero(&(array)[count], (sizeof(array) / sizeof((array)[0]) - (count)) * sizeof((array)[0]))
+
+static uint32_t checksum(const struct description *description)
+{
+    const uint8_t *byte = (const uint8_t *)description;
+    uint32_t crc = 0xffffffffu;
+
+    for (size_t i = 0; i < sizeof(*description); i++) {
+        bool own = i - offsetof(struct description, checksum) < sizeof(description->checksum);
+
+        crc ^= own ? 0u : byte[i];
+        for (unsigned bit = 0; bit < 8; bit++) {
+            crc = crc >> 1 ^ (CRC_POLYNOMIAL & (0u - (crc & 1u)));
+        }
+    }
+    return ~crc;
+}
+
+static bool add_range(struct check *check, uint64_t first, uint64_t bytes)
+{
+    struct range *range = &check->ranges[check->range_count];
+
+    if (!expect(check,
+                (first | bytes) % DESCRIPTION_PAGE_BYTES == 0 && bytes != 0 &&
+                    first < check->limit && bytes <= check->limit - first,
+                "not whole pages of the address space, at", first)) {
+        return false;
+    }
+    for (const struct range *other = check->ranges; other < range; other++) {
+        if (!expect(check, first + bytes <= other->first || other->end <= first,
+                    check->limit == GUEST_LIMIT ? "used twice: guest address"
+                                                : "given twice: physical address",
+                    first > other->first ? first : other->first)) {
+            return false;
+        }
+    }
+    range->first = first;
+    range->end = first + bytes;
+    check->range_count++;
+    return true;
+}
+
+static bool add_optional(struct check *check, uint64_t first, uint64_t bytes)
+{
+    return (first | bytes) == 0 || add_range(check, first, bytes);
+}
+
+static bool add_registers(struct check *check, uint64_t first, uint64_t bytes)
+{
+    return first == 0 || add_range(check, first, bytes);
+}
+
+/* What guests see at the board's addresses. */
+static bool add_shared(struct check *check)
+{
+    const struct description *description = check->description;
+
+    for (uint32_t i = 0; i < description->core_count; i++) {
+        if (!add_range(check, description->cores[i].redistributor, REDISTRIBUTOR_BYTES)) {
+            return false;
+        }
+    }
+    return add_range(check, description->board.distributor, FRAME_BYTES) &&
+           add_optional(check, description->board.ecam, description->board.ecam_bytes);
+}
+
+/* Of one partition; on which side, the limit says. */
+static bool add_partition(struct check *check, const struct description_partition *partition)
+{
+    bool guest = check->limit == GUEST_LIMIT;
+
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        const struct description_memory *memory = &partition->memories[i];
+        bool right = partition->dma != DESCRIPTION_DMA_TRUSTED || memory->guest == memory->physical;
+
+        if (!expect(check, right, "not where trusted DMA sees it: memory", memory->physical) ||
+            !add_range(check, guest ? memory->guest : memory->physical, memory->bytes)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < partition->device_count; i++) {
+        if (!add_range(check, partition->devices[i].address, partition->devices[i].bytes)) {
+            return false;
+        }
+    }
+    return add_optional(check, partition->pci_memory, partition->pci_memory_bytes) &&
+           add_optional(check, partition->pci_io, partition->pci_io_bytes);
+}
+
+static bool in_memory(const struct description_partition *partition, uint64_t guest, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        uint64_t before = guest - partition->memories[i].guest; /* huge, if it is not in there */
+
+        if (before < partition->memories[i].bytes &&
+            bytes <= partition->memories[i].bytes - before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool check_images(struct check *check, const struct description_partition *partition)
+{
+    uint64_t payload = check->description->payload;
+
+    for (uint32_t i = 0; i < partition->image_count; i++) {
+        const struct description_image *image = &partition->images[i];
+        bool inside = image->offset % DESCRIPTION_PAGE_BYTES == 0 &&
+                      image->offset >= sizeof(struct description) && image->offset < payload &&
+                      image->bytes != 0 && image->bytes <= payload - image->offset;
+
+        if (!expect(check, inside, "an image that is not in the payload: offset", image->offset) ||
+            !expect(check, in_memory(partition, image->guest, image->bytes),
+                    "an image for no memory of the partition's: guest address", image->guest)) {
+            return false;
+        }
+    }
+    return expect(check, partition->entry % 4 == 0 && in_memory(partition, partition->entry, 4),
+                  "no memory at the entry, guest address", partition->entry) &&
+           expect(check,
+                  partition->devicetree % 8 == 0 && in_memory(partition, partition->devicetree, 8),
+                  "no memory at the devicetree, guest address", partition->devicetree);
+}
+
+static bool check_function(struct check *check, const struct description_partition *partition,
+                           const struct description_function *function)
+{
+    const struct description *description = check->description;
+    uint64_t offset = (uint64_t)function->address << FUNCTION_SHIFT;
+    bool alone = true;
+
+    for (const struct description_partition *other = description->partitions; other <= partition;
+         other++) {
+        for (const struct description_function *given = other->functions;
+             given < &other->functions[other->function_count] && given != function; given++) {
+            alone = alone && given->address != function->address;
+        }
+    }
+    return expect(check, alone, "given twice: PCI function", function->address) &&
+           expect(check,
+                  offset < description->board.ecam_bytes &&
+                      is_zero(function->reserved, sizeof(function->reserved)),
+                  "not in the board's ECAM: PCI function", function->address);
+}
+
+static bool check_pci(struct check *check, const struct description_partition *partition)
+{
+    const struct description_board *board = &check->description->board;
+    uint64_t io = partition->pci_io - board->pci_io;
+
+    for (uint32_t i = 0; i < partition->function_count; i++) {
+        if (!check_function(check, partition, &partition->functions[i])) {
+            return false;
+        }
+    }
+    /* That the windows end below GUEST_LIMIT is known. */
+    return expect(check, partition->pci_memory + partition->pci_memory_bytes <= PCI_LIMIT,
+                  "a window that 32-bit BARs can't reach:", partition->pci_memory) &&
+           expect(check,
+                  partition->pci_io_bytes == 0 || (board->pci_io != 0 && io < PCI_LIMIT &&
+                                                   partition->pci_io_bytes <= PCI_LIMIT - io),
+                  "a window that is not in the board's I/O space:", partition->pci_io) &&
+           expect(check,
+                  partition->dma <= DESCRIPTION_DMA_TRUSTED &&
+                      (partition->dma != DESCRIPTION_DMA_SMMU || board->smmu != 0),
+                  "DMA of a kind that the board has not:", partition->dma);
+}
+
+static uint32_t bit_in_word(uint32_t intid, uint32_t word)
+{
+    return intid / 32 == word ? 1u << intid % 32 : 0;
+}
+
+static bool check_interrupts(struct check *check, const struct description_partition *partition)
+{
+    const struct description *description = check->description;
+    uint32_t console = partition->console_interrupt;
+
+    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
+        uint32_t others = bit_in_word(description->board.uart_interrupt, word) |
+                          bit_in_word(description->board.smmu_interrupt, word);
+
+        if (word == 0 || word == SPI_LIMIT / 32) {
+            others |= word == 0 ? UINT32_MAX : UINT32_MAX << SPI_LIMIT % 32; /* are no SPIs */
+        }
+        for (const struct description_partition *other = description->partitions; other < partition;
+             other++) {
+            others |= other->interrupts[word];
+        }
+        if (!expect(check, (partition->interrupts[word] & others) == 0,
+                    "no SPIs, or given twice: of the 32 INTIDs from", UINT64_C(32) * word) ||
+            !expect(check, (partition->edges[word] & ~partition->interrupts[word]) == 0,
+                    "edges of what it has not: of the 32 INTIDs from", UINT64_C(32) * word)) {
+            return false;
+        }
+    }
+    return expect(check,
+                  partition->console == 0
+                      ? console == 0
+                      : console < SPI_LIMIT && (partition->interrupts[console / 32] &
+                                                bit_in_word(console, console / 32)) != 0,
+                  "a console's interrupt that the partition has not: INTID", console);
+}
+
+static bool check_input(struct check *check, const struct description_partition *partition)
+{
+    check->inputs += partition->console_input != 0;
+    return expect(check,
+                  partition->console_input == 0 || (partition->console_input == 1 &&
+                                                    partition->console != 0 && check->inputs == 1),
+                  "the terminal's input for none, or for more than one:", partition->console_input);
+}
+
+static bool same_name(const char *name, const char *other)
+{
+    bool same = true;
+
+    for (size_t i = 0; i < DESCRIPTION_NAME_BYTES; i++) {
+        same = same && name[i] == other[i];
+    }
+    return same;
+}
+
+static bool check_name(struct check *check, uint32_t index)
+{
+    const struct description_partition *partitions = check->description->partitions;
+    const char *name = partitions[index].name;
+    size_t length = 0;
+    bool right;
+
+    while (length < DESCRIPTION_NAME_BYTES && name[length] > ' ' && name[length] <= '~') {
+        length++;
+    }
+    right = length > 0 && length < DESCRIPTION_NAME_BYTES &&
+            is_zero(name + length, DESCRIPTION_NAME_BYTES - length);
+    for (uint32_t i = 0; i < index; i++) {
+        right = right && !same_name(name, partitions[i].name);
+    }
+    return expect(check, right, "no proper name, or that of another: partition", index);
+}
+
+/* What the rest of the checks rely on. */
+static bool check_lists(struct check *check, const struct description_partition *partition)
+{
+    return expect(check,
+                  partition->memory_count - 1 < DESCRIPTION_MEMORIES_MAX &&
+                      partition->device_count <= DESCRIPTION_DEVICES_MAX &&
+                      partition->image_count <= DESCRIPTION_IMAGES_MAX &&
+                      partition->function_count <= DESCRIPTION_FUNCTIONS_MAX,
+                  "a list too long, or no memory: memories", partition->memory_count) &&
+           expect(check,
+                  UNUSED_IS_ZERO(partition->memories, partition->memory_count) &&
+                      UNUSED_IS_ZERO(partition->devices, partition->device_count) &&
+                      UNUSED_IS_ZERO(partition->images, partition->image_count) &&
+                      UNUSED_IS_ZERO(partition->functions, partition->function_count),
+                  "more in a list than its count says: memories", partition->memory_count);
+}
+
+static bool check_partition(struct check *check, uint32_t index)
+{
+    const struct description *description = check->description;
+    const struct description_partition *partition = &description->partitions[index];
+
+    check->partition = index;
+    check->limit = GUEST_LIMIT;
+    check->range_count = 0;
+    return expect(check,
+                  partition->boot_core < description->core_count &&
+                      description->cores[partition->boot_core].partition == index,
+                  "a boot core that the partition has not: core", partition->boot_core) &&
+           add_shared(check) && add_partition(check, partition) &&
+           add_registers(check, partition->console, DESCRIPTION_PAGE_BYTES) &&
+           check_images(check, partition) && check_pci(check, partition) &&
+           check_interrupts(check, partition) && check_input(check, partition);
+}
+
+static bool check_partitions(struct check *check)
+{
+    uint32_t count = check->description->partition_count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct description_partition *partition = &check->description->partitions[i];
+
+        check->partition = DESCRIPTION_NO_PARTITION;
+        if (!check_name(check, i)) {
+            return false;
+        }
+        check->partition = i;
+        if (!check_lists(check, partition) || !add_partition(check, partition)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!check_partition(check, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_core(struct check *check, uint32_t index)
+{
+    const struct description *description = check->description;
+    const struct description_core *core = &description->cores[index];
+    bool right = (core->affinity & ~AFFINITY_MASK) == 0 && core->reserved == 0;
+
+    for (uint32_t i = 0; i < index; i++) {
+        right = right && core->affinity != description->cores[i].affinity;
+    }
+    return expect(check, right, "impossible or given twice: the affinity of core", index) &&
+           expect(check,
+                  core->partition < description->partition_count ||
+                      core->partition == DESCRIPTION_NO_PARTITION,
+                  "no such partition: that of core", index) &&
+           expect(check, core->redistributor != 0 && core->redistributor % FRAME_BYTES == 0,
+                  "not on 64 KiB: the redistributor of core", index);
+}
+
+static bool is_own_interrupt(uint32_t intid)
+{
+    return intid == 0 || (intid >= SPI_FIRST && intid < SPI_LIMIT);
+}
+
+static bool check_board(struct check *check)
+{
+    const struct description_board *board = &check->description->board;
+
+    for (uint32_t i = 0; i < check->description->core_count; i++) {
+        if (!check_core(check, i)) {
+            return false;
+        }
+    }
+    check->limit = PHYSICAL_LIMIT;
+    check->range_count = 0;
+    return expect(check, board->hypervisor_bytes >= check->description->payload,
+                  "no room for the description in the memory at", board->hypervisor) &&
+           expect(check, board->distributor != 0 && board->distributor % FRAME_BYTES == 0,
+                  "not on 64 KiB: the GICD", board->distributor) &&
+           expect(check,
+                  (board->ecam != 0 || board->ecam_bytes == 0) &&
+                      (board->ecam | board->ecam_bytes) % BUS_BYTES == 0 &&
+                      board->ecam_bytes <= BUSES_MAX * BUS_BYTES,
+                  "not of whole buses: the ECAM", board->ecam) &&
+           expect(
+               check,
+               is_own_interrupt(board->uart_interrupt) && is_own_interrupt(board->smmu_interrupt) &&
+                   (board->uart_interrupt != board->smmu_interrupt || board->uart_interrupt == 0),
+               "not an SPI each: UART and SMMU", board->uart_interrupt) &&
+           add_range(check, board->hypervisor, board->hypervisor_bytes) && add_shared(check) &&
+           add_registers(check, board->uart, DESCRIPTION_PAGE_BYTES) &&
+           add_registers(check, board->smmu, SMMU_BYTES);
+}
+
+/* What can be said before any of it is used. */
+static bool check_header(struct check *check, uint64_t room)
+{
+    const struct description *description = check->description;
+
+    return expect(check, room >= sizeof(*description), "no description: bytes", room) &&
+           expect(check, description->magic == DESCRIPTION_MAGIC, "no description: it begins with",
+                  description->magic) &&
+           expect(check,
+                  description->version == DESCRIPTION_VERSION &&
+                      description->bytes == sizeof(*description),
+                  "another version of the description:", description->version) &&
+           expect(check, description->checksum == checksum(description),
+                  "a damaged description: checksum", description->checksum) &&
+           expect(check,
+                  description->payload >= sizeof(*description) && description->payload <= room,
+                  "not all images are there: bytes", description->payload) &&
+           expect(check, description->core_count - 1 < DESCRIPTION_CORES_MAX,
+                  "too few or too many cores:", description->core_count) &&
+           expect(check, description->partition_count - 1 < DESCRIPTION_PARTITIONS_MAX,
+                  "too few or too many partitions:", description->partition_count) &&
+           expect(check,
+                  description->reserved == 0 &&
+                      UNUSED_IS_ZERO(description->cores, description->core_count) &&
+                      UNUSED_IS_ZERO(description->partitions, description->partition_count),
+                  "more cores or partitions than the count says:", description->partition_count);
+}
+
+bool description_check(const struct description *description, uint64_t room,
+                       struct description_problem *problem)
+{
+    struct check check;
+
+    check.description = description;
+    check.problem = problem;
+    check.partition = DESCRIPTION_NO_PARTITION;
+    check.inputs = 0;
+    return check_header(&check, room) && check_board(&check) && check_partitions(&check);
+}

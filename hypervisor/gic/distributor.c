@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gic/distributor.h"
+
+#include "gic/affinity.h"
+#include "gic/gic_registers.h"
+#include "gic/interrupts.h"
+#include <arch/device_access.h>
+
+#define TYPER_HIDDEN                                                                     \
+    (GICD_TYPER_EXTENDED | GICD_TYPER_NMI | GICD_TYPER_LPI_COUNT | GICD_TYPER_MESSAGES | \
+     GICD_TYPER_LPIS | GICD_TYPER_VIRTUAL_LPIS | GICD_TYPER_EXTENDED_LAST)
+
+/* The registers that are about the whole Distributor. */
+static enum access_result access_whole(struct partition *partition, struct access *access)
+{
+    uintptr_t address = (uintptr_t)(partition->system->board.distributor + access->offset);
+    uint32_t value;
+
+    if (access->bytes != 4) {
+        access->value = 0;
+        return ACCESS_REFUSED;
+    }
+    if (access->write) {
+        if (access->offset != GICD_CTLR) {
+            return ACCESS_REFUSED;
+        }
+        /* The hardware's groups stay enabled: others' interrupts pass through them. */
+        partition->distributor_control = (uint32_t)access->value & GICD_CTLR_GROUP1;
+        return ACCESS_DONE;
+    }
+    value = device_read32(address);
+    if (access->offset == GICD_CTLR) {
+        value = (value & GICD_CTLR_WRITE_PENDING) | GICD_CTLR_AFFINITY_ROUTING |
+                GICD_CTLR_ONE_SECURITY | partition->distributor_control;
+    } else if (access->offset == GICD_TYPER) {
+        value = (value & ~TYPER_HIDDEN) | GICD_TYPER_ONE_TARGET;
+    }
+    access->value = value;
+    return ACCESS_DONE;
+}
+
+/* IHI 0069, GICD_IROUTER: written as a whole, and only if all of it is the affinity of one of the
+ * partition's cores. So IRM ("any core") is refused, as TYPER.No1N lets a guest expect. */
+static enum access_result access_route(const struct partition *partition, struct access *access)
+{
+    uint32_t interrupt = (uint32_t)(access->offset - GICD_IROUTER) / 8;
+    uintptr_t address =
+        (uintptr_t)(partition->system->board.distributor + GICD_IROUTER + UINT64_C(8) * interrupt);
+    unsigned shift = (unsigned)access->offset % 8 * 8;
+    uint64_t field = (access->bytes == 8 ? UINT64_MAX : UINT32_MAX) << shift;
+    uint64_t route;
+
+    /* Halves too, for who has no 64-bit accesses (IHI 0069, 12.1.3). */
+    if (access->bytes < 4 || !partition_owns_interrupt(partition, interrupt)) {
+        enum access_result result =
+            access->write || access->bytes < 4 ? ACCESS_REFUSED : ACCESS_DONE;
+
+        access->value = 0;
+        return result;
+    }
+    route = device_read64(address);
+    if (!access->write) {
+        access->value = (route & field) >> shift;
+        return ACCESS_DONE;
+    }
+    route = (route & ~field) | (access->value << shift & field);
+    if (affinity_core(partition, route) == AFFINITY_NO_CORE) {
+        return ACCESS_REFUSED;
+    }
+    device_write64(address, route);
+    return ACCESS_DONE;
+}
+
+enum access_result distributor_access(struct partition *partition, struct access *access)
+{
+    const struct interrupts interrupts = {
+        .frame = (uintptr_t)partition->system->board.distributor,
+        .owned = partition->described->interrupts,
+        .words = DESCRIPTION_SPI_WORDS,
+    };
+
+    if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {
+        return access_whole(partition, access);
+    }
+    if (access->offset >= GICD_IROUTER &&
+        access->offset < GICD_IROUTER + UINT64_C(8) * (GIC_SPI_LAST + 1)) {
+        return access_route(partition, access);
+    }
+    return interrupts_access(&interrupts, access);
+}

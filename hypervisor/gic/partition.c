@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What stays of the set-up once boot code is gone: an owner's interrupts before it starts. */
+#include "gic/gic_registers.h"
+#include "gic/internal.h"
+#include <arch/device_access.h>
+
+/* Some 10 ms of a stuck GIC. */
+#define POLLS_MAX 100000u
+
+struct gic_frame gic_distributor(const struct description *system)
+{
+    uintptr_t base = (uintptr_t)system->board.distributor;
+
+    return (struct gic_frame){base, base + GICD_CTLR, GICD_CTLR_WRITE_PENDING};
+}
+
+struct gic_frame gic_private(const struct description_core *core)
+{
+    uintptr_t base = (uintptr_t)core->redistributor;
+
+    return (struct gic_frame){base + GIC_FRAME_BYTES, base + GICR_CTLR, GICR_CTLR_WRITE_PENDING};
+}
+
+bool gic_wait_clear(uintptr_t address, uint32_t bits)
+{
+    for (unsigned poll = 0; poll < POLLS_MAX; poll++) {
+        if ((device_read32(address) & bits) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gic_quiet(const struct gic_frame *frame, uint32_t word, uint32_t mask, uint8_t priority)
+{
+    uintptr_t registers = frame->interrupts + UINT64_C(4) * word;
+    bool settled;
+
+    /* IHI 0069, GICD_CTLR.RWP: only then is it sure that none is signalled any more. */
+    device_write32(registers + GIC_ICENABLER, mask);
+    settled = gic_wait_clear(frame->control, frame->write_pending);
+    device_write32(registers + GIC_ICPENDR, mask);
+    device_write32(registers + GIC_ICACTIVER, mask);
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        if ((mask >> bit & 1) != 0) {
+            device_write8(frame->interrupts + GIC_IPRIORITYR + UINT64_C(32) * word + bit, priority);
+        }
+    }
+    return settled;
+}
+
+void gic_reset_partition(struct partition *partition)
+{
+    const struct description *system = partition->system;
+    const struct description_partition *described = partition->described;
+    const struct gic_frame frame = gic_distributor(system);
+
+    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
+        if (described->interrupts[word] != 0) {
+            (void)gic_quiet(&frame, word, described->interrupts[word], PRIORITY_USUAL);
+        }
+    }
+    for (uint32_t interrupt = GIC_SPI_FIRST; interrupt <= GIC_SPI_LAST; interrupt++) {
+        if (partition_owns_interrupt(partition, interrupt)) {
+            device_write64(frame.interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
+                           system->cores[described->boot_core].affinity);
+        }
+    }
+    partition->distributor_control = 0;
+}
+
+void gic_raise(const struct partition *partition, uint32_t interrupt)
+{
+    device_write32((uintptr_t)(partition->system->board.distributor + GIC_ISPENDR +
+                               interrupt / 32 * UINT64_C(4)),
+                   UINT32_C(1) << interrupt % 32);
+}

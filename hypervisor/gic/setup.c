@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What only boot code changes: groups, triggers, and the Distributor as a whole. */
+#include "gic/gic_registers.h"
+#include "gic/internal.h"
+#include <arch/device_access.h>
+
+static const char does_not_settle[] = "the GIC's Distributor does not settle";
+
+static const char *set_control(const struct gic_frame *frame, uint32_t value)
+{
+    device_write32(frame->control, value | GICD_CTLR_ONE_SECURITY);
+    return gic_wait_clear(frame->control, frame->write_pending) ? NULL : does_not_settle;
+}
+
+/* IHI 0069, GICD_CTLR: affinity routing is turned on while both groups are off, and never off. */
+static const char *route_by_affinity(const struct gic_frame *frame)
+{
+    uint32_t control = device_read32(frame->control);
+    const char *wrong;
+
+    if ((control & GICD_CTLR_ONE_SECURITY) == 0) {
+        return "the GIC has two security states: Group 0 is the firmware's";
+    }
+    wrong = set_control(frame, control & GICD_CTLR_AFFINITY_ROUTING);
+    if (wrong == NULL) {
+        wrong = set_control(frame, GICD_CTLR_AFFINITY_ROUTING);
+    }
+    if (wrong == NULL && (device_read32(frame->control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
+        wrong = "the GIC has no affinity routing";
+    }
+    return wrong;
+}
+
+/* The hypervisor's own SPIs among those of `word`. */
+static uint32_t own_interrupts(const struct description_board *board, uint32_t word)
+{
+    const uint32_t numbers[] = {board->uart_interrupt, board->smmu_interrupt};
+    uint32_t mask = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (numbers[i] >= GIC_SPI_FIRST && numbers[i] / 32 == word) {
+            mask |= UINT32_C(1) << numbers[i] % 32;
+        }
+    }
+    return mask;
+}
+
+/* IHI 0069, GICD_ICFGR: two bits an interrupt, the upper says edge-triggered. */
+static void set_triggers(const struct gic_frame *frame, uint32_t word, uint32_t edges)
+{
+    for (uint32_t half = 0; half < 2; half++, edges >>= 16) {
+        uint32_t value = 0;
+
+        for (uint32_t bit = 0; bit < 16; bit++) {
+            value |= (edges >> bit & 1) << (2 * bit + 1);
+        }
+        device_write32(frame->interrupts + GIC_ICFGR + UINT64_C(8) * word + UINT64_C(4) * half,
+                       value);
+    }
+}
+
+/* 32 SPIs: all quiet, everybody's in Group 1 but `own`, which are routed to `affinity` and on. */
+static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t own,
+                           uint32_t edges, uint64_t affinity)
+{
+    uintptr_t registers = frame->interrupts + UINT64_C(4) * word;
+
+    if (!gic_quiet(frame, word, ~own, PRIORITY_USUAL) ||
+        !gic_quiet(frame, word, own, PRIORITY_OWN)) {
+        return false;
+    }
+    device_write32(registers + GIC_IGROUPR, ~own);
+    set_triggers(frame, word, edges);
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        if ((own >> bit & 1) != 0) {
+            device_write64(frame->interrupts + GICD_IROUTER + UINT64_C(256) * word +
+                               UINT64_C(8) * bit,
+                           affinity);
+        }
+    }
+    device_write32(registers + GIC_ISENABLER, own);
+    return true;
+}
+
+static const char *start_distributor(const struct description *system, uint64_t affinity)
+{
+    const struct description_board *board = &system->board;
+    const struct gic_frame frame = gic_distributor(system);
+    const char *wrong = route_by_affinity(&frame);
+    uint32_t last =
+        wrong == NULL ? device_read32(frame.interrupts + GICD_TYPER) & GICD_TYPER_LINES : 0;
+
+    for (uint32_t word = 1; word < DESCRIPTION_SPI_WORDS && wrong == NULL; word++) {
+        uint32_t own = own_interrupts(board, word), used = own, edges = 0;
+
+        /* SMMUv3 (IHI 0070), "Interrupts and notifications": its wired ones are edges. */
+        if (board->smmu_interrupt / 32 == word) {
+            edges = UINT32_C(1) << board->smmu_interrupt % 32;
+        }
+        for (uint32_t i = 0; i < system->partition_count; i++) {
+            used |= system->partitions[i].interrupts[word];
+            edges |= system->partitions[i].edges[word];
+        }
+        if (word <= last) {
+            wrong = set_interrupts(&frame, word, own, edges, affinity) ? NULL : does_not_settle;
+        } else if (used != 0) {
+            wrong = "the GIC lacks an interrupt that is described";
+        }
+    }
+    return wrong != NULL ? wrong
+                         : set_control(&frame, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 |
+                                                   GICD_CTLR_GROUP0);
+}
+
+static const char *start_redistributor(const struct description_core *core)
+{
+    const struct gic_frame frame = gic_private(core);
+    uintptr_t base = (uintptr_t)core->redistributor;
+
+    /* IHI 0069, GICR_TYPER: the affinity, packed, in the upper half. */
+    if (device_read32(base + GICR_TYPER + 4) !=
+        (uint32_t)((core->affinity >> 8 & 0xff000000) | (core->affinity & 0xffffff))) {
+        return "a Redistributor is not its core's";
+    }
+    /* IHI 0069, GICR_WAKER: no interrupt reaches a core whose Redistributor sleeps. */
+    device_write32(base + GICR_WAKER, 0);
+    if (!gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP)) {
+        return "a Redistributor does not wake";
+    }
+    if (!gic_quiet(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||
+        !gic_quiet(&frame, 0, PRIVATE_OWN, PRIORITY_OWN)) {
+        return "a Redistributor does not settle";
+    }
+    device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);
+    device_write32(frame.interrupts + GIC_ISENABLER, PRIVATE_OWN_USED);
+    return NULL;
+}
+
+const char *gic_start(const struct description *system, uint32_t core)
+{
+    const char *wrong = start_distributor(system, system->cores[core].affinity);
+
+    for (uint32_t i = 0; i < system->core_count && wrong == NULL; i++) {
+        if (system->cores[i].partition != DESCRIPTION_NO_PARTITION) {
+            wrong = start_redistributor(&system->cores[i]);
+        }
+    }
+    return wrong;
+}

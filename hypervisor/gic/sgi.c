@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gic/sgi.h"
+
+#include "gic/setup.h"
+#include "gic/system_registers.h"
+#include <arch/device_access.h>
+
+/* IHI 0069, ICC_SGI1R_EL1 and ICC_SGI0R_EL1. */
+#define SGI_TARGETS        UINT64_C(0xffff)
+#define SGI_INTERRUPT      (UINT64_C(0xf) << SGI_SHIFT)
+#define SGI_SHIFT          24
+#define SGI_ALL_BUT_SELF   (UINT64_C(1) << 40)
+#define SGI_RANGE_SELECTOR (UINT64_C(0xf) << 44)
+#define SGI_AFFINITY       (UINT64_C(0xff00ff00ff0000)) /* Aff3, Aff2, Aff1 */
+
+/* The core alone, in the fields of these registers. The range selector says which 16 values of Aff0
+ * the target list is about. */
+static uint64_t target(const struct description_core *core)
+{
+    uint64_t affinity = core->affinity;
+
+    return (affinity & UINT64_C(0xff00ff0000)) << 16 | (affinity & 0xff00) << 8 |
+           (affinity & 0xf0) << 40 | UINT64_C(1) << (affinity & 0xf);
+}
+
+/* A write for each target, so that a list and "all but self" are one path. */
+enum access_result sgi_send(const struct partition *partition, uint32_t core, uint64_t value)
+{
+    const struct description *system = partition->system;
+    uint64_t interrupt = value & SGI_INTERRUPT;
+    uint64_t left = (value & SGI_ALL_BUT_SELF) != 0 ? 0 : value & SGI_TARGETS;
+
+    if (interrupt == (uint64_t)GIC_OWN_SGI << SGI_SHIFT) {
+        return ACCESS_REFUSED;
+    }
+    for (uint32_t other = 0; other < system->core_count; other++) {
+        uint64_t to = target(&system->cores[other]);
+
+        if (system->cores[other].partition != partition->index) {
+            continue;
+        }
+        if ((value & SGI_ALL_BUT_SELF) != 0
+                ? other != core
+                : ((to ^ value) & (SGI_AFFINITY | SGI_RANGE_SELECTOR)) == 0 && (to & left) != 0) {
+            left &= ~to;
+            gic_registers_send_group1(to | interrupt);
+        }
+    }
+    return left == 0 ? ACCESS_DONE : ACCESS_REFUSED;
+}
+
+void gic_send(const struct description_core *core)
+{
+    device_publish();
+    gic_registers_send_group0(target(core) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "memory/stage2.h"
+
+static bool map_same(uint64_t *root, struct page_pool *pool, uint64_t address, uint64_t bytes)
+{
+    return tables_map(root, pool, address, address, bytes, STAGE2_DEVICE);
+}
+
+static bool map_all(const struct description_partition *partition, struct page_pool *pool,
+                    uint64_t *root)
+{
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        const struct description_memory *memory = &partition->memories[i];
+
+        if (!tables_map(root, pool, memory->guest, memory->physical, memory->bytes,
+                        STAGE2_MEMORY)) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < partition->device_count; i++) {
+        if (!map_same(root, pool, partition->devices[i].address, partition->devices[i].bytes)) {
+            return false;
+        }
+    }
+    return map_same(root, pool, partition->pci_memory, partition->pci_memory_bytes) &&
+           map_same(root, pool, partition->pci_io, partition->pci_io_bytes);
+}
+
+uint64_t stage2_build(const struct description_partition *partition, struct page_pool *pool)
+{
+    uint64_t root = page_pool_take(pool, 1);
+
+    return root != 0 && map_all(partition, pool, (uint64_t *)(uintptr_t)root) ? root : 0;
+}

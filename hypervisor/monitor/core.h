@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A core's monitor: what it knows of itself. One page, mapped in no other monitor; the report in it
+ * is read from outside, through the machine's memory, while the guest runs on.
+ */
+#ifndef MONITOR_CORE_H
+#define MONITOR_CORE_H
+
+#include "hypervisor/partition.h"
+#include "monitor/core_layout.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why a monitor ran. Read from outside by number: append only. */
+enum exit_cause {
+    EXIT_SGI,           /* ICC_SGI1R_EL1 */
+    EXIT_DISTRIBUTOR,   /* GICD registers */
+    EXIT_REDISTRIBUTOR, /* GICR registers */
+    EXIT_PCI,           /* configuration space */
+    EXIT_CONSOLE,       /* the virtual PL011 */
+    EXIT_POWER,         /* PSCI, and any other call by HVC or SMC */
+    EXIT_CACHE,         /* maintenance by set and way */
+    EXIT_REGISTER,      /* any other system register */
+    EXIT_INTERRUPT,     /* the hypervisor's own: messages between monitors, the terminal */
+    EXIT_FAULT,         /* the partition was stopped for it */
+    EXIT_CAUSES
+};
+
+enum report_state { REPORT_OFF, REPORT_RUNNING, REPORT_STOPPED };
+
+#define REPORT_MAGIC UINT64_C(0x45524f434b4c5542) /* "BULKCORE" */
+
+struct core_report {
+    uint64_t magic;
+    uint32_t core;
+    uint32_t partition;
+    uint32_t state;
+    uint32_t starts;  /* how often its partition began on it */
+    uint64_t refused; /* accesses answered as if nothing were there */
+    uint64_t exits[EXIT_CAUSES];
+    /* Of the last fault: ESR_EL2, the guest's physical address, its program counter. */
+    uint64_t syndrome, address, pc;
+};
+
+struct core {
+    uint64_t root;  /* of its translation tables */
+    uint64_t stack; /* top */
+    struct partition *partition;
+    uint32_t index; /* in the description */
+    uint32_t reserved;
+    uint64_t stage2; /* root of the partition's */
+    struct core_report report;
+};
+
+/* A guest's registers, on the monitor's stack. */
+struct registers {
+    uint64_t x[31];
+    uint64_t pc;    /* ELR_EL2 */
+    uint64_t state; /* SPSR_EL2 */
+    uint64_t spare;
+};
+
+_Static_assert(offsetof(struct core, root) == CORE_ROOT, "as assembly has it");
+_Static_assert(offsetof(struct core, stack) == CORE_STACK, "as assembly has it");
+_Static_assert(offsetof(struct core, report) == 40, "as tools/bulkhead/system/reports.py has it");
+_Static_assert(sizeof(struct registers) == FRAME_BYTES, "as assembly has it");
+_Static_assert(offsetof(struct registers, pc) == FRAME_PC, "as assembly has it");
+_Static_assert(sizeof(struct core) <= DESCRIPTION_PAGE_BYTES, "one page");
+_Static_assert(sizeof(struct partition) <= DESCRIPTION_PAGE_BYTES, "one page");
+
+/* vectors.S */
+_Noreturn void monitor_enter(struct core *core);
+_Noreturn void monitor_resume(struct registers *registers);
+void monitor_mmu_on(uint64_t root);
+extern const char monitor_core_entry[];
+/* main.c: on the monitor's own stack. Begins the partition, or waits to be started. */
+_Noreturn void monitor_main(struct core *core);
+/* trap.c */
+void monitor_trap(struct registers *registers, unsigned kind);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Offsets that assembly needs; core.h checks them. */
+#ifndef MONITOR_CORE_LAYOUT_H
+#define MONITOR_CORE_LAYOUT_H
+
+#define FRAME_BYTES 272 /* x0 to x30, ELR, SPSR, one spare: a multiple of 16 */
+#define FRAME_PC    248
+#define CORE_ROOT   0
+#define CORE_STACK  8
+
+#endif

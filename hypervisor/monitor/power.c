@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "monitor/power.h"
+#include "console/input.h"
+#include "console/terminal.h"
+#include "console/uart.h"
+#include "gic/setup.h"
+#include "gic/sgi.h"
+#include "monitor/guest_state.h"
+#include "monitor/load.h"
+#include "monitor/registers.h"
+#include "pci/config_space.h"
+#include "psci/psci.h"
+
+static struct partition_core *own(const struct core *core)
+{
+    return &core->partition->cores[core->index];
+}
+
+static bool all_off(const struct partition *partition)
+{
+    for (uint32_t i = 0; i < partition->system->core_count; i++) {
+        if (__atomic_load_n(&partition->cores[i].state, __ATOMIC_ACQUIRE) != CORE_OFF) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_boot_core(const struct core *core)
+{
+    return core->index == core->partition->described->boot_core;
+}
+
+static _Noreturn void begin(struct core *core, uint64_t entry, uint64_t context)
+{
+    struct registers *registers = (struct registers *)(uintptr_t)core->stack - 1;
+
+    *registers = (struct registers){.pc = entry, .state = STATE_EL1H};
+    registers->x[0] = context;
+    gic_reset_core(&core->partition->system->cores[core->index]);
+    guest_state_reset();
+    core->report.state = REPORT_RUNNING;
+    core->report.starts++;
+    __atomic_store_n(&own(core)->state, CORE_ON, __ATOMIC_RELEASE);
+    monitor_resume(registers);
+}
+
+/* Its devices reach no memory and raise no interrupt any more. */
+static void quiet(struct partition *partition)
+{
+    pci_reset(partition);
+    gic_reset_partition(partition);
+    uart_reset(partition);
+}
+
+static _Noreturn void begin_partition(struct core *core)
+{
+    struct partition *partition = core->partition;
+
+    quiet(partition);
+    load_partition(partition);
+    __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
+    begin(core, partition->described->entry, partition->described->devicetree);
+}
+
+/* The boot core goes on, and the last of the others tells it to. */
+static void all_have_stopped(struct core *core, uint32_t request)
+{
+    struct partition *partition = core->partition;
+
+    if (!is_boot_core(core)) {
+        gic_send(&partition->system->cores[partition->described->boot_core]);
+    } else if (request == REQUEST_RESET) {
+        begin_partition(core);
+    } else {
+        quiet(partition);
+        __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
+    }
+}
+
+/* Until the partition starts this core, by PSCI or by a reset. Group 1 is off meanwhile: its
+ * interrupts, which are the guest's, would wake the core again and again. */
+static _Noreturn void wait(struct core *core)
+{
+    struct partition *partition = core->partition;
+    struct partition_core *state = own(core);
+
+    uint32_t on = CORE_ON;
+
+    register_write(s3_0_c12_c12_7, 0); /* ICC_IGRPEN1_EL1 */
+    instruction_barrier();
+    /* Unless it said so itself, by PSCI, and is to start again already. */
+    (void)__atomic_compare_exchange_n(&state->state, &on, CORE_OFF, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE);
+    for (;;) {
+        uint32_t request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE);
+
+        if ((request == REQUEST_RESET || request == REQUEST_STOP) && all_off(partition)) {
+            all_have_stopped(core, request);
+        }
+        if (request == REQUEST_NONE &&
+            __atomic_load_n(&state->state, __ATOMIC_ACQUIRE) == CORE_READY) {
+            begin(core, state->entry, state->context);
+        }
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        power_interrupt(core);
+    }
+}
+
+/* To all its cores. The first request counts; but what has stopped can be told to begin anew. */
+static void demand(struct core *core, uint32_t request)
+{
+    struct partition *partition = core->partition;
+    uint32_t before = REQUEST_NONE;
+
+    if (!__atomic_compare_exchange_n(&partition->request, &before, request, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE) &&
+        before == REQUEST_STOPPED && request == REQUEST_RESET) {
+        (void)__atomic_compare_exchange_n(&partition->request, &before, request, false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    }
+    for (uint32_t i = 0; i < partition->system->core_count; i++) {
+        if (i != core->index && partition->system->cores[i].partition == partition->index) {
+            gic_send(&partition->system->cores[i]);
+        }
+    }
+}
+
+static _Noreturn void stop(struct core *core, uint32_t request)
+{
+    demand(core, request);
+    core->report.state = REPORT_STOPPED;
+    wait(core);
+}
+
+void power_call(struct core *core, struct registers *registers)
+{
+    uint32_t target;
+
+    core->report.exits[EXIT_POWER]++;
+    switch (psci_call(core->partition, core->index, registers->x, &target)) {
+    case PSCI_CORE_START:
+        __atomic_store_n(&core->partition->cores[target].state, CORE_READY, __ATOMIC_RELEASE);
+        gic_send(&core->partition->system->cores[target]);
+        break;
+    case PSCI_SUSPEND:
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        break;
+    case PSCI_CORE_OFF:
+        core->report.state = REPORT_OFF;
+        wait(core);
+    case PSCI_SYSTEM_OFF:
+        terminal_say(core->partition, "is off");
+        stop(core, REQUEST_STOP);
+    case PSCI_SYSTEM_RESET:
+        terminal_say(core->partition, "begins anew");
+        stop(core, REQUEST_RESET);
+    default:
+        break;
+    }
+}
+
+void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
+                 uint64_t address)
+{
+    core->report.exits[EXIT_FAULT]++;
+    core->report.syndrome = syndrome;
+    core->report.address = address;
+    core->report.pc = registers->pc;
+    terminal_fault(core->partition, core->index, syndrome, address, registers->pc);
+    stop(core, REQUEST_STOP);
+}
+
+void power_interrupt(struct core *core)
+{
+    uint32_t number = gic_acknowledge();
+    enum partition_request request = REQUEST_NONE;
+
+    if (number == GIC_NONE) {
+        return;
+    }
+    core->report.exits[EXIT_INTERRUPT]++;
+    if (number == core->partition->system->board.uart_interrupt) {
+        request = terminal_input(core->partition);
+    }
+    gic_end(number);
+    if (request != REQUEST_NONE) {
+        terminal_say(core->partition, request == REQUEST_STOP ? "is stopped" : "begins anew");
+        demand(core, request);
+    }
+}
+
+void power_message(struct core *core)
+{
+    if (__atomic_load_n(&core->partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
+        core->report.state = REPORT_STOPPED;
+        wait(core);
+    }
+}
+
+void power_on(struct core *core)
+{
+    if (is_boot_core(core)) {
+        begin_partition(core);
+    }
+    wait(core);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "monitor/syndrome.h"
+
+/* Arm ARM, ISS encoding for an exception from a Data Abort. */
+#define VALID         (UINT64_C(1) << 24)
+#define SIZE(iss)     ((unsigned)((iss) >> 22 & 3))
+#define SIGN_EXTENDED (UINT64_C(1) << 21)
+#define TARGET(iss)   ((unsigned)((iss) >> 16 & 0x1f))
+#define SIXTY_FOUR    (UINT64_C(1) << 15)
+#define CACHE         (UINT64_C(1) << 8)
+#define OF_TABLE_WALK (UINT64_C(1) << 7)
+#define WRITE         (UINT64_C(1) << 6)
+#define STATUS(iss)   ((iss) & 0x3c) /* without the level */
+#define STATUS_NO_MAP 0x04u
+
+bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
+{
+    access->bytes = (uint8_t)(1u << SIZE(syndrome));
+    access->write = (syndrome & WRITE) != 0;
+    *target = TARGET(syndrome);
+    return (syndrome & VALID) != 0 && (syndrome & (CACHE | OF_TABLE_WALK)) == 0 &&
+           STATUS(syndrome) == STATUS_NO_MAP;
+}
+
+uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value)
+{
+    unsigned shift = 64 - (8u << SIZE(syndrome));
+
+    if ((syndrome & SIGN_EXTENDED) != 0) {
+        value = (uint64_t)((int64_t)(value << shift) >> shift);
+    }
+    return (syndrome & SIXTY_FOUR) != 0 ? value : (uint32_t)value;
+}

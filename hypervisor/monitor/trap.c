@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a guest to who knows what it wants, and back. */
+#include "console/uart.h"
+#include "gic/distributor.h"
+#include "gic/gic_registers.h"
+#include "gic/redistributor.h"
+#include "gic/sgi.h"
+#include "memory/tables.h"
+#include "monitor/core.h"
+#include "monitor/power.h"
+#include "monitor/registers.h"
+#include "monitor/syndrome.h"
+#include "pci/config_space.h"
+
+#define NO_REGISTER       31u
+#define INSTRUCTION_BYTES 4u
+
+enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };
+
+static uint64_t value_of(const struct registers *registers, unsigned number)
+{
+    return number == NO_REGISTER ? 0 : registers->x[number];
+}
+
+static void set_value(struct registers *registers, unsigned number, uint64_t value)
+{
+    if (number != NO_REGISTER) {
+        registers->x[number] = value;
+    }
+}
+
+static bool inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t *offset)
+{
+    *offset = address - start;
+    return start != 0 && *offset < bytes;
+}
+
+static enum access_result access_redistributors(const struct core *core, uint64_t address,
+                                                struct access *access)
+{
+    const struct description *system = core->partition->system;
+
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        const struct description_core *other = &system->cores[i];
+
+        if (other->partition == core->partition->index &&
+            inside(address, other->redistributor, REDISTRIBUTOR_BYTES, &access->offset)) {
+            return redistributor_access(core->partition, i, access);
+        }
+    }
+    return ACCESS_FORBIDDEN;
+}
+
+static enum access_result route(const struct core *core, uint64_t address, struct access *access,
+                                enum exit_cause *cause)
+{
+    struct partition *partition = core->partition;
+    const struct description_board *board = &partition->system->board;
+
+    if (inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
+        *cause = EXIT_DISTRIBUTOR;
+        return distributor_access(partition, access);
+    }
+    if (inside(address, board->ecam, board->ecam_bytes, &access->offset)) {
+        *cause = EXIT_PCI;
+        return pci_access(partition, access);
+    }
+    if (inside(address, partition->described->console, PAGE_BYTES, &access->offset)) {
+        *cause = EXIT_CONSOLE;
+        return uart_access(partition, access);
+    }
+    *cause = EXIT_REDISTRIBUTOR;
+    return access_redistributors(core, address, access);
+}
+
+static enum access_result data_abort(struct core *core, struct registers *registers,
+                                     uint64_t syndrome, uint64_t address)
+{
+    enum exit_cause cause;
+    enum access_result result;
+    struct access access;
+    unsigned target;
+
+    if (!syndrome_access(syndrome, &access, &target) || (address & (access.bytes - 1u)) != 0) {
+        return ACCESS_FORBIDDEN;
+    }
+    access.value = value_of(registers, target);
+    if (access.bytes < sizeof(access.value)) {
+        access.value &= (UINT64_C(1) << (8u * access.bytes)) - 1;
+    }
+    result = route(core, address, &access, &cause);
+    if (result == ACCESS_FORBIDDEN) {
+        return result;
+    }
+    core->report.exits[cause]++;
+    if (!access.write) {
+        set_value(registers, target, syndrome_loaded(syndrome, access.value));
+    }
+    return result;
+}
+
+static enum access_result system_register(struct core *core, struct registers *registers,
+                                          uint64_t syndrome)
+{
+    unsigned target = (unsigned)REGISTER_TARGET(syndrome);
+    uint64_t value = value_of(registers, target);
+
+    switch ((unsigned)syndrome & REGISTER_NAME_MASK) {
+    case REGISTER_NAME(3u, 0u, 12u, 11u, 5u): /* ICC_SGI1R_EL1 */
+        core->report.exits[EXIT_SGI]++;
+        return sgi_send(core->partition, core->index, value);
+    case REGISTER_NAME(1u, 0u, 7u, 6u, 2u):  /* DC ISW */
+    case REGISTER_NAME(1u, 0u, 7u, 10u, 2u): /* DC CSW */
+    case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
+        core->report.exits[EXIT_CACHE]++;
+        return ACCESS_REFUSED; /* they would reach what all cores share */
+    default:
+        core->report.exits[EXIT_REGISTER]++;
+        if (REGISTER_READ(syndrome)) {
+            set_value(registers, target, 0);
+        }
+        return ACCESS_REFUSED;
+    }
+}
+
+static void synchronous(struct core *core, struct registers *registers)
+{
+    uint64_t syndrome = register_read(esr_el2);
+    uint64_t address =
+        (register_read(hpfar_el2) >> 4 << 12) | (register_read(far_el2) & (PAGE_BYTES - 1));
+    enum access_result result = ACCESS_FORBIDDEN;
+
+    switch (SYNDROME_CLASS(syndrome)) {
+    case CLASS_DATA:
+        result = data_abort(core, registers, syndrome, address);
+        break;
+    case CLASS_REGISTER:
+        result = system_register(core, registers, syndrome);
+        break;
+    case CLASS_SMC:
+        registers->pc += INSTRUCTION_BYTES; /* HVC's return address is behind it already */
+        power_call(core, registers);
+        return;
+    case CLASS_HVC:
+        power_call(core, registers);
+        return;
+    default:
+        break;
+    }
+    if (result == ACCESS_FORBIDDEN) {
+        power_fault(core, registers, syndrome, address);
+    }
+    core->report.refused += result == ACCESS_REFUSED;
+    registers->pc += INSTRUCTION_BYTES;
+}
+
+void monitor_trap(struct registers *registers, unsigned kind)
+{
+    struct core *core = (struct core *)(uintptr_t)register_read(tpidr_el2);
+
+    if (kind == VECTOR_SYNCHRONOUS) {
+        synchronous(core, registers);
+    } else if (kind == VECTOR_FIQ) {
+        power_interrupt(core);
+        power_message(core);
+    } else {
+        power_fault(core, registers, register_read(esr_el2), 0);
+    }
+}

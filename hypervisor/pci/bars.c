@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Base address registers (PCI 3.0, 6.2.5.1). The guest writes shadows. The hardware gets them when
+ * it begins to decode, and then only if they lie in the partition's windows.
+ */
+#include "pci/function.h"
+
+/* One, as 64 bits whatever it has. */
+struct bar {
+    uint64_t address, mask;
+    unsigned registers; /* 1 or 2 */
+    uint16_t decode;    /* what the command has to have; 0: not implemented */
+};
+
+static uint32_t register_of(unsigned index)
+{
+    return PCI_BAR + PCI_DWORD * index;
+}
+
+static bool is_wide(uint32_t low, unsigned index)
+{
+    return (low & (PCI_BAR_TYPE | PCI_BAR_IO)) == PCI_BAR_TYPE_64 && index + 1 < FUNCTION_BARS;
+}
+
+/* All that can be set, with the fixed bits; it is 0 afterwards. */
+static uint32_t probe(const struct function *function, unsigned index)
+{
+    uint32_t value;
+
+    pci_write(function, register_of(index), PCI_DWORD, UINT32_MAX);
+    value = pci_read(function, register_of(index), PCI_DWORD);
+    pci_write(function, register_of(index), PCI_DWORD, 0);
+    return value;
+}
+
+void pci_bars_find(const struct function *function)
+{
+    struct virtual_function *view = function->view;
+
+    for (unsigned i = 0; i < FUNCTION_BARS; i++) {
+        uint32_t value = probe(function, i);
+
+        view->bar[i] = value & ((value & PCI_BAR_IO) != 0 ? 0x3 : 0xf);
+        view->bar_mask[i] = value & ~view->bar[i];
+        if (is_wide(value, i)) {
+            i++;
+            view->bar[i] = 0;
+            view->bar_mask[i] = probe(function, i);
+        }
+    }
+}
+
+static struct bar bar_of(const struct virtual_function *view, unsigned index)
+{
+    uint32_t low = view->bar[index];
+    struct bar bar = {.address = low & view->bar_mask[index],
+                      .mask = view->bar_mask[index],
+                      .registers = 1,
+                      .decode = PCI_COMMAND_MEMORY};
+
+    if (is_wide(low, index)) {
+        bar.address |= (uint64_t)view->bar[index + 1] << 32;
+        bar.mask |= (uint64_t)view->bar_mask[index + 1] << 32;
+        bar.registers = 2;
+        return bar;
+    }
+    if (bar.mask == 0) {
+        bar.decode = 0;
+    } else if ((low & PCI_BAR_IO) != 0) {
+        bar.decode = PCI_COMMAND_IO;
+        /* The upper half of an I/O BAR may be fixed at 0. */
+        bar.mask |= bar.mask <= UINT16_MAX ? UINT64_C(0xffff0000) : 0;
+    }
+    bar.mask |= UINT64_C(0xffffffff00000000);
+    return bar;
+}
+
+/* Whole, and of a size that BARs have: a power of 2. */
+static bool is_inside(const struct function *function, const struct bar *bar)
+{
+    const struct description_partition *described = function->partition->described;
+    bool io = bar->decode == PCI_COMMAND_IO;
+    uint64_t start =
+        io ? described->pci_io - function->partition->system->board.pci_io : described->pci_memory;
+    uint64_t room = io ? described->pci_io_bytes : described->pci_memory_bytes;
+    uint64_t bytes = -bar->mask;
+
+    /* Below the window the difference is huge. */
+    return bytes != 0 && (bytes & (bytes - 1)) == 0 && bytes <= room &&
+           bar->address - start <= room - bytes;
+}
+
+/* Only if it is as it was found: the function may be in a reset, in which it loses what it is told,
+ * or come out of one with other sizes (PCI Express Base 4.0, 6.6.2 and 7.8.6). */
+static bool store(const struct function *function, unsigned index)
+{
+    const struct virtual_function *view = function->view;
+    uint32_t fixed = view->bar[index] & ~view->bar_mask[index];
+
+    if (probe(function, index) != (view->bar_mask[index] | fixed)) {
+        return false;
+    }
+    pci_write(function, register_of(index), PCI_DWORD, view->bar[index]);
+    return true;
+}
+
+/* The kinds of decoding for which there are BARs, all of them inside and in the hardware. */
+static uint16_t place(const struct function *function, uint16_t wanted)
+{
+    uint16_t used = 0, outside = 0;
+    struct bar bar;
+
+    for (unsigned i = 0; i < FUNCTION_BARS; i += bar.registers) {
+        bar = bar_of(function->view, i);
+        if ((bar.decode & wanted) == 0) {
+            continue;
+        }
+        used |= bar.decode;
+        if (!is_inside(function, &bar) || !store(function, i) ||
+            (bar.registers == 2 && !store(function, i + 1))) {
+            outside |= bar.decode;
+        }
+    }
+    return used & (uint16_t)~outside;
+}
+
+void pci_bars_settle(const struct function *function)
+{
+    uint16_t command = function->view->command, decode = command & PCI_COMMAND_DECODE;
+
+    command &= (uint16_t)~PCI_COMMAND_DECODE;
+    pci_write(function, PCI_COMMAND, 2, command);
+    pci_write(function, PCI_COMMAND, 2, command | place(function, decode));
+}
+
+void pci_bars_forget(const struct function *function)
+{
+    struct virtual_function *view = function->view;
+
+    view->command = 0;
+    for (unsigned i = 0; i < FUNCTION_BARS; i++) {
+        view->bar[i] &= ~view->bar_mask[i];
+    }
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pci/config_space.h"
+
+#include "pci/function.h"
+#include <stddef.h>
+
+#define BAR_BYTES   (PCI_DWORD * FUNCTION_BARS)
+#define STATUS_ONCE 0xf900u /* cleared by writing 1 (PCI 3.0, 6.2.3) */
+#define HEADER      0xffu   /* no capability has this id */
+
+/*
+ * Registers that go to the hardware, a dword each; `once`: bits that writing 1 clears. Left out:
+ * what changes how the function talks to others (payload size, tags, links, error messages), what
+ * begins to decode addresses (expansion ROM, virtual functions, sizes of BARs), what vendors have
+ * of their own, and all extended capabilities. Virtio's window to registers (VIRTIO 1.3, 4.1.4.9)
+ * reaches nothing that BARs don't, but is what nobody uses: QEMU 10.0 ends at the first access by
+ * it.
+ */
+static const struct rule {
+    uint8_t capability, at;
+    uint32_t writable, once;
+} rules[] = {
+    {HEADER, PCI_CACHE_LINE, 0x0000ffff, 0},
+    {HEADER, PCI_INTERRUPT, 0x000000ff, 0},
+    {PCI_CAPABILITY_POWER, PCI_POWER_CONTROL, PCI_POWER_STATE, 0x8000},
+    /* Relaxed ordering, no snoop, size of reads; what was detected. */
+    {PCI_CAPABILITY_EXPRESS, PCI_EXPRESS_CONTROL, 0x00007810, 0x000f0000},
+};
+
+/* A guest's write, as the dword that it falls into. */
+struct change {
+    uint32_t at, mask, value;
+};
+
+static uint32_t ones(unsigned bytes)
+{
+    return UINT32_MAX >> (32 - 8 * bytes);
+}
+
+static uint32_t mix(uint32_t old, uint32_t wanted, uint32_t mask)
+{
+    return (old & ~mask) | (wanted & mask);
+}
+
+/* What the guest reads of a dword where that is not what the hardware says; `mask`: those bits. */
+static uint32_t virtual_bits(const struct virtual_function *view, uint32_t at, uint32_t *mask)
+{
+    int position = pci_capability_at(view, at);
+
+    *mask = 0;
+    if (position >= 0) {
+        *mask = 0xff00;
+        return (uint32_t)pci_capability_next(view, position) << 8;
+    }
+    if (at >= PCI_BAR && at < PCI_BAR + BAR_BYTES) {
+        *mask = UINT32_MAX;
+        return view->bar[(at - PCI_BAR) / PCI_DWORD];
+    }
+    if (at == PCI_COMMAND) {
+        *mask = PCI_COMMAND_DECODE;
+        return view->command;
+    }
+    if (at == PCI_ROM) {
+        *mask = UINT32_MAX;
+    } else if (at == PCI_CAPABILITIES) {
+        *mask = 0xff;
+        return pci_capability_next(view, -1);
+    }
+    return 0;
+}
+
+static void read(const struct function *function, struct access *access)
+{
+    uint32_t offset = access->offset % PCI_CONFIG_BYTES, at = offset - offset % PCI_DWORD, mask;
+    unsigned shift = 8 * (offset % PCI_DWORD);
+    uint32_t bits = virtual_bits(function->view, at, &mask);
+    uint32_t value = pci_read(function, offset, access->bytes) << shift;
+
+    access->value = mix(value, bits, mask) >> shift & ones(access->bytes);
+}
+
+static const struct rule *find_rule(const struct virtual_function *view, uint32_t at)
+{
+    for (unsigned i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+        bool header = rules[i].capability == HEADER;
+        uint32_t base = header ? 0 : pci_capability_find(view, rules[i].capability);
+
+        if (base + rules[i].at == at && (base != 0 || header)) {
+            return &rules[i];
+        }
+    }
+    return NULL;
+}
+
+/* What may change of it now: a function-level reset only where there is one. */
+static uint32_t writable(const struct function *function, const struct rule *rule)
+{
+    uint32_t mask = rule->writable | rule->once;
+
+    if (rule->capability == PCI_CAPABILITY_EXPRESS && pci_express_reset(function) != 0) {
+        mask |= PCI_EXPRESS_RESET;
+    }
+    return mask;
+}
+
+/* Whether the function forgets command and BARs by it (PCI Express Base 4.0, 5.3.1.4 and 6.6.2). */
+static bool resets(const struct rule *rule, uint32_t before, uint32_t after)
+{
+    if (rule->capability == PCI_CAPABILITY_POWER) {
+        return (before & PCI_POWER_STATE) == PCI_POWER_STATE && (after & PCI_POWER_STATE) == 0 &&
+               (before & PCI_POWER_NO_RESET) == 0;
+    }
+    return rule->capability == PCI_CAPABILITY_EXPRESS && (after & PCI_EXPRESS_RESET) != 0;
+}
+
+static enum access_result write_by_rule(const struct function *function,
+                                        const struct access *access, const struct change *change)
+{
+    const struct rule *rule = find_rule(function->view, change->at);
+    uint32_t mask = rule != NULL ? change->mask & writable(function, rule) : 0, before, after;
+
+    if (mask == 0) {
+        return ACCESS_REFUSED;
+    }
+    if (mask == change->mask) { /* as it is: what it is for may depend on its size */
+        pci_write(function, access->offset % PCI_CONFIG_BYTES, access->bytes,
+                  (uint32_t)access->value);
+        return ACCESS_DONE;
+    }
+    before = pci_read(function, change->at, PCI_DWORD);
+    if (before == UINT32_MAX) { /* it does not answer: nothing to put back */
+        return ACCESS_REFUSED;
+    }
+    after = mix(before & ~rule->once, change->value, mask);
+    if (resets(rule, before, after)) {
+        pci_write(function, PCI_COMMAND, 2, 0);
+        pci_bars_forget(function);
+    }
+    pci_write(function, change->at, PCI_DWORD, after);
+    return ACCESS_DONE;
+}
+
+static void write_command(const struct function *function, const struct change *change)
+{
+    struct virtual_function *view = function->view;
+    uint32_t before = view->command, once = (change->value & change->mask) >> 16 & STATUS_ONCE,
+             mask = PCI_COMMAND_DECODE | PCI_COMMAND_PARITY | PCI_COMMAND_INTX_DISABLE;
+
+    if (function->partition->described->dma != DESCRIPTION_DMA_NONE) {
+        mask |= PCI_COMMAND_MASTER;
+    }
+    view->command = (uint16_t)mix(before, change->value, change->mask & mask);
+    if (((before ^ view->command) & PCI_COMMAND_DECODE) != 0) {
+        pci_bars_settle(function);
+    } else if (before != view->command) { /* what decodes goes on without a gap */
+        uint32_t decode = pci_read(function, PCI_COMMAND, 2);
+
+        decode = decode == UINT16_MAX ? 0 : decode & PCI_COMMAND_DECODE;
+        pci_write(function, PCI_COMMAND, 2, (view->command & ~PCI_COMMAND_DECODE) | decode);
+    }
+    if (once != 0) {
+        pci_write(function, PCI_STATUS, 2, once);
+    }
+}
+
+static enum access_result write(const struct function *function, const struct access *access)
+{
+    uint32_t offset = access->offset % PCI_CONFIG_BYTES;
+    unsigned shift = 8 * (offset % PCI_DWORD);
+    struct change change = {.at = offset - offset % PCI_DWORD,
+                            .mask = ones(access->bytes) << shift,
+                            .value = (uint32_t)access->value << shift};
+    struct virtual_function *view = function->view;
+
+    view->written = true;
+    if (change.at == PCI_COMMAND) {
+        write_command(function, &change);
+        return ACCESS_DONE;
+    }
+    if (change.at >= PCI_BAR && change.at < PCI_BAR + BAR_BYTES) {
+        unsigned i = (change.at - PCI_BAR) / PCI_DWORD;
+
+        view->bar[i] = mix(view->bar[i], change.value, change.mask & view->bar_mask[i]);
+        if ((view->command & PCI_COMMAND_DECODE) != 0) {
+            pci_bars_settle(function);
+        }
+        return ACCESS_DONE;
+    }
+    return write_by_rule(function, access, &change);
+}
+
+/* Two cores that write at once could make BARs and command that neither meant. */
+static enum access_result write_alone(struct partition *partition, const struct function *function,
+                                      const struct access *access)
+{
+    enum access_result result;
+
+    while (__atomic_exchange_n(&partition->functions_lock, 1, __ATOMIC_ACQUIRE) != 0) {
+    }
+    result = write(function, access);
+    __atomic_store_n(&partition->functions_lock, 0, __ATOMIC_RELEASE);
+    return result;
+}
+
+enum access_result pci_access(struct partition *partition, struct access *access)
+{
+    const struct description_partition *described = partition->described;
+
+    for (uint32_t i = 0; i < described->function_count && access->bytes <= PCI_DWORD; i++) {
+        struct function function = pci_function(partition, i);
+
+        if (access->offset >> PCI_FUNCTION_SHIFT != described->functions[i].address ||
+            !function.view->present) {
+            continue;
+        }
+        if (access->write) {
+            return write_alone(partition, &function, access);
+        }
+        read(&function, access);
+        return ACCESS_DONE;
+    }
+    if (!access->write) {
+        access->value = UINT64_MAX >> (64 - 8 * access->bytes);
+    }
+    return ACCESS_REFUSED;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Who does what with a function's registers. */
+#ifndef PCI_FUNCTION_H
+#define PCI_FUNCTION_H
+
+#include "hypervisor/partition.h"
+#include "pci/pci_registers.h" /* the kernel's */
+
+#define PCI_FUNCTION_SHIFT 12u /* PCI_CONFIG_BYTES of ECAM a function */
+#define PCI_DWORD          4u
+#define PCI_COMMAND_DECODE (PCI_COMMAND_IO | PCI_COMMAND_MEMORY)
+
+struct function {
+    const struct partition *partition;
+    struct virtual_function *view;
+    uintptr_t registers;
+};
+
+static inline struct function pci_function(struct partition *partition, uint32_t index)
+{
+    const struct description_partition *described = partition->described;
+
+    return (struct function){
+        partition, &partition->functions[index],
+        (uintptr_t)partition->system->board.ecam +
+            ((uintptr_t)described->functions[index].address << PCI_FUNCTION_SHIFT)};
+}
+
+/* function.c: bytes is 1, 2 or 4, `at` a multiple of it. */
+uint32_t pci_read(const struct function *function, uint32_t at, unsigned bytes);
+void pci_write(const struct function *function, uint32_t at, unsigned bytes, uint32_t value);
+
+/* delay.c: waits at least so long. */
+void pci_delay(uint32_t microseconds);
+
+/* bars.c. Decoding is off while BARs are sized. */
+void pci_bars_find(const struct function *function);
+/* Gives the hardware the guest's BARs and command; decoding only as far as the BARs allow. */
+void pci_bars_settle(const struct function *function);
+/* The guest's view after a reset: nothing decoded, all BARs 0. */
+void pci_bars_forget(const struct function *function);
+
+/* capabilities.c */
+void pci_capabilities_find(const struct function *function);
+/* The one behind `position` of the list, 0: none; the first if position is -1. */
+uint8_t pci_capability_next(const struct virtual_function *view, int position);
+/* Its position if its first dword is there; -1: none's is. */
+int pci_capability_at(const struct virtual_function *view, uint32_t at);
+/* The register that begins a function-level reset; 0: the function has none. */
+uint32_t pci_express_reset(const struct function *function);
+/* Where the (first) capability with that id is; 0: nowhere. */
+uint8_t pci_capability_find(const struct virtual_function *view, uint8_t id);
+
+#endif

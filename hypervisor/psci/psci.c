@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "psci/psci.h"
+
+#include "gic/affinity.h"
+
+/* DEN0028, "Function identifiers": fast call, owner, number; bit 30: arguments of 64 bits. */
+#define CALL_64             0x40000000u
+#define SMCCC_VERSION       0x80000000u
+#define SMCCC_ARCH_FEATURES 0x80000001u
+#define PSCI_FIRST          0x84000000u
+#define SMCCC_VERSION_1_1   0x10001
+#define PSCI_VERSION_1_1    0x10001
+
+/* DEN0022, 5.1: numbers from PSCI_FIRST on. */
+enum psci_function {
+    VERSION = 0,
+    CPU_SUSPEND = 1,
+    CPU_OFF = 2,
+    CPU_ON = 3,
+    AFFINITY_INFO = 4,
+    MIGRATE_INFO_TYPE = 6,
+    SYSTEM_OFF = 8,
+    SYSTEM_RESET = 9,
+    FEATURES = 10,
+    SYSTEM_RESET2 = 18,
+};
+
+#define FUNCTIONS_64 (1u << CPU_SUSPEND | 1u << CPU_ON | 1u << AFFINITY_INFO | 1u << SYSTEM_RESET2)
+#define FUNCTIONS_32                                                                             \
+    (FUNCTIONS_64 | 1u << VERSION | 1u << CPU_OFF | 1u << MIGRATE_INFO_TYPE | 1u << SYSTEM_OFF | \
+     1u << SYSTEM_RESET | 1u << FEATURES)
+
+/* DEN0022, 5.2.2. */
+enum psci_result {
+    SUCCESS = 0,
+    NOT_SUPPORTED = -1,
+    INVALID_PARAMETERS = -2,
+    ALREADY_ON = -4,
+    ON_PENDING = -5,
+    INVALID_ADDRESS = -9,
+};
+
+/* DEN0022, MIGRATE_INFO_TYPE: no Trusted OS that would have to be moved. */
+#define NOTHING_TO_MIGRATE 2
+
+/* DEN0022, CPU_SUSPEND, original format of power_state: all but StateID and PowerLevel, which make
+ * no difference to waiting. Bit 16 set asks for power to go, which it need not. */
+#define POWER_STATE_MUST_BE_0 0xfcff0000u
+
+#define NO_FUNCTION 32u
+
+static unsigned function_of(uint32_t call)
+{
+    uint32_t number = (call & ~CALL_64) - PSCI_FIRST;
+
+    return number < 32 && ((call & CALL_64 ? FUNCTIONS_64 : FUNCTIONS_32) >> number & 1) != 0
+               ? number
+               : NO_FUNCTION;
+}
+
+static int features(uint32_t call)
+{
+    return call == SMCCC_VERSION || function_of(call) != NO_FUNCTION ? SUCCESS : NOT_SUPPORTED;
+}
+
+static bool in_memory(const struct description_partition *described, uint64_t address)
+{
+    for (uint32_t i = 0; i < described->memory_count; i++) {
+        if (address - described->memories[i].guest < described->memories[i].bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* DEN0022, 5.1.4. */
+static int core_on(struct partition *partition, const uint64_t *arguments, uint32_t *target)
+{
+    uint32_t index = affinity_core(partition, arguments[0]), found = CORE_OFF;
+    struct partition_core *core = &partition->cores[index % DESCRIPTION_CORES_MAX];
+
+    if (index == AFFINITY_NO_CORE) {
+        return INVALID_PARAMETERS;
+    }
+    if (!in_memory(partition->described, arguments[1])) {
+        return INVALID_ADDRESS;
+    }
+    if (!__atomic_compare_exchange_n(&core->state, &found, CORE_STARTING, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED)) {
+        return found == CORE_ON ? ALREADY_ON : ON_PENDING;
+    }
+    core->entry = arguments[1];
+    core->context = arguments[2];
+    *target = index;
+    return SUCCESS;
+}
+
+/* DEN0022, 5.1.5: 0 on, 1 off, 2 on its way. */
+static int affinity_info(const struct partition *partition, const uint64_t *arguments)
+{
+    uint32_t index = affinity_core(partition, arguments[0]);
+
+    /* Levels above 0 need not be there since PSCI 1.0. */
+    if (index == AFFINITY_NO_CORE || arguments[1] != 0) {
+        return INVALID_PARAMETERS;
+    }
+    switch (__atomic_load_n(&partition->cores[index].state, __ATOMIC_RELAXED)) {
+    case CORE_ON:
+        return 0;
+    case CORE_OFF:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+enum psci_action psci_call(struct partition *partition, uint32_t core, uint64_t registers[4],
+                           uint32_t *target)
+{
+    uint32_t call = (uint32_t)registers[0];
+    uint64_t limit = (call & CALL_64) != 0 ? UINT64_MAX : UINT32_MAX;
+    const uint64_t arguments[] = {registers[1] & limit, registers[2] & limit, registers[3] & limit};
+    enum psci_action action = PSCI_RETURN;
+    int result = NOT_SUPPORTED;
+
+    switch (function_of(call)) {
+    case VERSION:
+        result = PSCI_VERSION_1_1;
+        break;
+    case CPU_SUSPEND:
+        result = (arguments[0] & POWER_STATE_MUST_BE_0) == 0 ? SUCCESS : INVALID_PARAMETERS;
+        action = result == SUCCESS ? PSCI_SUSPEND : PSCI_RETURN;
+        break;
+    case CPU_OFF:
+        __atomic_store_n(&partition->cores[core].state, CORE_OFF, __ATOMIC_RELEASE);
+        return PSCI_CORE_OFF;
+    case CPU_ON:
+        result = core_on(partition, arguments, target);
+        action = result == SUCCESS ? PSCI_CORE_START : PSCI_RETURN;
+        break;
+    case AFFINITY_INFO:
+        result = affinity_info(partition, arguments);
+        break;
+    case MIGRATE_INFO_TYPE:
+        result = NOTHING_TO_MIGRATE;
+        break;
+    case SYSTEM_OFF:
+        return PSCI_SYSTEM_OFF;
+    case SYSTEM_RESET:
+        return PSCI_SYSTEM_RESET;
+    case FEATURES:
+        result = features((uint32_t)arguments[0]);
+        break;
+    case SYSTEM_RESET2:
+        if ((uint32_t)arguments[0] == 0) { /* SYSTEM_WARM_RESET */
+            return PSCI_SYSTEM_RESET;
+        }
+        result = INVALID_PARAMETERS;
+        break;
+    default:
+        if (call == SMCCC_VERSION) {
+            result = SMCCC_VERSION_1_1;
+        } else if (call == SMCCC_ARCH_FEATURES) {
+            uint32_t asked = (uint32_t)arguments[0];
+
+            result =
+                asked == SMCCC_VERSION || asked == SMCCC_ARCH_FEATURES ? SUCCESS : NOT_SUPPORTED;
+        }
+        break;
+    }
+    registers[0] = (uint64_t)(int64_t)result;
+    return action;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "smmu/smmu.h"
+
+#include "smmu/registers.h"
+#include <arch/device_access.h>
+#include <stddef.h>
+
+/* One page of events; room for the commands at boot, and one more: a full queue is not needed. */
+#define EVENTS_LOG2   7u
+#define COMMANDS_LOG2 2u
+#define EVENTS        (1u << EVENTS_LOG2)
+/* Polls of a register before it counts as dead; each takes tens of nanoseconds at least. */
+#define POLLS_MAX 10000000u
+
+struct smmu {
+    const struct description *system;
+    struct page_pool *pool;
+    uintptr_t registers;
+};
+
+static uint32_t read(const struct smmu *smmu, uint32_t at)
+{
+    return device_read32(smmu->registers + at);
+}
+
+static void write(const struct smmu *smmu, uint32_t at, uint32_t value)
+{
+    device_write32(smmu->registers + at, value);
+}
+
+static void write_base(const struct smmu *smmu, uint32_t at, uint64_t value)
+{
+    device_write64(smmu->registers + at, value | BASE_ALLOCATE);
+}
+
+static bool wait_for(const struct smmu *smmu, uint32_t at, uint32_t mask, uint32_t value)
+{
+    for (uint32_t i = 0; i < POLLS_MAX; i++) {
+        if ((read(smmu, at) & mask) == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The SMMU acknowledges each change of CR0 (6.3.9); where ATS is unknown its bit stays 0. */
+static bool enable(const struct smmu *smmu, uint32_t parts)
+{
+    write(smmu, SMMU_CR0, parts != 0 ? parts | CR0_CHECK_ATS : 0);
+    return wait_for(smmu, SMMU_CR0ACK, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS, parts);
+}
+
+/* What there has to be. Stalled DMA would wait for somebody to resume it (3.12.2). */
+static const char *look(const struct smmu *smmu)
+{
+    uint32_t idr0 = read(smmu, SMMU_IDR0), idr1 = read(smmu, SMMU_IDR1);
+
+    if (idr0 == 0 || idr0 == UINT32_MAX) {
+        return "no SMMUv3 answers";
+    }
+    if ((idr0 & IDR0_NEEDED) != IDR0_NEEDED || (read(smmu, SMMU_IDR5) & IDR5_4KIB) == 0) {
+        return "the SMMU has no stage 2 with 4 KiB pages that looks into caches";
+    }
+    if ((idr0 & IDR0_STALL) == IDR0_STALL_FORCED || (idr1 & IDR1_PRESET) != 0 ||
+        IDR1_COMMANDS(idr1) < COMMANDS_LOG2 || IDR1_EVENTS(idr1) < EVENTS_LOG2) {
+        return "the SMMU stalls, or has queues of its own, or short ones";
+    }
+    return NULL;
+}
+
+/* How many of its functions go through. */
+static uint32_t confined(const struct description_partition *partition)
+{
+    return partition->dma == DESCRIPTION_DMA_SMMU ? partition->function_count : 0;
+}
+
+/* As many bits as the streams that go through have; all others are beyond the table: aborted. */
+static uint32_t stream_bits(const struct description *system)
+{
+    uint32_t streams = 0, bits = 0;
+
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        for (uint32_t j = 0; j < confined(&system->partitions[i]); j++) {
+            streams |= system->partitions[i].functions[j].address;
+        }
+    }
+    while (streams >> bits != 0) {
+        bits++;
+    }
+    return bits;
+}
+
+/* Zeroed pages, aligned to what they have (6.3.24); NULL: the pool is empty. */
+static uint64_t *take_aligned(struct page_pool *pool, uint64_t bytes)
+{
+    uint64_t gap = -pool->next & (bytes - 1);
+
+    if (page_pool_take(pool, gap / PAGE_BYTES) == 0) {
+        return NULL;
+    }
+    return (uint64_t *)(uintptr_t)page_pool_take(pool, (bytes + PAGE_BYTES - 1) / PAGE_BYTES);
+}
+
+/* Words 1 to 3: the same walk as the processor's (monitor/registers.h). A fault is recorded and
+ * aborts the access. */
+static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
+                       const uint64_t stage2_roots[])
+{
+    uint64_t size = IDR5_SIZE(read(smmu, SMMU_IDR5));
+
+    size = size < IDR5_SIZE_48_BITS ? size : IDR5_SIZE_48_BITS;
+    for (uint32_t i = 0; i < UINT32_C(1) << bits; i++) {
+        table[(size_t)i * STE_WORDS] = STE_VALID;
+    }
+    for (uint32_t i = 0; i < smmu->system->partition_count; i++) {
+        const struct description_partition *partition = &smmu->system->partitions[i];
+
+        for (uint32_t j = 0; j < confined(partition); j++) {
+            uint64_t *entry = &table[(size_t)partition->functions[j].address * STE_WORDS];
+
+            entry[0] = STE_VALID | STE_STAGE2;
+            entry[1] = STE_SHARE_INCOMING;
+            entry[2] = STE_VTCR | size << STE_SIZE_SHIFT | STE_AARCH64 | STE_RECORD | (i + 1);
+            entry[3] = stage2_roots[i];
+        }
+    }
+}
+
+static const char *set_table(const struct smmu *smmu, const uint64_t stage2_roots[])
+{
+    uint32_t bits = stream_bits(smmu->system);
+    uint64_t *table;
+
+    if (bits > IDR1_STREAM_BITS(read(smmu, SMMU_IDR1))) {
+        return "the SMMU does not know a PCI function's stream";
+    }
+    table = take_aligned(smmu->pool, STE_WORDS * sizeof(*table) << bits);
+    if (table == NULL) {
+        return "no memory for the SMMU's stream table";
+    }
+    fill_table(smmu, table, bits, stage2_roots);
+    write_base(smmu, SMMU_STRTAB_BASE, (uintptr_t)table);
+    write(smmu, SMMU_STRTAB_BASE_CFG, bits); /* linear */
+    return NULL;
+}
+
+/* Nothing from before us stays in caches (4.3.3, 4.4.4.1, 4.7.3). */
+static bool forget(const struct smmu *smmu, uint64_t *queue)
+{
+    static const uint64_t words[] = {
+        COMMAND_CFGI_ALL, COMMAND_CFGI_RANGE, COMMAND_TLBI_ALL, 0, COMMAND_SYNC, 0};
+    uint32_t count = sizeof(words) / sizeof(words[0]);
+
+    for (uint32_t i = 0; i < count; i++) {
+        queue[i] = words[i];
+    }
+    device_publish();
+    write(smmu, SMMU_CMDQ_PROD, count / COMMAND_WORDS);
+    /* An error would leave the consumer where it is. */
+    return wait_for(smmu, SMMU_CMDQ_CONS, UINT32_MAX, count / COMMAND_WORDS);
+}
+
+/* All DMA is aborted from here until the SMMU is on. */
+static bool stop(const struct smmu *smmu)
+{
+    if (!wait_for(smmu, SMMU_GBPA, GBPA_UPDATE, 0)) {
+        return false;
+    }
+    write(smmu, SMMU_GBPA, GBPA_ABORT | GBPA_UPDATE);
+    if (!wait_for(smmu, SMMU_GBPA, GBPA_UPDATE | GBPA_ABORT, GBPA_ABORT) || !enable(smmu, 0)) {
+        return false;
+    }
+    write(smmu, SMMU_IRQ_CTRL, 0);
+    return wait_for(smmu, SMMU_IRQ_CTRLACK, IRQ_CTRL_EVENTS, 0);
+}
+
+static bool start(const struct smmu *smmu, uint64_t commands, uint64_t events)
+{
+    write(smmu, SMMU_CR1, CR1_WRITE_BACK);
+    write(smmu, SMMU_CR2, CR2_PRIVATE_TLB);
+    write_base(smmu, SMMU_CMDQ_BASE, commands | COMMANDS_LOG2);
+    write(smmu, SMMU_CMDQ_PROD, 0);
+    write(smmu, SMMU_CMDQ_CONS, 0);
+    write_base(smmu, SMMU_EVENTQ_BASE, events | EVENTS_LOG2);
+    write(smmu, SMMU_EVENTQ_PROD, 0);
+    write(smmu, SMMU_EVENTQ_CONS, 0);
+    device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0); /* by wire, not by message */
+    if (!enable(smmu, CR0_COMMANDS) || !forget(smmu, (uint64_t *)(uintptr_t)commands) ||
+        !enable(smmu, CR0_COMMANDS | CR0_EVENTS)) {
+        return false;
+    }
+    write(smmu, SMMU_IRQ_CTRL, IRQ_CTRL_EVENTS);
+    return wait_for(smmu, SMMU_IRQ_CTRLACK, IRQ_CTRL_EVENTS, IRQ_CTRL_EVENTS) &&
+           enable(smmu, CR0_COMMANDS | CR0_EVENTS | CR0_SMMU);
+}
+
+const char *smmu_boot(const struct description *system, struct page_pool *pool,
+                      const uint64_t stage2_roots[])
+{
+    struct smmu smmu = {system, pool, (uintptr_t)system->board.smmu};
+    const char *trouble;
+    uint64_t queues;
+
+    if (system->board.smmu == 0) {
+        return NULL;
+    }
+    trouble = look(&smmu);
+    if (trouble != NULL) {
+        return trouble;
+    }
+    if (!stop(&smmu)) {
+        return "the SMMU does not stop";
+    }
+    trouble = set_table(&smmu, stage2_roots);
+    if (trouble != NULL) {
+        return trouble;
+    }
+    queues = page_pool_take(pool, 2);
+    if (queues == 0) {
+        return "no memory for the SMMU's queues";
+    }
+    return start(&smmu, queues, queues + PAGE_BYTES) ? NULL : "the SMMU does not start";
+}
+
+uint64_t smmu_event_queue(const struct description *system)
+{
+    uintptr_t registers = (uintptr_t)system->board.smmu;
+
+    return registers != 0 ? device_read64(registers + SMMU_EVENTQ_BASE) & BASE_PAGE : 0;
+}
+
+bool smmu_event(const struct description *system, struct smmu_event *event)
+{
+    struct smmu smmu = {.system = system, .registers = (uintptr_t)system->board.smmu};
+    const volatile uint64_t *record;
+    uint32_t written, next;
+
+    if (smmu.registers == 0) {
+        return false;
+    }
+    written = read(&smmu, SMMU_EVENTQ_PROD);
+    next = read(&smmu, SMMU_EVENTQ_CONS);
+    if ((written ^ next) % (2 * EVENTS) == 0) { /* index and wrap bit (3.5.1) */
+        return false;
+    }
+    device_observe_memory(); /* the record is there once the index says so */
+    record = (const volatile uint64_t *)(uintptr_t)smmu_event_queue(system) +
+             (size_t)(next % EVENTS) * EVENT_WORDS;
+    *event = (struct smmu_event){.stream = EVENT_STREAM(record[0]),
+                                 .type = EVENT_TYPE(record[0]),
+                                 .address = record[2],
+                                 .read = (record[1] & EVENT_READ) != 0};
+    device_observe_memory(); /* the record was read before its place is free */
+    write(&smmu, SMMU_EVENTQ_CONS, (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW));
+    return true;
+}

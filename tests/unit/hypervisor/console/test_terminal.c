@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The terminal: whose lines are printed, whole and under which name.
+ */
+#include "console_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONTROL 0
+#define LINUX   2
+
+static void test_line_is_set_up(void **state)
+{
+    (void)state;
+    assert_int_equal(fake.line_control, LINE_FIFO | LINE_8_BITS);
+    assert_int_equal(fake.control, CONTROL_ENABLE | CONTROL_TRANSMIT | CONTROL_RECEIVE);
+    assert_int_equal(fake.cleared, INTERRUPTS_ALL);
+    terminal_init(FIXTURE_UART);
+    assert_int_equal(fake.mask, 0);
+}
+
+static void test_formats(void **state)
+{
+    (void)state;
+    terminal_print("%s %u %x %lu %lx.", "text", 4294967295u, 0xabcdef01u, 18446744073709551615ul,
+                   0xfedcba9876543210ul);
+    assert_string_equal(
+        fixture_printed(),
+        "bulkhead| text 4294967295 abcdef01 18446744073709551615 fedcba9876543210.\r\n");
+    terminal_print("%u%x", 0u, 0u);
+    assert_string_equal(fixture_printed(), "bulkhead| 00\r\n");
+}
+
+static void test_reports(void **state)
+{
+    const struct partition *partition = &fixture_partitions[LINUX];
+    struct description_problem problem = {"of no use:", DESCRIPTION_NO_PARTITION, 0x12};
+
+    (void)state;
+    terminal_say(partition, "is off");
+    assert_string_equal(fixture_printed(), "bulkhead| linux is off\r\n");
+    terminal_fault(partition, 3, 0x93000046, 0x8000000, 0xffff800010080000);
+    assert_string_equal(fixture_printed(), "bulkhead| linux is stopped: core 3, address 0x8000000, "
+                                           "syndrome 0x93000046, pc 0xffff800010080000\r\n");
+    terminal_failure(1, 2, 3);
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| a monitor failed: address 0x3, syndrome 0x1, pc 0x2\r\n");
+    terminal_refuse(FIXTURE_UART, &problem);
+    assert_string_equal(fixture_printed(), "bulkhead| the system can't start: of no use: 0x12\r\n");
+    problem.partition = 2;
+    terminal_refuse(FIXTURE_UART, &problem);
+    assert_string_equal(fixture_printed(), "bulkhead| in the description of partition 2:\r\n"
+                                           "bulkhead| the system can't start: of no use: 0x12\r\n");
+    terminal_failed(&fixture_system, "no such core:", 16);
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| the system can't start: no such core: 0x10\r\n");
+}
+
+static void test_lines_of_others_come_between(void **state)
+{
+    (void)state;
+    terminal_show(&fixture_partitions[LINUX], "login: ", 0, 7, false);
+    assert_string_equal(fixture_printed(), "linux| login: ");
+    terminal_show(&fixture_partitions[LINUX], "login: r", 7, 8, false);
+    assert_string_equal(fixture_printed(), "r");
+    terminal_show(&fixture_partitions[CONTROL], "tick", 0, 4, true);
+    assert_string_equal(fixture_printed(), "\r\ncontrol| tick\r\n");
+    terminal_show(&fixture_partitions[LINUX], "login: ro", 8, 9, false);
+    assert_string_equal(fixture_printed(), "linux| login: ro");
+    terminal_print("a report");
+    assert_string_equal(fixture_printed(), "\r\nbulkhead| a report\r\n");
+    terminal_show(&fixture_partitions[LINUX], "login: root", 9, 11, true);
+    assert_string_equal(fixture_printed(), "linux| login: root\r\n");
+    terminal_show(&fixture_partitions[LINUX], "", 0, 0, true);
+    assert_string_equal(fixture_printed(), "linux| \r\n");
+}
+
+static void test_terminal_that_takes_nothing(void **state)
+{
+    uint64_t looks;
+
+    (void)state;
+    fake.full = true;
+    terminal_print("lost");
+    looks = fake.looks;
+    assert_true(looks > 1000);
+    assert_true(looks < 100000000);
+    terminal_print("lost at once: it is not waited for again");
+    assert_true(fake.looks - looks < 100);
+    fake.full = false;
+    terminal_print("back");
+    assert_string_equal(fixture_printed(), "bulkhead| back\r\n");
+}
+
+static void test_without_a_terminal(void **state)
+{
+    (void)state;
+    fixture_system.board.uart = 0;
+    terminal_init(0);
+    fake.looks = 0;
+    fake.mask = 0;
+    terminal_print("nowhere");
+    input_start(&fixture_system);
+    terminal_failed(&fixture_system, "nowhere", 0);
+    assert_int_equal(fake.printed_bytes, 0);
+    assert_int_equal(fake.looks, 0);
+    assert_int_equal(fake.mask, 0);
+}
+
+#define THREADS 3u
+#define LINES   100u
+
+static void *print_lines(void *argument)
+{
+    const struct partition *partition = argument;
+
+    for (unsigned i = 0; i < LINES; i++) {
+        if (i % 2 == 0) {
+            terminal_print("%s %s", partition->described->name, partition->described->name);
+        } else {
+            terminal_show(partition, partition->described->name, 0,
+                          (uint32_t)strlen(partition->described->name), true);
+        }
+    }
+    return NULL;
+}
+
+/* Without the lock the model of the PL011 loses bytes, and lines mix. */
+static void test_lines_of_several_cores(void **state)
+{
+    pthread_t threads[THREADS];
+    unsigned lines = 0;
+
+    (void)state;
+    fake.yields = true;
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, print_lines, &fixture_partitions[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    for (char *line = fake.printed; *line != '\0'; lines++) {
+        char *end = strstr(line, "\r\n");
+        bool known = false;
+
+        assert_non_null(end);
+        *end = '\0';
+        for (unsigned i = 0; i < THREADS; i++) {
+            const char *name = fixture_system.partitions[i].name;
+            char own[64], report[64];
+
+            (void)snprintf(own, sizeof(own), "%s| %s", name, name);
+            (void)snprintf(report, sizeof(report), "bulkhead| %s %s", name, name);
+            known = known || strcmp(line, own) == 0 || strcmp(line, report) == 0;
+        }
+        assert_true(known);
+        line = end + 2;
+    }
+    assert_int_equal(lines, THREADS * LINES);
+}
+
+/* A monitor that is gone with the lock does not take the others with it. */
+static void test_lock_of_nobody(void **state)
+{
+    struct ticket_lock lock = {0, 0};
+
+    (void)state;
+    ticket_lock_take(&lock, UINT64_MAX);
+    ticket_lock_take(&lock, 1000);
+    ticket_lock_give(&lock);
+    ticket_lock_take(&lock, UINT64_MAX);
+    ticket_lock_give(&lock);
+    assert_int_equal(lock.next, lock.turn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_line_is_set_up, fixture_set_up),
+        cmocka_unit_test_setup(test_formats, fixture_set_up),
+        cmocka_unit_test_setup(test_reports, fixture_set_up),
+        cmocka_unit_test_setup(test_lines_of_others_come_between, fixture_set_up),
+        cmocka_unit_test_setup(test_terminal_that_takes_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_without_a_terminal, fixture_set_up),
+        cmocka_unit_test_setup(test_lines_of_several_cores, fixture_set_up),
+        cmocka_unit_test(test_lock_of_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The PL011 that a partition sees: its registers, its lines on the terminal, its interrupt.
+ */
+#include "console_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CONTROL 0
+#define LINUX   2
+
+/* amba-bus finds the driver by these. */
+static void test_identification(void **state)
+{
+    static const uint8_t expected[] = {0x11, 0x10, 0x14, 0x00, 0x0d, 0xf0, 0x05, 0xb1};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(expected); i++) {
+        assert_int_equal(fixture_read(LINUX, UARTPERIPHID0 + 4 * i), expected[i]);
+    }
+}
+
+static void test_registers_after_reset(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_read(LINUX, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+    assert_int_equal(fixture_read(LINUX, UARTCR), 0x301);
+    assert_int_equal(fixture_read(LINUX, UARTIFLS), 0x12);
+    assert_int_equal(fixture_read(LINUX, UARTIMSC), 0);
+    assert_int_equal(fixture_read(LINUX, UARTRIS), 0);
+    assert_int_equal(fixture_read(LINUX, UARTMIS), 0);
+    assert_int_equal(fixture_read(LINUX, UARTDR), 0);
+    assert_int_equal(fixture_read(LINUX, 4), 0); /* UARTRSR */
+}
+
+static void test_registers_keep_what_is_written(void **state)
+{
+    static const struct {
+        uint32_t offset, bits;
+    } registers[] = {
+        {4, 0}, /* UARTECR */
+        {UARTFR, 0},      {UARTILPR, 0xff}, {UARTIBRD, 0xffff}, {UARTFBRD, 0x3f}, {UARTLCRH, 0xff},
+        {UARTCR, 0xff87}, {UARTIFLS, 0x3f}, {UARTIMSC, 0x7ff},  {UARTDMACR, 0x7},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
+        uint32_t before = fixture_read(LINUX, registers[i].offset);
+
+        fixture_write(LINUX, registers[i].offset, UINT32_MAX);
+        if (registers[i].offset == UARTFR) {
+            assert_int_equal(fixture_read(LINUX, UARTFR), before);
+        } else {
+            assert_int_equal(fixture_read(LINUX, registers[i].offset), registers[i].bits);
+        }
+        fixture_write(LINUX, registers[i].offset, 0);
+    }
+    assert_int_equal(fake.raised[LINUX], 0);
+    assert_int_equal(fake.printed_bytes, 0);
+    fixture_write(LINUX, UARTIBRD, 13);
+    uart_reset(&fixture_partitions[LINUX]);
+    test_registers_after_reset(state);
+    assert_int_equal(fixture_read(LINUX, UARTIBRD), 0);
+}
+
+static void test_accesses_of_all_sizes(void **state)
+{
+    struct partition *partition = &fixture_partitions[CONTROL];
+
+    (void)state;
+    for (uint8_t bytes = 1; bytes <= 4; bytes = (uint8_t)(bytes * 2)) {
+        struct access access = {
+            .offset = UARTDR, .value = '0' + bytes, .bytes = bytes, .write = true};
+
+        assert_int_equal(uart_access(partition, &access), ACCESS_DONE);
+        access.value = 0x1234;
+        access.offset = UARTIBRD;
+        assert_int_equal(uart_access(partition, &access), ACCESS_DONE);
+        access.write = false;
+        assert_int_equal(uart_access(partition, &access), ACCESS_DONE);
+        assert_int_equal(access.value, bytes == 1 ? 0x34 : 0x1234);
+    }
+    fixture_send(CONTROL, "\n");
+    assert_string_equal(fixture_printed(), "control| 124\r\n");
+}
+
+static void test_what_is_no_register(void **state)
+{
+    struct partition *partition = &fixture_partitions[CONTROL];
+    static const struct access accesses[] = {
+        {.offset = 0x4c, .bytes = 4},
+        {.offset = 0xfdc, .bytes = 4},
+        {.offset = UARTDR + 1, .bytes = 1},
+        {.offset = UARTIBRD + 2, .bytes = 2},
+        {.offset = UARTIBRD, .bytes = 8},
+        {.offset = 0x80, .bytes = 4},
+        {.offset = UARTPERIPHID0 - 4, .bytes = 4},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(accesses) / sizeof(accesses[0]); i++) {
+        struct access access = accesses[i];
+
+        access.value = 0x7777;
+        assert_int_equal(uart_access(partition, &access), ACCESS_REFUSED);
+        assert_int_equal(access.value, 0);
+        access.write = true;
+        access.value = 0x7777;
+        assert_int_equal(uart_access(partition, &access), ACCESS_REFUSED);
+    }
+    struct access identification = {.offset = UARTPERIPHID0, .value = 1, .bytes = 4, .write = true};
+
+    assert_int_equal(uart_access(partition, &identification), ACCESS_REFUSED);
+    assert_int_equal(fixture_read(CONTROL, UARTPERIPHID0), 0x11);
+    assert_int_equal(fixture_read(CONTROL, UARTIBRD), 0);
+    fixture_send(CONTROL, "\n");
+    assert_string_equal(fixture_printed(), "control| \r\n");
+}
+
+static void test_lines(void **state)
+{
+    char text[2 * CONSOLE_LINE_BYTES + 2];
+
+    (void)state;
+    fixture_send(CONTROL, "tick 1\r\ntick");
+    assert_string_equal(fixture_printed(), "control| tick 1\r\n");
+    fixture_send(CONTROL, " 2\n\n");
+    assert_string_equal(fixture_printed(), "control| tick 2\r\ncontrol| \r\n");
+    /* Nothing that moves the cursor into others' lines. Tabs and UTF-8 are text. */
+    fixture_send(CONTROL, "\x1b[2Ja\rb\bc\x7f\td\xc3\xa4\n");
+    assert_string_equal(fixture_printed(), "control| [2Jabc\td\xc3\xa4\r\n");
+
+    memset(text, 'x', sizeof(text));
+    text[CONSOLE_LINE_BYTES] = 'y';
+    text[CONSOLE_LINE_BYTES + 1] = '\n';
+    text[CONSOLE_LINE_BYTES + 2] = '\0';
+    fixture_send(CONTROL, text);
+    text[CONSOLE_LINE_BYTES] = '\0';
+    assert_memory_equal(fake.printed + fake.printed_bytes - 12, "control| y\r\n", 12);
+    assert_non_null(strstr(fixture_printed(), text));
+    assert_non_null(strstr(fake.printed, "x\r\ncontrol| y\r\n"));
+}
+
+static void test_a_prompt_appears_at_once(void **state)
+{
+    (void)state;
+    fixture_send(LINUX, "\n~ # ");
+    assert_string_equal(fixture_printed(), "linux| \r\nlinux| ~ # ");
+    fixture_send(CONTROL, "tick");
+    assert_string_equal(fixture_printed(), "");
+    fixture_send(LINUX, "l");
+    assert_string_equal(fixture_printed(), "l");
+    fixture_send(CONTROL, "\n");
+    assert_string_equal(fixture_printed(), "\r\ncontrol| tick\r\n");
+    fixture_send(LINUX, "s");
+    assert_string_equal(fixture_printed(), "linux| ~ # ls");
+    fixture_send(LINUX, "\r\n");
+    assert_string_equal(fixture_printed(), "\r\n");
+    /* Line editing: the carriage return comes with what it is for. */
+    fixture_send(LINUX, "ab\b\x1b[J\r");
+    assert_string_equal(fixture_printed(), "linux| ab\b\x1b[J");
+    fixture_send(LINUX, "c");
+    assert_string_equal(fixture_printed(), "\rc");
+}
+
+static void test_a_long_line_that_is_edited(void **state)
+{
+    unsigned lines = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 3 * CONSOLE_LINE_BYTES; i++) {
+        fixture_send(LINUX, "x");
+    }
+    fixture_send(LINUX, "\n");
+    assert_int_equal(fake.printed_bytes, strlen("linux| \r\n") + (size_t)3 * CONSOLE_LINE_BYTES);
+    for (size_t i = 0; i < fake.printed_bytes; i++) {
+        lines += fake.printed[i] == '\n';
+    }
+    assert_int_equal(lines, 1);
+}
+
+static void test_reset_ends_the_line(void **state)
+{
+    (void)state;
+    fixture_send(CONTROL, "last words");
+    uart_receive(&fixture_partitions[CONTROL], 'x');
+    uart_reset(&fixture_partitions[CONTROL]);
+    assert_string_equal(fixture_printed(), "control| last words\r\n");
+    assert_int_equal(fixture_read(CONTROL, UARTRIS), 0);
+    test_registers_after_reset(state);
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+    uart_reset(&fixture_partitions[CONTROL]);
+    fixture_send(CONTROL, "again\n");
+    assert_string_equal(fixture_printed(), "control| again\r\n");
+}
+
+/* As kernel/console does it: acknowledge, then read until there is no more. */
+static void test_input_by_interrupt(void **state)
+{
+    struct partition *partition = &fixture_partitions[CONTROL];
+
+    (void)state;
+    uart_receive(partition, 'a');
+    assert_int_equal(fake.raised[CONTROL], 0);
+    assert_int_equal(fixture_read(CONTROL, UARTRIS), INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
+    fixture_write(CONTROL, UARTIMSC, INTERRUPT_RECEIVE_TIMEOUT);
+    assert_int_equal(fake.raised[CONTROL], 1); /* what was there before */
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_RECEIVE_TIMEOUT);
+    uart_receive(partition, 'b');
+    assert_int_equal(fake.raised[CONTROL], 2);
+    fixture_write(CONTROL, UARTICR, INTERRUPTS_ALL);
+    assert_int_equal(fake.raised[CONTROL], 3); /* there still is input */
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY);
+    assert_int_equal(fixture_read(CONTROL, UARTDR), 'a');
+    assert_int_equal(fake.raised[CONTROL], 4);
+    assert_int_equal(fixture_read(CONTROL, UARTDR), 'b');
+    assert_int_equal(fake.raised[CONTROL], 4);
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
+    assert_int_equal(fake.raised[LINUX], 0);
+}
+
+/* To look is no reason for another interrupt: a handler that looks and then reads gets one. */
+static void test_one_interrupt_a_byte(void **state)
+{
+    (void)state;
+    fixture_write(LINUX, UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
+    uart_receive(&fixture_partitions[LINUX], 'a');
+    (void)fixture_read(LINUX, UARTRIS);
+    (void)fixture_read(LINUX, UARTMIS);
+    (void)fixture_read(LINUX, UARTFR);
+    assert_int_equal(fixture_read(LINUX, UARTDR), 'a');
+    (void)fixture_read(LINUX, UARTFR);
+    (void)fixture_read(LINUX, UARTRIS);
+    assert_int_equal(fake.raised[LINUX], 1);
+}
+
+static void test_input_that_nobody_takes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < CONSOLE_INPUT_BYTES + 10; i++) {
+        uart_receive(&fixture_partitions[CONTROL], (uint8_t)i);
+    }
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_FULL);
+    for (unsigned i = 0; i < CONSOLE_INPUT_BYTES; i++) {
+        assert_int_equal(fixture_read(CONTROL, UARTDR), (uint8_t)i);
+    }
+    uart_receive(&fixture_partitions[CONTROL], 0xff);
+    uart_receive(&fixture_partitions[CONTROL], 2);
+    assert_int_equal(fixture_read(CONTROL, UARTDR), 0xff);
+    assert_int_equal(fixture_read(CONTROL, UARTDR), 2);
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+}
+
+/* Enabled before anything was sent it does not come; afterwards each time the FIFO is empty, which
+ * is after each byte (DDI 0183, UARTTXINTR). */
+static void test_transmit_interrupt(void **state)
+{
+    (void)state;
+    fixture_write(CONTROL, UARTIMSC, INTERRUPT_TRANSMIT);
+    assert_int_equal(fake.raised[CONTROL], 0);
+    fixture_send(CONTROL, "a");
+    assert_int_equal(fake.raised[CONTROL], 1);
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_TRANSMIT);
+    fixture_write(CONTROL, UARTICR, INTERRUPT_RECEIVE);
+    assert_int_equal(fake.raised[CONTROL], 2);
+    fixture_write(CONTROL, UARTICR, INTERRUPT_TRANSMIT);
+    assert_int_equal(fixture_read(CONTROL, UARTRIS), 0);
+    assert_int_equal(fake.raised[CONTROL], 2);
+    fixture_write(CONTROL, UARTIMSC, 0);
+    fixture_send(CONTROL, "b");
+    assert_int_equal(fake.raised[CONTROL], 2);
+    fixture_write(CONTROL, UARTIMSC, INTERRUPT_TRANSMIT);
+    assert_int_equal(fake.raised[CONTROL], 3);
+}
+
+#define THREADS 2u
+#define BYTES   5000u
+
+static pthread_barrier_t start;
+
+static void *send_bytes(void *argument)
+{
+    const unsigned *partition = argument;
+
+    (void)pthread_barrier_wait(&start);
+    for (unsigned i = 0; i < BYTES; i++) {
+        fixture_write(*partition, UARTDR, 'x');
+    }
+    return NULL;
+}
+
+static void test_several_cores_of_a_partition(void **state)
+{
+    unsigned partition = CONTROL;
+    pthread_t threads[THREADS];
+    unsigned letters = 0;
+
+    (void)state;
+    fake.yields = true;
+    assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, send_bytes, &partition), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    }
+    (void)pthread_barrier_destroy(&start);
+    fixture_send(CONTROL, "\n");
+    for (size_t i = 0; i < fake.printed_bytes; i++) {
+        letters += fake.printed[i] == 'x';
+    }
+    assert_int_equal(letters, THREADS * BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_identification, fixture_set_up),
+        cmocka_unit_test_setup(test_registers_after_reset, fixture_set_up),
+        cmocka_unit_test_setup(test_registers_keep_what_is_written, fixture_set_up),
+        cmocka_unit_test_setup(test_accesses_of_all_sizes, fixture_set_up),
+        cmocka_unit_test_setup(test_what_is_no_register, fixture_set_up),
+        cmocka_unit_test_setup(test_lines, fixture_set_up),
+        cmocka_unit_test_setup(test_a_prompt_appears_at_once, fixture_set_up),
+        cmocka_unit_test_setup(test_a_long_line_that_is_edited, fixture_set_up),
+        cmocka_unit_test_setup(test_reset_ends_the_line, fixture_set_up),
+        cmocka_unit_test_setup(test_input_by_interrupt, fixture_set_up),
+        cmocka_unit_test_setup(test_one_interrupt_a_byte, fixture_set_up),
+        cmocka_unit_test_setup(test_input_that_nobody_takes, fixture_set_up),
+        cmocka_unit_test_setup(test_transmit_interrupt, fixture_set_up),
+        cmocka_unit_test_setup(test_several_cores_of_a_partition, fixture_set_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "description_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB UINT64_C(0x100000)
+
+static void make_board(struct description *description)
+{
+    description->board = (struct description_board){
+        .hypervisor = 0x40000000,
+        .hypervisor_bytes = 16 * MIB,
+        .distributor = 0x8000000,
+        .uart = 0x9000000,
+        .ecam = 0x4010000000,
+        .ecam_bytes = 16 * MIB,
+        .pci_io = 0x3eff0000,
+        .smmu = 0x9050000,
+        .uart_interrupt = 33,
+        .smmu_interrupt = 106,
+    };
+    description->core_count = 4;
+    for (uint32_t i = 0; i < 4; i++) {
+        description->cores[i] = (struct description_core){
+            .affinity = i < 3 ? i : UINT64_C(0x100000203),
+            .redistributor = 0x80a0000 + i * UINT64_C(0x20000),
+            .partition = i == 0  ? 0
+                         : i < 3 ? 1
+                                 : DESCRIPTION_NO_PARTITION,
+        };
+    }
+}
+
+static void make_control(struct description_partition *partition)
+{
+    *partition = (struct description_partition){
+        .name = "control",
+        .entry = 0x80000,
+        .devicetree = 0x1000008,
+        .console = 0x9000000, /* the board's own address: the guest never reaches that one */
+        .boot_core = 0,
+        .console_interrupt = 40,
+        .memory_count = 2,
+        .device_count = 1,
+        .image_count = 2,
+        .memories = {{0, 0x41000000, 32 * MIB}, {0x4000000, 0x43000000, 4096}},
+        .devices = {{0x9010000, 0x1000}},
+        .images = {{0x4000, 0x80000, 0x12345}, {0x17000, 0x1000008, 8}},
+    };
+    partition->interrupts[1] = 1u << 8 | 1u << 2;
+    partition->edges[1] = 1u << 8;
+}
+
+static void make_linux(struct description_partition *partition)
+{
+    *partition = (struct description_partition){
+        .name = "linux",
+        .entry = 0x50000000,
+        .devicetree = 0x50200000,
+        .console = 0x9100000,
+        .pci_memory = 0x10000000,
+        .pci_memory_bytes = 2 * MIB,
+        .pci_io = 0x3eff1000,
+        .pci_io_bytes = 0x1000,
+        .boot_core = 1,
+        .console_interrupt = 41,
+        .console_input = 1,
+        .dma = DESCRIPTION_DMA_TRUSTED,
+        .memory_count = 1,
+        .image_count = 1,
+        .function_count = 2,
+        .memories = {{0x50000000, 0x50000000, 256 * MIB}},
+        .images = {{0x18000, 0x50000000, 0x1000}},
+        .functions = {{.address = 0x8}, {.address = 0xf10}},
+    };
+    partition->interrupts[1] = 1u << 9 | 1u << 3;
+    partition->interrupts[31] = 1u << 27;
+    partition->edges[31] = 1u << 27;
+}
+
+void description_make(struct description *description)
+{
+    memset(description, 0, sizeof(*description));
+    description->magic = DESCRIPTION_MAGIC;
+    description->version = DESCRIPTION_VERSION;
+    description->bytes = sizeof(*description);
+    description->payload = DESCRIPTION_ROOM;
+    description->partition_count = 2;
+    make_board(description);
+    make_control(&description->partitions[0]);
+    make_linux(&description->partitions[1]);
+    description_seal(description);
+}
+
+/* By a table, which the checker does not have. */
+uint32_t description_crc(const void *data, size_t bytes)
+{
+    const uint8_t *byte = data;
+    uint32_t table[256];
+    uint32_t crc = UINT32_MAX;
+
+    for (uint32_t i = 0; i < 256; i++) {
+        table[i] = i;
+        for (unsigned bit = 0; bit < 8; bit++) {
+            table[i] = table[i] % 2 != 0 ? table[i] / 2 ^ 0xedb88320u : table[i] / 2;
+        }
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        crc = table[(crc ^ byte[i]) & 0xff] ^ crc >> 8;
+    }
+    return ~crc;
+}
+
+void description_seal(struct description *description)
+{
+    description->checksum = 0;
+    description->checksum = description_crc(description, sizeof(*description));
+}
+
+static void require(bool right, const char *what)
+{
+    if (!right) {
+        (void)fprintf(stderr, "accepted, although not: %s\n", what);
+        abort();
+    }
+}
+
+struct region {
+    uint64_t first;
+    uint64_t last;
+};
+
+struct regions {
+    struct region list[512];
+    size_t count;
+};
+
+static void add(struct regions *regions, uint64_t first, uint64_t bytes)
+{
+    if (bytes != 0) {
+        regions->list[regions->count++] = (struct region){first, first + (bytes - 1)};
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct region *a = left, *b = right;
+
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static void require_apart(struct regions *regions, uint64_t limit)
+{
+    qsort(regions->list, regions->count, sizeof(regions->list[0]), compare);
+    for (size_t i = 0; i < regions->count; i++) {
+        require(regions->list[i].first <= regions->list[i].last && regions->list[i].last < limit,
+                "regions end in the address space");
+        require(i == 0 || regions->list[i - 1].last < regions->list[i].first, "regions are apart");
+    }
+}
+
+static void add_registers(struct regions *regions, const struct description *description)
+{
+    for (uint32_t i = 0; i < description->core_count; i++) {
+        add(regions, description->cores[i].redistributor, 0x20000);
+    }
+    add(regions, description->board.distributor, 0x10000);
+    add(regions, description->board.ecam, description->board.ecam_bytes);
+}
+
+static void add_partition(struct regions *regions, const struct description_partition *partition,
+                          bool guest)
+{
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        const struct description_memory *memory = &partition->memories[i];
+
+        require(memory->bytes != 0, "a memory has a size");
+        add(regions, guest ? memory->guest : memory->physical, memory->bytes);
+    }
+    for (uint32_t i = 0; i < partition->device_count; i++) {
+        add(regions, partition->devices[i].address, partition->devices[i].bytes);
+    }
+    add(regions, partition->pci_memory, partition->pci_memory_bytes);
+    add(regions, partition->pci_io, partition->pci_io_bytes);
+    if (guest && partition->console != 0) {
+        add(regions, partition->console, 4096);
+    }
+}
+
+static void require_addresses(const struct description *description)
+{
+    static struct regions regions;
+
+    regions.count = 0;
+    add(&regions, description->board.hypervisor, description->board.hypervisor_bytes);
+    add(&regions, description->board.uart, description->board.uart != 0 ? 4096 : 0);
+    add(&regions, description->board.smmu, description->board.smmu != 0 ? 0x20000 : 0);
+    add_registers(&regions, description);
+    for (uint32_t i = 0; i < description->partition_count; i++) {
+        add_partition(&regions, &description->partitions[i], false);
+    }
+    require_apart(&regions, UINT64_C(1) << 48);
+    for (uint32_t i = 0; i < description->partition_count; i++) {
+        regions.count = 0;
+        add_registers(&regions, description);
+        add_partition(&regions, &description->partitions[i], true);
+        require_apart(&regions, UINT64_C(1) << 39);
+    }
+}
+
+static void require_owners(const struct description *description)
+{
+    uint32_t owned[32] = {0};
+    bool given[65536] = {false};
+
+    owned[0] = UINT32_MAX;
+    owned[31] = 0xf0000000;
+    for (uint32_t i = 0; i < description->partition_count; i++) {
+        const struct description_partition *partition = &description->partitions[i];
+        uint32_t console = partition->console_interrupt;
+
+        for (unsigned word = 0; word < 32; word++) {
+            require((owned[word] & partition->interrupts[word]) == 0, "an SPI has one owner");
+            require((partition->edges[word] & ~partition->interrupts[word]) == 0, "edges are own");
+            owned[word] |= partition->interrupts[word];
+        }
+        require(partition->console == 0 || (console < 1020 && (partition->interrupts[console / 32] &
+                                                               1u << console % 32) != 0),
+                "a console's interrupt is own");
+        for (uint32_t j = 0; j < partition->function_count; j++) {
+            require(!given[partition->functions[j].address], "a function has one owner");
+            given[partition->functions[j].address] = true;
+        }
+        require(description->cores[partition->boot_core].partition == i, "a boot core is own");
+    }
+    owned[0] = 0; /* INTID 0 says that there is none */
+    require((owned[description->board.uart_interrupt / 32] &
+             1u << description->board.uart_interrupt % 32) == 0,
+            "the UART's interrupt is the hypervisor's");
+}
+
+static void require_images(const struct description *description)
+{
+    for (uint32_t i = 0; i < description->partition_count; i++) {
+        const struct description_partition *partition = &description->partitions[i];
+
+        for (uint32_t j = 0; j < partition->image_count; j++) {
+            const struct description_image *image = &partition->images[j];
+            bool inside = false;
+
+            for (uint32_t k = 0; k < partition->memory_count; k++) {
+                const struct description_memory *memory = &partition->memories[k];
+
+                inside = inside || (image->guest >= memory->guest &&
+                                    image->guest + image->bytes <= memory->guest + memory->bytes &&
+                                    image->guest + image->bytes > image->guest);
+            }
+            require(inside, "an image is in a memory");
+            require(image->offset >= sizeof(*description) &&
+                        image->offset + image->bytes <= description->payload,
+                    "an image is in the payload");
+        }
+    }
+}
+
+void description_exercise(const struct description *description, uint64_t room)
+{
+    struct description_problem problem = {NULL, 0, 0};
+
+    if (description_check(description, room, &problem)) {
+        require(room >= sizeof(*description) && description->payload <= room, "all is there");
+        require(description->core_count <= DESCRIPTION_CORES_MAX &&
+                    description->partition_count <= DESCRIPTION_PARTITIONS_MAX,
+                "counts are in bounds");
+        require_addresses(description);
+        require_owners(description);
+        require_images(description);
+        return;
+    }
+    if (problem.text == NULL || (problem.partition != DESCRIPTION_NO_PARTITION &&
+                                 problem.partition >= description->partition_count)) {
+        (void)fprintf(stderr, "refused without a reason\n");
+        abort();
+    }
+}

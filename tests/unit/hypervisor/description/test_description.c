@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One field of a right description is changed at a time; what description_check() says about it.
+ */
+#include "description_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOONE DESCRIPTION_NO_PARTITION
+
+struct change {
+    size_t offset;
+    size_t bytes;
+    uint64_t value;
+};
+
+struct fault {
+    const char *text; /* NULL: it is right */
+    uint32_t partition;
+    uint64_t value;
+    struct change changes[3];
+};
+
+#define SET(field, new_value) \
+    {offsetof(struct description, field), sizeof(((struct description *)0)->field), new_value}
+#define CONTROL(field, new_value) SET(partitions[0].field, new_value)
+#define LINUX(field, new_value)   SET(partitions[1].field, new_value)
+
+#define DAMAGED   "a damaged description: checksum"
+#define HEADER    "another version of the description:"
+#define PAYLOAD   "not all images are there: bytes"
+#define CORES     "too few or too many cores:"
+#define MANY      "too few or too many partitions:"
+#define SURPLUS   "more cores or partitions than the count says:"
+#define AFFINITY  "impossible or given twice: the affinity of core"
+#define CORE_OF   "no such partition: that of core"
+#define FRAME     "not on 64 KiB: the redistributor of core"
+#define ROOM_FOR  "no room for the description in the memory at"
+#define GICD      "not on 64 KiB: the GICD"
+#define BUSES     "not of whole buses: the ECAM"
+#define OWN_SPI   "not an SPI each: UART and SMMU"
+#define PAGES     "not whole pages of the address space, at"
+#define PHYSICAL  "given twice: physical address"
+#define GUEST     "used twice: guest address"
+#define NAME      "no proper name, or that of another: partition"
+#define LISTS     "a list too long, or no memory: memories"
+#define UNUSED    "more in a list than its count says: memories"
+#define MEMORY    "not where trusted DMA sees it: memory"
+#define BOOT_CORE "a boot core that the partition has not: core"
+#define IMAGE     "an image that is not in the payload: offset"
+#define LOAD      "an image for no memory of the partition's: guest address"
+#define ENTRY     "no memory at the entry, guest address"
+#define TREE      "no memory at the devicetree, guest address"
+#define FUNCTION  "not in the board's ECAM: PCI function"
+#define FUNCTIONS "given twice: PCI function"
+#define WINDOW    "a window that 32-bit BARs can't reach:"
+#define IO        "a window that is not in the board's I/O space:"
+#define DMA       "DMA of a kind that the board has not:"
+#define SPIS      "no SPIs, or given twice: of the 32 INTIDs from"
+#define EDGES     "edges of what it has not: of the 32 INTIDs from"
+#define CONSOLE   "a console's interrupt that the partition has not: INTID"
+#define INPUT     "the terminal's input for none, or for more than one:"
+
+static const struct fault faults[] = {
+    {"no description: it begins with", NOONE, 1, {SET(magic, 1)}},
+    {HEADER, NOONE, 2, {SET(version, 2)}},
+    {HEADER, NOONE, 1, {SET(bytes, 8)}},
+    {PAYLOAD, NOONE, DESCRIPTION_ROOM + 1, {SET(payload, DESCRIPTION_ROOM + 1)}},
+    {PAYLOAD, NOONE, 64, {SET(payload, 64)}},
+    {CORES, NOONE, 0, {SET(core_count, 0)}},
+    {CORES, NOONE, 17, {SET(core_count, 17)}},
+    {CORES, NOONE, UINT32_MAX, {SET(core_count, UINT32_MAX)}},
+    {MANY, NOONE, 0, {SET(partition_count, 0)}},
+    {MANY, NOONE, 9, {SET(partition_count, 9)}},
+    {SURPLUS, NOONE, 2, {SET(reserved, 1)}},
+    {SURPLUS, NOONE, 2, {SET(cores[15].affinity, 5)}},
+    {SURPLUS, NOONE, 2, {SET(cores[4].partition, 1)}},
+    {SURPLUS, NOONE, 2, {SET(partitions[7].edges[31], 1)}},
+    {SURPLUS, NOONE, 1, {SET(partition_count, 1)}},
+
+    {AFFINITY, NOONE, 2, {SET(cores[2].affinity, 1)}},
+    {AFFINITY, NOONE, 3, {SET(cores[3].affinity, 1u << 24)}},
+    {AFFINITY, NOONE, 1, {SET(cores[1].affinity, UINT64_C(1) << 40)}},
+    {AFFINITY, NOONE, 3, {SET(cores[3].reserved, 1)}},
+    {CORE_OF, NOONE, 1, {SET(cores[1].partition, 2)}},
+    {FRAME, NOONE, 2, {SET(cores[2].redistributor, 0x8210000 + 0x1000)}},
+    {FRAME, NOONE, 2, {SET(cores[2].redistributor, 0)}},
+    {PHYSICAL, NOONE, 0x80b0000, {SET(cores[3].redistributor, 0x80b0000)}},
+
+    {ROOM_FOR, NOONE, 0x40000000, {SET(board.hypervisor_bytes, 0x18000)}},
+    {NULL, 0, 0, {SET(board.hypervisor_bytes, DESCRIPTION_ROOM)}},
+    {GICD, NOONE, 0, {SET(board.distributor, 0)}},
+    {GICD, NOONE, 0x8001000, {SET(board.distributor, 0x8001000)}},
+    {BUSES, NOONE, 0, {SET(board.ecam, 0)}},
+    {BUSES, NOONE, 0x4010080000, {SET(board.ecam, 0x4010080000)}},
+    {BUSES, NOONE, 0x4010000000, {SET(board.ecam_bytes, 0x80000)}},
+    {BUSES, NOONE, 0x4010000000, {SET(board.ecam_bytes, 0x10100000)}},
+    {NULL, 0, 0, {SET(board.ecam_bytes, 0x10000000)}},
+    {PAGES, NOONE, 0x4010000000, {SET(board.ecam_bytes, 0)}},
+    {OWN_SPI, NOONE, 106, {SET(board.uart_interrupt, 106)}},
+    {OWN_SPI, NOONE, 1020, {SET(board.uart_interrupt, 1020)}},
+    {OWN_SPI, NOONE, 33, {SET(board.smmu_interrupt, 31)}},
+    {NULL, 0, 0, {SET(board.uart_interrupt, 0), SET(board.smmu_interrupt, 0)}},
+    {NULL, 0, 0, {SET(board.uart, 0), SET(board.smmu, 0)}},
+    {NULL, 0, 0, {SET(board.uart_interrupt, 32)}},
+    {PAGES, NOONE, 0x40000800, {SET(board.hypervisor, 0x40000800)}},
+    {PAGES, NOONE, 0x9000100, {SET(board.uart, 0x9000100)}},
+    {PHYSICAL, NOONE, 0x9000000, {SET(board.smmu, 0x9000000)}},
+    {PHYSICAL, NOONE, 0x40fff000, {SET(board.uart, 0x40fff000)}},
+    {PHYSICAL, NOONE, 0x80a0000, {SET(board.distributor, 0x80a0000)}},
+
+    {NAME, NOONE, 1, {LINUX(name[0], 0)}},
+    {NAME, NOONE, 1, {LINUX(name[2], ' ')}},
+    {NAME, NOONE, 1, {LINUX(name[2], 0x7f)}},
+    {NAME, NOONE, 1, {LINUX(name[15], 'x')}},
+    {NULL, 0, 0, {LINUX(name[2], '~')}},
+    {LISTS, 0, 0, {CONTROL(memory_count, 0)}},
+    {LISTS, 0, 5, {CONTROL(memory_count, 5)}},
+    {LISTS, 1, 1, {LINUX(device_count, 17)}},
+    {LISTS, 1, 1, {LINUX(image_count, 5)}},
+    {LISTS, 1, 1, {LINUX(function_count, 9)}},
+    {UNUSED, 0, 1, {CONTROL(memory_count, 1)}},
+    {UNUSED, 0, 2, {CONTROL(device_count, 0)}},
+    {UNUSED, 0, 2, {CONTROL(image_count, 1)}},
+    {UNUSED, 1, 1, {LINUX(function_count, 1)}},
+    {UNUSED, 1, 1, {LINUX(functions[7].reserved[2], 1)}},
+
+    {PAGES, 0, 0x43000000, {CONTROL(memories[1].bytes, 0)}},
+    {MEMORY, 1, 0x50001000, {LINUX(memories[0].physical, 0x50001000)}},
+    {NULL, 0, 0, {LINUX(memories[0].physical, 0x50001000), LINUX(dma, DESCRIPTION_DMA_NONE)}},
+    {PAGES, 0, 0x43000001, {CONTROL(memories[1].physical, 0x43000001)}},
+    {PAGES, 0, 0x43000000, {CONTROL(memories[1].bytes, 4097)}},
+    {PAGES, 0, 0x4000010, {CONTROL(memories[1].guest, 0x4000010)}},
+    {PAGES, 0, 0x43000000, {CONTROL(memories[1].bytes, 0xfffffffffffff000)}},
+    {PAGES,
+     0,
+     0xfffffffff000,
+     {CONTROL(memories[1].physical, 0xfffffffff000), CONTROL(memories[1].bytes, 0x2000)}},
+    {PAGES, 0, UINT64_C(1) << 48, {CONTROL(memories[1].physical, UINT64_C(1) << 48)}},
+    {NULL, 0, 0, {CONTROL(memories[1].physical, 0xfffffffff000)}},
+    {PAGES, 0, UINT64_C(1) << 39, {CONTROL(memories[1].guest, UINT64_C(1) << 39)}},
+    {PAGES,
+     0,
+     0x7ffffff000,
+     {CONTROL(memories[1].guest, 0x7ffffff000), CONTROL(memories[1].bytes, 0x2000)}},
+    {NULL,
+     0,
+     0,
+     {CONTROL(memories[1].guest, 0x7ffffff000), CONTROL(devicetree, 0x80000),
+      CONTROL(images[1].guest, 0x7ffffffff8)}},
+    {PHYSICAL, 0, 0x42fff000, {CONTROL(memories[1].physical, 0x42fff000)}},
+    {PHYSICAL, 0, 0x40fff000, {CONTROL(memories[1].physical, 0x40fff000)}},
+    {NULL, 0, 0, {CONTROL(memories[1].physical, 0x3ffff000)}},
+    {PHYSICAL,
+     1,
+     0x42f00000,
+     {LINUX(memories[0].guest, 0x42f00000), LINUX(memories[0].physical, 0x42f00000),
+      LINUX(dma, 0)}},
+    {PHYSICAL, 0, 0x9000000, {CONTROL(devices[0].address, 0x9000000)}},
+    {PHYSICAL, 0, 0x9050000, {CONTROL(devices[0].bytes, 0x41000)}},
+    {PHYSICAL, 0, 0x8000000, {CONTROL(devices[0].address, 0x8000000)}},
+    {PHYSICAL, 0, 0x8110000, {CONTROL(devices[0].address, 0x8110000)}},
+    {PHYSICAL, 0, 0x4010000000, {CONTROL(devices[0].address, 0x4010000000)}},
+    {PHYSICAL, 1, 0x9050000, {LINUX(pci_memory, 0x9010000)}},
+    {PHYSICAL, 1, 0x10000000, {LINUX(pci_io, 0x10000000), SET(board.pci_io, 0x10000000)}},
+    {PHYSICAL,
+     1,
+     0x9010000,
+     {LINUX(device_count, 1), LINUX(devices[0].address, 0x9010000), LINUX(devices[0].bytes, 4096)}},
+    {PAGES, 1, 0x9020000, {LINUX(device_count, 1), LINUX(devices[0].address, 0x9020000)}},
+    {PAGES, 1, 0x10000000, {LINUX(pci_memory_bytes, 0)}},
+    {NULL, 0, 0, {LINUX(pci_memory_bytes, 0), LINUX(pci_memory, 0)}},
+
+    {GUEST, 0, 0x1fff000, {CONTROL(memories[1].guest, 0x1fff000)}},
+    {GUEST, 0, 0x9010000, {CONTROL(memories[1].guest, 0x9010000)}},
+    {GUEST, 0, 0x8000000, {CONTROL(memories[1].guest, 0x8000000)}},
+    {GUEST, 0, 0x80e0000, {CONTROL(memories[1].guest, 0x80e0000)}},
+    {GUEST, 0, 0x4010fff000, {CONTROL(memories[1].guest, 0x4010fff000)}},
+    {GUEST, 0, 0x9010000, {CONTROL(console, 0x9010000)}},
+    {GUEST, 0, 0x1000, {CONTROL(console, 0x1000)}},
+    {GUEST, 1, 0x10001000, {LINUX(console, 0x10001000)}},
+    {PAGES, 1, 0x9100800, {LINUX(console, 0x9100800)}},
+
+    {BOOT_CORE, 0, 1, {CONTROL(boot_core, 1)}},
+    {BOOT_CORE, 0, 3, {CONTROL(boot_core, 3)}},
+    {BOOT_CORE, 1, 4, {LINUX(boot_core, 4)}},
+    {BOOT_CORE, 0, 4, {CONTROL(boot_core, 4)}},
+    {BOOT_CORE, 0, 0, {SET(cores[0].partition, NOONE)}},
+
+    {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
+    {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
+    {IMAGE, 0, 0x4000, {CONTROL(images[0].bytes, 0)}},
+    {IMAGE, 0, 0x4000, {CONTROL(images[0].bytes, DESCRIPTION_ROOM - 0x4000 + 1)}},
+    {IMAGE, 0, 0x4000, {CONTROL(images[0].bytes, UINT64_MAX)}},
+    {IMAGE, 1, DESCRIPTION_ROOM, {LINUX(images[0].offset, DESCRIPTION_ROOM)}},
+    {IMAGE, 1, 0xfffffffffffff000, {LINUX(images[0].offset, 0xfffffffffffff000)}},
+    {LOAD, 1, 0x5ffff001, {LINUX(images[0].guest, 0x5ffff001)}},
+    {NULL, 0, 0, {LINUX(images[0].guest, 0x5ffff000)}},
+    {LOAD, 1, 0x4ffff000, {LINUX(images[0].guest, 0x4ffff000)}},
+    {LOAD, 1, UINT64_MAX, {LINUX(images[0].guest, UINT64_MAX)}},
+    {LOAD, 0, 0x1ff0000, {CONTROL(images[0].guest, 0x1ff0000)}},
+    {ENTRY, 0, 0x2000000, {CONTROL(entry, 0x2000000)}},
+    {ENTRY, 0, 0x80002, {CONTROL(entry, 0x80002)}},
+    {TREE, 1, 0x60000000, {LINUX(devicetree, 0x60000000)}},
+    {TREE, 1, 0x50200004, {LINUX(devicetree, 0x50200004)}},
+
+    {FUNCTIONS, 1, 8, {LINUX(functions[1].address, 8)}},
+    {NULL, 0, 0, {LINUX(functions[1].address, 0)}},
+    {FUNCTIONS, 1, 0xf10, {CONTROL(function_count, 1), CONTROL(functions[0].address, 0xf10)}},
+    {FUNCTION, 1, 0x1000, {LINUX(functions[0].address, 0x1000)}},
+    {FUNCTION, 1, 8, {LINUX(functions[0].reserved[1], 1)}},
+    {FUNCTION, 1, 8, {SET(board.ecam, 0), SET(board.ecam_bytes, 0)}},
+    {WINDOW, 1, 0xfff00000, {LINUX(pci_memory, 0xfff00000)}},
+    {NULL, 0, 0, {LINUX(pci_memory, 0xffe00000)}},
+    {IO, 1, 0x3eff1000, {SET(board.pci_io, 0)}},
+    {IO, 1, 0x3eff1000, {SET(board.pci_io, 0x3eff2000)}},
+    {IO, 1, 0x13efef000, {LINUX(pci_io, 0x13efef000), LINUX(pci_io_bytes, 0x2000)}},
+    {NULL, 0, 0, {LINUX(pci_io, 0x13efef000)}},
+    {DMA, 1, 3, {LINUX(dma, 3)}},
+    {DMA, 1, DESCRIPTION_DMA_SMMU, {LINUX(dma, DESCRIPTION_DMA_SMMU), SET(board.smmu, 0)}},
+    {NULL, 0, 0, {LINUX(dma, DESCRIPTION_DMA_SMMU)}},
+
+    {SPIS, 0, 0, {CONTROL(interrupts[0], 1u << 27)}},
+    {SPIS, 1, 992, {LINUX(interrupts[31], 1u << 28 | 1u << 27)}},
+    {SPIS, 1, 32, {LINUX(interrupts[1], 1u << 9 | 1u << 8)}},
+    {SPIS, 0, 32, {CONTROL(interrupts[1], 1u << 8 | 1u << 1)}},
+    {SPIS, 1, 96, {LINUX(interrupts[3], 1u << 10)}},
+    {SPIS, 1, 992, {SET(board.uart_interrupt, 1019)}},
+    {EDGES, 0, 32, {CONTROL(edges[1], 1u << 9)}},
+    {CONSOLE, 0, 41, {CONTROL(console_interrupt, 41)}},
+    {CONSOLE, 0, 0, {CONTROL(console_interrupt, 0)}},
+    {CONSOLE, 0, UINT32_MAX, {CONTROL(console_interrupt, UINT32_MAX)}},
+    {CONSOLE, 0, 40, {CONTROL(console, 0)}},
+    {NULL, 0, 0, {CONTROL(console, 0), CONTROL(console_interrupt, 0)}},
+    {INPUT, 1, 2, {LINUX(console_input, 2)}},
+    {INPUT, 1, 1, {CONTROL(console_input, 1)}},
+    {INPUT, 0, 1, {CONTROL(console, 0), CONTROL(console_interrupt, 0), CONTROL(console_input, 1)}},
+    {NULL, 0, 0, {LINUX(console_input, 0)}},
+};
+
+static void apply(struct description *description, const struct change *change)
+{
+    memcpy((char *)description + change->offset, &change->value, change->bytes);
+}
+
+static void check(const struct description *description, const struct fault *fault, size_t number)
+{
+    struct description_problem problem = {"none", 0, 0};
+    bool right = description_check(description, DESCRIPTION_ROOM, &problem);
+
+    if (right != (fault->text == NULL) ||
+        (!right && (strcmp(problem.text, fault->text) != 0 ||
+                    problem.partition != fault->partition || problem.value != fault->value))) {
+        fail_msg("case %zu: %s, expected: %s (partition %#x, 0x%llx): %s (%#x, 0x%llx)", number,
+                 right ? "accepted" : "refused", fault->text, fault->partition,
+                 (unsigned long long)fault->value, problem.text, problem.partition,
+                 (unsigned long long)problem.value);
+    }
+}
+
+static void test_each_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        /* Of its exact size, so that the sanitizer sees a look at the images. */
+        struct description *description = malloc(sizeof(*description));
+
+        assert_non_null(description);
+        description_make(description);
+        for (unsigned j = 0; j < 3; j++) {
+            apply(description, &faults[i].changes[j]);
+        }
+        description_seal(description);
+        check(description, &faults[i], i);
+        free(description);
+    }
+}
+
+static void test_names_differ(void **state)
+{
+    struct description description;
+    struct description_problem problem = {NULL, 0, 0};
+
+    (void)state;
+    description_make(&description);
+    description.partitions[1].entry += 4; /* what is behind the name does not count */
+    memcpy(description.partitions[1].name, description.partitions[0].name, DESCRIPTION_NAME_BYTES);
+    description_seal(&description);
+    assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
+    assert_string_equal(problem.text, NAME);
+    memset(description.partitions[1].name, 0, DESCRIPTION_NAME_BYTES);
+    description_seal(&description);
+    assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
+    assert_string_equal(problem.text, NAME);
+    memset(description.partitions[1].name, 'x', DESCRIPTION_NAME_BYTES);
+    description_seal(&description);
+    assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
+    assert_string_equal(problem.text, NAME);
+    assert_int_equal(problem.partition, NOONE);
+}
+
+static void test_right_as_it_is(void **state)
+{
+    struct description description;
+    struct description_problem problem = {NULL, 0, 0};
+
+    (void)state;
+    description_make(&description);
+    assert_true(description_check(&description, DESCRIPTION_ROOM, &problem));
+    assert_true(description_check(&description, UINT64_MAX, &problem));
+    assert_null(problem.text);
+}
+
+static void test_room_is_asked_first(void **state)
+{
+    struct description_problem problem;
+
+    (void)state;
+    for (uint64_t room = 0; room < sizeof(struct description); room += 8) {
+        struct description *description = malloc(room + 1);
+
+        assert_non_null(description);
+        assert_false(description_check(description, room, &problem));
+        assert_string_equal(problem.text, "no description: bytes");
+        assert_int_equal(problem.value, room);
+        free(description);
+    }
+}
+
+static void test_no_images(void **state)
+{
+    struct description description;
+    struct description_problem problem = {NULL, 0, 0};
+
+    (void)state;
+    description_make(&description);
+    description.payload = sizeof(description);
+    for (uint32_t i = 0; i < description.partition_count; i++) {
+        description.partitions[i].image_count = 0;
+        memset(description.partitions[i].images, 0, sizeof(description.partitions[i].images));
+    }
+    description_seal(&description);
+    assert_true(description_check(&description, sizeof(description), &problem));
+}
+
+static void test_each_damaged_bit_is_seen(void **state)
+{
+    struct description description;
+    struct description_problem problem = {NULL, 0, 0};
+
+    (void)state;
+    assert_int_equal(description_crc("123456789", 9), 0xcbf43926);
+    description_make(&description);
+    for (size_t i = 0; i < sizeof(description); i++) {
+        uint8_t *byte = (uint8_t *)&description + i;
+
+        *byte ^= (uint8_t)(1u << i % 8);
+        assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
+        if (i >= offsetof(struct description, payload)) {
+            assert_string_equal(problem.text, DAMAGED);
+        }
+        *byte ^= (uint8_t)(1u << i % 8);
+    }
+    assert_true(description_check(&description, DESCRIPTION_ROOM, &problem));
+}
+
+static void fill(struct description_partition *partition, uint32_t index, uint64_t page)
+{
+    memset(partition, 0, sizeof(*partition));
+    partition->name[0] = (char)('a' + index);
+    partition->boot_core = index;
+    partition->memory_count = DESCRIPTION_MEMORIES_MAX;
+    partition->device_count = DESCRIPTION_DEVICES_MAX;
+    partition->image_count = DESCRIPTION_IMAGES_MAX;
+    partition->function_count = DESCRIPTION_FUNCTIONS_MAX;
+    for (uint32_t i = 0; i < DESCRIPTION_MEMORIES_MAX; i++, page += 0x1000) {
+        partition->memories[i] = (struct description_memory){page, page, 0x1000};
+        partition->images[i] = (struct description_image){0x2000, page, 1};
+    }
+    for (uint32_t i = 0; i < DESCRIPTION_DEVICES_MAX; i++, page += 0x1000) {
+        partition->devices[i] = (struct description_device){page, 0x1000};
+    }
+    for (uint32_t i = 0; i < DESCRIPTION_FUNCTIONS_MAX; i++) {
+        partition->functions[i].address = (uint16_t)(8 * index + i);
+    }
+    partition->entry = partition->memories[0].guest;
+    partition->devicetree = partition->memories[DESCRIPTION_MEMORIES_MAX - 1].guest;
+    partition->pci_memory = page;
+    partition->pci_memory_bytes = 0x1000;
+    partition->pci_io = 0x3eff0000 + index * UINT64_C(0x1000);
+    partition->pci_io_bytes = 0x1000;
+}
+
+/* With every list full, what the checker keeps of them must have room too. */
+static void test_as_much_as_there_can_be(void **state)
+{
+    struct description description;
+    struct description_problem problem = {NULL, 0, 0};
+
+    (void)state;
+    description_make(&description);
+    description.core_count = DESCRIPTION_CORES_MAX;
+    description.partition_count = DESCRIPTION_PARTITIONS_MAX;
+    for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
+        description.cores[i] = (struct description_core){i, 0x80a0000 + i * UINT64_C(0x20000),
+                                                         i % DESCRIPTION_PARTITIONS_MAX, 0};
+    }
+    for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
+        fill(&description.partitions[i], i, (i + 1) * UINT64_C(0x100000));
+    }
+    description_seal(&description);
+    assert_true(description_check(&description, DESCRIPTION_ROOM, &problem));
+    description.partitions[7].devicetree = 0x10;
+    description_seal(&description);
+    assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
+    assert_string_equal(problem.text, TREE);
+    description.partitions[7].pci_io = description.partitions[0].pci_io;
+    description_seal(&description);
+    assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
+    assert_string_equal(problem.text, PHYSICAL);
+    assert_int_equal(problem.partition, 7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_right_as_it_is),
+        cmocka_unit_test(test_each_rule),
+        cmocka_unit_test(test_names_differ),
+        cmocka_unit_test(test_room_is_asked_first),
+        cmocka_unit_test(test_no_images),
+        cmocka_unit_test(test_each_damaged_bit_is_seen),
+        cmocka_unit_test(test_as_much_as_there_can_be),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

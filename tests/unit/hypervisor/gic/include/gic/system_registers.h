@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes the place of hypervisor/gic/system_registers.h: the system registers are machine.c's.
+ */
+#ifndef HYPERVISOR_GIC_SYSTEM_REGISTERS_H
+#define HYPERVISOR_GIC_SYSTEM_REGISTERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void gic_registers_reset(void);
+bool gic_registers_start(void);
+uint32_t gic_registers_acknowledge_group0(void);
+void gic_registers_end_group0(uint32_t number);
+void gic_registers_send_group0(uint64_t value);
+void gic_registers_send_group1(uint64_t value);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A GICv3 with one security state in the test process, and a system with two partitions on it.
+ * While `guarded` is set, a write to anything that is not the first partition's, or that would give
+ * it more than a guest may have, ends the program.
+ */
+#ifndef HYPERVISOR_TEST_MACHINE_H
+#define HYPERVISOR_TEST_MACHINE_H
+
+#include "hypervisor/access.h"
+#include "hypervisor/partition.h"
+
+#define MACHINE_DISTRIBUTOR    0x08000000u
+#define MACHINE_REDISTRIBUTORS 0x080a0000u
+#define MACHINE_CORES          5u
+#define MACHINE_SENT_MAX       32u
+
+/* Cores 0, 1 and 3 are the first partition's, 2 the second's, 4 nobody's. */
+#define MACHINE_FAR_AFFINITY UINT64_C(0x0700020312) /* core 3: another cluster, Aff0 above 15 */
+
+/* SPIs. */
+#define MACHINE_UART 36u
+#define MACHINE_SMMU 37u
+
+/* Distributor or SGI frame. */
+struct machine_bank {
+    uint32_t groups[32], enabled[32], pending[32], active[32], triggers[64];
+    uint8_t priorities[1024];
+};
+
+struct machine {
+    uint32_t control, type;
+    bool two_securities, no_routing, never_settles, busy_redistributors, never_wakes, legacy,
+        other_affinity;
+    struct machine_bank distributor;
+    uint64_t routes[1024];
+    struct machine_bank private[MACHINE_CORES];
+    uint32_t waker[MACHINE_CORES];
+    bool guarded;
+    unsigned reads, writes;
+    /* The CPU interface. */
+    unsigned starts, resets;
+    uint32_t to_acknowledge, ended;
+    uint64_t group0[MACHINE_SENT_MAX], group1[MACHINE_SENT_MAX];
+    unsigned group0_count, group1_count;
+};
+
+extern struct machine *machine; /* the one that device_*() reaches */
+extern struct description machine_system;
+extern struct partition machine_partition; /* the first */
+
+/* As after power-on; the partition is made anew. */
+void machine_reset(struct machine *made);
+/* Where `core`'s Redistributor is. */
+uint64_t machine_redistributor(unsigned core);
+/* Affinity of the core as ICC_SGI1R_EL1 names it alone. */
+uint64_t machine_sgi_target(unsigned core);
+/* An access that must end with `result`; what was read. */
+uint64_t machine_distributor_access(struct access access, enum access_result result);
+uint64_t machine_redistributor_access(unsigned core, struct access access,
+                                      enum access_result result);
+
+#define READ(at, size)          ((struct access){.offset = (at), .bytes = (size)})
+#define WRITE(at, size, number) ((struct access){(at), (number), (size), true})
+
+#endif

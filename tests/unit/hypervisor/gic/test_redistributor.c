@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hypervisor/gic: Redistributors and ICC_SGI1R_EL1 as the first partition sees them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gic/gic_registers.h"
+#include "gic/sgi.h"
+#include "machine.h"
+
+#define GUEST        (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
+#define SGI_FRAME    GIC_FRAME_BYTES
+#define ALL_BUT_SELF (UINT64_C(1) << 40)
+#define NUMBER(sgi)  ((uint64_t)(sgi) << 24)
+
+static struct machine made;
+
+static int setup(void **state)
+{
+    (void)state;
+    machine_reset(&made);
+    made.guarded = true;
+    return 0;
+}
+
+static uint64_t read(unsigned core, uint64_t offset, uint8_t bytes)
+{
+    return machine_redistributor_access(core, READ(offset, bytes), ACCESS_DONE);
+}
+
+static void write(uint64_t offset, uint8_t bytes, uint64_t value, enum access_result result)
+{
+    (void)machine_redistributor_access(1, WRITE(offset, bytes, value), result);
+}
+
+static void test_frame(void **state)
+{
+    (void)state;
+    assert_int_equal(read(1, GICR_CTLR, 4), 0);
+    made.busy_redistributors = true;
+    assert_int_equal(read(1, GICR_CTLR, 4), GICR_CTLR_WRITE_PENDING);
+    assert_int_equal(read(1, GICR_IIDR, 4), 0x43b);
+    assert_int_equal(read(1, GICD_PIDR2, 4), 0x3b);
+    /* Core 2, whose frame follows core 1's, is not this partition's. */
+    assert_int_equal(read(0, GICR_TYPER, 8), 0);
+    assert_int_equal(read(1, GICR_TYPER, 8), UINT64_C(1) << 32 | 1u << 8 | GICR_TYPER_LAST);
+    assert_int_equal(read(3, GICR_TYPER, 8),
+                     UINT64_C(0x07020312) << 32 | 3u << 8 | GICR_TYPER_LAST);
+    assert_int_equal(read(3, GICR_TYPER, 4), 3u << 8 | GICR_TYPER_LAST);
+    assert_int_equal(read(3, GICR_TYPER + 4, 4), 0x07020312);
+    assert_int_equal(read(1, GICR_WAKER, 4), 0);
+    write(GICR_WAKER, 4, GICR_WAKER_PROCESSOR_SLEEP, ACCESS_DONE);
+    write(GICR_CTLR, 4, GICR_CTLR_ENABLE_LPIS, ACCESS_DONE);
+    for (uint32_t offset = 0x40; offset < 0xffd0; offset += 4) {
+        assert_int_equal(read(1, offset, 4), 0);
+        write(offset, 4, UINT32_MAX, ACCESS_REFUSED);
+    }
+    assert_int_equal(made.writes, 0);
+}
+
+static void test_sizes(void **state)
+{
+    static const struct access wrong[] = {
+        READ(GICR_CTLR, 1),
+        READ(GICR_CTLR, 8),
+        READ(GICR_TYPER, 2),
+        READ(GICR_PROPBASER, 8),
+        WRITE(GICR_PROPBASER, 8, ~0ul),
+        WRITE(GICR_PENDBASER, 8, ~0ul),
+        WRITE(GICR_WAKER, 1, 2),
+        READ(SGI_FRAME + GIC_ISENABLER, 1),
+        WRITE(SGI_FRAME + GIC_ISENABLER, 8, ~0ul),
+        WRITE(SGI_FRAME + GIC_IPRIORITYR, 2, 0xa0a0),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        uint64_t value = machine_redistributor_access(1, wrong[i], ACCESS_REFUSED);
+
+        assert_true(wrong[i].write || value == 0);
+    }
+    assert_int_equal(made.writes, 0);
+}
+
+static void test_private(void **state)
+{
+    struct machine_bank *bank = &made.private[1];
+
+    (void)state;
+    bank->groups[0] = GUEST;
+    bank->enabled[0] = 1u << 15 | 1u << 26;
+    write(SGI_FRAME + GIC_ICENABLER, 4, UINT32_MAX, ACCESS_REFUSED);
+    assert_int_equal(bank->enabled[0], 1u << 15 | 1u << 26);
+    write(SGI_FRAME + GIC_ISENABLER, 4, 1u << 27 | 1, ACCESS_DONE);
+    assert_int_equal(read(1, SGI_FRAME + GIC_ICENABLER, 4), 1u << 27 | 1);
+    assert_int_equal(bank->enabled[0], 1u << 15 | 1u << 26 | 1u << 27 | 1);
+    write(SGI_FRAME + GIC_ISPENDR, 4, 1u << 26, ACCESS_REFUSED);
+    assert_int_equal(bank->pending[0], 0);
+    assert_int_equal(read(1, SGI_FRAME + GIC_IGROUPR, 4), GUEST);
+    write(SGI_FRAME + GIC_IGROUPR, 4, UINT32_MAX, ACCESS_REFUSED);
+    write(SGI_FRAME + GIC_IGROUPR, 4, 0, ACCESS_DONE);
+    bank->triggers[0] = bank->triggers[1] = 0xaaaaaaaa;
+    assert_int_equal(read(1, SGI_FRAME + GIC_ICFGR, 4), 0x2aaaaaaa);
+    write(SGI_FRAME + GIC_ICFGR + 4, 4, 0, ACCESS_REFUSED);
+    bank->priorities[25] = 1;
+    write(SGI_FRAME + GIC_IPRIORITYR + 24, 4, 0xa0a0a0a0, ACCESS_REFUSED);
+    assert_int_equal(bank->priorities[25], 1);
+    assert_int_equal(bank->priorities[26], 0);
+    assert_int_equal(read(1, SGI_FRAME + GIC_IPRIORITYR + 24, 4), 0xa00000a0);
+    write(SGI_FRAME + GIC_IPRIORITYR + 27, 1, 0x20, ACCESS_DONE);
+    assert_int_equal(bank->priorities[27], 0x80);
+    /* More private interrupts than 32: not there. */
+    assert_int_equal(read(1, SGI_FRAME + GIC_ISENABLER + 4, 4), 0);
+    write(SGI_FRAME + GIC_ISENABLER + 4, 4, 1, ACCESS_REFUSED);
+    write(SGI_FRAME + GIC_IPRIORITYR + 32, 4, 0xa0a0a0a0, ACCESS_REFUSED);
+    assert_int_equal(read(1, SGI_FRAME + GICD_CTLR, 4), 0);
+    assert_int_equal(bank->enabled[1], 0);
+    assert_int_equal(made.private[0].enabled[0], 0);
+}
+
+/* What a write of `value` by core 0 sends. */
+static void check_sent(uint64_t value, enum access_result result, const uint64_t *expected,
+                       unsigned count)
+{
+    made.group1_count = 0;
+    assert_int_equal(sgi_send(&machine_partition, 0, value), result);
+    assert_int_equal(made.group1_count, count);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(made.group1[i], expected[i]);
+    }
+}
+
+static void test_sgi(void **state)
+{
+    const uint64_t far = machine_sgi_target(3);
+    const uint64_t near[] = {NUMBER(3) | 1, NUMBER(3) | 2};
+    const uint64_t others[] = {NUMBER(14) | 2, NUMBER(14) | far};
+    const uint64_t alone[] = {far};
+
+    (void)state;
+    assert_int_equal(far, UINT64_C(0x0007100200030004));
+    check_sent(NUMBER(3) | 3, ACCESS_DONE, near, 2);
+    check_sent(NUMBER(3) | 7, ACCESS_REFUSED, near, 2); /* core 2 is another's */
+    check_sent(NUMBER(3) | 4, ACCESS_REFUSED, near, 0);
+    check_sent(NUMBER(3) | 1u << 16 | 1, ACCESS_REFUSED, near, 0); /* core 4, nobody's */
+    check_sent(NUMBER(3), ACCESS_DONE, near, 0);
+    check_sent(NUMBER(14) | ALL_BUT_SELF | 0xffff, ACCESS_DONE, others, 2);
+    check_sent(far, ACCESS_DONE, alone, 1);
+    check_sent(far | 0xffff, ACCESS_REFUSED, alone, 1);
+    check_sent(far & ~(UINT64_C(0xf) << 44), ACCESS_REFUSED, near, 0); /* the range below */
+    check_sent(far ^ UINT64_C(1) << 48, ACCESS_REFUSED, near, 0);
+    /* Reserved bits reach nothing. */
+    check_sent(NUMBER(3) | 3 | UINT64_C(0xff000e00f0000000), ACCESS_DONE, near, 2);
+    /* The monitors'. */
+    check_sent(NUMBER(15) | 1, ACCESS_REFUSED, near, 0);
+    check_sent(NUMBER(15) | ALL_BUT_SELF, ACCESS_REFUSED, near, 0);
+}
+
+static void test_message(void **state)
+{
+    (void)state;
+    gic_send(&machine_system.cores[3]);
+    gic_send(&machine_system.cores[4]);
+    assert_int_equal(made.group0_count, 2);
+    assert_int_equal(made.group0[0], NUMBER(15) | machine_sgi_target(3));
+    assert_int_equal(made.group0[1], NUMBER(15) | 1u << 16 | 1);
+    assert_int_equal(made.group1_count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_frame, setup),   cmocka_unit_test_setup(test_sizes, setup),
+        cmocka_unit_test_setup(test_private, setup), cmocka_unit_test_setup(test_sgi, setup),
+        cmocka_unit_test_setup(test_message, setup),
+    };
+
+    return cmocka_run_group_tests_name("redistributor", tests, NULL, NULL);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hypervisor/gic: from power-on to partitions that start, and start again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gic/gic_registers.h"
+#include "gic/setup.h"
+#include "machine.h"
+#include <string.h>
+
+#define GUEST     (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
+#define OWN_SPIS  (1u << (MACHINE_UART - 32) | 1u << (MACHINE_SMMU - 32))
+#define OWN_SPI_1 (1u << 1 | 1u << 8 | 1u << 31)
+
+static struct machine made;
+
+/* As an earlier owner left it: everything on, pending, active, urgent. */
+static void litter(struct machine_bank *bank)
+{
+    memset(bank, 0xff, sizeof(*bank));
+    memset(bank->priorities, 0, sizeof(bank->priorities));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    machine_reset(&made);
+    made.control = GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
+    litter(&made.distributor);
+    for (unsigned core = 0; core < MACHINE_CORES; core++) {
+        litter(&made.private[core]);
+    }
+    return 0;
+}
+
+static void test_distributor(void **state)
+{
+    const struct machine_bank *bank = &made.distributor;
+
+    (void)state;
+    assert_null(gic_start(&machine_system, 3));
+    assert_int_equal(made.control,
+                     GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1 | GICD_CTLR_AFFINITY_ROUTING);
+    assert_int_equal(bank->enabled[1], OWN_SPIS);
+    assert_int_equal(bank->groups[1], ~OWN_SPIS);
+    for (unsigned word = 1; word < 32; word++) {
+        assert_int_equal(bank->enabled[word], word == 1 ? OWN_SPIS : 0);
+        assert_int_equal(bank->groups[word], word == 1 ? ~OWN_SPIS : UINT32_MAX);
+        assert_int_equal(bank->pending[word] | bank->active[word], 0);
+        /* 37 (the SMMU's), 40 and 41 are edges. */
+        for (unsigned half = word * 2; half < word * 2 + 2; half++) {
+            assert_int_equal(bank->triggers[half], half == 2 ? 2u << 10 | 2u << 16 | 2u << 18 : 0);
+        }
+    }
+    assert_int_equal(bank->priorities[34], 0xa0);
+    assert_int_equal(bank->priorities[MACHINE_UART], 0);
+    assert_int_equal(bank->priorities[MACHINE_SMMU], 0);
+    assert_int_equal(made.routes[MACHINE_UART], MACHINE_FAR_AFFINITY);
+    assert_int_equal(made.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
+}
+
+/* Without an SMMU; a GIC with fewer interrupts, none of which is described. */
+static void test_small(void **state)
+{
+    (void)state;
+    made.type = 2;
+    machine_system.board.smmu_interrupt = 0;
+    machine_system.partitions[0].interrupts[31] = 0;
+    assert_null(gic_start(&machine_system, 0));
+    assert_int_equal(made.distributor.enabled[1], 1u << (MACHINE_UART - 32));
+    assert_int_equal(made.distributor.enabled[0], UINT32_MAX);
+    assert_int_equal(made.distributor.enabled[3], UINT32_MAX);
+    assert_int_equal(made.distributor.triggers[2], 2u << 16 | 2u << 18);
+}
+
+static void test_distributor_refused(void **state)
+{
+    (void)state;
+    made.two_securities = true;
+    assert_string_equal(gic_start(&machine_system, 0),
+                        "the GIC has two security states: Group 0 is the firmware's");
+    assert_int_equal(made.writes, 0);
+    made.two_securities = false;
+    made.no_routing = true;
+    assert_string_equal(gic_start(&machine_system, 0), "the GIC has no affinity routing");
+    made.no_routing = false;
+    made.never_settles = true;
+    assert_string_equal(gic_start(&machine_system, 0), "the GIC's Distributor does not settle");
+    made.never_settles = false;
+    made.type = 30; /* 1019 is described */
+    assert_string_equal(gic_start(&machine_system, 0),
+                        "the GIC lacks an interrupt that is described");
+    made.type = 0;
+    memset(machine_system.partitions, 0, sizeof(machine_system.partitions));
+    assert_string_equal(gic_start(&machine_system, 0),
+                        "the GIC lacks an interrupt that is described");
+}
+
+static void test_redistributors(void **state)
+{
+    (void)state;
+    assert_null(gic_start(&machine_system, 0));
+    for (unsigned core = 0; core < MACHINE_CORES - 1; core++) {
+        const struct machine_bank *bank = &made.private[core];
+
+        assert_int_equal(made.waker[core], 0);
+        assert_int_equal(bank->enabled[0], 1u << 15 | 1u << 26);
+        assert_int_equal(bank->groups[0], GUEST);
+        assert_int_equal(bank->pending[0] | bank->active[0], 0);
+        for (unsigned interrupt = 0; interrupt < 32; interrupt++) {
+            assert_int_equal(bank->priorities[interrupt], (GUEST >> interrupt & 1) != 0 ? 0xa0 : 0);
+        }
+    }
+    /* The one without a partition sleeps on. */
+    assert_int_equal(made.waker[4], GICR_WAKER_PROCESSOR_SLEEP | GICR_WAKER_CHILDREN_ASLEEP);
+    assert_int_equal(made.private[4].enabled[0], UINT32_MAX);
+}
+
+static void test_redistributors_refused(void **state)
+{
+    (void)state;
+    made.other_affinity = true;
+    assert_string_equal(gic_start(&machine_system, 0), "a Redistributor is not its core's");
+    made.other_affinity = false;
+    made.never_wakes = true;
+    assert_string_equal(gic_start(&machine_system, 0), "a Redistributor does not wake");
+    made.never_wakes = false;
+    made.busy_redistributors = true;
+    assert_string_equal(gic_start(&machine_system, 0), "a Redistributor does not settle");
+}
+
+static void test_core(void **state)
+{
+    (void)state;
+    assert_null(gic_start_core());
+    assert_int_equal(made.starts, 1);
+    made.legacy = true;
+    assert_string_equal(gic_start_core(), "a core has no system registers for the GIC");
+    assert_int_equal(made.writes, 0);
+}
+
+/* A partition that starts again, while the other runs. */
+static void test_reset(void **state)
+{
+    struct machine_bank *bank = &made.distributor;
+
+    (void)state;
+    made.guarded = true;
+    machine_partition.distributor_control = GICD_CTLR_GROUP1;
+    made.routes[34] = 2;
+    gic_reset_partition(&machine_partition);
+    assert_int_equal(machine_partition.distributor_control, 0);
+    assert_int_equal(bank->enabled[1], ~OWN_SPI_1);
+    assert_int_equal(bank->pending[1], ~OWN_SPI_1);
+    assert_int_equal(bank->active[1], ~OWN_SPI_1);
+    assert_int_equal(bank->enabled[2], ~1u);
+    assert_int_equal(bank->enabled[31], ~(1u << 27));
+    assert_int_equal(bank->priorities[33], 0xa0);
+    assert_int_equal(bank->priorities[34], 0);
+    assert_int_equal(made.routes[33], 1);
+    assert_int_equal(made.routes[1019], 1);
+    assert_int_equal(made.routes[34], 2);
+
+    gic_reset_core(&machine_system.cores[1]);
+    assert_int_equal(made.private[1].enabled[0], ~GUEST);
+    assert_int_equal(made.private[1].pending[0], ~GUEST);
+    assert_int_equal(made.private[1].active[0], ~GUEST);
+    assert_int_equal(made.private[1].priorities[27], 0xa0);
+    assert_int_equal(made.private[1].priorities[26], 0);
+    assert_int_equal(made.private[0].enabled[0], UINT32_MAX);
+    assert_int_equal(made.resets, 1);
+}
+
+static void test_raise(void **state)
+{
+    (void)state;
+    memset(&made.distributor, 0, sizeof(made.distributor));
+    made.guarded = true;
+    gic_raise(&machine_partition, 40);
+    assert_int_equal(made.distributor.pending[1], 1u << 8);
+}
+
+static void test_group0(void **state)
+{
+    (void)state;
+    made.to_acknowledge = 26;
+    assert_int_equal(gic_acknowledge(), 26);
+    gic_end(26);
+    assert_int_equal(made.ended, 26);
+    for (made.to_acknowledge = 1020; made.to_acknowledge < 1024; made.to_acknowledge++) {
+        assert_int_equal(gic_acknowledge(), GIC_NONE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_distributor, setup),
+        cmocka_unit_test_setup(test_small, setup),
+        cmocka_unit_test_setup(test_distributor_refused, setup),
+        cmocka_unit_test_setup(test_redistributors, setup),
+        cmocka_unit_test_setup(test_redistributors_refused, setup),
+        cmocka_unit_test_setup(test_core, setup),
+        cmocka_unit_test_setup(test_reset, setup),
+        cmocka_unit_test_setup(test_raise, setup),
+        cmocka_unit_test_setup(test_group0, setup),
+    };
+
+    return cmocka_run_group_tests_name("setup", tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Translation tables and stage 2: what is mapped, by how many pages, and what is refused. */
+#include "memory/stage2.h"
+#include "memory/tables.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define POOL_PAGES 64u
+#define KIB        UINT64_C(1024)
+#define MIB        (KIB * KIB)
+#define GIB        (KIB * MIB)
+
+static struct page_pool pool;
+static uint64_t *root;
+
+static int set_up(void **state)
+{
+    void *memory = aligned_alloc(PAGE_BYTES, POOL_PAGES * PAGE_BYTES);
+
+    assert_non_null(memory);
+    memset(memory, 0xa5, POOL_PAGES * PAGE_BYTES); /* pages come zeroed all the same */
+    *state = memory;
+    pool.next = (uint64_t)(uintptr_t)memory;
+    pool.end = pool.next + POOL_PAGES * PAGE_BYTES;
+    root = (uint64_t *)(uintptr_t)page_pool_take(&pool, 1);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static unsigned pages_used(void **state)
+{
+    return (unsigned)((pool.next - (uint64_t)(uintptr_t)*state) / PAGE_BYTES);
+}
+
+static void expect(uint64_t input, uint64_t output)
+{
+    uint64_t found = 0;
+    uint64_t attributes = 0;
+
+    assert_true(tables_find(root, input, &found, &attributes));
+    assert_int_equal(found, output);
+    assert_int_equal(attributes, STAGE2_MEMORY);
+}
+
+static void expect_nothing(uint64_t input)
+{
+    uint64_t found;
+    uint64_t attributes;
+
+    assert_false(tables_find(root, input, &found, &attributes));
+}
+
+static bool map(uint64_t input, uint64_t output, uint64_t bytes)
+{
+    return tables_map(root, &pool, input, output, bytes, STAGE2_MEMORY);
+}
+
+static void test_the_largest_blocks_are_taken(void **state)
+{
+    assert_true(map(GIB, 3 * GIB, GIB));
+    assert_int_equal(pages_used(state), 1);
+    assert_true(map(2 * GIB, GIB + 2 * MIB, 2 * MIB));
+    assert_int_equal(pages_used(state), 2);
+    assert_true(map(2 * GIB + 2 * MIB, GIB + 4 * MIB + 4 * KIB, 2 * MIB));
+    assert_int_equal(pages_used(state), 3);
+    expect(GIB + 0x12345678, 3 * GIB + 0x12345678);
+    expect(2 * GIB + 0x123456, GIB + 2 * MIB + 0x123456);
+    expect(2 * GIB + 2 * MIB + 0x1234, GIB + 4 * MIB + 0x2234);
+}
+
+static void test_a_border_inside_a_block_is_kept(void **state)
+{
+    (void)state;
+    assert_true(map(GIB + 2 * MIB - 4 * KIB, GIB + 2 * MIB - 4 * KIB, 2 * MIB + 8 * KIB));
+    expect_nothing(GIB + 2 * MIB - 4 * KIB - 1);
+    expect(GIB + 2 * MIB - 4 * KIB, GIB + 2 * MIB - 4 * KIB);
+    expect(GIB + 4 * MIB + 4 * KIB - 1, GIB + 4 * MIB + 4 * KIB - 1);
+    expect_nothing(GIB + 4 * MIB + 4 * KIB);
+}
+
+static void test_nothing_is_mapped_twice(void **state)
+{
+    (void)state;
+    assert_true(map(GIB, GIB, 2 * MIB));
+    assert_false(map(GIB, 2 * GIB, 4 * KIB));
+    assert_false(map(GIB + MIB, 2 * GIB, 4 * KIB));
+    assert_true(map(GIB + 2 * MIB, GIB, 4 * KIB));
+    assert_false(map(GIB + 2 * MIB, GIB, 2 * MIB));
+    assert_false(map(GIB + 2 * MIB, GIB, 4 * KIB));
+    expect(GIB, GIB);
+    expect(GIB + 2 * MIB, GIB);
+}
+
+static void test_what_is_no_page_or_beyond_the_limit_is_refused(void **state)
+{
+    (void)state;
+    assert_false(map(GIB + 1, GIB, 4 * KIB));
+    assert_false(map(GIB, GIB + 1, 4 * KIB));
+    assert_false(map(GIB, GIB, 4 * KIB + 1));
+    assert_false(map(TABLES_INPUT_LIMIT, GIB, 4 * KIB));
+    assert_false(map(TABLES_INPUT_LIMIT - 4 * KIB, GIB, 8 * KIB));
+    assert_false(map(GIB, UINT64_C(1) << 48, 4 * KIB));
+    assert_false(map(GIB, UINT64_MAX - 4 * KIB + 1, 4 * KIB));
+    assert_false(map(GIB, GIB, UINT64_MAX - 4 * KIB + 1));
+    expect_nothing(GIB);
+    expect_nothing(UINT64_MAX);
+    assert_true(map(TABLES_INPUT_LIMIT - 4 * KIB, GIB, 4 * KIB));
+    expect(TABLES_INPUT_LIMIT - 1, GIB + 4 * KIB - 1);
+}
+
+static void test_an_empty_pool_is_told(void **state)
+{
+    (void)state;
+    pool.end = pool.next + PAGE_BYTES;
+    assert_int_equal(page_pool_take(&pool, 2), 0);
+    assert_int_equal(page_pool_take(&pool, UINT64_MAX), 0);
+    assert_false(map(GIB, GIB, 4 * KIB));
+}
+
+static void test_a_partition_of_one_gib_takes_few_pages(void **state)
+{
+    struct description_partition partition = {
+        .memory_count = 1,
+        .memories = {{GIB, 2 * GIB, GIB}},
+        .device_count = 1,
+        .devices = {{0x9010000, 4 * KIB}},
+        .pci_memory = 0x10000000,
+        .pci_memory_bytes = 64 * MIB,
+        .pci_io = 0x3eff0000,
+        .pci_io_bytes = 4 * KIB,
+    };
+
+    root = (uint64_t *)(uintptr_t)stage2_build(&partition, &pool);
+    assert_non_null(root);
+    assert_true((pages_used(state) - 1) * PAGE_BYTES <= 16 * KIB);
+    expect(GIB + 5, 2 * GIB + 5);
+    expect_nothing(2 * GIB);
+    expect_nothing(0x9011000);
+    expect_nothing(0x9000000);
+}
+
+static void test_a_partition_described_twice_has_no_tables(void **state)
+{
+    struct description_partition partition = {
+        .memory_count = 2,
+        .memories = {{GIB, 2 * GIB, GIB}, {GIB + MIB, 3 * GIB, MIB}},
+    };
+
+    (void)state;
+    assert_int_equal(stage2_build(&partition, &pool), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_the_largest_blocks_are_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_border_inside_a_block_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_is_mapped_twice, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_no_page_or_beyond_the_limit_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_an_empty_pool_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_partition_of_one_gib_takes_few_pages, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_a_partition_described_twice_has_no_tables, set_up,
+                                        tear_down),
+    };
+
+    return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
+}

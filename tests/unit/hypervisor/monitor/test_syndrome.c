@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a trapped access was, from its syndrome (Arm ARM, ISS encoding for a Data Abort). */
+#include "monitor/syndrome.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define ABORT     (UINT64_C(0x24) << 26 | UINT64_C(1) << 24 | 0x07) /* valid, no map at level 3 */
+#define SIZE(log) ((uint64_t)(log) << 22)
+#define INTO(x)   ((uint64_t)(x) << 16)
+#define SIGNED    (UINT64_C(1) << 21)
+#define WIDE      (UINT64_C(1) << 15)
+#define WRITE     (UINT64_C(1) << 6)
+
+static void test_size_direction_and_register(void **state)
+{
+    struct access access;
+    unsigned target;
+
+    (void)state;
+    for (unsigned log = 0; log < 4; log++) {
+        assert_true(syndrome_access(ABORT | SIZE(log) | INTO(7) | WRITE, &access, &target));
+        assert_int_equal(access.bytes, 1u << log);
+        assert_true(access.write);
+        assert_int_equal(target, 7);
+    }
+    assert_true(syndrome_access(ABORT | SIZE(2) | INTO(31), &access, &target));
+    assert_false(access.write);
+    assert_int_equal(target, 31);
+}
+
+static void test_what_is_not_described_whole_is_none(void **state)
+{
+    struct access access;
+    unsigned target;
+
+    (void)state;
+    assert_false(syndrome_access(ABORT & ~(UINT64_C(1) << 24), &access, &target));
+    assert_false(syndrome_access(ABORT | UINT64_C(1) << 7, &access, &target)); /* table walk */
+    assert_false(syndrome_access(ABORT | UINT64_C(1) << 8, &access, &target)); /* cache operation */
+    assert_false(
+        syndrome_access((ABORT & ~UINT64_C(0x3f)) | 0x0f, &access, &target)); /* permission */
+    assert_false(
+        syndrome_access((ABORT & ~UINT64_C(0x3f)) | 0x21, &access, &target)); /* alignment */
+}
+
+static void test_what_a_load_leaves(void **state)
+{
+    (void)state;
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(0), 0x80), 0x80);
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(0) | SIGNED, 0x80), 0xffffff80);
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(0) | SIGNED | WIDE, 0x80),
+                     UINT64_C(0xffffffffffffff80));
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(1) | SIGNED | WIDE, 0x7fff), 0x7fff);
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(2) | SIGNED | WIDE, 0x80000000),
+                     UINT64_C(0xffffffff80000000));
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(3) | WIDE, UINT64_MAX), UINT64_MAX);
+    assert_int_equal(syndrome_loaded(ABORT | SIZE(3) | SIGNED | WIDE, UINT64_MAX), UINT64_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_size_direction_and_register),
+        cmocka_unit_test(test_what_is_not_described_whole_is_none),
+        cmocka_unit_test(test_what_a_load_leaves),
+    };
+
+    return cmocka_run_group_tests_name("syndrome", tests, NULL, NULL);
+}

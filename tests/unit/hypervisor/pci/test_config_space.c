@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a guest sees of configuration space, and what it can't do there. */
+#include "fake_functions.h"
+
+#include "pci/function.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define NIC 0x08u
+#define TWO 0x10u
+
+/* A reset is longer than it takes to look at all BARs. */
+#define RESET_ACCESSES 40u
+
+static enum access_result last_result;
+
+static uint32_t guest_read(unsigned address, unsigned at, unsigned bytes)
+{
+    struct access access = {.offset = (uint64_t)address << 12 | at, .bytes = (uint8_t)bytes};
+
+    last_result = pci_access(&fake_partition, &access);
+    assert_int_equal(access.value >> (8 * bytes - 1) >> 1, 0);
+    return (uint32_t)access.value;
+}
+
+static void guest_write(unsigned address, unsigned at, unsigned bytes, uint32_t value)
+{
+    struct access access = {.offset = (uint64_t)address << 12 | at,
+                            .bytes = (uint8_t)bytes,
+                            .write = true,
+                            .value = value};
+
+    last_result = pci_access(&fake_partition, &access);
+    assert_int_equal(fake_partition.functions_lock, 0);
+}
+
+static void boot(void)
+{
+    pci_boot(&fake_partition);
+    fake_running = true;
+}
+
+/* Interrupts by line, memory BARs 1 (32 bits) and 4 (64), I/O BAR 0, capabilities of all kinds. */
+static struct fake_function *add_nic(void)
+{
+    struct fake_function *nic = fake_add(0);
+
+    fake_bar(nic, 0, 0x20, 0x1);
+    fake_bar(nic, 1, 0x1000, 0x0);
+    fake_bar(nic, 4, 0x4000, 0xc);
+    fake_capability(nic, 0x98, PCI_CAPABILITY_MSIX, 12);
+    fake_capability(nic, 0x84, FAKE_CAPABILITY_VENDOR, 20);
+    nic->config[0x87] = 5; /* virtio's window to its registers */
+    fake_capability(nic, 0x50, PCI_CAPABILITY_MSI, 20);
+    fake_capability(nic, 0x40, PCI_CAPABILITY_POWER, 8);
+    fake_capability(nic, 0xa4, PCI_CAPABILITY_EXPRESS, 60);
+    fake_set(nic, 0xa8, 4, PCI_EXPRESS_CAN_RESET);
+    return nic;
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static void test_boot_stops_what_firmware_used(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    fake_set(nic, PCI_COMMAND, 2, 0x0407);
+    fake_set(nic, PCI_BAR + 4, 4, 0x20000000);
+    fake_set(nic, PCI_ROM, 4, 0x30000001);
+    fake_set(nic, 0x9a, 2, 0x8000); /* MSI-X is on */
+    fake_set(nic, 0x52, 2, 0x0001);
+    fake_set(nic, 0x44, 2, 0x0003); /* D3 */
+    boot();
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(fake_get(nic, PCI_ROM, 4), 0);
+    assert_int_equal(fake_get(nic, 0x9a, 2), 0);
+    assert_int_equal(fake_get(nic, 0x52, 2), 0);
+    assert_int_equal(fake_get(nic, 0x44, 2), 0);
+    assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), 0);
+    assert_true(sizeof(struct partition) <= 4096);
+}
+
+static void test_others_are_absent(void **state)
+{
+    struct access wide = {.offset = NIC << 12, .bytes = 8};
+    uint64_t before;
+
+    (void)state;
+    (void)add_nic();
+    fake_set(fake_add(1), PCI_HEADER_TYPE, 1, 0x81); /* a bridge */
+    fake_capability(fake_add(2), 0x60, PCI_CAPABILITY_ENHANCED, 8);
+    boot();
+    before = fake_accesses;
+    for (unsigned address = 0; address < 0x300; address++) {
+        unsigned at = address * 4 % 0x1000;
+
+        if (address != NIC) {
+            assert_int_equal(guest_read(address, at, 4), UINT32_MAX);
+            assert_int_equal(last_result, ACCESS_REFUSED);
+            assert_int_equal(guest_read(address, at + 3, 1), 0xff);
+            guest_write(address, at, 4, 0x7);
+            assert_int_equal(last_result, ACCESS_REFUSED);
+        }
+    }
+    assert_int_equal(pci_access(&fake_partition, &wide), ACCESS_REFUSED);
+    assert_true(wide.value == UINT64_MAX);
+    assert_int_equal(fake_accesses, before);
+    assert_int_equal(guest_read(NIC, 0, 4), 0x10411af4);
+    assert_int_equal(last_result, ACCESS_DONE);
+    assert_int_equal(guest_read(NIC, 2, 2), 0x1041);
+    assert_int_equal(guest_read(NIC, 3, 1), 0x10);
+}
+
+static void test_beyond_the_board(void **state)
+{
+    (void)state;
+    fake_system.partitions[1].functions[3].address = 0x200; /* bus 2 */
+    boot();
+    assert_int_equal(guest_read(0x200, 0, 4), UINT32_MAX);
+}
+
+static void test_sizing(void **state)
+{
+    static const uint32_t masks[] = {0xffffffe1, 0xfffff000, 0, 0, 0xffffc00c, 0xffffffff};
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    for (unsigned i = 0; i < 6; i++) {
+        guest_write(NIC, PCI_BAR + 4 * i, 4, UINT32_MAX);
+        assert_int_equal(last_result, ACCESS_DONE);
+        assert_int_equal(guest_read(NIC, PCI_BAR + 4 * i, 4), masks[i]);
+        assert_int_equal(fake_get(nic, PCI_BAR + 4 * i, 4) & 0xfffffff0, 0);
+    }
+    guest_write(NIC, PCI_BAR + 5, 1, 0x12); /* a byte of BAR 1 */
+    assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), 0xffff1000);
+    guest_write(NIC, PCI_ROM, 4, UINT32_MAX);
+    assert_int_equal(last_result, ACCESS_REFUSED);
+    assert_int_equal(guest_read(NIC, PCI_ROM, 4), 0);
+    assert_int_equal(fake_get(nic, PCI_ROM, 4), 0);
+}
+
+static void set_bars(uint32_t one, uint64_t four)
+{
+    guest_write(NIC, PCI_BAR + 4, 4, one);
+    guest_write(NIC, PCI_BAR + 16, 4, (uint32_t)four);
+    guest_write(NIC, PCI_BAR + 20, 4, (uint32_t)(four >> 32));
+}
+
+static void test_memory_decodes_inside_only(void **state)
+{
+    static const struct {
+        uint64_t four;
+        uint32_t one;
+        bool inside;
+    } cases[] = {
+        {FAKE_MEMORY + 0x4000, FAKE_MEMORY, true},
+        {FAKE_MEMORY + FAKE_MEMORY_BYTES - 0x4000, FAKE_MEMORY + FAKE_MEMORY_BYTES - 0x1000, true},
+        {FAKE_MEMORY, FAKE_MEMORY + FAKE_MEMORY_BYTES, false},
+        {FAKE_MEMORY, FAKE_MEMORY - 0x1000, false},
+        {FAKE_MEMORY + FAKE_MEMORY_BYTES, FAKE_MEMORY, false},
+        {FAKE_MEMORY | UINT64_C(1) << 32, FAKE_MEMORY, false},
+        {UINT64_MAX, FAKE_MEMORY, false},
+        {FAKE_MEMORY, 0xffffffff, false},
+        {FAKE_MEMORY, 0, false},
+        {0, FAKE_MEMORY, false},
+    };
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        /* BARs first, then the command; and the other way round. */
+        guest_write(NIC, PCI_COMMAND, 2, 0);
+        set_bars(cases[i].one, cases[i].four);
+        guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+        assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
+        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), cases[i].inside ? PCI_COMMAND_MEMORY : 0);
+        set_bars(UINT32_MAX, UINT64_MAX);
+        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+        set_bars(cases[i].one, cases[i].four);
+        assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
+        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), cases[i].inside ? PCI_COMMAND_MEMORY : 0);
+        if (cases[i].inside) {
+            assert_int_equal(fake_get(nic, PCI_BAR + 4, 4), cases[i].one);
+            assert_int_equal(fake_get(nic, PCI_BAR + 16, 4), cases[i].four | 0xc);
+            assert_int_equal(fake_get(nic, PCI_BAR + 20, 4), 0);
+        }
+    }
+}
+
+static void test_io_decodes_inside_only(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_IO);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    guest_write(NIC, PCI_BAR, 4, FAKE_PORTS + FAKE_PORTS_BYTES - 0x20);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_IO);
+    guest_write(NIC, PCI_BAR, 4, FAKE_PORTS + FAKE_PORTS_BYTES);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_IO);
+}
+
+/* The upper half of an I/O BAR that is fixed at 0; a function without BARs of a kind; none at all.
+ */
+static void test_io_of_other_kinds(void **state)
+{
+    struct fake_function *two = fake_add(2), *one = fake_add(1);
+
+    (void)state;
+    fake_bar(two, 5, 0x100, 0x1);
+    two->writable[PCI_BAR + 22] = two->writable[PCI_BAR + 23] = 0;
+    boot();
+    guest_write(TWO, PCI_BAR + 20, 4, FAKE_PORTS);
+    guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), PCI_COMMAND_IO);
+    guest_write(0x09, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
+    assert_int_equal(fake_get(one, PCI_COMMAND, 2), 0);
+    assert_int_equal(guest_read(0x09, PCI_COMMAND, 2), PCI_COMMAND_DECODE);
+}
+
+/* 0: holes. 1: larger than any window. 2: says 64 bits without an upper half: has 32. 3: good. */
+static void test_sizes_that_cannot_be(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct fake_function *two;
+
+        fake_reset();
+        two = fake_add(2);
+        fake_bar(two, i == 2 ? 5 : 0, i == 1 ? UINT64_C(1) << 40 : 16,
+                 i == 1 || i == 2 ? 0x4 : 0x0);
+        two->writable[PCI_BAR + 1] = i == 0 ? 0xf5 : two->writable[PCI_BAR + 1];
+        boot();
+        guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY);
+        guest_write(TWO, PCI_BAR + 20, 4, FAKE_MEMORY);
+        guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+        assert_int_equal(fake_get(two, PCI_COMMAND, 2), i < 2 ? 0 : PCI_COMMAND_MEMORY);
+    }
+}
+
+static void test_no_windows(void **state)
+{
+    struct fake_function *nic = add_nic(), *two = fake_add(2);
+
+    (void)state;
+    fake_set(two, PCI_BAR, 4, 0x4); /* 64 bits, and none can be written */
+    fake_system.partitions[1].pci_memory = fake_system.partitions[1].pci_memory_bytes = 0;
+    fake_system.partitions[1].pci_io = fake_system.partitions[1].pci_io_bytes = 0;
+    boot();
+    set_bars(FAKE_MEMORY, FAKE_MEMORY);
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
+    guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+}
+
+static void test_command(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
+    guest_write(NIC, PCI_COMMAND, 2, 0xffff & ~PCI_COMMAND_IO);
+    assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0x0446);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0x0446);
+    guest_write(NIC, PCI_COMMAND + 1, 1, 0);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0x0046);
+    guest_write(NIC, PCI_COMMAND, 1, PCI_COMMAND_MEMORY);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
+    assert_int_equal(nic->gaps, 0); /* other cores may be using its registers */
+}
+
+static void test_no_mastering_without_dma(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    fake_system.partitions[1].dma = DESCRIPTION_DMA_NONE;
+    boot();
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
+    assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+}
+
+static void test_status_is_cleared_by_ones(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    fake_set(nic, PCI_STATUS, 2, 0xf910);
+    guest_write(NIC, PCI_COMMAND, 4, 0x20000000);
+    assert_int_equal(guest_read(NIC, PCI_STATUS, 2), 0xd910);
+    guest_write(NIC, PCI_STATUS + 1, 1, 0xff);
+    assert_int_equal(guest_read(NIC, PCI_STATUS, 2), 0x0010);
+    guest_write(NIC, PCI_CACHE_LINE, 4, 0x40001234);
+    assert_int_equal(guest_read(NIC, PCI_CACHE_LINE, 4), 0x00001234);
+    guest_write(NIC, PCI_INTERRUPT, 4, 0xffffff21);
+    assert_int_equal(guest_read(NIC, PCI_INTERRUPT, 4), 0x00000121);
+}
+
+static void test_messages_are_hidden(void **state)
+{
+    struct fake_function *nic = add_nic();
+    unsigned seen = 0, at;
+
+    (void)state;
+    boot();
+    for (at = guest_read(NIC, PCI_CAPABILITIES, 1); at != 0; at = guest_read(NIC, at + 1, 1)) {
+        uint32_t id = guest_read(NIC, at, 1);
+
+        assert_true(id != PCI_CAPABILITY_MSI && id != PCI_CAPABILITY_MSIX);
+        assert_int_equal(guest_read(NIC, at, 4) & 0xff, id);
+        assert_int_equal(guest_read(NIC, at, 2) >> 8, guest_read(NIC, at + 1, 1));
+        seen++;
+    }
+    assert_int_equal(seen, 3);
+    guest_write(NIC, 0x9a, 2, 0x8000);
+    assert_int_equal(last_result, ACCESS_REFUSED);
+    guest_write(NIC, 0x50, 4, UINT32_MAX);
+    assert_int_equal(fake_get(nic, 0x9a, 2), 0);
+}
+
+static void test_lists_that_do_not_end(void **state)
+{
+    struct fake_function *nic = add_nic(), *two = fake_add(2), *one = fake_add(1);
+    unsigned at, seen = 0;
+
+    (void)state;
+    nic->config[nic->last] = 0x98; /* back to the first, which is hidden */
+    fake_capability(two, 0x3c, 0x30, 4);
+    for (unsigned i = 0x40; i < 0x100; i += 4) { /* the longest */
+        fake_capability(one, (uint8_t)i, 0x30, 4);
+    }
+    one->config[one->last] = 0xfd;
+    one->config[0x40] = 0; /* a capability that is none */
+    boot();
+    for (at = guest_read(NIC, PCI_CAPABILITIES, 1); at != 0 && seen < 100; seen++) {
+        at = guest_read(NIC, at + 1, 1);
+    }
+    assert_int_equal(seen, 3);
+    assert_int_equal(guest_read(TWO, PCI_CAPABILITIES, 1), 0);
+    for (at = guest_read(0x09, PCI_CAPABILITIES, 1), seen = 0; at != 0 && seen < 100; seen++) {
+        at = guest_read(0x09, at + 1, 1);
+    }
+    assert_int_equal(seen, 48);
+    guest_write(0x09, 0x40 + PCI_CACHE_LINE, 4, UINT32_MAX);
+    assert_int_equal(last_result, ACCESS_REFUSED);
+    guest_write(0x09, PCI_CACHE_LINE, 1, 0x10);
+    assert_int_equal(last_result, ACCESS_DONE);
+}
+
+static void test_express(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    fake_set(nic, 0xac, 4, 0x00052810);
+    guest_write(NIC, 0xac, 2, 0x7fff);
+    assert_int_equal(last_result, ACCESS_DONE);
+    assert_int_equal(guest_read(NIC, 0xac, 4), 0x00057810); /* nothing cleared, nothing else set */
+    guest_write(NIC, 0xae, 2, 0x0001);
+    assert_int_equal(guest_read(NIC, 0xac, 4), 0x00047810);
+    guest_write(NIC, 0xb4, 4, UINT32_MAX); /* link control */
+    assert_int_equal(last_result, ACCESS_REFUSED);
+    guest_write(NIC, 0x100, 4, UINT32_MAX);
+    assert_int_equal(last_result, ACCESS_REFUSED);
+    nic->deaf = 2; /* reads as ones: not put back */
+    guest_write(NIC, 0xac, 2, 0);
+    assert_int_equal(last_result, ACCESS_REFUSED);
+}
+
+static void use(const struct fake_function *nic)
+{
+    set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+static void require_fresh(const struct fake_function *nic)
+{
+    assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0);
+    assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), 0);
+    assert_int_equal(guest_read(NIC, PCI_BAR + 16, 4), 0xc);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+}
+
+static void test_function_level_reset(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    use(nic);
+    guest_write(NIC, 0xac, 2, 0x8000);
+    assert_int_equal(nic->resets, 1);
+    require_fresh(nic);
+    use(nic);
+    fake_set(nic, 0xa8, 4, 0); /* a function without */
+    guest_write(NIC, 0xac, 2, 0x8000);
+    assert_int_equal(last_result, ACCESS_DONE);
+    assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+static void test_power(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    use(nic);
+    guest_write(NIC, 0x44, 2, 0xffff);
+    assert_int_equal(guest_read(NIC, 0x44, 2), 0x0003); /* no PME */
+    guest_write(NIC, 0x44, 1, 0);
+    assert_int_equal(nic->resets, 1);
+    require_fresh(nic);
+    use(nic);
+    fake_set(nic, 0x44, 1, 0x8); /* keeps what it knows */
+    guest_write(NIC, 0x44, 2, 3);
+    guest_write(NIC, 0x44, 2, 0);
+    assert_int_equal(nic->resets, 1);
+    assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), FAKE_MEMORY);
+}
+
+/* Virtio's window to its registers can be read like all a vendor has, and not moved. */
+static void test_vendors_registers(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    fake_set(nic, 0x88, 4, 0x12345678);
+    boot();
+    for (unsigned at = 0x84; at < 0x98; at++) {
+        guest_write(NIC, at, 1, 0xff);
+        assert_int_equal(last_result, ACCESS_REFUSED);
+        guest_write(NIC, at & ~3u, 4, UINT32_MAX);
+        assert_int_equal(last_result, ACCESS_REFUSED);
+    }
+    assert_int_equal(guest_read(NIC, 0x88, 4), 0x12345678);
+}
+
+/* What is written as it is, is written with its size. */
+static void test_sizes_of_writes(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    guest_write(NIC, PCI_CACHE_LINE, 1, 0x10);
+    assert_int_equal(nic->last_bytes, 1);
+    guest_write(NIC, PCI_CACHE_LINE, 2, 0x4020);
+    assert_int_equal(nic->last_bytes, 2);
+    assert_int_equal(guest_read(NIC, PCI_CACHE_LINE, 4), 0x4020);
+}
+
+/* What it is told while it is reset is lost; then it must not decode at 0, or where it was. */
+static void test_hardware_that_does_not_listen(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    boot();
+    set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
+    for (unsigned i = 0; i < 2 * RESET_ACCESSES; i++) {
+        guest_write(NIC, PCI_COMMAND, 2, 0);
+        for (unsigned at = PCI_BAR; at < PCI_BAR + 24; at++) {
+            nic->config[at] &= (uint8_t)~nic->writable[at];
+        }
+        fake_set(nic, PCI_BAR + 20, 4, i);                        /* the upper half has anything */
+        nic->heard = i < RESET_ACCESSES ? 0 : i - RESET_ACCESSES; /* one ends, or one begins */
+        nic->deaf = i < RESET_ACCESSES ? i : RESET_ACCESSES;
+        guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+        nic->heard = nic->deaf = 0;
+    }
+    guest_write(NIC, PCI_COMMAND, 2, 0);
+    nic->writable[PCI_BAR + 5] = 0x80; /* larger than it was */
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+}
+
+static void test_reset(void **state)
+{
+    struct fake_function *nic = add_nic(), *two = fake_add(2);
+    uint64_t before;
+
+    (void)state;
+    fake_bar(two, 0, 0x1000, 0);
+    boot();
+    before = fake_accesses;
+    pci_reset(&fake_partition); /* nobody has used them */
+    assert_int_equal(fake_accesses, before);
+    assert_int_equal(fake_delay, 0);
+    use(nic);
+    guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY);
+    guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    guest_write(NIC, 0x44, 2, 3);
+    pci_reset(&fake_partition);
+    assert_int_equal(nic->resets, 2); /* from D3 too */
+    assert_int_equal(fake_delay, 100000 + 10000);
+    require_fresh(nic);
+    assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0); /* it has no reset */
+    pci_reset(&fake_partition);
+    assert_int_equal(nic->resets, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_boot_stops_what_firmware_used, prepare),
+        cmocka_unit_test_setup(test_others_are_absent, prepare),
+        cmocka_unit_test_setup(test_beyond_the_board, prepare),
+        cmocka_unit_test_setup(test_sizing, prepare),
+        cmocka_unit_test_setup(test_memory_decodes_inside_only, prepare),
+        cmocka_unit_test_setup(test_io_decodes_inside_only, prepare),
+        cmocka_unit_test_setup(test_io_of_other_kinds, prepare),
+        cmocka_unit_test_setup(test_sizes_that_cannot_be, prepare),
+        cmocka_unit_test_setup(test_no_windows, prepare),
+        cmocka_unit_test_setup(test_command, prepare),
+        cmocka_unit_test_setup(test_no_mastering_without_dma, prepare),
+        cmocka_unit_test_setup(test_status_is_cleared_by_ones, prepare),
+        cmocka_unit_test_setup(test_messages_are_hidden, prepare),
+        cmocka_unit_test_setup(test_lists_that_do_not_end, prepare),
+        cmocka_unit_test_setup(test_express, prepare),
+        cmocka_unit_test_setup(test_function_level_reset, prepare),
+        cmocka_unit_test_setup(test_power, prepare),
+        cmocka_unit_test_setup(test_vendors_registers, prepare),
+        cmocka_unit_test_setup(test_sizes_of_writes, prepare),
+        cmocka_unit_test_setup(test_hardware_that_does_not_listen, prepare),
+        cmocka_unit_test_setup(test_reset, prepare),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

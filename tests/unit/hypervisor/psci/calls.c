@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "calls.h"
+
+#include "psci/psci.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct partition calls_partition;
+static struct description calls_system;
+
+void calls_reset(void)
+{
+    static const uint64_t affinities[CALLS_CORES] = {0, 1, 2, CALLS_FAR_AFFINITY, 0x100};
+    static const uint32_t owners[CALLS_CORES] = {0, 0, 1, 0, DESCRIPTION_NO_PARTITION};
+    struct description_partition *described = &calls_system.partitions[0];
+
+    calls_system.core_count = CALLS_CORES;
+    calls_system.partition_count = 2;
+    for (unsigned i = 0; i < CALLS_CORES; i++) {
+        calls_system.cores[i].affinity = affinities[i];
+        calls_system.cores[i].partition = owners[i];
+    }
+    described->memory_count = 2;
+    described->memories[0] =
+        (struct description_memory){CALLS_MEMORY, 0x50000000, CALLS_MEMORY_BYTES};
+    described->memories[1] =
+        (struct description_memory){CALLS_SECOND_MEMORY, 0x60000000, CALLS_MEMORY_BYTES};
+    described->device_count = 1;
+    described->devices[0] = (struct description_device){CALLS_DEVICE, 0x1000};
+    memset(&calls_partition, 0, sizeof(calls_partition));
+    calls_partition.system = &calls_system;
+    calls_partition.described = described;
+    calls_partition.cores[0].state = CORE_ON;
+}
+
+static void require(bool holds, const char *rule, uint64_t function)
+{
+    if (!holds) {
+        (void)fprintf(stderr, "rule broken: %s (%#lx)\n", rule, (unsigned long)function);
+        abort();
+    }
+}
+
+static bool in_memory(uint64_t address)
+{
+    return (address >= CALLS_MEMORY && address < CALLS_MEMORY + CALLS_MEMORY_BYTES) ||
+           (address >= CALLS_SECOND_MEMORY && address < CALLS_SECOND_MEMORY + CALLS_MEMORY_BYTES);
+}
+
+static uint64_t word(const uint8_t *data, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, data, bytes);
+    return value;
+}
+
+/* Half of the calls are to functions that there are, with arguments that mean something. */
+static void make(const uint8_t *data, uint64_t *registers)
+{
+    static const uint64_t affinities[] = {0, 1, 2, CALLS_FAR_AFFINITY, 0x100, 1u << 24, 3, 1};
+
+    registers[0] = word(data + 1, 4);
+    registers[1] = word(data + 4, 8);
+    registers[2] = word(data + 7, 8);
+    registers[3] = word(data + 8, 8);
+    if ((data[0] & 0x80) != 0) {
+        registers[0] = 0x84000000 | (uint64_t)(data[1] & 0x40) << 24 | data[1] % 20;
+        registers[1] = (data[0] & 0x40) != 0 ? affinities[data[2] % 8] : registers[1] & 0x8001ffff;
+        registers[2] = (data[0] & 0x20) != 0 ? 0 : word(data + 3, 4);
+    }
+}
+
+/* The monitors' part of what was asked. */
+static void obey(enum psci_action action, unsigned core, uint32_t target, uint64_t function)
+{
+    static const uint32_t own[] = {0, 1, 3};
+
+    switch (action) {
+    case PSCI_CORE_START:
+        require(target == 0 || target == 1 || target == 3, "its own cores are started", function);
+        require(in_memory(calls_partition.cores[target].entry), "cores start in memory", function);
+        break;
+    case PSCI_CORE_OFF:
+        require(calls_partition.cores[core].state == CORE_OFF, "off is off", function);
+        break;
+    case PSCI_SYSTEM_OFF:
+    case PSCI_SYSTEM_RESET:
+        calls_reset();
+        break;
+    default:
+        break;
+    }
+    /* Cores come on a while later; the one that calls next is. */
+    if (target % 2 == 0) {
+        for (unsigned i = 0; i < 3; i++) {
+            if (calls_partition.cores[own[i]].state == CORE_STARTING) {
+                calls_partition.cores[own[i]].state = CORE_ON;
+            }
+        }
+    }
+}
+
+static bool same_cores(const struct partition *a, const struct partition *b)
+{
+    for (unsigned i = 0; i < DESCRIPTION_CORES_MAX; i++) {
+        if (a->cores[i].state != b->cores[i].state || a->cores[i].entry != b->cores[i].entry ||
+            a->cores[i].context != b->cores[i].context) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void step(const uint8_t *data)
+{
+    static const uint32_t own[] = {0, 1, 3};
+    uint32_t core = own[data[0] % 4 % 3], target = 98;
+    uint64_t registers[4], result, function;
+    struct partition before;
+    enum psci_action action;
+
+    make(data, registers);
+    function = registers[0];
+    calls_partition.cores[core].state = CORE_ON;
+    before = calls_partition;
+    action = psci_call(&calls_partition, core, registers, &target);
+    result = registers[0];
+    if (action == PSCI_RETURN || action == PSCI_SUSPEND) {
+        require(same_cores(&before, &calls_partition), "what only answers changes nothing",
+                function);
+        require(result == 0x10001 || result <= 2 || (int64_t)result >= -9, "answers are known",
+                function);
+    } else if (action == PSCI_CORE_START) {
+        require(target < CALLS_CORES && before.cores[target].state == CORE_OFF && result == 0,
+                "what is off is started", function);
+    }
+    require(calls_partition.cores[2].state == CORE_OFF &&
+                calls_partition.cores[4].state == CORE_OFF,
+            "others' cores stay", function);
+    obey(action, core, target, function);
+}
+
+void calls_run(const uint8_t *data, size_t bytes)
+{
+    calls_reset();
+    for (size_t at = 0; bytes - at >= CALLS_STEP_BYTES; at += CALLS_STEP_BYTES) {
+        step(data + at);
+    }
+}

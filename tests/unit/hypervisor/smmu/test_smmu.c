@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The SMMU on a model of its registers, which ends the test when the standard's order is broken. */
+#include "smmu/registers.h"
+#include "smmu/smmu.h"
+#include <arch/device_access.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BASE        UINT64_C(0x09050000)
+#define POOL_BYTES  0x100000u
+#define ROOT(index) (UINT64_C(0x7f0000000) + UINT64_C(0x1000) * (index))
+
+static struct {
+    uint32_t idr0, idr1, idr5, cr0, cr0ack, cr1, cr2, gbpa, irq, irqack, table_config;
+    uint32_t command_prod, command_cons, event_prod, event_cons;
+    uint64_t table, commands, events, message;
+    uint64_t run[8][2]; /* commands */
+    unsigned count;
+    bool deaf, stuck; /* never acknowledges CR0; never takes a command */
+    bool open;        /* does not abort what it does not translate */
+    bool published;
+} fake;
+
+static struct description board;
+static uint64_t roots[DESCRIPTION_PARTITIONS_MAX];
+static uint8_t *memory;
+static struct page_pool pool;
+
+static uint32_t *register_at(uintptr_t address)
+{
+    switch (address - BASE) {
+    case SMMU_IDR0:
+        return &fake.idr0;
+    case SMMU_IDR1:
+        return &fake.idr1;
+    case SMMU_IDR5:
+        return &fake.idr5;
+    case SMMU_CR0:
+        return &fake.cr0;
+    case SMMU_CR0ACK:
+        return &fake.cr0ack;
+    case SMMU_CR1:
+        return &fake.cr1;
+    case SMMU_CR2:
+        return &fake.cr2;
+    case SMMU_GBPA:
+        return &fake.gbpa;
+    case SMMU_IRQ_CTRL:
+        return &fake.irq;
+    case SMMU_IRQ_CTRLACK:
+        return &fake.irqack;
+    case SMMU_STRTAB_BASE_CFG:
+        return &fake.table_config;
+    case SMMU_CMDQ_PROD:
+        return &fake.command_prod;
+    case SMMU_CMDQ_CONS:
+        return &fake.command_cons;
+    case SMMU_EVENTQ_PROD:
+        return &fake.event_prod;
+    case SMMU_EVENTQ_CONS:
+        return &fake.event_cons;
+    default:
+        fail_msg("an unknown register: %#lx", (unsigned long)(address - BASE));
+        abort();
+    }
+}
+
+static uint64_t *wide_register_at(uintptr_t address)
+{
+    switch (address - BASE) {
+    case SMMU_STRTAB_BASE:
+        return &fake.table;
+    case SMMU_CMDQ_BASE:
+        return &fake.commands;
+    case SMMU_EVENTQ_BASE:
+        return &fake.events;
+    case SMMU_EVENTQ_IRQ_CFG0:
+        return &fake.message;
+    default:
+        fail_msg("an unknown register: %#lx", (unsigned long)(address - BASE));
+        abort();
+    }
+}
+
+static void run_commands(void)
+{
+    const uint64_t *queue = (const uint64_t *)(uintptr_t)(fake.commands & 0xffffffffffff0);
+    uint32_t mask = (2u << (fake.commands & 0x1f)) - 1;
+
+    while ((fake.cr0ack & CR0_COMMANDS) != 0 && !fake.stuck &&
+           fake.command_cons != fake.command_prod) {
+        assert_true(fake.published);
+        memcpy(fake.run[fake.count++], &queue[(size_t)(fake.command_cons & mask >> 1) * 2], 16);
+        fake.command_cons = (fake.command_cons + 1) & mask;
+    }
+}
+
+/* IHI 0070, 6.3.9: what the parts that are on use does not change. */
+static void require_off(uint32_t part)
+{
+    assert_int_equal(fake.cr0 & part, 0);
+    assert_int_equal(fake.cr0ack & part, 0);
+}
+
+uint32_t device_read32(uintptr_t address)
+{
+    return *register_at(address);
+}
+
+uint64_t device_read64(uintptr_t address)
+{
+    return *wide_register_at(address);
+}
+
+static void switch_parts(uint32_t value)
+{
+    if (!fake.deaf) {
+        fake.cr0ack = value;
+    }
+    if ((value & CR0_SMMU) != 0) {
+        assert_true(fake.published);
+        assert_int_equal(fake.count, 3);
+        assert_int_not_equal(value & CR0_CHECK_ATS, 0);
+    } else { /* no DMA gets by */
+        assert_int_equal(fake.gbpa, GBPA_ABORT);
+    }
+    run_commands();
+}
+
+void device_write32(uintptr_t address, uint32_t value)
+{
+    uint32_t *target = register_at(address);
+
+    assert_true(target != &fake.idr0 && target != &fake.idr1 && target != &fake.idr5);
+    *target = value;
+    if (target == &fake.cr0) {
+        switch_parts(value);
+    } else if (target == &fake.gbpa) {
+        assert_int_not_equal(value & GBPA_UPDATE, 0);
+        fake.gbpa = fake.open ? 0 : value & ~GBPA_UPDATE;
+    } else if (target == &fake.irq) {
+        fake.irqack = value;
+    } else if (target == &fake.command_prod) {
+        run_commands();
+    } else if (target == &fake.command_cons) {
+        require_off(CR0_COMMANDS);
+    } else if (target == &fake.event_prod) {
+        require_off(CR0_EVENTS);
+    } else if (target != &fake.event_cons) {
+        require_off(CR0_SMMU | CR0_COMMANDS | CR0_EVENTS);
+    }
+}
+
+void device_write64(uintptr_t address, uint64_t value)
+{
+    uint64_t *target = wide_register_at(address);
+
+    require_off(CR0_SMMU | CR0_COMMANDS | CR0_EVENTS);
+    assert_int_equal(fake.irqack, 0);
+    *target = value;
+}
+
+void device_publish(void)
+{
+    fake.published = true;
+}
+
+void device_observe_memory(void)
+{
+}
+
+/* The stream's table entry as the hardware finds it; NULL: aborted before. */
+static const uint64_t *entry_of(uint32_t stream)
+{
+    uint64_t table = fake.table & 0xfffffffffffc0;
+    uint32_t bits = fake.table_config & 0x3f;
+    const uint64_t *entry;
+
+    assert_int_equal(fake.table_config >> 6, 0); /* linear */
+    assert_int_equal(table & ((UINT64_C(64) << bits) - 1), 0);
+    assert_true(table >= (uintptr_t)memory && table + (UINT64_C(64) << bits) <= pool.next);
+    if (stream >> bits != 0) {
+        return NULL;
+    }
+    entry = (const uint64_t *)(uintptr_t)(table + UINT64_C(64) * stream);
+    assert_int_equal(entry[0] & 1, 1);
+    for (unsigned i = 4; i < 8; i++) {
+        assert_true(entry[i] == 0);
+    }
+    return (entry[0] >> 1 & 7) != 0 ? entry : NULL;
+}
+
+static void require_stage2(uint32_t stream, uint32_t partition)
+{
+    const uint64_t *entry = entry_of(stream);
+
+    assert_non_null(entry);
+    assert_true(entry[0] == (1 | 6 << 1));
+    assert_true(entry[3] == ROOT(partition));
+    assert_int_equal(entry[2] & 0xffff, partition + 1);   /* VMID */
+    assert_int_equal(entry[2] >> 32 & 0x3f, 64 - 39);     /* T0SZ */
+    assert_int_equal(entry[2] >> 38 & 3, 1);              /* SL0: level 1 */
+    assert_int_equal(entry[2] >> 40 & 0x3f, 3 << 4 | 5);  /* SH, ORGN, IRGN */
+    assert_int_equal(entry[2] >> 46 & 3, 0);              /* 4 KiB */
+    assert_int_equal(entry[2] >> 48 & 7, fake.idr5 & 7);  /* PS */
+    assert_int_equal(entry[2] >> 51, 1 | 1 << (58 - 51)); /* AArch64, faults recorded, no stall */
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof(fake));
+    memset(&board, 0, sizeof(board));
+    fake.idr0 = 0x0d04101b | 1u << 0 | 1 << 24; /* QEMU's, with stage 2 */
+    fake.idr1 = 19u << 21 | 19u << 16 | 16u;
+    fake.idr5 = 0x74;
+    fake.cr0 = fake.cr0ack = CR0_SMMU | CR0_EVENTS | CR0_COMMANDS; /* firmware used it */
+    fake.irq = fake.irqack = IRQ_CTRL_EVENTS;
+    fake.message = 0x1234;
+    board.board.smmu = BASE;
+    board.partition_count = 3;
+    for (unsigned i = 0; i < 3; i++) {
+        roots[i] = ROOT(i);
+        board.partitions[i].dma = i; /* none, SMMU, trusted */
+        board.partitions[i].function_count = 2;
+        board.partitions[i].functions[0].address = (uint16_t)(0x08 + i);
+        board.partitions[i].functions[1].address = (uint16_t)(0x120 + i);
+    }
+    memory = aligned_alloc(POOL_BYTES, POOL_BYTES);
+    assert_non_null(memory);
+    memset(memory, 0x5a, POOL_BYTES);
+    pool = (struct page_pool){(uintptr_t)memory + 0x1000, (uintptr_t)memory + POOL_BYTES};
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    free(memory);
+    return 0;
+}
+
+static const char *boot(void)
+{
+    return smmu_boot(&board, &pool, roots);
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    assert_null(boot());
+    assert_int_equal(fake.cr0 & 0xf, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS);
+    assert_int_equal(fake.irq, IRQ_CTRL_EVENTS);
+    assert_true(fake.message == 0);
+    for (uint32_t stream = 0; stream < 0x10000; stream++) {
+        if (stream == 0x09 || stream == 0x121) {
+            require_stage2(stream, 1);
+        } else {
+            assert_null(entry_of(stream));
+        }
+    }
+    assert_true(fake.run[0][0] == 0x04 && fake.run[0][1] == 31);
+    assert_true(fake.run[1][0] == 0x30 && fake.run[2][0] == 0x46);
+    assert_true(pool.next <= (uintptr_t)memory + 0x1000 + 0x10000 + 0x2000);
+}
+
+static void test_nobody_goes_through(void **state)
+{
+    (void)state;
+    board.partitions[1].dma = DESCRIPTION_DMA_NONE;
+    assert_null(boot());
+    for (uint32_t stream = 0; stream < 0x200; stream++) {
+        assert_null(entry_of(stream));
+    }
+}
+
+static void test_only_what_is_described(void **state)
+{
+    (void)state;
+    board.partitions[1].function_count = 1;
+    fake.idr5 = 0x76; /* 52 bits: more than the tables have */
+    assert_null(boot());
+    assert_null(entry_of(0x121));
+    assert_int_equal(entry_of(0x09)[2] >> 48 & 7, 5);
+    assert_null(smmu_boot(&(struct description){0}, &pool, roots)); /* no SMMU is asked for */
+}
+
+static void test_what_is_wrong(void **state)
+{
+    uint32_t idr0 = fake.idr0, idr1 = fake.idr1, idr5 = fake.idr5;
+
+    (void)state;
+    fake.idr0 = 0;
+    assert_string_equal(boot(), "no SMMUv3 answers");
+    fake.idr0 = UINT32_MAX;
+    assert_string_equal(boot(), "no SMMUv3 answers");
+    fake.idr0 = idr0 & ~(1u << 0);
+    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    fake.idr0 = idr0 & ~(1u << 3);
+    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    fake.idr0 = idr0;
+    fake.idr5 = idr5 & ~IDR5_4KIB;
+    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    fake.idr5 = idr5;
+    fake.idr0 = idr0 & ~(1u << 4);
+    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    fake.idr0 = (idr0 & ~(3u << 24)) | 2u << 24;
+    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    fake.idr0 = idr0;
+    fake.idr1 = idr1 | 1u << 29;
+    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    fake.idr1 = 1u << 21 | 19u << 16 | 16u;
+    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    fake.idr1 = 19u << 21 | 6u << 16 | 16u;
+    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    assert_int_equal(fake.cr0ack, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS); /* untouched so far */
+    fake.idr1 = 19u << 21 | 19u << 16 | 8u;
+    assert_string_equal(boot(), "the SMMU does not know a PCI function's stream");
+}
+
+static void test_no_answer(void **state)
+{
+    (void)state;
+    fake.deaf = true;
+    assert_string_equal(boot(), "the SMMU does not stop");
+    fake.deaf = false;
+    fake.open = true;
+    assert_string_equal(boot(), "the SMMU does not stop");
+    fake.open = false;
+    fake.stuck = true;
+    assert_string_equal(boot(), "the SMMU does not start");
+    assert_int_equal(fake.cr0 & CR0_SMMU, 0);
+    assert_int_equal(fake.gbpa, GBPA_ABORT);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    pool.end = pool.next + 0x1000;
+    assert_string_equal(boot(), "no memory for the SMMU's stream table");
+    pool = (struct page_pool){(uintptr_t)memory, (uintptr_t)memory + 0x8000 + 0x1000};
+    assert_string_equal(boot(), "no memory for the SMMU's queues");
+}
+
+static void add_event(const uint64_t record[4], uint32_t log2)
+{
+    uint32_t count = 1u << log2;
+    uint64_t *queue = (uint64_t *)(uintptr_t)(fake.events & 0xffffffffffff0);
+
+    memcpy(&queue[(size_t)(fake.event_prod % count) * 4], record, 32);
+    fake.event_prod = (fake.event_prod & 0x80000000) | (fake.event_prod + 1) % (2 * count);
+}
+
+static void test_events(void **state)
+{
+    struct smmu_event event;
+    uint32_t log2;
+
+    (void)state;
+    assert_null(boot());
+    log2 = (uint32_t)(fake.events & 0x1f);
+    assert_true(smmu_event_queue(&board) >= (uintptr_t)memory &&
+                smmu_event_queue(&board) + (UINT64_C(32) << log2) <= pool.next);
+    assert_int_equal(smmu_event_queue(&board) % 4096, 0);
+    assert_false(smmu_event(&board, &event));
+    for (uint64_t i = 0; i < 1000; i++) { /* more than once around */
+        uint64_t record[4] = {0x10 | (0x08 + i) << 32, (i & 1) << 35, UINT64_C(0x123456789000) + i,
+                              0};
+
+        add_event(record, log2);
+        assert_true(smmu_event(&board, &event));
+        assert_int_equal(event.stream, 0x08 + i);
+        assert_int_equal(event.type, 0x10);
+        assert_int_equal(event.read, i & 1);
+        assert_true(event.address == UINT64_C(0x123456789000) + i);
+        assert_false(smmu_event(&board, &event));
+    }
+    assert_false(smmu_event(&(struct description){0}, &event));
+}
+
+static void test_events_overflow(void **state)
+{
+    const uint64_t record[4] = {0x10 | UINT64_C(0x09) << 32, 0, 0x1000, 0};
+    struct smmu_event event;
+    uint32_t log2, count = 0;
+
+    (void)state;
+    assert_null(boot());
+    log2 = (uint32_t)(fake.events & 0x1f);
+    for (uint32_t i = 0; i < 1u << log2; i++) {
+        add_event(record, log2);
+    }
+    fake.event_prod |= 0x80000000;
+    while (count <= 1u << log2 && smmu_event(&board, &event)) {
+        assert_int_equal(event.stream, 0x09);
+        count++;
+    }
+    assert_int_equal(count, 1u << log2);
+    assert_int_equal(fake.event_cons, fake.event_prod); /* the overflow is acknowledged */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_streams, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_nobody_goes_through, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_only_what_is_described, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_what_is_wrong, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_no_answer, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_no_memory, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_events, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_events_overflow, prepare, finish),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
