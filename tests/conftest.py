@@ -163,3 +163,12 @@ def namespace() -> Iterator[Namespace]:
         pytest.skip("a network namespace needs root")
     with Namespace() as made:
         yield made
+
+
+@pytest.fixture(params=COMPILERS)
+def compiler(request: pytest.FixtureRequest) -> str:
+    """Every compiler whose images are built."""
+    name = str(request.param)
+    if not (Variant("arm64", name).folder / "build.ninja").is_file():
+        pytest.skip(f"no images by {name}: ./bulkhead build --compiler {name}")
+    return name

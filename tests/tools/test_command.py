@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from bulkhead.paths import ROOT
+from bulkhead.ports import free_ports
 from bulkhead.run import DEFAULT_FORWARDS
-
-from .ports import free_ports
 
 COMMAND = ROOT / "bulkhead"
 
@@ -77,7 +76,7 @@ def busy_port() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-@pytest.mark.parametrize("name", ["setup", "build", "run", "test", "bench"])
+@pytest.mark.parametrize("name", ["setup", "build", "run", "check", "test", "bench"])
 def test_help_everywhere(name: str) -> None:
     done = call(name, "--help")
     assert done.returncode == 0
@@ -93,7 +92,10 @@ def test_no_arguments_show_the_commands() -> None:
 
 def test_unknown_command_names_those_there_are() -> None:
     line = refused("lunch")
-    assert "no command 'lunch'; the commands are: setup, build, run, test, bench" in line
+    assert (
+        "no command 'lunch'; the commands are: setup, build, run, check, stat, top, test, bench"
+        in line
+    )
 
 
 def test_unknown_option() -> None:
@@ -112,7 +114,7 @@ def test_arguments_after_dashes_only_where_they_go_somewhere() -> None:
 
 def test_missing_qemu_without_installing(tmp_path: Path) -> None:
     path = path_without(tmp_path, "qemu-system-aarch64")
-    line = refused("run", "--no-install", *on_free_ports(), PATH=path, BULKHEAD_QEMU="")
+    line = refused("run", "--bare", "--no-install", *on_free_ports(), PATH=path, BULKHEAD_QEMU="")
     assert "qemu-system-aarch64 is missing" in line
     assert "apt-get" in line
     assert "install -y --no-install-recommends" in line
@@ -146,7 +148,7 @@ def test_without_the_right_to_install(tmp_path: Path) -> None:
 
 
 def test_qemu_that_is_no_program() -> None:
-    line = refused("run", *on_free_ports(), BULKHEAD_QEMU="/nowhere/qemu")
+    line = refused("run", "--bare", *on_free_ports(), BULKHEAD_QEMU="/nowhere/qemu")
     assert "BULKHEAD_QEMU=/nowhere/qemu is no program" in line
     assert "8.2" in line
 
@@ -155,7 +157,7 @@ def test_qemu_that_is_too_old(tmp_path: Path) -> None:
     program = tmp_path / "qemu-system-aarch64"
     program.write_text("#!/bin/sh\necho 'QEMU emulator version 7.2.19 (Debian 1:7.2)'\n")
     program.chmod(0o755)
-    line = refused("run", *on_free_ports(), BULKHEAD_QEMU=str(program))
+    line = refused("run", "--bare", *on_free_ports(), BULKHEAD_QEMU=str(program))
     assert f"QEMU 7.2.19 at {program} is too old, 8.2 or newer is needed" in line
 
 
@@ -164,24 +166,24 @@ def test_qemu_that_tells_no_version(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
     assert "does not tell its version" in refused(
-        "run", *on_free_ports(), BULKHEAD_QEMU=str(program)
+        "run", "--bare", *on_free_ports(), BULKHEAD_QEMU=str(program)
     )
 
 
 def test_port_in_use_names_port_and_holder(busy_port: int) -> None:
-    line = refused("run", "--forward", f"80={busy_port}")
+    line = refused("run", "--bare", "--forward", f"80={busy_port}")
     assert f"port {busy_port} on 127.0.0.1 is in use" in line
     assert f"(process {os.getpid()})" in line
     assert "--forward GUEST=HOST" in line
 
 
 def test_one_host_port_for_two_guest_ports() -> None:
-    assert "both" in refused("run", "--forward", "80=18080", "--forward", "7=18080")
+    assert "both" in refused("run", "--bare", "--forward", "80=18080", "--forward", "7=18080")
 
 
 @pytest.mark.parametrize("pair", ["80", "80=", "=80", "a=b", "80=99999", "0=8080", "80:8080"])
 def test_forward_that_is_no_pair(pair: str) -> None:
-    assert f"'{pair}'" in refused("run", "--forward", pair)
+    assert f"'{pair}'" in refused("run", "--bare", "--forward", pair)
 
 
 def test_tap_without_the_right(tmp_path: Path) -> None:
@@ -227,7 +229,7 @@ def test_libfdt_folder_that_is_none(tmp_path: Path) -> None:
 
 def test_unknown_bench_names_those_there_are() -> None:
     line = refused("bench", "lunch")
-    assert "no bench 'lunch'; the benches are: boot, cost, paper, tcp" in line
+    assert "no bench 'lunch'; the benches are: boot, cost, exits, paper, tcp" in line
 
 
 def test_unknown_suite() -> None:

@@ -19,9 +19,8 @@ from pathlib import Path
 import pytest
 
 from bulkhead.paths import ROOT
+from bulkhead.ports import free_ports
 from bulkhead.run import DEFAULT_FORWARDS
-
-from .ports import free_ports
 
 _TIMEOUT_S = 90
 
@@ -30,7 +29,7 @@ _TIMEOUT_S = 90
 def running(output: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     with output.open("wb") as stream:
         process = subprocess.Popen(
-            [ROOT / "bulkhead", "run", *arguments],
+            [ROOT / "bulkhead", "run", "--bare", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
@@ -127,7 +126,7 @@ def test_terminal_is_left_with_control_a_x() -> None:
     options, _ = forward_options()
     process, terminal = pty.fork()
     if process == 0:
-        os.execv(ROOT / "bulkhead", ["./bulkhead", "run", *options])
+        os.execv(ROOT / "bulkhead", ["./bulkhead", "run", "--bare", *options])
     text = ""
     deadline = time.monotonic() + _TIMEOUT_S
     left = False

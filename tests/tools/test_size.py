@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.size import count_lines, driver_sources, source_lines
+from bulkhead.size import count_lines, driver_sources, hypervisor_sources, source_lines
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,13 @@ def test_the_driver_is_virtio_without_its_ports(tmp_path: Path) -> None:
     found = driver_sources(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in found] == wanted
     assert count_lines(found) == 3
+
+
+def test_the_hypervisor_is_its_folder_with_assembly(tmp_path: Path) -> None:
+    wanted = ["hypervisor/boot/entry.S", "hypervisor/gic/sgi.c", "hypervisor/monitor/macros.inc"]
+    for name in [*wanted, "hypervisor/README.md", "hypervisor/gic/meson.build", "kernel/a.c"]:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("int a;\n")
+    found = hypervisor_sources(tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in found] == wanted

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bulkhead.build import COMPILERS, Variant, guest_image
+from bulkhead.build import guest_image
 from bulkhead.guest import GuestProcess
 from bulkhead.qemu import Machine
 
@@ -48,15 +48,6 @@ TREE_WITHOUT_ITS = (
     "pcie-pci-bridge,id=conventional,msi=off",
     f"{CARD},bus=conventional,addr=3",
 )
-
-
-@pytest.fixture(params=COMPILERS)
-def compiler(request: pytest.FixtureRequest) -> str:
-    """Every compiler whose images are built."""
-    name = str(request.param)
-    if not (Variant("arm64", name).folder / "build.ninja").is_file():
-        pytest.skip(f"no images by {name}: ./bulkhead build --compiler {name}")
-    return name
 
 
 def devices(names: tuple[str, ...]) -> tuple[str, ...]:

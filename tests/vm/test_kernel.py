@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.build import COMPILERS, Variant, guest_image
+from bulkhead.build import guest_image
 from bulkhead.guest import GuestProcess
 from bulkhead.qemu import Machine
 
@@ -21,15 +21,6 @@ SEMIHOSTING = "exit=semihosting"
 AT_EL2 = ("-machine", "virtualization=on")
 # What a program that was ended by panic() answers.
 PANIC_STATUS = 101
-
-
-@pytest.fixture(params=COMPILERS)
-def compiler(request: pytest.FixtureRequest) -> str:
-    """Every compiler whose images are built."""
-    name = str(request.param)
-    if not (Variant("arm64", name).folder / "build.ninja").is_file():
-        pytest.skip(f"no images by {name}: ./bulkhead build --compiler {name}")
-    return name
 
 
 def machine(name: str, *arguments: str, compiler: str = "gcc", **options: object) -> Machine:

@@ -20,6 +20,7 @@ from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_b
 
 from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
+from bulkhead.ports import free_ports
 from bulkhead.qemu import (
     MAC,
     NO_OFFLOADS,
@@ -48,15 +49,6 @@ LEGACY_BUSES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
 }
 EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
 CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
 
 
 class Demos:

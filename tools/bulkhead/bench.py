@@ -107,7 +107,7 @@ def run_bench(
     """Run one bench; print, and write the JSON file if one is asked for."""
     if name not in listing():
         raise UserError(f"there is no bench '{name}'", f"the benches are: {', '.join(listing())}")
-    check_json_path(json_path)
+    check_output_path(json_path)
     module = _load(name)
     context = BenchContext(name, settings, pairs, seconds)
     start = processor_time()
@@ -131,17 +131,17 @@ def report(name: str, result: BenchResult, json_path: Path | None) -> None:
         temporary.replace(json_path)
 
 
-def check_json_path(path: Path | None) -> None:
+def check_output_path(path: Path | None, option: str = "--json") -> None:
     """Refuse early what could not be written in the end."""
     if path is None:
         return
     fix = "name a file in a folder that can be written to"
     if path.is_dir():
-        raise UserError(f"--json {path} is a folder", fix)
+        raise UserError(f"{option} {path} is a folder", fix)
     if not path.parent.is_dir():
-        raise UserError(f"--json {path}: there is no folder {path.parent}", fix)
+        raise UserError(f"{option} {path}: there is no folder {path.parent}", fix)
     if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UserError(f"--json {path} can't be written", fix)
+        raise UserError(f"{option} {path} can't be written", fix)
 
 
 def _load(name: str) -> ModuleType:

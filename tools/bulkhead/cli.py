@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bulkhead.errors import EXIT_USER_ERROR, UserError
+from bulkhead.errors import EXIT_USER_ERROR, UserError, UserErrors
 from bulkhead.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -116,6 +116,8 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
 
 @bulkhead.command(context_settings=_CONTEXT, options_metavar="[OPTIONS] [-- QEMU-ARGUMENT...]")
 @click.argument("guest", default="demo")
+@click.option("--system/--bare", default=False, show_default=True,
+              help="Whether GUEST is a system (of systems/, or a file) or a program.")  # fmt: skip
 @click.option(
     "--net",
     "network",
@@ -137,6 +139,7 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
 def run(
     settings: Settings,
     guest: str,
+    system: bool,
     network: str,
     transport: str,
     rx_buffers: int | None,
@@ -153,10 +156,57 @@ def run(
     from bulkhead.run import run as work
 
     parsed = dict(parse_forward(text) for text in forwards)
-    return work(
-        RunOptions(guest, compiler, network, transport, rx_buffers, parsed, settings.passed_on),
-        settings,
+    options = RunOptions(
+        guest, compiler, network, transport, rx_buffers, parsed, settings.passed_on
     )
+    if system:
+        from bulkhead.run_system import run_system
+
+        return run_system(options, settings)
+    return work(options, settings)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="NAME|FILE")
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw the map there.")  # fmt: skip
+@no_install
+@click.pass_obj
+def check(settings: Settings, name: str, svg: Path | None) -> None:
+    """Check a system of systems/, or a system file; print its map of cores and memory.
+
+    Every error is a line that names the place in the file. The images of a system without errors
+    are built, since the map depends on their sizes.
+    """
+    from bulkhead.check_system import check_system
+
+    check_system(name, svg, settings)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="NAME|FILE")
+@click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the counters there, too.")  # fmt: skip
+def stat(name: str, json_path: Path | None) -> None:
+    """Print what the hypervisor counted of a running system.
+
+    Exits by core and cause, accesses refused, faults. They are read through the machine's memory:
+    no guest notices.
+    """
+    from bulkhead.bench import check_output_path
+    from bulkhead.stat_system import stat_system
+
+    check_output_path(json_path, "--json")
+    stat_system(name, json_path)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="NAME|FILE")
+def top(name: str) -> None:
+    """Show the same live, with each second's exits; Ctrl-C ends it."""
+    from bulkhead.stat_system import top_system
+
+    top_system(name)
 
 
 @bulkhead.command(context_settings=_CONTEXT)
@@ -234,8 +284,8 @@ def main(arguments: Sequence[str]) -> int:
         own, settings = _split_passed_on(list(arguments))
         result = bulkhead.main(own, prog_name="./bulkhead", standalone_mode=False, obj=settings)
         return result if isinstance(result, int) else 0
-    except UserError as error:
-        return _report(str(error))
+    except (UserError, UserErrors) as error:
+        return max(_report(line) for line in str(error).splitlines())
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "./bulkhead"
         return _report(f"{error.format_message().rstrip('.')}; '{where} --help' tells the options")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The error a user can do something about."""
 
+from collections.abc import Sequence
+
 EXIT_USER_ERROR = 2
 
 
@@ -14,3 +16,14 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         return " ".join(f"{self.what}; {self.fix}".split())
+
+
+class UserErrors(Exception):
+    """Several at once, a line for each."""
+
+    def __init__(self, errors: Sequence[UserError]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)

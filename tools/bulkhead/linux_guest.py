@@ -38,6 +38,8 @@ for module in {modules}; do insmod /modules/$module; done
 for word in $(cat /proc/cmdline); do
     case $word in
         address=*) address=${{word#address=}} ;;
+        gateway=*) gateway=${{word#gateway=}} ;;
+        shell) shell=yes ;;
         serve=*) serve=${{word#serve=}} ;;
         run=*) run=$(echo "${{word#run=}}" | tr , ' ') ;;
     esac
@@ -45,6 +47,7 @@ done
 ip link set lo up
 ip link set eth0 up
 ip addr add "$address/24" dev eth0
+if [ -n "$gateway" ]; then ip route add default via "$gateway"; fi
 echo "linux: network up at $address"
 if [ -n "$run" ]; then
     $run
@@ -54,6 +57,7 @@ if [ -n "$serve" ]; then $serve & fi
 iperf -s -f k &
 until netstat -ltn | grep -q ':5001 '; do sleep 0.1; done
 echo "linux: ready"
+while [ -n "$shell" ]; do setsid cttyhack sh; done
 while true; do sleep 3600; done
 """
 

@@ -116,7 +116,7 @@ NEEDS = (
         lambda: qemu_program.is_usable(qemu_program.X86_PROGRAM),
         lambda: _qemu_package("qemu-system-x86"),
     ),
-    _program("dtc", "device-tree-compiler", "host"),
+    _program("dtc", "device-tree-compiler", "host", "guest"),
     _program("ip", "iproute2", "tap"),
     _program("dnsmasq", "dnsmasq-base", "tap"),
     _program("ping", "iputils-ping", "tap"),

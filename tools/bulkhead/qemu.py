@@ -144,6 +144,7 @@ class Machine:
     image: Path
     boot_arguments: Sequence[str] = ()
     cards: Sequence[NetworkCard] = ()
+    machine: str = "virt,gic-version=3"
     cpu: str = "cortex-a53"
     cpus: int = 1
     memory_mib: int = 128
@@ -160,7 +161,7 @@ class Machine:
         """
         command = [
             str(qemu_program.path()),
-            "-M", "virt,gic-version=3",
+            "-M", self.machine,
             "-cpu", self.cpu,
             "-smp", str(self.cpus),
             "-m", f"{self.memory_mib}M",

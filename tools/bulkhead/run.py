@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import FrameType
 
@@ -81,11 +81,11 @@ def run(options: RunOptions, settings: Settings) -> int:
                 "--forward has no meaning with --net tap", "leave it out: every port is reachable"
             )
     else:
-        _check_ports(forwards)
+        check_ports(forwards.items())
     packages.ensure(groups | build.Variant("arm64", options.compiler).groups, settings)
     build.build(build.Variant("arm64", options.compiler))
     machine = _machine(options)
-    with _signals_end_the_guest():
+    with signals_end_the_guest():
         if options.network == "tap":
             return _run_on_tap(machine, options)
         card = NetworkCard(
@@ -93,12 +93,13 @@ def run(options: RunOptions, settings: Settings) -> int:
             options.transport,
         )
         _print_services("127.0.0.1", forwards, prefix="")
-        return _boot(machine, card, [])
+        return boot(replace(machine, cards=[card]))
 
 
-def _check_ports(forwards: dict[int, int]) -> None:
+def check_ports(forwards: Iterable[tuple[int, int]]) -> None:
+    """Refuse host ports that are used twice, or by others."""
     seen: dict[int, int] = {}
-    for guest, host in forwards.items():
+    for guest, host in forwards:
         if host in seen:
             raise UserError(
                 f"host port {host} is forwarded to both guest ports {seen[host]} and {guest}",
@@ -131,7 +132,7 @@ def _run_on_tap(machine: Machine, options: RunOptions) -> int:
             f"(IPv6: {tap.address_6}; the network namespace {namespace.name} is removed at the end)"
         )
         sys.stdout.flush()
-        return _boot(machine, card, namespace.prefix)
+        return boot(replace(machine, cards=[card]), namespace.prefix)
 
 
 def _print_services(address: str, ports: dict[int, int], prefix: str) -> None:
@@ -157,8 +158,8 @@ def _print_services(address: str, ports: dict[int, int], prefix: str) -> None:
     sys.stdout.flush()
 
 
-def _boot(machine: Machine, card: NetworkCard, prefix: Sequence[str]) -> int:
-    machine = replace(machine, cards=[card])
+def boot(machine: Machine, prefix: Sequence[str] = ()) -> int:
+    """Run QEMU on this terminal until it ends; the guest's exit status."""
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if terminal:
         serial = [
@@ -216,7 +217,7 @@ class _Ended(Exception):
 
 
 @contextlib.contextmanager
-def _signals_end_the_guest() -> Iterator[None]:
+def signals_end_the_guest() -> Iterator[None]:
     """Turn the first signal into an exception, so that what is set up is taken down again."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

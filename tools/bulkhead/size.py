@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead size: the driver's memory in a running guest, its source lines, code by part."""
+"""./bulkhead size: the driver's memory in a running guest, source lines, bytes of code."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from bulkhead import build, packages
-from bulkhead.bench import BenchResult, Number, check_json_path, report
+from bulkhead.bench import BenchResult, Number, check_output_path, report
 from bulkhead.guest import GuestProcess
 from bulkhead.instructions import PARTS, ImageCode, part_of
 from bulkhead.paths import BUILD, ROOT
@@ -50,6 +50,12 @@ def driver_sources(root: Path = ROOT) -> list[Path]:
     return sorted(path for path in found if virtio / "ports" not in path.parents)
 
 
+def hypervisor_sources(root: Path = ROOT) -> list[Path]:
+    """The separation kernel, assembly included."""
+    patterns = ("*.c", "*.h", "*.S", "*.inc")
+    return sorted(path for each in patterns for path in (root / "hypervisor").rglob(each))
+
+
 def count_lines(paths: Iterable[Path]) -> int:
     """Source lines of several files."""
     return sum(source_lines(path.read_text()) for path in paths)
@@ -57,13 +63,14 @@ def count_lines(paths: Iterable[Path]) -> int:
 
 def size(json_path: Path | None, settings: Settings) -> None:
     """Build, boot, count; print, and write the JSON file if one is asked for."""
-    check_json_path(json_path)
+    check_output_path(json_path)
     variant = build.Variant("arm64")
     packages.ensure({"run"} | variant.groups, settings)
     folder = build.build(variant)
     summary: dict[str, Number] = {
         **_memory(build.guest_image("cost-sockets", folder=folder)),
         "virtio_source_lines": count_lines(driver_sources()),
+        **_hypervisor(folder / "hypervisor/hypervisor.elf"),
     }
     report("size", BenchResult(summary, _parts(folder / "apps/demo.elf")), json_path)
 
@@ -88,6 +95,19 @@ def _memory(image: Path) -> dict[str, Number]:
         "exposed_buffers": buffers,
         "buffer_bytes": buffer_bytes,
         "packet_bytes": packet_bytes,
+    }
+
+
+def _hypervisor(elf: Path) -> dict[str, Number]:
+    """Its code: what a monitor has mapped, and all that the image holds."""
+    from elftools.elf.elffile import ELFFile
+
+    with elf.open("rb") as file:
+        sizes = {section.name: section["sh_size"] for section in ELFFile(file).iter_sections()}
+    return {
+        "hypervisor_source_lines": count_lines(hypervisor_sources()),
+        "hypervisor_text_bytes": sizes[".text.boot"] + sizes[".text.monitor"],
+        "monitor_text_bytes": sizes[".text.monitor"],
     }
 
 

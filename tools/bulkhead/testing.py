@@ -27,13 +27,14 @@ _SUITES = {
     "device": _Suite((_HOST_GCC,), frozenset({"run", "device"})),
     "hostile": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vhost_user": _Suite((_HOST_GCC, _HOST_CLANG)),
-    "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap"})),
+    "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap", "bench"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
-    "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap"})),
+    "systems": _Suite((_ARM64_GCC,)),
+    "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap", "bench"})),
 }
 # For a suite that is not named above, and for all of them.
 _EVERYTHING = _Suite(
-    (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "device", "tap"})
+    (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "device", "tap", "bench"})
 )
 
 

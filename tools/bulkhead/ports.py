@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ports of this machine for tests."""
+"""Ports of this machine, for tests and benches."""
 
 from __future__ import annotations
 

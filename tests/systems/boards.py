@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boards as the checker's tests need them: small, and with every trap in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bulkhead.errors import UserError
+from bulkhead.system.board import Board, Device
+
+_DEVICES = (
+    Device("rtc", (34,), ((0x9010000, 0x1000),)),
+    Device("gpio", (39,), ((0x9030000, 0x1000),)),
+    Device("timer0", (42,), ((0x9100000, 0x1000),)),
+    Device("timer1", (42,), ((0x9110000, 0x1000),)),
+    Device("watchdog", (36,), ((0x9120000, 0x1000),)),  # on the line of PCI's slots 1, 5, 9
+    Device("modem", (33,), ((0x9130000, 0x1000),)),  # on the line of the hypervisor's terminal
+    Device("adc0", (43,), ((0x9140000, 0x200),)),
+    Device("adc1", (44,), ((0x9140200, 0x200),)),
+    Device("dma", (45,), ((0x9150000, 0x1000),), is_master=True),
+    Device("switch", (), ()),
+    Device("flash", (), ((0x0, 0x1000), (0x4000000, 0x1000))),
+    *(Device(f"sensor{n}", (64 + n,), ((0x9200000 + n * 0x1000, 0x1000),)) for n in range(15)),
+)
+SMALL = Board(
+    name="small",
+    core_count=4,
+    memory=0x40000000,
+    memory_bytes=1 << 30,
+    hypervisor_bytes=32 << 20,
+    has_smmu=True,
+    pci_buses=1,
+    pci_interrupts=(35, 36, 37, 38),
+    devices={device.label: device for device in _DEVICES},
+    reserved={
+        "gic": "every partition has its part of the interrupt controller",
+        "uart": "the hypervisor's terminal",
+        "smmu": "the hypervisor confines devices with it",
+        "pcie": "PCI functions are given by their address",
+    },
+    own_interrupts={33: "the hypervisor's terminal"},
+)
+_BOARDS = {
+    board.name: board
+    for board in (
+        SMALL,
+        replace(SMALL, name="single", core_count=1, has_smmu=False),
+        replace(SMALL, name="large", core_count=32),
+        replace(SMALL, name="no-pci", pci_buses=0, pci_interrupts=()),
+    )
+}
+
+
+def load(name: str) -> Board:
+    if name not in _BOARDS:
+        raise UserError(f"there is no board '{name}'", f"the boards are: {', '.join(_BOARDS)}")
+    return _BOARDS[name]

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bad system files are refused with exactly the lines that stand in them after #!."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bulkhead.errors import UserError, UserErrors
+from bulkhead.paths import ROOT, display
+from bulkhead.system.check import check
+from bulkhead.system.model import Console, Dma, PciAddress
+from bulkhead.system.parse import find, parse
+
+from . import boards
+
+_HERE = Path(__file__).parent
+_BAD = sorted((_HERE / "bad").glob("*.toml"))
+
+
+def test_bad_files_are_found() -> None:
+    assert len(_BAD) >= 100
+
+
+def refusals(file: Path) -> list[str]:
+    """The lines with which a file is refused; none if it is not."""
+    try:
+        check(parse(file), boards.load)
+    except UserErrors as errors:
+        return str(errors).splitlines()
+    except UserError as error:
+        return [str(error)]
+    return []
+
+
+@pytest.mark.parametrize("file", _BAD, ids=[file.stem for file in _BAD])
+def test_bad_file(file: Path) -> None:
+    lines = file.read_bytes().decode(errors="replace").splitlines()
+    expected = [line.removeprefix("#! ") for line in lines if line.startswith("#! ")]
+    assert expected
+    assert refusals(file) == [f"{display(file)}:{line}" for line in expected]
+
+
+def test_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "system.toml"
+    file.write_text(
+        'board = "small"\n[[partition]]\nname = "a"\ncores = [1, 0]\nmemory = "2MiB"\n'
+        'image = "boot"\n'
+    )
+    system = parse(file)
+    (partition,) = system.partitions
+    check(system, boards.load)
+    assert system.board == "small"
+    assert partition.cores == (0, 1)
+    assert partition.memory_bytes == 2 << 20
+    assert (partition.devices, partition.pci, partition.arguments) == ((), (), "")
+    assert (partition.initrd, partition.dma) == (None, Dma.NONE)
+    assert partition.console is Console.OUTPUT
+
+
+def test_everything_that_can_be_said() -> None:
+    system = parse(_HERE / "good" / "all.toml")
+    board = check(system, boards.load)
+    assert board is boards.SMALL
+    assert system.name == "all"
+    one, other = system.partitions
+    assert one.devices == ("adc0", "adc1", "rtc")
+    assert one.pci == (PciAddress(0, 2, 0), PciAddress(0, 2, 1))
+    assert str(one.pci[1]) == "00:02.1"
+    assert one.initrd == Path("../images/small")
+    assert other.arguments == 'console=ttyAMA0 say="hi"'
+    assert (one.dma, one.console) == (Dma.TRUSTED, Console.INTERACTIVE)
+    assert (other.dma, other.console) == (Dma.SMMU, Console.NONE)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (21, 26, 21)
+
+
+def test_an_unknown_system_is_told_the_nearest() -> None:
+    with pytest.raises(UserError) as refused:
+        find("dmeo")
+    assert str(refused.value) == "there is no system 'dmeo'; write 'demo'"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.toml", "does not exist; name a system file"),
+        (".", "is no file; name a system file"),
+        ("a" * 300 + ".toml", "can't be read (File name too long); name a system file"),
+    ],
+)
+def test_what_is_no_file(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(UserError) as refused:
+        parse(tmp_path / name)
+    assert str(refused.value) == f"{tmp_path / name} {message}"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("a/system.toml", "a"), ("a/b.toml", "b"), ("a b/system.toml", "a_b"), ("..toml", "_")],
+)
+def test_name_of_a_system(tmp_path: Path, path: str, name: str) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes((ROOT / "systems" / "minimal" / "system.toml").read_bytes())
+    assert parse(file).name == name
+
+
+def test_line_ends_and_byte_order_mark_of_other_systems(tmp_path: Path) -> None:
+    file = tmp_path / "dos.toml"
+    text = (_HERE / "bad" / "cores-owned-twice.toml").read_text()
+    text = text.replace("../images/small", "boot").replace("\n", "\r\n")
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert refusals(file) == [
+        f"{file}:11: partition 'net' and partition 'linux' both own core 1; give it to one of them"
+    ]

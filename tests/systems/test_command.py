@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead check as a person calls it."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+from bulkhead import check_system
+from bulkhead.paths import ROOT
+from bulkhead.settings import Settings
+from bulkhead.system import images
+from bulkhead.system.assemble import Assembled
+from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.layout import Files, make_layout
+from bulkhead.system.model import System
+
+_TWO_ERRORS = """board = "qemu-virt"
+[[partition]]
+name = "net"
+cores = [1]
+memory = "64 MiB"
+image = "boot"
+[[partition]]
+name = "linux"
+cores = [1]
+memory = "64 MiB"
+image = "boot"
+devices = ["uart"]
+"""
+
+
+def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / "bulkhead", "check", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def texts(svg: Path) -> list[str | None]:
+    return [element.text for element in Xml.fromstring(svg.read_text(encoding="utf-8")).iter()]
+
+
+def test_each_error_is_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(_TWO_ERRORS)
+    done = call(file)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.splitlines() == [
+        f"bulkhead: {file}:9: partition 'net' and partition 'linux' both own core 1; "
+        "give it to one of them",
+        f"bulkhead: {file}:12: partition 'linux' owns device 'uart': the hypervisor's terminal; "
+        "take it out of the list",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["lunch"], "there is no system 'lunch'; the systems are: "),
+        (["no/file"], "no/file does not exist; name a system file"),
+        (["demo", "--svg", "/"], "--svg / is a folder; "),
+        ([], "Missing argument 'NAME|FILE'; "),
+    ],
+)
+def test_bad_calls(arguments: list[str], line: str) -> None:
+    done = call(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"bulkhead: {line}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_map_of_minimal(tmp_path: Path) -> None:
+    done = call("minimal", "--svg", tmp_path / "map.svg")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["0", "boot"] in lines
+    assert ["1", "-", "3", "nobody"] in lines
+    assert "boot: memory, guest 0x40000000, 64 MiB" in texts(tmp_path / "map.svg")
+
+
+def test_map_of_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With other images in place of its own: its Linux would have to be fetched."""
+    image = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
+
+    def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
+        files = {each.name: Files(image) for each in system.partitions}
+        return Assembled(tmp_path, make_layout(system, board, files, 1 << 20))
+
+    monkeypatch.setattr(check_system, "assemble", assemble)
+    check_system.check_system("demo", tmp_path / "map.svg", Settings())
+    assert "physical addresses" in capsys.readouterr().out
+    assert "demo on qemu-virt" in texts(tmp_path / "map.svg")
+
+
+def test_programs_are_those_of_the_build(arm64_folder: Path) -> None:
+    built = {path.stem for path in arm64_folder.glob("apps/*/*.image")}
+    assert set(images.programs()) == built

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever a system file holds, it is taken or refused in lines of text: no other exception."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bulkhead.errors import UserError, UserErrors
+from bulkhead.system.check import check
+from bulkhead.system.parse import parse
+
+from . import boards
+
+_HERE = Path(__file__).parent
+_FILES = 1500
+_WORDS = (
+    "[[partition]]", "[partition]", "[partition.pci]", "[[board]]", "board", "partition", "name",
+    "cores", "memory", "image", "initrd", "arguments", "devices", "pci", "dma", "console", "=",
+    ".", ",", "[", "]", "{", "}", '"', "'", '"""', "'''", "\n", "\r\n", "\\", "\\u0000", "#",
+    "true", "-1", "0", "1", "0xffffffffffffffffffff", "1e400", "nan", "1979-05-27", "07:32:00",
+    '"64 MiB"', '"0 KiB"', '"boot"', '"linux"', '"/"', '"00:02.0"', '"00:1f.7"', '"rtc"', '"smmu"',
+    '"small"', '"large"', '"\u2028"', "\x00", "\ufeff", "é",
+)  # fmt: skip
+
+
+def _value(source: random.Random, depth: int = 0) -> str:
+    kind = source.randrange(12 if depth < 3 else 10)
+    if kind < 9:
+        return source.choice([word for word in _WORDS if word[0] in '"-0123456789tn'])
+    if kind == 9:
+        return str(source.getrandbits(source.choice((3, 8, 70))))
+    inner = [_value(source, depth + 1) for _ in range(source.randrange(4))]
+    if kind == 10:
+        return f"[{', '.join(inner)}]"
+    return f"{{{', '.join(f'k{n} = {value}' for n, value in enumerate(inner))}}}"
+
+
+_VALUES = {
+    "name": ('"a"', '"b"', '"c"', '"long-long-long-long"'),
+    "cores": ("[0]", "[1]", "[2, 3]", "[1, 4]", "[99999999999999999999]"),
+    "memory": ('"4 MiB"', '"512 MiB"', '"5 KiB"', '"999999999 GiB"'),
+    "image": ('"boot"', '"linux"', '"../bad"', '"a/b"', '"\\u00e9"'),
+    "initrd": ('"system.toml"', '"."', f'"{"a" * 300}"'),
+    "arguments": ('""', '"quiet"', '"\\""'),
+    "devices": ('["rtc"]', '["adc0"]', '["timer1", "watchdog"]', '["uart", "modem"]', '["dma"]'),
+    "pci": ('["00:02.0"]', '["00:05.0", "00:02.1"]', '["00:00.0"]', '["ff:1f.7"]', "[]"),
+    "dma": ('"none"', '"smmu"', '"trusted"'),
+    "console": ('"output"', '"interactive"', '"none"'),
+}
+
+
+def _made(source: random.Random) -> bytes:
+    """TOML right in form, with values of any type now and then."""
+
+    def value(key: str) -> str:
+        return source.choice(_VALUES[key]) if source.random() < 0.98 else _value(source)
+
+    rows = [f"board = {source.choice(['small', 'large', 'single', 'no-pci', 'none'])!r}"]
+    for _ in range(source.randrange(11)):
+        rows.append("[[partition]]")
+        rows += [f"{key} = {value(key)}" for key in ("name", "cores", "memory", "image")]
+        others = source.sample(list(_VALUES)[4:], source.randrange(7))
+        rows += [f"{key} = {value(key)}" for key in others]
+    return "\n".join(rows).encode()
+
+
+def _damaged(source: random.Random) -> bytes:
+    """One of the tests' files, with some bytes, words and lines changed."""
+    files = sorted([*_HERE.glob("bad/*.toml"), *_HERE.glob("good/*.toml")])
+    text = bytearray(source.choice(files).read_bytes()[:2000])
+    for _ in range(source.randrange(1, 6)):
+        place, end = sorted(source.choices(range(len(text) + 1), k=2))
+        kind = source.randrange(4)
+        if kind == 0:
+            text[place:place] = source.choice(_WORDS).encode()
+        elif kind == 1 and text:
+            text[place % len(text)] = source.randrange(256)
+        elif kind == 2:
+            del text[place : min(end, place + 40)]
+        else:
+            text[place:place] = text[end : end + 80]
+    return bytes(text)
+
+
+def _words(source: random.Random) -> bytes:
+    return " ".join(source.choices(_WORDS, k=source.randrange(60))).encode()
+
+
+@pytest.mark.parametrize("make", [_made, _damaged, _words])
+def test_no_other_exception(tmp_path: Path, make: Callable[[random.Random], bytes]) -> None:
+    source = random.Random(4)
+    file = tmp_path / "system.toml"
+    refused = 0
+    for _ in range(_FILES):
+        file.write_bytes(make(source))
+        try:
+            check(parse(file), boards.load)
+        except (UserError, UserErrors) as error:
+            refused += 1
+            lines = [str(each) for each in getattr(error, "errors", [error])]
+            assert lines
+            for line in lines:
+                assert line.startswith(f"{file}:")
+                assert line.isprintable()
+    assert refused > _FILES // 2

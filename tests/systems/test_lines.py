@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where tables and keys stand, in all the ways that TOML has to write them."""
+
+from __future__ import annotations
+
+import tomllib
+
+from bulkhead.system.lines import find_lines
+
+_TEXT = '''# A comment with [[partition]]
+"board" = """
+[[partition]]
+name = 'no' # \\"""
+"""
+other.dotted = [ # more
+    "]",
+    [1, 2], # [[partition]]
+
+    3 ]
+
+[[partition]] # one
+name = "a"
+cores = [
+  1,
+]
+memory = \'\'\'
+cores = 1
+[[partition]]
+\'\'\'
+[partition.sub]
+name = "b"
+[[ 'partition' ]]
+\tpci . x = { name = "c" }
+[[partition.list]]
+[table]
+name = "d"'''
+
+
+def test_lines() -> None:
+    tomllib.loads(_TEXT)
+    for text in (_TEXT, _TEXT.replace("\n", "\r\n"), f"{_TEXT}\n\n"):
+        lines = find_lines(text)
+        assert lines.keys == {"board": 2, "other": 6, "partition": 12, "table": 26}
+        assert lines.partitions == [
+            (12, {"name": 13, "cores": 14, "memory": 17, "sub": 21}),
+            (23, {"pci": 24, "list": 25}),
+        ]
+        assert lines.of_partition(1)[0] == 23
+        assert lines.of_partition(2) == (12, {})
+
+
+def test_an_empty_text_has_none() -> None:
+    lines = find_lines("")
+    assert (lines.keys, lines.partitions) == ({}, [])
+    assert lines.of_partition(0) == (1, {})

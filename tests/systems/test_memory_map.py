@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The map of cores and addresses: nothing missing, tables and picture from the same numbers."""
+
+from __future__ import annotations
+
+import io
+import struct
+from xml.etree import ElementTree as Xml
+
+from rich.console import Console
+
+from bulkhead.paths import ROOT
+from bulkhead.system import board_tree
+from bulkhead.system.layout import Files, make_layout
+from bulkhead.system.map_picture import draw
+from bulkhead.system.memory_map import MemoryMap, Owner, Region, map_of, show_tables
+from bulkhead.system.parse import parse
+
+_MIB = 1 << 20
+SMALL = MemoryMap(
+    "two on small",
+    4,
+    Region(0x40000000, 64 * _MIB, "memory"),
+    (
+        Owner("hypervisor", (), (Region(1 << 30, _MIB * 4, "own"), Region(1 << 27, 4096, "gic"))),
+        Owner("a", (2,), (Region(0x40800000, 8 * _MIB, "memory"), Region(0x9000000, 512, "rtc"))),
+        Owner("b", (0, 1), (Region(0x41000000, 16 * _MIB, "memory"),)),
+    ),
+)  # fmt: skip
+
+
+def printed(system: MemoryMap) -> list[str]:
+    console = Console(file=io.StringIO(), width=120)
+    show_tables(system, console)
+    assert isinstance(console.file, io.StringIO)
+    return [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+
+
+def test_tables() -> None:
+    assert printed(SMALL) == [
+        "cores partition",
+        "0 - 1 b",
+        "2 a",
+        "3 nobody",
+        "",
+        "physical addresses size owner what",
+        "0x0008000000 - 0x0008000fff 4 KiB hypervisor gic",
+        "0x0009000000 - 0x00090001ff 512 bytes a rtc",
+        "0x0040000000 - 0x00403fffff 4 MiB hypervisor own",
+        "0x0040400000 - 0x00407fffff 4 MiB nobody free",
+        "0x0040800000 - 0x0040ffffff 8 MiB a memory",
+        "0x0041000000 - 0x0041ffffff 16 MiB b memory",
+        "0x0042000000 - 0x0043ffffff 32 MiB nobody free",
+    ]
+
+
+def test_picture_has_it_all() -> None:
+    svg = draw(SMALL)
+    assert svg == draw(SMALL)
+    texts = [element.text for element in Xml.fromstring(svg).iter() if element.text]
+    for text in ("two on small", "Cores", "unused", "a: memory, 8 MiB", "b: memory, 16 MiB",
+                 "free, 32 MiB", "0x40800000", "0x44000000", "hypervisor: gic, 4 KiB",
+                 "a: rtc, 512 bytes"):  # fmt: skip
+        assert text in texts, text
+
+
+def test_demo_as_it_is_laid_out() -> None:
+    image = struct.pack("<8xQQ24x8xI4x", 0, _MIB, 0x644D5241)
+    system = parse(ROOT / "systems" / "demo" / "system.toml")
+    board = board_tree.load(system.board)
+    files = {each.name: Files(image) for each in system.partitions}
+    made = map_of(make_layout(system, board, files, _MIB))
+    assert made.title == "demo on qemu-virt"
+    owners = [owner.name if owner else None for owner in made.core_owners()]
+    assert owners == ["control", "net", "linux", "linux"]
+    pieces = made.in_memory()
+    assert sum(region.bytes for _, region in pieces) == board.memory_bytes
+    kinds = {(owner.name, region.kind) for owner, region in made.outside()}
+    assert {("hypervisor", "gic"), ("hypervisor", "uart"), ("net", "PCI memory")} <= kinds
+    assert "linux memory, guest 0x40000000" in "\n".join(printed(made))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The monitors' reports, as tools read them."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from bulkhead.paths import ROOT
+from bulkhead.system.reports import CAUSES, State, parse
+
+_MAGIC = 0x45524F434B4C5542
+
+
+def page(magic: int = _MAGIC, partition: int = 1) -> bytes:
+    counters = range(100, 100 + len(CAUSES))
+    report = struct.pack("<QIIIIQ", magic, 3, partition, 1, 2, 7)
+    report += struct.pack(f"<{len(CAUSES)}Q3Q", *counters, 0x93, 0x41000000, 0x40007D00)
+    return (bytes(40) + report).ljust(4096, b"\0")
+
+
+def test_fields_are_where_the_hypervisor_has_them() -> None:
+    report = parse(page())
+    assert report is not None
+    assert (report.core, report.partition, report.state, report.starts) == (3, 1, State.RUNNING, 2)
+    assert report.refused == 7
+    assert list(report.exits.values()) == list(range(100, 100 + len(CAUSES)))
+    assert (report.syndrome, report.address, report.pc) == (0x93, 0x41000000, 0x40007D00)
+
+
+def test_a_page_that_no_monitor_wrote_is_none() -> None:
+    assert parse(bytes(4096)) is None
+    assert parse(page(magic=_MAGIC + 1)) is None
+
+
+def test_a_core_of_nobody() -> None:
+    report = parse(page(partition=0xFFFFFFFF))
+    assert report is not None
+    assert report.partition is None
+
+
+def test_causes_are_those_of_the_hypervisor() -> None:
+    header = (ROOT / "hypervisor" / "monitor" / "core.h").read_text()
+    names = re.findall(r"\bEXIT_([A-Z]+),", header)
+    assert [name.lower() for name in names] == list(CAUSES)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`./bulkhead run --system` on a terminal: what is typed goes to one partition, until it is off."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bulkhead.paths import ROOT
+
+_TIMEOUT_S = 120
+_OTHER_PARTITION = "\x1d"  # Ctrl-]
+_STOP, _BEGIN_ANEW = "\x1es", "\x1er"  # Ctrl-^ and a letter
+_LEAVE = "\x01x"
+
+_SYSTEM = """
+board = "qemu-virt"
+[[partition]]
+name = "linux"
+cores = [0, 1]
+memory = "256 MiB"
+image = "linux"
+arguments = "quiet shell"
+console = "interactive"
+[[partition]]
+name = "boot"
+cores = [2]
+memory = "64 MiB"
+image = "boot"
+"""
+
+
+class Terminal:
+    """The command on a terminal of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process, self._terminal = pty.fork()
+        if self.process == 0:
+            os.execv(ROOT / "bulkhead", ["./bulkhead", *arguments])
+        self._text = ""
+        self.status: int | None = None
+
+    def type(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._terminal, text.encode())
+
+    def expect(self, wanted: str) -> None:
+        """Wait for a text, behind the one that was waited for last."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while wanted not in self._text:
+            assert time.monotonic() < deadline, f"no {wanted!r} in:\n{self._text}"
+            if select.select([self._terminal], [], [], 1)[0]:
+                self._text += os.read(self._terminal, 4096).decode(errors="replace")
+        self._text = self._text.partition(wanted)[2]
+
+    def wait(self) -> int:
+        """The command's exit status."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while time.monotonic() < deadline:
+            process, status = os.waitpid(self.process, os.WNOHANG)
+            if process:
+                self.status = os.waitstatus_to_exitcode(status)
+                return self.status
+            time.sleep(0.1)
+        raise AssertionError("the command does not end")
+
+    def end(self) -> None:
+        """End what still runs."""
+        if self.status is None:
+            os.kill(self.process, signal.SIGTERM)
+            os.waitpid(self.process, 0)
+        os.close(self._terminal)
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ROOT / "bulkhead", *arguments],
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@contextmanager
+def terminal(*arguments: str) -> Iterator[Terminal]:
+    opened = Terminal(*arguments)
+    try:
+        yield opened
+    finally:
+        opened.end()
+
+
+def test_what_does_not_run_has_no_counters() -> None:
+    for name in ("stat", "top"):
+        done = command(name, "minimal")
+        assert done.returncode == 2
+        assert done.stderr.endswith(
+            "system 'minimal' does not run, or somebody else looks at it; "
+            "start it: ./bulkhead run --system minimal\n"
+        )
+
+
+def test_partitions_share_a_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "terminal.toml"
+    file.write_text(_SYSTEM)
+    with terminal("run", "--system", str(file)) as screen:
+        screen.expect("linux: ready")
+        screen.expect("# ")
+        counted = command("stat", str(file)).stdout
+        assert re.search(r"core +┃ +0 linux ┃ +1 linux ┃ +2 boot ┃ +3 - ┃", counted), counted
+        assert re.search(r"state +│ +running │ +running │ +stopped │ +off │", counted), counted
+        assert re.search(r"fault +│ +0 │ +0 │ +0 │ +0 │", counted), counted
+        screen.type("echo $((6 * 7))\r")
+        screen.expect("linux| 42")
+        screen.type(_OTHER_PARTITION)
+        screen.expect("the input is for boot")
+        screen.type(_OTHER_PARTITION)
+        screen.expect("the input is for linux")
+        screen.type("reboot -f\r")
+        screen.expect("linux: ready")
+        screen.expect("# ")
+        screen.type("poweroff -f\r")
+        screen.expect("linux is off")
+        screen.type(_LEAVE)
+        assert screen.wait() == 0
+
+
+@pytest.mark.parametrize("attack", ["spin", "priority address=1"])
+def test_what_keeps_its_core_busy_is_stopped_and_begins_anew(tmp_path: Path, attack: str) -> None:
+    """With everything masked, or in an interrupt of the highest priority that it never ends."""
+    file = tmp_path / "busy.toml"
+    text = (ROOT / "systems" / "isolation" / "system.toml").read_text()
+    file.write_text(re.sub(r'(?m)^arguments = ".*"$', f'arguments = "attack={attack}"', text))
+    name = attack.partition(" ")[0]
+    with terminal("run", "--system", str(file)) as screen:
+        screen.expect(f"rogue: {name}")
+        screen.expect("victim is off")
+        screen.type(_OTHER_PARTITION)
+        screen.expect("the input is for rogue")
+        screen.type(_STOP)
+        screen.expect("rogue is stopped")
+        screen.type(_BEGIN_ANEW)
+        screen.expect("rogue begins anew")
+        screen.expect(f"rogue: {name}")
+        screen.type(_BEGIN_ANEW)
+        screen.expect("rogue begins anew")
+        screen.expect(f"rogue: {name}")
+        screen.type(_LEAVE)
+        assert screen.wait() == 0

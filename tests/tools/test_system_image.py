@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a system to one image: where things lie, what guests are told, and what is in the file."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devicetree import dtlib
+
+from bulkhead.errors import UserError
+from bulkhead.system import board_tree, description, layout
+from bulkhead.system.board_tree import registers, words
+from bulkhead.system.guest_tree import guest_tree
+from bulkhead.system.image import compile_tree, pack
+from bulkhead.system.layout import Files, Layout, make_layout
+from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
+
+MIB = 1 << 20
+BOARD = board_tree.load("qemu-virt")
+HYPERVISOR_BYTES = 0x10000
+
+
+def arm64_image(length: int, size: int, offset: int = 0) -> bytes:
+    head = struct.pack("<8xQQ24x8xI4x", offset, size, 0x644D5241)
+    return head.ljust(length, b"\xaa")
+
+
+HYPERVISOR = arm64_image(0x9000, HYPERVISOR_BYTES)
+CONTROL = Partition("control", (0,), 64 * MIB, "control", None, "", ("rtc",), (), Dma.NONE,
+                    Console.OUTPUT, 3)  # fmt: skip
+NET = Partition("net", (1,), 128 * MIB, "net", None, "", (), (PciAddress(0, 1, 0),), Dma.SMMU,
+                Console.OUTPUT, 9)  # fmt: skip
+LINUX = Partition("linux", (2, 3), 512 * MIB, "linux", None, 'a="b" c', (),
+                  (PciAddress(0, 2, 0), PciAddress(0, 6, 0)), Dma.SMMU, Console.INTERACTIVE,
+                  15)  # fmt: skip
+FILES = {
+    "control": Files(arm64_image(5000, 12288)),
+    "net": Files(arm64_image(5000, 12288)),
+    "linux": Files(arm64_image(70000, 3 * MIB, offset=0x80000), b"initrd" * 1000),
+}
+
+
+def made(*partitions: Partition) -> Layout:
+    system = System("test", Path("test.toml"), "qemu-virt", partitions)
+    return make_layout(system, BOARD, {each.name: FILES[each.name] for each in partitions},
+                       HYPERVISOR_BYTES)  # fmt: skip
+
+
+def tree_of(placed: Layout, name: str, folder: Path) -> Any:
+    place = next(each for each in placed.places if each.partition.name == name)
+    path = folder / "guest.dts"
+    assert compile_tree(guest_tree(place, BOARD), path)[:4] == b"\xd0\x0d\xfe\xed"
+    return dtlib.DT(str(path))
+
+
+def described(image: bytes) -> tuple[int, description.Description]:
+    start = HYPERVISOR_BYTES
+    return start, description.Description.from_buffer_copy(image[start:])
+
+
+def test_memory_is_aligned_for_large_blocks_and_never_shared() -> None:
+    placed = made(CONTROL, NET, replace(LINUX, memory_bytes=1024 * MIB))
+    pieces = sorted(
+        [(placed.hypervisor.start, placed.hypervisor.end)]
+        + [(each.physical, each.physical + each.memory.bytes) for each in placed.places]
+    )
+    assert all(end <= start for (_, end), (start, _) in pairwise(pieces))
+    assert pieces[0][0] == BOARD.memory
+    assert pieces[-1][1] <= BOARD.memory + BOARD.memory_bytes
+    linux = placed.places[2]
+    assert linux.physical % (1 << 30) == linux.memory.start % (1 << 30) == 0
+    assert all(each.physical % (2 * MIB) == 0 for each in placed.places)
+
+
+def test_hypervisor_has_room_for_all_images_and_its_tables(tmp_path: Path) -> None:
+    settings = BOARD.settings["hypervisor"]
+    files = {"linux": Files(FILES["linux"].kernel, bytes(9 * MIB))}
+    system = System("test", Path("test.toml"), "qemu-virt", (LINUX,))
+    placed = make_layout(system, BOARD, files, HYPERVISOR_BYTES)
+    whole = len(pack(placed, HYPERVISOR, tmp_path))
+    assert placed.hypervisor.bytes >= settings["image"] + whole + settings["tables"]
+
+
+def test_too_much_memory_is_told_with_its_place() -> None:
+    with pytest.raises(UserError, match=r"test.toml:15: partition 'linux': no 2048 MiB"):
+        made(CONTROL, replace(LINUX, memory_bytes=2048 * MIB))
+
+
+def test_guest_sees_ram_where_the_board_has_it_unless_dma_is_trusted() -> None:
+    placed = made(CONTROL, replace(NET, dma=Dma.TRUSTED), LINUX)
+    control, net, linux = placed.places
+    assert control.memory.start == linux.memory.start == BOARD.memory
+    assert net.memory.start == net.physical != BOARD.memory
+
+
+def test_images_do_not_overlap_in_the_guest() -> None:
+    linux = made(LINUX).places[0]
+    assert linux.kernel == BOARD.memory + 0x80000
+    assert linux.initrd >= linux.kernel + 3 * MIB
+    assert linux.devicetree >= linux.initrd + len(FILES["linux"].initrd)
+    assert linux.devicetree + layout.DEVICETREE_BYTES <= linux.memory.end
+
+
+def test_image_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(
+        UserError, match=r"'linux' has 3072 KiB of memory, and its images need 3[67]"
+    ):
+        made(replace(LINUX, memory_bytes=3 * MIB))
+
+
+def test_image_without_header_is_refused() -> None:
+    system = System("test", Path("test.toml"), "qemu-virt", (CONTROL,))
+    with pytest.raises(UserError, match="partition 'control' is no arm64 Image"):
+        make_layout(system, BOARD, {"control": Files(b"\x7fELF" * 100)}, HYPERVISOR_BYTES)
+
+
+def test_consoles_have_interrupts_that_nothing_is_wired_to() -> None:
+    placed = made(CONTROL, NET, replace(LINUX, console=Console.NONE))
+    numbers = [each.console_interrupt for each in placed.places]
+    assert numbers[2] == 0
+    assert len({*numbers}) == 3
+    assert not {*numbers} & BOARD.used_interrupts()
+
+
+def test_pci_windows_are_apart_and_inside_the_boards() -> None:
+    placed = made(CONTROL, NET, LINUX)
+    control, net, linux = placed.places
+    assert control.pci_memory is None
+    assert net.pci_memory
+    assert net.pci_ports
+    assert linux.pci_memory
+    assert linux.pci_ports
+    assert net.pci_memory.end <= linux.pci_memory.start
+    assert net.pci_ports.end <= linux.pci_ports.start
+    assert linux.pci_memory.end <= BOARD.memory_window.address + BOARD.memory_window.bytes
+
+
+def test_tree_of_a_partition_without_pci(tmp_path: Path) -> None:
+    tree = tree_of(made(CONTROL, NET), "control", tmp_path)
+    assert sorted(tree.root.nodes) == [
+        "apb-pclk", "chosen", "cpus", "intc@8000000", "memory@40000000", "pl011@9000000",
+        "pl031@9010000", "psci", "timer",
+    ]  # fmt: skip
+    assert list(tree.get_node("/cpus").nodes) == ["cpu@0"]
+    assert tree.get_node("/psci").props["method"].to_string() == "hvc"
+    assert registers(tree.get_node("/memory@40000000")) == ((BOARD.memory, 64 * MIB),)
+    assert "interrupts" not in tree.get_node("/intc@8000000").props
+    assert len(words(tree.get_node("/timer").props["interrupts"])) == 9
+    assert "initrd" not in str(tree.get_node("/chosen"))
+
+
+def test_tree_has_the_frames_of_its_own_cores(tmp_path: Path) -> None:
+    first, stride = registers(BOARD.roles["interrupt_controller"])[1][0], 0x20000
+    gic = tree_of(made(LINUX), "linux", tmp_path).get_node("/intc@8000000")
+    assert registers(gic) == ((0x8000000, 0x10000), (first + 2 * stride, 2 * stride))
+    apart = replace(LINUX, cores=(0, 2, 3))
+    gic = tree_of(made(apart), "linux", tmp_path).get_node("/intc@8000000")
+    assert registers(gic)[1:] == ((first, stride), (first + 2 * stride, 2 * stride))
+    assert gic.props["#redistributor-regions"].to_num() == 2
+
+
+def test_tree_of_a_partition_with_pci(tmp_path: Path) -> None:
+    placed = made(NET, LINUX)
+    tree = tree_of(placed, "linux", tmp_path)
+    node = tree.get_node("/pcie@10000000")
+    assert not {"iommu-map", "msi-map", "msi-parent"} & set(node.props)
+    assert registers(node) == ((0x4010000000, 0x100000),)
+    ports, memory = placed.places[1].pci_ports, placed.places[1].pci_memory
+    assert ports
+    assert memory
+    assert words(node.props["ranges"]) == [
+        0x1000000, 0, ports.start - 0x3EFF0000, 0, ports.start, 0, ports.bytes,
+        0x2000000, 0, memory.start, 0, memory.start, 0, memory.bytes,
+    ]  # fmt: skip
+    rows = words(node.props["interrupt-map"])
+    assert tree.phandle2node[rows[4]].path == "/intc@8000000"
+    assert len(rows) == 160
+
+
+def test_tree_says_what_the_loader_did(tmp_path: Path) -> None:
+    placed = made(LINUX)
+    chosen = tree_of(placed, "linux", tmp_path).get_node("/chosen")
+    assert chosen.props["bootargs"].to_string() == 'a="b" c'
+    assert chosen.props["stdout-path"].to_path().name == "pl011@9000000"
+    start = words(chosen.props["linux,initrd-start"])
+    end = words(chosen.props["linux,initrd-end"])
+    assert start == [0, placed.places[0].initrd]
+    assert end[1] - start[1] == len(FILES["linux"].initrd)
+
+
+def test_console_of_the_tree_has_the_spare_interrupt(tmp_path: Path) -> None:
+    placed = made(CONTROL, LINUX)
+    node = tree_of(placed, "linux", tmp_path).get_node("/pl011@9000000")
+    assert words(node.props["interrupts"]) == [0, placed.places[1].console_interrupt - 32, 1]
+    silent = made(replace(CONTROL, console=Console.NONE))
+    tree = tree_of(silent, "control", tmp_path)
+    assert "pl011@9000000" not in tree.root.nodes
+    assert "stdout-path" not in tree.get_node("/chosen").props
+
+
+def test_image_has_all_in_its_place(tmp_path: Path) -> None:
+    placed = made(CONTROL, NET, LINUX)
+    image = pack(placed, HYPERVISOR, tmp_path)
+    assert struct.unpack_from("<Q", image, 16)[0] == len(image)
+    assert image[64 : len(HYPERVISOR)] == HYPERVISOR[64:]
+    start, head = described(image)
+    assert (head.core_count, head.partition_count) == (4, 3)
+    assert start + head.payload == len(image)
+    assert head.board.hypervisor_bytes >= BOARD.settings["hypervisor"]["image"] + len(image)
+    for partition, place in zip(head.partitions, placed.places, strict=False):
+        files = {
+            each.guest: image[start + each.offset :][: each.bytes] for each in partition.images
+        }
+        assert all(each.offset % 4096 == 0 for each in partition.images)
+        assert files[place.kernel] == place.files.kernel
+        assert files[place.devicetree] == compile_tree(
+            guest_tree(place, BOARD), tmp_path / "again.dts"
+        )
+    assert head.partitions[2].image_count == 3
+
+
+def test_same_images_are_packed_once(tmp_path: Path) -> None:
+    _, head = described(pack(made(CONTROL, NET), HYPERVISOR, tmp_path))
+    kernels = [partition.images[0].offset for partition in head.partitions[:2]]
+    assert kernels[0] == kernels[1]
+
+
+def test_description_says_who_has_what(tmp_path: Path) -> None:
+    placed = made(CONTROL, NET, LINUX)
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    control, net, linux = head.partitions[:3]
+    assert [core.partition for core in head.cores[:4]] == [0, 1, 2, 2]
+    assert [core.redistributor for core in head.cores[:2]] == [0x80A0000, 0x80C0000]
+    assert (control.name, linux.boot_core, linux.console_input) == (b"control", 2, 1)
+    assert (control.devices[0].address, control.device_count) == (0x9010000, 1)
+    assert list(control.interrupts) == list(
+        description.bitmap([34, placed.places[0].console_interrupt])
+    )
+    assert list(net.edges) == list(description.bitmap([placed.places[1].console_interrupt]))
+    edge = replace(CONTROL, devices=("virtio_mmio0", "rtc"), console=Console.NONE)
+    _, other = described(pack(made(edge), HYPERVISOR, tmp_path))
+    assert list(other.partitions[0].edges) == list(description.bitmap([48]))
+    assert [linux.functions[at].address for at in range(linux.function_count)] == [0x10, 0x30]
+    assert list(linux.interrupts) == list(
+        description.bitmap([37, placed.places[2].console_interrupt])
+    )
+    assert head.board.smmu == 0x9050000
+    assert (head.board.uart, head.board.uart_interrupt) == (0x9000000, 33)
+    assert head.board.pci_io == 0x3EFF0000
+
+
+def test_board_has_no_smmu_for_a_system_that_needs_none(tmp_path: Path) -> None:
+    _, head = described(pack(made(CONTROL), HYPERVISOR, tmp_path))
+    assert (head.board.smmu, head.board.smmu_interrupt, head.board.ecam) == (0, 0, 0)
+
+
+def test_damaged_hypervisor_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="damaged header"):
+        pack(made(CONTROL), arm64_image(0x9000, 0x8000), tmp_path)

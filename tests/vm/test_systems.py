@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Systems of partitions on their machine: they start, and the host reaches their networks."""
+
+from __future__ import annotations
+
+import socket
+
+from demo_client import ECHO, IPERF
+from test_network import StartGuest
+
+from bulkhead.guest import GuestProcess
+from bulkhead.ports import free_ports
+from bulkhead.qemu import Forward, Network, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+
+
+def start(
+    start_guest: StartGuest, name: str, *forwards: Forward, compiler: str = "gcc"
+) -> GuestProcess:
+    """A system; each forward is of a network of its own, in the order of the functions."""
+    system, board = read(name)
+    image = assemble(system, board, Settings(), compiler).image
+
+    def network(number: int) -> Network:
+        return UserNetwork(forwards[number : number + 1])
+
+    return start_guest(machine(system, board, image, network))
+
+
+def test_minimal(start_guest: StartGuest, compiler: str) -> None:
+    guest = start(start_guest, "minimal", compiler=compiler)
+    guest.wait_for("boot| PASS")
+    assert "FAIL" not in guest.console()
+
+
+def test_demo(start_guest: StartGuest) -> None:
+    echo, iperf = free_ports(2)
+    guest = start(start_guest, "demo", Forward(ECHO, echo), Forward(IPERF, iperf))
+    guest.wait_for_match(r"(?m)^control\| PASS", timeout=120)
+    guest.wait_for_match(r"(?m)^net\| demo: http on 80", timeout=120)
+    guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=120)
+    with socket.create_connection(("127.0.0.1", echo), timeout=30) as connection:
+        connection.sendall(b"through the SMMU")
+        assert connection.recv(100) == b"through the SMMU"
+    with socket.create_connection(("127.0.0.1", iperf), timeout=30) as connection:
+        connection.sendall(bytes(1 << 20))
+    guest.wait_for_match(r"(?m)^linux\| .*0\.0.* sec .*bits/sec", timeout=60)

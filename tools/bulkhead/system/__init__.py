@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Systems: partitions on a board, from the file that describes them to the image that boots."""

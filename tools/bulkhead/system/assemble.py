@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a system file to the image that boots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead import build, linux_guest, packages
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD
+from bulkhead.settings import Settings
+from bulkhead.system import board_tree
+from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.check import check
+from bulkhead.system.image import hypervisor_bytes, pack
+from bulkhead.system.images import LINUX, image_file, initrd_file
+from bulkhead.system.layout import Files, Layout, make_layout
+from bulkhead.system.model import Partition, System
+from bulkhead.system.parse import find, parse
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A system that is ready to boot."""
+
+    image: Path
+    layout: Layout
+
+
+def read(name: str) -> tuple[System, BoardTree]:
+    """A system by its name or its file, checked, and its board."""
+    system = parse(find(name))
+    return system, check(system, board_tree.load)
+
+
+def assemble(
+    system: System, board: BoardTree, settings: Settings, compiler: str = "gcc"
+) -> Assembled:
+    """Build what it is made of, and pack it into build/systems/NAME."""
+    variant = build.Variant("arm64", compiler)
+    linux = any(partition.image == LINUX for partition in system.partitions)
+    packages.ensure(variant.groups | ({"bench"} if linux else set()), settings)
+    folder = build.build(variant)
+    hypervisor = (folder / "hypervisor" / "hypervisor.bin").read_bytes()
+    files = {each.name: _files(system, each, compiler) for each in system.partitions}
+    layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))
+    target = BUILD / "systems" / system.name
+    whole = pack(layout, hypervisor, target)
+    image = target / f"{system.name}.image"
+    image.write_bytes(whole)
+    return Assembled(image, layout)
+
+
+def _files(system: System, partition: Partition, compiler: str) -> Files:
+    initrd = initrd_file(system, partition)
+    if partition.image == LINUX:
+        linux = linux_guest.prepare()
+        return Files(linux.kernel.read_bytes(), (initrd or linux.initrd).read_bytes())
+    kernel = image_file(system, partition)
+    if kernel is None or kernel.parent.is_relative_to(BUILD):
+        kernel = build.guest_image(partition.image, compiler)
+    try:
+        return Files(kernel.read_bytes(), initrd.read_bytes() if initrd else b"")
+    except OSError as error:
+        raise UserError(f"{error.filename}: {error.strerror}", "make it readable") from None

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board: boards/NAME/board.dts and the little that a devicetree does not say, board.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from devicetree import dtlib
+
+from bulkhead.errors import UserError
+from bulkhead.paths import ROOT
+from bulkhead.system.board import FIRST_SPI, Board, Device
+from bulkhead.system.problems import choose, show
+
+BOARDS = ROOT / "boards"
+REDISTRIBUTOR_BYTES = 0x20000  # RD and SGI frame (IHI 0069, "Redistributor register map")
+_FIRST_PPI = 16
+_INTERRUPT_CELLS = 3  # of the GIC (Linux binding "arm,gic-v3"): kind, number, trigger
+_SPI = 0
+_EDGE_RISING = 1
+_PINS = 4
+_PORTS, _MEMORY_32 = 1, 2  # PCI Bus Binding to IEEE 1275, 2.2.1.1: "ss"
+
+
+@dataclass(frozen=True)
+class Interrupt:
+    """As the interrupt controller has it."""
+
+    intid: int
+    edge: bool
+
+
+@dataclass(frozen=True)
+class Core:
+    """One of the machine."""
+
+    affinity: int  # MPIDR_EL1's
+    redistributor: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """A range of PCI's addresses. Space as in `ranges`."""
+
+    space: int
+    bus: int
+    address: int  # the processor's
+    bytes: int
+
+
+@dataclass(frozen=True)
+class BoardTree(Board):
+    """A board with its devicetree."""
+
+    tree: Any  # dtlib.DT
+    roles: Mapping[str, Any]  # dtlib.Node by role: "console", "pci"; the keys of [labels]
+    cores: tuple[Core, ...]
+    settings: Mapping[str, Any]  # board.toml
+
+    def window(self, space: int) -> Window:
+        """PCI's first window of a space: ports 1, memory below 4 GiB 2."""
+        cells = words(self.roles["pci"].props["ranges"])
+        for row in _groups(cells, 7):
+            if row[0] >> 24 & 3 == space:
+                return Window(row[0], *(_number(row[at : at + 2]) for at in (1, 3, 5)))
+        raise UserError(f"board '{self.name}' has no PCI window of space {space}", "look into it")
+
+    @property
+    def ports(self) -> Window:
+        """PCI's I/O addresses."""
+        return self.window(_PORTS)
+
+    @property
+    def memory_window(self) -> Window:
+        """PCI's memory below 4 GiB."""
+        return self.window(_MEMORY_32)
+
+    def used_interrupts(self) -> set[int]:
+        """INTIDs that something is wired to."""
+        nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
+        return {each.intid for node in nodes for each in interrupts(node)} | set(
+            self.pci_interrupts
+        )
+
+    def edge_interrupts(self) -> set[int]:
+        """Those that are edge-triggered; PCI's lines are not."""
+        nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
+        return {each.intid for node in nodes for each in interrupts(node) if each.edge}
+
+
+def load(name: str) -> BoardTree:
+    """A board by the name of its folder."""
+    known = [path.parent.name for path in BOARDS.glob("*/board.dts")]
+    if name not in known:
+        raise UserError(f"there is no board {show(name)}", choose(name, known, "boards"))
+    folder = BOARDS / name
+    try:
+        settings = tomllib.loads((folder / "board.toml").read_text())
+        return _load(name, dtlib.DT(str(folder / "board.dts")), settings)
+    except (OSError, dtlib.DTError, tomllib.TOMLDecodeError, KeyError, IndexError) as error:
+        raise UserError(f"board '{name}' is damaged: {error}", f"look into boards/{name}") from None
+
+
+def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
+    roles = {role: tree.label2node[label] for role, label in settings["labels"].items()}
+    (memory, memory_bytes), *_ = registers(roles["memory"])
+    reserved = dict(settings["reserved"]) | {
+        label: "cores are given by number"
+        for node in tree.get_node("/cpus").nodes.values()
+        for label in node.labels
+    }
+    return BoardTree(
+        name=name,
+        core_count=len(_cores(tree, roles)),
+        memory=memory,
+        memory_bytes=memory_bytes,
+        hypervisor_bytes=settings["hypervisor"]["image"] + settings["hypervisor"]["tables"],
+        has_smmu="smmu" in roles,
+        pci_buses=registers(roles["pci"])[0][1] >> 20 if "pci" in roles else 0,
+        pci_interrupts=_pci_lines(roles["pci"]) if "pci" in roles else (),
+        devices={
+            label: Device(
+                label,
+                tuple(each.intid for each in interrupts(node)),
+                registers(node),
+                is_master=_is_one_of(node, settings["masters"]["compatible"]),
+            )
+            for label, node in tree.label2node.items()
+            if label not in reserved
+        },
+        reserved=reserved,
+        own_interrupts={
+            each.intid: reserved[settings["labels"][role]]
+            for role in ("console", "smmu")
+            if role in roles
+            for each in interrupts(roles[role])
+        },
+        tree=tree,
+        roles=roles,
+        cores=_cores(tree, roles),
+        settings=settings,
+    )
+
+
+def _cores(tree: Any, roles: Mapping[str, Any]) -> tuple[Core, ...]:
+    """In the order of the devicetree, which has to be that of the redistributors' frames."""
+    affinities = [
+        _number(words(node.props["reg"]))
+        for node in tree.get_node("/cpus").nodes.values()
+        if "reg" in node.props
+    ]
+    frames = [
+        frame
+        for start, length in registers(roles["interrupt_controller"])[1:]
+        for frame in range(start, start + length, REDISTRIBUTOR_BYTES)
+    ]
+    if any(after <= before for before, after in pairwise(affinities)):
+        raise KeyError("/cpus is not in ascending order")
+    return tuple(Core(*each) for each in zip(affinities, frames, strict=False))
+
+
+def _pci_lines(node: Any) -> tuple[int, ...]:
+    """INTIDs of device 0's pins; the swizzle gives the others (PCI Local Bus 3.0, 2.2.6)."""
+    lines = {}
+    for row in _groups(words(node.props["interrupt-map"]), 10):
+        unit, pin, kind, number = row[0], row[3], row[7], row[8]
+        if unit == 0 and kind == _SPI:
+            lines[pin] = FIRST_SPI + number
+    return tuple(lines[pin] for pin in range(1, _PINS + 1))
+
+
+def interrupts(node: Any) -> tuple[Interrupt, ...]:
+    """A node's `interrupts`, all of the GIC."""
+    if "interrupts" not in node.props:
+        return ()
+    return tuple(
+        Interrupt(number + (FIRST_SPI if kind == _SPI else _FIRST_PPI), trigger == _EDGE_RISING)
+        for kind, number, trigger in _groups(words(node.props["interrupts"]), _INTERRUPT_CELLS)
+    )
+
+
+def _is_one_of(node: Any, compatible: list[str]) -> bool:
+    prop = node.props.get("compatible")
+    return prop is not None and not set(prop.to_strings()).isdisjoint(compatible)
+
+
+def registers(node: Any) -> tuple[tuple[int, int], ...]:
+    """Address and bytes of each part of a node's `reg`; two cells each, at the root."""
+    if "reg" not in node.props or node.parent.path != "/":
+        return ()
+    return tuple(
+        (_number(row[:2]), _number(row[2:])) for row in _groups(words(node.props["reg"]), 4)
+    )
+
+
+def words(prop: Any) -> list[int]:
+    """A property's cells, phandles among them."""
+    return [int.from_bytes(prop.value[at : at + 4]) for at in range(0, len(prop.value), 4)]
+
+
+def _number(cells: list[int]) -> int:
+    number = 0
+    for cell in cells:
+        number = number << 32 | cell
+    return number
+
+
+def _groups(cells: list[int], length: int) -> Iterator[list[int]]:
+    return (cells[at : at + length] for at in range(0, len(cells), length))

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules of a system: one owner for each core, device, function and interrupt of a board.
+
+A rule finds problems; it names both sides, and its line is that of who comes second in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TypeVar
+
+from bulkhead.errors import UserError
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.images import image_bytes, image_file, initrd_file
+from bulkhead.system.layout import DEVICETREE_BYTES, page_up
+from bulkhead.system.model import Console, Dma, Partition, System
+from bulkhead.system.problems import Problem, choose, refuse, show, size
+
+# What the hypervisor's description holds (hypervisor/include/hypervisor/description.h).
+PARTITIONS_MAX = 8
+CORES_MAX = 16
+RANGES_MAX = 16  # DESCRIPTION_DEVICES_MAX
+FUNCTIONS_MAX = 8
+
+MEMORY_BYTES_MIN = 2 << 20
+HYPERVISOR = "hypervisor"
+
+AnyBoard = TypeVar("AnyBoard", bound=Board)
+Rule = Callable[[System, Board], Iterator[Problem]]
+
+
+def check(system: System, load_board: Callable[[str], AnyBoard]) -> AnyBoard:
+    """Apply every rule; the board, or UserErrors with all that is wrong.
+
+    `load_board` finds a board by its name: UserError if there is none, or it is damaged.
+    """
+    problems = [problem for rule in _RULES_OF_ANY_BOARD for problem in rule(system)]
+    try:
+        board = load_board(system.board)
+    except UserError as error:
+        problems.append(Problem(system.board_line, error.what, error.fix))
+        refuse(system.file, problems)
+        raise
+    problems += [problem for rule in _RULES_OF_A_BOARD for problem in rule(system, board)]
+    refuse(system.file, problems)
+    return board
+
+
+def _pairs(system: System) -> Iterator[tuple[Partition, Partition]]:
+    return combinations(system.partitions, 2)
+
+
+def _name(partition: Partition) -> str:
+    return f"partition {show(partition.name)}"
+
+
+def _both(one: Partition, other: Partition) -> str:
+    return f"{_name(one)} and {_name(other)} both own"
+
+
+def _names(system: System) -> Iterator[Problem]:
+    for partition in system.partitions:
+        if partition.name == HYPERVISOR:
+            what = f"{_name(partition)} has the name by which reports call the hypervisor itself"
+            yield Problem(partition.line_of("name"), what, "rename it")
+    for one, other in _pairs(system):
+        if one.name == other.name:
+            lines = f"lines {one.line} and {other.line}"
+            what = f"two partitions are named {show(one.name)}, those of {lines}"
+            yield Problem(other.line_of("name"), what, "rename one of them")
+
+
+def _partition_count(system: System) -> Iterator[Problem]:
+    for partition in system.partitions[PARTITIONS_MAX : PARTITIONS_MAX + 1]:
+        what = f"{_name(partition)} is number {PARTITIONS_MAX + 1} of {len(system.partitions)}"
+        yield Problem(partition.line, what, f"a system has at most {PARTITIONS_MAX}")
+
+
+def _function_count(system: System) -> Iterator[Problem]:
+    for partition in system.partitions:
+        if len(partition.pci) > FUNCTIONS_MAX:
+            what = f"{_name(partition)} has {len(partition.pci)} PCI functions"
+            yield Problem(partition.line_of("pci"), what, f"name at most {FUNCTIONS_MAX}")
+
+
+def _owned_twice(system: System) -> Iterator[Problem]:
+    for one, other in _pairs(system):
+        for key, kind in (("cores", "core"), ("devices", "device"), ("pci", "PCI function")):
+            for each in getattr(one, key):
+                if each in getattr(other, key):
+                    shown = show(each) if isinstance(each, str) else each
+                    what = f"{_both(one, other)} {kind} {shown}"
+                    yield Problem(other.line_of(key), what, "give it to one of them")
+
+
+def _consoles(system: System) -> Iterator[Problem]:
+    having = [p for p in system.partitions if p.console is Console.INTERACTIVE]
+    for other in having[1:]:
+        what = f"{_name(having[0])} and {_name(other)} both have the interactive console"
+        yield Problem(other.line_of("console"), what, 'write console = "output" in one of them')
+
+
+def _memory_sizes(system: System) -> Iterator[Problem]:
+    for partition in system.partitions:
+        line, wanted = partition.line_of("memory"), partition.memory_bytes
+        what = f"{_name(partition)} has {size(wanted)} of memory"
+        if wanted % PAGE_BYTES:
+            yield Problem(line, what, f"memory is whole pages of {size(PAGE_BYTES)}")
+        elif wanted < MEMORY_BYTES_MIN:
+            yield Problem(line, what, f"the least is {size(MEMORY_BYTES_MIN)}")
+
+
+def _images(system: System) -> Iterator[Problem]:
+    """Only what is there already has a size; what is built later is measured then."""
+    for partition in system.partitions:
+        needed, key = DEVICETREE_BYTES, "image"
+        try:
+            image = image_file(system, partition)
+            if image and image.is_file():
+                needed += page_up(image_bytes(image))
+            key = "initrd"
+            initrd = initrd_file(system, partition)
+            needed += page_up(initrd.stat().st_size) if initrd else 0
+        except (UserError, OSError) as error:
+            what, fix = _reason(error)
+            yield Problem(partition.line_of(key), f"{_name(partition)}: {what}", fix)
+            continue
+        if MEMORY_BYTES_MIN <= partition.memory_bytes < needed:
+            files = "image" if partition.initrd is None else "image, initrd"
+            what = (
+                f"{_name(partition)} has {size(partition.memory_bytes)} of memory, and its "
+                f"{files} and devicetree need {size(needed)}"
+            )
+            yield Problem(partition.line_of("memory"), what, "give it more")
+
+
+def _reason(error: UserError | OSError) -> tuple[str, str]:
+    if isinstance(error, UserError):
+        return error.what, error.fix
+    return f"{error.filename} can't be read ({error.strerror})", "make it readable"
+
+
+def _dma(system: System) -> Iterator[Problem]:
+    for partition in system.partitions:
+        if partition.pci and partition.dma is Dma.NONE:
+            what = (
+                f'{_name(partition)} has PCI function {partition.pci[0]} and dma = "none", '
+                "so nothing keeps the function from others' memory"
+            )
+            fix = 'write dma = "smmu", or "trusted" if you trust it with all memory'
+            key = "dma" if "dma" in partition.key_lines else "pci"
+            yield Problem(partition.line_of(key), what, fix)
+
+
+def _smmu(system: System, board: Board) -> Iterator[Problem]:
+    for partition in system.partitions:
+        if partition.dma is Dma.SMMU and not board.has_smmu:
+            what = f'{_name(partition)} has dma = "smmu", and {board.name} has no SMMU'
+            fix = 'write "trusted" if you trust its devices with all memory'
+            yield Problem(partition.line_of("dma"), what, fix)
+
+
+def _board_cores(system: System, board: Board) -> Iterator[Problem]:
+    used: set[int] = set()
+    for partition in system.partitions:
+        line = partition.line_of("cores")
+        for core in partition.cores:
+            if core >= board.core_count:
+                what = f"{_name(partition)} owns core {show(core)}, and {board.name} has none such"
+                last = board.core_count - 1
+                fix = f"its cores are 0 to {last}" if last else "its only core is 0"
+                yield Problem(line, what, fix)
+        before = len(used)
+        used.update(partition.cores)
+        if before <= CORES_MAX < len(used):
+            what = f"with {_name(partition)} the system has {len(used)} cores"
+            yield Problem(line, what, f"use at most {CORES_MAX}")
+
+
+def _board_memory(system: System, board: Board) -> Iterator[Problem]:
+    available = board.memory_bytes - board.hypervisor_bytes
+    wanted = 0
+    for index, partition in enumerate(system.partitions):
+        before, wanted = wanted, wanted + partition.memory_bytes
+        if before <= available < wanted:
+            others = ", ".join(_name(each) for each in system.partitions[:index])
+            leave = f"{others} and the hypervisor leave" if others else "the hypervisor leaves"
+            what = (
+                f"{_name(partition)} wants {size(partition.memory_bytes)} of memory, and "
+                f"{leave} {size(available - before)} of {board.name}'s {size(board.memory_bytes)}"
+            )
+            fix = "give less to one of them" if others else "give it less"
+            yield Problem(partition.line_of("memory"), what, fix)
+
+
+def _device_labels(system: System, board: Board) -> Iterator[Problem]:
+    for partition in system.partitions:
+        for label in partition.devices:
+            line = partition.line_of("devices")
+            if label in board.reserved:
+                what = f"{_name(partition)} owns device {show(label)}: {board.reserved[label]}"
+                yield Problem(line, what, "take it out of the list")
+            elif label not in board.devices:
+                what = f"{_name(partition)} owns device {show(label)}, unknown to {board.name}"
+                yield Problem(line, what, choose(label, board.devices, "devices"))
+            elif not board.devices[label].registers:
+                what = f"{_name(partition)} owns device {show(label)}, which has no registers"
+                yield Problem(line, what, "take it out of the list")
+
+
+def _register_ranges(system: System, board: Board) -> Iterator[Problem]:
+    for partition in system.partitions:
+        devices = [board.devices[label] for label in partition.devices if label in board.devices]
+        ranges = sum(len(device.registers) for device in devices)
+        if ranges > RANGES_MAX:
+            what = (
+                f"{_name(partition)} has {len(devices)} devices with {ranges} ranges of registers"
+            )
+            fix = f"name devices with at most {RANGES_MAX} ranges"
+            yield Problem(partition.line_of("devices"), what, fix)
+
+
+def _masters(system: System, board: Board) -> Iterator[Problem]:
+    for partition in system.partitions:
+        for label in partition.devices:
+            device = board.devices.get(label)
+            if device and device.is_master and partition.dma is not Dma.TRUSTED:
+                what = (
+                    f"{_name(partition)} owns device {show(label)}, which reaches all memory: "
+                    f"no SMMU of {board.name} stands before it"
+                )
+                fix = 'write dma = "trusted" if you trust it'
+                yield Problem(partition.line_of("devices"), what, fix)
+
+
+def _shared_pages(system: System, board: Board) -> Iterator[Problem]:
+    """Who has a page of registers has every device in it."""
+    owners = {label: p for p in system.partitions for label in p.devices}
+    pages = {label: _pages(device) for label, device in board.devices.items()}
+    for one, other in combinations(board.devices, 2):
+        common = pages[one] & pages[other]
+        holders = [owners.get(one), owners.get(other)]
+        if not common or holders[0] is holders[1]:
+            continue
+        what = (
+            f"{_holder(holders[0])} owns device {show(one)}, {_holder(holders[1])} owns device "
+            f"{show(other)}, and both lie in page {min(common) * PAGE_BYTES:#x}"
+        )
+        line = max(each.line_of("devices") for each in holders if each)
+        yield Problem(line, what, "give both to one partition")
+
+
+def _pages(device: Device) -> set[int]:
+    return {
+        page
+        for address, count in device.registers
+        for page in range(address // PAGE_BYTES, (address + count - 1) // PAGE_BYTES + 1)
+    }
+
+
+def _holder(partition: Partition | None) -> str:
+    return _name(partition) if partition else "nobody"
+
+
+def _pci_addresses(system: System, board: Board) -> Iterator[Problem]:
+    for partition in system.partitions:
+        for address in partition.pci:
+            what = f"{_name(partition)} owns PCI function {address}"
+            line = partition.line_of("pci")
+            if not board.pci_buses:
+                yield Problem(line, f"{what}, and {board.name} has no PCI", "leave pci out")
+            elif address.number == 0:
+                yield Problem(line, f"{what}, the host bridge", "take it out of the list")
+            elif address.bus:
+                fix = "take one of bus 00"
+                yield Problem(
+                    line, f"{what}, which is behind a bridge, and nobody owns bridges", fix
+                )
+            elif address.function and replace(address, function=0) not in partition.pci:
+                first = replace(address, function=0)
+                fix = f"name {first} too: without it no system looks for the others"
+                yield Problem(line, f"{what} without {first}", fix)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Something that raises an interrupt."""
+
+    name: str
+    partition: Partition
+    line: int
+    is_function: bool
+
+
+def _sources(system: System, board: Board) -> Iterator[tuple[int, _Source]]:
+    for partition in system.partitions:
+        for label in partition.devices:
+            if device := board.devices.get(label):
+                for intid in device.interrupts:
+                    name, line = f"device {show(label)}", partition.line_of("devices")
+                    yield intid, _Source(name, partition, line, False)
+        for address in partition.pci if board.pci_interrupts else ():
+            name, line = f"PCI function {address}", partition.line_of("pci")
+            yield board.pci_interrupt(address), _Source(name, partition, line, True)
+
+
+def _interrupts(system: System, board: Board) -> Iterator[Problem]:
+    """A line has one owner: who shares it could keep it raised, or leave it off, for the other."""
+    first: dict[int, list[_Source]] = {}
+    for intid, source in _sources(system, board):
+        spi = f"SPI {intid - FIRST_SPI}"
+        whose = f"{source.name} of {_name(source.partition)}"
+        if intid in board.own_interrupts:
+            what = f"{whose} raises {spi}: {board.own_interrupts[intid]}"
+            yield Problem(source.line, what, "take it out of the list")
+        for other in first.setdefault(intid, []):
+            if other.partition is not source.partition and other.name != source.name:
+                what = f"{other.name} of {_name(other.partition)} and {whose} share {spi}"
+                yield Problem(source.line, what, _way_out(board, (other, source)))
+        first[intid].append(source)
+
+
+def _way_out(board: Board, sources: Sequence[_Source]) -> str:
+    if any(source.is_function for source in sources):
+        lines = len(board.pci_interrupts)
+        return f"give both to one, or move a function: PCI devices {lines} apart share a line"
+    return "give both to one partition"
+
+
+_RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
+    _names,
+    _partition_count,
+    _function_count,
+    _owned_twice,
+    _consoles,
+    _memory_sizes,
+    _images,
+    _dma,
+)
+_RULES_OF_A_BOARD: tuple[Rule, ...] = (
+    _smmu,
+    _board_cores,
+    _board_memory,
+    _device_labels,
+    _register_ranges,
+    _masters,
+    _shared_pages,
+    _pci_addresses,
+    _interrupts,
+)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The system description as bytes: hypervisor/include/hypervisor/description.h, field by field.
+
+A test compares the two.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
+
+MAGIC = 0x444145484B4C5542
+VERSION = 1
+PAGE_BYTES = 4096
+CORES_MAX = 16
+PARTITIONS_MAX = 8
+NAME_BYTES = 16
+MEMORIES_MAX = 4
+DEVICES_MAX = 16
+IMAGES_MAX = 4
+FUNCTIONS_MAX = 8
+SPI_WORDS = 32
+NO_PARTITION = 0xFFFFFFFF
+DMA = {"none": 0, "smmu": 1, "trusted": 2}
+
+
+class Core(LittleEndianStructure):
+    """struct description_core"""
+
+    _fields_ = (
+        ("affinity", c_uint64),
+        ("redistributor", c_uint64),
+        ("partition", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
+class Memory(LittleEndianStructure):
+    """struct description_memory"""
+
+    _fields_ = (("guest", c_uint64), ("physical", c_uint64), ("bytes", c_uint64))
+
+
+class Device(LittleEndianStructure):
+    """struct description_device"""
+
+    _fields_ = (("address", c_uint64), ("bytes", c_uint64))
+
+
+class Image(LittleEndianStructure):
+    """struct description_image"""
+
+    _fields_ = (("offset", c_uint64), ("guest", c_uint64), ("bytes", c_uint64))
+
+
+class Function(LittleEndianStructure):
+    """struct description_function"""
+
+    _fields_ = (("address", c_uint16), ("reserved", c_uint16 * 3))
+
+
+class Partition(LittleEndianStructure):
+    """struct description_partition"""
+
+    _fields_ = (
+        ("name", c_char * NAME_BYTES),
+        ("entry", c_uint64),
+        ("devicetree", c_uint64),
+        ("console", c_uint64),
+        ("pci_memory", c_uint64),
+        ("pci_memory_bytes", c_uint64),
+        ("pci_io", c_uint64),
+        ("pci_io_bytes", c_uint64),
+        ("boot_core", c_uint32),
+        ("console_interrupt", c_uint32),
+        ("console_input", c_uint32),
+        ("dma", c_uint32),
+        ("memory_count", c_uint32),
+        ("device_count", c_uint32),
+        ("image_count", c_uint32),
+        ("function_count", c_uint32),
+        ("memories", Memory * MEMORIES_MAX),
+        ("devices", Device * DEVICES_MAX),
+        ("images", Image * IMAGES_MAX),
+        ("functions", Function * FUNCTIONS_MAX),
+        ("interrupts", c_uint32 * SPI_WORDS),
+        ("edges", c_uint32 * SPI_WORDS),
+    )
+
+
+class Board(LittleEndianStructure):
+    """struct description_board"""
+
+    _fields_ = (
+        ("hypervisor", c_uint64),
+        ("hypervisor_bytes", c_uint64),
+        ("distributor", c_uint64),
+        ("uart", c_uint64),
+        ("ecam", c_uint64),
+        ("ecam_bytes", c_uint64),
+        ("pci_io", c_uint64),
+        ("smmu", c_uint64),
+        ("uart_interrupt", c_uint32),
+        ("smmu_interrupt", c_uint32),
+    )
+
+
+class Description(LittleEndianStructure):
+    """struct description"""
+
+    _fields_ = (
+        ("magic", c_uint64),
+        ("version", c_uint32),
+        ("bytes", c_uint32),
+        ("payload", c_uint64),
+        ("checksum", c_uint32),
+        ("core_count", c_uint32),
+        ("partition_count", c_uint32),
+        ("reserved", c_uint32),
+        ("board", Board),
+        ("cores", Core * CORES_MAX),
+        ("partitions", Partition * PARTITIONS_MAX),
+    )
+
+
+def bitmap(intids: Iterable[int]) -> Array[c_uint32]:
+    """A set of SPIs."""
+    bits = sum(1 << intid for intid in set(intids))
+    return (c_uint32 * SPI_WORDS).from_buffer_copy(bits.to_bytes(4 * SPI_WORDS, "little"))
+
+
+def seal(description: Description) -> bytes:
+    """Its bytes, with magic, version, length and checksum."""
+    description.magic = MAGIC
+    description.version = VERSION
+    description.bytes = len(bytes(description))
+    description.checksum = 0
+    description.checksum = zlib.crc32(bytes(description))
+    return bytes(description)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A partition's devicetree: the board's, pruned to what the partition has.
+
+What the partition only has a part of, or sees a copy of, gets other properties: cores, interrupt
+controller, timer, PCI, console. Memory, firmware and /chosen are written anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from bulkhead.errors import UserError
+from bulkhead.system.board import FIRST_SPI
+from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
+from bulkhead.system.layout import Place, Range
+
+# Properties by the path of their node: what stands there instead, None: nothing.
+_Changes = dict[str, dict[str, str | None]]
+
+_REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
+_GUEST_TIMERS = 3  # secure, physical, virtual; the hypervisor's own is the fourth
+_CELLS_OF_TIMER = 3
+
+
+def guest_tree(place: Place, board: BoardTree) -> str:
+    """The devicetree's source."""
+    changes = _changes(place, board)
+    kept = _kept(place, board, changes)
+    lines = [*_write(board.tree.root, kept, changes), *_own_nodes(place, board)]
+    return "\n".join(["/dts-v1/;", "/ {", *lines, "};", ""])
+
+
+def _changes(place: Place, board: BoardTree) -> _Changes:
+    roles = board.roles
+    timers = words(roles["timer"].props["interrupts"])[: _GUEST_TIMERS * _CELLS_OF_TIMER]
+    distributor = words(roles["interrupt_controller"].props["reg"])[:4]
+    frames = _redistributors(place, board)
+    changes: _Changes = {
+        roles["timer"].path: {"interrupts": _cells(timers)},
+        roles["interrupt_controller"].path: {
+            "reg": _cells([*distributor, *(cell for frame in frames for cell in _range(frame))]),
+            "#redistributor-regions": _cells([len(frames)]),
+            "interrupts": None,  # the hypervisor's
+        },
+    }
+    if place.console_interrupt:
+        interrupt = [0, place.console_interrupt - FIRST_SPI, 1]
+        changes[roles["console"].path] = {"interrupts": _cells(interrupt)}
+    if place.pci_memory and place.pci_ports:
+        node = roles["pci"]
+        buses = max(address.bus for address in place.partition.pci) + 1
+        ecam = words(node.props["reg"])[:2]
+        changes[node.path] = {
+            "reg": _cells([*ecam, 0, buses << 20]),
+            "bus-range": _cells([0, buses - 1]),
+            "ranges": _cells(
+                [
+                    *_window(board.ports, place.pci_ports),
+                    *_window(board.memory_window, place.pci_memory),
+                ]
+            ),
+            **dict.fromkeys(("iommu-map", "iommu-map-mask", "msi-map", "msi-parent")),
+        }
+    for label in place.partition.devices:
+        changes[board.tree.label2node[label].path] = {"iommus": None}
+    return changes
+
+
+def _redistributors(place: Place, board: BoardTree) -> list[Range]:
+    """One region for each run of cores whose frames follow each other."""
+    frames = [board.cores[core].redistributor for core in place.partition.cores]
+    runs = groupby(enumerate(frames), lambda each: each[1] - each[0] * REDISTRIBUTOR_BYTES)
+    regions = []
+    for _, run in runs:
+        members = [frame for _, frame in run]
+        regions.append(Range(members[0], len(members) * REDISTRIBUTOR_BYTES))
+    return regions
+
+
+def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
+    """Paths of the nodes that stay, and of all above them."""
+    cores = [node for node in board.tree.get_node("/cpus").nodes.values() if "reg" in node.props]
+    nodes = [
+        board.roles["timer"],
+        board.roles["interrupt_controller"],
+        *(cores[core] for core in place.partition.cores),
+        *([board.roles["console"]] if place.console_interrupt else []),
+        *([board.roles["pci"]] if place.partition.pci else []),
+    ]
+    for label in place.partition.devices:
+        nodes += board.tree.label2node[label].node_iter()
+    for node in nodes:  # which grows meanwhile
+        for other in _referenced(node, changes.get(node.path, {})):
+            if other in nodes:
+                continue
+            if "reg" in other.props:
+                raise UserError(
+                    f"partition '{place.partition.name}': {node.path} needs {other.path}, which "
+                    "the partition does not have",
+                    "give it both or none",
+                )
+            nodes.append(other)
+    kept = set()
+    for node in nodes:
+        while node is not None:
+            kept.add(node.path)
+            node = node.parent  # noqa: PLW2901
+    return kept
+
+
+def _referenced(node: Any, changes: Mapping[str, str | None]) -> Iterator[Any]:
+    for name, prop in node.props.items():
+        if name not in changes:
+            for label, path in _REFERENCE.findall(str(prop)):
+                yield node.dt.label2node[label] if label else node.dt.get_node(path)
+
+
+def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
+    console, files = place.console_interrupt, place.files
+    initrd_end = place.initrd + len(files.initrd)
+    yield "\tchosen {"
+    if place.partition.arguments:
+        yield f"\t\tbootargs = {_text(place.partition.arguments)};"
+    if console:
+        yield f"\t\tstdout-path = &{board.roles['console'].labels[0]};"
+    if files.initrd:
+        yield f"\t\tlinux,initrd-start = {_cells(_number(place.initrd))};"
+        yield f"\t\tlinux,initrd-end = {_cells(_number(initrd_end))};"
+    yield "\t};"
+    yield f"\tmemory@{place.memory.start:x} {{"
+    yield '\t\tdevice_type = "memory";'
+    yield f"\t\treg = {_cells(_range(place.memory))};"
+    yield "\t};"
+    yield "\tpsci {"
+    yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
+    yield '\t\tmethod = "hvc";'
+    yield "\t};"
+
+
+def _write(node: Any, kept: set[str], changes: _Changes) -> Iterator[str]:
+    """What stands inside of a node."""
+    indent = "\t" * (node.path.count("/") + (node.parent is not None))
+    changed = {"phandle": None, **changes.get(node.path, {})}  # dtc numbers anew
+    for name, prop in node.props.items():
+        if name not in changed:
+            yield f"{indent}{prop}"
+        elif changed[name] is not None:
+            yield f"{indent}{name} = {changed[name]};"
+    for child in node.nodes.values():
+        if child.path in kept:
+            yield f"{indent}{''.join(f'{label}: ' for label in child.labels)}{child.name} {{"
+            yield from _write(child, kept, changes)
+            yield f"{indent}}};"
+
+
+def _window(whole: Window, part: Range) -> list[int]:
+    bus = whole.bus + part.start - whole.address
+    return [whole.space, *_number(bus), *_range(part)]
+
+
+def _range(part: Range) -> list[int]:
+    return [*_number(part.start), *_number(part.bytes)]
+
+
+def _number(number: int) -> list[int]:
+    return [number >> 32, number & 0xFFFFFFFF]
+
+
+def _cells(numbers: list[int]) -> str:
+    return f"<{' '.join(f'{number:#x}' for number in numbers)}>"
+
+
+def _text(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One file for the loader: the hypervisor, behind it the description and all partitions' images."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from pathlib import Path
+
+from bulkhead.build import BuildFailure
+from bulkhead.errors import UserError
+from bulkhead.system import description
+from bulkhead.system.board_tree import interrupts, registers
+from bulkhead.system.guest_tree import guest_tree
+from bulkhead.system.layout import Layout, Place, page_up
+from bulkhead.system.model import Console
+
+_IMAGE_SIZE_OFFSET = 16  # of the arm64 Image header
+
+
+class _Payload:
+    """What lies behind the description, each on a page; the same bytes once."""
+
+    def __init__(self, start: int) -> None:
+        self.data = bytearray()
+        self._start = start
+        self._offsets: dict[bytes, int] = {}
+
+    def add(self, data: bytes, guest: int) -> description.Image:
+        if data not in self._offsets:
+            self._offsets[data] = self._start + len(self.data)
+            self.data += data.ljust(page_up(len(data)), b"\0")
+        return description.Image(self._offsets[data], guest, len(data))
+
+
+def hypervisor_bytes(hypervisor: bytes) -> int:
+    """How long it is in memory, by its header."""
+    (size,) = struct.unpack_from("<Q", hypervisor, _IMAGE_SIZE_OFFSET)
+    if size % description.PAGE_BYTES != 0 or size < len(hypervisor):
+        raise UserError("the hypervisor's image has a damaged header", "call ./bulkhead build")
+    return int(size)
+
+
+def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
+    """The whole image. Devicetrees are left in `folder`, to be looked at."""
+    size = hypervisor_bytes(hypervisor)
+    payload = _Payload(page_up(len(bytes(description.Description()))))
+    described = _describe(layout)
+    for index, place in enumerate(layout.places):
+        tree = compile_tree(guest_tree(place, layout.board), folder / f"{place.partition.name}.dts")
+        images = [(place.files.kernel, place.kernel), (tree, place.devicetree)]
+        if place.files.initrd:
+            images.append((place.files.initrd, place.initrd))
+        partition = described.partitions[index]
+        partition.image_count = len(images)
+        for number, (data, guest) in enumerate(images):
+            partition.images[number] = payload.add(data, guest)
+    described.payload = page_up(len(bytes(described))) + len(payload.data)
+    head = description.seal(described)
+    whole = bytearray(hypervisor.ljust(size, b"\0"))
+    whole += head.ljust(page_up(len(head)), b"\0") + payload.data
+    struct.pack_into("<Q", whole, _IMAGE_SIZE_OFFSET, len(whole))
+    return bytes(whole)
+
+
+def compile_tree(source: str, path: Path) -> bytes:
+    """The devicetree as a blob; the source is kept in `path`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    command = ["dtc", "-q", "-I", "dts", "-O", "dtb", str(path)]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise BuildFailure(done.stderr.decode(errors="replace"))
+    return done.stdout
+
+
+def _describe(layout: Layout) -> description.Description:
+    """All but the images."""
+    described = description.Description()
+    described.core_count = layout.board.core_count
+    described.partition_count = len(layout.places)
+    described.board = _describe_board(layout)
+    for core, each in zip(layout.board.cores, described.cores, strict=False):
+        each.affinity, each.redistributor = core.affinity, core.redistributor
+        each.partition = description.NO_PARTITION
+    for index, place in enumerate(layout.places):
+        for number in place.partition.cores:
+            described.cores[number].partition = index
+        described.partitions[index] = _describe_partition(place, layout)
+    return described
+
+
+def _describe_board(layout: Layout) -> description.Board:
+    board, roles = layout.board, layout.board.roles
+    described = description.Board(
+        hypervisor=layout.hypervisor.start,
+        hypervisor_bytes=layout.hypervisor.bytes,
+        distributor=registers(roles["interrupt_controller"])[0][0],
+        uart=registers(roles["console"])[0][0],
+        uart_interrupt=interrupts(roles["console"])[0].intid,
+    )
+    if any(place.partition.pci for place in layout.places):
+        described.ecam, described.ecam_bytes = registers(roles["pci"])[0]
+        described.pci_io = board.ports.address - board.ports.bus
+    if layout.system.uses_smmu:
+        described.smmu = registers(roles["smmu"])[0][0]
+        described.smmu_interrupt = interrupts(roles["smmu"])[0].intid
+    return described
+
+
+def _describe_partition(place: Place, layout: Layout) -> description.Partition:
+    partition, board = place.partition, layout.board
+    described = description.Partition(
+        name=partition.name.encode(),
+        entry=place.kernel,
+        devicetree=place.devicetree,
+        boot_core=partition.cores[0],
+        dma=description.DMA[partition.dma.value],
+        memory_count=1,
+        function_count=len(partition.pci),
+        interrupts=description.bitmap(place.interrupts),
+        edges=description.bitmap(
+            (place.interrupts & board.edge_interrupts()) | {place.console_interrupt} - {0}
+        ),
+    )
+    described.memories[0] = description.Memory(
+        place.memory.start, place.physical, place.memory.bytes
+    )
+    if place.console_interrupt:
+        described.console = registers(board.roles["console"])[0][0]
+        described.console_interrupt = place.console_interrupt
+        described.console_input = partition.console is Console.INTERACTIVE
+    if place.pci_memory and place.pci_ports:
+        described.pci_memory = place.pci_memory.start
+        described.pci_memory_bytes = place.pci_memory.bytes
+        described.pci_io, described.pci_io_bytes = place.pci_ports.start, place.pci_ports.bytes
+    devices = [part for label in partition.devices for part in board.devices[label].registers]
+    described.device_count = len(devices)
+    for number, (address, size) in enumerate(devices):
+        described.devices[number] = description.Device(address, page_up(size))
+    for number, function in enumerate(partition.pci):
+        described.functions[number] = description.Function(function.number)
+    return described

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The images that a system file names: guest programs, the project's Linux, or files."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+
+from bulkhead.build import Variant
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD, ROOT
+from bulkhead.system.model import Partition, System
+from bulkhead.system.problems import choose, show
+
+LINUX = "linux"
+_HEADER_BYTES = 64
+_MAGIC = b"ARM\x64"
+
+
+def programs() -> list[str]:
+    """The guest programs that the build makes."""
+    text = (ROOT / "apps/meson.build").read_text()
+    return re.findall(r"^  '([\w-]+)': \{", text, re.MULTILINE)
+
+
+def image_file(system: System, partition: Partition) -> Path | None:
+    """Where it is, or will be once it is built or fetched; UserError if there is no such image."""
+    name = partition.image
+    if name == LINUX:
+        return BUILD / "linux/Image"
+    if "/" in name or "." in name:
+        return _named_file(system.file.parent / name, "image", name)
+    known = programs()
+    if name not in known:
+        raise UserError(
+            f"there is no image {show(name)}",
+            f"{choose(name, [*known, LINUX], 'images')}, or the path of a file",
+        )
+    built = Variant("arm64").folder.glob(f"apps/*/{name}.image")
+    return next(built, None)
+
+
+def initrd_file(system: System, partition: Partition) -> Path | None:
+    """The initramfs that it names, if it does; UserError if there is none."""
+    if partition.initrd is None:
+        return None
+    path = system.file.parent / partition.initrd
+    return _named_file(path, "initrd", str(partition.initrd))
+
+
+def _named_file(path: Path, key: str, name: str) -> Path:
+    try:
+        if path.is_file():
+            return path
+    except OSError:  # a name beyond what the file system takes
+        pass
+    raise UserError(
+        f"there is no {key} {show(name)}", "name a file, from the folder of the system file on"
+    )
+
+
+def image_bytes(path: Path) -> int:
+    """The memory that an image takes, with what is left out before it and its zeroed data.
+
+    UserError if it is no arm64 Image (Linux: Documentation/arch/arm64/booting.rst).
+    """
+    with path.open("rb") as stream:
+        header = stream.read(_HEADER_BYTES)
+    if len(header) < _HEADER_BYTES or header[56:60] != _MAGIC:
+        raise UserError(f"image {show(path.name)} is no arm64 Image", "name an uncompressed Image")
+    offset, size = struct.unpack_from("<QQ", header, 8)
+    return int(offset) + max(int(size), path.stat().st_size)

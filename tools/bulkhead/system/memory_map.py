@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who has which cores and which physical addresses, as tables and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from bulkhead.system.board_tree import BoardTree, registers
+from bulkhead.system.layout import Layout, Place
+from bulkhead.system.problems import size
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Region:
+    """Physical addresses that belong together."""
+
+    start: int
+    bytes: int
+    kind: str  # "memory", a device's label, ...
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A partition, or the hypervisor."""
+
+    name: str
+    cores: tuple[int, ...]
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """A system on its board."""
+
+    title: str
+    core_count: int
+    memory: Region  # all RAM
+    owners: tuple[Owner, ...]
+
+    def core_owners(self) -> list[Owner | None]:
+        """By core; None has an unused one."""
+        owners = {core: owner for owner in self.owners for core in owner.cores}
+        return [owners.get(core) for core in range(self.core_count)]
+
+    def in_memory(self) -> list[tuple[Owner | None, Region]]:
+        """All of RAM from below, what nobody has included."""
+        return list(self._with_gaps())
+
+    def outside(self) -> list[tuple[Owner, Region]]:
+        """What does not lie in RAM: registers and PCI windows."""
+        return [(owner, each) for owner, each in self._sorted() if not self._is_memory(each)]
+
+    def _with_gaps(self) -> Iterator[tuple[Owner | None, Region]]:
+        end = self.memory.start
+        for owner, region in self._sorted():
+            if self._is_memory(region):
+                yield from self._gap(end, region.start)
+                yield owner, region
+                end = region.start + region.bytes
+        yield from self._gap(end, self.memory.start + self.memory.bytes)
+
+    def _sorted(self) -> list[tuple[Owner, Region]]:
+        every = [(owner, region) for owner in self.owners for region in owner.regions]
+        return sorted(every, key=lambda each: each[1].start)
+
+    def _is_memory(self, region: Region) -> bool:
+        return 0 <= region.start - self.memory.start < self.memory.bytes
+
+    @staticmethod
+    def _gap(start: int, end: int) -> Iterator[tuple[None, Region]]:
+        if start < end:
+            yield None, Region(start, end - start, "free")
+
+
+def map_of(layout: Layout) -> MemoryMap:
+    """What a system's layout says."""
+    board = layout.board
+    own = Region(layout.hypervisor.start, layout.hypervisor.bytes, "itself, images")
+    hypervisor = Owner("hypervisor", (), (own, *_own_registers(board)))
+    return MemoryMap(
+        f"{layout.system.name} on {board.name}",
+        board.core_count,
+        Region(board.memory, board.memory_bytes, "memory"),
+        (hypervisor, *(_owner(place, board) for place in layout.places)),
+    )
+
+
+def _own_registers(board: BoardTree) -> Iterator[Region]:
+    """What the hypervisor answers for, and no partition reaches."""
+    for role in ("interrupt_controller", "console", "smmu", "pci"):
+        if node := board.roles.get(role):
+            for start, length in registers(node):
+                yield Region(start, length, node.labels[0])
+
+
+def _owner(place: Place, board: BoardTree) -> Owner:
+    memory = Region(place.physical, place.memory.bytes, f"memory, guest {place.memory.start:#x}")
+    devices = [
+        Region(start, length, label)
+        for label in place.partition.devices
+        for start, length in board.devices[label].registers
+    ]
+    windows = [
+        Region(window.start, window.bytes, kind)
+        for kind, window in (("PCI memory", place.pci_memory), ("PCI ports", place.pci_ports))
+        if window
+    ]
+    return Owner(place.partition.name, place.partition.cores, (memory, *devices, *windows))
+
+
+def show_tables(system: MemoryMap, console: Console) -> None:
+    """Print cores, and addresses from below."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    def table(*columns: str) -> Table:
+        made = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+        for column in columns:
+            made.add_column(column, justify="right" if column == "size" else "left", no_wrap=True)
+        return made
+
+    cores = table("cores", "partition")
+    for owner, numbers in groupby(enumerate(system.core_owners()), key=lambda each: each[1]):
+        cores.add_row(_span([core for core, _ in numbers]), escape(_name(owner)))
+    addresses = table("physical addresses", "size", "owner", "what")
+    regions = [*system.in_memory(), *system.outside()]
+    for holder, region in sorted(regions, key=lambda each: each[1].start):
+        last = region.start + region.bytes - 1
+        span = f"{region.start:#012x} - {last:#012x}"
+        addresses.add_row(span, size(region.bytes), escape(_name(holder)), escape(region.kind))
+    console.print(cores)
+    console.print()
+    console.print(addresses)
+
+
+def _name(owner: Owner | None) -> str:
+    return owner.name if owner else "nobody"
+
+
+def _span(cores: Sequence[int]) -> str:
+    return str(cores[0]) if len(cores) == 1 else f"{cores[0]} - {cores[-1]}"

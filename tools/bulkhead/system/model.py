@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a system file says, once it is known to be well formed (parse.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+
+class Dma(Enum):
+    """What may keep a partition's devices from others' memory."""
+
+    NONE = "none"
+    SMMU = "smmu"
+    TRUSTED = "trusted"
+
+
+class Console(Enum):
+    """A partition's share of the terminal."""
+
+    NONE = "none"
+    OUTPUT = "output"
+    INTERACTIVE = "interactive"  # has the input at first; any can get it by switching
+
+
+@dataclass(frozen=True)
+class PciAddress:
+    """bus:device.function"""
+
+    bus: int
+    device: int
+    function: int
+
+    @property
+    def number(self) -> int:
+        """As in the description: bus << 8 | device << 3 | function."""
+        return self.bus << 8 | self.device << 3 | self.function
+
+    def __str__(self) -> str:
+        return f"{self.bus:02x}:{self.device:02x}.{self.function:x}"
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One system on its own cores."""
+
+    name: str
+    cores: tuple[int, ...]  # the board's numbers, ascending
+    memory_bytes: int
+    image: str  # a guest program of apps/, "linux", or a file's path
+    initrd: Path | None
+    arguments: str  # /chosen bootargs
+    devices: tuple[str, ...]  # labels in the board's devicetree
+    pci: tuple[PciAddress, ...]
+    dma: Dma
+    console: Console
+    line: int  # of the file, where its table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # where each of its keys stands
+
+    def line_of(self, key: str) -> int:
+        """Where to point at when a key is wrong, or is lacking."""
+        return self.key_lines.get(key, self.line)
+
+
+@dataclass(frozen=True)
+class System:
+    """A board's partitions."""
+
+    name: str
+    file: Path
+    board: str
+    partitions: tuple[Partition, ...]
+    board_line: int = 1
+
+    @property
+    def uses_smmu(self) -> bool:
+        """Whether it needs a machine that has one."""
+        return any(partition.dma is Dma.SMMU for partition in self.partitions)

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads a system file: its form, key by key. What the values mean together is check.py's."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from bulkhead.errors import UserError
+from bulkhead.paths import ROOT, display
+from bulkhead.system.lines import Lines, find_lines
+from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
+from bulkhead.system.problems import Problem, choose, refuse, show
+
+SYSTEMS = ROOT / "systems"
+NAME_CHARACTERS_MAX = 15  # DESCRIPTION_NAME_BYTES, the last is 0
+ARGUMENTS_CHARACTERS_MAX = 2047  # Linux on arm64: COMMAND_LINE_SIZE
+
+_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+class _Wrong(Exception):
+    """A value that is not what its key takes; the text says what it has to be."""
+
+    def __init__(self, fix: str, what: str = "") -> None:
+        super().__init__(fix, what)
+        self.fix = fix
+        self.what = what
+
+
+def find(name: str) -> Path:
+    """The file of a system that is named, or given as a path."""
+    if "/" in name or name.endswith(".toml"):
+        return Path(name)
+    file = SYSTEMS / name / "system.toml"
+    if not name.isprintable() or not file.is_file():
+        known = [path.parent.name for path in SYSTEMS.glob("*/system.toml")]
+        raise UserError(f"there is no system {show(name)}", choose(name, known, "systems"))
+    return file
+
+
+def parse(file: Path) -> System:
+    """Read and convert; UserErrors with all that is wrong."""
+    text = _read(file)
+    content, lines = _load(file, text)
+    known = ("board", "partition")
+    problems = [
+        _unknown(lines.keys[key], key, known, "the file") for key in content if key not in known
+    ]
+    board = _board(content, lines, problems)
+    partitions = _partitions(content, lines, problems)
+    refuse(file, problems)
+    return System(_system_name(file), file, board, tuple(partitions), lines.keys["board"])
+
+
+def _system_name(file: Path) -> str:
+    """The folder's name if the file has the usual one; what is made of the system is named so."""
+    name = file.resolve().parent.name if file.name == "system.toml" else file.stem
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "system"
+
+
+def _read(file: Path) -> str:
+    shown = str(file)
+    try:
+        if not file.is_file():
+            what = "is no file" if file.exists() else "does not exist"
+            raise UserError(f"{shown} {what}", "name a system file")
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"{display(file)}:{line}: this is no UTF-8", "save the file as UTF-8"
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"{shown} can't be read ({reason})", "name a system file") from None
+
+
+def _load(file: Path, text: str) -> tuple[dict[str, Any], Lines]:
+    """By tomllib, with its message and the line that it tells."""
+    try:
+        return tomllib.loads(text), find_lines(text)
+    except RecursionError:
+        line, what = 1, "brackets are nested too deeply"
+    except tomllib.TOMLDecodeError as error:
+        what = str(error)
+        found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", what)
+        line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
+        what = what[: found.start()] if found else what
+        what = "".join(c if c.isprintable() else " " for c in f"{what[:1].lower()}{what[1:]}")
+    except ValueError:  # int() takes no more than 4,300 digits
+        line, what = 1, "a number has thousands of digits"
+    fix = "docs/systems.md shows how a system file is written"
+    refuse(file, [Problem(line, f"this is no TOML: {what}", fix)])
+    raise AssertionError
+
+
+def _unknown(line: int, key: str, known: tuple[str, ...], where: str) -> Problem:
+    return Problem(line, f"{where} has an unknown key {show(key)}", choose(key, known, "keys"))
+
+
+def _board(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> str:
+    if "board" not in content:
+        problems.append(Problem(1, "the file names no board", 'write board = "qemu-virt"'))
+        return ""
+    try:
+        return _string(content["board"])
+    except _Wrong as wrong:
+        what = f"board is {show(content['board'])}"
+        problems.append(Problem(lines.keys["board"], what, wrong.fix))
+        return ""
+
+
+def _partitions(
+    content: Mapping[str, Any], lines: Lines, problems: list[Problem]
+) -> list[Partition]:
+    tables = content.get("partition", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        fix = "begin each partition with [[partition]]"
+        problems.append(Problem(lines.keys["partition"], "partition is no list of tables", fix))
+        return []
+    if not tables:
+        fix = "add one with [[partition]]"
+        problems.append(Problem(lines.keys.get("partition", 1), "the file has no partition", fix))
+    made = (_partition(index, table, lines, problems) for index, table in enumerate(tables))
+    return [partition for partition in made if partition is not None]
+
+
+def _partition(
+    index: int, table: Mapping[str, Any], lines: Lines, problems: list[Problem]
+) -> Partition | None:
+    line, key_lines = lines.of_partition(index)
+    name = table.get("name")
+    who = f"partition {show(name)}" if isinstance(name, str) and name else f"partition {index + 1}"
+    before = len(problems)
+    problems.extend(
+        _unknown(key_lines.get(key, line), key, tuple(_KEYS), who)
+        for key in table
+        if key not in _KEYS
+    )
+    values: dict[str, Any] = dict(_DEFAULTS)
+    for key, convert in _KEYS.items():
+        if key not in table:
+            if key not in _DEFAULTS:
+                example = f"write for example {key} = {_EXAMPLES[key]}"
+                problems.append(Problem(line, f"{who} has no {key}", example))
+            continue
+        try:
+            values[key] = convert(table[key])
+        except _Wrong as wrong:
+            what = wrong.what or f"{key} is {show(table[key])}"
+            problems.append(Problem(key_lines.get(key, line), f"{who}: {what}", wrong.fix))
+    if len(problems) > before:
+        return None
+    values["memory_bytes"] = values.pop("memory")
+    return Partition(**values, line=line, key_lines=key_lines)
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise _Wrong("write a name between quotation marks")
+    if not value.isprintable():
+        raise _Wrong("leave out what can't be printed")
+    return value
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", value):
+        raise _Wrong("a name is of letters, digits, - and _")
+    if len(value) > NAME_CHARACTERS_MAX:
+        raise _Wrong(f"take at most {NAME_CHARACTERS_MAX} characters")
+    return value
+
+
+def _list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
+    """A list of distinct values."""
+    if not isinstance(value, list):
+        raise _Wrong(f"write a list, such as {example}")
+    converted = []
+    for each in value:
+        try:
+            converted.append(convert(each))
+        except _Wrong as wrong:
+            raise _Wrong(wrong.fix, f"{show(each)} in the list is wrong") from None
+    for each in converted:
+        if converted.count(each) > 1:
+            raise _Wrong("name it once", f"{each} is in the list twice")
+    return tuple(converted)
+
+
+def _core(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _Wrong("cores are numbers from 0")
+    return value
+
+
+def _cores(value: Any) -> tuple[int, ...]:
+    cores = _list(value, _core, _EXAMPLES["cores"])
+    if not cores:
+        raise _Wrong("give it at least one", "the list of cores is empty")
+    return tuple(sorted(cores))
+
+
+def _memory(value: Any) -> int:
+    found = re.fullmatch(r"([0-9]{1,9}) ?([KMG]iB)", value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong('write a whole number and KiB, MiB or GiB, such as "64 MiB"')
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _arguments(value: Any) -> str:
+    if not isinstance(value, str) or not value.isascii() or (value and not value.isprintable()):
+        raise _Wrong("write a string of printable ASCII characters")
+    if len(value) > ARGUMENTS_CHARACTERS_MAX:
+        what = f"arguments have {len(value)} characters"
+        raise _Wrong(f"at most {ARGUMENTS_CHARACTERS_MAX} are passed on", what)
+    return value
+
+
+def _pci_address(value: Any) -> PciAddress:
+    pattern = r"([0-9a-f]{2}):([01][0-9a-f])\.([0-7])"
+    found = re.fullmatch(pattern, value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong('write "bus:device.function" in hexadecimal, such as "00:02.0"')
+    return PciAddress(int(found[1], 16), int(found[2], 16), int(found[3]))
+
+
+def _one_of(kind: type[Enum]) -> Callable[[Any], Any]:
+    known = {each.value: each for each in kind}
+
+    def convert(value: Any) -> Enum:
+        if not isinstance(value, str) or value not in known:
+            raise _Wrong(f"write one of {', '.join(map(show, known))}")
+        return known[value]
+
+    return convert
+
+
+_KEYS: dict[str, Callable[[Any], Any]] = {
+    "name": _name,
+    "cores": _cores,
+    "memory": _memory,
+    "image": _string,
+    "initrd": lambda value: Path(_string(value)),
+    "arguments": _arguments,
+    "devices": lambda value: _list(value, _string, '["rtc"]'),
+    "pci": lambda value: _list(value, _pci_address, '["00:02.0"]'),
+    "dma": _one_of(Dma),
+    "console": _one_of(Console),
+}
+_EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
+_DEFAULTS = {
+    "initrd": None,
+    "arguments": "",
+    "devices": (),
+    "pci": (),
+    "dma": Dma.NONE,
+    "console": Console.OUTPUT,
+}
