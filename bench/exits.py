@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How often partitions come to the hypervisor while their networks are busy: the system `demo`.
+
+Both guests with a network card receive TCP at full speed. The counters are read through the
+machine's memory before and after: six times --seconds, so a minute unless another is asked for.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bulkhead.bench import BenchContext, BenchResult, Number
+from bulkhead.guest import GuestProcess, die_with_parent
+from bulkhead.ports import free_ports
+from bulkhead.qemu import Forward, Network, UserNetwork
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import CoreReport, read_reports
+
+_SYSTEM = "demo"
+_IPERF = 5001
+_TIMES = 6
+_READY_TIMEOUT_S = 180
+_SETTLE_S = 5.0
+_MORE_S = 20.0  # the traffic goes on, so that nobody reports its end within the measurement
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Boot, load both networks, count."""
+    context.require("run", "bench")
+    system, board = read(_SYSTEM)
+    assembled = assemble(system, board, context.settings)
+    ports = free_ports(2)
+
+    def network(number: int) -> Network:
+        return UserNetwork([Forward(_IPERF, ports[number])])
+
+    seconds = _TIMES * context.seconds
+    console = context.folder / "console.log"
+    with GuestProcess(machine(system, board, assembled.image, network), console) as guest:
+        for text in (r"net\| demo: http on 80", r"linux\| .*linux: ready"):
+            guest.wait_for_match(f"(?m)^{text}", _READY_TIMEOUT_S)
+        with _traffic(context, ports, seconds + _SETTLE_S + _MORE_S):
+            time.sleep(_SETTLE_S)
+            before = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+            context.say(f"{seconds:g} s")
+            time.sleep(seconds)
+            after = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+    names = [partition.name for partition in system.partitions]
+    return BenchResult(_summary(names, before, after), _runs(names, before, after))
+
+
+@contextmanager
+def _traffic(context: BenchContext, ports: list[int], seconds: float) -> Iterator[None]:
+    """An iperf to each guest; it is an error if one of them moves nothing."""
+    processes = []
+    for number, port in enumerate(ports):
+        with (context.folder / f"iperf-{number}.log").open("wb") as log:
+            command = ["iperf", "-c", "127.0.0.1", "-p", str(port), "-t", f"{seconds:g}"]
+            processes.append(
+                subprocess.Popen(
+                    command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent
+                )
+            )
+    try:
+        yield
+        for process in processes:
+            if process.poll() is not None:
+                raise RuntimeError(f"iperf ended early: see {context.folder}")
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _differences(
+    before: list[CoreReport], after: list[CoreReport]
+) -> Iterator[tuple[CoreReport, dict[str, int]]]:
+    for one, other in zip(before, after, strict=True):
+        yield other, {cause: other.exits[cause] - one.exits[cause] for cause in other.exits}
+
+
+def _summary(
+    names: list[str], before: list[CoreReport], after: list[CoreReport]
+) -> dict[str, Number]:
+    summary: dict[str, Number] = {}
+    for report, counts in _differences(before, after):
+        if report.partition is None:
+            continue
+        name = names[report.partition]
+        sgi = counts["sgi"] if name == "linux" else 0
+        key = "exits_linux_other" if name == "linux" else f"exits_{name}"
+        summary[key] = summary.get(key, 0) + sum(counts.values()) - sgi
+        if name == "linux":
+            summary["exits_linux_sgi"] = summary.get("exits_linux_sgi", 0) + sgi
+    return summary
+
+
+def _runs(
+    names: list[str], before: list[CoreReport], after: list[CoreReport]
+) -> list[dict[str, Number | str]]:
+    return [
+        {"core": report.core, "partition": names[report.partition], **counts}
+        for report, counts in _differences(before, after)
+        if report.partition is not None
+    ]
