@@ -8,8 +8,7 @@
 #include <stddef.h>
 
 struct boot_state {
-    struct page_pool pool;
-    uint64_t *root; /* the boot core's tables */
+    struct page_pool pool; /* what is behind the image and the description */
 };
 
 extern struct boot_state boot_state;
@@ -21,6 +20,20 @@ static inline uint64_t boot_core_pages(const struct description *system)
     return system->board.hypervisor + system->board.hypervisor_bytes -
            system->core_count * PAGE_BYTES;
 }
+
+/* map.c, with the MMU off too. */
+
+/* Says why the system can't start, and ends. */
+_Noreturn void boot_refuse(const char *text, uint64_t number);
+/* Waits for ever. */
+_Noreturn void boot_end(void);
+/* Maps whole pages one to one, or refuses. */
+void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes);
+void boot_map_between(uint64_t *root, const char *start, const char *end, uint64_t attributes);
+/* The terminal's registers, if the board has one. */
+void boot_map_terminal(uint64_t *root, const struct description_board *board);
+/* Zeroed pages in a row that stay, or refuses. */
+uint64_t boot_take(uint64_t pages);
 
 /* early.c, MMU off: the root of the first tables. */
 uint64_t boot_early(void);

@@ -26,6 +26,12 @@
 #define MONITOR_DEVICE    UINT64_C(0x0040000000000444) /* XN, AF, RW, attribute 1 */
 #define MONITOR_MAIR      UINT64_C(0x04ff) /* 0: Normal, write-back, allocate; 1: Device-nGnRE */
 
+/* The next multiple of a page. */
+static inline uint64_t page_up(uint64_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
 /* Where pages for tables, and for whatever lasts, come from: given out upwards, zeroed. */
 struct page_pool {
     uint64_t next;

@@ -9,7 +9,7 @@
 struct bar {
     uint64_t address, mask;
     unsigned registers; /* 1 or 2 */
-    uint16_t decode;    /* what the command has to have; 0: not implemented */
+    uint16_t decode;    /* what the command has to have; 0: there is no such BAR */
 };
 
 static uint32_t register_of(unsigned index)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The system description: what `./bulkhead build` made of a system file and its board, checked, and
- * put behind the hypervisor's image. Little-endian, naturally aligned, every reserved field 0. The
- * tools write it (tools/bulkhead/system/description.py), description_check() believes none of it.
+ * The system description: what `./bulkhead run --system` made of a system file and its board,
+ * checked, and put behind the hypervisor's image. Little-endian, naturally aligned, every reserved
+ * field 0. The tools write it (tools/bulkhead/system/description.py), description_check() believes
+ * none of it.
  *
  * Addresses: "physical" is the machine's, "guest" is what the partition sees (intermediate
  * physical, the input of stage 2). Sizes are bytes. Lists are arrays of fixed length with a count.

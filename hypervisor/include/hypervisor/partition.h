@@ -33,11 +33,12 @@ struct virtual_uart {
 
 /* pci/: what a function's owner sees of it where that is not what it is. */
 struct virtual_function {
-    uint32_t bar_mask[FUNCTION_BARS]; /* writable bits; 0: not implemented. Found at boot */
-    uint32_t bar[FUNCTION_BARS];      /* as last written by the guest, with the read-only bits */
-    uint16_t command;                 /* as last written: the writable bits */
-    bool present;                     /* an endpoint; else nothing is there */
-    bool written;                     /* by the guest, since it was last reset */
+    uint32_t
+        bar_mask[FUNCTION_BARS]; /* writable bits; 0: the function has no such BAR. Found at boot */
+    uint32_t bar[FUNCTION_BARS]; /* as last written by the guest, with the read-only bits */
+    uint16_t command;            /* as last written: the writable bits */
+    bool present;                /* an endpoint; else nothing is there */
+    bool written;                /* by the guest, since it was last reset */
     /* The list that the guest sees, in order. Found at boot */
     struct {
         uint8_t offset, id;
@@ -45,8 +46,11 @@ struct virtual_function {
     uint8_t capability_count;
 };
 
-/* psci/ and monitor/: one of the partition's cores. `state` is changed by compare and exchange
- * only; entry and context belong to who changed it to CORE_STARTING, until the core is CORE_ON. */
+/*
+ * psci/ and monitor/: one of the partition's cores. Who changes `state` from CORE_OFF to
+ * CORE_STARTING, by compare and exchange, sets entry and context and then CORE_READY; all other
+ * changes are the core's own.
+ */
 enum core_state { CORE_OFF, CORE_STARTING, CORE_READY, CORE_ON };
 
 struct partition_core {
@@ -62,7 +66,8 @@ struct partition {
     const struct description *system;
     const struct description_partition *described;
     uint32_t index;
-    uint32_t request; /* monitor/: enum partition_request; changed by compare and exchange only */
+    uint32_t request; /* monitor/: enum partition_request. Who asks does it by compare and exchange,
+                         and what was asked for ends by the boot core's store */
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     struct virtual_uart uart;
     uint32_t functions_lock; /* pci/: 1 while a core changes functions[] or their registers */
