@@ -6,7 +6,7 @@
 #include "hypervisor/description.h"
 
 extern const char image_start[], image_end[];
-extern const char monitor_text_start[], monitor_text_end[];
+extern const char monitor_text_start[], resident_text_end[], monitor_text_end[];
 extern const char monitor_constants_start[], monitor_constants_end[];
 extern const char monitor_shared_start[], monitor_shared_end[];
 

@@ -37,13 +37,23 @@ static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint
     return (int64_t)x0;
 }
 
-/* What every monitor has. */
-static void map_common(uint64_t *root, const struct description *system)
+/* What a core has mapped always. */
+static void map_resident(uint64_t *root, const struct core *core)
 {
-    boot_map_between(root, monitor_text_start, monitor_text_end, MONITOR_CODE);
+    const struct description *system = core->partition->system;
+
+    boot_map_between(root, monitor_text_start, resident_text_end, MONITOR_CODE);
+    boot_map(root, (uint64_t)(uintptr_t)system, system->payload, MONITOR_CONSTANTS);
+    boot_map(root, (uint64_t)(uintptr_t)core, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, core->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
+}
+
+/* What every monitor's services have. */
+static void map_services(uint64_t *root, const struct description *system)
+{
+    boot_map_between(root, resident_text_end, monitor_text_end, MONITOR_CODE);
     boot_map_between(root, monitor_constants_start, monitor_constants_end, MONITOR_CONSTANTS);
     boot_map_between(root, monitor_shared_start, monitor_shared_end, MONITOR_DATA);
-    boot_map(root, (uint64_t)(uintptr_t)system, system->payload, MONITOR_CONSTANTS);
     boot_map(root, system->board.distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
     boot_map_terminal(root, &system->board);
 }
@@ -92,7 +102,7 @@ static void make_core(const struct description *system, uint32_t index)
 {
     struct core *core = core_at(system, index);
     uint32_t partition = system->cores[index].partition;
-    uint64_t root;
+    uint64_t *services, *resident;
 
     *core = (struct core){.index = index};
     core->report.magic = REPORT_MAGIC;
@@ -101,15 +111,18 @@ static void make_core(const struct description *system, uint32_t index)
     if (partition == DESCRIPTION_NO_PARTITION) {
         return;
     }
-    root = boot_take(1);
-    core->root = root;
+    core->services = boot_take(1);
+    core->resident = boot_take(1);
     core->stack = boot_take(MONITOR_PAGES) + MONITOR_PAGES * PAGE_BYTES;
     core->partition = partitions[partition];
     core->stage2 = stage2_roots[partition];
-    map_common((uint64_t *)(uintptr_t)root, system);
-    map_partition((uint64_t *)(uintptr_t)root, core->partition);
-    boot_map((uint64_t *)(uintptr_t)root, (uint64_t)(uintptr_t)core, PAGE_BYTES, MONITOR_DATA);
-    boot_map((uint64_t *)(uintptr_t)root, core->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
+    resident = (uint64_t *)(uintptr_t)core->resident;
+    map_resident(resident, core);
+    boot_map(resident, (uint64_t)(uintptr_t)core->partition, PAGE_BYTES, MONITOR_CONSTANTS);
+    services = (uint64_t *)(uintptr_t)core->services;
+    map_resident(services, core);
+    map_services(services, system);
+    map_partition(services, core->partition);
 }
 
 static void start_core(const struct description_core *described, const struct core *core)

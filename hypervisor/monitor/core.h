@@ -8,6 +8,7 @@
 
 #include "hypervisor/partition.h"
 #include "monitor/core_layout.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,14 +44,17 @@ struct core_report {
 };
 
 struct core {
-    uint64_t root;  /* of its translation tables */
-    uint64_t stack; /* top */
+    uint64_t services; /* root of its tables with all that a monitor ever needs, */
+    uint64_t stack;    /* top */
     struct partition *partition;
     uint32_t index; /* in the description */
     uint32_t reserved;
-    uint64_t stage2; /* root of the partition's */
+    uint64_t stage2;   /* root of the partition's */
+    uint64_t resident; /* and with what is mapped while the guest runs */
     struct core_report report;
 };
+
+enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };
 
 /* A guest's registers, on the monitor's stack. */
 struct registers {
@@ -60,21 +64,33 @@ struct registers {
     uint64_t spare;
 };
 
-_Static_assert(offsetof(struct core, root) == CORE_ROOT, "as assembly has it");
+#define NO_REGISTER       31u
+#define INSTRUCTION_BYTES 4u
+
+static inline uint64_t register_value(const struct registers *registers, unsigned number)
+{
+    return number == NO_REGISTER ? 0 : registers->x[number];
+}
+
+_Static_assert(offsetof(struct core, services) == CORE_SERVICES, "as assembly has it");
 _Static_assert(offsetof(struct core, stack) == CORE_STACK, "as assembly has it");
-_Static_assert(offsetof(struct core, report) == 40, "as tools/bulkhead/system/reports.py has it");
+_Static_assert(offsetof(struct core, resident) == CORE_RESIDENT, "as assembly has it");
+_Static_assert(offsetof(struct core, report) == 48, "as tools/bulkhead/system/reports.py has it");
 _Static_assert(sizeof(struct registers) == FRAME_BYTES, "as assembly has it");
 _Static_assert(offsetof(struct registers, pc) == FRAME_PC, "as assembly has it");
 _Static_assert(sizeof(struct core) <= DESCRIPTION_PAGE_BYTES, "one page");
 _Static_assert(sizeof(struct partition) <= DESCRIPTION_PAGE_BYTES, "one page");
 
-/* vectors.S */
-_Noreturn void monitor_enter(struct core *core);
+/* vectors.S: continues the guest, or begins it. The stack is what is above the registers. */
 _Noreturn void monitor_resume(struct registers *registers);
+/* enter.S: this core goes over to its own tables and stack. */
+_Noreturn void monitor_enter(struct core *core);
 void monitor_mmu_on(uint64_t root);
 extern const char monitor_core_entry[];
 /* main.c: on the monitor's own stack. Begins the partition, or waits to be started. */
 _Noreturn void monitor_main(struct core *core);
+/* resident.c: on the resident tables. False: this is for monitor_trap(), nothing was done. */
+bool monitor_answer(struct registers *registers, unsigned kind);
 /* trap.c */
 void monitor_trap(struct registers *registers, unsigned kind);
 

@@ -3,9 +3,10 @@
 #ifndef MONITOR_CORE_LAYOUT_H
 #define MONITOR_CORE_LAYOUT_H
 
-#define FRAME_BYTES 272 /* x0 to x30, ELR, SPSR, one spare: a multiple of 16 */
-#define FRAME_PC    248
-#define CORE_ROOT   0
-#define CORE_STACK  8
+#define FRAME_BYTES   272 /* x0 to x30, ELR, SPSR, one spare: a multiple of 16 */
+#define FRAME_PC      248
+#define CORE_SERVICES 0
+#define CORE_STACK    8
+#define CORE_RESIDENT 40
 
 #endif

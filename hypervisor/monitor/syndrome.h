@@ -18,6 +18,7 @@
 #define REGISTER_NAME(op0, op1, crn, crm, op2) \
     ((op0) << 20 | (op2) << 17 | (op1) << 14 | (crn) << 10 | (crm) << 1)
 #define REGISTER_NAME_MASK   0x3ffc1eu
+#define REGISTER_SGI1R       REGISTER_NAME(3u, 0u, 12u, 11u, 5u) /* ICC_SGI1R_EL1 */
 #define REGISTER_READ(iss)   (((iss) & 1u) != 0)
 #define REGISTER_TARGET(iss) ((iss) >> 5 & 0x1fu)
 

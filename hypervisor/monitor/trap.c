@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a guest to who knows what it wants, and back. */
+/* From a guest to who knows what it wants, and back: all that resident.c does not answer. */
 #include "console/uart.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
-#include "gic/sgi.h"
 #include "memory/tables.h"
 #include "monitor/core.h"
 #include "monitor/power.h"
 #include "monitor/registers.h"
 #include "monitor/syndrome.h"
 #include "pci/config_space.h"
-
-#define NO_REGISTER       31u
-#define INSTRUCTION_BYTES 4u
-
-enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };
-
-static uint64_t value_of(const struct registers *registers, unsigned number)
-{
-    return number == NO_REGISTER ? 0 : registers->x[number];
-}
 
 static void set_value(struct registers *registers, unsigned number, uint64_t value)
 {
@@ -84,7 +73,7 @@ static enum access_result data_abort(struct core *core, struct registers *regist
     if (!syndrome_access(syndrome, &access, &target) || (address & (access.bytes - 1u)) != 0) {
         return ACCESS_FORBIDDEN;
     }
-    access.value = value_of(registers, target);
+    access.value = register_value(registers, target);
     if (access.bytes < sizeof(access.value)) {
         access.value &= (UINT64_C(1) << (8u * access.bytes)) - 1;
     }
@@ -102,13 +91,7 @@ static enum access_result data_abort(struct core *core, struct registers *regist
 static enum access_result system_register(struct core *core, struct registers *registers,
                                           uint64_t syndrome)
 {
-    unsigned target = (unsigned)REGISTER_TARGET(syndrome);
-    uint64_t value = value_of(registers, target);
-
     switch ((unsigned)syndrome & REGISTER_NAME_MASK) {
-    case REGISTER_NAME(3u, 0u, 12u, 11u, 5u): /* ICC_SGI1R_EL1 */
-        core->report.exits[EXIT_SGI]++;
-        return sgi_send(core->partition, core->index, value);
     case REGISTER_NAME(1u, 0u, 7u, 6u, 2u):  /* DC ISW */
     case REGISTER_NAME(1u, 0u, 7u, 10u, 2u): /* DC CSW */
     case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
@@ -117,7 +100,7 @@ static enum access_result system_register(struct core *core, struct registers *r
     default:
         core->report.exits[EXIT_REGISTER]++;
         if (REGISTER_READ(syndrome)) {
-            set_value(registers, target, 0);
+            set_value(registers, (unsigned)REGISTER_TARGET(syndrome), 0);
         }
         return ACCESS_REFUSED;
     }

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exceptions to EL2 (Arm ARM, "Exception vectors"), and the ways in and out of a monitor. From a
- * guest: its registers go onto the monitor's stack, which is empty then, and come back from there.
- * From EL2 itself: nothing is right any more.
+ * Exceptions to EL2 (Arm ARM, "Exception vectors"). From a guest: its registers go onto the
+ * monitor's stack, which is empty then, and come back from there. Most exceptions are for services
+ * that are only mapped from then on until the guest continues. From EL2 itself: nothing is right any
+ * more.
  */
 #include "monitor/core_layout.h"
 #include "monitor/macros.inc"
-
-/* Arm ARM, TCR_EL2: RES1; T0SZ 25; walks write-back, Inner Shareable; PS from the processor. */
-#define TCR_BASE  0x80803519
-#define PS_SHIFT  16
-#define PS_MAX    5 /* 48 bits */
-/* RES1 | WXN | I | SA | C | M */
-#define SCTLR_ON  0x30cd183d
-#define MAIR      0x04ff
 
     .section .text.vectors, "ax"
     .macro from_guest handler
@@ -28,10 +21,7 @@
 
     .macro from_self
     .balign 128
-    mrs x0, esr_el2
-    mrs x1, elr_el2
-    mrs x2, far_el2
-    b monitor_failed
+    b failed
     .endm
 
     .balign 2048
@@ -71,15 +61,24 @@ save_rest:
     mrs x3, spsr_el2
     stp x30, x2, [sp, #240]
     str x3, [sp, #256]
+    mov x19, x1
     mov x0, sp
     mov x29, xzr
+    bl monitor_answer
+    cbnz w0, 1f
+    mrs x0, tpidr_el2
+    change_tables x0, CORE_SERVICES
+    mov x0, sp
+    mov x1, x19
     bl monitor_trap
     mov x0, sp
 
-/* monitor_resume(frame): continues the guest, or begins it. The stack is what is above the frame. */
     .global monitor_resume
 monitor_resume:
     mov sp, x0
+    mrs x0, tpidr_el2
+    change_tables x0, CORE_RESIDENT
+1:
     ldp x30, x2, [sp, #240]
     ldr x3, [sp, #256]
     msr elr_el2, x2
@@ -101,56 +100,12 @@ monitor_resume:
     ldp x0, x1, [sp], #FRAME_BYTES
     eret
 
-/* monitor_mmu_on(root): returns with these tables and the caches on. The code is mapped where it
- * lies. Changes x1 to x3. */
-    .text
-    .global monitor_mmu_on
-monitor_mmu_on:
-    mrs x2, id_aa64mmfr0_el1
-    and x2, x2, #0xf /* PARange, coded as PS is */
-    mov x3, #PS_MAX
-    cmp x2, x3
-    csel x2, x2, x3, lo
-    ldr w1, =TCR_BASE
-    orr x1, x1, x2, lsl #PS_SHIFT
-    mov x2, #MAIR
-    msr mair_el2, x2
-    msr tcr_el2, x1
-    msr ttbr0_el2, x0
-    isb
-    tlbi alle2
-    ic iallu
-    dsb nsh
-    isb
-    ldr w1, =SCTLR_ON
-    msr sctlr_el2, x1
-    isb
-    ret
+failed:
+    mrs x0, tpidr_el2
+    cbz x0, 2f /* no monitor yet: the boot core's tables have everything */
+    change_tables x0, CORE_SERVICES
+2:  mrs x0, esr_el2
+    mrs x1, elr_el2
+    mrs x2, far_el2
+    b monitor_failed
 
-/* A core that PSCI has started, MMU off; x0: its struct core. */
-    .global monitor_core_entry
-monitor_core_entry:
-    msr daifset, #0xf
-    mov x19, x0
-    ldr x0, [x19, #CORE_ROOT]
-    bl monitor_mmu_on
-    mov x0, x19
-
-/* monitor_enter(core): leaves the boot core's tables and stack for the monitor's own. */
-    .global monitor_enter
-monitor_enter:
-    ldr x1, [x0, #CORE_ROOT]
-    msr ttbr0_el2, x1
-    isb
-    tlbi alle2
-    dsb nsh
-    isb
-    ldr x1, [x0, #CORE_STACK]
-    sub sp, x1, #FRAME_BYTES /* where the guest's first registers will be */
-    msr tpidr_el2, x0
-    address x1, monitor_vectors
-    msr vbar_el2, x1
-    mov x29, xzr
-    mov x30, xzr
-    b monitor_main
-    .ltorg

@@ -16,7 +16,7 @@ def page(magic: int = _MAGIC, partition: int = 1) -> bytes:
     counters = range(100, 100 + len(CAUSES))
     report = struct.pack("<QIIIIQ", magic, 3, partition, 1, 2, 7)
     report += struct.pack(f"<{len(CAUSES)}Q3Q", *counters, 0x93, 0x41000000, 0x40007D00)
-    return (bytes(40) + report).ljust(4096, b"\0")
+    return (bytes(48) + report).ljust(4096, b"\0")
 
 
 def test_fields_are_where_the_hypervisor_has_them() -> None:

@@ -106,8 +106,10 @@ def _hypervisor(elf: Path) -> dict[str, Number]:
         sizes = {section.name: section["sh_size"] for section in ELFFile(file).iter_sections()}
     return {
         "hypervisor_source_lines": count_lines(hypervisor_sources()),
-        "hypervisor_text_bytes": sizes[".text.boot"] + sizes[".text.monitor"],
-        "monitor_text_bytes": sizes[".text.monitor"],
+        "hypervisor_text_bytes": sum(
+            sizes[f".text.{part}"] for part in ("boot", "resident", "services")
+        ),
+        "monitor_text_bytes": sizes[".text.resident"],
     }
 
 

@@ -21,7 +21,7 @@ CAUSES = (
 )  # fmt: skip
 
 _MAGIC = 0x45524F434B4C5542
-_REPORT = struct.Struct(f"<40xQIIIIQ{len(CAUSES)}QQQQ")
+_REPORT = struct.Struct(f"<48xQIIIIQ{len(CAUSES)}QQQQ")
 
 
 class State(IntEnum):

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the monitors of a running system have mapped, read from the machine's memory."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from test_network import StartGuest
+from translation_tables import CorePage, HypervisorMemory, Mapping
+
+from bulkhead.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.machine import machine
+
+
+def overlap(one: Range, other: Range) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+@pytest.fixture
+def booted(start_guest: StartGuest) -> tuple[HypervisorMemory, Layout]:
+    system, board = read("demo")
+    assembled = assemble(system, board, Settings())
+    guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
+    guest.wait_for_match(r"(?m)^net\| demo: http on 80", timeout=120)
+    return HypervisorMemory(guest, assembled.layout), assembled.layout
+
+
+def cores(memory: HypervisorMemory, layout: Layout) -> list[tuple[Place, CorePage]]:
+    return [
+        (place, memory.core(index))
+        for place in layout.places
+        for index in place.partition.cores
+    ]  # fmt: skip
+
+
+def test_a_running_guests_monitor_has_one_page_of_code(
+    booted: tuple[HypervisorMemory, Layout],
+) -> None:
+    memory, layout = booted
+    for _, core in cores(memory, layout):
+        mappings = memory.mappings(core.resident)
+        assert all(each.input == each.output and not each.device for each in mappings)
+        assert [each.bytes for each in mappings if each.executable] == [PAGE_BYTES]
+        assert [each.range for each in mappings if each.writable] == [
+            Range(core.stack - PAGE_BYTES, PAGE_BYTES),
+            Range(core.address, PAGE_BYTES),
+        ]
+        assert Range(core.partition, PAGE_BYTES) in [each.range for each in mappings]
+        assert not any(
+            overlap(each.range, Range(place.physical, place.memory.bytes))
+            for each in mappings
+            for place in layout.places
+        )
+
+
+def test_services_have_the_own_partitions_memory_alone(
+    booted: tuple[HypervisorMemory, Layout],
+) -> None:
+    memory, layout = booted
+    for own, core in cores(memory, layout):
+        mappings = memory.mappings(core.services)
+        code = [each for each in mappings if each.executable]
+        assert all(each.input == each.output for each in mappings)
+        assert not any(each.writable or each.device for each in code)
+        assert [each.range.start for each in code] == [
+            each.range.start for each in memory.mappings(core.resident) if each.executable
+        ]
+        for place in layout.places:
+            reached = [
+                each
+                for each in mappings
+                if overlap(each.range, Range(place.physical, place.memory.bytes))
+            ]
+            assert bool(reached) == (place is own)
+
+
+def test_monitors_share_nothing_writable_but_the_terminals_page(
+    booted: tuple[HypervisorMemory, Layout],
+) -> None:
+    memory, layout = booted
+
+    def writable(core: CorePage) -> list[Mapping]:
+        return [
+            each for each in memory.mappings(core.services) if each.writable and not each.device
+        ]
+
+    for (one, core), (other, its) in combinations(cores(memory, layout), 2):
+        if one is not other:
+            shared = [
+                each.bytes
+                for each in writable(core)
+                for mine in writable(its)
+                if overlap(each.range, mine.range)
+            ]
+            assert shared == [PAGE_BYTES]

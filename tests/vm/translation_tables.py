@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The hypervisor's translation tables, read from a running machine's memory.
+
+The walk is VMSAv8-64's with pages of 4 KiB and 39 bits of input (Arm ARM, D8.2 and D8.3).
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead.guest import GuestProcess
+from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.layout import Layout, Range
+
+_ENTRIES = 512
+_ADDRESS = 0x0000_FFFF_FFFF_F000
+_CORE = struct.Struct("<QQQIIQQ")  # struct core of hypervisor/monitor/core.h
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """What lies in a row, with the same attributes."""
+
+    input: int
+    output: int
+    bytes: int
+    attributes: int  # of a stage 1 or a stage 2 descriptor, address and type left out
+
+    @property
+    def range(self) -> Range:
+        """Where it leads to."""
+        return Range(self.output, self.bytes)
+
+    # Stage 1 of EL2: Arm ARM, D8.3.2.
+
+    @property
+    def executable(self) -> bool:
+        """XN is not set."""
+        return self.attributes >> 54 & 1 == 0
+
+    @property
+    def writable(self) -> bool:
+        """AP[2] is not set."""
+        return self.attributes >> 7 & 1 == 0
+
+    @property
+    def device(self) -> bool:
+        """AttrIndx is not that of memory."""
+        return self.attributes >> 2 & 7 != 0
+
+
+@dataclass(frozen=True)
+class CorePage:
+    """What a monitor knows of itself."""
+
+    address: int
+    services: int
+    stack: int
+    partition: int
+    stage2: int
+    resident: int
+
+
+class HypervisorMemory:
+    """A copy of all that is the hypervisor's."""
+
+    def __init__(self, guest: GuestProcess, layout: Layout) -> None:
+        self._place = layout.hypervisor
+        self._cores = layout.board.core_count
+        with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
+            guest.qmp().execute(
+                "pmemsave", val=self._place.start, size=self._place.bytes, filename=file.name
+            )
+            self._memory = Path(file.name).read_bytes()
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes at a physical address."""
+        offset = address - self._place.start
+        assert 0 <= offset <= len(self._memory) - size, f"{address:#x} is not the hypervisor's"
+        return self._memory[offset : offset + size]
+
+    def core(self, index: int) -> CorePage:
+        """A core's page."""
+        address = self._place.end - (self._cores - index) * PAGE_BYTES
+        services, stack, partition, _, _, stage2, resident = _CORE.unpack(
+            self.read(address, _CORE.size)
+        )
+        return CorePage(address, services, stack, partition, stage2, resident)
+
+    def mappings(self, root: int) -> list[Mapping]:
+        """All that a tree maps, in the order of its inputs; neighbours that agree are one."""
+        found: list[Mapping] = []
+        for each in self._walk(root, 0, 1):
+            last = found[-1] if found else None
+            if (
+                last is not None
+                and (last.input + last.bytes, last.output + last.bytes, last.attributes)
+                == (each.input, each.output, each.attributes)
+            ):  # fmt: skip
+                found[-1] = Mapping(
+                    last.input, last.output, last.bytes + each.bytes, last.attributes
+                )
+            else:
+                found.append(each)
+        return found
+
+    def _walk(self, table: int, start: int, level: int) -> Iterator[Mapping]:
+        size = PAGE_BYTES * _ENTRIES ** (3 - level)
+        entries = struct.unpack(f"<{_ENTRIES}Q", self.read(table, PAGE_BYTES))
+        for index, entry in enumerate(entries):
+            at = start + index * size
+            if entry & 1 == 0:
+                continue
+            if level < 3 and entry & 2:
+                yield from self._walk(entry & _ADDRESS, at, level + 1)
+            else:
+                yield Mapping(at, entry & _ADDRESS, size, entry & ~_ADDRESS & ~3)
