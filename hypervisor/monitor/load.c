@@ -4,27 +4,19 @@
 
 #include <string.h>
 
-/* Log2 of words (Arm ARM, CTR_EL0.DminLine and DCZID_EL0.BS). */
+/* Log2 of words (Arm ARM, CTR_EL0.DminLine). */
 #define LINE_BYTES(type) (UINT64_C(4) << ((type) >> 16 & 0xf))
-#define ZERO_BYTES(size) (UINT64_C(4) << ((size) & 0xf))
-
-static void zero(const struct description_memory *memory)
-{
-    uint64_t step = ZERO_BYTES(register_read(dczid_el0));
-
-    for (uint64_t at = memory->physical; at < memory->physical + memory->bytes; at += step) {
-        __asm__ volatile("dc zva, %0" : : "r"(at) : "memory");
-    }
-}
 
 /* The guest begins with its caches off, and must find neither old lines nor late ones. */
 static void clean(const struct description_memory *memory)
 {
     uint64_t step = LINE_BYTES(register_read(ctr_el0));
+    uint64_t at = memory->physical, end = at + memory->bytes;
 
-    for (uint64_t at = memory->physical; at < memory->physical + memory->bytes; at += step) {
+    do {
         __asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
-    }
+        at += step;
+    } while (at < end);
 }
 
 /* description_check() saw that each image lies in one of the memories. */
@@ -46,7 +38,7 @@ void load_partition(const struct partition *partition)
     const struct description_partition *described = partition->described;
 
     for (uint32_t i = 0; i < described->memory_count; i++) {
-        zero(&described->memories[i]);
+        memset((void *)(uintptr_t)described->memories[i].physical, 0, described->memories[i].bytes);
     }
     for (uint32_t i = 0; i < described->image_count; i++) {
         copy(partition, &described->images[i]);
