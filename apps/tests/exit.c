@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ends the way the boot arguments say: `status=N` is the exit status; `restart` starts the machine
- * anew.
+ * anew; `unfinished` is the last thing said, on a line that does not end.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -18,5 +18,8 @@ int application_main(void)
         machine_restart();
     }
     print("ending with %d\n", status);
+    if (boot_argument("unfinished", value, sizeof value)) {
+        print("unfinished");
+    }
     return status;
 }

@@ -82,7 +82,7 @@ enum partition_request terminal_input(struct partition *partition)
     uint8_t byte;
 
     if (terminal_input_owner() == partition->index) {
-        uart_flush(partition);
+        uart_flush(partition, false);
     }
     /* Whoever gives the input away leaves the rest in the PL011, which keeps its interrupt asserted
      * for the new owner. */

@@ -165,11 +165,11 @@ void uart_receive(struct partition *partition, uint8_t byte)
     ticket_lock_give(&uart->lock);
 }
 
-void uart_flush(struct partition *partition)
+void uart_flush(struct partition *partition, bool end)
 {
     ticket_lock_take(&partition->uart.lock, UINT64_MAX);
     if (partition->uart.line_bytes != 0) {
-        show(partition, false);
+        show(partition, end);
     }
     ticket_lock_give(&partition->uart.lock);
 }

@@ -28,7 +28,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
 /* Something was typed. Any core of the partition. */
 void uart_receive(struct partition *partition, uint8_t byte);
 
-/* Prints what is known of the current line. Any core of the partition. */
-void uart_flush(struct partition *partition);
+/* Prints what is known of the current line; `end`: and that was all. Any core of the partition. */
+void uart_flush(struct partition *partition, bool end);
 
 #endif

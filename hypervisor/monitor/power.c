@@ -150,9 +150,11 @@ void power_call(struct core *core, struct registers *registers)
         core->report.state = REPORT_OFF;
         wait(core);
     case PSCI_SYSTEM_OFF:
+        uart_flush(core->partition, true);
         terminal_say(core->partition, "is off");
         stop(core, REQUEST_STOP);
     case PSCI_SYSTEM_RESET:
+        uart_flush(core->partition, true);
         terminal_say(core->partition, "begins anew");
         stop(core, REQUEST_RESET);
     default:
@@ -167,6 +169,7 @@ void power_fault(struct core *core, const struct registers *registers, uint64_t 
     core->report.syndrome = syndrome;
     core->report.address = address;
     core->report.pc = registers->pc;
+    uart_flush(core->partition, true);
     terminal_fault(core->partition, core->index, syndrome, address, registers->pc);
     stop(core, REQUEST_STOP);
 }
@@ -185,6 +188,7 @@ void power_interrupt(struct core *core)
     }
     gic_end(number);
     if (request != REQUEST_NONE) {
+        uart_flush(core->partition, true);
         terminal_say(core->partition, request == REQUEST_STOP ? "is stopped" : "begins anew");
         demand(core, request);
     }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 from demo_client import ECHO, IPERF
 from test_network import StartGuest
@@ -47,3 +48,14 @@ def test_demo(start_guest: StartGuest) -> None:
     with socket.create_connection(("127.0.0.1", iperf), timeout=30) as connection:
         connection.sendall(bytes(1 << 20))
     guest.wait_for_match(r"(?m)^linux\| .*0\.0.* sec .*bits/sec", timeout=60)
+
+
+def test_last_line_comes_before_the_end(start_guest: StartGuest, tmp_path: Path) -> None:
+    file = tmp_path / "ending.toml"
+    file.write_text(
+        'board = "qemu-virt"\n[[partition]]\nname = "one"\ncores = [0]\nmemory = "16 MiB"\n'
+        'image = "exit"\narguments = "unfinished"\n'
+    )
+    guest = start(start_guest, str(file))
+    guest.wait_for("one is off")
+    assert guest.console().splitlines()[-2:] == ["one| unfinished", "bulkhead| one is off"]

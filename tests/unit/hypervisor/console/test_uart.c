@@ -200,6 +200,24 @@ static void test_reset_ends_the_line(void **state)
 }
 
 /* As kernel/console does it: acknowledge, then read until there is no more. */
+/* The hypervisor is about to say something about the partition. */
+static void test_flush(void **state)
+{
+    (void)state;
+    fixture_send(CONTROL, "about to");
+    uart_flush(&fixture_partitions[CONTROL], true);
+    assert_string_equal(fixture_printed(), "control| about to\r\n");
+    uart_flush(&fixture_partitions[CONTROL], true);
+    uart_reset(&fixture_partitions[CONTROL]);
+    assert_string_equal(fixture_printed(), "");
+    fixture_send(LINUX, "login: ");
+    assert_string_equal(fixture_printed(), "linux| login: ");
+    uart_flush(&fixture_partitions[LINUX], false);
+    assert_string_equal(fixture_printed(), "");
+    uart_flush(&fixture_partitions[LINUX], true);
+    assert_string_equal(fixture_printed(), "\r\n");
+}
+
 static void test_input_by_interrupt(void **state)
 {
     struct partition *partition = &fixture_partitions[CONTROL];
@@ -331,6 +349,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_prompt_appears_at_once, fixture_set_up),
         cmocka_unit_test_setup(test_a_long_line_that_is_edited, fixture_set_up),
         cmocka_unit_test_setup(test_reset_ends_the_line, fixture_set_up),
+        cmocka_unit_test_setup(test_flush, fixture_set_up),
         cmocka_unit_test_setup(test_input_by_interrupt, fixture_set_up),
         cmocka_unit_test_setup(test_one_interrupt_a_byte, fixture_set_up),
         cmocka_unit_test_setup(test_input_that_nobody_takes, fixture_set_up),
