@@ -7,11 +7,7 @@
 #include "memory/tables.h"
 #include <stddef.h>
 
-struct boot_state {
-    struct page_pool pool; /* what is behind the image and the description */
-};
-
-extern struct boot_state boot_state;
+extern struct page_pool boot_pool; /* what is behind the image and the description */
 
 /* The cores' own pages, one each in the description's order, end the hypervisor's memory: tools
  * find the reports there. */
@@ -25,13 +21,9 @@ static inline uint64_t boot_core_pages(const struct description *system)
 
 /* Says why the system can't start, and ends. */
 _Noreturn void boot_refuse(const char *text, uint64_t number);
-/* Waits for ever. */
-_Noreturn void boot_end(void);
-/* Maps whole pages one to one, or refuses. */
+/* Maps whole pages one to one, or refuses. No bytes: nothing. */
 void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes);
 void boot_map_between(uint64_t *root, const char *start, const char *end, uint64_t attributes);
-/* The terminal's registers, if the board has one. */
-void boot_map_terminal(uint64_t *root, const struct description_board *board);
 /* Zeroed pages in a row that stay, or refuses. */
 uint64_t boot_take(uint64_t pages);
 

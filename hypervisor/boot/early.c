@@ -9,11 +9,17 @@
 #include "description/check.h"
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
+#include "monitor/core.h"
 #include "smmu/smmu.h"
+#include <arch/device_access.h>
 
-#define IMAGE_HEADER_BYTES 16u /* where the arm64 Image header says how long the image is */
+/* Words of the arm64 Image header: how long the image is; and the tools', in what is reserved:
+ * where the terminal is, and that inverted. So it is known if the description is of no use. */
+#define HEADER_BYTES         2u
+#define HEADER_UART          4u
+#define HEADER_UART_INVERTED 5u
 
-struct boot_state boot_state;
+struct page_pool boot_pool;
 
 /* The image with its permissions, and the rest of the hypervisor's memory as data. */
 static void map_own(uint64_t *root, const struct description_board *board)
@@ -31,7 +37,7 @@ static void map_devices(uint64_t *root, const struct description *system)
 {
     const struct description_board *board = &system->board;
 
-    boot_map_terminal(root, board);
+    boot_map(root, board->uart, board->uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
     boot_map(root, board->distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
     boot_map(root, board->ecam, board->ecam_bytes, MONITOR_DEVICE);
     boot_map(root, board->smmu, board->smmu != 0 ? SMMU_REGISTER_BYTES : 0, MONITOR_DEVICE);
@@ -40,25 +46,47 @@ static void map_devices(uint64_t *root, const struct description *system)
     }
 }
 
+/* An access to what is not there raises an exception. */
+static void look_for_memory(const struct description *system)
+{
+    terminal_explain("the board has no memory at");
+    (void)device_read32(boot_core_pages(system));
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        const struct description_partition *partition = &system->partitions[i];
+
+        for (uint32_t j = 0; j < partition->memory_count; j++) {
+            (void)device_read32(partition->memories[j].physical + partition->memories[j].bytes - 4);
+        }
+    }
+}
+
 uint64_t boot_early(void)
 {
     const struct description *system = image_description();
     uint64_t start = (uint64_t)(uintptr_t)image_start;
-    uint64_t whole = *(const uint64_t *)(uintptr_t)(start + IMAGE_HEADER_BYTES);
+    const uint64_t *header = (const uint64_t *)(uintptr_t)start;
+    uint64_t whole = header[HEADER_BYTES];
     struct description_problem problem;
     uint64_t *root;
 
     if (!description_check(system, whole - (uint64_t)(image_end - image_start), &problem)) {
-        terminal_refuse(system->board.uart, &problem);
-        boot_end();
+        terminal_refuse(header[HEADER_UART] == ~header[HEADER_UART_INVERTED] ? header[HEADER_UART]
+                                                                             : 0,
+                        &problem);
+        monitor_halt();
     }
     terminal_init(system->board.uart);
     if (start < system->board.hypervisor ||
         whole > system->board.hypervisor + system->board.hypervisor_bytes - start) {
         boot_refuse("the image was not loaded where the board keeps memory for it", start);
     }
-    boot_state.pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
-    boot_state.pool.end = boot_core_pages(system);
+    look_for_memory(system);
+    /* The loader may have had less than the header says. */
+    if (device_read32((uintptr_t)system + (system->payload & ~UINT64_C(3)) - 4) != system->mark) {
+        boot_refuse("the image's file is cut off, it has fewer bytes than", whole);
+    }
+    boot_pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
+    boot_pool.end = boot_core_pages(system);
     root = (uint64_t *)(uintptr_t)boot_take(1);
     map_own(root, &system->board);
     map_devices(root, system);

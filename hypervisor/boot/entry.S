@@ -22,8 +22,8 @@ image_start:
     .quad 0 /* text_offset */
     .quad image_bytes /* the tools add what they put behind it */
     .quad IMAGE_FLAGS
-    .quad 0
-    .quad 0
+    .quad 0 /* the tools': the terminal's address, */
+    .quad 0 /* and inverted */
     .quad 0
     .long IMAGE_MAGIC
     .long 0

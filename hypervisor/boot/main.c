@@ -55,7 +55,7 @@ static void map_services(uint64_t *root, const struct description *system)
     boot_map_between(root, monitor_constants_start, monitor_constants_end, MONITOR_CONSTANTS);
     boot_map_between(root, monitor_shared_start, monitor_shared_end, MONITOR_DATA);
     boot_map(root, system->board.distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
-    boot_map_terminal(root, &system->board);
+    boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
 }
 
 /* What those of a partition's cores have. */
@@ -86,7 +86,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->described = &system->partitions[index];
     partition->index = index;
     partitions[index] = partition;
-    stage2_roots[index] = stage2_build(partition->described, &boot_state.pool);
+    stage2_roots[index] = stage2_build(partition->described, &boot_pool);
     if (stage2_roots[index] == 0) {
         boot_refuse("a partition's tables can't be made", index);
     }
@@ -172,12 +172,16 @@ void boot_main(void)
     uint32_t own = find_core(system, affinity);
 
     terminal_share();
+    terminal_explain("the board has no such GIC or no such core, nothing is at");
     refuse_trouble(gic_start(system, own), system->board.distributor);
     input_start(system);
+    terminal_explain("the board has no PCI at");
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }
-    refuse_trouble(smmu_boot(system, &boot_state.pool, stage2_roots), system->board.smmu);
+    terminal_explain("the board has no SMMU at");
+    refuse_trouble(smmu_boot(system, &boot_pool, stage2_roots), system->board.smmu);
+    terminal_explain(NULL);
     for (uint32_t i = 0; i < system->core_count; i++) {
         make_core(system, i);
     }

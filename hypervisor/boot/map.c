@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What both steps of the boot core do with memory, and how it ends if that is not possible. */
 #include "boot/boot.h"
-#include "boot/image.h"
 #include "console/terminal.h"
-
-void boot_end(void)
-{
-    for (;;) {
-        __asm__ volatile("wfi");
-    }
-}
+#include "monitor/core.h"
 
 void boot_refuse(const char *text, uint64_t number)
 {
-    terminal_failed(image_description(), text, number);
-    boot_end();
+    terminal_failed(text, number);
+    monitor_halt();
 }
 
 uint64_t boot_take(uint64_t pages)
 {
-    uint64_t address = page_pool_take(&boot_state.pool, pages);
+    uint64_t address = page_pool_take(&boot_pool, pages);
 
     if (address == 0) {
         boot_refuse("the hypervisor's memory is too small for its tables: pages", pages);
@@ -29,7 +22,7 @@ uint64_t boot_take(uint64_t pages)
 
 void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes)
 {
-    if (!tables_map(root, &boot_state.pool, start, start, page_up(bytes), attributes)) {
+    if (!tables_map(root, &boot_pool, start, start, page_up(bytes), attributes)) {
         boot_refuse("the hypervisor's tables can't be made for what is at", start);
     }
 }
@@ -37,11 +30,4 @@ void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attribute
 void boot_map_between(uint64_t *root, const char *start, const char *end, uint64_t attributes)
 {
     boot_map(root, (uint64_t)(uintptr_t)start, (uint64_t)(end - start), attributes);
-}
-
-void boot_map_terminal(uint64_t *root, const struct description_board *board)
-{
-    if (board->uart != 0) {
-        boot_map(root, board->uart, PAGE_BYTES, MONITOR_DEVICE);
-    }
 }

@@ -16,10 +16,11 @@
 static struct {
     struct ticket_lock lock;
     uintptr_t uart;
-    bool shared;    /* by now there may be others: exclusive accesses need the MMU */
-    bool stuck;     /* the PL011 takes nothing */
-    uint32_t line;  /* whose line is begun, and not ended */
-    uint32_t input; /* who has the input */
+    bool shared;             /* by now there may be others: exclusive accesses need the MMU */
+    bool stuck;              /* the PL011 takes nothing */
+    uint32_t line;           /* whose line is begun, and not ended */
+    uint32_t input;          /* who has the input */
+    const char *explanation; /* of an exception */
 } terminal __attribute__((section(".bss.monitor_shared")));
 
 static void take(void)
@@ -143,13 +144,17 @@ void terminal_refuse(uint64_t uart, const struct description_problem *problem)
     if (problem->partition != DESCRIPTION_NO_PARTITION) {
         terminal_print("in the description of partition %u:", problem->partition);
     }
-    terminal_print("the system can't start: %s 0x%lx", problem->text, problem->value);
+    terminal_failed(problem->text, problem->value);
 }
 
-void terminal_failed(const struct description *system, const char *text, uint64_t number)
+void terminal_failed(const char *text, uint64_t number)
 {
-    terminal.uart = (uintptr_t)system->board.uart;
     terminal_print("the system can't start: %s 0x%lx", text, number);
+}
+
+void terminal_explain(const char *text)
+{
+    terminal.explanation = text;
 }
 
 void terminal_say(const struct partition *partition, const char *text)
@@ -166,8 +171,12 @@ void terminal_fault(const struct partition *partition, uint32_t core, uint64_t s
 
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
 {
-    terminal_print("a monitor failed: address 0x%lx, syndrome 0x%lx, pc 0x%lx", address, syndrome,
-                   pc);
+    if (terminal.explanation != NULL) {
+        terminal_failed(terminal.explanation, address);
+    } else {
+        terminal_print("a monitor failed: address 0x%lx, syndrome 0x%lx, pc 0x%lx", address,
+                       syndrome, pc);
+    }
 }
 
 void terminal_show(const struct partition *partition, const char *line, uint32_t shown,

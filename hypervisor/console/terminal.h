@@ -28,8 +28,11 @@ void terminal_print(const char *format, ...) __attribute__((format(printf, 1, 2)
 /* Boot: the description is of no use; `uart` is where the terminal may be. Instead of
  * terminal_init(), also with the MMU off. */
 void terminal_refuse(uint64_t uart, const struct description_problem *problem);
-/* Boot: why it ends. Also before terminal_init(), and with the MMU off. */
-void terminal_failed(const struct description *system, const char *text, uint64_t number);
+/* Boot: why it ends. Also with the MMU off. */
+void terminal_failed(const char *text, uint64_t number);
+/* Boot: why it ends if an access from now on raises an exception, the address follows; NULL: that
+ * would be an error of ours. */
+void terminal_explain(const char *text);
 /* What happened to a partition: "is off". */
 void terminal_say(const struct partition *partition, const char *text);
 /* A partition is stopped for what it did. */

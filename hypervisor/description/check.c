@@ -110,11 +110,6 @@ static bool add_optional(struct check *check, uint64_t first, uint64_t bytes)
     return (first | bytes) == 0 || add_range(check, first, bytes);
 }
 
-static bool add_registers(struct check *check, uint64_t first, uint64_t bytes)
-{
-    return first == 0 || add_range(check, first, bytes);
-}
-
 /* What guests see at the board's addresses. */
 static bool add_shared(struct check *check)
 {
@@ -335,7 +330,8 @@ static bool check_partition(struct check *check, uint32_t index)
                       description->cores[partition->boot_core].partition == index,
                   "a boot core that the partition has not: core", partition->boot_core) &&
            add_shared(check) && add_partition(check, partition) &&
-           add_registers(check, partition->console, DESCRIPTION_PAGE_BYTES) &&
+           add_optional(check, partition->console,
+                        partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            check_images(check, partition) && check_pci(check, partition) &&
            check_interrupts(check, partition) && check_input(check, partition);
 }
@@ -413,8 +409,8 @@ static bool check_board(struct check *check)
                    (board->uart_interrupt != board->smmu_interrupt || board->uart_interrupt == 0),
                "not an SPI each: UART and SMMU", board->uart_interrupt) &&
            add_range(check, board->hypervisor, board->hypervisor_bytes) && add_shared(check) &&
-           add_registers(check, board->uart, DESCRIPTION_PAGE_BYTES) &&
-           add_registers(check, board->smmu, SMMU_BYTES);
+           add_optional(check, board->uart, board->uart != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
+           add_optional(check, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
 }
 
 /* What can be said before any of it is used. */
@@ -439,8 +435,7 @@ static bool check_header(struct check *check, uint64_t room)
            expect(check, description->partition_count - 1 < DESCRIPTION_PARTITIONS_MAX,
                   "too few or too many partitions:", description->partition_count) &&
            expect(check,
-                  description->reserved == 0 &&
-                      UNUSED_IS_ZERO(description->cores, description->core_count) &&
+                  UNUSED_IS_ZERO(description->cores, description->core_count) &&
                       UNUSED_IS_ZERO(description->partitions, description->partition_count),
                   "more cores or partitions than the count says:", description->partition_count);
 }

@@ -89,6 +89,8 @@ void monitor_mmu_on(uint64_t root);
 extern const char monitor_core_entry[];
 /* main.c: on the monitor's own stack. Begins the partition, or waits to be started. */
 _Noreturn void monitor_main(struct core *core);
+/* There is nothing more that this core could do. */
+_Noreturn void monitor_halt(void);
 /* resident.c: on the resident tables. False: this is for monitor_trap(), nothing was done. */
 bool monitor_answer(struct registers *registers, unsigned kind);
 /* trap.c */

@@ -9,7 +9,7 @@
 
 _Noreturn void monitor_failed(uint64_t syndrome, uint64_t pc, uint64_t address);
 
-static _Noreturn void stand_still(void)
+void monitor_halt(void)
 {
     for (;;) {
         __asm__ volatile("wfi");
@@ -21,8 +21,8 @@ void monitor_main(struct core *core)
     const char *trouble = gic_start_core();
 
     if (trouble != NULL) {
-        terminal_failed(core->partition->system, trouble, core->index);
-        stand_still();
+        terminal_failed(trouble, core->index);
+        monitor_halt();
     }
     guest_state_rule(core->stage2, core->partition->index + 1);
     power_on(core);
@@ -33,5 +33,5 @@ void monitor_main(struct core *core)
 void monitor_failed(uint64_t syndrome, uint64_t pc, uint64_t address)
 {
     terminal_failure(syndrome, pc, address);
-    stand_still();
+    monitor_halt();
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,7 @@ from bulkhead.system import board_tree, description, layout
 from bulkhead.system.board_tree import registers, words
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import compile_tree, pack
-from bulkhead.system.layout import Files, Layout, make_layout
+from bulkhead.system.layout import Files, Layout, make_layout, page_up
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
 
 MIB = 1 << 20
@@ -211,6 +212,11 @@ def test_image_has_all_in_its_place(tmp_path: Path) -> None:
     start, head = described(image)
     assert (head.core_count, head.partition_count) == (4, 3)
     assert start + head.payload == len(image)
+    assert struct.unpack_from("<I", image, len(image) - 4)[0] == head.mark
+    assert head.mark == zlib.crc32(
+        image[start + page_up(len(bytes(head))) : -description.PAGE_BYTES]
+    )
+    assert struct.unpack_from("<QQ", image, 32) == (head.board.uart, ~head.board.uart % (1 << 64))
     assert head.board.hypervisor_bytes >= BOARD.settings["hypervisor"]["image"] + len(image)
     for partition, place in zip(head.partitions, placed.places, strict=False):
         files = {

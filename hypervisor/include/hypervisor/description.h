@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 1u
+#define DESCRIPTION_VERSION 2u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -114,7 +114,7 @@ struct description {
     uint32_t checksum; /* CRC-32 (IEEE 802.3) of this structure with 0 here */
     uint32_t core_count;
     uint32_t partition_count;
-    uint32_t reserved;
+    uint32_t mark; /* the payload's last four bytes: CRC-32 of all images, in whole pages */
     struct description_board board;
     struct description_core cores[DESCRIPTION_CORES_MAX];
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];

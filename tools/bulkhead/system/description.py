@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 1
+VERSION = 2
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -117,7 +117,7 @@ class Description(LittleEndianStructure):
         ("checksum", c_uint32),
         ("core_count", c_uint32),
         ("partition_count", c_uint32),
-        ("reserved", c_uint32),
+        ("mark", c_uint32),
         ("board", Board),
         ("cores", Core * CORES_MAX),
         ("partitions", Partition * PARTITIONS_MAX),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+import zlib
 from pathlib import Path
 
 from bulkhead.build import BuildFailure
@@ -15,7 +16,11 @@ from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import Layout, Place, page_up
 from bulkhead.system.model import Console
 
-_IMAGE_SIZE_OFFSET = 16  # of the arm64 Image header
+# Of the arm64 Image header. The second is reserved there, and the hypervisor's: its terminal's
+# address, and that inverted.
+_IMAGE_SIZE_OFFSET = 16
+_IMAGE_UART_OFFSET = 32
+_ALL_BITS = (1 << 64) - 1
 
 
 class _Payload:
@@ -31,6 +36,12 @@ class _Payload:
             self._offsets[data] = self._start + len(self.data)
             self.data += data.ljust(page_up(len(data)), b"\0")
         return description.Image(self._offsets[data], guest, len(data))
+
+    def end(self) -> int:
+        """Add the mark that shows that nothing is cut off, and return it."""
+        mark = zlib.crc32(self.data)
+        self.data += mark.to_bytes(4, "little").rjust(description.PAGE_BYTES, b"\0")
+        return mark
 
 
 def hypervisor_bytes(hypervisor: bytes) -> int:
@@ -55,11 +66,14 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
         partition.image_count = len(images)
         for number, (data, guest) in enumerate(images):
             partition.images[number] = payload.add(data, guest)
+    described.mark = payload.end()
     described.payload = page_up(len(bytes(described))) + len(payload.data)
     head = description.seal(described)
     whole = bytearray(hypervisor.ljust(size, b"\0"))
     whole += head.ljust(page_up(len(head)), b"\0") + payload.data
     struct.pack_into("<Q", whole, _IMAGE_SIZE_OFFSET, len(whole))
+    uart = described.board.uart
+    struct.pack_into("<QQ", whole, _IMAGE_UART_OFFSET, uart, uart ^ _ALL_BITS)
     return bytes(whole)
 
 

@@ -74,9 +74,9 @@ def page_up(number: int) -> int:
 
 
 def payload_bytes(files: Mapping[str, Files]) -> int:
-    """What the images of all partitions take at most, each on pages of its own."""
+    """What the images of all partitions take at most, each on pages of its own, and the mark."""
     each = {data for one in files.values() for data in (one.kernel, one.initrd)}
-    return sum(page_up(len(data)) for data in each) + len(files) * DEVICETREE_BYTES
+    return sum(page_up(len(data)) for data in each) + len(files) * DEVICETREE_BYTES + PAGE_BYTES
 
 
 def make_layout(

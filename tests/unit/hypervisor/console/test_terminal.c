@@ -51,13 +51,21 @@ static void test_reports(void **state)
     terminal_failure(1, 2, 3);
     assert_string_equal(fixture_printed(),
                         "bulkhead| a monitor failed: address 0x3, syndrome 0x1, pc 0x2\r\n");
+    terminal_explain("no memory at");
+    terminal_failure(1, 2, 0x50000000);
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| the system can't start: no memory at 0x50000000\r\n");
+    terminal_explain(NULL);
+    terminal_failure(1, 2, 3);
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| a monitor failed: address 0x3, syndrome 0x1, pc 0x2\r\n");
     terminal_refuse(FIXTURE_UART, &problem);
     assert_string_equal(fixture_printed(), "bulkhead| the system can't start: of no use: 0x12\r\n");
     problem.partition = 2;
     terminal_refuse(FIXTURE_UART, &problem);
     assert_string_equal(fixture_printed(), "bulkhead| in the description of partition 2:\r\n"
                                            "bulkhead| the system can't start: of no use: 0x12\r\n");
-    terminal_failed(&fixture_system, "no such core:", 16);
+    terminal_failed("no such core:", 16);
     assert_string_equal(fixture_printed(),
                         "bulkhead| the system can't start: no such core: 0x10\r\n");
 }
@@ -107,7 +115,7 @@ static void test_without_a_terminal(void **state)
     fake.mask = 0;
     terminal_print("nowhere");
     input_start(&fixture_system);
-    terminal_failed(&fixture_system, "nowhere", 0);
+    terminal_failed("nowhere", 0);
     assert_int_equal(fake.printed_bytes, 0);
     assert_int_equal(fake.looks, 0);
     assert_int_equal(fake.mask, 0);

@@ -68,8 +68,8 @@ struct fault {
 
 static const struct fault faults[] = {
     {"no description: it begins with", NOONE, 1, {SET(magic, 1)}},
-    {HEADER, NOONE, 2, {SET(version, 2)}},
-    {HEADER, NOONE, 1, {SET(bytes, 8)}},
+    {HEADER, NOONE, 1, {SET(version, 1)}},
+    {HEADER, NOONE, DESCRIPTION_VERSION, {SET(bytes, 8)}},
     {PAYLOAD, NOONE, DESCRIPTION_ROOM + 1, {SET(payload, DESCRIPTION_ROOM + 1)}},
     {PAYLOAD, NOONE, 64, {SET(payload, 64)}},
     {CORES, NOONE, 0, {SET(core_count, 0)}},
@@ -77,7 +77,7 @@ static const struct fault faults[] = {
     {CORES, NOONE, UINT32_MAX, {SET(core_count, UINT32_MAX)}},
     {MANY, NOONE, 0, {SET(partition_count, 0)}},
     {MANY, NOONE, 9, {SET(partition_count, 9)}},
-    {SURPLUS, NOONE, 2, {SET(reserved, 1)}},
+    {NULL, 0, 0, {SET(mark, 1)}},
     {SURPLUS, NOONE, 2, {SET(cores[15].affinity, 5)}},
     {SURPLUS, NOONE, 2, {SET(cores[4].partition, 1)}},
     {SURPLUS, NOONE, 2, {SET(partitions[7].edges[31], 1)}},

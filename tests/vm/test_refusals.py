@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board or an image that is not what the system needs: a line says which, and nothing starts."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from test_network import StartGuest
+
+from bulkhead.qemu import Machine, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system import description
+from bulkhead.system.assemble import Assembled, assemble, read
+from bulkhead.system.layout import page_up
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import read_reports
+
+_SYSTEM = "isolation"  # two cores, DMA by the SMMU
+_UART = description.Description.board.offset + description.Board.uart.offset
+
+
+@cache
+def assembled() -> Assembled:
+    system, board = read(_SYSTEM)
+    return assemble(system, board, Settings())
+
+
+def right_machine() -> Machine:
+    system, board = read(_SYSTEM)
+    return machine(system, board, assembled().image, lambda _: UserNetwork())
+
+
+def refused(start_guest: StartGuest, board: Machine) -> str:
+    """What the hypervisor says, which is one line."""
+    layout = assembled().layout
+    guest = start_guest(board)
+    line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).rstrip()
+    assert read_reports(guest.qmp(), layout.hypervisor.end, layout.board.core_count) == []
+    assert guest.console().strip() == line.strip()
+    return line.removeprefix("bulkhead| the system can't start: ")
+
+
+def test_board_without_smmu(start_guest: StartGuest) -> None:
+    board = right_machine()
+    board = replace(board, machine=board.machine.replace(",iommu=smmuv3", ""), extra=(), cards=())
+    assert refused(start_guest, board) == "the board has no SMMU at 0x9050000"
+
+
+def test_board_with_too_little_memory(start_guest: StartGuest) -> None:
+    last = max(assembled().layout.places, key=lambda place: place.physical)
+    lacking = last.physical + last.memory.bytes - assembled().layout.board.memory
+    board = replace(right_machine(), memory_mib=(lacking >> 20) - 2)
+    end = last.physical + last.memory.bytes
+    assert refused(start_guest, board) == f"the board has no memory at {end - 4:#x}"
+
+
+def test_board_with_too_few_cores(start_guest: StartGuest) -> None:
+    line = refused(start_guest, replace(right_machine(), cpus=1))
+    assert line.startswith("the board has no such GIC or no such core, nothing is at 0x80c00")
+
+
+def start_of_description(image: bytes | bytearray) -> int:
+    pages = range(0, len(image), description.PAGE_BYTES)
+    return next(page for page in pages if image.startswith(b"BULKHEAD", page))
+
+
+_CUTS: dict[str, Callable[[bytes, int], int]] = {
+    "a-byte": lambda image, _: len(image) - 1,
+    "a-page": lambda image, _: len(image) - description.PAGE_BYTES,
+    "half": lambda image, _: len(image) // 2,
+    "all-images": lambda _, start: start + page_up(len(bytes(description.Description()))),
+}
+
+
+@pytest.mark.parametrize("cut", _CUTS.values(), ids=_CUTS.keys())
+def test_image_that_is_cut_off(
+    start_guest: StartGuest, tmp_path: Path, cut: Callable[[bytes, int], int]
+) -> None:
+    whole = assembled().image.read_bytes()
+    path = tmp_path / "cut.image"
+    path.write_bytes(whole[: cut(whole, start_of_description(whole))])
+    line = refused(start_guest, replace(right_machine(), image=path))
+    assert line == f"the image's file is cut off, it has fewer bytes than {len(whole):#x}"
+
+
+def test_image_that_is_cut_off_in_the_description(start_guest: StartGuest, tmp_path: Path) -> None:
+    whole = assembled().image.read_bytes()
+    path = tmp_path / "cut.image"
+    path.write_bytes(whole[: start_of_description(whole) + 1000])
+    line = refused(start_guest, replace(right_machine(), image=path))
+    assert line.startswith("a damaged description: checksum 0x")
+
+
+def test_damaged_description_is_told_where_the_terminal_is(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    whole = bytearray(assembled().image.read_bytes())
+    at = start_of_description(whole) + _UART
+    assert struct.unpack_from("<Q", whole, at)[0] == 0x9000000
+    struct.pack_into("<Q", whole, at, assembled().layout.places[0].physical)
+    path = tmp_path / "damaged.image"
+    path.write_bytes(whole)
+    line = refused(start_guest, replace(right_machine(), image=path))
+    assert line.startswith("a damaged description: checksum 0x")
