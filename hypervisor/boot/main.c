@@ -21,6 +21,7 @@
 
 static struct partition *partitions[DESCRIPTION_PARTITIONS_MAX];
 static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX];
+static uint64_t smmu_queues; /* two pages, the first is of events */
 
 static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
 {
@@ -76,6 +77,10 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     if (described->function_count != 0) {
         boot_map(root, system->board.ecam, system->board.ecam_bytes, MONITOR_DEVICE);
     }
+    if (smmu_confined(described) != 0) {
+        boot_map(root, partition->events, PAGE_BYTES, MONITOR_CONSTANTS);
+        boot_map(root, system->board.smmu + SMMU_EVENT_REGISTERS, PAGE_BYTES, MONITOR_DEVICE);
+    }
 }
 
 static void make_partition(const struct description *system, uint32_t index)
@@ -91,6 +96,11 @@ static void make_partition(const struct description *system, uint32_t index)
         boot_refuse("a partition's tables can't be made", index);
     }
     pci_boot(partition);
+    /* One that may be to blame for events gets their interrupt first: never one without DMA. */
+    if (smmu_confined(partition->described) != 0) {
+        partition->events = smmu_queues;
+        gic_route(system, system->board.smmu_interrupt, partition->described->boot_core);
+    }
 }
 
 static struct core *core_at(const struct description *system, uint32_t index)
@@ -175,12 +185,13 @@ void boot_main(void)
     terminal_explain("the board has no such GIC or no such core, nothing is at");
     refuse_trouble(gic_start(system, own), system->board.distributor);
     input_start(system);
+    smmu_queues = boot_take(2);
     terminal_explain("the board has no PCI at");
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }
     terminal_explain("the board has no SMMU at");
-    refuse_trouble(smmu_boot(system, &boot_pool, stage2_roots), system->board.smmu);
+    refuse_trouble(smmu_boot(system, &boot_pool, stage2_roots, smmu_queues), system->board.smmu);
     terminal_explain(NULL);
     for (uint32_t i = 0; i < system->core_count; i++) {
         make_core(system, i);

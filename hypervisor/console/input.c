@@ -3,6 +3,7 @@
 
 #include "console/terminal.h"
 #include "console/uart.h"
+#include "gic/setup.h"
 
 #define SWITCH  0x1d /* Ctrl-] */
 #define COMMAND 0x1e /* Ctrl-^ */
@@ -13,7 +14,7 @@
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
-    gic_route_input(system, system->partitions[partition].boot_core);
+    gic_route(system, system->board.uart_interrupt, system->partitions[partition].boot_core);
 }
 
 /* The next with a console; there is one at least. */

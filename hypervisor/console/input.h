@@ -22,8 +22,4 @@ void input_start(const struct description *system);
  * the partition is to do: REQUEST_NONE, REQUEST_STOP or REQUEST_RESET. */
 enum partition_request terminal_input(struct partition *partition);
 
-/* Of gic/: routes the PL011's interrupt to a core (the description's index), and makes it pending,
- * so that the core's monitor looks at least once. Any core. */
-void gic_route_input(const struct description *system, uint32_t core);
-
 #endif

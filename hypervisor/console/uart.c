@@ -77,7 +77,7 @@ static uint32_t asserted(const struct virtual_uart *uart)
 static void raise(const struct partition *partition)
 {
     if (asserted(&partition->uart) != 0) {
-        gic_raise(partition, partition->described->console_interrupt);
+        gic_raise(partition->system, partition->described->console_interrupt);
     }
 }
 

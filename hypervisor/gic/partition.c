@@ -69,9 +69,15 @@ void gic_reset_partition(struct partition *partition)
     partition->distributor_control = 0;
 }
 
-void gic_raise(const struct partition *partition, uint32_t interrupt)
+void gic_raise(const struct description *system, uint32_t interrupt)
 {
-    device_write32((uintptr_t)(partition->system->board.distributor + GIC_ISPENDR +
-                               interrupt / 32 * UINT64_C(4)),
+    device_write32(gic_distributor(system).interrupts + GIC_ISPENDR + interrupt / 32 * UINT64_C(4),
                    UINT32_C(1) << interrupt % 32);
+}
+
+void gic_route(const struct description *system, uint32_t interrupt, uint32_t core)
+{
+    device_write64(gic_distributor(system).interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
+                   system->cores[core].affinity);
+    gic_raise(system, interrupt);
 }

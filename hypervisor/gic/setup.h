@@ -38,8 +38,12 @@ void gic_reset_partition(struct partition *partition);
  * its CPU interface. */
 void gic_reset_core(const struct description_core *core);
 
-/* Makes an SPI pending that the partition owns and no device uses. */
-void gic_raise(const struct partition *partition, uint32_t interrupt);
+/* Routes an SPI of the hypervisor's own to a core (the description's index), and raises it, so that
+ * the core's monitor looks at least once. */
+void gic_route(const struct description *system, uint32_t interrupt, uint32_t core);
+
+/* Makes an SPI pending. Any core. */
+void gic_raise(const struct description *system, uint32_t interrupt);
 
 /* The Group 0 interrupt (INTID) to handle, or GIC_NONE; it is active until gic_end(). */
 uint32_t gic_acknowledge(void);

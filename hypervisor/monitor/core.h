@@ -39,7 +39,8 @@ struct core_report {
     uint32_t starts;  /* how often its partition began on it */
     uint64_t refused; /* accesses answered as if nothing were there */
     uint64_t exits[EXIT_CAUSES];
-    /* Of the last fault: ESR_EL2, the guest's physical address, its program counter. */
+    /* Of the last fault: ESR_EL2, the guest's physical address, its program counter. Of DMA: the
+     * SMMU's type of event, the address, 0. */
     uint64_t syndrome, address, pc;
 };
 

@@ -10,6 +10,7 @@
 #include "monitor/registers.h"
 #include "pci/config_space.h"
 #include "psci/psci.h"
+#include "smmu/smmu.h"
 
 static struct partition_core *own(const struct core *core)
 {
@@ -174,6 +175,28 @@ void power_fault(struct core *core, const struct registers *registers, uint64_t 
     stop(core, REQUEST_STOP);
 }
 
+/* The first stops the partition; what its devices do until they are reset changes nothing. */
+static void refused_dma(struct core *core)
+{
+    struct partition *partition = core->partition;
+    struct smmu_event event;
+
+    if (!smmu_event(partition, &event) ||
+        __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
+        return;
+    }
+    core->report.exits[EXIT_FAULT]++;
+    core->report.syndrome = event.type;
+    core->report.address = event.address;
+    core->report.pc = 0;
+    uart_flush(partition, true);
+    terminal_print("%s is stopped: device %x%x:%x%x.%x, DMA %s at 0x%lx, event 0x%x",
+                   partition->described->name, event.stream >> 12, event.stream >> 8 & 0xf,
+                   event.stream >> 7 & 1, event.stream >> 3 & 0xf, event.stream & 7,
+                   event.read ? "read" : "write", event.address, event.type);
+    demand(core, REQUEST_STOP);
+}
+
 void power_interrupt(struct core *core)
 {
     uint32_t number = gic_acknowledge();
@@ -185,6 +208,8 @@ void power_interrupt(struct core *core)
     core->report.exits[EXIT_INTERRUPT]++;
     if (number == core->partition->system->board.uart_interrupt) {
         request = terminal_input(core->partition);
+    } else if (number == core->partition->system->board.smmu_interrupt) {
+        refused_dma(core);
     }
     gic_end(number);
     if (request != REQUEST_NONE) {

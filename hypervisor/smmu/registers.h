@@ -48,8 +48,7 @@
 #define IRQ_CTRL_EVENTS (1u << 2)
 
 #define BASE_ALLOCATE  (UINT64_C(1) << 62) /* of the stream table and the queues */
-#define BASE_PAGE      UINT64_C(0x000ffffffffff000)
-#define QUEUE_OVERFLOW (1u << 31) /* of EVENTQ_PROD; EVENTQ_CONS says that it was seen */
+#define QUEUE_OVERFLOW (1u << 31)          /* of EVENTQ_PROD; EVENTQ_CONS says that it was seen */
 
 #define STE_WORDS          8u
 #define STE_VALID          UINT64_C(1) /* and no more: abort, without an event */
@@ -64,12 +63,14 @@
 #define STE_AARCH64    (UINT64_C(1) << 51)
 #define STE_RECORD     (UINT64_C(1) << 58)
 
-#define COMMAND_WORDS      2u
+#define COMMANDS           3u             /* of two words each */
 #define COMMAND_CFGI_ALL   UINT64_C(0x04) /* with a range of 31 */
 #define COMMAND_CFGI_RANGE UINT64_C(31)
 #define COMMAND_TLBI_ALL   UINT64_C(0x30) /* TLBI_NSNH_ALL */
 #define COMMAND_SYNC       UINT64_C(0x46)
 
+#define EVENTS_LOG2        7u /* a page of them */
+#define EVENTS             (1u << EVENTS_LOG2)
 #define EVENT_WORDS        4u
 #define EVENT_TYPE(word)   ((uint32_t)(word) & 0xffu)
 #define EVENT_STREAM(word) ((uint32_t)((word) >> 32))

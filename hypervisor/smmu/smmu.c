@@ -5,10 +5,8 @@
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* One page of events; room for the commands at boot, and one more: a full queue is not needed. */
-#define EVENTS_LOG2   7u
+/* Room for the commands at boot, and one more: a full queue is not needed. */
 #define COMMANDS_LOG2 2u
-#define EVENTS        (1u << EVENTS_LOG2)
 /* Polls of a register before it counts as dead; each takes tens of nanoseconds at least. */
 #define POLLS_MAX 10000000u
 
@@ -68,19 +66,13 @@ static const char *look(const struct smmu *smmu)
     return NULL;
 }
 
-/* How many of its functions go through. */
-static uint32_t confined(const struct description_partition *partition)
-{
-    return partition->dma == DESCRIPTION_DMA_SMMU ? partition->function_count : 0;
-}
-
 /* As many bits as the streams that go through have; all others are beyond the table: aborted. */
 static uint32_t stream_bits(const struct description *system)
 {
     uint32_t streams = 0, bits = 0;
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
-        for (uint32_t j = 0; j < confined(&system->partitions[i]); j++) {
+        for (uint32_t j = 0; j < smmu_confined(&system->partitions[i]); j++) {
             streams |= system->partitions[i].functions[j].address;
         }
     }
@@ -115,7 +107,7 @@ static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
     for (uint32_t i = 0; i < smmu->system->partition_count; i++) {
         const struct description_partition *partition = &smmu->system->partitions[i];
 
-        for (uint32_t j = 0; j < confined(partition); j++) {
+        for (uint32_t j = 0; j < smmu_confined(partition); j++) {
             uint64_t *entry = &table[(size_t)partition->functions[j].address * STE_WORDS];
 
             entry[0] = STE_VALID | STE_STAGE2;
@@ -144,20 +136,17 @@ static const char *set_table(const struct smmu *smmu, const uint64_t stage2_root
     return NULL;
 }
 
-/* Nothing from before us stays in caches (4.3.3, 4.4.4.1, 4.7.3). */
+/* Nothing from before us stays in caches (4.3.3, 4.4.4.1, 4.7.3). The queue's page is zero. */
 static bool forget(const struct smmu *smmu, uint64_t *queue)
 {
-    static const uint64_t words[] = {
-        COMMAND_CFGI_ALL, COMMAND_CFGI_RANGE, COMMAND_TLBI_ALL, 0, COMMAND_SYNC, 0};
-    uint32_t count = sizeof(words) / sizeof(words[0]);
-
-    for (uint32_t i = 0; i < count; i++) {
-        queue[i] = words[i];
-    }
+    queue[0] = COMMAND_CFGI_ALL;
+    queue[1] = COMMAND_CFGI_RANGE;
+    queue[2] = COMMAND_TLBI_ALL;
+    queue[4] = COMMAND_SYNC;
     device_publish();
-    write(smmu, SMMU_CMDQ_PROD, count / COMMAND_WORDS);
+    write(smmu, SMMU_CMDQ_PROD, COMMANDS);
     /* An error would leave the consumer where it is. */
-    return wait_for(smmu, SMMU_CMDQ_CONS, UINT32_MAX, count / COMMAND_WORDS);
+    return wait_for(smmu, SMMU_CMDQ_CONS, UINT32_MAX, COMMANDS);
 }
 
 /* All DMA is aborted from here until the SMMU is on. */
@@ -195,62 +184,20 @@ static bool start(const struct smmu *smmu, uint64_t commands, uint64_t events)
 }
 
 const char *smmu_boot(const struct description *system, struct page_pool *pool,
-                      const uint64_t stage2_roots[])
+                      const uint64_t stage2_roots[], uint64_t queues)
 {
     struct smmu smmu = {system, pool, (uintptr_t)system->board.smmu};
     const char *trouble;
-    uint64_t queues;
 
     if (system->board.smmu == 0) {
         return NULL;
     }
     trouble = look(&smmu);
-    if (trouble != NULL) {
-        return trouble;
+    if (trouble == NULL) {
+        trouble = stop(&smmu) ? set_table(&smmu, stage2_roots) : "the SMMU does not stop";
     }
-    if (!stop(&smmu)) {
-        return "the SMMU does not stop";
+    if (trouble == NULL && !start(&smmu, queues + PAGE_BYTES, queues)) {
+        trouble = "the SMMU does not start";
     }
-    trouble = set_table(&smmu, stage2_roots);
-    if (trouble != NULL) {
-        return trouble;
-    }
-    queues = page_pool_take(pool, 2);
-    if (queues == 0) {
-        return "no memory for the SMMU's queues";
-    }
-    return start(&smmu, queues, queues + PAGE_BYTES) ? NULL : "the SMMU does not start";
-}
-
-uint64_t smmu_event_queue(const struct description *system)
-{
-    uintptr_t registers = (uintptr_t)system->board.smmu;
-
-    return registers != 0 ? device_read64(registers + SMMU_EVENTQ_BASE) & BASE_PAGE : 0;
-}
-
-bool smmu_event(const struct description *system, struct smmu_event *event)
-{
-    struct smmu smmu = {.system = system, .registers = (uintptr_t)system->board.smmu};
-    const volatile uint64_t *record;
-    uint32_t written, next;
-
-    if (smmu.registers == 0) {
-        return false;
-    }
-    written = read(&smmu, SMMU_EVENTQ_PROD);
-    next = read(&smmu, SMMU_EVENTQ_CONS);
-    if ((written ^ next) % (2 * EVENTS) == 0) { /* index and wrap bit (3.5.1) */
-        return false;
-    }
-    device_observe_memory(); /* the record is there once the index says so */
-    record = (const volatile uint64_t *)(uintptr_t)smmu_event_queue(system) +
-             (size_t)(next % EVENTS) * EVENT_WORDS;
-    *event = (struct smmu_event){.stream = EVENT_STREAM(record[0]),
-                                 .type = EVENT_TYPE(record[0]),
-                                 .address = record[2],
-                                 .read = (record[1] & EVENT_READ) != 0};
-    device_observe_memory(); /* the record was read before its place is free */
-    write(&smmu, SMMU_EVENTQ_CONS, (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW));
-    return true;
+    return trouble;
 }

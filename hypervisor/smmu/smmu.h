@@ -7,13 +7,14 @@
 #ifndef SMMU_SMMU_H
 #define SMMU_SMMU_H
 
-#include "hypervisor/description.h"
+#include "hypervisor/partition.h"
 #include "memory/tables.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the monitors that read events have to map as device registers: both register pages. */
 #define SMMU_REGISTER_BYTES UINT64_C(0x20000)
+/* Where the registers are that monitors read events by: a page of them. */
+#define SMMU_EVENT_REGISTERS UINT64_C(0x10000)
 
 /* DMA that was refused. */
 struct smmu_event {
@@ -24,21 +25,25 @@ struct smmu_event {
 };
 
 /*
- * Switches the board's SMMU on, if the description has one; `stage2_roots` by partition. NULL, or
- * what is wrong with it, in static memory. A read from where nothing is may fault instead.
- * Boot core, before any partition runs.
+ * Switches the board's SMMU on, if the description has one; `stage2_roots` by partition, `queues`
+ * two zeroed pages, the first for events. NULL, or what is wrong with it, in static memory. A read
+ * from where nothing is may fault instead. Boot core, before any partition runs.
  */
 const char *smmu_boot(const struct description *system, struct page_pool *pool,
-                      const uint64_t stage2_roots[]);
+                      const uint64_t stage2_roots[], uint64_t queues);
 
-/* The page with the events: normal memory, for the monitors that read them. After smmu_boot(). */
-uint64_t smmu_event_queue(const struct description *system);
+/* How many of a partition's functions the SMMU lets through to its memory. */
+static inline uint32_t smmu_confined(const struct description_partition *partition)
+{
+    return partition->dma == DESCRIPTION_DMA_SMMU ? partition->function_count : 0;
+}
 
 /*
- * Takes one event out of the queue; false: there is none. What an overflow lost is not told. For
- * who gets the event queue's interrupt (board.smmu_interrupt, edge): until it answers false. One
- * core.
+ * The event queue's interrupt (board.smmu_interrupt) came. True: `event` is what a device of this
+ * partition tried; it is taken out of the queue. If the queue goes on, or with what another
+ * partition's device tried, the interrupt comes again, to the boot core of who is next to look.
+ * What an overflow lost is not told. Boot cores; who has the interrupt active, so one at a time.
  */
-bool smmu_event(const struct description *system, struct smmu_event *event);
+bool smmu_event(const struct partition *partition, struct smmu_event *event);
 
 #endif

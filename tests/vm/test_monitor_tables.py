@@ -12,6 +12,7 @@ from translation_tables import CorePage, HypervisorMemory, Mapping
 from bulkhead.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.board_tree import registers
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Place, Range
 from bulkhead.system.machine import machine
@@ -77,6 +78,20 @@ def test_services_have_the_own_partitions_memory_alone(
                 if overlap(each.range, Range(place.physical, place.memory.bytes))
             ]
             assert bool(reached) == (place is own)
+
+
+def test_the_smmu_is_for_partitions_with_dma_and_they_reach_its_events_alone(
+    booted: tuple[HypervisorMemory, Layout],
+) -> None:
+    memory, layout = booted
+    base, size = registers(layout.board.roles["smmu"])[0]
+    for own, core in cores(memory, layout):
+        reached = [
+            each.range
+            for each in memory.mappings(core.services)
+            if overlap(each.range, Range(base, size))
+        ]
+        assert reached == ([Range(base + 0x10000, PAGE_BYTES)] if own.partition.pci else [])
 
 
 def test_monitors_share_nothing_writable_but_the_terminals_page(

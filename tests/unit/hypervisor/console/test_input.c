@@ -144,7 +144,7 @@ static void test_prompt_after_switching(void **state)
     assert_string_equal(fixture_printed(), "");
     fixture_type("\x1d");
     (void)fixture_printed();
-    terminal_input(&fixture_partitions[CONTROL]); /* gic_route_input() made it pending */
+    terminal_input(&fixture_partitions[CONTROL]); /* gic_route() made it pending */
     assert_string_equal(fixture_printed(), "control| > ");
     fixture_send(CONTROL, "x");
     assert_string_equal(fixture_printed(), "x");

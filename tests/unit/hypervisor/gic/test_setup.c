@@ -182,8 +182,17 @@ static void test_raise(void **state)
     (void)state;
     memset(&made.distributor, 0, sizeof(made.distributor));
     made.guarded = true;
-    gic_raise(&machine_partition, 40);
+    gic_raise(&machine_system, 40);
     assert_int_equal(made.distributor.pending[1], 1u << 8);
+}
+
+static void test_route(void **state)
+{
+    (void)state;
+    memset(&made.distributor, 0, sizeof(made.distributor));
+    gic_route(&machine_system, MACHINE_SMMU, 3);
+    assert_int_equal(made.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
+    assert_int_equal(made.distributor.pending[MACHINE_SMMU / 32], 1u << MACHINE_SMMU % 32);
 }
 
 static void test_group0(void **state)
@@ -209,6 +218,7 @@ int main(void)
         cmocka_unit_test_setup(test_core, setup),
         cmocka_unit_test_setup(test_reset, setup),
         cmocka_unit_test_setup(test_raise, setup),
+        cmocka_unit_test_setup(test_route, setup),
         cmocka_unit_test_setup(test_group0, setup),
     };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The SMMU on a model of its registers, which ends the test when the standard's order is broken. */
+#include "gic/setup.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
@@ -14,6 +15,7 @@
 
 #define BASE        UINT64_C(0x09050000)
 #define POOL_BYTES  0x100000u
+#define INTERRUPT   106u
 #define ROOT(index) (UINT64_C(0x7f0000000) + UINT64_C(0x1000) * (index))
 
 static struct {
@@ -25,12 +27,15 @@ static struct {
     bool deaf, stuck; /* never acknowledges CR0; never takes a command */
     bool open;        /* does not abort what it does not translate */
     bool published;
+    uint32_t routes, route; /* of the event queue's interrupt */
 } fake;
 
 static struct description board;
+static struct partition monitors[3];
 static uint64_t roots[DESCRIPTION_PARTITIONS_MAX];
 static uint8_t *memory;
 static struct page_pool pool;
+static uint64_t events;
 
 static uint32_t *register_at(uintptr_t address)
 {
@@ -175,6 +180,14 @@ void device_observe_memory(void)
 {
 }
 
+void gic_route(const struct description *system, uint32_t interrupt, uint32_t core)
+{
+    assert_ptr_equal(system, &board);
+    assert_int_equal(interrupt, INTERRUPT);
+    fake.routes++;
+    fake.route = core;
+}
+
 /* The stream's table entry as the hardware finds it; NULL: aborted before. */
 static const uint64_t *entry_of(uint32_t stream)
 {
@@ -224,6 +237,7 @@ static int prepare(void **state)
     fake.irq = fake.irqack = IRQ_CTRL_EVENTS;
     fake.message = 0x1234;
     board.board.smmu = BASE;
+    board.board.smmu_interrupt = INTERRUPT;
     board.partition_count = 3;
     for (unsigned i = 0; i < 3; i++) {
         roots[i] = ROOT(i);
@@ -235,7 +249,9 @@ static int prepare(void **state)
     memory = aligned_alloc(POOL_BYTES, POOL_BYTES);
     assert_non_null(memory);
     memset(memory, 0x5a, POOL_BYTES);
-    pool = (struct page_pool){(uintptr_t)memory + 0x1000, (uintptr_t)memory + POOL_BYTES};
+    events = (uintptr_t)memory;
+    memset(memory, 0, 0x2000);
+    pool = (struct page_pool){(uintptr_t)memory + 0x3000, (uintptr_t)memory + POOL_BYTES};
     return 0;
 }
 
@@ -248,7 +264,7 @@ static int finish(void **state)
 
 static const char *boot(void)
 {
-    return smmu_boot(&board, &pool, roots);
+    return smmu_boot(&board, &pool, roots, events);
 }
 
 static void test_streams(void **state)
@@ -267,7 +283,7 @@ static void test_streams(void **state)
     }
     assert_true(fake.run[0][0] == 0x04 && fake.run[0][1] == 31);
     assert_true(fake.run[1][0] == 0x30 && fake.run[2][0] == 0x46);
-    assert_true(pool.next <= (uintptr_t)memory + 0x1000 + 0x10000 + 0x2000);
+    assert_true(pool.next <= (uintptr_t)memory + 0x3000 + 0x10000);
 }
 
 static void test_nobody_goes_through(void **state)
@@ -288,7 +304,8 @@ static void test_only_what_is_described(void **state)
     assert_null(boot());
     assert_null(entry_of(0x121));
     assert_int_equal(entry_of(0x09)[2] >> 48 & 7, 5);
-    assert_null(smmu_boot(&(struct description){0}, &pool, roots)); /* no SMMU is asked for */
+    assert_null(
+        smmu_boot(&(struct description){0}, &pool, roots, events)); /* no SMMU is asked for */
 }
 
 static void test_what_is_wrong(void **state)
@@ -344,64 +361,121 @@ static void test_no_memory(void **state)
     (void)state;
     pool.end = pool.next + 0x1000;
     assert_string_equal(boot(), "no memory for the SMMU's stream table");
-    pool = (struct page_pool){(uintptr_t)memory, (uintptr_t)memory + 0x8000 + 0x1000};
-    assert_string_equal(boot(), "no memory for the SMMU's queues");
 }
 
-static void add_event(const uint64_t record[4], uint32_t log2)
+static void add_event(const uint64_t record[4])
 {
-    uint32_t count = 1u << log2;
+    uint32_t count = 1u << (fake.events & 0x1f);
     uint64_t *queue = (uint64_t *)(uintptr_t)(fake.events & 0xffffffffffff0);
 
     memcpy(&queue[(size_t)(fake.event_prod % count) * 4], record, 32);
     fake.event_prod = (fake.event_prod & 0x80000000) | (fake.event_prod + 1) % (2 * count);
 }
 
+/* Two partitions behind the SMMU, 1 and 2, with a monitor each. */
+static void prepare_events(void)
+{
+    board.partitions[2].dma = DESCRIPTION_DMA_SMMU;
+    assert_null(boot());
+    for (uint32_t i = 0; i < 3; i++) {
+        monitors[i] = (struct partition){.system = &board,
+                                         .described = &board.partitions[i],
+                                         .index = i,
+                                         .events = i == 0 ? 0 : events};
+        board.partitions[i].boot_core = 5 - i;
+    }
+}
+
 static void test_events(void **state)
 {
     struct smmu_event event;
-    uint32_t log2;
 
     (void)state;
-    assert_null(boot());
-    log2 = (uint32_t)(fake.events & 0x1f);
-    assert_true(smmu_event_queue(&board) >= (uintptr_t)memory &&
-                smmu_event_queue(&board) + (UINT64_C(32) << log2) <= pool.next);
-    assert_int_equal(smmu_event_queue(&board) % 4096, 0);
-    assert_false(smmu_event(&board, &event));
+    prepare_events();
+    assert_true(events == (fake.events & 0xffffffffff000));
+    assert_true(UINT64_C(32) << (fake.events & 0x1f) == 4096);
+    assert_false(smmu_event(&monitors[1], &event));
+    assert_int_equal(fake.routes, 0);
     for (uint64_t i = 0; i < 1000; i++) { /* more than once around */
-        uint64_t record[4] = {0x10 | (0x08 + i) << 32, (i & 1) << 35, UINT64_C(0x123456789000) + i,
-                              0};
+        uint64_t stream = i % 3 == 0 ? 0x121 : 0x09;
 
-        add_event(record, log2);
-        assert_true(smmu_event(&board, &event));
-        assert_int_equal(event.stream, 0x08 + i);
+        add_event((uint64_t[]){0x10 | stream << 32, (i & 1) << 35, 0x123456789000 + i, 0});
+        assert_true(smmu_event(&monitors[1], &event));
+        assert_int_equal(event.stream, stream);
         assert_int_equal(event.type, 0x10);
         assert_int_equal(event.read, i & 1);
         assert_true(event.address == UINT64_C(0x123456789000) + i);
-        assert_false(smmu_event(&board, &event));
+        assert_int_equal(fake.event_cons, fake.event_prod);
+        assert_int_equal(fake.routes, i + 1); /* there may be more */
+        assert_int_equal(fake.route, 4);
+        assert_false(smmu_event(&monitors[1], &event));
     }
-    assert_false(smmu_event(&(struct description){0}, &event));
+}
+
+static void test_events_of_another(void **state)
+{
+    struct smmu_event event;
+
+    (void)state;
+    prepare_events();
+    add_event((uint64_t[]){0x13 | UINT64_C(0x122) << 32, 0, 0x1000, 0});
+    add_event((uint64_t[]){0x10 | UINT64_C(0x09) << 32, 0, 0x2000, 0});
+    for (unsigned times = 1; times < 3; times++) { /* it stays for who it is about */
+        assert_false(smmu_event(&monitors[1], &event));
+        assert_int_equal(fake.routes, times);
+        assert_int_equal(fake.route, 3);
+        assert_int_equal(fake.event_cons, 0);
+    }
+    assert_true(smmu_event(&monitors[2], &event));
+    assert_int_equal(event.stream, 0x122);
+    assert_int_equal(event.type, 0x13);
+    assert_int_equal(fake.route, 3);
+    assert_false(smmu_event(&monitors[2], &event));
+    assert_int_equal(fake.route, 4);
+    assert_true(smmu_event(&monitors[1], &event));
+    assert_int_equal(event.stream, 0x09);
+}
+
+/* A function of partition 0, whose DMA does not go through, and one that is not described. */
+static void test_events_of_nobody(void **state)
+{
+    struct smmu_event event;
+
+    (void)state;
+    prepare_events();
+    add_event((uint64_t[]){0x02 | UINT64_C(0x08) << 32, 0, 0, 0});
+    add_event((uint64_t[]){0x02 | UINT64_C(0xffffffff) << 32, 0, 0, 0});
+    add_event((uint64_t[]){0x10 | UINT64_C(0x0a) << 32, 0, 0x3000, 0});
+    for (unsigned times = 1; times < 3; times++) {
+        assert_false(smmu_event(&monitors[2], &event));
+        assert_int_equal(fake.event_cons, times);
+        assert_int_equal(fake.routes, times);
+        assert_int_equal(fake.route, 3);
+    }
+    assert_true(smmu_event(&monitors[2], &event));
+    assert_int_equal(event.stream, 0x0a);
+    add_event((uint64_t[]){0x10 | UINT64_C(0x0a) << 32, 0, 0x3000, 0});
+    assert_false(smmu_event(&monitors[0], &event)); /* it has no part in the queue */
+    assert_int_equal(fake.event_cons, 3);
 }
 
 static void test_events_overflow(void **state)
 {
-    const uint64_t record[4] = {0x10 | UINT64_C(0x09) << 32, 0, 0x1000, 0};
     struct smmu_event event;
-    uint32_t log2, count = 0;
+    uint32_t size, count = 0;
 
     (void)state;
-    assert_null(boot());
-    log2 = (uint32_t)(fake.events & 0x1f);
-    for (uint32_t i = 0; i < 1u << log2; i++) {
-        add_event(record, log2);
+    prepare_events();
+    size = 1u << (fake.events & 0x1f);
+    for (uint32_t i = 0; i < size; i++) {
+        add_event((uint64_t[]){0x10 | UINT64_C(0x09) << 32, 0, 0x1000, 0});
     }
     fake.event_prod |= 0x80000000;
-    while (count <= 1u << log2 && smmu_event(&board, &event)) {
+    while (count <= size && smmu_event(&monitors[1], &event)) {
         assert_int_equal(event.stream, 0x09);
         count++;
     }
-    assert_int_equal(count, 1u << log2);
+    assert_int_equal(count, size);
     assert_int_equal(fake.event_cons, fake.event_prod); /* the overflow is acknowledged */
 }
 
@@ -415,6 +489,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_answer, prepare, finish),
         cmocka_unit_test_setup_teardown(test_no_memory, prepare, finish),
         cmocka_unit_test_setup_teardown(test_events, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_events_of_another, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_events_of_nobody, prepare, finish),
         cmocka_unit_test_setup_teardown(test_events_overflow, prepare, finish),
     };
 

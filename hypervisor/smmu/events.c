@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What stays of the SMMU once boot code is gone: whose device tried what. */
+#include "gic/setup.h"
+#include "smmu/registers.h"
+#include "smmu/smmu.h"
+#include <arch/device_access.h>
+
+static const struct description_partition *owner_of(const struct description *system,
+                                                    uint32_t stream)
+{
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        const struct description_partition *partition = &system->partitions[i];
+
+        for (uint32_t j = 0; j < smmu_confined(partition); j++) {
+            if (partition->functions[j].address == stream) {
+                return partition;
+            }
+        }
+    }
+    return NULL;
+}
+
+bool smmu_event(const struct partition *partition, struct smmu_event *event)
+{
+    const struct description *system = partition->system;
+    const struct description_partition *asking = partition->described, *owner;
+    uintptr_t registers = (uintptr_t)system->board.smmu;
+    const volatile uint64_t *record = (const volatile uint64_t *)(uintptr_t)partition->events;
+    uint32_t written, next;
+
+    if (record == NULL) {
+        return false;
+    }
+    written = device_read32(registers + SMMU_EVENTQ_PROD);
+    next = device_read32(registers + SMMU_EVENTQ_CONS);
+    if ((written ^ next) % (2 * EVENTS) == 0) { /* index and wrap bit (3.5.1) */
+        return false;
+    }
+    device_observe_memory(); /* the record is there once the index says so */
+    record += (size_t)(next % EVENTS) * EVENT_WORDS;
+    *event = (struct smmu_event){.stream = EVENT_STREAM(record[0]),
+                                 .type = EVENT_TYPE(record[0]),
+                                 .address = record[2],
+                                 .read = (record[1] & EVENT_READ) != 0};
+    owner = owner_of(system, event->stream);
+    if (owner == NULL || owner == asking) {
+        device_observe_memory(); /* the record was read before its place is free */
+        device_write32(registers + SMMU_EVENTQ_CONS,
+                       (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW));
+    }
+    /* The interrupt says that the queue is no longer empty (3.18): who was told of one looks again.
+     */
+    gic_route(system, system->board.smmu_interrupt, (owner != NULL ? owner : asking)->boot_core);
+    return owner == asking;
+}
