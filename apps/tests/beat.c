@@ -7,8 +7,8 @@
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
-#include "kernel/thread.h"
 #include "kernel/time.h"
+#include "periods.h"
 
 #define BEATS  3000u
 #define WORDS  (((size_t)1 << 20) / sizeof(uint64_t))
@@ -35,8 +35,7 @@ int application_main(void)
 {
     uint64_t beats = boot_argument_number("beats", BEATS, 1, UINT32_MAX);
     uint64_t *memory = heap_allocate(WORDS * sizeof(*memory));
-    uint64_t latest = 0;
-    uint64_t next;
+    struct periods periods;
 
     if (memory == NULL) {
         print("FAIL: beat: no memory\n");
@@ -46,19 +45,14 @@ int application_main(void)
         memory[i] = pattern(i);
     }
     print("beat: begins\n");
-    next = time_now();
-    for (uint64_t i = 0; i < beats; i++) {
-        uint64_t now;
-
-        next += PERIOD;
-        thread_sleep_until(next);
-        now = time_now();
-        latest = now - next > latest ? now - next : latest;
+    periods_begin(&periods, PERIOD);
+    while (periods.count < beats) {
+        periods_wait(&periods);
     }
     if (!is_intact(memory)) {
         return 1;
     }
     print("beat: %lu beats, the latest by %lu us, memory intact\n", (unsigned long)beats,
-          (unsigned long)(latest / NANOSECONDS_PER_MICROSECOND));
+          (unsigned long)(periods.worst / NANOSECONDS_PER_MICROSECOND));
     return 0;
 }

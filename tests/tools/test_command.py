@@ -13,7 +13,7 @@ import pytest
 
 from bulkhead.paths import ROOT
 from bulkhead.ports import free_ports
-from bulkhead.run import DEFAULT_FORWARDS
+from bulkhead.reach import DEFAULT_FORWARDS
 
 COMMAND = ROOT / "bulkhead"
 
@@ -60,7 +60,7 @@ def path_without(tmp_path: Path, *names: str) -> str:
     return str(folder)
 
 
-def on_free_ports() -> list[str]:
+def free_forwards() -> list[str]:
     """Options for `run` that forward from ports nobody uses now."""
     options = []
     for guest, host in zip(DEFAULT_FORWARDS, free_ports(len(DEFAULT_FORWARDS)), strict=True):
@@ -114,7 +114,7 @@ def test_arguments_after_dashes_only_where_they_go_somewhere() -> None:
 
 def test_missing_qemu_without_installing(tmp_path: Path) -> None:
     path = path_without(tmp_path, "qemu-system-aarch64")
-    line = refused("run", "--bare", "--no-install", *on_free_ports(), PATH=path, BULKHEAD_QEMU="")
+    line = refused("run", "--bare", "--no-install", *free_forwards(), PATH=path, BULKHEAD_QEMU="")
     assert "qemu-system-aarch64 is missing" in line
     assert "apt-get" in line
     assert "install -y --no-install-recommends" in line
@@ -148,7 +148,7 @@ def test_without_the_right_to_install(tmp_path: Path) -> None:
 
 
 def test_qemu_that_is_no_program() -> None:
-    line = refused("run", "--bare", *on_free_ports(), BULKHEAD_QEMU="/nowhere/qemu")
+    line = refused("run", "--bare", *free_forwards(), BULKHEAD_QEMU="/nowhere/qemu")
     assert "BULKHEAD_QEMU=/nowhere/qemu is no program" in line
     assert "8.2" in line
 
@@ -157,7 +157,7 @@ def test_qemu_that_is_too_old(tmp_path: Path) -> None:
     program = tmp_path / "qemu-system-aarch64"
     program.write_text("#!/bin/sh\necho 'QEMU emulator version 7.2.19 (Debian 1:7.2)'\n")
     program.chmod(0o755)
-    line = refused("run", "--bare", *on_free_ports(), BULKHEAD_QEMU=str(program))
+    line = refused("run", "--bare", *free_forwards(), BULKHEAD_QEMU=str(program))
     assert f"QEMU 7.2.19 at {program} is too old, 8.2 or newer is needed" in line
 
 
@@ -166,7 +166,7 @@ def test_qemu_that_tells_no_version(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
     assert "does not tell its version" in refused(
-        "run", "--bare", *on_free_ports(), BULKHEAD_QEMU=str(program)
+        "run", "--bare", *free_forwards(), BULKHEAD_QEMU=str(program)
     )
 
 
@@ -174,16 +174,46 @@ def test_port_in_use_names_port_and_holder(busy_port: int) -> None:
     line = refused("run", "--bare", "--forward", f"80={busy_port}")
     assert f"port {busy_port} on 127.0.0.1 is in use" in line
     assert f"(process {os.getpid()})" in line
-    assert "--forward GUEST=HOST" in line
+    assert line.endswith("choose another with --forward 80=HOST")
+
+
+def test_port_in_use_of_a_partition(busy_port: int) -> None:
+    line = refused("run", *free_forwards(), "--forward", f"linux:5001={busy_port}")
+    assert f"port {busy_port} on 127.0.0.1 is in use" in line
+    assert line.endswith("choose another with --forward linux:5001=HOST")
 
 
 def test_one_host_port_for_two_guest_ports() -> None:
     assert "both" in refused("run", "--bare", "--forward", "80=18080", "--forward", "7=18080")
 
 
-@pytest.mark.parametrize("pair", ["80", "80=", "=80", "a=b", "80=99999", "0=8080", "80:8080"])
+@pytest.mark.parametrize(
+    "pair", ["80", "80=", "=80", "a=b", "80=99999", "0=8080", "80:8080", ":80=81", "a b:80=81"]
+)
 def test_forward_that_is_no_pair(pair: str) -> None:
     assert f"'{pair}'" in refused("run", "--bare", "--forward", pair)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["threads"], "'threads' is a program, not a system; call ./bulkhead run --bare threads"),
+        (["lunch"], "there is no system 'lunch'; the systems are: "),
+        (["x" * 5000], f"there is no system '{'x' * 36}...; the systems are: "),
+        (["no/file"], "no/file does not exist; name a system file"),
+        (["--bare", "minimal"], "'minimal' is a system, not a program; leave out --bare"),
+        (["--bare", "thread"], "there is no program 'thread'; write 'threads'"),
+        (["--bare", "no/file"], "there is no program 'no/file'; the programs are: "),
+        (["--transport", "mmio"], "--transport is for a program on a bare machine; leave it out"),
+        (["--rx-buffers", "4"], "--rx-buffers is for a program on a bare machine; leave it out"),
+        (["--forward", "x:80=81"], "there is no partition 'x' with a network; those with one are"),
+        (["--bare", "--forward", "net:80=81"], "a bare machine has no partitions; write --forward"),
+        (["minimal", "--forward", "80=81"], "--forward has no meaning for a system without net"),
+        (["minimal", "--net", "tap"], "--net tap has no meaning for a system without network; "),
+    ],
+)  # fmt: skip
+def test_run_refuses(arguments: list[str], line: str) -> None:
+    assert refused("run", *arguments).startswith(f"bulkhead: {line}")
 
 
 def test_tap_without_the_right(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 
 from bulkhead.paths import ROOT
 from bulkhead.ports import free_ports
-from bulkhead.run import DEFAULT_FORWARDS
+from bulkhead.reach import DEFAULT_FORWARDS
 
 _TIMEOUT_S = 90
 

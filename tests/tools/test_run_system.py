@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`./bulkhead run --system`: the machine a system runs on, its ports, and what is refused."""
+"""`./bulkhead run`: the machine a system runs on, and what leads to its networks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from bulkhead import reach
 from bulkhead.errors import UserError
-from bulkhead.qemu import UserNetwork
-from bulkhead.run import RunOptions
-from bulkhead.run_system import port_forwards, run_system
-from bulkhead.settings import Settings
+from bulkhead.qemu import Forward, UserNetwork
+from bulkhead.reach import Guest, parse_forward
+from bulkhead.run_system import guests_of
 from bulkhead.system import board_tree
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
@@ -53,26 +53,42 @@ def test_machine_has_no_smmu_that_nobody_uses() -> None:
 
 
 def test_networks_have_ports_of_their_own() -> None:
-    first, second, third = port_forwards(system(NET, LINUX, NET), {80: 8081})
-    assert first == {80: 8081, 7: 7007, 9: 9009, 5001: 5001}
-    assert second == {5001: 15001}
-    assert third == {80: 28080, 7: 27007, 9: 29009, 5001: 25001}
+    first, second, third = guests_of(system(NET, LINUX, NET), [])
+    assert first == Guest("net", "52:54:00:12:34:56", {80: 8080, 7: 7007, 9: 9009, 5001: 5001})
+    assert second == Guest("linux", "52:54:00:12:34:57", {5001: 15001})
+    assert third.ports == {80: 28080, 7: 27007, 9: 29009, 5001: 25001}
+
+
+def test_chosen_ports_are_the_first_networks_or_a_partitions() -> None:
+    chosen = [parse_forward(text) for text in ("80=8081", "linux:22=2222", "linux:5001=6001")]
+    first, second = guests_of(system(NET, LINUX), chosen)
+    assert first.ports == {80: 8081, 7: 7007, 9: 9009, 5001: 5001}
+    assert second.ports == {5001: 6001, 22: 2222}
 
 
 def test_forwarding_needs_a_network() -> None:
-    assert port_forwards(system(ALONE), {}) == []
-    with pytest.raises(UserError, match="--forward has no meaning for a system without network"):
-        port_forwards(system(ALONE), {80: 8081})
+    assert guests_of(system(ALONE), [parse_forward("80=8081")]) == []
+    with pytest.raises(UserError, match=r"partition 'alone' with a network; .*: net, linux$"):
+        guests_of(system(NET, replace(ALONE, name="alone"), LINUX), [parse_forward("alone:1=2")])
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (RunOptions("minimal", network="tap"), "--net"),
-        (RunOptions("minimal", transport="mmio"), "--transport"),
-        (RunOptions("minimal", rx_buffers=4), "--rx-buffers"),
-    ],
-)
-def test_options_of_bare_machines_are_refused(options: RunOptions, named: str) -> None:
-    with pytest.raises(UserError, match=f"{named} is for programs on a bare machine"):
-        run_system(options, Settings())
+def test_a_host_port_leads_to_one_place() -> None:
+    chosen = [parse_forward("linux:22=7007")]
+    with pytest.raises(UserError, match="both guest ports net:7 and linux:22"):
+        reach.check(guests_of(system(NET, LINUX), chosen), chosen, tap=False)
+
+
+@pytest.mark.parametrize("columns", ["", "20"])
+def test_what_to_type_is_never_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    guests = guests_of(system(NET, LINUX), [parse_forward("linux:22=2222")])
+    with reach.connect(guests, tap=False) as connection:
+        assert connection.networks == [
+            UserNetwork([Forward(*each) for each in guest.ports.items()]) for guest in guests
+        ]
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["net", "echo             nc 127.0.0.1 7007"] in lines
+    assert ["linux", "iperf 2          iperf -c 127.0.0.1 -p 15001"] in lines
+    assert ["linux", "port 22          127.0.0.1 port 2222"] in lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`./bulkhead run --system` on a terminal: what is typed goes to one partition, until it is off."""
+"""`./bulkhead run` on a terminal: what is typed goes to one partition, until it is off."""
 
 from __future__ import annotations
 
@@ -107,14 +107,14 @@ def test_what_does_not_run_has_no_counters() -> None:
         assert done.returncode == 2
         assert done.stderr.endswith(
             "system 'minimal' does not run, or somebody else looks at it; "
-            "start it: ./bulkhead run --system minimal\n"
+            "start it: ./bulkhead run minimal\n"
         )
 
 
 def test_partitions_share_a_terminal(tmp_path: Path) -> None:
     file = tmp_path / "terminal.toml"
     file.write_text(_SYSTEM)
-    with terminal("run", "--system", str(file)) as screen:
+    with terminal("run", str(file)) as screen:
         screen.expect("linux: ready")
         screen.expect("# ")
         counted = command("stat", str(file)).stdout
@@ -143,7 +143,7 @@ def test_what_keeps_its_core_busy_is_stopped_and_begins_anew(tmp_path: Path, att
     text = (ROOT / "systems" / "isolation" / "system.toml").read_text()
     file.write_text(re.sub(r'(?m)^arguments = ".*"$', f'arguments = "attack={attack}"', text))
     name = attack.partition(" ")[0]
-    with terminal("run", "--system", str(file)) as screen:
+    with terminal("run", str(file)) as screen:
         screen.expect(f"rogue: {name}")
         screen.expect("victim is off")
         screen.type(_OTHER_PARTITION)

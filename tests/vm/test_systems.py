@@ -39,7 +39,7 @@ def test_minimal(start_guest: StartGuest, compiler: str) -> None:
 def test_demo(start_guest: StartGuest) -> None:
     echo, iperf = free_ports(2)
     guest = start(start_guest, "demo", Forward(ECHO, echo), Forward(IPERF, iperf))
-    guest.wait_for_match(r"(?m)^control\| PASS", timeout=120)
+    guest.wait_for_match(r"(?m)^control\| control: \d+ periods", timeout=120)
     guest.wait_for_match(r"(?m)^net\| demo: http on 80", timeout=120)
     guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=120)
     with socket.create_connection(("127.0.0.1", echo), timeout=30) as connection:

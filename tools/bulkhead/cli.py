@@ -115,30 +115,30 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
 
 
 @bulkhead.command(context_settings=_CONTEXT, options_metavar="[OPTIONS] [-- QEMU-ARGUMENT...]")
-@click.argument("guest", default="demo")
-@click.option("--system/--bare", default=False, show_default=True,
-              help="Whether GUEST is a system (of systems/, or a file) or a program.")  # fmt: skip
+@click.argument("name", metavar="[NAME|FILE]", default="demo")
+@click.option("--system/--bare", default=True, show_default=True,
+              help="Whether NAME is a system, or a program to boot alone.")  # fmt: skip
 @click.option(
     "--net",
     "network",
     type=click.Choice(["user", "tap"]),
     default="user",
     show_default=True,
-    help="QEMU's user network with forwarded ports, or a tap in a network namespace (root).",
+    help="QEMU's user network with forwarded ports, or taps in a network namespace (root).",
 )
-@click.option("--transport", type=click.Choice(["pci", "mmio"]), default="pci", show_default=True,
-              help="How the network device is attached.")  # fmt: skip
-@click.option("--rx-buffers", type=click.IntRange(1, 1024), metavar="N",
-              help="Receive buffers exposed to the device; the guest's default is 8.")  # fmt: skip
-@click.option("--forward", "forwards", multiple=True, metavar="GUEST=HOST",
+@click.option("--forward", "forwards", multiple=True, metavar="[PARTITION:]GUEST=HOST",
               help="Forward a port of 127.0.0.1 to a guest's TCP port, e.g. 80=8081.")  # fmt: skip
+@click.option("--transport", type=click.Choice(["pci", "mmio"]), default="pci", show_default=True,
+              help="How the network device of a --bare program is attached.")  # fmt: skip
+@click.option("--rx-buffers", type=click.IntRange(1, 1024), metavar="N",
+              help="Receive buffers that a --bare program exposes; 8, if not said.")  # fmt: skip
 @click.option("--compiler", type=click.Choice(["gcc", "clang"]), default="gcc", show_default=True,
-              help="Whose image to boot.")  # fmt: skip
+              help="Whose images to boot.")  # fmt: skip
 @no_install
 @click.pass_obj
 def run(
     settings: Settings,
-    guest: str,
+    name: str,
     system: bool,
     network: str,
     transport: str,
@@ -146,23 +146,30 @@ def run(
     forwards: tuple[str, ...],
     compiler: str,
 ) -> int:
-    """Build and boot GUEST (demo, if none is named) with a network.
+    """Build and boot a system of systems/, or a system file: demo, if none is named.
 
-    The demo has an address from DHCP, a status page, TCP echo, discard and an iperf 2 server. The
-    console is on the terminal; leave with Ctrl-A X. The exit status is the guest's. What follows
-    -- goes to QEMU.
+    The demo is a control loop, a network guest with a status page, and Linux with a shell, side by
+    side. What is reached where is printed. The partitions' lines are on the terminal; leave with
+    Ctrl-A X. What follows -- goes to QEMU.
+
+    With --bare, NAME is a program of apps/, which has the machine alone; the exit status is its.
     """
-    from bulkhead.run import RunOptions, parse_forward
-    from bulkhead.run import run as work
+    from bulkhead.reach import parse_forward
+    from bulkhead.run import RunOptions
 
-    parsed = dict(parse_forward(text) for text in forwards)
     options = RunOptions(
-        guest, compiler, network, transport, rx_buffers, parsed, settings.passed_on
+        name,
+        compiler,
+        network == "tap",
+        transport,
+        rx_buffers,
+        [parse_forward(text) for text in forwards],
+        settings.passed_on,
     )
     if system:
-        from bulkhead.run_system import run_system
-
-        return run_system(options, settings)
+        from bulkhead.run_system import run_system as work
+    else:
+        from bulkhead.run import run as work
     return work(options, settings)
 
 
@@ -272,7 +279,7 @@ def bench(
 @no_install
 @click.pass_obj
 def size(settings: Settings, json_path: Path | None) -> None:
-    """Measure the virtio driver's memory, its source lines, and the code of each part."""
+    """Measure what has a size to keep: memory, source lines, code, translation tables."""
     from bulkhead.size import size as work
 
     work(json_path, settings)

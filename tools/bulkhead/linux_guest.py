@@ -45,10 +45,17 @@ for word in $(cat /proc/cmdline); do
     esac
 done
 ip link set lo up
-ip link set eth0 up
-ip addr add "$address/24" dev eth0
-if [ -n "$gateway" ]; then ip route add default via "$gateway"; fi
-echo "linux: network up at $address"
+if [ -e /sys/class/net/eth0 ]; then
+    ip link set eth0 up
+    if [ -z "$address" ]; then
+        udhcpc -q -n -i eth0 -s /dhcp >/dev/null 2>&1
+    else
+        ip addr add "$address/24" dev eth0
+        if [ -n "$gateway" ]; then ip route add default via "$gateway"; fi
+    fi
+    address=$(ip -4 addr show dev eth0 | sed -n 's|.* inet \\([0-9.]*\\)/.*|\\1|p')
+    echo "linux: network up at ${{address:-no address}}"
+fi
 if [ -n "$run" ]; then
     $run
     poweroff -f
@@ -59,6 +66,14 @@ until netstat -ltn | grep -q ':5001 '; do sleep 0.1; done
 echo "linux: ready"
 while [ -n "$shell" ]; do setsid cttyhack sh; done
 while true; do sleep 3600; done
+"""
+
+# What udhcpc calls when something happens to the address.
+_DHCP = """#!/bin/sh
+if [ "$1" = bound ]; then
+    ip addr add "$ip/$mask" dev "$interface"
+    if [ -n "$router" ]; then ip route add default via "${router%% *}"; fi
+fi
 """
 
 
@@ -164,6 +179,7 @@ def _initramfs() -> bytes:
     archive.add_file("usr/bin/iperf", _read("usr/bin/iperf"))
     for name, content in _libraries(_read("usr/bin/iperf")):
         archive.add_file(f"lib/{name}", content)
+    archive.add_file("dhcp", _DHCP.encode())
     archive.add_file("init", _INIT.format(modules=" ".join(name for name, _ in modules)).encode())
     return archive.finish()
 

@@ -241,8 +241,9 @@ def _program(name: str) -> str:
     return found
 
 
-def check_port_is_free(port: int) -> None:
-    """Refuse a port of 127.0.0.1 that QEMU could not listen on, and say who has it."""
+def check_port_is_free(port: int, guest: str) -> None:
+    """Refuse a port of 127.0.0.1 that QEMU could not listen on, and say who has it; `guest` is what
+    --forward calls the guest's port."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -251,13 +252,13 @@ def check_port_is_free(port: int) -> None:
             if error.errno == errno.EACCES:
                 raise UserError(
                     f"port {port} on 127.0.0.1 is for root only",
-                    "choose one above 1023: --forward GUEST=HOST",
+                    f"choose one above 1023 with --forward {guest}=HOST",
                 ) from None
             owner = _port_owner(port)
             by = f" by {owner}" if owner else ""
             raise UserError(
                 f"port {port} on 127.0.0.1 is in use{by}",
-                "choose another with --forward GUEST=HOST",
+                f"choose another with --forward {guest}=HOST",
             ) from None
 
 

@@ -1,27 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead run --system: boots a system with a network for each function that it gives away."""
+"""./bulkhead run: boots a system with a network for each function that it gives away."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 
-from bulkhead import console, packages
+from bulkhead import packages, reach
 from bulkhead.errors import UserError
-from bulkhead.qemu import Forward, Network, UserNetwork
-from bulkhead.run import (
-    DEFAULT_FORWARDS,
-    SERVICES,
-    RunOptions,
-    boot,
-    check_ports,
-    signals_end_the_guest,
-)
+from bulkhead.reach import DEFAULT_FORWARDS, ChosenForward, Guest
+from bulkhead.run import RunOptions, boot, signals_end_the_guest
 from bulkhead.settings import Settings
 from bulkhead.stat_system import qmp_arguments
 from bulkhead.system.assemble import assemble, read
-from bulkhead.system.images import LINUX
-from bulkhead.system.machine import functions, machine
-from bulkhead.system.model import System
+from bulkhead.system.images import LINUX, programs
+from bulkhead.system.machine import functions, mac, machine
+from bulkhead.system.model import Console, Partition, System
+from bulkhead.system.parse import is_system
+from bulkhead.system.problems import show
 
 _PORTS_APART = 10_000  # host ports of one network and the next
 _IPERF = 5001  # all that our Linux offers
@@ -29,63 +24,77 @@ _IPERF = 5001  # all that our Linux offers
 
 def run_system(options: RunOptions, settings: Settings) -> int:
     """Build, pack, boot, wait for the end."""
-    for name, value, usual in (
-        ("--net", options.network, "user"),
+    _check_options(options)
+    system, board = read(options.name)
+    guests = guests_of(system, options.forwards)
+    reach.check(guests, options.forwards, tap=options.tap)
+    packages.ensure({"run"} | ({"tap"} if options.tap else set()), settings)
+    assembled = assemble(system, board, settings, options.compiler)
+    extra = [*qmp_arguments(assembled.layout), *options.extra]
+    with signals_end_the_guest():
+        _print_partitions(system)
+        with reach.connect(guests, tap=options.tap) as connection:
+            made = machine(system, board, assembled.image, lambda n: connection.networks[n], extra)
+            return boot(made, connection.prefix, _keys(system))
+
+
+def _check_options(options: RunOptions) -> None:
+    name = options.name
+    if not is_system(name) and name in programs():
+        raise UserError(
+            f"{show(name)} is a program, not a system", f"call ./bulkhead run --bare {name}"
+        )
+    for option, value, usual in (
         ("--transport", options.transport, "pci"),
         ("--rx-buffers", options.rx_buffers, None),
     ):
         if value != usual:
-            raise UserError(f"{name} is for programs on a bare machine", "leave it out")
-    system, board = read(options.guest)
-    forwards = port_forwards(system, options.forwards)
-    check_ports([pair for each in forwards for pair in each.items()])
-    packages.ensure({"run"}, settings)
-    assembled = assemble(system, board, settings, options.compiler)
-
-    def network(number: int) -> Network:
-        pairs = forwards[number].items()
-        return UserNetwork([Forward(guest, host) for guest, host in pairs])
-
-    with signals_end_the_guest():
-        _print_services(system, forwards)
-        extra = [*qmp_arguments(assembled.layout), *options.extra]
-        return boot(machine(system, board, assembled.image, network, extra))
+            raise UserError(
+                f"{option} is for a program on a bare machine", "leave it out, or add --bare"
+            )
 
 
-def port_forwards(system: System, chosen: dict[int, int]) -> list[dict[int, int]]:
-    """Host ports by guest port, for each network; those chosen are of the first."""
-    forwards = [
-        {
-            guest: host + number * _PORTS_APART
-            for guest, host in DEFAULT_FORWARDS.items()
-            if partition.image != LINUX or guest == _IPERF
-        }
+def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
+    """Who has a network card, in the order of the functions. A chosen port is of a partition's
+    first card, or of the system's."""
+    guests = [
+        Guest(partition.name, mac(number), _ports(partition, number * _PORTS_APART))
         for number, (partition, _) in enumerate(functions(system))
     ]
-    if chosen and not forwards:
-        raise UserError("--forward has no meaning for a system without network", "leave it out")
-    if chosen:
-        forwards[0] |= chosen
-    return forwards
+    for each in chosen if guests else ():
+        of = [guest for guest in guests if each.partition in ("", guest.partition)]
+        if not of:
+            names = ", ".join(dict.fromkeys(guest.partition for guest in guests))
+            raise UserError(
+                f"there is no partition {show(each.partition)} with a network",
+                f"those with one are: {names}",
+            )
+        of[0].ports[each.guest_port] = each.host_port
+    return guests
 
 
-def _print_services(system: System, forwards: list[dict[int, int]]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+def _ports(partition: Partition, apart: int) -> dict[int, int]:
+    return {
+        guest: host + apart
+        for guest, host in DEFAULT_FORWARDS.items()
+        if partition.image != LINUX or guest == _IPERF
+    }
 
-    if not forwards:
-        return
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for column in ("partition", "function", "service", "from this machine"):
-        table.add_column(column, no_wrap=True)
-    for (partition, address), ports in zip(functions(system), forwards, strict=True):
-        for service in SERVICES:
-            if port := ports.get(service.guest_port):
-                command = escape(service.command("127.0.0.1", port, ""))
-                table.add_row(partition.name, str(address), service.name, command)
-        for guest, host in ports.items():
-            if guest not in DEFAULT_FORWARDS:
-                what = f"guest port {guest}", f"127.0.0.1 port {host}"
-                table.add_row(partition.name, str(address), *what)
-    console.results().print(table)
-    sys.stdout.flush()
+
+def _print_partitions(system: System) -> None:
+    """Who is on which cores: the names are those of the lines to come."""
+    parts = []
+    for each in system.partitions:
+        cores = ", ".join(map(str, each.cores))
+        parts.append(f"{each.name} on core{'s' if len(each.cores) > 1 else ''} {cores}")
+    print(f"System {system.name}: {'; '.join(parts)}.\n", flush=True)
+
+
+def _keys(system: System) -> str:
+    """Who has the keyboard, and how another gets it."""
+    talking = [each for each in system.partitions if each.console is not Console.NONE]
+    first = next((each for each in talking if each.console is Console.INTERACTIVE), None)
+    if not talking:
+        return ""
+    text = f"The keyboard is {(first or talking[0]).name}'s"
+    return f"{text}; Ctrl-] gives it to the next partition. " if talking[1:] else f"{text}. "

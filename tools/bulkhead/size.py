@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead size: the driver's memory in a running guest, source lines, bytes of code."""
+"""./bulkhead size: the driver's memory in a running guest, source lines, code, tables."""
 
 import re
 from collections import Counter
@@ -13,6 +13,7 @@ from bulkhead.instructions import PARTS, ImageCode, part_of
 from bulkhead.paths import BUILD, ROOT
 from bulkhead.qemu import Machine, NetworkCard, UserNetwork
 from bulkhead.settings import Settings
+from bulkhead.system import stage2
 
 _BUFFERS = 8
 _TRANSMIT_RING = 256
@@ -65,12 +66,16 @@ def size(json_path: Path | None, settings: Settings) -> None:
     """Build, boot, count; print, and write the JSON file if one is asked for."""
     check_output_path(json_path)
     variant = build.Variant("arm64")
-    packages.ensure({"run"} | variant.groups, settings)
+    host = build.Variant("host")
+    packages.ensure({"run"} | variant.groups | host.groups, settings)
     folder = build.build(variant)
+    builder = build.build(host, [stage2.BUILDER]) / stage2.BUILDER
+    kernel = build.guest_image("boot", folder=folder).read_bytes()
     summary: dict[str, Number] = {
         **_memory(build.guest_image("cost-sockets", folder=folder)),
         "virtio_source_lines": count_lines(driver_sources()),
         **_hypervisor(folder / "hypervisor/hypervisor.elf"),
+        "stage2_bytes_1gib": stage2.stage2_bytes(builder, kernel, stage2.partition_of(1 << 30)),
     }
     report("size", BenchResult(summary, _parts(folder / "apps/demo.elf")), json_path)
 

@@ -86,8 +86,8 @@ def _socket_name(name: str) -> str:
     return f"bulkhead-{name}-{hashlib.sha256(str(BUILD).encode()).hexdigest()[:16]}"
 
 
-def _connect(name: str) -> tuple[_Running, QmpClient]:
-    name = parse(find(name)).name
+def _connect(given: str) -> tuple[_Running, QmpClient]:
+    name = parse(find(given)).name
     connection = socket.socket(socket.AF_UNIX)
     try:
         connection.connect("\0" + _socket_name(name))
@@ -97,7 +97,7 @@ def _connect(name: str) -> tuple[_Running, QmpClient]:
         connection.close()
         raise UserError(
             f"system '{name}' does not run, or somebody else looks at it",
-            f"start it: ./bulkhead run --system {name}",
+            f"start it: ./bulkhead run {given}",
         ) from None
 
 

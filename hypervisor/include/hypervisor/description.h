@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The system description: what `./bulkhead run --system` made of a system file and its board,
- * checked, and put behind the hypervisor's image. Little-endian, naturally aligned, every reserved
+ * The system description: what `./bulkhead run` made of a system file and its board, checked,
+ * and put behind the hypervisor's image. Little-endian, naturally aligned, every reserved
  * field 0. The tools write it (tools/bulkhead/system/description.py), description_check() believes
  * none of it.
  *

@@ -56,7 +56,7 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
     """The whole image. Devicetrees are left in `folder`, to be looked at."""
     size = hypervisor_bytes(hypervisor)
     payload = _Payload(page_up(len(bytes(description.Description()))))
-    described = _describe(layout)
+    described = describe(layout)
     for index, place in enumerate(layout.places):
         tree = compile_tree(guest_tree(place, layout.board), folder / f"{place.partition.name}.dts")
         images = [(place.files.kernel, place.kernel), (tree, place.devicetree)]
@@ -88,7 +88,7 @@ def compile_tree(source: str, path: Path) -> bytes:
     return done.stdout
 
 
-def _describe(layout: Layout) -> description.Description:
+def describe(layout: Layout) -> description.Description:
     """All but the images."""
     described = description.Description()
     described.core_count = layout.board.core_count

@@ -10,8 +10,12 @@ from bulkhead.qemu import Machine, Network, NetworkCard
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.model import Partition, PciAddress, System
 
-_MAC = "52:54:00:12:34:{:02x}"
-_FIRST_MAC = 0x56
+_FIRST_MAC = 0x525400123456
+
+
+def mac(number: int) -> str:
+    """Of the card with a number."""
+    return (_FIRST_MAC + number).to_bytes(6, "big").hex(":")
 
 
 def functions(system: System) -> Iterator[tuple[Partition, PciAddress]]:
@@ -34,7 +38,7 @@ def machine(
     cards = [
         NetworkCard(
             network(number),
-            mac=_MAC.format(_FIRST_MAC + number),
+            mac=mac(number),
             options={
                 "bus": "pcie.0",
                 "addr": f"{address.device:x}.{address.function:x}",

@@ -36,11 +36,22 @@ def find(name: str) -> Path:
     """The file of a system that is named, or given as a path."""
     if "/" in name or name.endswith(".toml"):
         return Path(name)
-    file = SYSTEMS / name / "system.toml"
-    if not name.isprintable() or not file.is_file():
+    if not is_system(name):
         known = [path.parent.name for path in SYSTEMS.glob("*/system.toml")]
         raise UserError(f"there is no system {show(name)}", choose(name, known, "systems"))
-    return file
+    return _named(name)
+
+
+def is_system(name: str) -> bool:
+    """Whether systems/ has one of that name."""
+    try:
+        return name.isprintable() and "/" not in name and _named(name).is_file()
+    except OSError:  # a name beyond what the file system takes
+        return False
+
+
+def _named(name: str) -> Path:
+    return SYSTEMS / name / "system.toml"
 
 
 def parse(file: Path) -> System:

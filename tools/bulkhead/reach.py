@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The networks of a run: what each guest offers, and what to type to reach it."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from bulkhead import network
+from bulkhead.errors import UserError
+from bulkhead.qemu import Forward, Network, TapNetwork, UserNetwork
+
+_Row = tuple[str, str, str]  # partition, service, what to type on this machine
+
+
+@dataclass(frozen=True)
+class Service:
+    """Something a guest offers, and how to use it from a shell."""
+
+    name: str
+    guest_port: int
+    host_port: int
+    usage: str
+
+    def command(self, address: str, port: int, prefix: str) -> str:
+        """What to type (a URL too, where a browser can reach it)."""
+        web_port = "" if port == 80 else f":{port}"
+        text = self.usage.format(address=address, port=port, web_port=web_port)
+        if not prefix:
+            return text
+        return f"{prefix} curl {text}" if text.startswith("http") else f"{prefix} {text}"
+
+
+SERVICES = (
+    Service("status page", 80, 8080, "http://{address}{web_port}/"),
+    Service("status as JSON", 80, 8080, "curl http://{address}{web_port}/status.json"),
+    Service("echo", 7, 7007, "nc {address} {port}"),
+    Service("discard", 9, 9009, "nc {address} {port} < FILE"),
+    Service("iperf 2", 5001, 5001, "iperf -c {address} -p {port}"),
+)
+DEFAULT_FORWARDS = {service.guest_port: service.host_port for service in SERVICES}
+
+
+@dataclass(frozen=True)
+class ChosenForward:
+    """A --forward; without a partition it is about the first network."""
+
+    partition: str
+    guest_port: int
+    host_port: int
+
+
+@dataclass(frozen=True)
+class Guest:
+    """Who has a network card: its partition ("" on a bare machine), and the host ports that lead
+    to its TCP ports in user networking."""
+
+    partition: str
+    mac: str
+    ports: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """What QEMU is to be started with: a network for each guest, and words before its command."""
+
+    networks: Sequence[Network]
+    prefix: Sequence[str] = ()
+
+
+def parse_forward(text: str) -> ChosenForward:
+    """ "linux:22=2222", "80=8081"."""
+    found = re.fullmatch(r"(?:([\w-]+):)?([0-9]{1,5})=([0-9]{1,5})", text)
+    if found and 0 < int(found[2]) < 65536 and 0 < int(found[3]) < 65536:
+        return ChosenForward(found[1] or "", int(found[2]), int(found[3]))
+    raise UserError(
+        f"'{text}' is no GUEST=HOST pair of ports",
+        "write for example --forward 80=8081, or with a partition --forward linux:22=2222",
+    )
+
+
+def check(guests: Sequence[Guest], chosen: Sequence[ChosenForward], *, tap: bool) -> None:
+    """Refuse what can't be, before anything is built."""
+    if not guests and (tap or chosen):
+        option = "--net tap" if tap else "--forward"
+        raise UserError(f"{option} has no meaning for a system without network", "leave it out")
+    if tap:
+        network.check_tap_right()
+        if chosen:
+            raise UserError(
+                "--forward has no meaning with --net tap", "leave it out: every port is reachable"
+            )
+    else:
+        _check_ports(guests)
+
+
+def _check_ports(guests: Sequence[Guest]) -> None:
+    """Refuse host ports that are used twice, or by others."""
+    seen: dict[int, str] = {}
+    for guest in guests:
+        for port, host in guest.ports.items():
+            name = f"{guest.partition}:{port}" if guest.partition else str(port)
+            if host in seen:
+                raise UserError(
+                    f"host port {host} is forwarded to both guest ports {seen[host]} and {name}",
+                    f"choose another with --forward {name}=HOST",
+                )
+            seen[host] = name
+    for host, name in seen.items():
+        network.check_port_is_free(host, name)
+
+
+@contextmanager
+def connect(guests: Sequence[Guest], *, tap: bool) -> Iterator[Connection]:
+    """Make the networks, and print how to reach the guests on them."""
+    if not tap:
+        yield _on_forwards(guests)
+        return
+    with network.Namespace() as namespace:
+        yield _on_taps(guests, namespace)
+
+
+def _on_forwards(guests: Sequence[Guest]) -> Connection:
+    rows = [row for guest in guests for row in _rows(guest, "127.0.0.1", guest.ports, "")]
+    _print_rows(rows)
+    if rows:
+        print("(ping needs --net tap: user networking forwards TCP only)", flush=True)
+    return Connection(
+        [UserNetwork([Forward(*pair) for pair in guest.ports.items()]) for guest in guests]
+    )
+
+
+def _on_taps(guests: Sequence[Guest], namespace: network.Namespace) -> Connection:
+    taps = [namespace.add_tap(guest.mac) for guest in guests]
+    namespace.serve_addresses()
+    prefix = f"ip netns exec {namespace.name}"
+    rows: list[_Row] = []
+    for guest, tap in zip(guests, taps, strict=True):
+        rows.append((guest.partition, "ping", f"{prefix} ping {tap.address}"))
+        rows += _rows(guest, tap.address, {port: port for port in guest.ports}, prefix)
+    _print_rows(rows)
+    addresses = ", ".join(
+        f"{guest.partition} {tap.address_6}".strip()
+        for guest, tap in zip(guests, taps, strict=True)
+    )
+    print(
+        f"(IPv6: {addresses}; the network namespace {namespace.name} is removed at the end)",
+        flush=True,
+    )
+    return Connection([TapNetwork(tap.interface) for tap in taps], namespace.prefix)
+
+
+def _rows(guest: Guest, address: str, ports: dict[int, int], prefix: str) -> Iterator[_Row]:
+    """What a guest offers; with a prefix, inside the machine's network namespace."""
+    for service in SERVICES:
+        if port := ports.get(service.guest_port):
+            yield guest.partition, service.name, service.command(address, port, prefix)
+    for port, host in ports.items():
+        if port not in DEFAULT_FORWARDS:
+            yield guest.partition, f"port {port}", f"{address} port {host}"
+
+
+def _print_rows(rows: Sequence[_Row]) -> None:
+    """In columns, the last of which is never cut: it is to be copied."""
+    if not rows:
+        return
+    table = [("partition", "service", "from this machine"), *rows]
+    named = any(partition for partition, _, _ in rows)
+    first, second = (max(len(row[column]) for row in table) + 3 for column in (0, 1))
+    for partition, service, command in table:
+        print(f"{partition if named else '':{first if named else 0}}{service:{second}}{command}")
+    sys.stdout.flush()
