@@ -19,7 +19,7 @@
 static void report(struct periods *periods, uint64_t *worst)
 {
     *worst = periods->worst > *worst ? periods->worst : *worst;
-    print("control: %lu periods, %lu missed, late by %lu ns at worst, %lu ns lately\n",
+    print("control: %lu periods, %lu missed, worst %lu ns late, lately %lu ns\n",
           (unsigned long)periods->count, (unsigned long)periods->missed, (unsigned long)*worst,
           (unsigned long)periods->worst);
     periods->worst = 0;

@@ -78,7 +78,9 @@ def test_everything_that_can_be_said() -> None:
 def test_an_unknown_system_is_told_the_nearest() -> None:
     with pytest.raises(UserError) as refused:
         find("dmeo")
-    assert str(refused.value) == "there is no system 'dmeo'; write 'demo'"
+    assert str(refused.value) == (
+        "there is no system 'dmeo'; write 'demo', or the path of a system file"
+    )
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,30 @@ from bulkhead.reach import DEFAULT_FORWARDS
 
 _TIMEOUT_S = 90
 
+_TWO_NETWORKS = """
+board = "qemu-virt"
+[[partition]]
+name = "one"
+cores = [0]
+memory = "64 MiB"
+image = "demo"
+pci = ["00:02.0"]
+dma = "smmu"
+[[partition]]
+name = "two"
+cores = [3]
+memory = "64 MiB"
+image = "demo"
+pci = ["00:03.0"]
+dma = "smmu"
+"""
+
 
 @contextmanager
 def running(output: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     with output.open("wb") as stream:
         process = subprocess.Popen(
-            [ROOT / "bulkhead", "run", "--bare", *arguments],
+            [ROOT / "bulkhead", "run", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
@@ -83,7 +101,7 @@ def status_page(url: str) -> str:
 def test_forwarded_ports_answer_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     options, forwards = forward_options()
     output = tmp_path / "output"
-    with running(output, *options) as process:
+    with running(output, "--bare", *options) as process:
         url = wait_for(output, r"status page +(http://127\.0\.0\.1:(\d+)/)")
         assert int(url.group(2)) == forwards[80]
         assert "<html" in status_page(url.group(1))
@@ -97,7 +115,7 @@ def test_tap_has_a_namespace_that_goes_away(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("a tap needs root")
     output = tmp_path / "output"
-    with running(output, "--net", "tap") as process:
+    with running(output, "--bare", "--net", "tap") as process:
         found = wait_for(output, r"ip netns exec (bulkhead-\d+) ping (\S+)")
         name, address = found.groups()
         wait_for(output, rf"address {re.escape(address)}\b")
@@ -108,13 +126,30 @@ def test_tap_has_a_namespace_that_goes_away(tmp_path: Path) -> None:
     assert not Path("/run/netns", name).exists()
 
 
+def test_each_card_of_a_system_is_on_a_tap(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a tap needs root")
+    file = tmp_path / "two.toml"
+    file.write_text(_TWO_NETWORKS)
+    output = tmp_path / "output"
+    with running(output, "--net", "tap", str(file)) as process:
+        for partition, address in (("one", "10.77.0.10"), ("two", "10.77.0.11")):
+            inside = wait_for(output, rf"(?m)^{partition} +ping +(.*) ping {address}$").group(1)
+            wait_for(output, rf"(?m)^{partition}\| .*address {re.escape(address)}\b")
+            ping = [*inside.split(), "ping", "-c", "3", "-W", "5", address]
+            subprocess.run(ping, check=True)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 128 + signal.SIGINT
+    assert not Path("/run/netns", f"bulkhead-{process.pid}").exists()
+
+
 def test_namespace_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("a tap needs root")
     names = []
     for ending in (signal.SIGKILL, signal.SIGINT):
         output = tmp_path / ending.name
-        with running(output, "--net", "tap") as process:
+        with running(output, "--bare", "--net", "tap") as process:
             names.append(wait_for(output, r"namespace (bulkhead-\d+) is removed").group(1))
             process.send_signal(ending)
             process.wait(30)

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import pytest
 
+from bulkhead.build import BuildFailure, Variant
 from bulkhead.size import count_lines, driver_sources, hypervisor_sources, source_lines
+from bulkhead.system import stage2
+
+_KERNEL = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,31 @@ def test_the_hypervisor_is_its_folder_with_assembly(tmp_path: Path) -> None:
         path.write_text("int a;\n")
     found = hypervisor_sources(tmp_path)
     assert [path.relative_to(tmp_path).as_posix() for path in found] == wanted
+
+
+def builder() -> Path:
+    path = Variant("host").folder / stage2.BUILDER
+    if not path.is_file():
+        pytest.skip("not built: ./bulkhead build --target host")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "pages"),
+    [
+        (1 << 30, 4),  # the root, one of 2 MiB blocks, two of pages: a device's and PCI ports'
+        (64 << 20, 5),  # and one of 2 MiB blocks for the memory
+        ((64 << 20) + 4096, 6),  # and one of pages for its end
+    ],
+)
+def test_tables_of_a_partition(memory_bytes: int, pages: int) -> None:
+    partition = stage2.partition_of(memory_bytes)
+    assert stage2.stage2_bytes(builder(), _KERNEL, partition) == pages * 4096
+
+
+def test_a_builder_that_fails_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "builder"
+    program.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
+    program.chmod(0o755)
+    with pytest.raises(BuildFailure, match="ended with 1\nno"):
+        stage2.stage2_bytes(program, _KERNEL, stage2.partition_of(1 << 30))

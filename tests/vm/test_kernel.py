@@ -91,6 +91,14 @@ def test_threads_under_icount(start_guest: StartGuest) -> None:
     expect_pass(start_guest(machine("threads", icount=True)))
 
 
+def test_control_loop_misses_nothing(start_guest: StartGuest, compiler: str) -> None:
+    """Time counts instructions here, so that a loaded host makes nothing late."""
+    guest = start_guest(machine("control", "report=1", compiler=compiler, icount=True))
+    guest.wait_for("control: a period of 1000000 ns")
+    guest.wait_for("control: 1000 periods, 0 missed, worst ")
+    guest.wait_for("control: 2000 periods, 0 missed, worst ")
+
+
 FAULTS = [
     ("write-text", r"data abort: write at 0x\w+: permission", ["write_text"]),
     ("write-constants", r"data abort: write at 0x\w+: permission", ["write_constants"]),

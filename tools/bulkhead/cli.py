@@ -191,11 +191,11 @@ def check(settings: Settings, name: str, svg: Path | None) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="[NAME|FILE]", default="demo")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the counters there, too.")  # fmt: skip
 def stat(name: str, json_path: Path | None) -> None:
-    """Print what the hypervisor counted of a running system.
+    """Print what the hypervisor counted of a running system: of demo, if none is named.
 
     Exits by core and cause, accesses refused, faults. They are read through the machine's memory:
     no guest notices.
@@ -208,7 +208,7 @@ def stat(name: str, json_path: Path | None) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="[NAME|FILE]", default="demo")
 def top(name: str) -> None:
     """Show the same live, with each second's exits; Ctrl-C ends it."""
     from bulkhead.stat_system import top_system

@@ -38,7 +38,10 @@ def find(name: str) -> Path:
         return Path(name)
     if not is_system(name):
         known = [path.parent.name for path in SYSTEMS.glob("*/system.toml")]
-        raise UserError(f"there is no system {show(name)}", choose(name, known, "systems"))
+        raise UserError(
+            f"there is no system {show(name)}",
+            f"{choose(name, known, 'systems')}, or the path of a system file",
+        )
     return _named(name)
 
 
