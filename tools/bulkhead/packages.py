@@ -22,7 +22,7 @@ GROUPS = {
     "run": "booting guests in QEMU",
     "device": "the driver on QEMU's device models",
     "tap": "guests on a network namespace of their own",
-    "bench": "the benches",
+    "bench": "the Linux guest, and the benches",
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
 }
 # Only for who asks for them: large, and of use to one bench and its test.

@@ -11,7 +11,7 @@ from bulkhead.reach import DEFAULT_FORWARDS, ChosenForward, Guest
 from bulkhead.run import RunOptions, boot, signals_end_the_guest
 from bulkhead.settings import Settings
 from bulkhead.stat_system import qmp_arguments
-from bulkhead.system.assemble import assemble, read
+from bulkhead.system.assemble import assemble, package_groups, read
 from bulkhead.system.images import LINUX, programs
 from bulkhead.system.machine import functions, mac, machine
 from bulkhead.system.model import Console, Partition, System
@@ -28,7 +28,8 @@ def run_system(options: RunOptions, settings: Settings) -> int:
     system, board = read(options.name)
     guests = guests_of(system, options.forwards)
     reach.check(guests, options.forwards, tap=options.tap)
-    packages.ensure({"run"} | ({"tap"} if options.tap else set()), settings)
+    groups = {"run"} | ({"tap"} if options.tap else set())
+    packages.ensure(groups | package_groups(system, options.compiler), settings)
     assembled = assemble(system, board, settings, options.compiler)
     extra = [*qmp_arguments(assembled.layout), *options.extra]
     with signals_end_the_guest():

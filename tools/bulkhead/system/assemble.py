@@ -34,14 +34,18 @@ def read(name: str) -> tuple[System, BoardTree]:
     return system, check(system, board_tree.load)
 
 
+def package_groups(system: System, compiler: str) -> set[str]:
+    """What assemble() needs."""
+    linux = any(partition.image == LINUX for partition in system.partitions)
+    return build.Variant("arm64", compiler).groups | ({"bench"} if linux else set())
+
+
 def assemble(
     system: System, board: BoardTree, settings: Settings, compiler: str = "gcc"
 ) -> Assembled:
     """Build what it is made of, and pack it into build/systems/NAME."""
-    variant = build.Variant("arm64", compiler)
-    linux = any(partition.image == LINUX for partition in system.partitions)
-    packages.ensure(variant.groups | ({"bench"} if linux else set()), settings)
-    folder = build.build(variant)
+    packages.ensure(package_groups(system, compiler), settings)
+    folder = build.build(build.Variant("arm64", compiler))
     hypervisor = (folder / "hypervisor" / "hypervisor.bin").read_bytes()
     files = {each.name: _files(system, each, compiler) for each in system.partitions}
     layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))
