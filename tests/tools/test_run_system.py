@@ -83,7 +83,8 @@ def test_what_to_type_is_never_cut(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    guests = guests_of(system(NET, LINUX), [parse_forward("linux:22=2222")])
+    foreign = replace(NET, name="other", image="./Image")
+    guests = guests_of(system(NET, LINUX, foreign), [parse_forward("linux:22=2222")])
     with reach.connect(guests, tap=False) as connection:
         assert connection.networks == [
             UserNetwork([Forward(*each) for each in guest.ports.items()]) for guest in guests
@@ -92,3 +93,5 @@ def test_what_to_type_is_never_cut(
     assert ["net", "echo             nc 127.0.0.1 7007"] in lines
     assert ["linux", "iperf 2          iperf -c 127.0.0.1 -p 15001"] in lines
     assert ["linux", "port 22          127.0.0.1 port 2222"] in lines
+    assert ["other", "port 80          127.0.0.1 port 28080"] in lines
+    assert not [line for line in lines if line[0] == "other" and "echo" in line[1]]

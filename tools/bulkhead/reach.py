@@ -54,11 +54,12 @@ class ChosenForward:
 @dataclass(frozen=True)
 class Guest:
     """Who has a network card: its partition ("" on a bare machine), and the host ports that lead
-    to its TCP ports in user networking."""
+    to its TCP ports in user networking. Behind those of ours are the services above."""
 
     partition: str
     mac: str
     ports: dict[int, int]
+    is_ours: bool = True
 
 
 @dataclass(frozen=True)
@@ -153,11 +154,12 @@ def _on_taps(guests: Sequence[Guest], namespace: network.Namespace) -> Connectio
 
 def _rows(guest: Guest, address: str, ports: dict[int, int], prefix: str) -> Iterator[_Row]:
     """What a guest offers; with a prefix, inside the machine's network namespace."""
-    for service in SERVICES:
+    services = SERVICES if guest.is_ours else ()
+    for service in services:
         if port := ports.get(service.guest_port):
             yield guest.partition, service.name, service.command(address, port, prefix)
     for port, host in ports.items():
-        if port not in DEFAULT_FORWARDS:
+        if port not in {service.guest_port for service in services}:
             yield guest.partition, f"port {port}", f"{address} port {host}"
 
 

@@ -12,7 +12,7 @@ from bulkhead.run import RunOptions, boot, signals_end_the_guest
 from bulkhead.settings import Settings
 from bulkhead.stat_system import qmp_arguments
 from bulkhead.system.assemble import assemble, package_groups, read
-from bulkhead.system.images import LINUX, programs
+from bulkhead.system.images import LINUX, names_file, programs
 from bulkhead.system.machine import functions, mac, machine
 from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
@@ -59,7 +59,12 @@ def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
     """Who has a network card, in the order of the functions. A chosen port is of a partition's
     first card, or of the system's."""
     guests = [
-        Guest(partition.name, mac(number), _ports(partition, number * _PORTS_APART))
+        Guest(
+            partition.name,
+            mac(number),
+            _ports(partition, number * _PORTS_APART),
+            is_ours=not names_file(partition.image),
+        )
         for number, (partition, _) in enumerate(functions(system))
     ]
     for each in chosen if guests else ():

@@ -24,12 +24,17 @@ def programs() -> list[str]:
     return re.findall(r"^  '([\w-]+)': \{", text, re.MULTILINE)
 
 
+def names_file(image: str) -> bool:
+    """Whether it is the path of a file, and not of ours."""
+    return "/" in image or "." in image
+
+
 def image_file(system: System, partition: Partition) -> Path | None:
     """Where it is, or will be once it is built or fetched; UserError if there is no such image."""
     name = partition.image
     if name == LINUX:
         return BUILD / "linux/Image"
-    if "/" in name or "." in name:
+    if names_file(name):
         return _named_file(system.file.parent / name, "image", name)
     known = programs()
     if name not in known:
