@@ -113,7 +113,7 @@ def run_bench(
     if name not in listing():
         raise UserError(f"there is no bench '{name}'", f"the benches are: {', '.join(listing())}")
     check_output_path(json_path)
-    module = _load(name)
+    module = load(name)
     context = BenchContext(name, settings, pairs, seconds)
     start = processor_time()
     result: BenchResult = module.run(context)
@@ -149,7 +149,8 @@ def check_output_path(path: Path | None, option: str = "--json") -> None:
         raise UserError(f"{option} {path} can't be written", fix)
 
 
-def _load(name: str) -> ModuleType:
+def load(name: str) -> ModuleType:
+    """The module of a bench."""
     stem = name.replace("-", "_")
     specification = importlib.util.spec_from_file_location(f"bench_{stem}", BENCHES / f"{stem}.py")
     assert specification is not None

@@ -1,30 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guest that benches measure beside ours: an arm64 kernel package and an initramfs.
-
-Its packages are fetched with an apt state of their own and unpacked under build/linux; the
-machine's package database never hears of them.
-"""
+"""The Linux guest that benches measure beside ours: an arm64 kernel package and an initramfs."""
 
 import gzip
 import io
 import lzma
 import re
-import shutil
 import stat
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import apt, console, distribution, packages
+from bulkhead import arm64_packages, console, distribution, packages
+from bulkhead.arm64_packages import Wanted
 from bulkhead.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
 
 _FOLDER = BUILD / "linux"
 _ROOT = _FOLDER / "root"
-_KERNEL_PACKAGES = re.compile(r"^linux-(image|modules)-(unsigned-)?\d")
-_PROGRAMS = ("busybox-static", "iperf")
+_KERNEL_PACKAGES = r"^linux-(image|modules)-(unsigned-)?\d"
+_PROGRAMS = "busybox-static iperf"
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
 _LIBRARY_FOLDERS = ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib")
 
@@ -40,7 +36,7 @@ for word in $(cat /proc/cmdline); do
         address=*) address=${{word#address=}} ;;
         gateway=*) gateway=${{word#gateway=}} ;;
         shell) shell=yes ;;
-        serve=*) serve=${{word#serve=}} ;;
+        serve=*) serve=$(echo "${{word#serve=}}" | tr , ' ') ;;
         run=*) run=$(echo "${{word#run=}}" | tr , ' ') ;;
     esac
 done
@@ -87,8 +83,9 @@ class LinuxImage:
 
 def prepare() -> LinuxImage:
     """Fetch and build what is missing."""
-    if not _ROOT.is_dir():
-        _fetch_root()
+    kernel = Wanted(distribution.current().kernel_package, _KERNEL_PACKAGES)
+    what = "the Linux guest's packages (arm64, 70 MB)"
+    arm64_packages.unpack(_FOLDER, what, [kernel, Wanted(_PROGRAMS)])
     image = LinuxImage(_FOLDER / "Image", _FOLDER / "initrd.gz")
     init = _INIT.encode() + Path(__file__).read_bytes()
     stamp = _FOLDER / "initrd.stamp"
@@ -106,7 +103,7 @@ def with_program(
     """The image with a program of our own, /bin/NAME.
 
     It runs instead of iperf when the command line says run=/bin/NAME,ARGUMENT,... and beside it
-    when that says serve=/bin/NAME.
+    when that says serve=/bin/NAME,ARGUMENT,...
     """
     program = _FOLDER / name
     command = [
@@ -124,37 +121,6 @@ def with_program(
     # The kernel unpacks one archive after the other, each on a boundary of four bytes.
     initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + archive.finish())
     return LinuxImage(image.kernel, initrd)
-
-
-def _fetch_root() -> None:
-    """Fetch the packages and unpack them; build/linux/root appears when it is whole."""
-    temporary = _FOLDER / "root.unpacking"
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    state = apt.foreign("arm64")
-    with console.progress("fetching the Linux guest's packages (arm64, 70 MB)") as update:
-        try:
-            state.update(update)
-            files = [
-                *_listed(state, distribution.current().kernel_package, _KERNEL_PACKAGES),
-                *_listed(state, " ".join(_PROGRAMS), re.compile("")),
-            ]
-            for remote in files:
-                update(remote.name)
-                archive = state.fetch(remote, _FOLDER / "packages")
-                subprocess.run(["dpkg-deb", "-x", str(archive), str(temporary)], check=True)
-        except apt.AptFailure as failure:
-            raise UserError(
-                f"the Linux guest's arm64 packages can't be fetched ({failure.reason()})",
-                f"if this machine's archive has no arm64, set {apt.ARM64_ARCHIVE_VARIABLE} to the "
-                "address of one that has",
-            ) from None
-    temporary.rename(_ROOT)
-
-
-def _listed(state: apt.PrivateApt, names: str, wanted: re.Pattern[str]) -> list[apt.RemoteFile]:
-    arguments = ["install", "-y", "--no-install-recommends", *names.split()]
-    return [remote for remote in state.remote_files(arguments) if wanted.search(remote.name)]
 
 
 def _kernel() -> bytes:

@@ -29,7 +29,7 @@ _IPERF_PORT = 5001
 _RETURN_PORT = 5002
 _ECHO_PORT = 7
 _READY_TIMEOUT_S = 60
-_IPERF_REPORT = r"\] 0\.0+-[\d.]+ sec +\d+ KBytes +(\d+) Kbits/sec"
+IPERF_REPORT = r"\] 0\.0+-[\d.]+ sec +\d+ KBytes +(\d+) Kbits/sec"
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def peer_guest(
     def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
         guest.wait_for("linux: ready", _READY_TIMEOUT_S)
 
-    return Guest("linux", machine, wait_ready, _IPERF_REPORT)
+    return Guest("linux", machine, wait_ready, IPERF_REPORT)
 
 
 def _card(tap: Tap, options: dict[str, str]) -> NetworkCard:
@@ -148,7 +148,7 @@ class Running:
         )  # fmt: skip
         text = _wait_for_text(output, "Kbits/sec", self.context.seconds + 60)
         server.terminate()
-        found = re.search(_IPERF_REPORT, text)
+        found = re.search(IPERF_REPORT, text)
         if found is None:
             raise GuestError(f"iperf's report can't be read:\n{text}")
         return int(found.group(1)) / 1e3

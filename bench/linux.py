@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Linux as a partition, bare, and as Xen's dom0: processes, page faults, primes, TCP.
+
+The same kernel, initramfs and network card in the same QEMU, in turn. Instructions are counted as
+well, as a partition and bare.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from bulkhead import linux_guest, network, xen
+from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.guest import GuestError, GuestProcess
+from bulkhead.linux_guest import LinuxImage
+from bulkhead.network import Namespace, Tap
+from bulkhead.paths import BENCHES
+from bulkhead.qemu import Machine, NetworkCard, TapNetwork
+from bulkhead.side_by_side import IPERF_REPORT, Guest, booted
+from bulkhead.system import machine as system_machine
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.model import Dma
+
+_FOLDER = BENCHES / "linux"
+_PROGRAM = "tasks"
+_TASKS = ("fork", "fault", "primes")
+_TRANSFERS = ("rx", "tx")
+# Mitigations and the kernel's own place depend on what firmware and devicetree say: none has them.
+_ARGUMENTS = ("quiet", "panic=-1", "nokaslr", "norandmaps", "mitigations=off")
+_BARE_MACHINE = "virt,gic-version=3,its=off"
+_START_TIMEOUT_S = 240
+_TASK_LINE = re.compile(rf"\b{_PROGRAM}: (\w+) (\d+) times in (\d+) ns")
+
+Run = dict[str, Number | str]
+
+
+@dataclass(frozen=True)
+class TaskTime:
+    """How often a task was done, and how long that took."""
+
+    name: str
+    times: int
+    nanoseconds: int
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Count, then measure all in turn."""
+    context.require("run", "tap", "bench")
+    network.check_tap_right()
+    image = linux_guest.with_program(
+        linux_guest.prepare(), _PROGRAM, [_FOLDER / f"{_PROGRAM}.c"], []
+    )
+    counts = [_count(context, image, name) for name in ("partition", "bare")]
+    runs: list[Run] = []
+    guests = _guests(context, image)
+    for number in range(1, context.pairs + 1):
+        for guest in guests:
+            context.say(f"pair {number} of {context.pairs}: {guest.name}")
+            speeds = context.undisturbed(partial(_measure, context, guest))
+            runs.append({"pair": number, "system": guest.name, **speeds})
+    return BenchResult(summarise_speeds(runs) | summarise_counts(*counts), runs)
+
+
+def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
+    """All with as many cores, as much memory and the same card."""
+    work = f"serve=/bin/{_PROGRAM},seconds,{context.seconds:g}"
+
+    def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
+        guest.wait_for_match("linux: ready", _START_TIMEOUT_S)
+
+    def guest(name: str, make: Callable[[Tap, Sequence[str]], Machine]) -> Guest:
+        def machine(tap: Tap) -> Machine:
+            return make(tap, [*_ARGUMENTS, work, f"address={tap.address}"])
+
+        return Guest(name, machine, wait_ready, IPERF_REPORT)
+
+    def bare(tap: Tap, arguments: Sequence[str]) -> Machine:
+        card = NetworkCard(TapNetwork(tap.interface), "pci", tap.mac)
+        return replace(_bare(image, "two-cores", arguments), cards=[card])
+
+    def dom0(tap: Tap, arguments: Sequence[str]) -> Machine:
+        return xen.under_xen(bare(tap, [*arguments, "console=hvc0"]))
+
+    def partition(dma: Dma, tap: Tap, arguments: Sequence[str]) -> Machine:
+        return _partition(context, image, "two-cores", arguments, dma, tap)
+
+    return [
+        guest("partition", partial(partition, Dma.TRUSTED)),
+        guest("bare", bare),
+        guest("xen", dom0),
+        guest("confined", partial(partition, Dma.SMMU)),
+    ]
+
+
+def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
+    """A machine of what the partition has."""
+    system, board = read(str(_FOLDER / f"{name}.toml"))
+    return Machine(
+        image.kernel,
+        initrd=image.initrd,
+        boot_arguments=arguments,
+        machine=_BARE_MACHINE,
+        cpu=board.settings["qemu"]["cpu"],
+        cpus=len(system.partitions[0].cores),
+        memory_mib=system.partitions[0].memory_bytes >> 20,
+        semihosting=False,
+    )
+
+
+def _partition(
+    context: BenchContext,
+    image: LinuxImage,
+    name: str,
+    arguments: Sequence[str],
+    dma: Dma = Dma.NONE,
+    tap: Tap | None = None,
+) -> Machine:
+    system, board = read(str(_FOLDER / f"{name}.toml"))
+    chosen = replace(
+        system.partitions[0], initrd=image.initrd, arguments=" ".join(arguments), dma=dma
+    )
+    system = replace(system, name=f"bench-linux-{name}", partitions=(chosen,))
+    assembled = assemble(system, board, context.settings)
+    return system_machine.machine(
+        system, board, assembled.image, lambda _: TapNetwork(tap.interface if tap else "")
+    )
+
+
+def _measure(context: BenchContext, guest: Guest) -> dict[str, Number | str]:
+    """Times a second of each task, megabits a second each way."""
+    with booted(context, guest) as running:
+        tasks = _wait_for_tasks(running.process, len(_TASKS) * context.seconds)
+        speeds = {each.name: each.times / each.nanoseconds * 1e9 for each in tasks}
+        return {**speeds, "rx": running.receive(), "tx": running.send()}
+
+
+def _count(context: BenchContext, image: LinuxImage, name: str) -> list[TaskTime]:
+    """Virtual time of one core, of which an instruction takes a nanosecond; --pairs times."""
+    context.say(f"counting instructions: {name}")
+    arguments = [*_ARGUMENTS, f"run=/bin/{_PROGRAM},rounds,{context.pairs}"]
+    if name == "bare":
+        machine = _bare(image, "one-core", arguments)
+    else:
+        machine = _partition(context, image, "one-core", arguments)
+    log = context.folder / f"count-{name}.log"
+    with GuestProcess(replace(machine, icount=True), log) as guest:
+        return _wait_for_tasks(guest, context.pairs * _START_TIMEOUT_S)
+
+
+def _wait_for_tasks(guest: GuestProcess, seconds: float) -> list[TaskTime]:
+    end = rf"{_PROGRAM}: (done|\w+ failed)"
+    last = guest.wait_for_match(end, _START_TIMEOUT_S + seconds)
+    if "failed" in last:
+        raise GuestError(f"{last}\n{guest.last_words()}")
+    return parse_tasks(guest.console())
+
+
+def parse_tasks(console: str) -> list[TaskTime]:
+    """What the program in the guest has written."""
+    found = _TASK_LINE.findall(console)
+    return [TaskTime(name, int(times), int(time)) for name, times, time in found]
+
+
+def summarise_counts(ours: Sequence[TaskTime], bare: Sequence[TaskTime]) -> dict[str, Number]:
+    """Ratios of the medians, the worst of them first, and what they are made of."""
+    summary: dict[str, Number] = {}
+    for name in _TASKS:
+        pair = _instructions(ours, name), _instructions(bare, name)
+        summary[f"instructions_{name}_vs_bare"] = pair[0] / pair[1]
+        summary[f"instructions_{name}"], summary[f"bare_instructions_{name}"] = pair
+    worst = max(summary[f"instructions_{name}_vs_bare"] for name in _TASKS)
+    return {"instructions_vs_bare": worst} | summary
+
+
+def _instructions(tasks: Sequence[TaskTime], name: str) -> float:
+    """Each time."""
+    return statistics.median(each.nanoseconds / each.times for each in tasks if each.name == name)
+
+
+def summarise_speeds(runs: Sequence[Run]) -> dict[str, Number]:
+    """Ours over the others', pair by pair; the least of the medians first."""
+    least: dict[str, Number] = {}
+    summary: dict[str, Number] = {}
+    for peer in ("xen", "bare"):
+        for name in (*_TASKS, *_TRANSFERS):
+            summary |= median_and_range(f"{name}_vs_{peer}", _ratios(runs, name, "partition", peer))
+        least[f"min_vs_{peer}"] = min(
+            summary[f"{name}_vs_{peer}"] for name in (*_TASKS, *_TRANSFERS)
+        )
+    for name in _TRANSFERS:
+        summary |= median_and_range(
+            f"{name}_confined_vs_bare", _ratios(runs, name, "confined", "bare")
+        )
+    return least | summary
+
+
+def _ratios(runs: Sequence[Run], name: str, one: str, other: str) -> list[float]:
+    def speeds(system: str) -> list[float]:
+        return [float(run[name]) for run in runs if run["system"] == system]
+
+    return [a / b for a, b in zip(speeds(one), speeds(other), strict=True)]

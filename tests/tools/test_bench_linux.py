@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""bench linux: what the guest's program writes is read, and ratios are made of it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bulkhead import arm64_packages, bench, xen
+from bulkhead.apt import AptFailure
+from bulkhead.arm64_packages import Wanted
+from bulkhead.errors import UserError
+from bulkhead.paths import BENCHES
+from bulkhead.qemu import Machine
+from bulkhead.system.assemble import read
+
+_CONSOLE = """linux: ready
+linux| tasks: fork 50 times in 5000 ns
+linux| tasks: fault 10 times in 1000 ns
+[  1.0] tasks: primes 2 times in 700 ns
+tasks: done
+"""
+
+
+@pytest.fixture(scope="module")
+def linux() -> Any:
+    return bench.load("linux")
+
+
+def counted(linux: Any, fork: int, fault: int, primes: Sequence[int]) -> list[Any]:
+    return [
+        linux.TaskTime("fork", 10, 10 * fork),
+        linux.TaskTime("fault", 5, 5 * fault),
+        *(linux.TaskTime("primes", 2, 2 * each) for each in primes),
+    ]
+
+
+def speeds(system: str, *values: float) -> dict[str, float | str]:
+    names = ("fork", "fault", "primes", "rx", "tx")
+    return {"system": system, **dict(zip(names, values, strict=True))}
+
+
+def test_lines_of_the_program_are_found_on_any_console(linux: Any) -> None:
+    assert linux.parse_tasks(_CONSOLE) == [
+        linux.TaskTime("fork", 50, 5000),
+        linux.TaskTime("fault", 10, 1000),
+        linux.TaskTime("primes", 2, 700),
+    ]
+
+
+def test_the_worst_count_is_the_one_that_counts(linux: Any) -> None:
+    ours, bare = counted(linux, 101, 206, (99, 100, 500)), counted(linux, 100, 200, (100,) * 3)
+    summary = linux.summarise_counts(ours, bare)
+    assert next(iter(summary)) == "instructions_vs_bare"
+    assert summary["instructions_vs_bare"] == pytest.approx(1.03)
+    assert summary["instructions_fork_vs_bare"] == pytest.approx(1.01)
+    assert summary["instructions_primes_vs_bare"] == 1  # of the medians
+    assert (summary["instructions_fault"], summary["bare_instructions_fault"]) == (206, 200)
+
+
+def test_the_least_ratio_is_the_one_that_counts(linux: Any) -> None:
+    runs = [
+        speeds("partition", 10, 10, 10, 10, 10),
+        speeds("bare", 10, 20, 10, 10, 10),
+        speeds("xen", 2, 5, 10, 8, 10),
+        speeds("confined", 10, 10, 10, 5, 20),
+        speeds("partition", 30, 30, 30, 30, 30),
+        speeds("bare", 30, 50, 30, 30, 30),
+        speeds("xen", 10, 10, 60, 30, 30),
+        speeds("confined", 30, 30, 30, 15, 60),
+    ]
+    summary = linux.summarise_speeds(runs)
+    assert list(summary)[:2] == ["min_vs_xen", "min_vs_bare"]
+    assert summary["min_vs_bare"] == pytest.approx(0.55)  # fault: 0.5 and 0.6
+    assert summary["fault_vs_bare_min"] == 0.5
+    assert summary["min_vs_xen"] == pytest.approx(0.75)  # primes: 1 and 0.5
+    assert summary["fork_vs_xen"] == 4
+    assert summary["rx_confined_vs_bare"] == 0.5
+    assert summary["tx_confined_vs_bare"] == 2
+
+
+@pytest.mark.parametrize(("name", "cores"), [("one-core", (0,)), ("two-cores", (0, 1))])
+def test_its_systems_are_without_errors(name: str, cores: tuple[int, ...]) -> None:
+    system, _ = read(str(BENCHES / f"linux/{name}.toml"))
+    assert [each.cores for each in system.partitions] == [cores]
+    assert system.partitions[0].memory_bytes == 512 << 20
+
+
+@pytest.fixture(scope="module")
+def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("tasks") / "tasks"
+    source = BENCHES / "linux/tasks.c"
+    options = ["-std=gnu11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-O2"]
+    subprocess.run(["gcc", *options, str(source), "-o", str(program)], check=True)
+    return program
+
+
+def test_the_program_does_its_rounds(linux: Any, tasks: Path) -> None:
+    command = [str(tasks), "rounds", "2"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("tasks: done\n")
+    found = [(each.name, each.times) for each in linux.parse_tasks(done.stdout)]
+    assert found == [("fork", 50), ("fault", 50), ("primes", 20)] * 2
+
+
+@pytest.mark.parametrize("arguments", [[], ["rounds"], ["rounds", "1", "2"], ["minutes", "1"]])
+def test_the_program_refuses_other_arguments(tasks: Path, arguments: list[str]) -> None:
+    done = subprocess.run([str(tasks), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "tasks: seconds N, or rounds N\n"
+
+
+@pytest.fixture
+def xen_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(arm64_packages, "unpack", lambda *_: tmp_path)
+    return tmp_path
+
+
+def test_dom0_has_what_it_would_have_bare(xen_root: Path) -> None:
+    image = xen_root / "boot/xen-4.17-arm64"
+    image.parent.mkdir()
+    image.touch()
+    bare = Machine(
+        Path("/x/Image"),
+        ["quiet", "work=a,b"],
+        machine="virt,gic-version=3",
+        cpus=2,
+        memory_mib=512,
+        initrd=Path("/x/initrd"),
+        extra=["-more"],
+    )
+    machine = xen.under_xen(bare)
+    assert (machine.image, machine.initrd, machine.cpus) == (image, None, 2)
+    assert machine.machine == "virt,gic-version=3,virtualization=on"
+    assert machine.memory_mib > 512
+    assert {"dom0_mem=512M", "dom0_max_vcpus=2", "dom0_vcpus_pin"} <= set(machine.boot_arguments)
+    assert machine.extra[0] == "-more"
+    modules = [each for each in machine.extra if each.startswith("guest-loader")]
+    assert any("kernel=/x/Image,bootargs=quiet work=a,,b" in each for each in modules)
+    assert any("initrd=/x/initrd" in each for each in modules)
+
+
+def test_a_package_without_xen_is_told(xen_root: Path) -> None:
+    with pytest.raises(UserError, match="holds no arm64 Image"):
+        xen.under_xen(Machine(xen_root / "Image"))
+
+
+class Archive:
+    """An apt state that has nothing."""
+
+    def update(self, _update: object) -> None:
+        raise AptFailure("E: no such archive")
+
+
+def test_packages_that_can_not_be_fetched_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bulkhead.apt.foreign", lambda _: Archive())
+    with pytest.raises(UserError, match=r"Xen can't be fetched \(no such archive\)"):
+        arm64_packages.unpack(tmp_path, "Xen", [Wanted("xen")])
+    assert not (tmp_path / "root").exists()
+
+
+def test_packages_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bulkhead.apt.foreign", lambda _: Archive())
+    (tmp_path / "root").mkdir()
+    assert arm64_packages.unpack(tmp_path, "Xen", [Wanted("xen")]) == tmp_path / "root"
