@@ -19,7 +19,7 @@ from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.linux_guest import LinuxImage
 from bulkhead.network import Namespace, Tap
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import Machine, NetworkCard, TapNetwork
+from bulkhead.qemu import Machine, NetworkCard, TapNetwork, escape
 from bulkhead.side_by_side import IPERF_REPORT, Guest, booted
 from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
@@ -32,6 +32,15 @@ _TRANSFERS = ("rx", "tx")
 # Mitigations and the kernel's own place depend on what firmware and devicetree say: none has them.
 _ARGUMENTS = ("quiet", "panic=-1", "nokaslr", "norandmaps", "mitigations=off")
 _BARE_MACHINE = "virt,gic-version=3,its=off"
+# All that Xen is quickest with: a core for each virtual processor and nobody else to run there,
+# a guest's WFI left to the hardware, and no IOMMU (dom0 has its memory where it really lies).
+_XEN_ARGUMENTS = (
+    "console=dtuart", "dom0_max_vcpus={cpus}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
+    "vwfi=native", "bootscrub=0", "iommu=no",
+)  # fmt: skip
+_XEN_MIB = 512  # beside dom0's
+# In RAM of the `virt` machine, above Xen, and below where dom0 gets its memory.
+_DOM0_KERNEL, _DOM0_INITRD = 0x50000000, 0x54000000
 _START_TIMEOUT_S = 240
 _TASK_LINE = re.compile(rf"\b{_PROGRAM}: (\w+) (\d+) times in (\d+) ns")
 
@@ -83,7 +92,7 @@ def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
         return replace(_bare(image, "two-cores", arguments), cards=[card])
 
     def dom0(tap: Tap, arguments: Sequence[str]) -> Machine:
-        return xen.under_xen(bare(tap, [*arguments, "console=hvc0"]))
+        return under_xen(bare(tap, [*arguments, "console=hvc0"]))
 
     def partition(dma: Dma, tap: Tap, arguments: Sequence[str]) -> Machine:
         return _partition(context, image, "two-cores", arguments, dma, tap)
@@ -108,6 +117,28 @@ def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
         cpus=len(system.partitions[0].cores),
         memory_mib=system.partitions[0].memory_bytes >> 20,
         semihosting=False,
+    )
+
+
+def under_xen(machine: Machine) -> Machine:
+    """The machine that boots Xen with what `machine` boots as dom0.
+
+    dom0 has the processors, memory and devices that it would have bare. QEMU's guest-loader puts
+    its kernel and initramfs where Xen looks for them.
+    """
+    arguments = escape(" ".join(machine.boot_arguments))
+    kernel = f"addr={_DOM0_KERNEL:#x},kernel={escape(machine.image)},bootargs={arguments}"
+    initrd = f"addr={_DOM0_INITRD:#x},initrd={escape(machine.initrd)}"
+    modules = ["-device", f"guest-loader,{kernel}", "-device", f"guest-loader,{initrd}"]
+    values = {"cpus": machine.cpus, "memory_mib": machine.memory_mib}
+    return replace(
+        machine,
+        image=xen.prepare(),
+        initrd=None,
+        boot_arguments=[each.format(**values) for each in _XEN_ARGUMENTS],
+        machine=f"{machine.machine},virtualization=on",
+        memory_mib=machine.memory_mib + _XEN_MIB,
+        extra=[*machine.extra, *modules],
     )
 
 

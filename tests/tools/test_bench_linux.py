@@ -114,16 +114,10 @@ def test_the_program_refuses_other_arguments(tasks: Path, arguments: list[str]) 
     assert done.stderr == "tasks: seconds N, or rounds N\n"
 
 
-@pytest.fixture
-def xen_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(arm64_packages, "unpack", lambda *_: tmp_path)
-    return tmp_path
-
-
-def test_dom0_has_what_it_would_have_bare(xen_root: Path) -> None:
-    image = xen_root / "boot/xen-4.17-arm64"
-    image.parent.mkdir()
-    image.touch()
+def test_dom0_has_what_it_would_have_bare(
+    linux: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xen, "prepare", lambda: tmp_path / "xen")
     bare = Machine(
         Path("/x/Image"),
         ["quiet", "work=a,b"],
@@ -133,8 +127,8 @@ def test_dom0_has_what_it_would_have_bare(xen_root: Path) -> None:
         initrd=Path("/x/initrd"),
         extra=["-more"],
     )
-    machine = xen.under_xen(bare)
-    assert (machine.image, machine.initrd, machine.cpus) == (image, None, 2)
+    machine = linux.under_xen(bare)
+    assert (machine.image, machine.initrd, machine.cpus) == (tmp_path / "xen", None, 2)
     assert machine.machine == "virt,gic-version=3,virtualization=on"
     assert machine.memory_mib > 512
     assert {"dom0_mem=512M", "dom0_max_vcpus=2", "dom0_vcpus_pin"} <= set(machine.boot_arguments)
@@ -144,9 +138,14 @@ def test_dom0_has_what_it_would_have_bare(xen_root: Path) -> None:
     assert any("initrd=/x/initrd" in each for each in modules)
 
 
-def test_a_package_without_xen_is_told(xen_root: Path) -> None:
+def test_xen_is_where_its_package_puts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arm64_packages, "unpack", lambda *_: tmp_path)
     with pytest.raises(UserError, match="holds no arm64 Image"):
-        xen.under_xen(Machine(xen_root / "Image"))
+        xen.prepare()
+    (tmp_path / "boot").mkdir()
+    for name in ("xen-4.17-arm64", "xen-4.17-arm64.config", "xen-4.17-arm64.efi"):
+        (tmp_path / "boot" / name).touch()
+    assert xen.prepare().name == "xen-4.17-arm64"
 
 
 class Archive:
