@@ -79,9 +79,9 @@ static const struct task {
     bool (*once)(void);
     unsigned times_a_round;
 } tasks[] = {
-    {"fork", fork_exec_wait, 50},
-    {"fault", page_faults, 50},
-    {"primes", find_primes, 20},
+    {"fork", fork_exec_wait, 200},
+    {"fault", page_faults, 200},
+    {"primes", find_primes, 40},
 };
 
 /* Not the clock that the time of day is adjusted by. */

@@ -104,7 +104,7 @@ def test_the_program_does_its_rounds(linux: Any, tasks: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.endswith("tasks: done\n")
     found = [(each.name, each.times) for each in linux.parse_tasks(done.stdout)]
-    assert found == [("fork", 50), ("fault", 50), ("primes", 20)] * 2
+    assert found == [("fork", 200), ("fault", 200), ("primes", 40)] * 2
 
 
 @pytest.mark.parametrize("arguments", [[], ["rounds"], ["rounds", "1", "2"], ["minutes", "1"]])
