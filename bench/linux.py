@@ -170,16 +170,19 @@ def _measure(context: BenchContext, guest: Guest) -> dict[str, Number | str]:
 
 
 def _count(context: BenchContext, image: LinuxImage, name: str) -> list[TaskTime]:
-    """Virtual time of one core, of which an instruction takes a nanosecond; --pairs times."""
+    """Virtual time of one core, of which an instruction takes a nanosecond; --pairs rounds.
+
+    One more comes first, in which the kernel fills its caches.
+    """
     context.say(f"counting instructions: {name}")
-    arguments = [*_ARGUMENTS, f"run=/bin/{_PROGRAM},rounds,{context.pairs}"]
+    arguments = [*_ARGUMENTS, f"run=/bin/{_PROGRAM},rounds,{context.pairs + 1}"]
     if name == "bare":
         machine = _bare(image, "one-core", arguments)
     else:
         machine = _partition(context, image, "one-core", arguments)
     log = context.folder / f"count-{name}.log"
     with GuestProcess(replace(machine, icount=True), log) as guest:
-        return _wait_for_tasks(guest, context.pairs * _START_TIMEOUT_S)
+        return _wait_for_tasks(guest, context.pairs * _START_TIMEOUT_S)[len(_TASKS) :]
 
 
 def _wait_for_tasks(guest: GuestProcess, seconds: float) -> list[TaskTime]:
