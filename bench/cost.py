@@ -19,10 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import linux_guest, qemu_program, versions
+from bulkhead import linux_guest
 from bulkhead.bench import BenchContext, BenchResult, Number
 from bulkhead.build import Variant, guest_image
-from bulkhead.errors import UserError
 from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.instructions import PARTS, ImageCode
 from bulkhead.paths import BENCHES
@@ -51,7 +50,6 @@ _WORD = struct.Struct("=Q")
 _READY_TIMEOUT_S = 120
 _ROUND_TIMEOUT_S = 30
 _STALLED_S = 0.02
-_OLDEST_QEMU = (9, 1)
 _MARK = 0xD29618BF  # bench/cost/mark.h
 
 Counts = dict[int, int]
@@ -95,10 +93,9 @@ _CASES = [Case(d, b, r) for d in _DIRECTIONS for b in _SIZES for r in _ROUND_SIZ
 
 def run(context: BenchContext) -> BenchResult:
     """Measure each guest in each case, several times in turn."""
-    _check_qemu()
     context.require("run", "bench", "host")
     folder = context.build(Variant("arm64"))
-    plugin = _plugin(context)
+    plugin = context.plugin("bench/cost/counter.so")
     ours = _measure(context, plugin, "bulkhead", _our_machine(guest_image("cost", folder=folder)))
     sockets = _measure(
         context, plugin, "sockets", _our_machine(guest_image("cost-sockets", folder=folder))
@@ -131,20 +128,6 @@ def _median(costs: list[Cost]) -> Cost:
 def _range(costs: list[Cost]) -> dict[str, Number]:
     each = [round(cost.instructions, 1) for cost in costs]
     return {"linux_min": min(each), "linux_max": max(each)}
-
-
-def _check_qemu() -> None:
-    version = versions.of_program(qemu_program.path())
-    if version is None or version < _OLDEST_QEMU:
-        raise UserError(
-            f"bench cost needs plugins as QEMU {versions.text(_OLDEST_QEMU)} has them",
-            f"point {qemu_program.VARIABLE} at a newer QEMU",
-        )
-
-
-def _plugin(context: BenchContext) -> Path:
-    variant = Variant("host", options={"b_sanitize": "none"}, name="bench-cost")
-    return context.build(variant, "bench/cost/counter.so") / "bench/cost/counter.so"
 
 
 def _our_machine(image: Path) -> Machine:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from bulkhead import console, packages, qemu_program
+from bulkhead import console, packages, qemu_program, versions
 from bulkhead.build import Variant, build
 from bulkhead.errors import UserError
 from bulkhead.paths import BENCHES, BUILD, ROOT
@@ -32,6 +32,7 @@ Measured = TypeVar("Measured")
 
 _STOLEN_MAX = 0.02  # of the time of a measurement that counts
 _TRIES = 5
+_OLDEST_WITH_PLUGINS = (9, 1)
 
 
 @dataclass
@@ -58,6 +59,18 @@ class BenchContext:
         """Build a variant, or only some targets of it; its folder."""
         packages.ensure(variant.groups, self.settings)
         return build(variant, targets)
+
+    def plugin(self, target: str) -> Path:
+        """Build a plugin for QEMU, bench/NAME/PLUGIN.so."""
+        version = versions.of_program(qemu_program.path())
+        if version is None or version < _OLDEST_WITH_PLUGINS:
+            raise UserError(
+                f"bench {self.name} needs plugins as QEMU {versions.text(_OLDEST_WITH_PLUGINS)} "
+                "has them",
+                f"point {qemu_program.VARIABLE} at a newer QEMU",
+            )
+        variant = Variant("host", options={"b_sanitize": "none"}, name="bench-plugins")
+        return self.build(variant, target) / target
 
     def say(self, text: str) -> None:
         """Tell how far it is."""

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What counter.c uses of QEMU's interface for TCG plugins, version 3 (QEMU 9.1) and newer: no
- * package brings its header. Source: QEMU's manual, "TCG Plugins" (Plugin API).
+ * What the benches' plugins use of QEMU's interface for TCG plugins, version 3 (QEMU 9.1) and
+ * newer: no package brings its header. Source: QEMU's manual, "TCG Plugins" (Plugin API).
  */
-#ifndef COST_QEMU_PLUGIN_H
-#define COST_QEMU_PLUGIN_H
+#ifndef BENCH_QEMU_PLUGIN_H
+#define BENCH_QEMU_PLUGIN_H
 
 #include <stddef.h>
 #include <stdint.h>
