@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions from an interrupt to its handler: the same image bare, as a partition, under Xen.
+
+The machine counts instructions (QEMU's icount), its counter runs at one tick for each, and the
+guest (apps/irq_latency/main.c) reads it. QEMU's log of exceptions tells who got the interrupts.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bulkhead import xen_dom0
+from bulkhead.bench import BenchContext, BenchResult, Number
+from bulkhead.build import Variant, guest_image
+from bulkhead.guest import GuestError, GuestProcess
+from bulkhead.paths import BENCHES
+from bulkhead.qemu import Machine, Network, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+
+_SYSTEM = BENCHES / "irq_latency" / "system.toml"
+_GUEST = "irq-latency"
+_CASES = ("timer", "timer_idle", "device")
+_BARE, _PARTITION, _XEN = "bare", "partition", "xen"
+_MEMORY_MIB = 64
+_FREQUENCY = 1_000_000_000  # Hz: an instruction takes a nanosecond of virtual time
+_TIMEOUT_S = 120
+
+_EXCEPTION = re.compile(
+    r"^Taking exception \d+ \[(?P<name>[^\]]+)\] on CPU \d+\n"
+    r"\.\.\.from EL(?P<source>\d) to EL(?P<level>\d)$",
+    re.MULTILINE,
+)
+_CALLS = ("Hypervisor Call", "Secure Monitor Call")
+_INTERRUPT = "IRQ"
+_EL1 = 1
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Exceptions between the two firmware calls of a case."""
+
+    interrupts: int  # IRQs that went straight to EL1
+    elsewhere: int  # exceptions of any kind that went to another level
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Boot each system once; there is nothing by chance."""
+    context.require("run", "bench")
+    folder = context.build(Variant("arm64"))
+    latencies, taken = {}, {}
+    image = guest_image(_GUEST, folder=folder)
+    machines = bare_and_partition(image, context.settings)
+    machines[_XEN] = xen_dom0.machine(read(str(_SYSTEM))[1], image, _MEMORY_MIB)
+    for name, each in machines.items():
+        context.say(name)
+        latencies[name], taken[name] = measure(each, context.folder / f"{name}.log")
+    runs: list[dict[str, Number | str]] = [
+        {
+            "system": name,
+            "interrupt": case,
+            "count": latencies[name][case].total(),
+            **dict(zip(("min", "median", "max"), spread(latencies[name][case]), strict=True)),
+            "to_el1": taken[name][case].interrupts,
+            "elsewhere": taken[name][case].elsewhere,
+        }
+        for name in latencies
+        for case in _CASES
+    ]
+    return BenchResult(summary(latencies, taken), runs)
+
+
+def bare_and_partition(
+    image: Path, settings: Settings, compiler: str = "gcc"
+) -> dict[str, Machine]:
+    """The same board without the hypervisor and with it."""
+    system, board = read(str(_SYSTEM))
+    assembled = assemble(system, board, settings, compiler)
+
+    def network(_: int) -> Network:
+        return UserNetwork()
+
+    partition = machine(system, board, assembled.image, network)
+    return {_BARE: replace(partition, image=image), _PARTITION: partition}
+
+
+def measure(
+    system: Machine, console_path: Path
+) -> tuple[dict[str, Counter[int]], dict[str, Taken]]:
+    """Boot it; what the guest saw, and the exceptions meanwhile, by case."""
+    log = console_path.with_suffix(".exceptions")
+    counting = replace(
+        system,
+        cpu=f"{system.cpu},cntfrq={_FREQUENCY}",
+        icount=True,
+        extra=[*system.extra, "-d", "int", "-D", str(log)],
+    )
+    with GuestProcess(counting, console_path) as guest:
+        guest.wait_for_match(r"irq-latency: end|FAIL", _TIMEOUT_S)
+    console = guest.console()
+    if f"irq-latency: frequency {_FREQUENCY}\n" not in console:
+        raise GuestError(f"a tick of the counter is no instruction\n{guest.last_words()}")
+    found = parse_latencies(console)
+    if list(found) != list(_CASES):
+        raise GuestError(f"not all was measured\n{guest.last_words()}")
+    between = parse_exceptions(log.read_text(errors="replace"))
+    return found, dict(zip(_CASES, between, strict=True))
+
+
+def parse_latencies(console: str) -> dict[str, Counter[int]]:
+    """How often each number of instructions was seen, by case."""
+    found: dict[str, Counter[int]] = {}
+    for case, instructions, count in re.findall(r"irq-latency: (\w+) (\d+) x (\d+)", console):
+        found.setdefault(case, Counter())[int(instructions)] += int(count)
+    return found
+
+
+def parse_exceptions(log: str) -> list[Taken]:
+    """Those of QEMU's log between the first call of the firmware and the second, and so on.
+
+    The guest's first calls, at EL1, are those; a hypervisor has its own.
+    """
+    result: list[Taken] = []
+    interrupts = elsewhere = calls = 0
+    for exception in _EXCEPTION.finditer(log):
+        name, level = exception["name"], int(exception["level"])
+        if name in _CALLS and int(exception["source"]) == _EL1:
+            calls += 1
+            if calls % 2 == 0 and len(result) < len(_CASES):
+                result.append(Taken(interrupts, elsewhere))
+            interrupts = elsewhere = 0
+        elif level != _EL1:
+            elsewhere += 1
+        elif name == _INTERRUPT:
+            interrupts += 1
+    return result
+
+
+def spread(latencies: Counter[int]) -> tuple[int, int, int]:
+    """Least, median, greatest."""
+    return min(latencies), statistics.median_low(latencies.elements()), max(latencies)
+
+
+def summary(
+    latencies: dict[str, dict[str, Counter[int]]], taken: dict[str, dict[str, Taken]]
+) -> dict[str, Number]:
+    """What the hypervisors add to the bare machine's: medians, and the greatest."""
+
+    def added(system: str, case: str, index: int) -> int:
+        return spread(latencies[system][case])[index] - spread(latencies[_BARE][case])[index]
+
+    median, greatest = 1, 2
+    result: dict[str, Number] = {
+        "added_instructions": max(added(_PARTITION, case, median) for case in _CASES),
+        "added_instructions_max": max(added(_PARTITION, case, greatest) for case in _CASES),
+        "exits": sum(each.elsewhere for each in taken[_PARTITION].values()),
+    }
+    for case in _CASES:
+        result[f"added_instructions_{case}"] = added(_PARTITION, case, median)
+    for case in _CASES:
+        result[f"xen_added_instructions_{case}"] = added(_XEN, case, median)
+    for case in _CASES:
+        result[f"instructions_{case}"] = spread(latencies[_BARE][case])[median]
+    return result

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bench irq-latency: the guest's lines, QEMU's log of exceptions, and what follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from bulkhead import bench
+
+irq_latency = bench.load("irq-latency")
+
+
+def _exception(name: str, source: int, level: int, processor: int = 0) -> str:
+    return (
+        f"Taking exception 5 [{name}] on CPU {processor}\n"
+        f"...from EL{source} to EL{level}\n"
+        "...with ESR 0x0/0x0\n"
+        f"...to EL{level} PC 0x40001280 PSTATE 0x3c5\n"
+    )
+
+
+_CALL = _exception("Hypervisor Call", 1, 2)
+_DIRECT = _exception("IRQ", 1, 1)
+_TRAPPED = _exception("IRQ", 1, 2)
+
+
+def test_latencies_of_a_case_come_in_several_lines() -> None:
+    console = (
+        "latency| irq-latency: frequency 1000000000\n"
+        "latency| irq-latency: timer 120 x 7\n"
+        "latency| irq-latency: timer 123 x 1\n"
+        "latency| irq-latency: device 98 x 8\n"
+    )
+    assert irq_latency.parse_latencies(console) == {
+        "timer": Counter({120: 7, 123: 1}),
+        "device": Counter({98: 8}),
+    }
+
+
+def test_exceptions_count_between_two_calls() -> None:
+    log = (
+        _exception("Secure Monitor Call", 2, 3)  # the hypervisor's own
+        + _TRAPPED
+        + _CALL + _DIRECT * 3 + "Exception return from AArch64 EL1 to AArch64 EL1 PC 0x4\n" + _CALL
+        + _exception("Data Abort", 1, 2) + _DIRECT
+        + _CALL + _DIRECT + _TRAPPED * 2 + _exception("Data Abort", 1, 2) + _CALL
+        + _TRAPPED
+        + _CALL + _CALL
+        + _DIRECT + _CALL + _DIRECT + _CALL
+    )  # fmt: skip
+    Taken = irq_latency.Taken  # noqa: N806
+    assert irq_latency.parse_exceptions(log) == [Taken(3, 0), Taken(1, 3), Taken(0, 0)]
+
+
+def test_what_is_added_is_the_difference_of_medians() -> None:
+    bare = {case: Counter({100: 2, 104: 1}) for case in ("timer", "timer_idle", "device")}
+    partition = {**bare, "device": Counter({101: 2, 110: 1})}
+    xen = {case: Counter({1100: 2, 104: 1}) for case in bare}
+    direct = dict.fromkeys(bare, irq_latency.Taken(3, 0))
+    summary = irq_latency.summary(
+        {"bare": bare, "partition": partition, "xen": xen},
+        {"bare": direct, "partition": direct | {"timer": irq_latency.Taken(2, 1)}, "xen": direct},
+    )
+    assert summary["added_instructions"] == 1
+    assert summary["added_instructions_max"] == 6
+    assert summary["added_instructions_timer"] == 0
+    assert summary["added_instructions_device"] == 1
+    assert summary["xen_added_instructions_timer"] == 1000
+    assert summary["instructions_device"] == 100
+    assert summary["exits"] == 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"), [({5: 1}, (5, 5, 5)), ({1: 1, 2: 1, 9: 1}, (1, 2, 9))]
+)
+def test_spread(counts: dict[int, int], expected: tuple[int, int, int]) -> None:
+    assert irq_latency.spread(Counter(counts)) == expected
