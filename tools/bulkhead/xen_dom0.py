@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board of ours with Xen, and a guest of ours as its dom0."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from bulkhead import xen
@@ -11,28 +10,18 @@ from bulkhead.system.board_tree import BoardTree
 _DOM0_OFFSET = 144 << 20  # from the first byte of RAM: behind the devicetree that QEMU makes
 
 # One processor, which dom0 has for itself and keeps when it waits; the serial line is dom0's too.
-DEDICATED = (
-    "sched=null", "vwfi=native", "maxcpus=1", "dom0_max_vcpus=1", "dtuart=none",
-)  # fmt: skip
+_OPTIONS = ("maxcpus=1", "dom0_max_vcpus=1", "dom0_vcpus_pin", "vwfi=native", "dtuart=none")
 
 
-def machine(
-    board: BoardTree,
-    kernel: Path,
-    memory_mib: int,
-    *,
-    options: Sequence[str] = DEDICATED,
-    arguments: Sequence[str] = (),
-) -> Machine:
-    """The machine; dom0 is an arm64 Image. `options` are Xen's, `arguments` the kernel's."""
+def machine(board: BoardTree, kernel: Path, memory_mib: int) -> Machine:
+    """The machine; dom0 is an arm64 Image."""
     settings = board.settings["qemu"]
-    # Without arguments of its own for the module, Xen takes -append to be dom0's.
-    bootargs = escape(" ".join(arguments) or "-")
     address = board.memory + _DOM0_OFFSET
-    module = f"guest-loader,addr={address:#x},kernel={escape(kernel)},bootargs={bootargs}"
+    # Without arguments of its own for the module, Xen takes -append to be dom0's.
+    module = f"guest-loader,addr={address:#x},kernel={escape(kernel)},bootargs=-"
     return Machine(
         xen.prepare(),
-        boot_arguments=[f"dom0_mem={memory_mib}M", *options],
+        boot_arguments=[f"dom0_mem={memory_mib}M", *_OPTIONS],
         machine=settings["machine"],
         cpu=settings["cpu"],
         cpus=board.core_count,
