@@ -2,6 +2,7 @@
 """A guest under a test's or a bench's control: started, watched by its console, always ended."""
 
 import ctypes
+import os
 import re
 import signal
 import socket
@@ -38,8 +39,8 @@ class _ConsoleLine:
 class GuestProcess:
     """QEMU with a machine; a context manager.
 
-    The console is written to `console_path`. `prefix` is put before the command
-    (`ip netns exec NAME`).
+    The console is written to `console_path`, and takes what is typed. `prefix` is put before the
+    command (`ip netns exec NAME`).
     Start it from the main thread: QEMU is killed with the thread that started it.
     """
 
@@ -49,6 +50,7 @@ class GuestProcess:
         self._prefix = list(prefix)
         self._process: subprocess.Popen[bytes] | None = None
         self._position = 0
+        self._keyboard: int | None = None
         self._qmp_socket: socket.socket | None = None
         self._qmp: QmpClient | None = None
 
@@ -61,9 +63,14 @@ class GuestProcess:
         """Start QEMU."""
         self.console_path.parent.mkdir(parents=True, exist_ok=True)
         self.console_path.write_bytes(b"")
+        keys = self.console_path.with_suffix(".keys")
+        keys.unlink(missing_ok=True)
+        os.mkfifo(keys)
+        # Open for both, it is there when QEMU opens it, and never ends.
+        self._keyboard = os.open(keys, os.O_RDWR)
         console = [
             "-chardev",
-            f"file,id=console,path={escape(self.console_path)}",
+            f"file,id=console,path={escape(self.console_path)},input-path={escape(keys)}",
             "-serial",
             "chardev:console",
         ]
@@ -88,6 +95,12 @@ class GuestProcess:
             raise GuestError("the guest is not started")
         return self._process
 
+    def type_text(self, text: str) -> None:
+        """Type on the console."""
+        if self._keyboard is None:
+            raise GuestError("the guest is not started")
+        os.write(self._keyboard, text.encode())
+
     def console(self) -> str:
         """All the guest has written."""
         return self.console_path.read_text(errors="replace").replace("\r\n", "\n")
@@ -101,6 +114,12 @@ class GuestProcess:
     def wait_for_match(self, pattern: str, timeout: float = 30.0) -> str:
         """Wait for a line that matches, wherever it stands on the console; the line."""
         return self._wait(re.compile(pattern), 0, f"match of '{pattern}'", timeout).line
+
+    def wait_for_next_match(self, pattern: str, timeout: float = 30.0) -> str:
+        """Wait for a line that matches, after the line waited for last; the line."""
+        found = self._wait(re.compile(pattern), self._position, f"match of '{pattern}'", timeout)
+        self._position = found.end
+        return found.line
 
     def _wait(
         self, pattern: re.Pattern[str], position: int, wanted: str, timeout: float
@@ -153,6 +172,10 @@ class GuestProcess:
                 process.wait()
         if self._qmp_socket is not None:
             self._qmp_socket.close()
+        if self._keyboard is not None:
+            os.close(self._keyboard)
+            self._keyboard = None
+            self.console_path.with_suffix(".keys").unlink(missing_ok=True)
 
     def last_words(self) -> str:
         """The end of the console and QEMU's own messages, for an error's text."""
