@@ -57,8 +57,11 @@ static void quiet(struct partition *partition)
 static _Noreturn void begin_partition(struct core *core)
 {
     struct partition *partition = core->partition;
+    struct smmu_event before;
 
     quiet(partition);
+    while (smmu_event(partition, &before)) { /* what its devices did before this counts no more */
+    }
     load_partition(partition);
     __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
     begin(core, partition->described->entry, partition->described->devicetree);
