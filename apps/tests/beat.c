@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A control loop of 1 kHz, and a memory that nobody else may touch: after so many beats (`beats`)
- * it says how late the latest was and whether the memory is as it was. Silent in between.
+ * A control loop of 1 kHz, and a memory that nobody else may touch: after so many beats (`beats`;
+ * 0: when a key is pressed) it says how late the latest was and whether the memory is as it was.
+ * Silent in between. An interrupt that is not its own makes it fail.
  */
 #include "kernel/application.h"
+#include "kernel/console.h"
 #include "kernel/devicetree.h"
+#include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/time.h"
@@ -31,11 +34,27 @@ static bool is_intact(const uint64_t *memory)
     return true;
 }
 
+static bool is_over(uint64_t beat, uint64_t beats)
+{
+    char key;
+
+    return beats != 0 ? beat == beats : console_read(&key, DEADLINE_POLL) == RESULT_OK;
+}
+
+static uint64_t foreign_interrupts(void)
+{
+    struct interrupt_statistics statistics;
+
+    interrupt_statistics(&statistics);
+    return statistics.unknown + statistics.spurious;
+}
+
 int application_main(void)
 {
-    uint64_t beats = boot_argument_number("beats", BEATS, 1, UINT32_MAX);
+    uint64_t beats = boot_argument_number("beats", BEATS, 0, UINT32_MAX);
     uint64_t *memory = heap_allocate(WORDS * sizeof(*memory));
     struct periods periods;
+    uint64_t foreign;
 
     if (memory == NULL) {
         print("FAIL: beat: no memory\n");
@@ -45,14 +64,19 @@ int application_main(void)
         memory[i] = pattern(i);
     }
     print("beat: begins\n");
+    foreign = foreign_interrupts();
     periods_begin(&periods, PERIOD);
-    while (periods.count < beats) {
+    while (!is_over(periods.count, beats)) {
         periods_wait(&periods);
     }
     if (!is_intact(memory)) {
         return 1;
     }
-    print("beat: %lu beats, the latest by %lu us, memory intact\n", (unsigned long)beats,
+    if (foreign_interrupts() != foreign) {
+        print("FAIL: beat: interrupts of others\n");
+        return 1;
+    }
+    print("beat: %lu beats, the latest by %lu us, memory intact\n", (unsigned long)periods.count,
           (unsigned long)(periods.worst / NANOSECONDS_PER_MICROSECOND));
     return 0;
 }

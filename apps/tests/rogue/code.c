@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "mmu/mmu.h"
+#include "rogue.h"
+#include <arch/device_access.h>
+#include <arch/mmu.h>
+
+static size_t pages_of(size_t words)
+{
+    return (words * sizeof(uint32_t) + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+uint32_t *code_allocate(size_t words)
+{
+    return page_allocate(pages_of(words), PAGE_BYTES);
+}
+
+/* The kernel's own calls make no memory executable: its table is written past them, once nothing is
+ * mapped there. */
+bool code_finish(uint32_t *code, size_t words)
+{
+    size_t bytes = pages_of(words) * PAGE_BYTES;
+    interrupt_state state;
+    enum result result;
+
+    device_publish_uncached(code, bytes);
+    if (arch_mmu_unmap(code, bytes) != RESULT_OK) {
+        return false;
+    }
+    state = interrupts_save();
+    result = translation_map(mmu_translation(), (uintptr_t)code, bytes, TRANSLATION_CODE);
+    interrupts_restore(state);
+    __asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
+    return result == RESULT_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The interrupt controller: others' interrupts, and its own above the hypervisor's. */
+#include "gic/gic_registers.h"
+#include "rogue.h"
+#include <arch/device_access.h>
+
+#define REDISTRIBUTOR_BYTES ((size_t)2 * GIC_FRAME_BYTES)
+
+static void write(uintptr_t at, size_t width, uint64_t value)
+{
+    if (width == 1) {
+        device_write8(at, (uint8_t)value);
+    } else if (width == 2) {
+        device_write16(at, (uint16_t)value);
+    } else if (width == 4) {
+        device_write32(at, (uint32_t)value);
+    } else {
+        device_write64(at, value);
+    }
+}
+
+static void read(uintptr_t at, size_t width)
+{
+    if (width == 1) {
+        (void)device_read8(at);
+    } else if (width == 2) {
+        (void)device_read16(at);
+    } else if (width == 4) {
+        (void)device_read32(at);
+    } else {
+        (void)device_read64(at);
+    }
+}
+
+/* Every register in every width: nothing, everything, anything. */
+static void scribble(uintptr_t frame, size_t bytes)
+{
+    for (size_t width = 1; width <= 8; width *= 2) {
+        for (size_t offset = 0; offset < bytes; offset += width) {
+            write(frame + offset, width, 0);
+            write(frame + offset, width, UINT64_MAX);
+            read(frame + offset, width);
+            write(frame + offset, width, random_next());
+        }
+    }
+}
+
+void attack_distributor(uint64_t where)
+{
+    (void)where;
+    scribble(reach(BOARD_DISTRIBUTOR, GIC_FRAME_BYTES), GIC_FRAME_BYTES);
+}
+
+void attack_redistributor(uint64_t where)
+{
+    scribble(reach(BOARD_REDISTRIBUTORS + where * REDISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES),
+             REDISTRIBUTOR_BYTES);
+}
+
+/* All three registers, to every core by list and by "all but self", every number, and at random. */
+void attack_sgi(uint64_t where)
+{
+    (void)where;
+    for (uint64_t number = 0; number < 16; number++) {
+        for (uint64_t group = 0; group < 256; group++) {
+            __asm__ volatile("msr s3_0_c12_c11_5, %0" : : "r"(number << 24 | group << 16 | 0xffff));
+        }
+        __asm__ volatile("msr s3_0_c12_c11_5, %0\n\tisb" : : "r"(number << 24 | UINT64_C(1) << 40));
+    }
+    for (unsigned i = 0; i < 10000; i++) {
+        uint64_t value = random_next();
+
+        __asm__ volatile("msr s3_0_c12_c11_5, %0\n\t" /* ICC_SGI1R_EL1 */
+                         "msr s3_0_c12_c11_6, %0\n\t" /* ICC_ASGI1R_EL1 */
+                         "msr s3_0_c12_c11_7, %0\n\t" /* ICC_SGI0R_EL1 */
+                         "isb"
+                         :
+                         : "r"(value));
+    }
+}
+
+/* All of its own interrupts at the highest priority it can write, one of them never ended. */
+void attack_priority(uint64_t where)
+{
+    uintptr_t frame =
+        reach(BOARD_REDISTRIBUTORS + where * REDISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES);
+    uint64_t number;
+
+    __asm__ volatile("msr daifset, #0xf");
+    for (uint32_t offset = 0; offset < 32; offset += 4) {
+        device_write32(frame + GIC_FRAME_BYTES + GIC_IPRIORITYR + offset, 0);
+    }
+    device_write32(frame + GIC_FRAME_BYTES + GIC_ISENABLER, 1);
+    device_write32(frame + GIC_FRAME_BYTES + GIC_ISPENDR, 1);
+    for (;;) { /* ICC_IAR1_EL1 */
+        __asm__ volatile("mrs %0, s3_0_c12_c12_0" : "=r"(number) : : "memory");
+    }
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A partition that tries what it may not: the attack that the boot argument `attack` names
+ * (`address` is where, if that is part of it), or without that those that are typed, a line each:
+ * NAME or NAME ADDRESS. It says what came of it.
+ */
+#include "kernel/application.h"
+#include "kernel/console.h"
+#include "kernel/devicetree.h"
+#include "kernel/print.h"
+#include "kernel/time.h"
+#include "rogue.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 24u
+#define LINE_BYTES 48u
+
+static const struct {
+    const char *name;
+    void (*make)(uint64_t where);
+} attacks[] = {
+    {"read", attack_read},
+    {"write", attack_write},
+    {"execute", attack_execute},
+    {"pair", attack_pair},
+    {"exclusive", attack_exclusive},
+    {"walk", attack_walk},
+    {"distributor", attack_distributor},
+    {"redistributor", attack_redistributor},
+    {"sgi", attack_sgi},
+    {"priority", attack_priority},
+    {"ecam", attack_configuration_space},
+    {"bars", attack_bars},
+    {"dma-none", attack_dma_none},
+    {"dma-transmit", attack_dma_transmit},
+    {"dma-receive", attack_dma_receive},
+    {"dma-descriptors", attack_dma_descriptors},
+    {"dma-available", attack_dma_available},
+    {"dma-used", attack_dma_used},
+    {"dma-indirect", attack_dma_indirect},
+    {"power", attack_power},
+    {"calls", attack_calls},
+    {"registers", attack_registers},
+    {"cache", attack_cache},
+    {"spin", attack_spin},
+    {"waiting", attack_waiting},
+    {"storm", attack_storm},
+    {"console", attack_console},
+};
+
+static bool make(const char *name, uint64_t where)
+{
+    for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
+        if (strcmp(name, attacks[i].name) == 0) {
+            print("rogue: %s\n", name);
+            attacks[i].make(where);
+            print("rogue: survived\n");
+            return true;
+        }
+    }
+    print("rogue: unknown attack %s\n", name);
+    return false;
+}
+
+/* Without what ended it; cut to what has room. */
+static void read_line(char line[LINE_BYTES])
+{
+    size_t length = 0;
+    char byte;
+
+    while (console_read(&byte, DEADLINE_NONE) == RESULT_OK && byte != '\n') {
+        if (length < LINE_BYTES - 1) {
+            line[length++] = byte;
+        }
+    }
+    line[length] = '\0';
+}
+
+int application_main(void)
+{
+    char line[LINE_BYTES];
+
+    if (boot_argument("attack", line, NAME_BYTES)) {
+        return make(line, boot_argument_number("address", 0, 0, UINT64_MAX)) ? 0 : 1;
+    }
+    print("rogue: listens\n");
+    for (;;) {
+        char *space;
+
+        read_line(line);
+        space = strchr(line, ' ');
+        if (space != NULL) {
+            *space++ = '\0';
+        }
+        (void)make(line, space != NULL ? strtoul(space, NULL, 0) : 0);
+    }
+}

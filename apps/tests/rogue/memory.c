@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Addresses that are not this partition's: its instructions, and what the processor does for them.
+ */
+#include "kernel/print.h"
+#include "rogue.h"
+#include <arch/device_access.h>
+
+void attack_read(uint64_t where)
+{
+    print("read %x\n", device_read32(reach(where, PAGE)));
+}
+
+void attack_write(uint64_t where)
+{
+    device_write32(reach(where, PAGE), 0x600dbad);
+}
+
+/* With the MMU off everything may be executed, as far as this guest is concerned. */
+void attack_execute(uint64_t where)
+{
+    uint64_t control;
+
+    __asm__ volatile("msr daifset, #0xf\n\t"
+                     "mrs %0, sctlr_el1\n\t"
+                     "bic %0, %0, #1\n\t"
+                     "msr sctlr_el1, %0\n\t"
+                     "isb\n\t"
+                     "br %1"
+                     : "=&r"(control)
+                     : "r"(where)
+                     : "memory");
+}
+
+/* What the processor describes too little of for anybody to answer it. */
+void attack_pair(uint64_t where)
+{
+    uintptr_t at = reach(where, PAGE);
+    uint64_t low;
+    uint64_t high;
+
+    __asm__ volatile("ldp %0, %1, [%2]" : "=r"(low), "=r"(high) : "r"(at) : "memory");
+    print("read %lx %lx\n", (unsigned long)low, (unsigned long)high);
+}
+
+void attack_exclusive(uint64_t where)
+{
+    uintptr_t at = reach(where, PAGE);
+    uint32_t failed;
+
+    __asm__ volatile("ldxr %w0, [%1]\n\tstxr %w0, wzr, [%1]" : "=&r"(failed) : "r"(at) : "memory");
+    print("exclusive store: %u\n", failed);
+}
+
+/* A translation table there, read by the processor itself: the upper half of the addresses, which
+ * this kernel does not use (Arm ARM, TCR_EL1: EPD1, T1SZ, TG1). */
+void attack_walk(uint64_t where)
+{
+    uint64_t control;
+
+    __asm__ volatile("mrs %0, tcr_el1" : "=r"(control));
+    control &= ~(UINT64_C(1) << 23 | UINT64_C(0x3f) << 16 | UINT64_C(3) << 30);
+    control |= UINT64_C(25) << 16 | UINT64_C(2) << 30;
+    __asm__ volatile("msr ttbr1_el1, %0\n\tmsr tcr_el1, %1\n\tisb\n\ttlbi vmalle1\n\tdsb nsh\n\tisb"
+                     :
+                     : "r"(where & ~(PAGE - 1)), "r"(control)
+                     : "memory");
+    print("read %x\n", *(volatile uint32_t *)UINT64_C(0xffffff8000000000));
+}

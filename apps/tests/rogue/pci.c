@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Configuration space: others' functions, and its own one's BARs over what is others'. */
+#include "kernel/pci.h"
+#include "kernel/print.h"
+#include "rogue.h"
+#include <arch/device_access.h>
+
+#define FUNCTIONS    256u   /* of a bus */
+#define HEADER_BYTES 0x100u /* PCI 3.0, 6.1: what is before the extended space */
+#define COMMAND      0x04u
+#define COMMAND_ALL  0x7u
+#define BAR_FIRST    0x10u
+#define BARS         6u
+
+/* In every width what every function has; as words the rest. */
+static void scribble_function(uintptr_t at)
+{
+    for (uint32_t offset = 0; offset < PAGE; offset += 4) {
+        uint32_t value = (uint32_t)random_next();
+
+        device_write32(at + offset, value);
+        if (offset >= HEADER_BYTES) {
+            continue;
+        }
+        device_write32(at + offset, UINT32_MAX);
+        device_write32(at + offset, 0);
+        (void)device_read32(at + offset);
+        device_write16(at + offset + (value & 2), (uint16_t)(value >> 8));
+        (void)device_read16(at + offset + (value & 2));
+        device_write8(at + offset + (value & 3), (uint8_t)(value >> 16));
+        (void)device_read8(at + offset + (value & 3));
+    }
+}
+
+void attack_configuration_space(uint64_t where)
+{
+    uintptr_t ecam = reach(BOARD_ECAM + where * FUNCTIONS * PAGE, FUNCTIONS * PAGE);
+    unsigned present = 0;
+
+    for (uint32_t function = 0; function < FUNCTIONS; function++) {
+        uintptr_t at = ecam + function * PAGE;
+
+        present += device_read32(at) != UINT32_MAX;
+        scribble_function(at);
+    }
+    print("%u functions answered\n", present);
+}
+
+/* Before it decodes, while it does, and by halves. */
+void attack_bars(uint64_t where)
+{
+    const struct pci_function *function = pci_first();
+
+    while (function != NULL && function->bar[0].bytes == 0 && function->bar[1].bytes == 0 &&
+           function->bar[4].bytes == 0) {
+        function = function->next;
+    }
+    if (function == NULL) {
+        print("FAIL: rogue: no function\n");
+        return;
+    }
+    for (unsigned round = 0; round < 3; round++) {
+        pci_config_write(function, COMMAND, 2, round == 0 ? 0 : COMMAND_ALL);
+        for (uint16_t bar = 0; bar < BARS; bar++) {
+            uint16_t at = (uint16_t)(BAR_FIRST + 4 * bar);
+            bool upper = bar % 2 != 0 && function->bar[bar - 1].wide;
+            uint32_t value = (uint32_t)(upper ? where >> 32 : where);
+
+            if (round < 2) {
+                pci_config_write(function, at, 4, value);
+            } else {
+                for (uint16_t byte = 0; byte < 4; byte++) {
+                    pci_config_write(function, at + byte, 1, value >> (8 * byte));
+                }
+            }
+        }
+        pci_config_write(function, COMMAND, 2, COMMAND_ALL);
+    }
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* System registers and instructions: every name that can be encoded (Arm ARM, "System instruction
+ * class encoding overview"). */
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "kernel/print.h"
+#include "rogue.h"
+
+#define NAMES                16384u /* of one op0: op1, CRn, CRm, op2 */
+#define OP0_SYSTEM           1u     /* instructions */
+#define OP0_LAST             3u     /* 2: debug; 3: registers */
+#define WRITE(op0, name)     (0xd5000000u | (uint32_t)(op0) << 19 | (uint32_t)(name) << 5)
+#define READ(op0, name)      (WRITE(op0, name) | 1u << 21)
+#define RET                  0xd65f03c0u
+#define NAME(op1, n, m, op2) ((op1) << 11 | (n) << 7 | (m) << 3 | (op2))
+
+#define OP1(name) ((name) >> 11)
+#define CRN(name) ((name) >> 7 & 0xf)
+
+#define OP1_HIGHER                4u /* from here on: of EL2, EL3, and Secure EL1 */
+#define EXCEPTION_CLASS(syndrome) ((unsigned)((syndrome) >> 26))
+
+/* Written only with what they hold: this program would not go on. ICC_AP1R<n>_EL1 shuts out the
+ * hypervisor's interrupt from this core alone (docs/decisions/0013). */
+static const uint16_t kept[] = {
+    NAME(0, 1, 0, 0),   NAME(0, 1, 0, 1),   NAME(0, 1, 0, 2),  /* SCTLR_EL1, ACTLR, CPACR */
+    NAME(0, 2, 0, 0),   NAME(0, 2, 0, 1),   NAME(0, 2, 0, 2),  /* TTBR0_EL1, TTBR1, TCR */
+    NAME(0, 10, 2, 0),  NAME(0, 12, 0, 0),  NAME(0, 4, 2, 0),  /* MAIR_EL1, VBAR_EL1, SPSel */
+    NAME(3, 4, 2, 1),   NAME(0, 13, 0, 4),                     /* DAIF, TPIDR_EL1 */
+    NAME(0, 12, 9, 0),  NAME(0, 12, 9, 1),  NAME(0, 12, 9, 2), /* ICC_AP1R0_EL1 to */
+    NAME(0, 12, 9, 3),                                         /* ICC_AP1R3_EL1 */
+    NAME(0, 12, 12, 7), NAME(0, 12, 12, 0),                    /* ICC_IGRPEN1_EL1, ICC_IAR1 */
+};
+
+struct outcome {
+    unsigned done, undefined;
+    unsigned higher; /* done, of another level */
+    unsigned odd;    /* refused by this level, and not as undefined */
+    uint32_t example;
+};
+
+static bool is_kept(unsigned op0, unsigned name)
+{
+    for (size_t i = 0; op0 == OP0_LAST && i < sizeof kept / sizeof kept[0]; i++) {
+        if (kept[i] == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Something of a higher level was there. HCR_EL2.TIDCP traps implementation defined names of every
+ * level: the hypervisor ignores writes, and lets all of them read as 0. */
+static bool is_higher(uint32_t instruction, unsigned name, uint64_t value)
+{
+    bool implementation_defined = CRN(name) == 11 || CRN(name) == 15;
+    bool read = (instruction & READ(0, 0)) == READ(0, 0);
+
+    return OP1(name) >= OP1_HIGHER && (!implementation_defined || (read && value != 0));
+}
+
+static bool try_one(struct outcome *outcome, const uint32_t *code, unsigned name, uint64_t *value)
+{
+    uint64_t syndrome;
+
+    *value = try_code(code, *value, &syndrome);
+    if (syndrome == 0) {
+        outcome->done++;
+        if (is_higher(code[0], name, *value)) {
+            outcome->higher++;
+            outcome->example = code[0];
+        }
+        return true;
+    }
+    if (EXCEPTION_CLASS(syndrome) == 0) {
+        outcome->undefined++;
+    } else {
+        outcome->odd++;
+        outcome->example = code[0];
+    }
+    return false;
+}
+
+/* Reads it, writes that back, and between writes of anything what was there. Instructions get the
+ * address of memory that they may zero. */
+static void try_name(struct outcome *outcome, const uint32_t *read, const uint32_t *write,
+                     unsigned op0, unsigned name, uint64_t scratch)
+{
+    uint64_t before = scratch, value;
+    bool readable = try_one(outcome, read, name, &before);
+
+    before = readable ? before : scratch;
+    value = before;
+    if (is_kept(op0, name) && !readable) {
+        return;
+    }
+    if (!try_one(outcome, write, name, &value) || op0 == OP0_SYSTEM || is_kept(op0, name)) {
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        value = i == 0 ? UINT64_MAX : random_next();
+        (void)try_one(outcome, write, name, &value);
+        value = before;
+        (void)try_one(outcome, write, name, &value);
+    }
+}
+
+/* Two instructions for each read, and for each write behind all of those. */
+static uint32_t *make_code(unsigned op0)
+{
+    uint32_t *code = code_allocate((size_t)4 * NAMES);
+
+    for (size_t name = 0; code != NULL && name < NAMES; name++) {
+        code[2 * name] = READ(op0, name);
+        code[2 * (NAMES + name)] = WRITE(op0, name);
+        code[2 * name + 1] = code[2 * (NAMES + name) + 1] = RET;
+    }
+    return code != NULL && code_finish(code, (size_t)4 * NAMES) ? code : NULL;
+}
+
+static bool try_all(struct outcome *outcome, unsigned op0, uint64_t scratch)
+{
+    const uint32_t *code = make_code(op0);
+    interrupt_state state;
+    uint64_t vectors;
+
+    if (code == NULL) {
+        return false;
+    }
+    state = interrupts_save();
+    __asm__ volatile("msr daifset, #0xf\n\tmrs %0, vbar_el1\n\tmsr vbar_el1, %1\n\tisb"
+                     : "=&r"(vectors)
+                     : "r"(try_vectors)
+                     : "memory");
+    for (size_t name = 0; name < NAMES; name++) {
+        try_name(outcome, &code[2 * name], &code[2 * (NAMES + name)], op0, (unsigned)name, scratch);
+    }
+    __asm__ volatile("msr vbar_el1, %0\n\tisb\n\tmsr daifclr, #0xd" : : "r"(vectors) : "memory");
+    interrupts_restore(state);
+    return true;
+}
+
+void attack_registers(uint64_t where)
+{
+    void *scratch = page_allocate(1, PAGE_BYTES);
+
+    (void)where;
+    for (unsigned op0 = OP0_SYSTEM; op0 <= OP0_LAST; op0++) {
+        struct outcome outcome = {0};
+
+        if (scratch == NULL || !try_all(&outcome, op0, (uintptr_t)scratch)) {
+            print("FAIL: rogue: no memory for code\n");
+            return;
+        }
+        print("op0 %u: %u done, %u undefined, %u of a higher level, %u odd, such as %x\n", op0,
+              outcome.done, outcome.undefined, outcome.higher, outcome.odd, outcome.example);
+    }
+}
+
+/* Every set and way there may be, of every level of cache. */
+void attack_cache(uint64_t where)
+{
+    (void)where;
+    for (uint64_t level = 0; level < 4; level++) {
+        for (uint64_t way = 0; way < 16; way++) {
+            for (uint64_t set = 0; set < 2048; set++) {
+                uint64_t value = way << 28 | set << 6 | level << 1;
+
+                __asm__ volatile("dc isw, %0\n\tdc csw, %0\n\tdc cisw, %0"
+                                 :
+                                 : "r"(value)
+                                 : "memory");
+            }
+        }
+    }
+}

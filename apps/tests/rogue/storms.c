@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A core that is kept busy, or its monitor, or the terminal. */
+#include "kernel/print.h"
+#include "kernel/time.h"
+#include "rogue.h"
+#include <arch/device_access.h>
+#include <arch/pl011_registers.h>
+
+#define ROUNDS 100000u
+#define LINES  1000u
+
+/* Everything masked, for good. */
+void attack_spin(uint64_t where)
+{
+    (void)where;
+    __asm__ volatile("msr daifset, #0xf");
+    for (;;) {
+    }
+}
+
+/* What waits, with its interrupts masked, so that what is pending ends the wait at once. */
+void attack_waiting(uint64_t where)
+{
+    uint64_t end = time_after(NANOSECONDS_PER_SECOND);
+
+    (void)where;
+    __asm__ volatile("msr daifset, #0xf");
+    while (time_now() < end) {
+        __asm__ volatile("sev\n\twfe\n\twfe\n\tyield");
+    }
+    /* CNTV_CTL_EL0 on, CNTV_CVAL_EL0 in the past; what was there is the kernel's. */
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t deadline, control;
+
+        __asm__ volatile("mrs %0, cntv_cval_el0\n\tmrs %1, cntv_ctl_el0\n\t"
+                         "msr cntv_cval_el0, xzr\n\tmsr cntv_ctl_el0, %2\n\tisb\n\twfi\n\t"
+                         "msr cntv_cval_el0, %0\n\tmsr cntv_ctl_el0, %1\n\tisb"
+                         : "=&r"(deadline), "=&r"(control)
+                         : "r"(UINT64_C(1))
+                         : "memory");
+    }
+    __asm__ volatile("msr daifclr, #0xf");
+}
+
+/* Each thing that a monitor answers, as fast as that goes: registers of the interrupt controller
+ * and of PCI, an SGI to itself, a call, a set and way. */
+void attack_storm(uint64_t where)
+{
+    uintptr_t distributor = reach(BOARD_DISTRIBUTOR, PAGE), ecam = reach(BOARD_ECAM, PAGE);
+
+    (void)where;
+    __asm__ volatile("msr daifset, #0xf");
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        (void)device_read32(distributor);
+        (void)device_read32(ecam);
+        __asm__ volatile("msr s3_0_c12_c11_5, %0\n\t"
+                         "dc cisw, xzr\n\t"
+                         "mov x0, #0x84000000\n\t"
+                         "hvc #0"
+                         :
+                         : "r"(UINT64_C(2)) /* SGI 0, to core 1 */
+                         : "x0", "x1", "x2", "x3", "memory");
+    }
+    __asm__ volatile("msr daifclr, #0xf");
+}
+
+/* Its part of the terminal, whatever that is told to be; then all of it, with what only the
+ * hypervisor says. */
+void attack_console(uint64_t where)
+{
+    static const char text[] = "\nbulkhead| victim is off";
+    uintptr_t uart = reach(BOARD_CONSOLE, PAGE);
+
+    (void)where;
+    for (uint32_t offset = UARTFR; offset < PAGE; offset += 4) {
+        device_write32(uart + offset, UINT32_MAX);
+        device_write16(uart + offset, (uint16_t)random_next());
+        device_write8(uart + offset + (uint32_t)(random_next() % 4), (uint8_t)random_next());
+        (void)device_read32(uart + offset);
+    }
+    for (unsigned line = 0; line < LINES; line++) {
+        for (unsigned i = 0; i < sizeof text - 1; i++) {
+            device_write32(uart + UARTDR, (uint8_t)text[i]);
+        }
+    }
+    device_write32(uart + UARTDR, '\n');
+}

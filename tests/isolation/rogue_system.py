@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The system `isolation` with a rogue that listens: attacked by what is typed at its console."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from witness import Witness, changes
+
+from bulkhead.guest import GuestProcess
+from bulkhead.qemu import DatagramNetwork, Network, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.layout import Layout
+from bulkhead.system.machine import machine
+from bulkhead.system.model import Console, System
+from bulkhead.system.reports import CoreReport, read_reports
+
+StartGuest = Callable[..., GuestProcess]
+VICTIM, ROGUE = 0, 1  # partitions, and their cores
+_BEGIN_ANEW, _STOP = "\x1er", "\x1es"
+_NEXT_PARTITION = "\x1d"
+_ENDED = r"(?m)^(bulkhead\| rogue is stopped|rogue\| rogue: survived)"
+# A function that no partition owns, and that has no boot ROM.
+_NOBODYS = ("-device", "virtio-rng-pci,bus=pcie.0,addr=5,disable-legacy=on,iommu_platform=on")
+
+
+@dataclass
+class Run:
+    """A machine with the victim, whose loop runs, and the rogue, which waits for orders."""
+
+    guest: GuestProcess
+    layout: Layout
+    witness: Witness
+    alive: set[int] = field(default_factory=set)  # pages that the victim's loop changes
+    memory: dict[int, bytes] = field(default_factory=dict)
+    registers: dict[int, int] = field(default_factory=dict)
+    untouched: list[CoreReport] = field(default_factory=list)
+
+    def look(self) -> None:
+        """What is to stay as it is."""
+        before = self.witness.memory()
+        self.registers = self.witness.registers()  # meanwhile the loop goes round
+        self.memory = self.witness.memory()
+        self.alive = changes(before, self.memory)
+        self.untouched = self.reports()
+
+    def reports(self) -> list[CoreReport]:
+        return read_reports(
+            self.guest.qmp(), self.layout.hypervisor.end, self.layout.board.core_count
+        )
+
+    def order(self, attack: str) -> None:
+        """Begin an attack."""
+        self.guest.type_text(f"{attack}\n")
+
+    def attack(self, attack: str, timeout: float = 120) -> str:
+        """Make an attack: the line that says how it ended."""
+        self.order(attack)
+        return self.wait_for_end(timeout)
+
+    def wait_for_end(self, timeout: float = 120) -> str:
+        """Of the attack: the line that says how."""
+        return self.wait_for(_ENDED, timeout)
+
+    def begin_anew(self) -> None:
+        """Whatever the rogue does; it takes the orders that follow."""
+        self.guest.type_text(_BEGIN_ANEW)
+
+    def attack_anew(self, attack: str) -> str:
+        """Make an attack in a partition that begins anew."""
+        self.begin_anew()
+        return self.attack(attack)
+
+    def wait_for(self, pattern: str, timeout: float = 60) -> str:
+        """A line after the one waited for last."""
+        return self.guest.wait_for_next_match(pattern, timeout)
+
+    def stop(self) -> None:
+        """Stop the rogue, whatever it does."""
+        self.guest.type_text(_STOP)
+        self.wait_for(r"(?m)^bulkhead\| rogue is stopped")
+
+    def nothing_changed(self) -> None:
+        """Nobody's memory or registers, and no other core's counters."""
+        after = self.reports()
+        assert [each for each in after if each.core != ROGUE] == [
+            each for each in self.untouched if each.core != ROGUE
+        ]
+        changed = changes(self.memory, self.witness.memory()) - self.alive
+        assert not changed, [hex(address) for address in sorted(changed)]
+        registers = self.witness.registers()
+        changed = {at for at, value in registers.items() if value != self.registers[at]}
+        assert not changed, [hex(address) for address in sorted(changed)]
+
+    def victim_is_unharmed(self) -> None:
+        """Nothing changed, and the loop ends well: its own memory is intact, and no interrupt came
+        that was not its own."""
+        self.nothing_changed()
+        self.guest.type_text(_NEXT_PARTITION)
+        self.wait_for(r"(?m)^bulkhead\| the input is for victim")
+        self.guest.type_text("e")
+        self.wait_for(r"(?m)^victim\| beat: \d+ beats.* memory intact")
+        assert "FAIL" not in self.guest.console()
+
+
+def _listening(system: System) -> System:
+    victim, rogue = system.partitions
+    return replace(
+        system,
+        name="isolation-listening",
+        partitions=(
+            replace(victim, arguments="beats=0"),
+            # Little memory, so that most physical addresses are not its own.
+            replace(rogue, arguments="", memory_bytes=4 << 20, console=Console.INTERACTIVE),
+        ),
+    )
+
+
+def start(start_guest: StartGuest, wire: DatagramNetwork | None = None) -> Run:
+    """Boot it. `wire`: the rogue's network."""
+    system, board = read("isolation")
+    system = _listening(system)
+    assembled = assemble(system, board, Settings())
+
+    def network(number: int) -> Network:
+        return wire if wire is not None and number == ROGUE else UserNetwork()
+
+    guest = start_guest(machine(system, board, assembled.image, network, _NOBODYS))
+    guest.wait_for_match(r"(?m)^victim\| beat: begins", timeout=60)
+    guest.wait_for_match(r"(?m)^rogue\| rogue: listens", timeout=60)
+    run = Run(guest, assembled.layout, Witness(guest, assembled.layout, ROGUE))
+    run.look()
+    return run
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What the terminal tells of a partition that was stopped."""
+
+    core: int
+    address: int
+    syndrome: int
+    pc: int
+
+    @property
+    def exception_class(self) -> int:
+        """ESR_EL2.EC."""
+        return self.syndrome >> 26
+
+
+def parse_stopped(line: str) -> Stopped:
+    """Of its line."""
+    found = re.fullmatch(
+        r"bulkhead\| rogue is stopped: core (\d+), address (0x[0-9a-f]+), "
+        r"syndrome (0x[0-9a-f]+), pc (0x[0-9a-f]+)",
+        line,
+    )
+    assert found is not None, line
+    return Stopped(*(int(number, 0) for number in found.groups()))

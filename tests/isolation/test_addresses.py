@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every address that a partition does not own: it is not mapped, and who tries is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+from rogue_system import ROGUE, VICTIM, Run, StartGuest, parse_stopped, start
+from translation_tables import HypervisorMemory, Mapping
+from witness import read_register
+
+from bulkhead.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.board_tree import BoardTree, registers
+from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.machine import machine
+from bulkhead.system.model import Dma
+from bulkhead.system.reports import State
+
+# Arm ARM, stage 2 descriptors: access flag, read and write; memory is write-back, Inner Shareable;
+# registers are Device-nGnRE and never executed.
+_MEMORY, _DEVICE = 0x7FC, 0x0040_0000_0000_04C4
+
+# ESR_ELx.EC, from a lower level; DFSC and IFSC: translation faults, and permission faults.
+_INSTRUCTION_ABORT, _DATA_ABORT = 0x20, 0x24
+_TRANSLATION, _PERMISSION, _STATUS = 0x04, 0x0C, 0x3C
+_WRITE, _OF_TABLE_WALK = 1 << 6, 1 << 7
+_BLOCK = 2 << 20
+_GIGABYTE = 1 << 30
+
+
+# The tables.
+
+
+def owned(place: Place, board: BoardTree) -> list[Mapping]:
+    """What a partition reaches without asking."""
+    devices = [
+        (at, size)
+        for label in place.partition.devices
+        for at, size in board.devices[label].registers
+    ]
+    windows = [(each.start, each.bytes) for each in (place.pci_memory, place.pci_ports) if each]
+    found = [Mapping(place.memory.start, place.physical, place.memory.bytes, _MEMORY)]
+    for at, size in sorted({_whole_pages(*each) for each in (*devices, *windows)}):
+        last = found[-1]
+        if (last.input + last.bytes, last.attributes) == (at, _DEVICE):
+            found[-1] = Mapping(last.input, last.output, last.bytes + size, _DEVICE)
+        else:
+            found.append(Mapping(at, at, size, _DEVICE))
+    return sorted(found, key=lambda each: each.input)
+
+
+def _whole_pages(start: int, size: int) -> tuple[int, int]:
+    first = start & -PAGE_BYTES
+    return first, -(-(start + size) // PAGE_BYTES) * PAGE_BYTES - first
+
+
+def _check_streams(memory: HypervisorMemory, layout: Layout, base: int, config: int) -> None:
+    """The SMMU's table (IHI 0070, 5.2): stage 2 of the owner, or abort."""
+    roots = {
+        address.number: memory.core(place.partition.cores[0]).stage2
+        for place in layout.places
+        if place.partition.dma is Dma.SMMU
+        for address in place.partition.pci
+    }
+    table = base & 0xF_FFFF_FFFF_FFC0
+    for stream in range(1 << (config & 0x3F)):
+        entry = memory.read(table + 64 * stream, 64)
+        words = [int.from_bytes(entry[at : at + 8], "little") for at in range(0, 64, 8)]
+        assert words[0] & 1, stream
+        how = words[0] >> 1 & 7  # 0: abort, 6: stage 2
+        assert how == (6 if stream in roots else 0), stream
+        if stream in roots:
+            assert words[3] & 0xF_FFFF_FFFF_FFF0 == roots[stream], stream
+    assert all(stream < 1 << (config & 0x3F) for stream in roots)
+
+
+@pytest.mark.parametrize("name", ["minimal", "isolation", "demo"])
+def test_tables_map_what_is_owned_and_nothing_else(start_guest: StartGuest, name: str) -> None:
+    """All 2^39 addresses of every partition's processors and devices, read from outside."""
+    system, board = read(name)
+    assembled = assemble(system, board, Settings())
+    layout = assembled.layout
+    guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
+    guest.wait_for_match(r"(?m)^\w+\| ", timeout=60)
+    memory = HypervisorMemory(guest, layout)
+    for place in layout.places:
+        for core in place.partition.cores:
+            assert memory.mappings(memory.core(core).stage2) == owned(place, board)
+    if system.uses_smmu:
+        smmu = registers(board.roles["smmu"])[0][0]
+        base = read_register(guest.qmp(), smmu + 0x80, "g")  # SMMU_STRTAB_BASE
+        config = read_register(guest.qmp(), smmu + 0x88)  # SMMU_STRTAB_BASE_CFG
+        _check_streams(memory, layout, base, config)
+
+
+# The addresses.
+
+
+def _first_middle_last(start: int, size: int) -> Iterator[int]:
+    yield from (start, start + size // 2 & -PAGE_BYTES, start + size - 1 & -PAGE_BYTES)
+
+
+def _answered(run: Run) -> list[Range]:
+    """Where accesses are owned, or answered by the hypervisor."""
+    board, rogue = run.layout.board, run.layout.places[ROGUE]
+    controller = registers(board.roles["interrupt_controller"])
+    return [
+        *(Range(each.input, each.bytes) for each in owned(rogue, board)),
+        Range(*controller[0]),
+        *(Range(board.cores[core].redistributor, 0x20000) for core in rogue.partition.cores),
+        Range(*registers(board.roles["pci"])[0]),
+        Range(registers(board.roles["console"])[0][0], PAGE_BYTES),
+    ]
+
+
+def _is_in(address: int, ranges: Iterable[Range]) -> bool:
+    return any(each.start <= address < each.end for each in ranges)
+
+
+def _places(run: Run) -> list[int]:
+    """Of all that the board has, of others' memory, of what nobody has, and between all that."""
+    board, hypervisor = run.layout.board, run.layout.hypervisor
+    nodes = [node for node in board.tree.node_iter() if registers(node)]
+    parts = [part for node in nodes for part in registers(node)]
+    parts += [(place.physical, place.memory.bytes) for place in run.layout.places]
+    parts += [(hypervisor.start, hypervisor.bytes)]
+    parts += [(window.address, window.bytes) for window in (board.ports, board.memory_window)]
+    parts += [(core.redistributor, 0x20000) for core in board.cores[: board.core_count]]
+    found = {address for part in parts for address in _first_middle_last(*part)}
+    found |= {start + size & -PAGE_BYTES for start, size in parts}  # behind each
+    for bits in (32, 36, 38, 39, 40, 44):
+        found |= {(1 << bits) - PAGE_BYTES, 1 << bits}
+    return sorted({address & -PAGE_BYTES for address in found if address < 1 << 44})
+
+
+def _blocks(run: Run) -> list[int]:
+    """All of the first 4 GiB, and of 1 GiB each the first to 40 bits."""
+    end = run.layout.board.memory + run.layout.board.memory_bytes
+    return [*range(0, max(end, 4 * _GIGABYTE), _BLOCK), *range(4 * _GIGABYTE, 1 << 40, _GIGABYTE)]
+
+
+def _try(run: Run, kind: str, address: int, number: int) -> None:
+    stopped = parse_stopped(run.attack_anew(f"{kind} {address:#x}"))
+    report = run.reports()[ROGUE]
+    what = f"{kind} {address:#x}"
+    assert stopped.core == ROGUE, what
+    assert stopped.address & -PAGE_BYTES == address & -PAGE_BYTES, what
+    assert (stopped.exception_class == _INSTRUCTION_ABORT) == (kind == "execute"), what
+    if kind == "execute":
+        assert stopped.pc == address, what
+    else:
+        assert stopped.exception_class == _DATA_ABORT, what
+        assert bool(stopped.syndrome & _OF_TABLE_WALK) == (kind == "walk"), what
+    if kind in ("read", "write"):
+        assert bool(stopped.syndrome & _WRITE) == (kind == "write"), what
+    status = stopped.syndrome & _STATUS
+    assert status in (_TRANSLATION, _PERMISSION), what
+    assert (report.syndrome, report.address, report.pc) == (
+        stopped.syndrome,
+        stopped.address,
+        stopped.pc,
+    )
+    assert report.state == State.STOPPED
+    assert report.exits["fault"] == number, what
+
+
+def _sweep(run: Run, attacks: Iterable[tuple[str, int]]) -> None:
+    number = 0
+    for number, (kind, address) in enumerate(attacks, 1):
+        _try(run, kind, address, number)
+        others = [each for each in run.reports() if each.core != ROGUE]
+        assert others == [each for each in run.untouched if each.core != ROGUE], (kind, address)
+    assert number > 0
+    assert "survived" not in run.guest.console()
+    run.victim_is_unharmed()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["read", "write", "execute"])
+def test_who_touches_what_it_does_not_own_is_stopped(start_guest: StartGuest, kind: str) -> None:
+    run = start(start_guest)
+    answered = _answered(run)
+    places = [address for address in _places(run) if not _is_in(address, answered)]
+    _sweep(run, ((kind, address) for address in places))
+
+
+@pytest.mark.timeout(900)
+def test_who_touches_it_in_another_way_is_stopped(start_guest: StartGuest) -> None:
+    """What the processor describes too little of; its table walks; instructions in what is
+    answered, or in its own devices."""
+    run = start(start_guest)
+    answered = _answered(run)
+    places = (
+        run.layout.hypervisor.end - PAGE_BYTES,
+        run.layout.places[VICTIM].physical,
+        run.layout.board.memory_window.address,
+    )
+    distributor = registers(run.layout.board.roles["interrupt_controller"])[0][0]
+    others = [address for address in places if not _is_in(address, answered)]
+    memory = run.layout.places[ROGUE].memory.start
+    _sweep(
+        run,
+        [
+            *((kind, address) for kind in ("pair", "exclusive", "walk") for address in others),
+            *(("execute", each.start) for each in answered if each.start != memory),
+            ("pair", distributor),
+            ("exclusive", distributor),
+        ],
+    )
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_every_block(start_guest: StartGuest) -> None:
+    """One way each in turn: all 2 MiB of 4 GiB, and all 1 GiB of 40 bits of addresses."""
+    run = start(start_guest)
+    answered = _answered(run)
+    blocks = [address for address in _blocks(run) if not _is_in(address, answered)]
+    kinds = ("read", "write", "execute")
+    _sweep(run, ((kinds[index % 3], address) for index, address in enumerate(blocks)))

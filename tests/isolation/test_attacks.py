@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a partition may do in part is filtered: of the rest nobody else notices anything."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rogue_system import ROGUE, VICTIM, Run, StartGuest, start
+
+from bulkhead.system.board_tree import registers
+from bulkhead.system.reports import State
+
+_SLOT = 2  # the rogue's function
+_UNMAPPED = (-1, 2**64 - 1)
+
+# With what has to be on the console, if there is anything.
+_FILTERED = [
+    ("distributor", ""),
+    ("redistributor 1", ""),
+    ("sgi", ""),
+    ("ecam 0", r"rogue\| 1 functions answered"),
+    ("ecam 1", r"rogue\| 0 functions answered"),
+    ("power", r"rogue\| 0 cores started, 0 known"),
+    ("calls 1000000", r"rogue\| 1000000 calls"),
+    ("cache", ""),
+    ("waiting", ""),
+    ("storm", ""),
+    ("console", r"rogue\| bulkhead\| victim is off"),
+]
+
+
+def survives(run: Run, attack: str, timeout: float = 200) -> None:
+    assert "survived" in run.attack(attack, timeout), run.guest.console()
+
+
+def decoded(run: Run) -> list[range]:
+    """Addresses that the rogue's function answers, as QEMU has them."""
+    (bus,) = run.guest.qmp().execute("query-pci")
+    (function,) = (each for each in bus["devices"] if each["slot"] == _SLOT)
+    return [
+        range(each["address"], each["address"] + each["size"])
+        for each in function["regions"]
+        if each["address"] not in _UNMAPPED
+    ]
+
+
+@pytest.mark.parametrize(("attack", "said"), _FILTERED, ids=[name for name, _ in _FILTERED])
+def test_what_is_filtered_reaches_nobody(start_guest: StartGuest, attack: str, said: str) -> None:
+    run = start(start_guest)
+    survives(run, attack)
+    assert not re.search(r"(?m)^bulkhead\| victim", run.guest.console())
+    run.victim_is_unharmed()
+    assert re.search(rf"(?m)^{said}", run.guest.console())
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7200)
+def test_every_register_of_every_bus(start_guest: StartGuest) -> None:
+    run = start(start_guest)
+    buses = run.layout.board.pci_buses
+    assert buses == 256
+    for bus in range(1, buses):
+        survives(run, f"ecam {bus}", 600)
+    run.victim_is_unharmed()
+    answers = re.findall(r"(?m)^rogue\| (\d+) functions answered", run.guest.console())
+    assert answers == ["0"] * (buses - 1)
+
+
+def test_every_system_register(start_guest: StartGuest) -> None:
+    """None of a higher level answers; what this level has is refused as undefined, or works."""
+    run = start(start_guest)
+    survives(run, "registers")
+    run.victim_is_unharmed()
+    lines = re.findall(
+        r"(?m)^rogue\| op0 (\d): (\d+) done, (\d+) undefined, (\d+) of a higher level, (\d+) odd",
+        run.guest.console(),
+    )
+    assert [line[0] for line in lines] == ["1", "2", "3"]
+    for _, done, undefined, higher, _ in lines:
+        assert int(done) > 0
+        assert int(undefined) > 0
+        assert int(higher) == 0
+
+
+@pytest.mark.parametrize("attack", ["spin", "priority 1"])
+def test_a_core_kept_busy_disturbs_nobody_and_is_stopped(
+    start_guest: StartGuest, attack: str
+) -> None:
+    run = start(start_guest)
+    run.order(attack)
+    run.wait_for(r"(?m)^rogue\| rogue: ")
+    run.nothing_changed()
+    assert run.reports()[ROGUE].state == State.RUNNING
+    run.stop()
+    assert run.reports()[ROGUE].state == State.STOPPED
+    run.attack_anew("dma-none")
+    run.victim_is_unharmed()
+
+
+def test_no_cores_but_its_own_are_started(start_guest: StartGuest) -> None:
+    run = start(start_guest)
+    survives(run, "power")
+    assert [report.starts for report in run.reports()] == [1, 1, 0, 0]
+
+
+def test_bars_stay_in_the_partitions_window(start_guest: StartGuest) -> None:
+    """The hardware decodes what the rogue wants only where that is the rogue's."""
+    run = start(start_guest)
+    own, others = run.layout.places[ROGUE], run.layout.places[VICTIM]
+    assert own.pci_memory is not None
+    assert others.pci_memory is not None
+    board = run.layout.board
+    window = range(own.pci_memory.start, own.pci_memory.end)
+    targets = [
+        others.pci_memory.start,
+        own.pci_memory.start - 0x100000,
+        own.pci_memory.end - 0x1000,
+        own.pci_memory.end,
+        others.physical,
+        own.physical,
+        run.layout.hypervisor.start,
+        *(start for start, _ in registers(board.roles["interrupt_controller"])),
+        *(registers(board.roles[role])[0][0] for role in ("console", "smmu", "pci")),
+        0,
+        0xFFFFF000,
+        0x8000000000,
+    ]
+    for target in targets:
+        survives(run, f"bars {target:#x}")
+        for region in decoded(run):
+            assert region.start in window, hex(target)
+            assert region.stop - 1 in window, hex(target)
+    survives(run, f"bars {own.pci_memory.start:#x}")
+    assert decoded(run)
+    run.victim_is_unharmed()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rogue's NIC is told to read and write what is others': rings, buffers, tables."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rogue_system import Run, StartGuest, start
+
+from bulkhead.qemu import DatagramNetwork
+from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.board_tree import registers
+
+_TEXT = b"from the rogue's own memory"
+_HEAD = bytes.fromhex("525400123457 525400123499 88b5")
+_FRAME = (_HEAD + b"to the rogue's own memory").ljust(60, b"\0")
+
+
+class Wire:
+    """The other end of the rogue's network."""
+
+    def __init__(self, folder: Path) -> None:
+        self.network = DatagramNetwork(folder / "nic", folder / "test")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self.network.remote))
+        self._socket.setblocking(False)
+
+    def send(self, frame: bytes) -> None:
+        self._socket.sendto(frame, str(self.network.local))
+
+    def received(self) -> list[bytes]:
+        """All that has come."""
+        frames = []
+        while True:
+            try:
+                frames.append(self._socket.recv(65536))
+            except BlockingIOError:
+                return frames
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def wire(tmp_path: Path) -> Iterator[Wire]:
+    made = Wire(tmp_path)
+    yield made
+    made.close()
+
+
+def use(run: Run, wire: Wire, attack: str) -> tuple[list[bytes], str]:
+    """The NIC in a partition that begins anew, and is sent a frame: what it sent, how it ended."""
+    wire.received()
+    run.begin_anew()
+    run.order(attack)
+    line = run.wait_for(r"(?m)^(rogue\| rogue: the NIC works|bulkhead\| rogue is stopped)")
+    if "works" in line:
+        wire.send(_FRAME)
+        line = run.wait_for_end()
+    return wire.received(), line
+
+
+def works(run: Run, wire: Wire) -> None:
+    """With its own memory it sends and receives."""
+    sent, _ = use(run, wire, "dma-none")
+    assert len(sent) == 1
+    assert _TEXT in sent[0]
+    said = re.findall(r"(?m)^rogue\| sent (\d+), received (\d+): (.*)$", run.guest.console())[-1]
+    assert said == ("1", "1", "to the rogue's own memory")
+
+
+def targets(run: Run) -> list[int]:
+    """Others' memory and registers; its own memory by the address that the machine has for it."""
+    board, (victim, rogue) = run.layout.board, run.layout.places
+    assert victim.pci_memory is not None
+    found = (
+        victim.physical,
+        victim.physical + victim.memory.bytes // 2,
+        run.layout.hypervisor.start,
+        run.layout.hypervisor.end - 0x1000,
+        rogue.physical,
+        registers(board.roles["interrupt_controller"])[0][0],
+        registers(board.roles["smmu"])[0][0],
+        registers(board.roles["console"])[0][0],
+        victim.pci_memory.start,
+    )
+    return [each for each in found if not rogue.memory.start <= each < rogue.memory.end]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "part", ["transmit", "receive", "descriptors", "available", "used", "indirect"]
+)
+def test_what_its_device_may_not_reach_stays_as_it_is(
+    start_guest: StartGuest, wire: Wire, part: str
+) -> None:
+    run = start(start_guest, wire.network)
+    works(run, wire)
+    for target in targets(run):
+        sent, line = use(run, wire, f"dma-{part} {target:#x}")
+        # QEMU sends zeros for what it can't read: nobody else's memory is on the wire.
+        assert all(_TEXT in frame or not any(frame) for frame in sent), hex(target)
+        named = re.search(r"stopped: device 00:02\.0, DMA \w+ at (0x[0-9a-f]+),", line)
+        assert named is not None, line
+        assert int(named[1], 0) & -PAGE_BYTES == target & -PAGE_BYTES, line
+    works(run, wire)
+    run.victim_is_unharmed()

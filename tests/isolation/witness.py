@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What nobody but its owner may change, read from outside: memory, and registers of devices."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from translation_tables import HypervisorMemory
+
+from bulkhead.guest import GuestProcess
+from bulkhead.qmp import QmpClient
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
+from bulkhead.system.board_tree import registers
+from bulkhead.system.layout import Layout, Range
+
+_INTERRUPTS = 288  # of QEMU's virt
+_SGIS = 0xFFFF
+_SGI_FRAME = 0x10000
+_ALL = 0xFFFF_FFFF
+# IHI 0069, "Distributor register map".
+_IGROUPR, _ISENABLER, _ISPENDR, _ISACTIVER = 0x80, 0x100, 0x200, 0x300
+_IPRIORITYR, _ICFGR, _IROUTER = 0x400, 0xC00, 0x6000
+_FIELD_BITS = {_IGROUPR: 1, _ISENABLER: 1, _ISPENDR: 1, _ISACTIVER: 1, _IPRIORITYR: 8, _ICFGR: 2}
+_CONFIG_BYTES = 256
+_DEVICES = 8  # of bus 0, that are looked at
+# IHI 0070, chapter 6: what is before the queues' indices; where events are.
+_SMMU_BYTES, _SMMU_EVENTQ_BASE = 0x98, 0xA0
+_ADDRESS = 0xF_FFFF_FFFF_F000
+
+
+def read_memory(qmp: QmpClient, where: Range) -> bytes:
+    """Physical memory."""
+    with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
+        qmp.execute("pmemsave", val=where.start, size=where.bytes, filename=file.name)
+        return Path(file.name).read_bytes()
+
+
+def read_register(qmp: QmpClient, address: int, size: str = "w") -> int:
+    """A device's register at a physical address: 32 bits ("w") or 64 ("g")."""
+    line = qmp.execute("human-monitor-command", **{"command-line": f"xp /1{size}x {address:#x}"})
+    return int(re.split(r":\s*", line.strip())[1], 16)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Looks at the machine for all but one partition, `rogue`."""
+
+    guest: GuestProcess
+    layout: Layout
+    rogue: int
+
+    def memory(self) -> dict[int, bytes]:
+        """Pages of others: the hypervisor's, but for what the rogue's monitors or the SMMU write,
+        and all partitions'."""
+        found = self._pages(self.layout.hypervisor)
+        for where in self._written():
+            for address in range(where.start, where.end, PAGE_BYTES):
+                found.pop(address, None)
+        for number, place in enumerate(self.layout.places):
+            if number != self.rogue:
+                found |= self._pages(Range(place.physical, place.memory.bytes))
+        return found
+
+    def registers(self) -> dict[int, int]:
+        """Others' interrupts and configuration space; the SMMU's set-up."""
+        qmp = self.guest.qmp()
+        watched = (
+            *self._distributor(),
+            *self._redistributors(),
+            *self._functions(),
+            *((self._base("smmu") + at, _ALL) for at in range(0, _SMMU_BYTES, 4)),
+        )
+        return {address: read_register(qmp, address) & mask for address, mask in watched}
+
+    def _written(self) -> Iterator[Range]:
+        hypervisor = HypervisorMemory(self.guest, self.layout)
+        for index in self.layout.places[self.rogue].partition.cores:
+            for each in hypervisor.mappings(hypervisor.core(index).services):
+                if each.writable and not each.device:
+                    yield each.range
+        events = read_register(self.guest.qmp(), self._base("smmu") + _SMMU_EVENTQ_BASE, "g")
+        yield Range(events & _ADDRESS, PAGE_BYTES)
+
+    def _pages(self, where: Range) -> dict[int, bytes]:
+        memory = read_memory(self.guest.qmp(), where)
+        return {
+            where.start + at: memory[at : at + PAGE_BYTES]
+            for at in range(0, len(memory), PAGE_BYTES)
+        }
+
+    def _base(self, role: str) -> int:
+        return registers(self.layout.board.roles[role])[0][0]
+
+    def _distributor(self) -> Iterator[tuple[int, int]]:
+        base = self._base("interrupt_controller")
+        # The hypervisor routes its own as it needs them.
+        own = self.layout.places[self.rogue].interrupts | self.layout.board.own_interrupts.keys()
+        for offset, bits in _FIELD_BITS.items():
+            for first in range(FIRST_SPI, _INTERRUPTS, 32 // bits):
+                yield base + offset + first * bits // 8, _others(first, bits, own)
+        for interrupt in range(FIRST_SPI, _INTERRUPTS):
+            if interrupt not in own:
+                yield base + _IROUTER + 8 * interrupt, _ALL
+
+    def _redistributors(self) -> Iterator[tuple[int, int]]:
+        """What a core sets up, and whether an SGI came."""
+        for number in range(self.layout.board.core_count):
+            if number not in self.layout.places[self.rogue].partition.cores:
+                frame = self.layout.board.cores[number].redistributor + _SGI_FRAME
+                yield from ((frame + at, _ALL) for at in (_IGROUPR, _ISENABLER, _ICFGR))
+                yield from ((frame + at, _SGIS) for at in (_ISPENDR, _ISACTIVER))
+                yield from ((frame + _IPRIORITYR + at, _ALL) for at in range(0, 32, 4))
+
+    def _functions(self) -> Iterator[tuple[int, int]]:
+        """The host bridge's, others', nobody's."""
+        own = {address.number for address in self.layout.places[self.rogue].partition.pci}
+        for number in range(0, 8 * _DEVICES, 8):
+            if number not in own:
+                base = self._base("pci") + number * PAGE_BYTES
+                yield from ((base + at, _ALL) for at in range(0, _CONFIG_BYTES, 4))
+
+
+def _others(first: int, bits: int, own: Iterable[int]) -> int:
+    """Of a register whose first interrupt is `first`: the fields that are not `own`."""
+    field = (1 << bits) - 1
+    return sum(field << bits * index for index in range(32 // bits) if first + index not in own)
+
+
+def changes(before: dict[int, bytes], after: dict[int, bytes]) -> set[int]:
+    """Addresses of pages that are not as they were."""
+    return {address for address, page in after.items() if page != before[address]}
