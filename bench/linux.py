@@ -35,8 +35,8 @@ _BARE_MACHINE = "virt,gic-version=3,its=off"
 # All that Xen is quickest with: a core for each virtual processor and nobody else to run there,
 # a guest's WFI left to the hardware, and no IOMMU (dom0 has its memory where it really lies).
 _XEN_ARGUMENTS = (
-    "console=dtuart", "dom0_max_vcpus={cpus}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
-    "vwfi=native", "bootscrub=0", "iommu=no",
+    "console=dtuart", "maxcpus={cores}", "dom0_max_vcpus={cores}", "dom0_vcpus_pin",
+    "dom0_mem={memory_mib}M", "vwfi=native", "bootscrub=0", "iommu=no",
 )  # fmt: skip
 _XEN_MIB = 512  # beside dom0's
 # In RAM of the `virt` machine, above Xen, and below where dom0 gets its memory.
@@ -92,7 +92,7 @@ def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
         return replace(_bare(image, "two-cores", arguments), cards=[card])
 
     def dom0(tap: Tap, arguments: Sequence[str]) -> Machine:
-        return under_xen(bare(tap, [*arguments, "console=hvc0"]))
+        return under_xen(bare(tap, [*arguments, "console=hvc0"]), cores=2)
 
     def partition(dma: Dma, tap: Tap, arguments: Sequence[str]) -> Machine:
         return _partition(context, image, "two-cores", arguments, dma, tap)
@@ -106,31 +106,35 @@ def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
 
 
 def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
-    """A machine of what the partition has."""
+    """The same board, of which Linux has what the partition has.
+
+    Cores that are off have their price: QEMU tells them, too, of every TLB invalidation.
+    """
     system, board = read(str(_FOLDER / f"{name}.toml"))
+    only = system.partitions[0]
     return Machine(
         image.kernel,
         initrd=image.initrd,
-        boot_arguments=arguments,
+        boot_arguments=[*arguments, f"nr_cpus={len(only.cores)}"],
         machine=_BARE_MACHINE,
         cpu=board.settings["qemu"]["cpu"],
-        cpus=len(system.partitions[0].cores),
-        memory_mib=system.partitions[0].memory_bytes >> 20,
+        cpus=board.core_count,
+        memory_mib=only.memory_bytes >> 20,
         semihosting=False,
     )
 
 
-def under_xen(machine: Machine) -> Machine:
+def under_xen(machine: Machine, cores: int) -> Machine:
     """The machine that boots Xen with what `machine` boots as dom0.
 
-    dom0 has the processors, memory and devices that it would have bare. QEMU's guest-loader puts
-    its kernel and initramfs where Xen looks for them.
+    dom0 has so many cores, and the memory and devices that it would have bare. QEMU's guest-loader
+    puts its kernel and initramfs where Xen looks for them.
     """
     arguments = escape(" ".join(machine.boot_arguments))
     kernel = f"addr={_DOM0_KERNEL:#x},kernel={escape(machine.image)},bootargs={arguments}"
     initrd = f"addr={_DOM0_INITRD:#x},initrd={escape(machine.initrd)}"
     modules = ["-device", f"guest-loader,{kernel}", "-device", f"guest-loader,{initrd}"]
-    values = {"cpus": machine.cpus, "memory_mib": machine.memory_mib}
+    values = {"cores": cores, "memory_mib": machine.memory_mib}
     return replace(
         machine,
         image=xen.prepare(),

@@ -122,16 +122,18 @@ def test_dom0_has_what_it_would_have_bare(
         Path("/x/Image"),
         ["quiet", "work=a,b"],
         machine="virt,gic-version=3",
-        cpus=2,
+        cpus=4,
         memory_mib=512,
         initrd=Path("/x/initrd"),
         extra=["-more"],
     )
-    machine = linux.under_xen(bare)
-    assert (machine.image, machine.initrd, machine.cpus) == (tmp_path / "xen", None, 2)
+    machine = linux.under_xen(bare, 2)
+    assert (machine.image, machine.initrd, machine.cpus) == (tmp_path / "xen", None, 4)
     assert machine.machine == "virt,gic-version=3,virtualization=on"
     assert machine.memory_mib > 512
-    assert {"dom0_mem=512M", "dom0_max_vcpus=2", "dom0_vcpus_pin"} <= set(machine.boot_arguments)
+    assert {"dom0_mem=512M", "maxcpus=2", "dom0_max_vcpus=2", "dom0_vcpus_pin"} <= set(
+        machine.boot_arguments
+    )
     assert machine.extra[0] == "-more"
     modules = [each for each in machine.extra if each.startswith("guest-loader")]
     assert any("kernel=/x/Image,bootargs=quiet work=a,,b" in each for each in modules)
