@@ -69,7 +69,7 @@ struct partition {
     uint32_t request; /* monitor/: enum partition_request. Who asks does it by compare and exchange,
                          and what was asked for ends by the boot core's store */
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
-    uint64_t events;              /* smmu/: the page with the event queue; 0: it has no part in it */
+    uint64_t events; /* smmu/: the page with the event queue; 0: it has no part in it */
     struct virtual_uart uart;
     uint32_t functions_lock; /* pci/: 1 while a core changes functions[] or their registers */
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* as the description has them */
