@@ -3,12 +3,13 @@
 #include "steps.h"
 #include <string.h>
 
-void cases_begin(enum bus bus, unsigned vectors, unsigned header, unsigned without)
+static void begin(enum bus bus, unsigned vectors, unsigned header, unsigned without,
+                  uint8_t buffers)
 {
     const uint8_t program[PROGRAM_HEADER] = {(uint8_t)(header | vectors << 1 | (bus == BUS_PCI)),
                                              (uint8_t)without,
                                              (uint8_t)(without >> 8),
-                                             7,
+                                             buffers,
                                              7,
                                              63,
                                              63,
@@ -16,6 +17,17 @@ void cases_begin(enum bus bus, unsigned vectors, unsigned header, unsigned witho
 
     program_begin(program);
     assert_non_null(owner_net());
+}
+
+void cases_begin(enum bus bus, unsigned vectors, unsigned header, unsigned without)
+{
+    begin(bus, vectors, header, without, 7);
+}
+
+void cases_begin_merging(enum bus bus, unsigned vectors, unsigned header, unsigned without)
+{
+    begin(bus, vectors, header, without, 160);
+    assert_true(device_features(VIRTIO_NET_F_MRG_RXBUF));
 }
 
 const char *cases_start(void)

@@ -35,6 +35,8 @@ enum {
 
 /* 8 receive buffers, the other parameters large. `header`: HEADER_ bits. */
 void cases_begin(enum bus bus, unsigned vectors, unsigned header, unsigned without);
+/* With 43 of them, enough for large frames, which the driver wants mergeable buffers for. */
+void cases_begin_merging(enum bus bus, unsigned vectors, unsigned header, unsigned without);
 /* Stops, and tries to start against a device that lies from the first. NULL, or why not. */
 const char *cases_start(void);
 /* Has the device take so many packets. */

@@ -83,6 +83,8 @@ bool memory_store(uint64_t address, const void *from, uint32_t bytes);
 /* What kind of memory shared with the device that is. */
 enum memory_kind { MEMORY_PRIVATE, MEMORY_RING, MEMORY_BUFFER };
 enum memory_kind memory_kind(const void *address);
+/* Where in its buffer that is. */
+size_t memory_buffer_offset(const void *address);
 /* Neither is seen by AddressSanitizer: the device's own view of memory. */
 void memory_read(void *to, const void *shared, size_t bytes);
 void memory_write(void *shared, const void *from, size_t bytes);

@@ -149,6 +149,11 @@ enum memory_kind memory_kind(const void *address)
     return MEMORY_PRIVATE;
 }
 
+size_t memory_buffer_offset(const void *address)
+{
+    return (size_t)((const uint8_t *)address - buffers[0].memory) % sizeof(buffers[0]);
+}
+
 /* Byte by byte through volatile, so that no library function, which AddressSanitizer knows, takes
  * the loop's place. */
 __attribute__((no_sanitize("address"))) void memory_read(void *to, const void *shared, size_t bytes)

@@ -153,6 +153,15 @@ void snare_pause(void (*others)(void))
     active = was_active;
 }
 
+/* Of a frame, only num_buffers says more than what is in it: where it ends (5.1.6.4). */
+static bool ends_frame(const void *address, unsigned bytes)
+{
+    size_t from = memory_buffer_offset(address);
+
+    return device_features(VIRTIO_NET_F_MRG_RXBUF) && from < VIRTIO_NET_HEADER_BYTES &&
+           from + bytes > VIRTIO_NET_HEADER_BYTES - 2;
+}
+
 static void memory_access(void *address, unsigned bytes, bool store)
 {
     enum memory_kind kind;
@@ -186,6 +195,9 @@ static void memory_access(void *address, unsigned bytes, bool store)
     /* Only what the lie changes: an act may have changed the word itself. */
     if (changed != value) {
         memory_write(address, &changed, bytes);
+        if (kind == MEMORY_BUFFER && ends_frame(address, bytes)) {
+            device.lies |= LIE_RING;
+        }
     }
 }
 

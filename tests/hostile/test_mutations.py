@@ -138,6 +138,12 @@ MUTATIONS = [
         "}",
     ),
     Mutation(
+        "number of buffers read twice",
+        "net/receive.c",
+        "net->merge_left = (uint16_t)(buffer->buffers - 1u);",
+        "net->merge_left = (uint16_t)(buffer->memory[HEADER_BUFFERS] - 1u);",
+    ),
+    Mutation(
         "interrupt budget", "net/receive.c", "net_at_most(budget - moved, NET_BATCH)", "NET_BATCH"
     ),
     Mutation(
