@@ -28,6 +28,7 @@ enum {
 };
 
 /* Bits of what is not offered; see program.c. */
+#define WITHOUT_INDIRECT    0x0002u
 #define WITHOUT_PACKED      0x0080u
 #define WITHOUT_IN_ORDER    0x0100u
 #define WITHOUT_QUEUE_RESET 0x0200u

@@ -87,7 +87,7 @@ MUTATIONS = [
         "generation loop",
         "transport/transport.c",
         "for (unsigned tries = 0; tries < GENERATION_TRIES; tries++)",
-        "for (;;)",
+        "for (unsigned tries = 0;; tries++)",
     ),
     Mutation(
         "reset timeout",
