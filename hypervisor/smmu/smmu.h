@@ -42,8 +42,8 @@ static inline uint32_t smmu_confined(const struct description_partition *partiti
  * The event queue's interrupt (board.smmu_interrupt) came. True: `event` is what a device of this
  * partition tried; it is taken out of the queue. If the queue goes on, or with what another
  * partition's device tried, the interrupt comes again, to the boot core of who is next to look.
- * What an overflow lost is not told. Boot cores, also without the interrupt: only whose event is the
- * oldest takes it, so there is one at a time.
+ * What an overflow lost is not told. Boot cores, also without the interrupt: only whose event is
+ * the oldest takes it, so there is one at a time.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
 

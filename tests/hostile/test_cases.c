@@ -232,8 +232,8 @@ static void header_of_nonsense(void **state)
     program_finish();
 }
 
-/* VIA: num_buffers changes when the driver reads it. Frames end elsewhere then, and no buffer is lost
- * over it. */
+/* VIA: num_buffers changes when the driver reads it. Frames end elsewhere then, and no buffer is
+ * lost over it. */
 static void number_of_buffers_changes(void **state)
 {
     static const uint32_t values[] = {0, 1, 2, 4, 5, 43, 44, 0xff};
