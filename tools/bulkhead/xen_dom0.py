@@ -9,8 +9,10 @@ from bulkhead.system.board_tree import BoardTree
 
 _DOM0_OFFSET = 144 << 20  # from the first byte of RAM: behind the devicetree that QEMU makes
 
-# One processor, which dom0 has for itself and keeps when it waits; the serial line is dom0's too.
-_OPTIONS = ("maxcpus=1", "dom0_max_vcpus=1", "dom0_vcpus_pin", "vwfi=native", "dtuart=none")
+# One processor, which dom0 has for itself and keeps when it waits; no time for wiping memory that
+# is nobody's; the serial line is dom0's too.
+_OPTIONS = ("maxcpus=1", "dom0_max_vcpus=1", "dom0_vcpus_pin", "vwfi=native", "bootscrub=0",
+            "dtuart=none")  # fmt: skip
 
 
 def machine(board: BoardTree, kernel: Path, memory_mib: int) -> Machine:
