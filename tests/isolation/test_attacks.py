@@ -90,7 +90,7 @@ def test_a_core_kept_busy_disturbs_nobody_and_is_stopped(
     run = start(start_guest)
     run.order(attack)
     run.wait_for(r"(?m)^rogue\| rogue: ")
-    run.nothing_changed()
+    run.nothing_changed(attacked=True)
     assert run.reports()[ROGUE].state == State.RUNNING
     run.stop()
     assert run.reports()[ROGUE].state == State.STOPPED
