@@ -21,6 +21,7 @@ from bulkhead.bench import BenchContext
 from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.network import Namespace, Tap
 from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
+from bulkhead.real_time import real_time
 
 # Linux's network stalls for good on QEMU 10.0's virtio-net-pci under TCG; over MMIO it does not.
 _TRANSPORT = "mmio"
@@ -44,11 +45,12 @@ class Guest:
 
 @dataclass(frozen=True)
 class RoundTrips:
-    """Microseconds."""
+    """Microseconds, and the share of the time that others of this machine kept from the guest."""
 
     least: float
     mean: float
     most: float
+    held_up: float
 
 
 def our_guest(
@@ -154,12 +156,14 @@ class Running:
         return int(found.group(1)) / 1e3
 
     def round_trips(self, bytes_: int, count: int) -> RoundTrips:
-        """How long messages take to the guest's echo service (TCP) and back."""
+        """How long messages take to the guest's echo service (TCP) and back, undisturbed."""
         module = Path(__file__).parent / "round_trips.py"
         where = [self.tap.address, str(_ECHO_PORT)]
-        text = self._run([sys.executable, str(module), *where, str(bytes_), str(count)])
+        client = [sys.executable, str(module), *where, str(bytes_), str(count)]
+        with real_time(self.process) as running:
+            text = self._run([*running.prefix, *client])
         least, mean, most = (float(word) for word in text.split())
-        return RoundTrips(least, mean, most)
+        return RoundTrips(least, mean, most, running.held_up)
 
     def _run(self, command: Sequence[str]) -> str:
         done = self.namespace.run(command, timeout=self.context.seconds + 120)
