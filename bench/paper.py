@@ -120,8 +120,8 @@ def _take(context: BenchContext, running: Running, what: str) -> Iterator[tuple[
         yield "tx_mbit_s", running.send()
     if what == "linux":
         for bytes_ in _MESSAGES:
-            # Once for the emulator, which translates a guest's code when it runs for the first time:
-            # a millisecond now and then that no processor takes.
+            # Once for the emulator, which translates a guest's code when it runs for the first
+            # time: a millisecond now and then that no processor takes.
             running.round_trips(bytes_, _ROUND_TRIPS)
         for bytes_ in _MESSAGES:
             # The host's slices are as long as what is looked for: not one may fall into it.
