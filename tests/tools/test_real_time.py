@@ -96,7 +96,7 @@ def test_waiting_for_the_processor_is_told(
     seconds = iter([0.0, waited])
     monkeypatch.setattr(real_time, "_waited", lambda *_: next(seconds))
     now = iter([0.0, 1.0])
-    monkeypatch.setattr(real_time.time, "monotonic", lambda: next(now))
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
     with real_time.real_time(cast(GuestProcess, guest)) as running:
         pass
     assert running.held_up == told
