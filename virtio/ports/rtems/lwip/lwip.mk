@@ -10,11 +10,11 @@ LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/
 
 # What our own kernel's network shares with RTEMS's, and the calls it is written in.
 LWIP_PORT = $(addprefix $(ROOT)/, \
-  external/lwip_corrections/nd6.c kernel/mm/pool.c \
+  external/lwip_corrections/nd6.c kernel/mm/pool.c libc/portable_checksum.c \
   kernel/net/core_lock.c kernel/net/heap.c kernel/net/random.c kernel/net/sys_arch.c kernel/net/tcp_guard.c \
   virtio/ports/lwip/coalesce.c virtio/ports/lwip/filter.c virtio/ports/lwip/netif.c virtio/ports/lwip/receive.c \
   virtio/ports/lwip/segmentation.c virtio/ports/lwip/tcp_segment.c virtio/ports/lwip/transmit.c \
-  virtio/ports/rtems/lwip/calls.c virtio/ports/rtems/lwip/start.c virtio/ports/rtems/lwip/vnetstat.c)
+  $(addprefix virtio/ports/rtems/lwip/,calls.c start.c vnetstat.c))
 
 LWIP_FLAGS = -I$(PORT)/lwip/calls -I$(PORT)/lwip -I$(ROOT)/kernel/net/lwip -I$(ROOT)/virtio/ports/lwip \
   -I$(ROOT)/kernel -I$(ROOT)/libc/extensions -isystem $(LWIP_DIR)/src/include -DNETWORK_TCP_BUFFER=$(TCP_BUFFER) \

@@ -24,8 +24,11 @@
 
 static void report_address(struct netif *netif)
 {
-    if (!ip4_addr_isany_val(*netif_ip4_addr(netif))) {
-        printf("net: address %s\n", ip4addr_ntoa(netif_ip4_addr(netif)));
+    static ip4_addr_t reported;
+
+    if (!ip4_addr_cmp(&reported, netif_ip4_addr(netif))) {
+        reported = *netif_ip4_addr(netif);
+        printf("net: address %s\n", ip4addr_ntoa(&reported));
     }
 }
 
@@ -90,5 +93,5 @@ static rtems_task Init(rtems_task_argument argument)
 #include <rtems/confdefs.h>
 
 #define CONFIGURE_SHELL_COMMANDS_INIT
-#define CONFIGURE_SHELL_COMMANDS_ALL
+#define CONFIGURE_SHELL_COMMAND_CPUUSE
 #include <rtems/shellconfig.h>
