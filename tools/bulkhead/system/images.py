@@ -10,6 +10,8 @@ from pathlib import Path
 from bulkhead.build import Variant
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, ROOT
+from bulkhead.system import elf_image
+from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Partition, System
 from bulkhead.system.problems import choose, show
 
@@ -65,6 +67,14 @@ def _named_file(path: Path, key: str, name: str) -> Path:
     )
 
 
+def executable(path: Path) -> Executable | None:
+    """What an image is linked as, if it is an ELF file; UserError if it is one that can't boot."""
+    with path.open("rb") as stream:
+        if stream.read(len(elf_image.MAGIC)) != elf_image.MAGIC:
+            return None
+    return elf_image.parse(path.read_bytes(), path.name)
+
+
 def image_bytes(path: Path) -> int:
     """The memory that an image takes, with what is left out before it and its zeroed data.
 
@@ -73,6 +83,9 @@ def image_bytes(path: Path) -> int:
     with path.open("rb") as stream:
         header = stream.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES or header[56:60] != _MAGIC:
-        raise UserError(f"image {show(path.name)} is no arm64 Image", "name an uncompressed Image")
+        raise UserError(
+            f"image {show(path.name)} is no arm64 Image, and no ELF executable",
+            "name an uncompressed Image, or an executable",
+        )
     offset, size = struct.unpack_from("<QQ", header, 8)
     return int(offset) + max(int(size), path.stat().st_size)
