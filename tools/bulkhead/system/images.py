@@ -7,6 +7,7 @@ import re
 import struct
 from pathlib import Path
 
+from bulkhead import rtems
 from bulkhead.build import Variant
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, ROOT
@@ -16,6 +17,7 @@ from bulkhead.system.model import Partition, System
 from bulkhead.system.problems import choose, show
 
 LINUX = "linux"
+RTEMS = "rtems"  # the sample of virtio/ports/rtems
 _HEADER_BYTES = 64
 _MAGIC = b"ARM\x64"
 
@@ -36,13 +38,16 @@ def image_file(system: System, partition: Partition) -> Path | None:
     name = partition.image
     if name == LINUX:
         return BUILD / "linux/Image"
+    if name == RTEMS:
+        rtems.require()
+        return rtems.Sample().path
     if names_file(name):
         return _named_file(system.file.parent / name, "image", name)
     known = programs()
     if name not in known:
         raise UserError(
             f"there is no image {show(name)}",
-            f"{choose(name, [*known, LINUX], 'images')}, or the path of a file",
+            f"{choose(name, [*known, LINUX, RTEMS], 'images')}, or the path of a file",
         )
     built = Variant("arm64").folder.glob(f"apps/*/{name}.image")
     return next(built, None)
