@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from bulkhead import linux_guest, plot
+from bulkhead import linux_guest, plot, rtems
 from bulkhead.bench import (
+    OUR_GUEST,
     BenchContext,
     BenchResult,
     Number,
@@ -25,7 +26,15 @@ from bulkhead.bench import (
 from bulkhead.build import Variant, guest_image
 from bulkhead.paths import BENCHES
 from bulkhead.qemu import NO_OFFLOADS
-from bulkhead.side_by_side import Guest, RoundTrips, Running, booted, our_guest, peer_guest
+from bulkhead.side_by_side import (
+    Guest,
+    RoundTrips,
+    Running,
+    booted,
+    our_guest,
+    peer_guest,
+    rtems_guest,
+)
 
 _LINK_MBIT = 400
 _LINKS = {"_shaped": _LINK_MBIT, "": None}
@@ -42,7 +51,22 @@ _BUFFER_BYTES = 2048
 _MESSAGES = (1, 1448)
 _ROUND_TRIPS = 10_000
 
+RTEMS = "rtems"
+GUESTS = (OUR_GUEST, RTEMS)
+
 Run = dict[str, Number | str]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Whose figures are made: itself, with TCP buffers of each size, and with buffers exposed."""
+
+    name: str
+    title: str
+    guest: Guest
+    buffers: list[Guest]
+    exposed: list[Guest]
+    options: dict[str, str]  # of the card, beside Linux
 
 
 @dataclass
@@ -65,22 +89,34 @@ class Measured:
 def run(context: BenchContext) -> BenchResult:
     """All figures; the plots are left beside the consoles."""
     context.require("run", "tap", "bench")
-    images = {kib: _image(context, kib) for kib in _TCP_BUFFERS_KIB}
-    image = guest_image("demo", folder=context.build(Variant("arm64")))
-    pair = [our_guest(image, {}), _linux_guest()]
-    exposed = [our_guest(image, NO_OFFLOADS, number) for number in _EXPOSED]
-    buffers = [our_guest(images[kib], {}, name=f"tcp {kib} KiB") for kib in _TCP_BUFFERS_KIB]
+    subject = _rtems(context) if context.guest == RTEMS else _bulkhead(context)
+    pair = [subject.guest, _linux_guest(subject.options)]
     measured = Measured()
     for number in range(1, context.pairs + 1):
         for link in _LINKS:
-            for guest in buffers:
+            for guest in subject.buffers:
                 _measure(context, measured, "tcp_buffer", number, link, guest)
-            for guest in exposed:
+            for guest in subject.exposed:
                 _measure(context, measured, "exposed", number, link, guest)
             for guest in pair:
                 _measure(context, measured, "linux", number, link, guest)
-    _plot(context.folder, _conditions(context), measured, buffers, exposed)
-    return BenchResult(_summary(measured, buffers, exposed), measured.runs)
+    folder = context.folder / ("" if context.guest == OUR_GUEST else context.guest)
+    folder.mkdir(exist_ok=True)
+    _plot(folder, _conditions(context), measured, subject)
+    return BenchResult(_summary(measured, subject), measured.runs)
+
+
+def _bulkhead(context: BenchContext) -> Subject:
+    images = {kib: _image(context, kib) for kib in _TCP_BUFFERS_KIB}
+    image = guest_image("demo", folder=context.build(Variant("arm64")))
+    return Subject(
+        OUR_GUEST,
+        "Bulkhead",
+        our_guest(image, {}),
+        [our_guest(images[kib], {}, name=f"tcp {kib} KiB") for kib in _TCP_BUFFERS_KIB],
+        [our_guest(image, NO_OFFLOADS, number) for number in _EXPOSED],
+        {},
+    )
 
 
 def _image(context: BenchContext, kib: int) -> Path:
@@ -91,10 +127,33 @@ def _image(context: BenchContext, kib: int) -> Path:
     return guest_image("demo", folder=context.build(variant, "apps/demo/demo.image"))
 
 
-def _linux_guest() -> Guest:
+def _rtems(_context: BenchContext) -> Subject:
+    """The user's RTEMS with our driver, without offloads: as the paper's had none."""
+    installed = rtems.require()
+
+    def guest(sample: rtems.Sample, name: str = RTEMS) -> Guest:
+        return rtems_guest(rtems.build(installed, sample), NO_OFFLOADS, name)
+
+    return Subject(
+        RTEMS,
+        "RTEMS",
+        guest(rtems.Sample()),
+        [
+            guest(rtems.Sample(tcp_buffer=kib * _KIB), f"rtems tcp {kib} KiB")
+            for kib in _TCP_BUFFERS_KIB
+        ],
+        [
+            guest(rtems.Sample(rx_buffers=number), f"rtems rx_buffers={number}")
+            for number in _EXPOSED
+        ],
+        NO_OFFLOADS,
+    )
+
+
+def _linux_guest(options: dict[str, str]) -> Guest:
     echo = BENCHES / "paper/echo.c"
     image = linux_guest.with_program(linux_guest.prepare(), "echo-service", [echo], [])
-    return peer_guest(image, {}, service="/bin/echo-service")
+    return peer_guest(image, options, service="/bin/echo-service")
 
 
 def _measure(
@@ -141,10 +200,8 @@ def _microseconds(times: RoundTrips) -> tuple[float, float, float]:
     return times.least, times.mean, times.most
 
 
-def _summary(
-    measured: Measured, buffers: Sequence[Guest], exposed: Sequence[Guest]
-) -> dict[str, Number]:
-    few, many = (exposed[_EXPOSED.index(number)].name for number in (_FEWEST, _MOST))
+def _summary(measured: Measured, subject: Subject) -> dict[str, Number]:
+    few, many = (subject.exposed[_EXPOSED.index(number)].name for number in (_FEWEST, _MOST))
     summary: dict[str, Number] = {}
     for link in ("_shaped", ""):
         ratios = measured.ratios((link, few, "rx_mbit_s"), (link, many, "rx_mbit_s"))
@@ -152,25 +209,26 @@ def _summary(
     for link in ("", "_shaped"):
         for direction in ("tx", "rx"):
             summary |= median_and_range(
-                f"{direction}_vs_linux{link}", _vs_linux(measured, link, f"{direction}_mbit_s")
+                f"{direction}_vs_linux{link}",
+                _vs_linux(measured, subject, link, f"{direction}_mbit_s"),
             )
         for bytes_ in _MESSAGES:
             for name in ("avg", "max"):
-                ratios = _vs_linux(measured, link, f"{name}_{bytes_}_us")
+                ratios = _vs_linux(measured, subject, link, f"{name}_{bytes_}_us")
                 summary |= median_and_range(f"latency_{name}_vs_linux_{bytes_}{link}", ratios)
     for name in ("avg", "max"):
         # Of both sizes, the one that is further from the goal.
         values = [summary[f"latency_{name}_vs_linux_{bytes_}"] for bytes_ in _MESSAGES]
         summary[f"latency_{name}_vs_linux"] = max(values)
-    return summary | _memory(measured, buffers)
+    return summary | _memory(measured, subject.buffers)
 
 
 def _other(link: str, plain: str, otherwise: str) -> str:
     return "" if link == plain else otherwise
 
 
-def _vs_linux(measured: Measured, link: str, name: str) -> list[float]:
-    return measured.ratios((link, "bulkhead", name), (link, "linux", name))
+def _vs_linux(measured: Measured, subject: Subject, link: str, name: str) -> list[float]:
+    return measured.ratios((link, subject.name, name), (link, "linux", name))
 
 
 def _memory(measured: Measured, buffers: Sequence[Guest]) -> dict[str, Number]:
@@ -192,13 +250,7 @@ def _conditions(context: BenchContext) -> str:
     )
 
 
-def _plot(
-    folder: Path,
-    conditions: str,
-    measured: Measured,
-    buffers: Sequence[Guest],
-    exposed: Sequence[Guest],
-) -> None:
+def _plot(folder: Path, conditions: str, measured: Measured, subject: Subject) -> None:
     def points(
         numbers: Sequence[int], guests: Sequence[Guest], name: str
     ) -> dict[str, list[tuple[float, float]]]:
@@ -213,11 +265,11 @@ def _plot(
     rate = "bandwidth (Mb/s)"
     for figure, direction, verb in ((6, "tx", "Send"), (7, "rx", "Receive")):
         title = f"{verb} bandwidth over TCP buffer size"
-        series = points(_TCP_BUFFERS_KIB, buffers, f"{direction}_mbit_s")
+        series = points(_TCP_BUFFERS_KIB, subject.buffers, f"{direction}_mbit_s")
         plot.lines(
             folder / f"figure{figure}.svg", title, conditions, "TCP buffer (KiB)", rate, series
         )
-    series = points(_EXPOSED, exposed, "rx_mbit_s")
+    series = points(_EXPOSED, subject.exposed, "rx_mbit_s")
     title = "Receive bandwidth over exposed buffers, no offloads"
     plot.lines(
         folder / "figure8.svg", title, conditions, "buffers exposed to the device", rate, series
@@ -225,19 +277,21 @@ def _plot(
     for link, suffix in (("", ""), ("_shaped", "_shaped")):
         bandwidths = ["tx_mbit_s", "rx_mbit_s"]
         title = f"Bandwidth, {_LINK_NAMES[link]}"
-        values = _beside_linux(measured, link, bandwidths)
+        values = _beside_linux(measured, subject, link, bandwidths)
         path = folder / f"figure9{suffix}.svg"
         plot.bars(path, title, conditions, rate, ["send", "receive"], values)
         names = [name for bytes_ in _MESSAGES for name in _latency_names(bytes_)]
         groups = [f"{bytes_} B\n{kind}" for bytes_ in _MESSAGES for kind in ("min", "avg", "max")]
         title = f"Round trip of a message, {_LINK_NAMES[link]}"
-        values = _beside_linux(measured, link, names)
+        values = _beside_linux(measured, subject, link, names)
         path = folder / f"figure10{suffix}.svg"
         plot.bars(path, title, conditions, "time (µs)", groups, values, logarithmic=True)
 
 
-def _beside_linux(measured: Measured, link: str, names: Sequence[str]) -> dict[str, list[float]]:
-    guests = {"Bulkhead": "bulkhead", "Linux": "linux"}
+def _beside_linux(
+    measured: Measured, subject: Subject, link: str, names: Sequence[str]
+) -> dict[str, list[float]]:
+    guests = {subject.title: subject.name, "Linux": "linux"}
     return {
         title: [measured.median(link, guest, name) for name in names]
         for title, guest in guests.items()

@@ -52,7 +52,7 @@ def test_listing_tells_what_a_bench_shows() -> None:
 @pytest.mark.usefixtures("benches")
 def test_result_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "out.json"
-    bench.run_bench("sample", path, 3, 1.0, Settings())
+    bench.run_bench("sample", path, bench.BenchContext("sample", Settings(), 3, 1.0))
     record = json.loads(path.read_text())
     assert list(record) == ["bench", "summary", "runs", "environment"]
     assert record["bench"] == "sample"
@@ -70,11 +70,11 @@ def test_vhost_user_says_at_once_what_it_lacks(monkeypatch: pytest.MonkeyPatch) 
     assert "vhost-user" in bench.listing()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UserError, match="huge pages need root"):
-        bench.run_bench("vhost-user", None, 1, 1.0, Settings())
+        bench.run_bench("vhost-user", None, bench.BenchContext("vhost-user", Settings(), 1, 1.0))
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     with pytest.raises(UserError, match="a core for each side"):
-        bench.run_bench("vhost-user", None, 1, 1.0, Settings())
+        bench.run_bench("vhost-user", None, bench.BenchContext("vhost-user", Settings(), 1, 1.0))
 
 
 def test_median_and_range() -> None:

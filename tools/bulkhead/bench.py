@@ -2,7 +2,8 @@
 """./bulkhead bench: runs an experiment of bench/, prints its numbers and writes them as JSON.
 
 A bench is a module bench/NAME.py (with _ where NAME has -). The first line of its docstring says
-what it shows, and it has `def run(context: BenchContext) -> BenchResult`.
+what it shows, and it has `def run(context: BenchContext) -> BenchResult`. If it can measure other
+guests than ours, GUESTS names all it can.
 """
 
 import ast
@@ -33,6 +34,7 @@ Measured = TypeVar("Measured")
 _STOLEN_MAX = 0.02  # of the time of a measurement that counts
 _TRIES = 5
 _OLDEST_WITH_PLUGINS = (9, 1)
+OUR_GUEST = "bulkhead"
 
 
 @dataclass
@@ -43,6 +45,7 @@ class BenchContext:
     settings: Settings
     pairs: int = 5
     seconds: float = 10.0
+    guest: str = OUR_GUEST
 
     @property
     def folder(self) -> Path:
@@ -123,15 +126,17 @@ def listing() -> dict[str, str]:
     return found
 
 
-def run_bench(
-    name: str, json_path: Path | None, pairs: int, seconds: float, settings: Settings
-) -> None:
+def run_bench(name: str, json_path: Path | None, context: BenchContext) -> None:
     """Run one bench; print, and write the JSON file if one is asked for."""
     if name not in listing():
         raise UserError(f"there is no bench '{name}'", f"the benches are: {', '.join(listing())}")
     check_output_path(json_path)
     module = load(name)
-    context = BenchContext(name, settings, pairs, seconds)
+    guests = getattr(module, "GUESTS", (OUR_GUEST,))
+    if context.guest not in guests:
+        raise UserError(
+            f"bench {name} can't measure {context.guest}", f"--guest is one of {', '.join(guests)}"
+        )
     start = processor_time()
     result: BenchResult = module.run(context)
     result.environment["stolen_percent"] = round(100 * processor_time().stolen_since(start), 2)

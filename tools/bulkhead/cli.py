@@ -253,19 +253,26 @@ def test(settings: Settings, suites: tuple[str, ...], long_: bool, expression: s
               help="How often two systems are measured in turn.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=10, show_default=True,
               help="How long each timed measurement takes.")  # fmt: skip
+@click.option("--guest", type=click.Choice(["bulkhead", "rtems"]), default="bulkhead",
+              show_default=True, help="Whose network paper measures; RTEMS is yours.")  # fmt: skip
 @no_install
 @click.pass_obj
 def bench(
-    settings: Settings, name: str | None, json_path: Path | None, pairs: int, seconds: float
+    settings: Settings,
+    name: str | None,
+    json_path: Path | None,
+    pairs: int,
+    seconds: float,
+    guest: str,
 ) -> None:
     """Run the bench NAME; without NAME, list the benches."""
-    from bulkhead.bench import listing, run_bench
+    from bulkhead.bench import BenchContext, listing, run_bench
 
     if name is None:
         for each, shows in listing().items():
             click.echo(f"{each:12} {shows}")
         return
-    run_bench(name, json_path, pairs, seconds, settings)
+    run_bench(name, json_path, BenchContext(name, settings, pairs, seconds, guest))
 
 
 @bulkhead.command(context_settings=_CONTEXT)

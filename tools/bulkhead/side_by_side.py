@@ -30,6 +30,7 @@ _IPERF_PORT = 5001
 _RETURN_PORT = 5002
 _ECHO_PORT = 7
 _READY_TIMEOUT_S = 60
+_RECEIVED = r"iperf: received (\d+) bytes in (\d+) ms"
 IPERF_REPORT = r"\] 0\.0+-[\d.]+ sec +\d+ KBytes +(\d+) Kbits/sec"
 
 
@@ -65,7 +66,18 @@ def our_guest(
         )
 
     full_name = f"{name} rx_buffers={buffers}" if buffers else name
-    return Guest(full_name, machine, _wait_for_echo, r"iperf: received (\d+) bytes in (\d+) ms")
+    return Guest(full_name, machine, _wait_for_echo, _RECEIVED)
+
+
+def rtems_guest(program: Path, options: dict[str, str], name: str = "rtems") -> Guest:
+    """The sample of virtio/ports/rtems on lwIP: what the demo does, as far as it is measured."""
+
+    def machine(tap: Tap) -> Machine:
+        return Machine(
+            program, cards=[_card(tap, options)], memory_mib=_MEMORY_MIB, semihosting=False
+        )
+
+    return Guest(name, machine, _wait_for_echo, _RECEIVED)
 
 
 def peer_guest(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Frames past lwIP (see virtio_netif.h). */
 #include "kernel/interrupt.h"
+#include "kernel/list.h"
 #include "netif_private.h"
 
 void virtio_netif_set_bypass(struct virtio_netif *interface,

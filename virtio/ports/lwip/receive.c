@@ -2,6 +2,7 @@
 /* Received frames: the pool they are written to, and how they become lwIP's (see virtio_netif.h).
  */
 #include "kernel/interrupt.h"
+#include "kernel/list.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The samples of virtio/ports/rtems, built with an RTEMS that the user has installed.
+
+We neither bring nor build RTEMS: the variable RTEMS_PREFIX says where it is, as it does for the
+port's makefile.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead import console, packages, sources
+from bulkhead.build import BuildFailure
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD, ROOT, display
+
+PREFIX = "RTEMS_PREFIX"
+_TOOLS = "RTEMS_TOOLS"
+_BSP = "RTEMS_BSP"
+_DEFAULT_BSP = "aarch64/a53_lp64_qemu"
+_PORT = ROOT / "virtio/ports/rtems"
+_DEFAULT_BUFFER = 65535
+
+
+@dataclass(frozen=True)
+class Rtems:
+    """An installation: its folder, its tool-chain's, and the board support package to use."""
+
+    prefix: Path
+    tools: Path
+    bsp: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample program: the stack it is on, and what is fixed when it is compiled."""
+
+    stack: str = "lwip"
+    tcp_buffer: int = _DEFAULT_BUFFER
+    rx_buffers: int = 0  # exposed; 0: as the device needs them
+
+    @property
+    def path(self) -> Path:
+        """The executable file, once it is built."""
+        folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}"
+        return folder / f"{self.stack}-sample.exe"
+
+
+def find() -> Rtems | None:
+    """The installation that the environment names; None if it names none."""
+    prefix = os.environ.get(PREFIX)
+    if not prefix:
+        return None
+    folder = Path(prefix).expanduser().absolute()
+    tools = Path(os.environ.get(_TOOLS) or folder).expanduser().absolute()
+    return Rtems(folder, tools, os.environ.get(_BSP) or _DEFAULT_BSP)
+
+
+def require() -> Rtems:
+    """The same, where it cannot be done without."""
+    found = find()
+    if found is None:
+        raise UserError(
+            f"{PREFIX} names no folder, and this needs an installed RTEMS",
+            f"set {PREFIX} (virtio/ports/rtems/README.md says what it has to hold)",
+        )
+    return found
+
+
+def build(rtems: Rtems, sample: Sample) -> Path:
+    """Make a sample; the executable file. The makefile says itself what an installation lacks."""
+    folder = sample.path.parent
+    make = packages.program("make")
+    if make is None:
+        raise UserError("make is missing", "install the package make")
+    command = [
+        make, "-C", str(_PORT), f"-j{os.cpu_count() or 1}", f"BUILD={folder}",
+        f"RTEMS_PREFIX={rtems.prefix}", f"RTEMS_TOOLS={rtems.tools}", f"BSP={rtems.bsp}",
+        f"LWIP_DIR={sources.locate(sources.LWIP)}", f"TCP_BUFFER={sample.tcp_buffer}",
+        f"RX_BUFFERS={sample.rx_buffers}", str(sample.path),
+    ]  # fmt: skip
+    with console.progress(f"building {display(folder)}"):
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        raise BuildFailure(f"{done.stdout}{done.stderr}")
+    return sample.path

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Functions on a PCI bus whose configuration space is mapped to memory, with no PCI code of the
+ * BSP's. Bridges must have been numbered by firmware, if there are any. BARs that firmware has set
+ * stay as they are; others get an address. Thread context.
+ */
+#ifndef VIRTIO_RTEMS_ECAM_H
+#define VIRTIO_RTEMS_ECAM_H
+
+#include "board.h"
+#include "virtio/pci.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PCI_BARS 6u
+
+struct virtio_pci_function {
+    uintptr_t configuration; /* mapped */
+    uint8_t bus;
+    uint8_t device;
+    uint8_t function;
+    uint8_t line;           /* 0 to 3: which of the host bridge's its interrupt comes on */
+    bool has_line;          /* it has one */
+    uint16_t device_id;     /* what was found there */
+    uint64_t bar[PCI_BARS]; /* addresses of memory BARs; 0: none, or not this one */
+    uint64_t bytes[PCI_BARS];
+};
+
+/* The virtio network device number `index` on the bus; its BARs have addresses, and it may do DMA.
+ * False: there are not so many. */
+bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
+                       struct virtio_pci_function *function);
+/* After a reset of the function as a whole: BARs and DMA as they were. False: it is not there. */
+bool ecam_restore(const struct virtio_pci_function *function);
+/* See virtio_platform_pci_map(). */
+uintptr_t ecam_map(const struct virtio_pci_function *function, unsigned bar, uint64_t offset,
+                   uint64_t length);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How lwIP is built for RTEMS: as for our own kernel, but for what RTEMS's C library brings, and
+ * what its applications expect of a network stack.
+ */
+#ifndef NETWORK_RTEMS_LWIPOPTS_H
+#define NETWORK_RTEMS_LWIPOPTS_H
+
+#include "kernel/net/lwip/lwipopts.h"
+
+/* Names of the standard: socket(), bind(), select() and so on, for who includes lwip/sockets.h. */
+#undef LWIP_COMPAT_SOCKETS
+#define LWIP_COMPAT_SOCKETS 1
+#undef LWIP_SOCKET_SELECT
+#define LWIP_SOCKET_SELECT 1
+
+#undef LWIP_DNS
+#define LWIP_DNS 1
+#undef LWIP_HAVE_LOOPIF
+#define LWIP_HAVE_LOOPIF 1
+#undef LWIP_NETIF_LOOPBACK
+#define LWIP_NETIF_LOOPBACK     1
+#define LWIP_LOOPBACK_MAX_PBUFS 16
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* TCP's buffers, a connection and direction: the makefile's TCP_BUFFER. */
+#ifndef NETWORK_SETTINGS_H
+#define NETWORK_SETTINGS_H
+
+#if NETWORK_TCP_BUFFER < 4096 || NETWORK_TCP_BUFFER > 1048576
+#error "TCP_BUFFER is 4096 to 1048576 bytes"
+#endif
+
+#define NETWORK_TCP_RECEIVE_BUFFER NETWORK_TCP_BUFFER
+#define NETWORK_TCP_SEND_BUFFER    NETWORK_TCP_BUFFER
+
+/* The window field of a TCP header has 16 bits; a larger window is announced scaled (RFC 7323). */
+#define NETWORK_TCP_WINDOW_SCALING (NETWORK_TCP_BUFFER > 65535)
+#define NETWORK_TCP_RECEIVE_SCALE                                          \
+    ((NETWORK_TCP_BUFFER > 65535) + (NETWORK_TCP_BUFFER > 2 * 65535) +     \
+     (NETWORK_TCP_BUFFER > 4 * 65535) + (NETWORK_TCP_BUFFER > 8 * 65535) + \
+     (NETWORK_TCP_BUFFER > 16 * 65535))
+
+#endif

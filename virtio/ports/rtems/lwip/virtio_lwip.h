@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lwIP on RTEMS, over a virtio network device. Applications use lwIP's headers: lwip/sockets.h has
+ * the standard's names.
+ *
+ * The application's configuration (rtems/confdefs.h) has room for 2 tasks and 1 timer more, and for
+ * the tasks' stacks of some 12 KiB each; CONFIGURE_UNLIMITED_OBJECTS will do. Its clock runs.
+ */
+#ifndef VIRTIO_RTEMS_LWIP_H
+#define VIRTIO_RTEMS_LWIP_H
+
+#include "board.h"
+#include "lwip/netif.h"
+#include "virtio_netif.h"
+
+struct virtio_lwip_configuration {
+    const struct virtio_rtems_board *board;
+    unsigned device;     /* the board's network device: 0, the first */
+    const char *address; /* "10.77.0.10/24"; NULL: by DHCP. IPv6 configures itself */
+    const char *gateway; /* "10.77.0.1"; NULL: none */
+    struct virtio_net_parameters driver; /* virtio/net.h; all 0: 8 to 32 receive buffers exposed */
+    uint32_t rx_pool; /* buffers beyond those; 0: for a TCP window of full frames */
+};
+
+/*
+ * Starts lwIP, the driver and the interface. NULL: *reason is a static text that says why not.
+ * Once, task context; an address by DHCP comes later (netif's status callback).
+ */
+struct virtio_netif *virtio_lwip_start(const struct virtio_lwip_configuration *configuration,
+                                       const char **reason);
+
+/* What was started; NULL: nothing. Any context. */
+struct virtio_netif *virtio_lwip_interface(void);
+
+/* The command `vnetstat` of RTEMS's shell: what driver and port count. After the start. False:
+ * RTEMS refused it. */
+bool virtio_lwip_add_command(void);
+
+#endif

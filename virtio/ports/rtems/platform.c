@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * virtio/platform.h on RTEMS. Devices see the memory that programs see, through the processors'
+ * caches: true of all that a virtual machine monitor models, and of hardware that its devicetree
+ * calls dma-coherent. Addresses are the same for both.
+ */
+#include "virtio/platform.h"
+#include "ecam.h"
+#include "lock.h"
+#include "machine.h"
+#include "virtio/endian.h"
+#include <rtems.h>
+#include <rtems/bspIo.h>
+#include <rtems/malloc.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *virtio_platform_allocate(size_t bytes)
+{
+    return calloc(1, bytes);
+}
+
+void virtio_platform_free(void *memory, size_t bytes)
+{
+    (void)bytes;
+    free(memory);
+}
+
+void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_address *address)
+{
+    void *memory = rtems_heap_allocate_aligned_with_boundary(bytes, alignment, 0);
+
+    if (memory != NULL) {
+        memset(memory, 0, bytes);
+        *address = virtio_platform_dma_address(memory);
+    }
+    return memory;
+}
+
+void virtio_platform_dma_free(void *memory, size_t bytes)
+{
+    (void)bytes;
+    free(memory);
+}
+
+virtio_address virtio_platform_dma_address(const void *memory)
+{
+    return (virtio_address)(uintptr_t)memory;
+}
+
+void virtio_platform_barrier(enum virtio_barrier barrier)
+{
+    (void)barrier;
+    machine_order();
+}
+
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
+{
+    uint32_t value;
+
+    switch (bytes) {
+    case 1:
+        value = *(volatile uint8_t *)reg;
+        break;
+    case 2:
+        value = virtio_le16(*(volatile uint16_t *)reg);
+        break;
+    default:
+        value = virtio_le32(*(volatile uint32_t *)reg);
+    }
+    machine_order(); /* what the register said was ready is read after it */
+    return value;
+}
+
+void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
+{
+    machine_order(); /* VIRTIO 1.3, 2.7.13: the ring is visible before its notification */
+    switch (bytes) {
+    case 1:
+        *(volatile uint8_t *)reg = (uint8_t)value;
+        break;
+    case 2:
+        *(volatile uint16_t *)reg = virtio_le16((uint16_t)value);
+        break;
+    default:
+        *(volatile uint32_t *)reg = virtio_le32(value);
+    }
+}
+
+uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
+                                  unsigned bytes)
+{
+    return virtio_platform_read(function->configuration + offset, bytes);
+}
+
+void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
+                               unsigned bytes, uint32_t value)
+{
+    virtio_platform_write(function->configuration + offset, bytes, value);
+}
+
+virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
+                                        uint64_t offset, uint64_t length)
+{
+    return ecam_map(function, bar, offset, length);
+}
+
+virtio_lock_state virtio_platform_lock(void)
+{
+    return virtio_rtems_lock();
+}
+
+void virtio_platform_unlock(virtio_lock_state state)
+{
+    virtio_rtems_unlock(state);
+}
+
+uint64_t virtio_platform_now(void)
+{
+    return rtems_clock_get_uptime_nanoseconds();
+}
+
+uint32_t virtio_platform_instructions(void)
+{
+    return 0; /* RTEMS counts time, not instructions */
+}
+
+void virtio_platform_pause(void)
+{
+    (void)rtems_task_wake_after(1);
+}
+
+void virtio_platform_log(const char *format, ...)
+{
+    va_list arguments;
+
+    printk("virtio: ");
+    va_start(arguments, format);
+    vprintk(format, arguments);
+    va_end(arguments);
+    printk("\n");
+}
