@@ -8,6 +8,7 @@
 #include "lwip/ip4_addr.h"
 #include "lwip/tcpip.h"
 #include "virtio_lwip.h"
+#include "vnetstat.h"
 #include <inttypes.h>
 #include <rtems.h>
 #include <rtems/shell.h>
@@ -74,7 +75,7 @@ static rtems_task Init(rtems_task_argument argument)
 {
     (void)argument;
     start_network();
-    (void)virtio_lwip_add_command();
+    (void)vnetstat_add();
     (void)rtems_shell_init("SHLL", SHELL_STACK_BYTES, SHELL_PRIORITY, "/dev/console", false, true,
                            NULL);
     rtems_task_exit();
