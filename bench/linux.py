@@ -13,17 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bulkhead import linux_guest, network, xen
+from bulkhead import linux_guest, network
 from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
 from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.linux_guest import LinuxImage
 from bulkhead.network import Namespace, Tap
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import Machine, NetworkCard, TapNetwork, escape
+from bulkhead.qemu import Machine, NetworkCard, TapNetwork
 from bulkhead.side_by_side import IPERF_REPORT, Guest, booted
 from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.model import Dma
+from bulkhead.xen_dom0 import under_xen
 
 _FOLDER = BENCHES / "linux"
 _PROGRAM = "tasks"
@@ -32,15 +33,9 @@ _TRANSFERS = ("rx", "tx")
 # Mitigations and the kernel's own place depend on what firmware and devicetree say: none has them.
 _ARGUMENTS = ("quiet", "panic=-1", "nokaslr", "norandmaps", "mitigations=off")
 _BARE_MACHINE = "virt,gic-version=3,its=off"
-# All that Xen is quickest with: a core for each virtual processor and nobody else to run there,
-# a guest's WFI left to the hardware, and no IOMMU (dom0 has its memory where it really lies).
-_XEN_ARGUMENTS = (
-    "console=dtuart", "maxcpus={cores}", "dom0_max_vcpus={cores}", "dom0_vcpus_pin",
-    "dom0_mem={memory_mib}M", "vwfi=native", "bootscrub=0", "iommu=no",
-)  # fmt: skip
+# The serial line is Xen's: dom0 writes by calls. No IOMMU: its memory lies where dom0 sees it.
+_XEN_OPTIONS = ("console=dtuart", "iommu=no")
 _XEN_MIB = 512  # beside dom0's
-# In RAM of the `virt` machine, above Xen, and below where dom0 gets its memory.
-_DOM0_KERNEL, _DOM0_INITRD = 0x50000000, 0x54000000
 _START_TIMEOUT_S = 240
 _TASK_LINE = re.compile(rf"\b{_PROGRAM}: (\w+) (\d+) times in (\d+) ns")
 
@@ -92,7 +87,7 @@ def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
         return replace(_bare(image, "two-cores", arguments), cards=[card])
 
     def dom0(tap: Tap, arguments: Sequence[str]) -> Machine:
-        return under_xen(bare(tap, [*arguments, "console=hvc0"]), cores=2)
+        return dom0_of(bare(tap, [*arguments, "console=hvc0"]), cores=2)
 
     def partition(dma: Dma, tap: Tap, arguments: Sequence[str]) -> Machine:
         return _partition(context, image, "two-cores", arguments, dma, tap)
@@ -124,26 +119,14 @@ def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
     )
 
 
-def under_xen(machine: Machine, cores: int) -> Machine:
-    """The machine that boots Xen with what `machine` boots as dom0.
-
-    dom0 has so many cores, and the memory and devices that it would have bare. QEMU's guest-loader
-    puts its kernel and initramfs where Xen looks for them.
-    """
-    arguments = escape(" ".join(machine.boot_arguments))
-    kernel = f"addr={_DOM0_KERNEL:#x},kernel={escape(machine.image)},bootargs={arguments}"
-    initrd = f"addr={_DOM0_INITRD:#x},initrd={escape(machine.initrd)}"
-    modules = ["-device", f"guest-loader,{kernel}", "-device", f"guest-loader,{initrd}"]
-    values = {"cores": cores, "memory_mib": machine.memory_mib}
-    return replace(
-        machine,
-        image=xen.prepare(),
-        initrd=None,
-        boot_arguments=[each.format(**values) for each in _XEN_ARGUMENTS],
-        machine=f"{machine.machine},virtualization=on",
-        memory_mib=machine.memory_mib + _XEN_MIB,
-        extra=[*machine.extra, *modules],
+def dom0_of(bare: Machine, cores: int) -> Machine:
+    """What has that memory and those devices bare, as Xen's dom0."""
+    larger = replace(
+        bare,
+        machine=f"{bare.machine},virtualization=on",
+        memory_mib=bare.memory_mib + _XEN_MIB,
     )
+    return under_xen(larger, bare.memory_mib, _XEN_OPTIONS, cores=cores)
 
 
 def _partition(
