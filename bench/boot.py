@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bulkhead import linux_guest, xen_dom0
+from bulkhead import linux_guest
 from bulkhead.bench import BenchContext, BenchResult, Number
 from bulkhead.build import Variant, guest_image
 from bulkhead.guest import GuestError, GuestProcess
@@ -24,6 +24,7 @@ from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.images import LINUX
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Partition
+from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _LINES = {
     "instructions_to_first_thread": r"boot: first thread after (\d+) ns",
@@ -113,7 +114,9 @@ def _hypervised(context: BenchContext) -> Iterator[_Hypervised]:
         images = [_image(partition) for partition in system.partitions]
         yield _Hypervised(name, machine(system, board, assembled.image, network), board, images)
     memory_mib = system.partitions[0].memory_bytes >> 20
-    yield _Hypervised(_XEN, xen_dom0.machine(board, images[0], memory_mib), board, images)
+    bare = machine(system, board, images[0], network)
+    other = under_xen(bare, memory_mib, SERIAL_LINE_OF_DOM0)
+    yield _Hypervised(_XEN, other, board, images)
 
 
 def _image(partition: Partition) -> Path:

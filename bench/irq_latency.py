@@ -13,7 +13,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bulkhead import xen_dom0
 from bulkhead.bench import BenchContext, BenchResult, Number
 from bulkhead.build import Variant, guest_image
 from bulkhead.guest import GuestError, GuestProcess
@@ -22,6 +21,7 @@ from bulkhead.qemu import Machine, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
+from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _SYSTEM = BENCHES / "irq_latency" / "system.toml"
 _GUEST = "irq-latency"
@@ -56,7 +56,7 @@ def run(context: BenchContext) -> BenchResult:
     latencies, taken = {}, {}
     image = guest_image(_GUEST, folder=folder)
     machines = bare_and_partition(image, context.settings)
-    machines[_XEN] = xen_dom0.machine(read(str(_SYSTEM))[1], image, _MEMORY_MIB)
+    machines[_XEN] = under_xen(machines[_BARE], _MEMORY_MIB, SERIAL_LINE_OF_DOM0)
     for name, each in machines.items():
         context.say(name)
         latencies[name], taken[name] = measure(each, context.folder / f"{name}.log")

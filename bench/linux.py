@@ -16,17 +16,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bulkhead import linux_guest, network, xen
+from bulkhead import linux_guest, network
 from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
 from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.linux_guest import LinuxImage
 from bulkhead.network import Namespace, Tap
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import Machine, NetworkCard, TapNetwork, escape
+from bulkhead.qemu import Machine, NetworkCard, TapNetwork
 from bulkhead.side_by_side import IPERF_REPORT, Guest, Running, booted
 from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.model import Dma
+from bulkhead.xen_dom0 import under_xen
 
 _FOLDER = BENCHES / "linux"
 _PROGRAM = "tasks"
@@ -35,18 +36,13 @@ _TRANSFERS = ("rx", "tx")
 # Mitigations and the kernel's own place depend on what firmware and devicetree say: none has them.
 _ARGUMENTS = ("quiet", "panic=-1", "nokaslr", "norandmaps", "mitigations=off")
 _BARE_MACHINE = "virt,gic-version=3,its=off"
-# All that Xen is quickest with: a core for each virtual processor and nobody else to run there,
-# a guest's WFI left to the hardware, and no IOMMU (dom0 has its memory where it really lies).
-_XEN_ARGUMENTS = (
-    "console=dtuart", "maxcpus={cores}", "dom0_max_vcpus={cores}", "dom0_vcpus_pin",
-    "dom0_mem={memory_mib}M", "vwfi=native", "bootscrub=0", "iommu=no",
-)  # fmt: skip
+# The serial line is Xen's: dom0 writes by calls. No IOMMU: its memory lies where dom0 sees it.
+_XEN_OPTIONS = ("console=dtuart", "iommu=no")
 _XEN_MIB = 512  # beside dom0's
-# In RAM of the `virt` machine, above Xen, and below where dom0 gets its memory.
-_DOM0_KERNEL, _DOM0_INITRD = 0x50000000, 0x54000000
 _START_TIMEOUT_S = 240
 _SLICE_S = 0.5  # what a system runs before it is the next one's turn
-_TRANSFERS_EACH = 5  # and way, for a part of --seconds each
+_PART_S = 0.5  # of a transfer, likewise,
+_PARTS_MIN = 5  # or less, so that there are so many
 _END = rf"\b{_PROGRAM}: (done|\w+ failed)"
 _TASK_LINE = re.compile(rf"\b{_PROGRAM}: (\w+) (\d+) times in (\d+) ns")
 
@@ -97,7 +93,7 @@ def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
         return replace(_bare(image, "two-cores", arguments), cards=[card])
 
     def dom0(tap: Tap, arguments: Sequence[str]) -> Machine:
-        return under_xen(bare(tap, [*arguments, "console=hvc0"]), cores=2)
+        return dom0_of(bare(tap, [*arguments, "console=hvc0"]), cores=2)
 
     def partition(dma: Dma, tap: Tap, arguments: Sequence[str]) -> Machine:
         return _partition(context, image, "two-cores", arguments, dma, tap)
@@ -129,26 +125,14 @@ def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
     )
 
 
-def under_xen(machine: Machine, cores: int) -> Machine:
-    """The machine that boots Xen with what `machine` boots as dom0.
-
-    dom0 has so many cores, and the memory and devices that it would have bare. QEMU's guest-loader
-    puts its kernel and initramfs where Xen looks for them.
-    """
-    arguments = escape(" ".join(machine.boot_arguments))
-    kernel = f"addr={_DOM0_KERNEL:#x},kernel={escape(machine.image)},bootargs={arguments}"
-    initrd = f"addr={_DOM0_INITRD:#x},initrd={escape(machine.initrd)}"
-    modules = ["-device", f"guest-loader,{kernel}", "-device", f"guest-loader,{initrd}"]
-    values = {"cores": cores, "memory_mib": machine.memory_mib}
-    return replace(
-        machine,
-        image=xen.prepare(),
-        initrd=None,
-        boot_arguments=[each.format(**values) for each in _XEN_ARGUMENTS],
-        machine=f"{machine.machine},virtualization=on",
-        memory_mib=machine.memory_mib + _XEN_MIB,
-        extra=[*machine.extra, *modules],
+def dom0_of(bare: Machine, cores: int) -> Machine:
+    """What has that memory and those devices bare, as Xen's dom0."""
+    larger = replace(
+        bare,
+        machine=f"{bare.machine},virtualization=on",
+        memory_mib=bare.memory_mib + _XEN_MIB,
     )
+    return under_xen(larger, bare.memory_mib, _XEN_OPTIONS, cores=cores)
 
 
 def _partition(
@@ -179,9 +163,8 @@ def _measure(context: BenchContext, guests: Sequence[Guest]) -> dict[str, dict[s
             systems[-1].hold()
         _take_turns(systems, len(_TASKS) * context.seconds)
         speeds = {each.guest.name: _task_speeds(each) for each in systems}
-        parts = replace(context, seconds=context.seconds / _TRANSFERS_EACH)
         for name, transfer in (("rx", Running.receive), ("tx", Running.send)):
-            for system, seen in _transfers(parts, systems, transfer).items():
+            for system, seen in _transfers(context, systems, transfer).items():
                 speeds[system][name] = statistics.median(seen)
         return speeds
 
@@ -203,12 +186,14 @@ def _take_turns(systems: Sequence[Running], seconds: float) -> None:
 def _transfers(
     context: BenchContext, systems: Sequence[Running], transfer: Callable[[Running], float]
 ) -> dict[str, list[float]]:
-    """Megabits a second, each system's in turn."""
+    """Megabits a second, each system's in turn; --seconds in all."""
+    parts = max(_PARTS_MIN, round(context.seconds / _PART_S))
+    part = replace(context, seconds=context.seconds / parts)
     seen: dict[str, list[float]] = {system.guest.name: [] for system in systems}
-    for _ in range(_TRANSFERS_EACH):
+    for _ in range(parts):
         for system in systems:
             system.let_run()
-            seen[system.guest.name].append(transfer(replace(system, context=context)))
+            seen[system.guest.name].append(transfer(replace(system, context=part)))
             system.hold()
     return seen
 

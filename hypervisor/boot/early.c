@@ -10,6 +10,7 @@
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "monitor/core.h"
+#include "monitor/load.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
 
@@ -87,8 +88,12 @@ uint64_t boot_early(void)
     }
     boot_pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
     boot_pool.end = boot_core_pages(system);
+    /* As entry.S does for the image: no dirty line of a loader's is evicted over what is written
+     * now past the cache, and none that is fetched meanwhile stays. */
+    load_clean(boot_pool.next, boot_pool.end);
     root = (uint64_t *)(uintptr_t)boot_take(1);
     map_own(root, &system->board);
     map_devices(root, system);
+    load_clean((uint64_t)(uintptr_t)root, boot_pool.next);
     return (uint64_t)(uintptr_t)root;
 }

@@ -157,10 +157,9 @@ static uint32_t find_core(const struct description *system, uint64_t affinity)
 
 static void start_others(const struct description *system, uint32_t own)
 {
-    const struct description_board *board = &system->board;
-
-    /* They look at what was made with their MMU off at first. */
-    device_publish_uncached((const void *)(uintptr_t)board->hypervisor, board->hypervisor_bytes);
+    /* Their own pages are what they read with their MMU off, besides code, which the loader has
+     * cleaned. Once it is on, caches are coherent, for walks too (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
+    device_publish_uncached(core_at(system, 0), system->core_count * PAGE_BYTES);
     for (uint32_t i = 0; i < system->core_count; i++) {
         if (i != own && system->cores[i].partition != DESCRIPTION_NO_PARTITION) {
             start_core(&system->cores[i], core_at(system, i));
@@ -185,7 +184,7 @@ void boot_main(void)
     terminal_explain("the board has no such GIC or no such core, nothing is at");
     refuse_trouble(gic_start(system, own), system->board.distributor);
     input_start(system);
-    smmu_queues = boot_take(2);
+    smmu_queues = boot_take(system->board.smmu != 0 ? 2 : 0);
     terminal_explain("the board has no PCI at");
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);

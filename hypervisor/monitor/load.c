@@ -7,16 +7,15 @@
 /* Log2 of words (Arm ARM, CTR_EL0.DminLine). */
 #define LINE_BYTES(type) (UINT64_C(4) << ((type) >> 16 & 0xf))
 
-/* The guest begins with its caches off, and must find neither old lines nor late ones. */
-static void clean(const struct description_memory *memory)
+void load_clean(uint64_t at, uint64_t end)
 {
     uint64_t step = LINE_BYTES(register_read(ctr_el0));
-    uint64_t at = memory->physical, end = at + memory->bytes;
 
     do {
         __asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
         at += step;
     } while (at < end);
+    __asm__ volatile("dsb sy" : : : "memory");
 }
 
 /* description_check() saw that each image lies in one of the memories. */
@@ -43,8 +42,11 @@ void load_partition(const struct partition *partition)
     for (uint32_t i = 0; i < described->image_count; i++) {
         copy(partition, &described->images[i]);
     }
+    /* The guest begins with its caches off, and must find neither old lines nor late ones. */
     for (uint32_t i = 0; i < described->memory_count; i++) {
-        clean(&described->memories[i]);
+        const struct description_memory *memory = &described->memories[i];
+
+        load_clean(memory->physical, memory->physical + memory->bytes);
     }
-    __asm__ volatile("dsb sy\n\tic ialluis\n\tdsb ish\n\tisb" : : : "memory");
+    __asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
 }

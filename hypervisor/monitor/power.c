@@ -111,18 +111,14 @@ static _Noreturn void wait(struct core *core)
     }
 }
 
-/* To all its cores. The first request counts; but what has stopped can be told to begin anew. */
+/* To all its cores. The first request counts. */
 static void demand(struct core *core, uint32_t request)
 {
     struct partition *partition = core->partition;
     uint32_t before = REQUEST_NONE;
 
-    if (!__atomic_compare_exchange_n(&partition->request, &before, request, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE) &&
-        before == REQUEST_STOPPED && request == REQUEST_RESET) {
-        (void)__atomic_compare_exchange_n(&partition->request, &before, request, false,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    }
+    (void)__atomic_compare_exchange_n(&partition->request, &before, request, false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < partition->system->core_count; i++) {
         if (i != core->index && partition->system->cores[i].partition == partition->index) {
             gic_send(&partition->system->cores[i]);
@@ -218,6 +214,9 @@ void power_interrupt(struct core *core)
     if (request != REQUEST_NONE) {
         uart_flush(core->partition, true);
         terminal_say(core->partition, request == REQUEST_STOP ? "is stopped" : "begins anew");
+        /* Over any other, also one that cores still follow: what is typed comes to the boot core,
+         * which alone ends requests. */
+        __atomic_store_n(&core->partition->request, request, __ATOMIC_RELEASE);
         demand(core, request);
     }
 }

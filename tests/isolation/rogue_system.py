@@ -17,7 +17,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, System
-from bulkhead.system.reports import CoreReport, read_reports
+from bulkhead.system.reports import CoreReport, State, read_reports
 
 StartGuest = Callable[..., GuestProcess]
 VICTIM, ROGUE = 0, 1  # partitions, and their cores
@@ -25,6 +25,8 @@ _BEGIN_ANEW, _STOP = "\x1er", "\x1es"
 _NEXT_PARTITION = "\x1d"
 _PATIENCE = 100
 _LOOKS, _BETWEEN_LOOKS_S = 5, 0.2
+# What a thread has not used yet of its stack (kernel/sched/thread_private.h), some of it in a row.
+_UNUSED_STACK = bytes([0xB5]) * 64
 _ENDED = r"(?m)^(bulkhead\| rogue is stopped|rogue\| rogue: survived)"
 # A function that no partition owns, and that has no boot ROM.
 _NOBODYS = ("-device", "virtio-rng-pci,bus=pcie.0,addr=5,disable-legacy=on,iommu_platform=on")
@@ -37,21 +39,35 @@ class Run:
     guest: GuestProcess
     layout: Layout
     witness: Witness
-    alive: set[int] = field(default_factory=set)  # pages that the victim's loop changes
+    alive: set[int] = field(default_factory=set)  # pages that the victim's loop changes, or may
     memory: dict[int, bytes] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
     untouched: list[CoreReport] = field(default_factory=list)
 
     def look(self) -> None:
-        """What is to stay as it is, once the victim's loop is seen to go round."""
+        """What is to stay as it is, once the victim's loop is seen to go round, and nothing else of
+        the victim: its start may not be over yet."""
         for _ in range(_PATIENCE):
-            before = self.witness.memory()
+            reports, before = self.reports(), self.witness.memory()
             self.registers = self.witness.registers()
             self.memory = self.witness.memory()
-            self.alive = changes(before, self.memory)
-            if self.alive:
+            self.untouched = self.reports()
+            found = changes(before, self.memory)
+            if found and found <= self.alive:
                 break
-        self.untouched = self.reports()
+            self.alive = self.alive | found if self.untouched == reports else set()
+        # What an interrupt leaves on a stack differs with the place where it comes: that it comes
+        # elsewhere than while the loop waits may be seen once a minute.
+        self.alive |= {
+            address
+            for address, page in self.memory.items()
+            if address in self._victims and _UNUSED_STACK in page
+        }
+
+    @property
+    def _victims(self) -> range:
+        place = self.layout.places[VICTIM]
+        return range(place.physical, place.physical + place.memory.bytes)
 
     def reports(self) -> list[CoreReport]:
         return read_reports(
@@ -88,6 +104,17 @@ class Run:
         """Stop the rogue, whatever it does."""
         self.guest.type_text(_STOP)
         self.wait_for(r"(?m)^bulkhead\| rogue is stopped")
+        self.stopped()
+
+    def stopped(self) -> CoreReport:
+        """What is known of the rogue once it stands still, which the terminal tells before."""
+        for _ in range(_PATIENCE):
+            report = self.reports()[ROGUE]
+            if report.state == State.STOPPED:
+                break
+            time.sleep(_BETWEEN_LOOKS_S)
+        assert report.state == State.STOPPED
+        return report
 
     def nothing_changed(self, *, attacked: bool = False) -> None:
         """Nobody's memory or registers, and no other core's counters. `attacked`: it goes on."""
@@ -108,13 +135,11 @@ class Run:
 
     def _changing(self, memory: dict[int, bytes]) -> set[int]:
         """The victim's pages that do not stay as in `memory` now that nobody attacks."""
-        place = self.layout.places[VICTIM]
-        own = range(place.physical, place.physical + place.memory.bytes)
         found: set[int] = set()
         for _ in range(_LOOKS):
             time.sleep(_BETWEEN_LOOKS_S)
             found |= changes(memory, self.witness.memory())
-        return {address for address in found if address in own}
+        return {address for address in found if address in self._victims}
 
     def victim_is_unharmed(self) -> None:
         """Nothing changed, and the loop ends well: its own memory is intact, and no interrupt came

@@ -17,6 +17,7 @@ from bulkhead.errors import UserError
 from bulkhead.paths import BENCHES
 from bulkhead.qemu import Machine
 from bulkhead.system.assemble import read
+from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _CONSOLE = """linux: ready
 linux| tasks: fork 50 times in 5000 ns
@@ -127,17 +128,32 @@ def test_dom0_has_what_it_would_have_bare(
         initrd=Path("/x/initrd"),
         extra=["-more"],
     )
-    machine = linux.under_xen(bare, 2)
+    machine = linux.dom0_of(bare, 2)
     assert (machine.image, machine.initrd, machine.cpus) == (tmp_path / "xen", None, 4)
     assert machine.machine == "virt,gic-version=3,virtualization=on"
     assert machine.memory_mib > 512
-    assert {"dom0_mem=512M", "maxcpus=2", "dom0_max_vcpus=2", "dom0_vcpus_pin"} <= set(
-        machine.boot_arguments
-    )
+    assert set(machine.boot_arguments) == {
+        "dom0_mem=512M", "maxcpus=2", "dom0_max_vcpus=2", "dom0_vcpus_pin", "vwfi=native",
+        "bootscrub=0", "console=dtuart", "iommu=no",
+    }  # fmt: skip
     assert machine.extra[0] == "-more"
     modules = [each for each in machine.extra if each.startswith("guest-loader")]
     assert any("kernel=/x/Image,bootargs=quiet work=a,,b" in each for each in modules)
     assert any("initrd=/x/initrd" in each for each in modules)
+
+
+def test_a_dom0_without_arguments_has_none_of_xens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xen, "prepare", lambda: tmp_path / "xen")
+    machine = under_xen(Machine(Path("/x/guest"), memory_mib=2048), 64, SERIAL_LINE_OF_DOM0)
+    assert machine.memory_mib == 2048
+    assert set(machine.boot_arguments) == {
+        "dom0_mem=64M", "maxcpus=1", "dom0_max_vcpus=1", "dom0_vcpus_pin", "vwfi=native",
+        "bootscrub=0", "dtuart=none",
+    }  # fmt: skip
+    (module,) = (each for each in machine.extra if each.startswith("guest-loader"))
+    assert module.endswith("kernel=/x/guest,bootargs=-")
 
 
 def test_xen_is_where_its_package_puts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import pytest
 from demo_client import ECHO, IPERF
 from test_network import StartGuest
 
-from bulkhead.guest import GuestProcess
+from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.ports import free_ports
 from bulkhead.qemu import Forward, Network, UserNetwork
 from bulkhead.settings import Settings
@@ -48,6 +49,24 @@ def test_demo(start_guest: StartGuest) -> None:
     with socket.create_connection(("127.0.0.1", iperf), timeout=30) as connection:
         connection.sendall(bytes(1 << 20))
     guest.wait_for_match(r"(?m)^linux\| .*0\.0.* sec .*bits/sec", timeout=60)
+
+
+def test_of_what_is_typed_the_last_counts(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Also while the partition's other core is still on its way to a stop."""
+    file = tmp_path / "two.toml"
+    file.write_text(
+        'board = "qemu-virt"\n[[partition]]\nname = "linux"\ncores = [0, 1]\n'
+        'memory = "256 MiB"\nimage = "linux"\narguments = "quiet"\nconsole = "interactive"\n'
+    )
+    guest = start(start_guest, str(file))
+    guest.wait_for("linux: ready", 120)
+    for _ in range(2):
+        guest.type_text("\x1es\x1er")
+        guest.wait_for("linux: ready", 120)
+    guest.type_text("\x1er\x1es")
+    guest.wait_for("linux is stopped")
+    with pytest.raises(GuestError):
+        guest.wait_for("linux: ready", 10)
 
 
 def test_last_line_comes_before_the_end(start_guest: StartGuest, tmp_path: Path) -> None:

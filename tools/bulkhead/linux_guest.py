@@ -44,13 +44,13 @@ ip link set lo up
 if [ -e /sys/class/net/eth0 ]; then
     ip link set eth0 up
     if [ -z "$address" ]; then
-        udhcpc -q -n -i eth0 -s /dhcp >/dev/null 2>&1
+        udhcpc -q -n -i eth0 -s /dhcp >/dev/null 2>&1 || echo "linux: DHCP gave no address"
     else
         ip addr add "$address/24" dev eth0
         if [ -n "$gateway" ]; then ip route add default via "$gateway"; fi
     fi
     address=$(ip -4 addr show dev eth0 | sed -n 's|.* inet \\([0-9.]*\\)/.*|\\1|p')
-    echo "linux: network up at ${{address:-no address}}"
+    if [ -n "$address" ]; then echo "linux: network up at $address"; fi
 fi
 if [ -n "$run" ]; then
     $run

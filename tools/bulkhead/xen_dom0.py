@@ -1,33 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board of ours with Xen, and a guest of ours as its dom0."""
+"""A machine with Xen, and what it boots without as Xen's dom0: one maker for all benches."""
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
 from bulkhead import xen
 from bulkhead.qemu import Machine, escape
-from bulkhead.system.board_tree import BoardTree
 
-_DOM0_OFFSET = 144 << 20  # from the first byte of RAM: behind the devicetree that QEMU makes
+# In RAM of QEMU's `virt`: above Xen and the devicetree, below where dom0 gets its memory.
+_KERNEL, _INITRD = 0x50000000, 0x54000000
 
-# One processor, which dom0 has for itself and keeps when it waits; no time for wiping memory that
-# is nobody's; the serial line is dom0's too.
-_OPTIONS = ("maxcpus=1", "dom0_max_vcpus=1", "dom0_vcpus_pin", "vwfi=native", "bootscrub=0",
-            "dtuart=none")  # fmt: skip
+# All that Xen is quickest with: a core for each virtual processor and nobody else to run there, a
+# guest's WFI left to the hardware, and no time for wiping memory that is nobody's.
+_OPTIONS = (
+    "maxcpus={cores}", "dom0_max_vcpus={cores}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
+    "vwfi=native", "bootscrub=0",
+)  # fmt: skip
+
+# For a dom0 that drives the UART itself.
+SERIAL_LINE_OF_DOM0 = ("dtuart=none",)
 
 
-def machine(board: BoardTree, kernel: Path, memory_mib: int) -> Machine:
-    """The machine; dom0 is an arm64 Image."""
-    settings = board.settings["qemu"]
-    address = board.memory + _DOM0_OFFSET
+def under_xen(
+    machine: Machine, memory_mib: int, options: Sequence[str], *, cores: int = 1
+) -> Machine:
+    """The machine, which has EL2, with Xen; what it boots, with its arguments, becomes dom0.
+
+    dom0 has so many cores, so much memory, and all devices. `options`: Xen's, beside those that
+    all have. QEMU's guest-loader puts dom0's kernel and initramfs where Xen looks for them.
+    """
     # Without arguments of its own for the module, Xen takes -append to be dom0's.
-    module = f"guest-loader,addr={address:#x},kernel={escape(kernel)},bootargs=-"
-    return Machine(
-        xen.prepare(),
-        boot_arguments=[f"dom0_mem={memory_mib}M", *_OPTIONS],
-        machine=settings["machine"],
-        cpu=settings["cpu"],
-        cpus=board.core_count,
-        memory_mib=board.memory_bytes >> 20,
-        semihosting=False,
-        extra=["-device", module],
+    arguments = escape(" ".join(machine.boot_arguments) or "-")
+    modules = [f"addr={_KERNEL:#x},kernel={escape(machine.image)},bootargs={arguments}"]
+    if machine.initrd:
+        modules.append(f"addr={_INITRD:#x},initrd={escape(machine.initrd)}")
+    common = [each.format(cores=cores, memory_mib=memory_mib) for each in _OPTIONS]
+    return replace(
+        machine,
+        image=xen.prepare(),
+        initrd=None,
+        boot_arguments=[*common, *options],
+        extra=[
+            *machine.extra,
+            *(part for module in modules for part in ("-device", f"guest-loader,{module}")),
+        ],
     )

@@ -66,8 +66,9 @@ struct partition {
     const struct description *system;
     const struct description_partition *described;
     uint32_t index;
-    uint32_t request; /* monitor/: enum partition_request. Who asks does it by compare and exchange,
-                         and what was asked for ends by the boot core's store */
+    uint32_t request; /* monitor/: enum partition_request. Who asks does it by compare and exchange
+                         with REQUEST_NONE; all else is the boot core's: it ends what was asked for,
+                         and the terminal asks through it */
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     uint64_t events; /* smmu/: the page with the event queue; 0: it has no part in it */
     struct virtual_uart uart;
