@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The interface: attach, start, bottom half, restart of a device that failed (virtio_bsdnet.h). */
 #include "bsdnet_private.h"
+#include "lock.h"
 #include "virtio/net_control.h"
 #include <rtems/bspIo.h>
 
@@ -63,6 +64,17 @@ static void look_at_link(struct virtio_bsdnet *interface)
     }
 }
 
+/* What arrived before the interrupt was connected is taken in, and acknowledged: an edge-triggered
+ * line that is high already would never rise again. */
+static void catch_up(struct virtio_bsdnet *interface)
+{
+    uint64_t state = virtio_rtems_lock();
+
+    (void)virtio_net_interrupt(interface->net);
+    virtio_rtems_unlock(state);
+    wake(interface);
+}
+
 static struct virtio_net *create_driver(struct virtio_bsdnet *interface, const char **reason)
 {
     struct virtio_net *net;
@@ -122,7 +134,7 @@ bool bsdnet_start(struct virtio_bsdnet *interface)
     adopt_address(interface);
     control_filter(interface);
     look_at_link(interface);
-    wake(interface); /* once, unasked: for what came before the interrupt was connected */
+    catch_up(interface);
     return true;
 }
 
