@@ -49,17 +49,21 @@ static void announce(struct virtio_bsdnet *interface)
     }
 }
 
-/* For the stack an interface that does not run has no link either: its senders learn of it. */
+/* For the stack an interface without link does not run: its senders are told at once. */
+static void set_link(struct ifnet *ifp, bool up)
+{
+    if (up != ((ifp->if_flags & IFF_RUNNING) != 0)) {
+        ifp->if_flags ^= IFF_RUNNING;
+        printk("vtn%d: link %s\n", ifp->if_unit, up ? "up" : "down");
+    }
+}
+
 static void look_at_link(struct virtio_bsdnet *interface)
 {
-    struct ifnet *ifp = &interface->arpcom.ac_if;
+    bool up = virtio_net_link_up(interface->net);
 
-    if (!virtio_net_link_up(interface->net)) {
-        ifp->if_flags &= ~IFF_RUNNING;
-        return;
-    }
-    ifp->if_flags |= IFF_RUNNING;
-    if (virtio_net_announce_asked(interface->net)) {
+    set_link(&interface->arpcom.ac_if, up);
+    if (up && virtio_net_announce_asked(interface->net)) {
         announce(interface);
     }
 }
@@ -141,7 +145,8 @@ bool bsdnet_start(struct virtio_bsdnet *interface)
 bool bsdnet_stop(struct virtio_bsdnet *interface)
 {
     interface->running = false;
-    interface->arpcom.ac_if.if_flags &= ~(IFF_RUNNING | IFF_OACTIVE);
+    set_link(&interface->arpcom.ac_if, false);
+    interface->arpcom.ac_if.if_flags &= ~IFF_OACTIVE;
     (void)virtio_network_connect(&interface->device, NULL);
     /* What the device has is its own until it confirms a reset (VIRTIO 1.3, 2.4.1). */
     if (virtio_network_restore(&interface->device) != RESULT_OK ||
@@ -208,11 +213,17 @@ static bool is_wanted(const struct virtio_bsdnet *interface)
     return interface->attached && (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
 }
 
+/* A device that failed is started anew, however often that takes; of one that nobody wants only the
+ * memory is taken back. */
 static void recover(struct virtio_bsdnet *interface)
 {
-    if (is_wanted(interface) ? bsdnet_start(interface)
-                             : interface->net == NULL || bsdnet_stop(interface)) {
-        interface->restarts += interface->running;
+    if (!is_wanted(interface)) {
+        if (interface->net != NULL && !bsdnet_stop(interface)) {
+            wait_longer(interface);
+        }
+    } else if (bsdnet_start(interface)) {
+        interface->restarts++;
+        printk("vtn%d: the device was restarted\n", interface->arpcom.ac_if.if_unit);
     } else {
         wait_longer(interface);
     }
@@ -298,14 +309,13 @@ static bool configure(struct virtio_bsdnet *interface, const struct rtems_bsdnet
 }
 
 static void add_interface(struct virtio_bsdnet *interface,
-                          const struct rtems_bsdnet_ifconfig *config, char *name, int unit)
+                          const struct rtems_bsdnet_ifconfig *config, char *name)
 {
     struct ifnet *ifp = &interface->arpcom.ac_if;
     int mtu = (int)min(virtio_net_mtu(interface->net), ETHERMTU);
 
     ifp->if_softc = interface;
     ifp->if_name = name;
-    ifp->if_unit = (short)unit;
     ifp->if_init = init;
     ifp->if_start = transmit_start;
     ifp->if_ioctl = control_command;
@@ -330,9 +340,10 @@ static struct virtio_bsdnet *create(const struct rtems_bsdnet_ifconfig *config, 
         printk("vtn: out of memory\n");
         return NULL;
     }
+    interface->arpcom.ac_if.if_unit = (short)unit;
     if (find_device(interface, config, unit) && configure(interface, config) &&
         bsdnet_start(interface)) {
-        add_interface(interface, config, name, unit);
+        add_interface(interface, config, name);
         return interface;
     }
     virtio_platform_free(interface->packets, 0);
