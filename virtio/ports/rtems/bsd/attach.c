@@ -3,7 +3,15 @@
 #include "bsdnet_private.h"
 #include "lock.h"
 #include "virtio/net_control.h"
+#include <netinet/in_systm.h>
+#include <netinet/ip.h>
+#include <netinet/ip_var.h>
 #include <rtems/bspIo.h>
+
+/* tcp_input() and udp_input() lay a structure with two pointers over the IP header. Where these are
+ * wider than 32 bits they find no checksum right, and only ICMP works. */
+_Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
+               "the legacy stack needs an ABI with 32-bit pointers, such as BSP a53_ilp32_qemu");
 
 /* Of the task's system events; those of the stack are others. */
 #define WAKE_EVENT RTEMS_EVENT_1

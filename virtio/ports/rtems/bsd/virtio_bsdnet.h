@@ -10,6 +10,8 @@
  *         .ip_netmask = "255.255.255.0",
  *     };
  *
+ * That stack works with pointers of 32 bits only: BSPs such as arm/... or aarch64/a53_ilp32_qemu.
+ *
  * The unit number tells which device: 1 is the board's first. Other fields of the configuration:
  *     drv_ctrl          const struct virtio_rtems_board *; NULL: virtio_rtems_qemu_virt
  *     hardware_address  6 bytes; NULL: the device's own, or one made up if it has none
