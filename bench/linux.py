@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Linux as a partition, bare, and as Xen's dom0: processes, page faults, primes, TCP.
 
-The same kernel, initramfs and network card in the same QEMU, in turn. Instructions are counted as
-well, as a partition and bare.
+The same kernel, initramfs and network card in the same QEMU. All are there at once, and one runs at
+a time, for half a second: what disturbs this machine disturbs all alike. Instructions are counted
+as well, as a partition and bare.
 """
 
 from __future__ import annotations
 
 import re
 import statistics
+import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +23,7 @@ from bulkhead.linux_guest import LinuxImage
 from bulkhead.network import Namespace, Tap
 from bulkhead.paths import BENCHES
 from bulkhead.qemu import Machine, NetworkCard, TapNetwork, escape
-from bulkhead.side_by_side import IPERF_REPORT, Guest, booted
+from bulkhead.side_by_side import IPERF_REPORT, Guest, Running, booted
 from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.model import Dma
@@ -42,6 +45,9 @@ _XEN_MIB = 512  # beside dom0's
 # In RAM of the `virt` machine, above Xen, and below where dom0 gets its memory.
 _DOM0_KERNEL, _DOM0_INITRD = 0x50000000, 0x54000000
 _START_TIMEOUT_S = 240
+_SLICE_S = 0.5  # what a system runs before it is the next one's turn
+_TRANSFERS_EACH = 5  # and way, for a part of --seconds each
+_END = rf"\b{_PROGRAM}: (done|\w+ failed)"
 _TASK_LINE = re.compile(rf"\b{_PROGRAM}: (\w+) (\d+) times in (\d+) ns")
 
 Run = dict[str, Number | str]
@@ -67,10 +73,9 @@ def run(context: BenchContext) -> BenchResult:
     runs: list[Run] = []
     guests = _guests(context, image)
     for number in range(1, context.pairs + 1):
-        for guest in guests:
-            context.say(f"pair {number} of {context.pairs}: {guest.name}")
-            speeds = context.undisturbed(partial(_measure, context, guest))
-            runs.append({"pair": number, "system": guest.name, **speeds})
+        context.say(f"pair {number} of {context.pairs}")
+        speeds = context.undisturbed(partial(_measure, context, guests))
+        runs += [{"pair": number, "system": name, **each} for name, each in speeds.items()]
     return BenchResult(summarise_speeds(runs) | summarise_counts(*counts), runs)
 
 
@@ -165,12 +170,52 @@ def _partition(
     )
 
 
-def _measure(context: BenchContext, guest: Guest) -> dict[str, Number | str]:
-    """Times a second of each task, megabits a second each way."""
-    with booted(context, guest) as running:
-        tasks = _wait_for_tasks(running.process, len(_TASKS) * context.seconds)
-        speeds = {each.name: each.times / each.nanoseconds * 1e9 for each in tasks}
-        return {**speeds, "rx": running.receive(), "tx": running.send()}
+def _measure(context: BenchContext, guests: Sequence[Guest]) -> dict[str, dict[str, Number | str]]:
+    """Of each system times a second of each task, megabits a second each way."""
+    with ExitStack() as stack:
+        systems: list[Running] = []
+        for number, guest in enumerate(guests):
+            systems.append(stack.enter_context(booted(context, guest, number=number)))
+            systems[-1].hold()
+        _take_turns(systems, len(_TASKS) * context.seconds)
+        speeds = {each.guest.name: _task_speeds(each) for each in systems}
+        parts = replace(context, seconds=context.seconds / _TRANSFERS_EACH)
+        for name, transfer in (("rx", Running.receive), ("tx", Running.send)):
+            for system, seen in _transfers(parts, systems, transfer).items():
+                speeds[system][name] = statistics.median(seen)
+        return speeds
+
+
+def _take_turns(systems: Sequence[Running], seconds: float) -> None:
+    """Until all have done their tasks, which takes each of them so long by its own clock."""
+    deadline = time.monotonic() + _START_TIMEOUT_S + len(systems) * seconds
+    waiting = list(systems)
+    while waiting:
+        for system in waiting:
+            system.let_run()
+            time.sleep(_SLICE_S)
+            system.hold()
+        waiting = [system for system in waiting if not _has_ended(system.process)]
+        if time.monotonic() > deadline:
+            raise GuestError(f"the tasks take too long\n{waiting[0].process.last_words()}")
+
+
+def _transfers(
+    context: BenchContext, systems: Sequence[Running], transfer: Callable[[Running], float]
+) -> dict[str, list[float]]:
+    """Megabits a second, each system's in turn."""
+    seen: dict[str, list[float]] = {system.guest.name: [] for system in systems}
+    for _ in range(_TRANSFERS_EACH):
+        for system in systems:
+            system.let_run()
+            seen[system.guest.name].append(transfer(replace(system, context=context)))
+            system.hold()
+    return seen
+
+
+def _task_speeds(system: Running) -> dict[str, Number | str]:
+    tasks = parse_tasks(system.process.console())
+    return {each.name: each.times / each.nanoseconds * 1e9 for each in tasks}
 
 
 def _count(context: BenchContext, image: LinuxImage, name: str) -> list[TaskTime]:
@@ -190,11 +235,17 @@ def _count(context: BenchContext, image: LinuxImage, name: str) -> list[TaskTime
 
 
 def _wait_for_tasks(guest: GuestProcess, seconds: float) -> list[TaskTime]:
-    end = rf"{_PROGRAM}: (done|\w+ failed)"
-    last = guest.wait_for_match(end, _START_TIMEOUT_S + seconds)
-    if "failed" in last:
-        raise GuestError(f"{last}\n{guest.last_words()}")
+    guest.wait_for_match(_END, _START_TIMEOUT_S + seconds)
+    _has_ended(guest)
     return parse_tasks(guest.console())
+
+
+def _has_ended(guest: GuestProcess) -> bool:
+    """Whether all tasks are done."""
+    found = re.search(_END, guest.console())
+    if found and found.group(1) != "done":
+        raise GuestError(f"{found.group()}\n{guest.last_words()}")
+    return found is not None
 
 
 def parse_tasks(console: str) -> list[TaskTime]:

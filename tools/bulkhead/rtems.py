@@ -43,9 +43,10 @@ class Sample:
     rx_buffers: int = 0  # exposed; 0: as the device needs them
 
     @property
-    def name(self) -> str:
-        """Of its folder below build/."""
-        return f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}"
+    def path(self) -> Path:
+        """The executable file, once it is built."""
+        folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}"
+        return folder / f"{self.stack}-sample.exe"
 
 
 def find() -> Rtems | None:
@@ -71,8 +72,7 @@ def require() -> Rtems:
 
 def build(rtems: Rtems, sample: Sample) -> Path:
     """Make a sample; the executable file. The makefile says itself what an installation lacks."""
-    folder = BUILD / sample.name
-    target = folder / f"{sample.stack}-sample.exe"
+    folder = sample.path.parent
     make = packages.program("make")
     if make is None:
         raise UserError("make is missing", "install the package make")
@@ -80,7 +80,7 @@ def build(rtems: Rtems, sample: Sample) -> Path:
         make, "-C", str(_PORT), f"-j{os.cpu_count() or 1}", f"BUILD={folder}",
         f"RTEMS_PREFIX={rtems.prefix}", f"RTEMS_TOOLS={rtems.tools}", f"BSP={rtems.bsp}",
         f"LWIP_DIR={sources.locate(sources.LWIP)}", f"TCP_BUFFER={sample.tcp_buffer}",
-        f"RX_BUFFERS={sample.rx_buffers}", str(target),
+        f"RX_BUFFERS={sample.rx_buffers}", str(sample.path),
     ]  # fmt: skip
     with console.progress(f"building {display(folder)}"):
         done = subprocess.run(
@@ -88,4 +88,4 @@ def build(rtems: Rtems, sample: Sample) -> Path:
         )
     if done.returncode != 0:
         raise BuildFailure(f"{done.stdout}{done.stderr}")
-    return target
+    return sample.path

@@ -12,14 +12,15 @@ from bulkhead.run import RunOptions, boot, signals_end_the_guest
 from bulkhead.settings import Settings
 from bulkhead.stat_system import qmp_arguments
 from bulkhead.system.assemble import assemble, package_groups, read
-from bulkhead.system.images import LINUX, names_file, programs
+from bulkhead.system.images import LINUX, RTEMS, names_file, programs
 from bulkhead.system.machine import functions, mac, machine
 from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
 from bulkhead.system.problems import show
 
 _PORTS_APART = 10_000  # host ports of one network and the next
-_IPERF = 5001  # all that our Linux offers
+_ECHO, _IPERF = 7, 5001
+_OFFERS = {LINUX: {_IPERF}, RTEMS: {_ECHO, _IPERF}}  # others: all of DEFAULT_FORWARDS
 
 
 def run_system(options: RunOptions, settings: Settings) -> int:
@@ -83,7 +84,7 @@ def _ports(partition: Partition, apart: int) -> dict[int, int]:
     return {
         guest: host + apart
         for guest, host in DEFAULT_FORWARDS.items()
-        if partition.image != LINUX or guest == _IPERF
+        if guest in _OFFERS.get(partition.image, DEFAULT_FORWARDS)
     }
 
 

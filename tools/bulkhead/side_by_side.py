@@ -127,11 +127,11 @@ class Running:
     tap: Tap
 
     def receive(self) -> float:
-        """Megabits a second into the guest, as its iperf counted them. Once."""
+        """Megabits a second into the guest, as its iperf counted them. Not after send()."""
         target = ["-c", self.tap.address, "-p", str(_IPERF_PORT)]
         self._run(["iperf", *target, "-t", f"{self.context.seconds:g}"])
         report = self.guest.report
-        found = re.search(report, self.process.wait_for_match(report, _READY_TIMEOUT_S))
+        found = re.search(report, self.process.wait_for_next_match(report, _READY_TIMEOUT_S))
         assert found is not None
         if found.re.groups == 1:
             return int(found.group(1)) / 1e3
@@ -177,6 +177,14 @@ class Running:
         least, mean, most = (float(word) for word in text.split())
         return RoundTrips(least, mean, most, running.held_up)
 
+    def let_run(self) -> None:
+        """Go on after hold()."""
+        self.process.qmp().execute("cont")
+
+    def hold(self) -> None:
+        """Stop, and with it the guest's clock: it does not notice."""
+        self.process.qmp().execute("stop")
+
     def _run(self, command: Sequence[str]) -> str:
         done = self.namespace.run(command, timeout=self.context.seconds + 120)
         if done.returncode != 0:
@@ -186,9 +194,14 @@ class Running:
 
 
 @contextmanager
-def booted(context: BenchContext, guest: Guest, megabits: int | None = None) -> Iterator[Running]:
-    """The guest on a network of its own, whose link lets so many megabits a second through."""
-    with Namespace(megabits=megabits) as namespace:
+def booted(
+    context: BenchContext, guest: Guest, megabits: int | None = None, number: int = 0
+) -> Iterator[Running]:
+    """The guest on a network of its own, whose link lets so many megabits a second through.
+
+    `number`: of guests that run at the same time each has another.
+    """
+    with Namespace(number, megabits) as namespace:
         tap = namespace.add_tap(MAC)
         namespace.serve_addresses()
         log = context.folder / f"{guest.name.replace(' ', '-')}.log"

@@ -29,6 +29,7 @@ _SUITES = {
     "vhost_user": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap", "bench"})),
     "isolation": _Suite((_ARM64_GCC,), frozenset({"run", "bench"})),
+    "rtems": _Suite((), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
     "systems": _Suite((_ARM64_GCC,)),
     "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap", "bench"})),

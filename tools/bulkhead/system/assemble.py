@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import build, linux_guest, packages
+from bulkhead import build, linux_guest, packages, rtems
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
 from bulkhead.settings import Settings
@@ -14,7 +14,7 @@ from bulkhead.system import board_tree
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.check import check
 from bulkhead.system.image import hypervisor_bytes, pack
-from bulkhead.system.images import LINUX, image_file, initrd_file
+from bulkhead.system.images import LINUX, RTEMS, executable, image_file, initrd_file, names_file
 from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.model import Partition, System
 from bulkhead.system.parse import find, parse
@@ -62,9 +62,14 @@ def _files(system: System, partition: Partition, compiler: str) -> Files:
         linux = linux_guest.prepare()
         return Files(linux.kernel.read_bytes(), (initrd or linux.initrd).read_bytes())
     kernel = image_file(system, partition)
-    if kernel is None or kernel.parent.is_relative_to(BUILD):
+    if partition.image == RTEMS:
+        kernel = rtems.build(rtems.require(), rtems.Sample())
+    elif kernel is None or not names_file(partition.image):
         kernel = build.guest_image(partition.image, compiler)
     try:
-        return Files(kernel.read_bytes(), initrd.read_bytes() if initrd else b"")
+        initrd_bytes = initrd.read_bytes() if initrd else b""
+        if linked := executable(kernel):
+            return Files(linked.content(), initrd_bytes, linked)
+        return Files(kernel.read_bytes(), initrd_bytes)
     except OSError as error:
         raise UserError(f"{error.filename}: {error.strerror}", "make it readable") from None

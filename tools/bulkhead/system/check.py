@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
-from bulkhead.system.images import image_bytes, image_file, initrd_file
+from bulkhead.system.elf_image import Executable
+from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
 from bulkhead.system.model import Console, Dma, Partition, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
@@ -118,7 +119,7 @@ def _images(system: System) -> Iterator[Problem]:
         needed, key = DEVICETREE_BYTES, "image"
         try:
             image = image_file(system, partition)
-            if image and image.is_file():
+            if image and image.is_file() and not executable(image):
                 needed += page_up(image_bytes(image))
             key = "initrd"
             initrd = initrd_file(system, partition)
@@ -134,6 +135,42 @@ def _images(system: System) -> Iterator[Problem]:
                 f"{files} and devicetree need {size(needed)}"
             )
             yield Problem(partition.line_of("memory"), what, "give it more")
+
+
+def _executables(system: System, board: Board) -> Iterator[Problem]:
+    """They lie where they are linked for, so what they need depends on where the memory begins."""
+    for partition in system.partitions:
+        linked, initrd_bytes = _linked(system, partition)
+        if linked is None:
+            continue
+        needed = page_up(linked.end - board.memory) + page_up(initrd_bytes) + DEVICETREE_BYTES
+        if partition.dma is Dma.TRUSTED:
+            what = (
+                f'{_name(partition)} has dma = "trusted", so its memory lies where the board has '
+                f"it free, and its image is linked for {linked.start:#x}"
+            )
+            yield Problem(partition.line_of("dma"), what, 'write "smmu" or "none"')
+        elif linked.start < board.memory:
+            what = f"{_name(partition)} has an image that is linked for {linked.start:#x}"
+            fix = f"link it for {board.memory:#x} or above, where its memory is"
+            yield Problem(partition.line_of("image"), what, fix)
+        elif MEMORY_BYTES_MIN <= partition.memory_bytes < needed:
+            what = (
+                f"{_name(partition)} has {size(partition.memory_bytes)} of memory from "
+                f"{board.memory:#x} on, and its image up to {linked.end:#x} and its devicetree "
+                f"need {size(needed)}"
+            )
+            yield Problem(partition.line_of("memory"), what, "give it more")
+
+
+def _linked(system: System, partition: Partition) -> tuple[Executable | None, int]:
+    """The executable that it boots, and the bytes of its initrd; none if _images() refuses it."""
+    try:
+        image, initrd = image_file(system, partition), initrd_file(system, partition)
+        linked = executable(image) if image and image.is_file() else None
+        return linked, initrd.stat().st_size if initrd else 0
+    except (UserError, OSError):
+        return None, 0
 
 
 def _reason(error: UserError | OSError) -> tuple[str, str]:
@@ -346,6 +383,7 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _device_labels,
     _register_ranges,
     _masters,
+    _executables,
     _shared_pages,
     _pci_addresses,
     _interrupts,

@@ -126,7 +126,7 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
     partition, board = place.partition, layout.board
     described = description.Partition(
         name=partition.name.encode(),
-        entry=place.kernel,
+        entry=place.entry,
         devicetree=place.devicetree,
         boot_core=partition.cores[0],
         dma=description.DMA[partition.dma.value],

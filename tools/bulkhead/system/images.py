@@ -7,13 +7,17 @@ import re
 import struct
 from pathlib import Path
 
+from bulkhead import rtems
 from bulkhead.build import Variant
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, ROOT
+from bulkhead.system import elf_image
+from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Partition, System
 from bulkhead.system.problems import choose, show
 
 LINUX = "linux"
+RTEMS = "rtems"  # the sample of virtio/ports/rtems
 _HEADER_BYTES = 64
 _MAGIC = b"ARM\x64"
 
@@ -34,13 +38,16 @@ def image_file(system: System, partition: Partition) -> Path | None:
     name = partition.image
     if name == LINUX:
         return BUILD / "linux/Image"
+    if name == RTEMS:
+        rtems.require()
+        return rtems.Sample().path
     if names_file(name):
         return _named_file(system.file.parent / name, "image", name)
     known = programs()
     if name not in known:
         raise UserError(
             f"there is no image {show(name)}",
-            f"{choose(name, [*known, LINUX], 'images')}, or the path of a file",
+            f"{choose(name, [*known, LINUX, RTEMS], 'images')}, or the path of a file",
         )
     built = Variant("arm64").folder.glob(f"apps/*/{name}.image")
     return next(built, None)
@@ -65,6 +72,14 @@ def _named_file(path: Path, key: str, name: str) -> Path:
     )
 
 
+def executable(path: Path) -> Executable | None:
+    """What an image is linked as, if it is an ELF file; UserError if it is one that can't boot."""
+    with path.open("rb") as stream:
+        if stream.read(len(elf_image.MAGIC)) != elf_image.MAGIC:
+            return None
+    return elf_image.parse(path.read_bytes(), path.name)
+
+
 def image_bytes(path: Path) -> int:
     """The memory that an image takes, with what is left out before it and its zeroed data.
 
@@ -73,6 +88,9 @@ def image_bytes(path: Path) -> int:
     with path.open("rb") as stream:
         header = stream.read(_HEADER_BYTES)
     if len(header) < _HEADER_BYTES or header[56:60] != _MAGIC:
-        raise UserError(f"image {show(path.name)} is no arm64 Image", "name an uncompressed Image")
+        raise UserError(
+            f"image {show(path.name)} is no arm64 Image, and no ELF executable",
+            "name an uncompressed Image, or an executable",
+        )
     offset, size = struct.unpack_from("<QQ", header, 8)
     return int(offset) + max(int(size), path.stat().st_size)

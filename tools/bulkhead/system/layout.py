@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Console, Dma, Partition, System
 
 BLOCK_BYTES = 2 << 20  # stage 2 maps such pieces with one entry of level 2,
@@ -24,8 +25,9 @@ _IMAGE_MAGIC = 0x644D5241
 class Files:
     """What a partition's memory is filled with."""
 
-    kernel: bytes
+    kernel: bytes  # an arm64 Image, or the content of `executable`
     initrd: bytes = b""
+    executable: Executable | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Place:
     memory: Range
     physical: int
     kernel: int
+    entry: int
     initrd: int
     devicetree: int
     console_interrupt: int  # 0: no console
@@ -134,9 +137,8 @@ def _place(
 ) -> Place:
     guest = physical if partition.dma is Dma.TRUSTED else board.memory
     memory = Range(guest, partition.memory_bytes)
-    offset, size = _image_header(partition, files.kernel)
-    kernel = _up(memory.start, BLOCK_BYTES) + offset
-    initrd = page_up(kernel + size)
+    kernel, entry, end = _kernel(partition, files, memory)
+    initrd = page_up(end)
     devicetree = page_up(initrd + len(files.initrd))
     if devicetree + DEVICETREE_BYTES > memory.end:
         raise UserError(
@@ -152,6 +154,7 @@ def _place(
         memory,
         physical,
         kernel,
+        entry,
         initrd,
         devicetree,
         console_interrupt,
@@ -178,6 +181,16 @@ def _interrupts(partition: Partition, board: BoardTree, console_interrupt: int) 
     return frozenset((lines | wired | {console_interrupt}) - {0})
 
 
+def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int, int]:
+    """Where it begins, where it is entered, and where it ends. An executable was checked to be
+    linked for this memory."""
+    if linked := files.executable:
+        return linked.start, linked.entry, linked.end
+    offset, size = _image_header(partition, files.kernel)
+    start = _up(memory.start, BLOCK_BYTES) + offset
+    return start, start, start + size
+
+
 def _image_header(partition: Partition, kernel: bytes) -> tuple[int, int]:
     """text_offset and image_size of an arm64 Image."""
     if len(kernel) >= _IMAGE_HEADER.size:
@@ -186,7 +199,7 @@ def _image_header(partition: Partition, kernel: bytes) -> tuple[int, int]:
             return offset, size
     raise UserError(
         f"the image '{partition.image}' of partition '{partition.name}' is no arm64 Image",
-        "name a program of apps/, linux, or an Image as Linux' build makes it",
+        "name a program of apps/, linux, an ELF executable, or an Image as Linux' build makes it",
     )
 
 

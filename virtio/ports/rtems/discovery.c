@@ -64,7 +64,7 @@ static bool find_mmio(const struct virtio_rtems_mmio *mmio, unsigned *index,
     return false;
 }
 
-static bool find_pci(const struct virtio_rtems_pci *pci, unsigned index,
+static bool find_pci(const struct virtio_rtems_pci *pci, unsigned *index,
                      struct virtio_network_device *device)
 {
     device->is_pci = true;
@@ -72,7 +72,7 @@ static bool find_pci(const struct virtio_rtems_pci *pci, unsigned index,
         const char *reason = NULL;
 
         device->vector = pci->first_vector + device->function.line;
-        if (probe_pci(device, &reason) && index-- == 0) {
+        if (probe_pci(device, &reason) && (*index)-- == 0) {
             return true;
         }
         if (reason != NULL) {
@@ -89,7 +89,7 @@ enum result virtio_find_network(const struct virtio_rtems_board *board, unsigned
     device->net = NULL;
     device->masked = false;
     device->interrupts = "line";
-    return find_mmio(&board->mmio, &index, device) || find_pci(&board->pci, index, device)
+    return find_pci(&board->pci, &index, device) || find_mmio(&board->mmio, &index, device)
                ? RESULT_OK
                : RESULT_NOT_FOUND;
 }

@@ -34,8 +34,9 @@ struct virtio_network_device {
 };
 
 /*
- * The board's network device number `index` (0: the first), those with memory-mapped registers
- * before those on PCI. `device` must stay where it is. RESULT_NOT_FOUND. Devices that are there but
+ * The board's network device number `index` (0: the first), those on PCI before those with
+ * memory-mapped registers: where PCI has it, windows of which a partition has none are not touched.
+ * `device` must stay where it is. RESULT_NOT_FOUND. Devices that are there but
  * can't be driven are reported on the console and not counted.
  */
 enum result virtio_find_network(const struct virtio_rtems_board *board, unsigned index,

@@ -38,65 +38,55 @@ struct walk {
     bool done;
 };
 
-static uint32_t read(const struct virtio_pci_function *function, unsigned offset, unsigned bytes)
+static uint16_t bar_offset(unsigned bar)
 {
-    return virtio_platform_read(function->configuration + offset, bytes);
+    return (uint16_t)(BAR_0 + 4 * bar);
 }
 
-static void write(const struct virtio_pci_function *function, unsigned offset, unsigned bytes,
-                  uint32_t value)
+static void write_bar(struct virtio_pci_function *function, unsigned bar, bool wide, uint64_t value)
 {
-    virtio_platform_write(function->configuration + offset, bytes, value);
-}
-
-static unsigned bar_offset(unsigned bar)
-{
-    return BAR_0 + 4 * bar;
-}
-
-static void write_bar(const struct virtio_pci_function *function, unsigned bar, bool wide,
-                      uint64_t value)
-{
-    write(function, bar_offset(bar), 4, (uint32_t)value);
+    virtio_platform_pci_write(function, bar_offset(bar), 4, (uint32_t)value);
     if (wide) {
-        write(function, bar_offset(bar + 1), 4, (uint32_t)(value >> 32));
+        virtio_platform_pci_write(function, bar_offset(bar + 1), 4, (uint32_t)(value >> 32));
     }
 }
 
-static uint64_t read_bar(const struct virtio_pci_function *function, unsigned bar, bool wide)
+static uint64_t read_bar(struct virtio_pci_function *function, unsigned bar, bool wide)
 {
-    uint64_t low = read(function, bar_offset(bar), 4) & ~BAR_FLAGS;
+    uint64_t low = virtio_platform_pci_read(function, bar_offset(bar), 4) & ~BAR_FLAGS;
 
-    return wide ? low | (uint64_t)read(function, bar_offset(bar + 1), 4) << 32 : low;
+    return wide ? low | (uint64_t)virtio_platform_pci_read(function, bar_offset(bar + 1), 4) << 32
+                : low;
 }
 
 /* Address and size of each memory BAR (PCI 3.0, 6.2.5.1: all ones are written, the size is what
  * does not stick). The function does not answer meanwhile. */
 static void read_bars(struct virtio_pci_function *function)
 {
-    uint32_t command = read(function, COMMAND, 2);
+    uint32_t command = virtio_platform_pci_read(function, COMMAND, 2);
 
-    write(function, COMMAND, 2, command & ~COMMAND_MEMORY);
+    virtio_platform_pci_write(function, COMMAND, 2, command & ~COMMAND_MEMORY);
     for (unsigned bar = 0; bar < PCI_BARS; bar++) {
-        uint32_t flags = read(function, bar_offset(bar), 4) & BAR_FLAGS;
+        uint32_t flags = virtio_platform_pci_read(function, bar_offset(bar), 4) & BAR_FLAGS;
         bool wide = (flags & BAR_WIDE) != 0 && bar + 1 < PCI_BARS;
         uint64_t address;
-        uint64_t mask;
+        uint64_t bytes;
 
         if ((flags & BAR_PORTS) != 0) {
             continue;
         }
         address = read_bar(function, bar, wide);
         write_bar(function, bar, wide, UINT64_MAX);
-        mask = read_bar(function, bar, wide);
+        bytes = -read_bar(function, bar, wide);
+        bytes = wide ? bytes : (uint32_t)bytes;
         write_bar(function, bar, wide, address);
-        if (mask != 0) {
-            function->bytes[bar] = (wide ? ~mask : (uint32_t)~mask) + UINT64_C(1);
-            function->bar[bar] = address;
+        if ((bytes & (bytes - 1)) == 0) { /* a power of two, or none */
+            function->bytes[bar] = bytes;
+            function->bar[bar] = bytes == 0 ? 0 : address;
         }
         bar += wide ? 1 : 0;
     }
-    write(function, COMMAND, 2, command);
+    virtio_platform_pci_write(function, COMMAND, 2, command);
 }
 
 static void assign_bars(struct walk *walk, struct virtio_pci_function *function)
@@ -116,49 +106,65 @@ static void assign_bars(struct walk *walk, struct virtio_pci_function *function)
             function->bytes[bar] = 0; /* no room: the driver cannot reach it */
             continue;
         }
-        wide = (read(function, bar_offset(bar), 4) & BAR_WIDE) != 0;
+        wide = (virtio_platform_pci_read(function, bar_offset(bar), 4) & BAR_WIDE) != 0;
         write_bar(function, bar, wide, address);
         function->bar[bar] = address;
         walk->free = address + bytes;
     }
 }
 
-static void note_free(struct walk *walk, const struct virtio_pci_function *function)
+/* Asking for sizes stops a function that somebody uses, so the BARs of one that decodes its
+ * addresses are presumed to be no larger than this. */
+#define PRESUMED_BYTES (UINT64_C(16) * 1024 * 1024)
+
+static void note_taken(struct walk *walk, uint64_t address, uint64_t bytes)
 {
     const struct virtio_rtems_pci *pci = walk->pci;
 
-    for (unsigned bar = 0; bar < PCI_BARS; bar++) {
-        uint64_t end = function->bar[bar] + function->bytes[bar];
+    if (address >= pci->memory && address - pci->memory < pci->memory_bytes &&
+        address + bytes > walk->free) {
+        walk->free = address + bytes;
+    }
+}
 
-        if (function->bar[bar] >= pci->memory &&
-            function->bar[bar] < pci->memory + pci->memory_bytes && end > walk->free) {
-            walk->free = end;
+static void note_all_taken(struct walk *walk, struct virtio_pci_function *function)
+{
+    bool decodes = (virtio_platform_pci_read(function, COMMAND, 2) & COMMAND_MEMORY) != 0;
+
+    if (!decodes) {
+        read_bars(function);
+    }
+    for (unsigned bar = 0; bar < PCI_BARS; bar++) {
+        uint32_t low = virtio_platform_pci_read(function, bar_offset(bar), 4);
+
+        if (!decodes) {
+            note_taken(walk, function->bar[bar], function->bytes[bar]);
+        } else if ((low & BAR_PORTS) == 0) {
+            note_taken(walk, low & ~BAR_FLAGS, PRESUMED_BYTES);
         }
     }
 }
 
-static bool is_network(const struct virtio_pci_function *function)
+static bool is_network(struct virtio_pci_function *function)
 {
-    return read(function, VENDOR_ID, 2) == VIRTIO_PCI_VENDOR &&
+    return virtio_platform_pci_read(function, VENDOR_ID, 2) == VIRTIO_PCI_VENDOR &&
            (function->device_id == NET_MODERN || function->device_id == NET_TRANSITIONAL);
 }
 
 /* `turns`: by how much the bridges above turn the lines (PCI-to-PCI Bridge 1.2, 9.1). */
 static void visit(struct walk *walk, struct virtio_pci_function *function, unsigned turns)
 {
-    uint32_t pin = read(function, INTERRUPT_PIN, 1);
+    uint32_t pin = virtio_platform_pci_read(function, INTERRUPT_PIN, 1);
 
     function->has_line = pin >= 1 && pin <= LINES;
     function->line = (uint8_t)((pin - 1 + function->device + turns) % LINES);
-    function->device_id = (uint16_t)(read(function, VENDOR_ID, 4) >> 16);
-    read_bars(function);
-    note_free(walk, function);
-    if (is_network(function) && !walk->done) {
-        walk->done = walk->countdown-- == 0;
-        if (walk->done) {
-            *walk->found = *function;
-        }
+    function->device_id = (uint16_t)(virtio_platform_pci_read(function, VENDOR_ID, 4) >> 16);
+    if (is_network(function) && !walk->done && walk->countdown-- == 0) {
+        walk->done = true;
+        read_bars(function);
+        *walk->found = *function;
     }
+    note_all_taken(walk, function);
 }
 
 static void walk_bus(struct walk *walk, unsigned bus, unsigned turns, unsigned depth)
@@ -173,13 +179,13 @@ static void walk_bus(struct walk *walk, unsigned bus, unsigned turns, unsigned d
         };
         uint32_t header;
 
-        if (read(&function, VENDOR_ID, 2) == ABSENT) {
+        if (virtio_platform_pci_read(&function, VENDOR_ID, 2) == ABSENT) {
             number |= function.function == 0 ? FUNCTIONS - 1 : 0;
             continue;
         }
-        header = read(&function, HEADER_TYPE, 1);
+        header = virtio_platform_pci_read(&function, HEADER_TYPE, 1);
         if ((header & ~MULTI_FUNCTION) == BRIDGE) {
-            uint32_t behind = read(&function, SECONDARY_BUS, 1);
+            uint32_t behind = virtio_platform_pci_read(&function, SECONDARY_BUS, 1);
 
             if (behind > bus && behind < walk->pci->buses && depth < DEPTH_MAX) {
                 walk_bus(walk, behind, turns + function.device, depth + 1);
@@ -191,9 +197,11 @@ static void walk_bus(struct walk *walk, unsigned bus, unsigned turns, unsigned d
     }
 }
 
-static void enable(const struct virtio_pci_function *function)
+static void enable(struct virtio_pci_function *function)
 {
-    write(function, COMMAND, 2, read(function, COMMAND, 2) | COMMAND_MEMORY | COMMAND_MASTER);
+    virtio_platform_pci_write(function, COMMAND, 2,
+                              virtio_platform_pci_read(function, COMMAND, 2) | COMMAND_MEMORY |
+                                  COMMAND_MASTER);
 }
 
 bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
@@ -218,14 +226,15 @@ bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
     return true;
 }
 
-bool ecam_restore(const struct virtio_pci_function *function)
+bool ecam_restore(struct virtio_pci_function *function)
 {
-    if (read(function, VENDOR_ID, 4) >> 16 != function->device_id) {
+    if (virtio_platform_pci_read(function, VENDOR_ID, 4) >> 16 != function->device_id) {
         return false;
     }
     for (unsigned bar = 0; bar < PCI_BARS; bar++) {
         if (function->bytes[bar] != 0) {
-            write_bar(function, bar, (read(function, bar_offset(bar), 4) & BAR_WIDE) != 0,
+            write_bar(function, bar,
+                      (virtio_platform_pci_read(function, bar_offset(bar), 4) & BAR_WIDE) != 0,
                       function->bar[bar]);
         }
     }
@@ -233,7 +242,7 @@ bool ecam_restore(const struct virtio_pci_function *function)
     return true;
 }
 
-uintptr_t ecam_map(const struct virtio_pci_function *function, unsigned bar, uint64_t offset,
+uintptr_t ecam_map(struct virtio_pci_function *function, unsigned bar, uint64_t offset,
                    uint64_t length)
 {
     uint64_t bytes = bar < PCI_BARS ? function->bytes[bar] : 0;

@@ -31,9 +31,9 @@ struct virtio_pci_function {
 bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
                        struct virtio_pci_function *function);
 /* After a reset of the function as a whole: BARs and DMA as they were. False: it is not there. */
-bool ecam_restore(const struct virtio_pci_function *function);
+bool ecam_restore(struct virtio_pci_function *function);
 /* See virtio_platform_pci_map(). */
-uintptr_t ecam_map(const struct virtio_pci_function *function, unsigned bar, uint64_t offset,
+uintptr_t ecam_map(struct virtio_pci_function *function, unsigned bar, uint64_t offset,
                    uint64_t length);
 
 #endif

@@ -114,6 +114,17 @@ void timer_arm(struct timer *timer, uint64_t deadline)
     }
 }
 
+/* As many characters of the name as RTEMS takes; object_set_name() shows more of it. */
+static rtems_name short_name(const char *name)
+{
+    char four[4] = {' ', ' ', ' ', ' '};
+
+    for (size_t i = 0; i < sizeof(four) && name[i] != '\0'; i++) {
+        four[i] = name[i];
+    }
+    return rtems_build_name(four[0], four[1], four[2], four[3]);
+}
+
 /* What a thread starts with; freed by it. */
 struct entry {
     void (*function)(void *argument);
@@ -141,8 +152,7 @@ enum result thread_create(struct thread **thread, const struct thread_attributes
         return RESULT_NO_MEMORY;
     }
     *given = (struct entry){.function = entry, .argument = argument};
-    if (rtems_task_create(rtems_build_name(name[0], name[1], name[2], name[3]),
-                          TASK_PRIORITY(attributes->priority),
+    if (rtems_task_create(short_name(name), TASK_PRIORITY(attributes->priority),
                           attributes->stack_bytes + RTEMS_MINIMUM_STACK_SIZE, RTEMS_DEFAULT_MODES,
                           RTEMS_FLOATING_POINT, &id) != RTEMS_SUCCESSFUL) {
         print("net: no task for %s: CONFIGURE_MAXIMUM_TASKS has to be more\n", name);

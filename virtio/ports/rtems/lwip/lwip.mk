@@ -10,11 +10,11 @@ LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/
 
 # What our own kernel's network shares with RTEMS's, and the calls it is written in.
 LWIP_PORT = $(addprefix $(ROOT)/, \
-  external/lwip_corrections/nd6.c kernel/mm/pool.c \
+  external/lwip_corrections/nd6.c kernel/mm/pool.c libc/portable_checksum.c \
   kernel/net/core_lock.c kernel/net/heap.c kernel/net/random.c kernel/net/sys_arch.c kernel/net/tcp_guard.c \
   virtio/ports/lwip/coalesce.c virtio/ports/lwip/filter.c virtio/ports/lwip/netif.c virtio/ports/lwip/receive.c \
   virtio/ports/lwip/segmentation.c virtio/ports/lwip/tcp_segment.c virtio/ports/lwip/transmit.c \
-  virtio/ports/rtems/lwip/calls.c virtio/ports/rtems/lwip/start.c virtio/ports/rtems/lwip/vnetstat.c)
+  $(addprefix virtio/ports/rtems/lwip/,calls.c start.c))
 
 LWIP_FLAGS = -I$(PORT)/lwip/calls -I$(PORT)/lwip -I$(ROOT)/kernel/net/lwip -I$(ROOT)/virtio/ports/lwip \
   -I$(ROOT)/kernel -I$(ROOT)/libc/extensions -isystem $(LWIP_DIR)/src/include -DNETWORK_TCP_BUFFER=$(TCP_BUFFER) \
@@ -48,5 +48,6 @@ $(BUILD)/lwip/%.o: $(ROOT)/%.c
 
 $(BUILD)/libvirtio-lwip.a: $(LWIP_OBJECTS)
 
-$(BUILD)/lwip-sample.exe: $(PORT)/samples/lwip/main.c $(PORT)/samples/lwip/echo.c $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a
+LWIP_SAMPLE = $(addprefix $(PORT)/samples/lwip/,echo.c main.c vnetstat.c)
+$(BUILD)/lwip-sample.exe: $(LWIP_SAMPLE) $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a
 	$(CC) $(CFLAGS) $(WARNINGS) $(LWIP_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -o $@ $^ $(BSP_LDFLAGS) -Wl,--gc-sections

@@ -8,10 +8,6 @@
 
 #include "kernel/net/lwip/lwipopts.h"
 
-/* Ours borrows registers that belong to tasks here. Three: lwIP's own, 32 bits at a time. */
-#undef LWIP_CHKSUM
-#define LWIP_CHKSUM_ALGORITHM 3
-
 /* Names of the standard: socket(), bind(), select() and so on, for who includes lwip/sockets.h. */
 #undef LWIP_COMPAT_SOCKETS
 #define LWIP_COMPAT_SOCKETS 1

@@ -32,8 +32,4 @@ struct virtio_netif *virtio_lwip_start(const struct virtio_lwip_configuration *c
 /* What was started; NULL: nothing. Any context. */
 struct virtio_netif *virtio_lwip_interface(void);
 
-/* The command `vnetstat` of RTEMS's shell: what driver and port count. After the start. False:
- * RTEMS refused it. */
-bool virtio_lwip_add_command(void);
-
 #endif

@@ -8,6 +8,7 @@
 #include "lwip/ip4_addr.h"
 #include "lwip/tcpip.h"
 #include "virtio_lwip.h"
+#include "vnetstat.h"
 #include <inttypes.h>
 #include <rtems.h>
 #include <rtems/shell.h>
@@ -24,8 +25,11 @@
 
 static void report_address(struct netif *netif)
 {
-    if (!ip4_addr_isany_val(*netif_ip4_addr(netif))) {
-        printf("net: address %s\n", ip4addr_ntoa(netif_ip4_addr(netif)));
+    static ip4_addr_t reported;
+
+    if (!ip4_addr_cmp(&reported, netif_ip4_addr(netif))) {
+        reported = *netif_ip4_addr(netif);
+        printf("net: address %s\n", ip4addr_ntoa(&reported));
     }
 }
 
@@ -71,7 +75,7 @@ static rtems_task Init(rtems_task_argument argument)
 {
     (void)argument;
     start_network();
-    (void)virtio_lwip_add_command();
+    (void)vnetstat_add();
     (void)rtems_shell_init("SHLL", SHELL_STACK_BYTES, SHELL_PRIORITY, "/dev/console", false, true,
                            NULL);
     rtems_task_exit();
@@ -90,5 +94,5 @@ static rtems_task Init(rtems_task_argument argument)
 #include <rtems/confdefs.h>
 
 #define CONFIGURE_SHELL_COMMANDS_INIT
-#define CONFIGURE_SHELL_COMMANDS_ALL
+#define CONFIGURE_SHELL_COMMAND_CPUUSE
 #include <rtems/shellconfig.h>

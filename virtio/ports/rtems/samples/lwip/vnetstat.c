@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shell command of virtio_lwip.h. */
+/* See vnetstat.h. */
+#include "vnetstat.h"
 #include "lwip/ip4_addr.h"
 #include "net/core_lock.h"
 #include "virtio_lwip.h"
@@ -99,7 +100,7 @@ static int run(int count, char **words)
     return 0;
 }
 
-bool virtio_lwip_add_command(void)
+bool vnetstat_add(void)
 {
     return rtems_shell_add_cmd("vnetstat", "net", "what the virtio network driver counts", run) !=
            NULL;

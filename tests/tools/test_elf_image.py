@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""ELF executables as images: where they lie, and that damaged files are refused in one line."""
+
+from __future__ import annotations
+
+import random
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from bulkhead.errors import UserError, UserErrors
+from bulkhead.system import board_tree, description, images
+from bulkhead.system.check import check
+from bulkhead.system.elf_image import parse
+from bulkhead.system.image import pack
+from bulkhead.system.layout import Files, make_layout
+from bulkhead.system.model import Console, Dma, Partition, System
+
+MIB = 1 << 20
+BOARD = board_tree.load("qemu-virt")
+RAM = BOARD.memory
+_HEADERS = 64 + 56
+_DAMAGED_FILES = 4000
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A program header; `content` lies behind all headers."""
+
+    start: int
+    content: bytes
+    bytes: int
+    kind: int = 1
+    virtual: int | None = None
+
+
+CODE = Loaded(RAM + 0x8000, b"\x01\x02\x03\x14" * 4, 0x20)
+DATA = Loaded(RAM + 0x9000, b"data", 0x2345)
+
+
+@dataclass(frozen=True)
+class Elf:
+    """A file, right unless something in it is chosen otherwise."""
+
+    entry: int = RAM + 0x8000
+    loaded: tuple[Loaded, ...] = (CODE, DATA)
+    identification: bytes = b"\x7fELF\x02\x01\x01"
+    file_type: int = 2
+    machine: int = 183
+    header_bytes: int = 56
+    trailing: bytes = b"sections that nobody loads"
+
+    def file(self) -> bytes:
+        count = len(self.loaded)
+        head = struct.pack(
+            "<16sHHIQQQIHHHHHH", self.identification, self.file_type, self.machine, 1, self.entry,
+            64, 0, 0, 64, self.header_bytes, count, 64, 0, 0,
+        )  # fmt: skip
+        at = 64 + 56 * count
+        for each in self.loaded:
+            virtual = each.start if each.virtual is None else each.virtual
+            head += struct.pack("<IIQQQQQQ", each.kind, 5, at, virtual, each.start,
+                                len(each.content), each.bytes, 0x1000)  # fmt: skip
+            at += len(each.content)
+        return head + b"".join(each.content for each in self.loaded) + self.trailing
+
+
+def refusal(file: bytes) -> str:
+    with pytest.raises(UserError) as refused:
+        parse(file, "x.exe")
+    return str(refused.value)
+
+
+def test_segments_lie_at_their_physical_addresses() -> None:
+    made = parse(Elf(loaded=(DATA, CODE)).file(), "x.exe")
+    assert (made.entry, made.start, made.end) == (RAM + 0x8000, RAM + 0x8000, RAM + 0x9000 + 0x2345)
+    assert made.content() == CODE.content.ljust(0x1000, b"\0") + b"data"
+
+
+def test_first_address_may_be_that_of_ram() -> None:
+    made = parse(Elf(entry=RAM + 8, loaded=(replace(CODE, start=RAM),)).file(), "x.exe")
+    assert (made.entry, made.start, made.content()) == (RAM + 8, RAM, CODE.content)
+
+
+def test_entry_is_a_virtual_address() -> None:
+    code = replace(CODE, virtual=0xFFFF_0000_0000_8000)
+    made = parse(Elf(entry=0xFFFF_0000_0000_8004, loaded=(code,)).file(), "x.exe")
+    assert made.entry == RAM + 0x8004
+
+
+def test_zeroed_segments_take_no_bytes() -> None:
+    stack, tables = Loaded(RAM, b"", 0x1000), Loaded(RAM + 64 * MIB, b"", 64 * MIB)
+    other = Loaded(0, b"note", 4, kind=4)
+    empty = Loaded(7, b"", 0)
+    made = parse(Elf(loaded=(tables, other, CODE, empty, stack)).file(), "x.exe")
+    assert (made.start, made.end) == (RAM, RAM + 128 * MIB)
+    assert made.content() == bytes(0x8000) + CODE.content
+
+
+_REFUSED = {
+    "is no program of 64-bit, little-endian Arm; name one that is compiled for AArch64": [
+        Elf(identification=b"\x7fELF\x01\x01\x01"),
+        Elf(identification=b"\x7fELF\x02\x02\x01"),
+        Elf(machine=62),
+    ],
+    "is not linked yet; link it statically, for fixed addresses": [Elf(file_type=1)],
+    "is position-independent; link it statically, for fixed addresses": [Elf(file_type=3)],
+    "is no executable; link it statically, for fixed addresses": [Elf(file_type=4)],
+    "needs a dynamic linker; link it statically, for fixed addresses": [
+        Elf(loaded=(CODE, Loaded(RAM, b"/lib/ld.so", 10, kind=3))),
+        Elf(loaded=(CODE, Loaded(RAM, b"", 0, kind=2))),
+    ],
+    "has no segments to load; link it statically, for fixed addresses": [
+        Elf(loaded=()),
+        Elf(loaded=(replace(CODE, kind=4),)),
+    ],
+    "has program headers of 32 bytes; copy it again, or link it anew": [Elf(header_bytes=32)],
+    "has a segment that is longer than its memory; copy it again, or link it anew": [
+        Elf(loaded=(replace(CODE, bytes=3),))
+    ],
+    "loads two segments to address 0x4000801f; copy it again, or link it anew": [
+        Elf(loaded=(replace(DATA, start=RAM + 0x801F), CODE))
+    ],
+    "begins at 0x40008010, where it has no instruction; copy it again, or link it anew": [
+        Elf(entry=RAM + 0x8010)
+    ],
+    "begins at 0x40007ffc, where it has no instruction; copy it again, or link it anew": [
+        Elf(entry=RAM + 0x7FFC)
+    ],
+    "begins at 0x40008002, where it has no instruction; copy it again, or link it anew": [
+        Elf(entry=RAM + 0x8002)
+    ],
+}
+
+
+@pytest.mark.parametrize(("line", "files"), _REFUSED.items(), ids=list(_REFUSED))
+def test_what_can_not_boot_is_told(line: str, files: list[Elf]) -> None:
+    assert [refusal(each.file()) for each in files] == [f"image 'x.exe' {line}"] * len(files)
+
+
+def test_every_way_to_be_cut_off_is_told() -> None:
+    whole = Elf(trailing=b"").file()
+    parse(whole, "x.exe")
+    for length in range(4, len(whole)):
+        assert refusal(whole[:length]) == (
+            f"image 'x.exe' is cut off: it has {length} bytes, and more by its headers; "
+            "copy it again, or link it anew"
+        )
+
+
+def test_damage_is_refused_or_harmless() -> None:
+    source = random.Random(5)
+    whole = Elf().file()
+    refused: list[str] = []
+    for _ in range(_DAMAGED_FILES):
+        file = bytearray(whole)
+        for _ in range(source.randrange(1, 4)):
+            at = source.randrange(4, _HEADERS + 56)
+            value = source.choice([0, 1, 0xFF, source.randrange(256)])
+            file[at : at + source.choice([1, 1, 8])] = [value] * source.choice([1, 1, 8])
+        try:
+            made = parse(bytes(file), "x.exe")
+        except UserError as error:
+            refused.append(str(error))
+            continue
+        assert made.start <= made.entry < made.end
+        if made.end - made.start < MIB:
+            assert len(made.content()) <= made.end - made.start
+    assert _DAMAGED_FILES // 4 < len(refused) < _DAMAGED_FILES
+    assert all(line.isprintable() for line in refused)
+
+
+def test_noise_is_refused() -> None:
+    source = random.Random(6)
+    for length in range(4, 1000):
+        assert refusal(b"\x7fELF" + source.randbytes(length - 4)).startswith("image 'x.exe' ")
+
+
+# In a system.
+
+
+def system(folder: Path, elf: Elf, memory: int = 8 * MIB, **changes: object) -> System:
+    (folder / "x.exe").write_bytes(elf.file())
+    partition = Partition("rtos", (0,), memory, "./x.exe", None, "", (), (), Dma.NONE,
+                          Console.OUTPUT, 3)  # fmt: skip
+    partition = replace(partition, **changes)  # type: ignore[arg-type]
+    return System("test", folder / "test.toml", "qemu-virt", (partition,))
+
+
+def problems(of: System) -> str:
+    with pytest.raises(UserErrors) as refused:
+        check(of, board_tree.load)
+    return str(refused.value)
+
+
+def test_memory_ends_behind_its_last_address_and_devicetree(tmp_path: Path) -> None:
+    elf = Elf(loaded=(CODE, Loaded(RAM + 4 * MIB - 0x11000, b"", 0x1001)))
+    assert problems(system(tmp_path, elf, 4 * MIB)).endswith(
+        "has 4 MiB of memory from 0x40000000 on, and its image up to 0x403f0001 and its "
+        "devicetree need 4100 KiB; give it more"
+    )
+    elf = Elf(loaded=(CODE, Loaded(RAM + 4 * MIB - 0x11000, b"", 0x1000)))
+    check(system(tmp_path, elf, 4 * MIB), board_tree.load)
+    initrd = tmp_path / "x.exe"
+    assert "need 4100 KiB" in problems(system(tmp_path, elf, 4 * MIB, initrd=initrd))
+
+
+def test_memory_without_end_is_told(tmp_path: Path) -> None:
+    elf = Elf(loaded=(CODE, Loaded((1 << 64) - 1, b"", (1 << 64) - 1)))
+    assert "; give it more" in problems(system(tmp_path, elf))
+
+
+def test_addresses_below_the_memory_are_told(tmp_path: Path) -> None:
+    elf = Elf(loaded=(CODE, replace(DATA, start=RAM - 0x1000, bytes=4)))
+    assert problems(system(tmp_path, elf)).endswith(
+        "'rtos' has an image that is linked for 0x3ffff000; "
+        "link it for 0x40000000 or above, where its memory is"
+    )
+
+
+def test_trusted_dma_is_for_none_that_is_linked(tmp_path: Path) -> None:
+    assert problems(system(tmp_path, Elf(), dma=Dma.TRUSTED)).endswith(
+        "'rtos' has dma = \"trusted\", so its memory lies where the board has it free, and its "
+        'image is linked for 0x40008000; write "smmu" or "none"'
+    )
+
+
+def test_damaged_file_is_one_problem(tmp_path: Path) -> None:
+    made = system(tmp_path, Elf(file_type=3))
+    assert problems(made) == (
+        f"{made.file}:3: partition 'rtos': image 'x.exe' is position-independent; "
+        "link it statically, for fixed addresses"
+    )
+
+
+def test_image_of_a_system_has_it_in_its_place(tmp_path: Path) -> None:
+    made = system(tmp_path, Elf(entry=RAM + 0x8004))
+    linked = images.executable(tmp_path / "x.exe")
+    assert linked is not None
+    files = Files(linked.content(), b"initrd", linked)
+    placed = make_layout(made, BOARD, {"rtos": files}, 0x10000)
+    hypervisor = struct.pack("<8xQQ24x8xI4x", 0, 0x10000, 0x644D5241)
+    whole = pack(placed, hypervisor, tmp_path)
+    head = description.Description.from_buffer_copy(whole[0x10000:])
+    partition = head.partitions[0]
+    assert (partition.entry, partition.images[0].guest) == (RAM + 0x8004, RAM + 0x8000)
+    at = 0x10000 + partition.images[0].offset
+    assert whole[at:][: partition.images[0].bytes] == linked.content()
+    assert placed.places[0].initrd == RAM + 0xC000
+    assert partition.devicetree == RAM + 0xD000

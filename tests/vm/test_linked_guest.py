@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A guest that is an ELF executable, linked for QEMU's virt as RTEMS is, boots as a partition."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bulkhead.guest import GuestProcess
+from bulkhead.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+
+StartGuest = Callable[..., GuestProcess]
+_SOURCES = Path(__file__).parent / "linked"
+_FIRST_FRAME, _FRAME_BYTES = 0x080A0000, 0x20000
+_COMPILER = (
+    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
+    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
+    "-fno-asynchronous-unwind-tables", "-Wl,--build-id=none",
+)  # fmt: skip
+# The hypervisor answers plain loads and stores, and GCC likes such with write-back in loops.
+_PLAIN_ACCESSES = "-fno-auto-inc-dec"
+
+
+def start(
+    start_guest: StartGuest, folder: Path, core: int, frame: int, *flags: str
+) -> GuestProcess:
+    """A partition on one core, with a guest that takes the core's frames to be at `frame`."""
+    sources = [str(_SOURCES / name) for name in ("start.S", "guest.c")]
+    command = [*_COMPILER, *flags, f"-DREDISTRIBUTOR={frame:#x}u", "-T", str(_SOURCES / "guest.ld"),
+               *sources, "-o", str(folder / "guest.exe")]  # fmt: skip
+    subprocess.run(command, check=True)
+    file = folder / "linked.toml"
+    file.write_text(
+        f'board = "qemu-virt"\n[[partition]]\nname = "rtos"\ncores = [{core}]\n'
+        'memory = "130 MiB"\nimage = "./guest.exe"\n'
+    )
+    system, board = read(str(file))
+    image = assemble(system, board, Settings()).image
+    return start_guest(machine(system, board, image, lambda _: UserNetwork()))
+
+
+def own_frame(core: int) -> int:
+    return _FIRST_FRAME + core * _FRAME_BYTES
+
+
+@pytest.mark.parametrize("core", [0, 2])
+def test_gic_and_timers(start_guest: StartGuest, log_folder: Path, core: int) -> None:
+    guest = start(start_guest, log_folder, core, own_frame(core), _PLAIN_ACCESSES)
+    guest.wait_for("rtos is off", timeout=60)
+    lines = [line for line in guest.console().splitlines() if line.startswith("rtos| ")]
+    assert lines == [
+        f"rtos| core {core:016x}",
+        "rtos| loaded",
+        "rtos| devicetree",
+        "rtos| mmu",
+        "rtos| distributor: interrupts 0000000000000120",
+        "rtos| redistributor: group 00000000e9ff7fff",
+        "rtos| physical timer: other interrupts 0000000000000000",
+        "rtos| virtual timer: other interrupts 0000000000000000",
+        "rtos| PASS",
+    ]
