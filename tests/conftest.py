@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from device_monitor import DeviceMonitor
 
 from bulkhead.build import COMPILERS, Variant, guest_image
 from bulkhead.guest import GuestProcess
@@ -163,6 +166,18 @@ def namespace() -> Iterator[Namespace]:
         pytest.skip("a network namespace needs root")
     with Namespace() as made:
         yield made
+
+
+@pytest.fixture
+def monitor() -> Iterator[DeviceMonitor]:
+    """Reaches under a guest whose QEMU has its arguments."""
+    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
+    made = DeviceMonitor(folder / "qtest")
+    try:
+        yield made
+        made.close()
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture(params=COMPILERS)

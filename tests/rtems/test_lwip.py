@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -84,17 +82,6 @@ class Sample:
 
 
 StartSample = Callable[..., Sample]
-
-
-@pytest.fixture
-def monitor() -> Iterator[DeviceMonitor]:
-    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
-    made = DeviceMonitor(folder / "qtest")
-    try:
-        yield made
-        made.close()
-    finally:
-        shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -6,12 +6,9 @@ Each failure happens in the middle of a TCP transfer, which has to arrive whole.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,17 +27,6 @@ PACKETS = 128  # virtio/ports/lwip/transmit.c
 @pytest.fixture
 def demos(start_guest: StartGuest, image: FindImage) -> Demos:
     return Demos(start_guest, image)
-
-
-@pytest.fixture
-def monitor() -> Iterator[DeviceMonitor]:
-    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
-    made = DeviceMonitor(folder / "qtest")
-    try:
-        yield made
-        made.close()
-    finally:
-        shutil.rmtree(folder)
 
 
 class Failing:

@@ -36,6 +36,7 @@ struct walk {
     unsigned countdown; /* network devices to pass over */
     struct virtio_pci_function *found;
     bool done;
+    bool seen[256]; /* buses: bridges that claim the same one, or each other's, have it once */
 };
 
 static uint16_t bar_offset(unsigned bar)
@@ -169,6 +170,7 @@ static void visit(struct walk *walk, struct virtio_pci_function *function, unsig
 
 static void walk_bus(struct walk *walk, unsigned bus, unsigned turns, unsigned depth)
 {
+    walk->seen[bus] = true;
     for (unsigned number = 0; number < DEVICES * FUNCTIONS; number++) {
         struct virtio_pci_function function = {
             .configuration =
@@ -187,7 +189,7 @@ static void walk_bus(struct walk *walk, unsigned bus, unsigned turns, unsigned d
         if ((header & ~MULTI_FUNCTION) == BRIDGE) {
             uint32_t behind = virtio_platform_pci_read(&function, SECONDARY_BUS, 1);
 
-            if (behind > bus && behind < walk->pci->buses && depth < DEPTH_MAX) {
+            if (behind < walk->pci->buses && !walk->seen[behind] && depth < DEPTH_MAX) {
                 walk_bus(walk, behind, turns + function.device, depth + 1);
             }
         } else {
@@ -245,12 +247,12 @@ bool ecam_restore(struct virtio_pci_function *function)
 uintptr_t ecam_map(struct virtio_pci_function *function, unsigned bar, uint64_t offset,
                    uint64_t length)
 {
-    uint64_t bytes = bar < PCI_BARS ? function->bytes[bar] : 0;
     uintptr_t mapped;
 
-    if (length > bytes || offset > bytes - length || function->bar[bar] == 0) {
+    if (bar >= PCI_BARS || function->bar[bar] == 0 || length > function->bytes[bar] ||
+        offset > function->bytes[bar] - length) {
         return 0;
     }
-    mapped = machine_map_registers(function->bar[bar], (size_t)bytes);
+    mapped = machine_map_registers(function->bar[bar], (size_t)function->bytes[bar]);
     return mapped == 0 ? 0 : mapped + (uintptr_t)offset;
 }

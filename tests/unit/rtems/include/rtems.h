@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the port's PCI walk needs of RTEMS, on the host. */
+#ifndef RTEMS_H
+#define RTEMS_H
+
+#include <stdint.h>
+
+typedef uint32_t rtems_vector_number;
+
+#endif
