@@ -6,10 +6,13 @@
 
 uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
 {
-    rtems_status_code status =
-        aarch64_mmu_map((uintptr_t)physical, (uint64_t)bytes, AARCH64_MMU_DEVICE);
+    uintptr_t address = (uintptr_t)physical;
 
-    return status == RTEMS_SUCCESSFUL ? (uintptr_t)physical : 0;
+    if (address != physical || /* the ILP32 ABI has no pointer to it */
+        aarch64_mmu_map(address, (uint64_t)bytes, AARCH64_MMU_DEVICE) != RTEMS_SUCCESSFUL) {
+        return 0;
+    }
+    return address;
 }
 
 /* Arm ARM DDI 0487, B2.3.7: DMB orders Normal and Device accesses alike; the outer domain is the

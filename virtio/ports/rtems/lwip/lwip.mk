@@ -27,7 +27,7 @@ LWIP_OBJECTS = $(LWIP_CORE:%=$(BUILD)/lwip/src/%.o) $(LWIP_PORT:$(ROOT)/%.c=$(BU
 
 lwip: $(BUILD)/lwip-sample.exe
 
-ifeq ($(filter clean,$(MAKECMDGOALS)),)
+ifeq ($(filter clean bsd %bsd-sample.exe,$(MAKECMDGOALS)),)
 ifeq ($(wildcard $(LWIP_DIR)/src/core/init.c),)
 $(error LWIP_DIR names no source tree of lwIP; say where it is: make LWIP_DIR=FOLDER)
 endif

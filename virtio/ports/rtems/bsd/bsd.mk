@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# RTEMS's legacy BSD stack with the driver as its interface: libvirtio-bsdnet.a beside libvirtio-net.a, and the sample.
+# The stack (rtems-net-legacy, or the one that RTEMS up to 5 has built in) is installed with the BSP.
+
+BSDNET_PORT := $(wildcard $(PORT)/bsd/*.c)
+BSDNET_SAMPLE := $(wildcard $(PORT)/samples/bsd/*.c)
+BSDNET_FLAGS = -I$(PORT)/bsd $(DRIVER_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -DSAMPLE_TCP_BUFFER=$(TCP_BUFFER)
+
+.PHONY: bsd
+bsd: $(BUILD)/bsd-sample.exe
+
+$(BUILD)/bsd/%.o: $(ROOT)/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(WARNINGS) $(BSDNET_FLAGS) -c -o $@ $<
+
+$(BUILD)/libvirtio-bsdnet.a: $(BSDNET_PORT:$(ROOT)/%.c=$(BUILD)/bsd/%.o)
+
+$(BUILD)/bsd-sample.exe: $(BSDNET_SAMPLE:$(ROOT)/%.c=$(BUILD)/bsd/%.o) $(BUILD)/libvirtio-bsdnet.a $(BUILD)/libvirtio-net.a
+	$(CC) $(CFLAGS) -o $@ $^ $(BSP_LDFLAGS) -Wl,--gc-sections -lnetworking

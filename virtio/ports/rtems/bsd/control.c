@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The interface's commands, and which frames the device passes on. */
+#include "bsdnet_private.h"
+#include "counters.h"
+#include "virtio/net_control.h"
+
+/* The groups that the stack has joined; false: the device can't be told all of them. */
+static bool set_groups(struct virtio_bsdnet *interface)
+{
+    uint8_t groups[VIRTIO_NET_FILTER_MAX][6];
+    unsigned count = 0;
+
+    for (struct ether_multi *group = interface->arpcom.ac_multiaddrs; group != NULL;
+         group = group->enm_next) {
+        if (count == VIRTIO_NET_FILTER_MAX ||
+            memcmp(group->enm_addrlo, group->enm_addrhi, sizeof(groups[0])) != 0) {
+            return false;
+        }
+        memcpy(groups[count++], group->enm_addrlo, sizeof(groups[0]));
+    }
+    return virtio_net_set_filter(interface->net, groups, 0, count) == VIRTIO_NET_DONE;
+}
+
+void control_filter(struct virtio_bsdnet *interface)
+{
+    const uint8_t *address = interface->arpcom.ac_enaddr;
+    int flags = interface->arpcom.ac_if.if_flags;
+    uint8_t mac[6];
+    bool ours;
+
+    if (!interface->running) {
+        return; /* told when it is */
+    }
+    ours = virtio_net_mac(interface->net, mac) && memcmp(mac, address, sizeof(mac)) == 0;
+    (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_ALL_MULTICAST,
+                                      !set_groups(interface) || (flags & IFF_ALLMULTI) != 0);
+    /* What is for us must come through before everything else is kept out. */
+    ours = ours || virtio_net_set_mac(interface->net, address) == VIRTIO_NET_DONE;
+    (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_PROMISCUOUS,
+                                      !ours || (flags & IFF_PROMISC) != 0);
+    (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_NO_BROADCAST,
+                                      interface->ignore_broadcast);
+}
+
+static void show_counters(struct virtio_bsdnet *interface)
+{
+    struct virtio_net_statistics statistics;
+
+    if (interface->running) {
+        virtio_net_statistics(interface->net, &statistics);
+        counters_print(&statistics, stdout);
+    }
+}
+
+static int set_flags(struct virtio_bsdnet *interface)
+{
+    bool up = (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
+
+    if (up ? !bsdnet_start(interface) : interface->running && !bsdnet_stop(interface)) {
+        return EIO; /* the bottom half tries on */
+    }
+    control_filter(interface);
+    return 0;
+}
+
+int control_command(struct ifnet *ifp, ioctl_command_t command, caddr_t data)
+{
+    struct virtio_bsdnet *interface = ifp->if_softc;
+    struct ifreq *request = (struct ifreq *)data;
+    int error;
+
+    switch (command) {
+    case SIOCSIFFLAGS:
+        return set_flags(interface);
+    case SIOCADDMULTI:
+    case SIOCDELMULTI:
+        error = command == SIOCADDMULTI ? ether_addmulti(request, &interface->arpcom)
+                                        : ether_delmulti(request, &interface->arpcom);
+        if (error != ENETRESET) {
+            return error;
+        }
+        control_filter(interface); /* the list has changed */
+        return 0;
+    case SIOCSIFMTU:
+        if (!interface->running || request->ifr_mtu > virtio_net_mtu(interface->net)) {
+            return EINVAL;
+        }
+        break;
+    case SIO_RTEMS_SHOW_STATS:
+        show_counters(interface);
+        return 0;
+    default:
+        break;
+    }
+    return ether_ioctl(ifp, command, data);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Received frames: clusters that the device writes to, and how they become the stack's. */
+#include "bsdnet_private.h"
+#include "lock.h"
+
+/* The stack's queue of IP packets holds 50 (IFQ_MAXLEN) and drops the rest: it has to be emptied
+ * before more is put in. */
+#define BATCH_FRAMES 32u
+
+/* At the start of a cluster while it is the driver's. */
+struct cluster {
+    struct virtio_net_buffer buffer;
+    struct mbuf *mbuf;
+};
+
+/* Where the device writes: behind it and 14 bytes of Ethernet the IP header lies on a multiple of
+ * 16. */
+#define OFFSET 54u
+
+_Static_assert(sizeof(struct cluster) <= OFFSET, "cluster's head");
+_Static_assert(OFFSET + VIRTIO_NET_RECEIVE_BYTES <= MCLBYTES, "cluster's size");
+
+struct virtio_net_buffer *receive_take(void *context)
+{
+    struct virtio_bsdnet *interface = context;
+    struct virtio_net_buffer *buffer = interface->ready;
+
+    if (buffer == NULL) {
+        interface->dry = true;
+        return NULL;
+    }
+    interface->ready = buffer->next;
+    interface->ready_count--;
+    return buffer;
+}
+
+void receive_return(void *context, struct virtio_net_buffer *buffer)
+{
+    struct virtio_bsdnet *interface = context;
+
+    buffer->next = interface->ready;
+    interface->ready = buffer;
+    interface->ready_count++;
+}
+
+struct mbuf *receive_cluster(void)
+{
+    struct mbuf *mbuf;
+
+    MGETHDR(mbuf, M_DONTWAIT, MT_DATA);
+    if (mbuf == NULL) {
+        return NULL;
+    }
+    MCLGET(mbuf, M_DONTWAIT);
+    if ((mbuf->m_flags & M_EXT) == 0) {
+        m_freem(mbuf);
+        return NULL;
+    }
+    return mbuf;
+}
+
+void receive_fill(struct virtio_bsdnet *interface, unsigned count)
+{
+    struct mbuf *mbuf;
+
+    while (interface->ready_count < count && (mbuf = receive_cluster()) != NULL) {
+        struct cluster *cluster = mtod(mbuf, struct cluster *);
+        uint64_t state;
+
+        cluster->mbuf = mbuf;
+        cluster->buffer.memory = (uint8_t *)cluster + OFFSET;
+        cluster->buffer.capacity = MCLBYTES - OFFSET;
+        state = virtio_rtems_lock();
+        receive_return(interface, &cluster->buffer);
+        virtio_rtems_unlock(state);
+    }
+    if (interface->dry && interface->ready_count != 0 && interface->running) {
+        interface->dry = false;
+        virtio_net_refill(interface->net);
+    }
+}
+
+void receive_empty(struct virtio_bsdnet *interface)
+{
+    struct virtio_net_buffer *buffer;
+
+    while ((buffer = receive_take(interface)) != NULL) { /* no interrupts come any more */
+        m_freem(((struct cluster *)buffer)->mbuf);
+    }
+}
+
+/* A device without filters passes on what others are to get. */
+static bool is_for_us(const struct virtio_bsdnet *interface, const struct ether_header *header)
+{
+    if (memcmp(header->ether_dhost, etherbroadcastaddr, ETHER_ADDR_LEN) == 0) {
+        return !interface->ignore_broadcast;
+    }
+    return (header->ether_dhost[0] & 1) != 0 ||
+           (interface->arpcom.ac_if.if_flags & IFF_PROMISC) != 0 ||
+           memcmp(header->ether_dhost, interface->arpcom.ac_enaddr, ETHER_ADDR_LEN) == 0;
+}
+
+static void deliver(struct virtio_bsdnet *interface, const struct virtio_net_buffer *buffer)
+{
+    struct ether_header *header = (void *)(buffer->memory + VIRTIO_NET_HEADER_BYTES);
+    struct mbuf *mbuf = ((const struct cluster *)buffer)->mbuf;
+
+    mbuf->m_data = (caddr_t)(header + 1);
+    mbuf->m_len = (int)(buffer->frame_bytes - sizeof(*header));
+    mbuf->m_pkthdr.len = mbuf->m_len;
+    mbuf->m_pkthdr.rcvif = &interface->arpcom.ac_if;
+    interface->arpcom.ac_if.if_ipackets++;
+    if (is_for_us(interface, header)) {
+        ether_input(&interface->arpcom.ac_if, header, mbuf);
+    } else {
+        m_freem(mbuf);
+    }
+}
+
+void receive_batch(struct virtio_bsdnet *interface)
+{
+    struct virtio_net_buffer *buffer;
+
+    for (unsigned i = 0; i < BATCH_FRAMES; i++) {
+        receive_fill(interface, 16 + interface->parameters.rx_buffers / 4u);
+        /* A device with few buffers would stand still until all its frames are delivered. */
+        (void)virtio_net_poll(interface->net);
+        buffer = virtio_net_receive(interface->net);
+        if (buffer == NULL) {
+            return;
+        }
+        deliver(interface, buffer);
+    }
+}
