@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bulkhead import console, packages, sources
@@ -21,6 +21,7 @@ PREFIX = "RTEMS_PREFIX"
 _TOOLS = "RTEMS_TOOLS"
 _BSP = "RTEMS_BSP"
 _DEFAULT_BSP = "aarch64/a53_lp64_qemu"
+_LEGACY_BSP = "aarch64/a53_ilp32_qemu"
 _PORT = ROOT / "virtio/ports/rtems"
 _DEFAULT_BUFFER = 65535
 
@@ -44,7 +45,7 @@ class Sample:
 
     @property
     def path(self) -> Path:
-        """The executable file, once it is built."""
+        """The executable file, once it is built (with one BSP only: each stack has its own)."""
         folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}"
         return folder / f"{self.stack}-sample.exe"
 
@@ -57,6 +58,17 @@ def find() -> Rtems | None:
     folder = Path(prefix).expanduser().absolute()
     tools = Path(os.environ.get(_TOOLS) or folder).expanduser().absolute()
     return Rtems(folder, tools, os.environ.get(_BSP) or _DEFAULT_BSP)
+
+
+def find_with_legacy_stack() -> Rtems | None:
+    """The installation, with a BSP that has the legacy BSD stack: it needs pointers of 32 bits."""
+    found = find()
+    if found is None:
+        return None
+    name = _LEGACY_BSP.partition("/")[2]
+    if not any(found.prefix.glob(f"*/{name}/lib/libnetworking.a")):
+        return None
+    return replace(found, bsp=_LEGACY_BSP)
 
 
 def require() -> Rtems:

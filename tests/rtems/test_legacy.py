@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The sample of virtio/ports/rtems on RTEMS's legacy BSD stack, where RTEMS_PREFIX has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from demo_client import DemoClient, ping
+from device_monitor import DeviceMonitor, wait_until
+
+from bulkhead import rtems, side_by_side
+from bulkhead.bench import BenchContext
+from bulkhead.guest import GuestProcess
+from bulkhead.network import Namespace, Tap
+from bulkhead.qemu import MAC, NO_OFFLOADS, Machine, NetworkCard, TapNetwork
+from bulkhead.settings import Settings
+
+StartGuest = Callable[..., GuestProcess]
+READY = "sample: ready"
+COUNTERS = 2020
+# Its pointers of 32 bits reach configuration space below 4 GiB only.
+MACHINE = "virt,gic-version=3,highmem=off"
+TRANSPORTS = ["mmio", "pci"]
+DATA = bytes(i * 7 % 251 for i in range(2_400_000))
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    installed = rtems.find_with_legacy_stack()
+    if installed is None:
+        pytest.skip(f"no RTEMS with the legacy stack in {rtems.PREFIX}")
+    return rtems.build(installed, rtems.Sample("bsd", rx_buffers=8))
+
+
+class Sample:
+    """The sample in a machine with one card on a tap."""
+
+    def __init__(
+        self,
+        program: Path,
+        start: StartGuest,
+        namespace: Namespace,
+        monitor: DeviceMonitor,
+        transport: str,
+    ) -> None:
+        self.namespace = namespace
+        self.monitor = monitor
+        self.tap: Tap = namespace.add_tap(MAC)
+        card = NetworkCard(TapNetwork(self.tap.interface), transport, MAC, NO_OFFLOADS)
+        machine = Machine(
+            program, cards=[card], machine=MACHINE, semihosting=False, extra=monitor.arguments
+        )
+        self.guest: GuestProcess = start(machine, namespace.prefix)
+        self.guest.wait_for(READY, 60)
+        self.client = DemoClient(self.tap.address, namespace=namespace.name)
+        monitor.attach(self.guest)
+
+    def counters(self) -> dict[str, int]:
+        """What the service for them says."""
+        text = b""
+        with self.client.connect(COUNTERS) as connection:
+            while part := connection.recv(4096):
+                text += part
+        pairs = (line.split() for line in text.decode().splitlines())
+        return {words[0]: int(words[1]) for words in pairs if len(words) == 2}
+
+
+StartSample = Callable[[str], Sample]
+
+
+@pytest.fixture
+def start(
+    program: Path, start_guest: StartGuest, namespace: Namespace, monitor: DeviceMonitor
+) -> StartSample:
+    return lambda transport: Sample(program, start_guest, namespace, monitor, transport)
+
+
+def assert_nothing_is_lost(counters: dict[str, int]) -> None:
+    """The balance of virtio/net.h."""
+    taken = counters["rx_buffers_taken"]
+    assert taken == sum(
+        counters[f"rx_{what}"] for what in ("buffers_returned", "exposed", "queued")
+    )
+    accepted = counters["tx_accepted"]
+    whereabouts = ("returned", "in_flight", "queued", "finished")
+    assert accepted == sum(counters[f"tx_{what}"] for what in whereabouts)
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_ping_echo_and_iperf(start: StartSample, transport: str) -> None:
+    sample = start(transport)
+    ping(sample.namespace, sample.tap.address, 5)
+    assert sample.client.echo_in_parts(DATA) == DATA
+    context = BenchContext("rtems", Settings(), 1, 2.0)
+    guest = side_by_side.rtems_guest(Path("unused"), {})
+    running = side_by_side.Running(context, guest, sample.guest, sample.namespace, sample.tap)
+    assert running.receive() > 0
+    assert running.send() > 0
+    counters = sample.counters()
+    assert_nothing_is_lost(counters)
+    assert counters["rx_target"] == 8
+    assert counters["rx_bad"] == 0
+    assert counters["restarts"] == 0
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_device_that_fails_is_started_anew(start: StartSample, transport: str) -> None:
+    """Somebody else resets it while data flow (VIRTIO 1.3, 2.1.2): all of them come back."""
+    sample = start(transport)
+    with ThreadPoolExecutor(1) as pool:
+        transfer = pool.submit(sample.client.echo_in_parts, DATA)
+        wait_until(lambda: sample.client.echoed >= len(DATA) // 2, "data flow", 120)
+        sample.monitor.reset_device(transport)
+        sample.guest.wait_for("the device was restarted", 60)
+        assert transfer.result(timeout=120) == DATA
+    counters = sample.counters()
+    assert_nothing_is_lost(counters)
+    assert counters["restarts"] == 1
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_link_down_and_up(start: StartSample, transport: str) -> None:
+    sample = start(transport)
+    sample.guest.qmp().set_link("nic0", up=False)
+    sample.guest.wait_for("link down", 10)
+    sample.guest.qmp().set_link("nic0", up=True)
+    sample.guest.wait_for("link up", 10)
+    assert sample.client.echo_in_parts(DATA) == DATA
