@@ -13,6 +13,7 @@ from typing import cast
 import pytest
 
 from bulkhead import real_time
+from bulkhead.errors import UserError
 from bulkhead.guest import GuestProcess
 
 _TWO_THREADS = """
@@ -28,7 +29,20 @@ sys.stdin.read()
 """
 _LIMIT = Path("/proc/sys/kernel/sched_rt_runtime_us")
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="real-time priority needs root")
+
+def _refused() -> str:
+    """Why this machine has no real-time priority for us; "" if it has."""
+    try:
+        _LIMIT.write_text(_LIMIT.read_text())
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    except OSError as error:
+        return f"real-time priority is refused: {error}"
+    return ""
+
+
+_REASON = _refused()
+pytestmark = pytest.mark.skipif(_REASON != "", reason=_REASON or "it is there")
 
 
 class FakeGuest:
@@ -100,3 +114,17 @@ def test_waiting_for_the_processor_is_told(
     with real_time.real_time(cast(GuestProcess, guest)) as running:
         pass
     assert running.held_up == told
+
+
+def test_a_machine_that_refuses_says_so(guest: FakeGuest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    limit = _LIMIT.read_text()
+    monkeypatch.setattr("os.sched_setscheduler", refuse)
+    with (
+        pytest.raises(UserError, match="real-time priority is refused: Operation not permitted"),
+        real_time.real_time(cast(GuestProcess, guest)),
+    ):
+        pass
+    assert _LIMIT.read_text() == limit

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bulkhead.errors import UserError
 from bulkhead.guest import GuestProcess
 
 _PRIORITY = 50
@@ -81,13 +82,25 @@ def _prefer(
         os.sched_setscheduler(thread, policy, os.sched_param(priority))
     except ProcessLookupError:
         return  # QEMU's worker threads come and go
+    except OSError as error:
+        raise _refused(error) from None
+
+
+def _refused(error: OSError) -> UserError:
+    return UserError(
+        f"real-time priority is refused: {error.strerror}",
+        "call as root, where /proc/sys/kernel can be written to",
+    )
 
 
 @contextmanager
 def _no_limit() -> Iterator[None]:
     """A thread of real-time priority may run without a break: sched(7)."""
     before = _RUNTIME.read_text()
-    _RUNTIME.write_text(_UNLIMITED)
+    try:
+        _RUNTIME.write_text(_UNLIMITED)
+    except OSError as error:
+        raise _refused(error) from None
     try:
         yield
     finally:
