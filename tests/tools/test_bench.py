@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import bench
+from bulkhead import bench, rtems
 from bulkhead.errors import UserError
 from bulkhead.settings import Settings
 
@@ -87,3 +87,18 @@ def test_median_and_range() -> None:
 )
 def test_numbers_are_written_readably(value: float | str, text: str) -> None:
     assert bench.format_value(value) == text
+
+
+def test_a_bench_refuses_a_guest_that_it_cannot_measure() -> None:
+    context = bench.BenchContext("tcp", Settings(), 1, 1.0, "rtems")
+    with pytest.raises(UserError, match="bench tcp can't measure rtems; --guest is one of"):
+        bench.run_bench("tcp", None, context)
+
+
+def test_rtems_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RTEMS_PREFIX", raising=False)
+    assert rtems.find() is None
+    with pytest.raises(UserError, match="RTEMS_PREFIX names no folder"):
+        rtems.require()
+    monkeypatch.setenv("RTEMS_PREFIX", "/nowhere")
+    assert rtems.require().tools == Path("/nowhere")
