@@ -89,7 +89,7 @@ class Measured:
 def run(context: BenchContext) -> BenchResult:
     """All figures; the plots are left beside the consoles."""
     context.require("run", "tap", "bench")
-    subject = _rtems(context) if context.guest == RTEMS else _bulkhead(context)
+    subject = _rtems() if context.guest == RTEMS else _bulkhead(context)
     pair = [subject.guest, _linux_guest(subject.options)]
     measured = Measured()
     for number in range(1, context.pairs + 1):
@@ -127,7 +127,7 @@ def _image(context: BenchContext, kib: int) -> Path:
     return guest_image("demo", folder=context.build(variant, "apps/demo/demo.image"))
 
 
-def _rtems(_context: BenchContext) -> Subject:
+def _rtems() -> Subject:
     """The user's RTEMS with our driver, without offloads: as the paper's had none."""
     installed = rtems.require()
 

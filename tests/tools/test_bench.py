@@ -96,7 +96,8 @@ def test_a_bench_refuses_a_guest_that_it_cannot_measure() -> None:
 
 
 def test_rtems_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RTEMS_PREFIX", raising=False)
+    for variable in ("RTEMS_PREFIX", "RTEMS_TOOLS"):
+        monkeypatch.delenv(variable, raising=False)
     assert rtems.find() is None
     with pytest.raises(UserError, match="RTEMS_PREFIX names no folder"):
         rtems.require()

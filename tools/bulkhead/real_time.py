@@ -50,9 +50,9 @@ def real_time(guest: GuestProcess) -> Iterator[RealTime]:
         start, waited = time.monotonic(), _waited(process, runs_guest)
         try:
             yield running
-        finally:
             share = (_waited(process, runs_guest) - waited) / (time.monotonic() - start)
             running.held_up = share if share > _NOT_WORTH_TELLING else 0.0
+        finally:
             for thread in threads:
                 _prefer(thread, [*mine, *others], os.SCHED_OTHER, 0)
 

@@ -81,7 +81,8 @@ uint64_t time_after(uint64_t nanoseconds)
     return time_now() + nanoseconds;
 }
 
-rtems_interval time_ticks(uint64_t deadline)
+/* Until then, 1 at least. */
+static rtems_interval time_ticks(uint64_t deadline)
 {
     uint64_t now = time_now();
     uint64_t tick = rtems_configuration_get_nanoseconds_per_tick();

@@ -18,9 +18,8 @@
 #define DEADLINE_POLL UINT64_C(0) /* never block */
 #define DEADLINE_NONE UINT64_MAX  /* wait for ever */
 
-uint64_t time_now(void);                      /* any context */
-uint64_t time_after(uint64_t nanoseconds);    /* any context */
-rtems_interval time_ticks(uint64_t deadline); /* until then, at least 1 */
+uint64_t time_now(void);                   /* any context */
+uint64_t time_after(uint64_t nanoseconds); /* any context */
 
 /* Takes one of the application's CONFIGURE_MAXIMUM_TIMERS. The callback runs in interrupt
  * context. */
