@@ -162,13 +162,6 @@ void terminal_say(const struct partition *partition, const char *text)
     terminal_print("%s %s", partition->described->name, text);
 }
 
-void terminal_fault(const struct partition *partition, uint32_t core, uint64_t syndrome,
-                    uint64_t address, uint64_t pc)
-{
-    terminal_print("%s is stopped: core %u, address 0x%lx, syndrome 0x%lx, pc 0x%lx",
-                   partition->described->name, core, address, syndrome, pc);
-}
-
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
 {
     if (terminal.explanation != NULL) {

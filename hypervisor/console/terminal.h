@@ -35,9 +35,6 @@ void terminal_failed(const char *text, uint64_t number);
 void terminal_explain(const char *text);
 /* What happened to a partition: "is off". */
 void terminal_say(const struct partition *partition, const char *text);
-/* A partition is stopped for what it did. */
-void terminal_fault(const struct partition *partition, uint32_t core, uint64_t syndrome,
-                    uint64_t address, uint64_t pc);
 /* An exception of the hypervisor's own. */
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);
 

@@ -6,24 +6,9 @@
 #include "gic/interrupts.h"
 #include <arch/device_access.h>
 
-/* Whoever walks through Redistributors goes on with the next frame unless this one is the last; the
- * next may be another partition's. */
-static uint32_t last_flag(const struct partition *partition, uint64_t frame)
-{
-    const struct description *system = partition->system;
-
-    for (uint32_t core = 0; core < system->core_count; core++) {
-        if (system->cores[core].partition == partition->index &&
-            system->cores[core].redistributor == frame + REDISTRIBUTOR_BYTES) {
-            return 0;
-        }
-    }
-    return GICR_TYPER_LAST;
-}
-
 /* A word of the RD frame. LPIs are not there, and what is not there reads as zero: GICR_WAKER too,
- * which says awake. */
-static uint32_t read_word(const struct partition *partition, uint64_t frame, uint64_t offset)
+ * which says awake. `last`: whoever walks through Redistributors ends here. */
+static uint32_t read_word(uint64_t frame, uint64_t offset, bool last)
 {
     uint32_t kept = 0, set = 0;
 
@@ -31,15 +16,14 @@ static uint32_t read_word(const struct partition *partition, uint64_t frame, uin
         kept = GICR_CTLR_WRITE_PENDING | GICR_CTLR_UPSTREAM_PENDING;
     } else if (offset == GICR_TYPER) {
         kept = GICR_TYPER_PROCESSOR;
-        set = last_flag(partition, frame);
+        set = last ? GICR_TYPER_LAST : 0;
     } else if (offset == GICR_IIDR || offset == GICR_TYPER + 4 || offset >= GIC_PIDR) {
         kept = UINT32_MAX;
     }
     return kept == 0 ? 0 : (device_read32((uintptr_t)(frame + offset)) & kept) | set;
 }
 
-static enum access_result access_frame(const struct partition *partition, uint64_t frame,
-                                       struct access *access)
+static enum access_result access_frame(uint64_t frame, bool last, struct access *access)
 {
     uint64_t offset = access->offset;
 
@@ -52,27 +36,48 @@ static enum access_result access_frame(const struct partition *partition, uint64
     if (access->bytes < 4 || (access->bytes == 8 && offset != GICR_TYPER)) {
         return ACCESS_REFUSED;
     }
-    access->value = read_word(partition, frame, offset);
+    access->value = read_word(frame, offset, last);
     if (access->bytes == 8) {
-        access->value |= (uint64_t)read_word(partition, frame, offset + 4) << 32;
+        access->value |= (uint64_t)read_word(frame, offset + 4, last) << 32;
     }
     return ACCESS_DONE;
 }
 
-enum access_result redistributor_access(struct partition *partition, uint32_t core,
-                                        struct access *access)
+static enum access_result access_core(const struct description_core *core, bool last,
+                                      struct access *access)
 {
     static const uint32_t owned = PRIVATE_GUEST;
-    uint64_t frame = partition->system->cores[core].redistributor;
-    const struct interrupts interrupts = {
-        .frame = (uintptr_t)frame + GIC_FRAME_BYTES, .owned = &owned, .words = 1};
-    enum access_result result;
+    const struct interrupts interrupts = {core->redistributor + GIC_FRAME_BYTES, &owned, 1};
 
     if (access->offset < GIC_FRAME_BYTES) {
-        return access_frame(partition, frame, access);
+        return access_frame(core->redistributor, last, access);
     }
     access->offset -= GIC_FRAME_BYTES;
-    result = interrupts_access(&interrupts, access);
-    access->offset += GIC_FRAME_BYTES;
-    return result;
+    return interrupts_access(&interrupts, access);
+}
+
+enum access_result redistributor_access(const struct partition *partition, uint64_t address,
+                                        struct access *access)
+{
+    const struct description *system = partition->system;
+    const struct description_core *place = system->cores, *found = NULL;
+    uint64_t end = 0;
+    bool last = true;
+
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        const struct description_core *core = &system->cores[i];
+
+        if (core->partition != partition->index) {
+            continue;
+        }
+        if (address - place->redistributor < REDISTRIBUTOR_BYTES) {
+            found = core;
+            access->offset = address - place->redistributor;
+            end = place->redistributor + REDISTRIBUTOR_BYTES;
+        } else if (place->redistributor == end) {
+            last = false;
+        }
+        place++;
+    }
+    return found != NULL ? access_core(found, last, access) : ACCESS_FORBIDDEN;
 }

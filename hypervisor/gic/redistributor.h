@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A core's Redistributor as the partition sees it that the core belongs to: awake, without LPIs,
- * without the hypervisor's private interrupts.
+ * Redistributors as a partition sees them: those of its own cores, awake, without LPIs, without the
+ * hypervisor's private interrupts. Its n-th core's is where the machine has its n-th, as on a
+ * machine with so many cores.
  */
 #ifndef HYPERVISOR_GIC_REDISTRIBUTOR_H
 #define HYPERVISOR_GIC_REDISTRIBUTOR_H
@@ -12,9 +13,10 @@
 /* RD frame and SGI frame. */
 #define REDISTRIBUTOR_BYTES UINT64_C(0x20000)
 
-/* `core` (the description's index) is one of the partition's; `offset` is from its RD frame, below
- * REDISTRIBUTOR_BYTES. Any core of the partition; several at the same time. */
-enum access_result redistributor_access(struct partition *partition, uint32_t core,
+/* `address` is a guest's, and instead of the offset: that is set here, from the frame's first
+ * register. ACCESS_FORBIDDEN: no frame is there. Any core of the partition; several at the same
+ * time. */
+enum access_result redistributor_access(const struct partition *partition, uint64_t address,
                                         struct access *access);
 
 #endif

@@ -17,14 +17,17 @@ static struct partition_core *own(const struct core *core)
     return &core->partition->cores[core->index];
 }
 
-static bool all_off(const struct partition *partition)
+/* The first core that has not stopped; core_count: all have. Sequentially consistent, so that of
+ * two that stop at once one sees the other. */
+static uint32_t still_on(const struct partition *partition)
 {
-    for (uint32_t i = 0; i < partition->system->core_count; i++) {
-        if (__atomic_load_n(&partition->cores[i].state, __ATOMIC_ACQUIRE) != CORE_OFF) {
-            return false;
-        }
+    uint32_t core = 0;
+
+    while (core < partition->system->core_count &&
+           __atomic_load_n(&partition->cores[core].state, __ATOMIC_SEQ_CST) == CORE_OFF) {
+        core++;
     }
-    return true;
+    return core;
 }
 
 static bool is_boot_core(const struct core *core)
@@ -82,31 +85,57 @@ static void all_have_stopped(struct core *core, uint32_t request)
     }
 }
 
-/* Until the partition starts this core, by PSCI or by a reset. Group 1 is off meanwhile: its
- * interrupts, which are the guest's, would wake the core again and again. */
+/* Does what is asked for since then, if not 0. False: it has to look again at once, for some core
+ * has not stopped. Of one that has not after a second the boot core tells, of that one the others.
+ */
+static bool follow(struct core *core, uint32_t request, uint64_t since)
+{
+    const struct partition *partition = core->partition;
+    uint32_t missing = still_on(partition);
+
+    if (request != REQUEST_RESET && request != REQUEST_STOP) {
+        return true;
+    }
+    if (missing == partition->system->core_count) {
+        all_have_stopped(core, request);
+    } else if (since != 0 && register_read(cntpct_el0) - since < register_read(cntfrq_el0)) {
+        return false;
+    } else if (since != 0 && (is_boot_core(core) || missing == partition->described->boot_core)) {
+        terminal_print("%s waits: core %u does not answer", partition->described->name, missing);
+    }
+    return true;
+}
+
+/* Until the partition starts this core, by PSCI or by a reset. Nothing that the guest left in the
+ * GIC stays: its interrupts would wake the core again and again, and what it feigns to be active
+ * holds off the hypervisor's (docs/decisions/0013). */
 static _Noreturn void wait(struct core *core)
 {
     struct partition *partition = core->partition;
     struct partition_core *state = own(core);
+    uint32_t on = CORE_ON, request = REQUEST_NONE;
+    uint64_t since = 0;
 
-    uint32_t on = CORE_ON;
-
-    register_write(s3_0_c12_c12_7, 0); /* ICC_IGRPEN1_EL1 */
-    instruction_barrier();
+    gic_reset_core(&partition->system->cores[core->index]);
     /* Unless it said so itself, by PSCI, and is to start again already. */
-    (void)__atomic_compare_exchange_n(&state->state, &on, CORE_OFF, false, __ATOMIC_ACQ_REL,
+    (void)__atomic_compare_exchange_n(&state->state, &on, CORE_OFF, false, __ATOMIC_SEQ_CST,
                                       __ATOMIC_ACQUIRE);
     for (;;) {
-        uint32_t request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE);
+        bool ready = __atomic_load_n(&state->state, __ATOMIC_ACQUIRE) == CORE_READY;
+        uint32_t before = request;
 
-        if ((request == REQUEST_RESET || request == REQUEST_STOP) && all_off(partition)) {
-            all_have_stopped(core, request);
-        }
-        if (request == REQUEST_NONE &&
-            __atomic_load_n(&state->state, __ATOMIC_ACQUIRE) == CORE_READY) {
+        request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE);
+        if (ready && request == REQUEST_NONE) {
             begin(core, state->entry, state->context);
         }
-        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        if (ready) { /* it is to stop before it has begun */
+            __atomic_store_n(&state->state, CORE_OFF, __ATOMIC_SEQ_CST);
+        }
+        since = request != before ? register_read(cntpct_el0) : since;
+        if (follow(core, request, since)) {
+            since = 0;
+            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        }
         power_interrupt(core);
     }
 }
@@ -124,13 +153,6 @@ static void demand(struct core *core, uint32_t request)
             gic_send(&partition->system->cores[i]);
         }
     }
-}
-
-static _Noreturn void stop(struct core *core, uint32_t request)
-{
-    demand(core, request);
-    core->report.state = REPORT_STOPPED;
-    wait(core);
 }
 
 void power_call(struct core *core, struct registers *registers)
@@ -152,11 +174,13 @@ void power_call(struct core *core, struct registers *registers)
     case PSCI_SYSTEM_OFF:
         uart_flush(core->partition, true);
         terminal_say(core->partition, "is off");
-        stop(core, REQUEST_STOP);
+        demand(core, REQUEST_STOP);
+        break;
     case PSCI_SYSTEM_RESET:
         uart_flush(core->partition, true);
         terminal_say(core->partition, "begins anew");
-        stop(core, REQUEST_RESET);
+        demand(core, REQUEST_RESET);
+        break;
     default:
         break;
     }
@@ -170,8 +194,9 @@ void power_fault(struct core *core, const struct registers *registers, uint64_t 
     core->report.address = address;
     core->report.pc = registers->pc;
     uart_flush(core->partition, true);
-    terminal_fault(core->partition, core->index, syndrome, address, registers->pc);
-    stop(core, REQUEST_STOP);
+    terminal_print("%s is stopped: core %u, address 0x%lx, syndrome 0x%lx, pc 0x%lx",
+                   core->partition->described->name, core->index, address, syndrome, registers->pc);
+    demand(core, REQUEST_STOP);
 }
 
 /* The first stops the partition; what its devices do until they are reset changes nothing. */

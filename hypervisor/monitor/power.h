@@ -11,13 +11,13 @@
 
 /* A call by HVC or SMC; the program counter is behind it. */
 void power_call(struct core *core, struct registers *registers);
-/* Stops the partition for what it did, and says so. */
-_Noreturn void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
-                           uint64_t address);
+/* Asks for the partition's stop, for what it did, and says so. */
+void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
+                 uint64_t address);
 /* Takes an interrupt of the hypervisor's own, if there is one. */
 void power_interrupt(struct core *core);
-/* After one: it may have been a message from another monitor of the partition. Returns unless that
- * is to stop. */
+/* Before the guest goes on: stops this core if that was asked for, here or by another monitor of
+ * the partition. Else returns. */
 void power_message(struct core *core);
 /* Begins the partition (its boot core), or waits until the partition starts this core. */
 _Noreturn void power_on(struct core *core);

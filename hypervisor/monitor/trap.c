@@ -24,22 +24,6 @@ static bool inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t *o
     return start != 0 && *offset < bytes;
 }
 
-static enum access_result access_redistributors(const struct core *core, uint64_t address,
-                                                struct access *access)
-{
-    const struct description *system = core->partition->system;
-
-    for (uint32_t i = 0; i < system->core_count; i++) {
-        const struct description_core *other = &system->cores[i];
-
-        if (other->partition == core->partition->index &&
-            inside(address, other->redistributor, REDISTRIBUTOR_BYTES, &access->offset)) {
-            return redistributor_access(core->partition, i, access);
-        }
-    }
-    return ACCESS_FORBIDDEN;
-}
-
 static enum access_result route(const struct core *core, uint64_t address, struct access *access,
                                 enum exit_cause *cause)
 {
@@ -59,7 +43,7 @@ static enum access_result route(const struct core *core, uint64_t address, struc
         return uart_access(partition, access);
     }
     *cause = EXIT_REDISTRIBUTOR;
-    return access_redistributors(core, address, access);
+    return redistributor_access(partition, address, access);
 }
 
 static enum access_result data_abort(struct core *core, struct registers *registers,
@@ -145,8 +129,8 @@ void monitor_trap(struct registers *registers, unsigned kind)
         synchronous(core, registers);
     } else if (kind == VECTOR_FIQ) {
         power_interrupt(core);
-        power_message(core);
     } else {
         power_fault(core, registers, register_read(esr_el2), 0);
     }
+    power_message(core);
 }

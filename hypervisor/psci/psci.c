@@ -132,7 +132,7 @@ enum psci_action psci_call(struct partition *partition, uint32_t core, uint64_t 
         action = result == SUCCESS ? PSCI_SUSPEND : PSCI_RETURN;
         break;
     case CPU_OFF:
-        __atomic_store_n(&partition->cores[core].state, CORE_OFF, __ATOMIC_RELEASE);
+        __atomic_store_n(&partition->cores[core].state, CORE_OFF, __ATOMIC_SEQ_CST);
         return PSCI_CORE_OFF;
     case CPU_ON:
         result = core_on(partition, arguments, target);

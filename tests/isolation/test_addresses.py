@@ -110,7 +110,7 @@ def _answered(run: Run) -> list[Range]:
     return [
         *(Range(each.input, each.bytes) for each in owned(rogue, board)),
         Range(*controller[0]),
-        *(Range(board.cores[core].redistributor, 0x20000) for core in rogue.partition.cores),
+        *(Range(core.redistributor, 0x20000) for core in board.cores[: len(rogue.partition.cores)]),
         Range(*registers(board.roles["pci"])[0]),
         Range(registers(board.roles["console"])[0][0], PAGE_BYTES),
     ]

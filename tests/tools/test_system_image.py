@@ -15,7 +15,7 @@ from devicetree import dtlib
 
 from bulkhead.errors import UserError
 from bulkhead.system import board_tree, description, layout
-from bulkhead.system.board_tree import registers, words
+from bulkhead.system.board_tree import BoardTree, registers, words
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import compile_tree, pack
 from bulkhead.system.layout import Files, Layout, make_layout, page_up
@@ -52,10 +52,10 @@ def made(*partitions: Partition) -> Layout:
                        HYPERVISOR_BYTES)  # fmt: skip
 
 
-def tree_of(placed: Layout, name: str, folder: Path) -> Any:
+def tree_of(placed: Layout, name: str, folder: Path, board: BoardTree = BOARD) -> Any:
     place = next(each for each in placed.places if each.partition.name == name)
     path = folder / "guest.dts"
-    assert compile_tree(guest_tree(place, BOARD), path)[:4] == b"\xd0\x0d\xfe\xed"
+    assert compile_tree(guest_tree(place, board), path)[:4] == b"\xd0\x0d\xfe\xed"
     return dtlib.DT(str(path))
 
 
@@ -155,13 +155,26 @@ def test_tree_of_a_partition_without_pci(tmp_path: Path) -> None:
     assert "initrd" not in str(tree.get_node("/chosen"))
 
 
-def test_tree_has_the_frames_of_its_own_cores(tmp_path: Path) -> None:
-    first, stride = registers(BOARD.roles["interrupt_controller"])[1][0], 0x20000
-    gic = tree_of(made(LINUX), "linux", tmp_path).get_node("/intc@8000000")
-    assert registers(gic) == ((0x8000000, 0x10000), (first + 2 * stride, 2 * stride))
-    apart = replace(LINUX, cores=(0, 2, 3))
-    gic = tree_of(made(apart), "linux", tmp_path).get_node("/intc@8000000")
-    assert registers(gic)[1:] == ((first, stride), (first + 2 * stride, 2 * stride))
+@pytest.mark.parametrize("cores", [(0,), (3,), (1, 2), (0, 2, 3)])
+def test_tree_has_as_many_frames_as_cores(tmp_path: Path, cores: tuple[int, ...]) -> None:
+    """From the first on, whichever cores they are of."""
+    first, stride = BOARD.cores[0].redistributor, 0x20000
+    system = made(replace(LINUX, cores=cores))
+    gic = tree_of(system, "linux", tmp_path).get_node("/intc@8000000")
+    assert registers(gic) == ((0x8000000, 0x10000), (first, len(cores) * stride))
+    assert gic.props["#redistributor-regions"].to_num() == 1
+
+
+def test_tree_has_the_boards_regions_of_frames(tmp_path: Path) -> None:
+    first, far, stride = BOARD.cores[0].redistributor, 0x9800000, 0x20000
+    frames = (first, first + stride, far, far + stride)
+    cores = [
+        replace(core, redistributor=at) for core, at in zip(BOARD.cores[:4], frames, strict=True)
+    ]
+    board = replace(BOARD, cores=tuple(cores))
+    system = made(replace(LINUX, cores=(1, 2, 3)))
+    gic = tree_of(system, "linux", tmp_path, board).get_node("/intc@8000000")
+    assert registers(gic)[1:] == ((first, 2 * stride), (far, stride))
     assert gic.props["#redistributor-regions"].to_num() == 2
 
 

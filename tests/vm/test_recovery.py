@@ -21,7 +21,7 @@ from bulkhead.network import Namespace
 
 DATA = pattern(6_000_000)
 OTHER_MAC = "52:54:00:12:34:99"
-PACKETS = 128  # virtio/ports/lwip/transmit.c
+PACKETS = 128  # virtio/ports/lwip/netif_private.h
 
 
 @pytest.fixture

@@ -28,9 +28,9 @@ void attack_walk(uint64_t where);
 
 /* interrupts.c */
 void attack_distributor(uint64_t where);
-void attack_redistributor(uint64_t where); /* of the core with that number */
+void attack_redistributor(uint64_t where); /* the one with that number, from the first on */
 void attack_sgi(uint64_t where);
-void attack_priority(uint64_t where); /* of the core with that number, this one */
+void attack_priority(uint64_t where); /* of the Redistributor with that number, this core's */
 
 /* pci.c */
 void attack_configuration_space(uint64_t where); /* every register of the bus with that number */

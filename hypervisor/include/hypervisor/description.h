@@ -32,7 +32,8 @@
 /* A core of the machine. One that belongs to no partition stays off. */
 struct description_core {
     uint64_t affinity;      /* MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in 23:0, all else 0 */
-    uint64_t redistributor; /* physical address of its RD frame; the SGI frame follows */
+    uint64_t redistributor; /* physical address of its RD frame; the SGI frame follows. A guest's
+                               n-th core has its frames where the n-th of all is */
     uint32_t partition;     /* index, or DESCRIPTION_NO_PARTITION */
     uint32_t reserved;
 };

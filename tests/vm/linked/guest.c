@@ -2,7 +2,7 @@
 /*
  * A guest that knows QEMU's virt, and nothing of Bulkhead: it is linked for fixed addresses, asks
  * no devicetree, and does to the MMU, the GIC and the timers what RTEMS' BSP for that machine does,
- * in the same order. REDISTRIBUTOR is where it takes the frames of its core to be.
+ * in the same order. The first Redistributor is its core's for it, whichever core that is.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,8 +13,9 @@
 #define UART_CONTROL 0x09000030u
 #define FLAG_FULL    (1u << 5)
 
-#define DISTRIBUTOR 0x08000000u
-#define SGI_FRAME   (REDISTRIBUTOR + 0x10000u)
+#define DISTRIBUTOR   0x08000000u
+#define REDISTRIBUTOR 0x080a0000u
+#define SGI_FRAME     (REDISTRIBUTOR + 0x10000u)
 /* IHI 0069, offsets in GICD, and of those of private interrupts in the SGI frame. */
 #define CTLR       0x0u
 #define TYPER      0x4u

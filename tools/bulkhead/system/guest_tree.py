@@ -70,8 +70,9 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
 
 
 def _redistributors(place: Place, board: BoardTree) -> list[Range]:
-    """One region for each run of cores whose frames follow each other."""
-    frames = [board.cores[core].redistributor for core in place.partition.cores]
+    """The first frames of the machine, as many as cores, whichever those are (the hypervisor's
+    redistributor.h). One region for each run of frames that follow each other."""
+    frames = [core.redistributor for core in board.cores[: len(place.partition.cores)]]
     runs = groupby(enumerate(frames), lambda each: each[1] - each[0] * REDISTRIBUTOR_BYTES)
     regions = []
     for _, run in runs:

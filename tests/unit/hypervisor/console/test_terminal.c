@@ -45,9 +45,6 @@ static void test_reports(void **state)
     (void)state;
     terminal_say(partition, "is off");
     assert_string_equal(fixture_printed(), "bulkhead| linux is off\r\n");
-    terminal_fault(partition, 3, 0x93000046, 0x8000000, 0xffff800010080000);
-    assert_string_equal(fixture_printed(), "bulkhead| linux is stopped: core 3, address 0x8000000, "
-                                           "syndrome 0x93000046, pc 0xffff800010080000\r\n");
     terminal_failure(1, 2, 3);
     assert_string_equal(fixture_printed(),
                         "bulkhead| a monitor failed: address 0x3, syndrome 0x1, pc 0x2\r\n");

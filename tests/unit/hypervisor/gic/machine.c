@@ -364,9 +364,11 @@ uint64_t machine_distributor_access(struct access access, enum access_result res
     return access.value;
 }
 
-uint64_t machine_redistributor_access(unsigned core, struct access access,
+uint64_t machine_redistributor_access(unsigned place, struct access access,
                                       enum access_result result)
 {
-    assert_int_equal(redistributor_access(&machine_partition, core, &access), result);
+    uint64_t address = machine_redistributor(place) + access.offset;
+
+    assert_int_equal(redistributor_access(&machine_partition, address, &access), result);
     return access.value;
 }

@@ -55,9 +55,10 @@ void machine_reset(struct machine *made);
 uint64_t machine_redistributor(unsigned core);
 /* Affinity of the core as ICC_SGI1R_EL1 names it alone. */
 uint64_t machine_sgi_target(unsigned core);
-/* An access that must end with `result`; what was read. */
+/* An access that must end with `result`; what was read. `place`: of the machine's Redistributors,
+ * the one where the partition does it. */
 uint64_t machine_distributor_access(struct access access, enum access_result result);
-uint64_t machine_redistributor_access(unsigned core, struct access access,
+uint64_t machine_redistributor_access(unsigned place, struct access access,
                                       enum access_result result);
 
 #define READ(at, size)          ((struct access){.offset = (at), .bytes = (size)})

@@ -18,6 +18,12 @@
 #define ALL_BUT_SELF (UINT64_C(1) << 40)
 #define NUMBER(sgi)  ((uint64_t)(sgi) << 24)
 
+/* GICR_TYPER of the machine's frames. */
+#define AFFINITY(frame) ((frame) == 3 ? 0x07020312u : (frame) == 4 ? 0x100u : (frame))
+#define TYPE(frame)     ((uint64_t)AFFINITY(frame) << 32 | (frame) << 8)
+#define LAST(frame)     (TYPE(frame) | GICR_TYPER_LAST)
+#define NOTHING         UINT64_MAX
+
 static struct machine made;
 
 static int setup(void **state)
@@ -28,9 +34,9 @@ static int setup(void **state)
     return 0;
 }
 
-static uint64_t read(unsigned core, uint64_t offset, uint8_t bytes)
+static uint64_t read(unsigned place, uint64_t offset, uint8_t bytes)
 {
-    return machine_redistributor_access(core, READ(offset, bytes), ACCESS_DONE);
+    return machine_redistributor_access(place, READ(offset, bytes), ACCESS_DONE);
 }
 
 static void write(uint64_t offset, uint8_t bytes, uint64_t value, enum access_result result)
@@ -46,13 +52,8 @@ static void test_frame(void **state)
     assert_int_equal(read(1, GICR_CTLR, 4), GICR_CTLR_WRITE_PENDING);
     assert_int_equal(read(1, GICR_IIDR, 4), 0x43b);
     assert_int_equal(read(1, GICD_PIDR2, 4), 0x3b);
-    /* Core 2, whose frame follows core 1's, is not this partition's. */
-    assert_int_equal(read(0, GICR_TYPER, 8), 0);
-    assert_int_equal(read(1, GICR_TYPER, 8), UINT64_C(1) << 32 | 1u << 8 | GICR_TYPER_LAST);
-    assert_int_equal(read(3, GICR_TYPER, 8),
-                     UINT64_C(0x07020312) << 32 | 3u << 8 | GICR_TYPER_LAST);
-    assert_int_equal(read(3, GICR_TYPER, 4), 3u << 8 | GICR_TYPER_LAST);
-    assert_int_equal(read(3, GICR_TYPER + 4, 4), 0x07020312);
+    assert_int_equal(read(2, GICR_TYPER, 4), 3u << 8 | GICR_TYPER_LAST);
+    assert_int_equal(read(2, GICR_TYPER + 4, 4), 0x07020312);
     assert_int_equal(read(1, GICR_WAKER, 4), 0);
     write(GICR_WAKER, 4, GICR_WAKER_PROCESSOR_SLEEP, ACCESS_DONE);
     write(GICR_CTLR, 4, GICR_CTLR_ENABLE_LPIS, ACCESS_DONE);
@@ -61,6 +62,66 @@ static void test_frame(void **state)
         write(offset, 4, UINT32_MAX, ACCESS_REFUSED);
     }
     assert_int_equal(made.writes, 0);
+}
+
+/* What a partition with these cores (bit n: core n) finds in each of the machine's places. */
+static void check_frames(uint32_t cores, const uint64_t types[MACHINE_CORES])
+{
+    made.guarded = false;
+    for (uint32_t core = 0; core < MACHINE_CORES; core++) {
+        machine_system.cores[core].partition = (cores >> core & 1) != 0 ? 0 : 1;
+    }
+    for (unsigned place = 0; place < MACHINE_CORES; place++) {
+        const uint64_t sgi_frame = SGI_FRAME + GIC_ISENABLER;
+        unsigned accesses = made.reads + made.writes;
+
+        if (types[place] == NOTHING) {
+            (void)machine_redistributor_access(place, READ(GICR_TYPER, 8), ACCESS_FORBIDDEN);
+            (void)machine_redistributor_access(place, WRITE(sgi_frame, 4, 1), ACCESS_FORBIDDEN);
+            assert_int_equal(made.reads + made.writes, accesses);
+            continue;
+        }
+        assert_int_equal(read(place, GICR_TYPER, 8), types[place]);
+        (void)machine_redistributor_access(place, WRITE(sgi_frame, 4, 1u << place), ACCESS_DONE);
+        assert_int_equal(made.private[types[place] >> 8 & 0xff].enabled[0], 1u << place);
+    }
+}
+
+static void test_frames_follow_each_other(void **state)
+{
+    static const uint64_t one_and_two[] = {TYPE(1u), LAST(2u), NOTHING, NOTHING, NOTHING};
+    static const uint64_t three[] = {LAST(3u), NOTHING, NOTHING, NOTHING, NOTHING};
+    static const uint64_t apart[] = {TYPE(0u), TYPE(2u), LAST(3u), NOTHING, NOTHING};
+    static const uint64_t none[] = {NOTHING, NOTHING, NOTHING, NOTHING, NOTHING};
+
+    (void)state;
+    check_frames(1u << 1 | 1u << 2, one_and_two);
+    (void)setup(state);
+    check_frames(1u << 3, three);
+    (void)setup(state);
+    check_frames(1u << 0 | 1u << 2 | 1u << 3, apart);
+    (void)setup(state);
+    check_frames(0, none);
+}
+
+/* As on a machine with so many cores: a walk ends before the gap, and begins again behind it. */
+static void test_frames_in_two_regions(void **state)
+{
+    static const uint64_t types[] = {TYPE(1u), LAST(3u), NOTHING, LAST(4u), NOTHING};
+
+    (void)state;
+    machine_system.cores[2].redistributor = machine_redistributor(3);
+    machine_system.cores[3].redistributor = machine_redistributor(4);
+    check_frames(1u << 1 | 1u << 2 | 1u << 3, types);
+}
+
+static void test_nothing_is_around_the_frames(void **state)
+{
+    (void)state;
+    (void)machine_redistributor_access(0, READ(-UINT64_C(4), 4), ACCESS_FORBIDDEN);
+    (void)machine_redistributor_access(3, READ(0, 4), ACCESS_FORBIDDEN);
+    (void)machine_redistributor_access(MACHINE_CORES, READ(0, 4), ACCESS_FORBIDDEN);
+    assert_int_equal(made.reads + made.writes, 0);
 }
 
 static void test_sizes(void **state)
@@ -175,8 +236,13 @@ static void test_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_frame, setup),   cmocka_unit_test_setup(test_sizes, setup),
-        cmocka_unit_test_setup(test_private, setup), cmocka_unit_test_setup(test_sgi, setup),
+        cmocka_unit_test_setup(test_frame, setup),
+        cmocka_unit_test_setup(test_frames_follow_each_other, setup),
+        cmocka_unit_test_setup(test_frames_in_two_regions, setup),
+        cmocka_unit_test_setup(test_nothing_is_around_the_frames, setup),
+        cmocka_unit_test_setup(test_sizes, setup),
+        cmocka_unit_test_setup(test_private, setup),
+        cmocka_unit_test_setup(test_sgi, setup),
         cmocka_unit_test_setup(test_message, setup),
     };
 

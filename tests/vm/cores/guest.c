@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A guest with three cores, on cores of the machine that follow each other. What they do is typed,
+ * a letter (guest_main()): they end in all ways that there are, some after they have shut
+ * themselves: with an interrupt of the highest priority feigned, which holds off the hypervisor's
+ * (docs/decisions/0013).
+ */
+#include <stdint.h>
+
+#define UART_DATA  0x09000000u
+#define UART_FLAGS 0x09000018u
+#define FLAG_EMPTY (1u << 4)
+#define FLAG_FULL  (1u << 5)
+#define NOTHING    0x1000u /* nobody's address */
+
+/* Arm DEN 0022. */
+#define CPU_OFF       UINT64_C(0x84000002)
+#define CPU_ON        UINT64_C(0xc4000003)
+#define AFFINITY_INFO UINT64_C(0xc4000004)
+#define SYSTEM_OFF    UINT64_C(0x84000008)
+#define SYSTEM_RESET  UINT64_C(0x84000009)
+#define IS_OFF        1
+
+void guest_main(void);
+extern const char guest_other[];
+
+static uint64_t first; /* core */
+static volatile uint32_t reached;
+
+static uint32_t read32(uintptr_t address)
+{
+    return *(volatile uint32_t *)address;
+}
+
+static void print(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        while ((read32(UART_FLAGS) & FLAG_FULL) != 0) {
+        }
+        *(volatile uint32_t *)UART_DATA = (uint8_t)*text;
+    }
+}
+
+static char typed(void)
+{
+    while ((read32(UART_FLAGS) & FLAG_EMPTY) != 0) {
+    }
+    return (char)read32(UART_DATA);
+}
+
+static int64_t call(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
+{
+    register uint64_t x0 __asm__("x0") = function;
+    register uint64_t x1 __asm__("x1") = first;
+    register uint64_t x2 __asm__("x2") = second;
+    register uint64_t x3 __asm__("x3") = third;
+
+    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3) : : "memory");
+    return (int64_t)x0;
+}
+
+static void end(uint64_t function)
+{
+    (void)call(function, 0, 0, 0);
+}
+
+static void on(uint64_t core, void (*function)(void))
+{
+    (void)call(CPU_ON, core, (uintptr_t)guest_other, (uintptr_t)function);
+}
+
+static void on_and_wait(uint64_t core, void (*function)(void))
+{
+    on(core, function);
+    while (reached == 0) {
+    }
+}
+
+static void wait_until_off(uint64_t core)
+{
+    while (call(AFFINITY_INFO, core, 0, 0) != IS_OFF) {
+    }
+}
+
+static void shut(void)
+{
+    __asm__ volatile("msr s3_0_c12_c12_5, %0\n\tisb\n\t" /* ICC_SRE_EL1 */
+                     "msr s3_0_c12_c9_0, %1\n\tisb"      /* ICC_AP1R0_EL1 */
+                     :
+                     : "r"(UINT64_C(7)), "r"(UINT64_C(1)));
+}
+
+/* What other cores do. */
+
+static void spin(void)
+{
+    reached = 1;
+    for (;;) {
+    }
+}
+
+static void go_off(void)
+{
+    end(CPU_OFF);
+}
+
+static void fault(void)
+{
+    (void)read32(NOTHING);
+}
+
+static void shut_and_spin(void)
+{
+    shut();
+    spin();
+}
+
+static void shut_and_go_off(void)
+{
+    shut();
+    go_off();
+}
+
+static void shut_and_fault(void)
+{
+    shut();
+    fault();
+}
+
+static void reset_without_the_first(void)
+{
+    wait_until_off(first);
+    end(SYSTEM_RESET);
+}
+
+static void fault_when_the_first_is_shut(void)
+{
+    while (reached == 0) {
+    }
+    fault();
+}
+
+static void reset_soon(void)
+{
+    for (volatile unsigned i = 0; i < 20000; i++) {
+    }
+    end(SYSTEM_RESET);
+}
+
+static void fault_soon(void)
+{
+    for (volatile unsigned i = 0; i < 20000; i++) {
+    }
+    fault();
+}
+
+/* The second core comes and goes, until the third ends all. */
+static void start_again_and_again(void (*third)(void))
+{
+    on(first + 2, third);
+    for (;;) {
+        on(first + 1, go_off);
+    }
+}
+
+static void obey(char order)
+{
+    switch (order) {
+    case 'n': /* nothing: the others were never on */
+        break;
+    case 'o':
+        on(first + 1, go_off);
+        wait_until_off(first + 1);
+        break;
+    case 'q':
+        on(first + 1, shut_and_go_off);
+        wait_until_off(first + 1);
+        break;
+    case 'p':
+        on_and_wait(first + 1, shut_and_spin);
+        break;
+    case 'f':
+        on(first + 1, fault);
+        break;
+    case 'w':
+        on(first + 1, shut_and_fault);
+        break;
+    case 'r':
+    case 'e':
+        on_and_wait(first + 1, spin);
+        shut();
+        end(order == 'r' ? SYSTEM_RESET : SYSTEM_OFF);
+        break;
+    case 'x':
+        on(first + 1, reset_without_the_first);
+        end(CPU_OFF);
+        break;
+    case 'b':
+        on(first + 1, fault_when_the_first_is_shut);
+        shut_and_spin();
+        break;
+    case 's':
+        start_again_and_again(reset_soon);
+        break;
+    case 't':
+        start_again_and_again(fault_soon);
+        break;
+    default:
+        print("FAIL: no such order\n");
+        break;
+    }
+}
+
+void guest_main(void)
+{
+    __asm__ volatile("mrs %0, mpidr_el1" : "=r"(first));
+    first &= 0xff;
+    print("ready\n");
+    for (;;) {
+        obey(typed());
+        print("done\n");
+    }
+}
