@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See status.h. Times are nanoseconds, sizes bytes. */
 #include "status.h"
+#include "heap.h"
 #include "json.h"
 #include "kernel/memory.h"
 #include "kernel/network.h"

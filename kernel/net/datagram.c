@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Endpoints: opened, closed, and what they know kept fresh (kernel/datagram.h). */
+#include "core_lock.h"
 #include "kernel/network.h"
 #include "kernel/time.h"
 #include "lwip/timeouts.h"
-#include "net/core_lock.h"
 #include "net/datagram_private.h"
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Datagrams on their way: past lwIP, and through it (kernel/datagram.h). */
+#include "core_lock.h"
 #include "kernel/interrupt.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
-#include "net/core_lock.h"
 #include "net/datagram_private.h"
 #include <string.h>
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Brings up lwIP, the first virtio network device and its addresses (kernel/network.h). */
 #include "kernel/network.h"
+#include "arch/cpu.h"
 #include "arch/instructions.h"
+#include "core_lock.h"
 #include "discovery.h"
+#include "heap.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
@@ -13,9 +16,7 @@
 #include "lwip/ip4_addr.h"
 #include "lwip/netif.h"
 #include "lwip/tcpip.h"
-#include "net/core_lock.h"
-#include "net/heap.h"
-#include "net/random.h"
+#include "random.h"
 #include "virtio_netif.h"
 #include <string.h>
 
@@ -26,7 +27,7 @@
 /* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
 #define RECEIVE_POOL_DEFAULT (TCP_WND / TCP_MSS + 18u)
 
-#define BOTTOM_HALF_PRIORITY 48u
+#define BOTTOM_HALF_PRIORITY 48
 
 /* Owned by network_start(); `announced` by the callback on changes of the interface. */
 static struct {
@@ -169,8 +170,16 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
     driver->features_off = boot_argument_number("features_off", 0, 0, UINT64_MAX);
     parameters->rx_pool = (uint32_t)boot_argument_number("rx_pool", RECEIVE_POOL_DEFAULT, 16, 8192);
     parameters->poll = (uint32_t)boot_argument_number("net_poll", 1000, 0, 1000000);
-    parameters->priority = (unsigned)boot_argument_number(
+    parameters->priority = (int)boot_argument_number(
         "net_priority", BOTTOM_HALF_PRIORITY, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST);
+}
+
+static void seed_random(void)
+{
+    uint64_t ticks = arch_clock_ticks();
+
+    network_random_seed(&ticks, sizeof(ticks));
+    network_random_seed(&network.device, sizeof(network.device));
 }
 
 static void lwip_started(void *started)
@@ -188,7 +197,7 @@ enum result network_start(void)
         print("net: no virtio network device\n");
         return RESULT_NOT_FOUND;
     }
-    network_random_seed(&network.device, sizeof(network.device));
+    seed_random();
     network_heap_init();
     semaphore_init(&started, 0, 1);
     tcpip_init(lwip_started, &started);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lwIP's operating system layer (lwip/sys.h) on the kernel's threads, mutexes, semaphores and
- * message queues. Time-outs of 0 mean for ever here, as lwIP has it.
+ * message queues, and what the driver's port asks beside it (network_system.h). Time-outs of 0 mean
+ * for ever here, as lwIP has it.
  */
 #include "kernel/memory.h"
 #include "kernel/panic.h"
@@ -9,6 +10,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "lwip/sys.h"
+#include "network_system.h"
 
 static uint64_t deadline_after(u32_t milliseconds)
 {
@@ -16,11 +18,10 @@ static uint64_t deadline_after(u32_t milliseconds)
                              : time_after(milliseconds * NANOSECONDS_PER_MILLISECOND);
 }
 
-/* What lwIP wants to know of a wait: how many milliseconds it took, or that it was in vain. */
-static u32_t waited(enum result result, uint64_t start)
+/* What lwIP wants to know of a wait: whether it was in vain. */
+static u32_t waited(enum result result)
 {
-    return result == RESULT_OK ? (u32_t)((time_now() - start) / NANOSECONDS_PER_MILLISECOND)
-                               : SYS_ARCH_TIMEOUT;
+    return result == RESULT_OK ? 0 : SYS_ARCH_TIMEOUT;
 }
 
 void sys_init(void)
@@ -81,9 +82,7 @@ void sys_sem_signal(sys_sem_t *sem)
 
 u32_t sys_arch_sem_wait(sys_sem_t *sem, u32_t timeout)
 {
-    uint64_t start = time_now();
-
-    return waited(semaphore_wait(sem, deadline_after(timeout)), start);
+    return waited(semaphore_wait(sem, deadline_after(timeout)));
 }
 
 void sys_sem_free(sys_sem_t *sem)
@@ -124,14 +123,13 @@ err_t sys_mbox_trypost_fromisr(sys_mbox_t *mbox, void *msg)
 
 static u32_t fetch(sys_mbox_t *mbox, void **msg, uint64_t deadline)
 {
-    uint64_t start = time_now();
     void *received = NULL;
     enum result result = message_queue_receive(mbox, (void *)&received, deadline);
 
     if (msg != NULL) {
         *msg = received;
     }
-    return waited(result, start);
+    return waited(result);
 }
 
 u32_t sys_arch_mbox_fetch(sys_mbox_t *mbox, void **msg, u32_t timeout)
@@ -165,6 +163,26 @@ sys_thread_t sys_thread_new(const char *name, lwip_thread_fn thread, void *arg, 
         return NULL;
     }
     return created;
+}
+
+void *network_memory_allocate(size_t bytes)
+{
+    return heap_allocate(bytes);
+}
+
+void network_memory_free(void *memory)
+{
+    heap_free(memory);
+}
+
+void network_yield(void)
+{
+    thread_yield();
+}
+
+bool network_is_alone(void)
+{
+    return thread_is_alone();
 }
 
 void network_assertion_failed(const char *message, int line)

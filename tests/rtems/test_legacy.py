@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from demo_client import DemoClient, ping
-from device_monitor import DeviceMonitor, wait_until
+from demo_client import ping
+from device_monitor import DeviceMonitor
+from rtems_sample import RtemsSample, StartGuest, iperf_both_ways
 
-from bulkhead import rtems, side_by_side
-from bulkhead.bench import BenchContext
-from bulkhead.guest import GuestProcess
-from bulkhead.network import Namespace, Tap
-from bulkhead.qemu import MAC, NO_OFFLOADS, Machine, NetworkCard, TapNetwork
-from bulkhead.settings import Settings
+from bulkhead import rtems
+from bulkhead.network import Namespace
+from bulkhead.qemu import NO_OFFLOADS
 
-StartGuest = Callable[..., GuestProcess]
 READY = "sample: ready"
 COUNTERS = 2020
 # Its pointers of 32 bits reach configuration space below 4 GiB only.
@@ -35,28 +31,8 @@ def program() -> Path:
     return rtems.build(installed, rtems.Sample("bsd", rx_buffers=8))
 
 
-class Sample:
-    """The sample in a machine with one card on a tap."""
-
-    def __init__(
-        self,
-        program: Path,
-        start: StartGuest,
-        namespace: Namespace,
-        monitor: DeviceMonitor,
-        transport: str,
-    ) -> None:
-        self.namespace = namespace
-        self.monitor = monitor
-        self.tap: Tap = namespace.add_tap(MAC)
-        card = NetworkCard(TapNetwork(self.tap.interface), transport, MAC, NO_OFFLOADS)
-        machine = Machine(
-            program, cards=[card], machine=MACHINE, semihosting=False, extra=monitor.arguments
-        )
-        self.guest: GuestProcess = start(machine, namespace.prefix)
-        self.guest.wait_for(READY, 60)
-        self.client = DemoClient(self.tap.address, namespace=namespace.name)
-        monitor.attach(self.guest)
+class Sample(RtemsSample):
+    """The sample on the legacy stack; a port gives out its counters."""
 
     def counters(self) -> dict[str, int]:
         """What the service for them says."""
@@ -75,7 +51,9 @@ StartSample = Callable[[str], Sample]
 def start(
     program: Path, start_guest: StartGuest, namespace: Namespace, monitor: DeviceMonitor
 ) -> StartSample:
-    return lambda transport: Sample(program, start_guest, namespace, monitor, transport)
+    return lambda transport: Sample(
+        program, start_guest, namespace, monitor, (transport, NO_OFFLOADS), READY, MACHINE
+    )
 
 
 def assert_nothing_is_lost(counters: dict[str, int]) -> None:
@@ -94,11 +72,7 @@ def test_ping_echo_and_iperf(start: StartSample, transport: str) -> None:
     sample = start(transport)
     ping(sample.namespace, sample.tap.address, 5)
     assert sample.client.echo_in_parts(DATA) == DATA
-    context = BenchContext("rtems", Settings(), 1, 2.0)
-    guest = side_by_side.rtems_guest(Path("unused"), {})
-    running = side_by_side.Running(context, guest, sample.guest, sample.namespace, sample.tap)
-    assert running.receive() > 0
-    assert running.send() > 0
+    iperf_both_ways(sample.guest, sample.namespace, sample.tap)
     counters = sample.counters()
     assert_nothing_is_lost(counters)
     assert counters["rx_target"] == 8
@@ -108,14 +82,8 @@ def test_ping_echo_and_iperf(start: StartSample, transport: str) -> None:
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_a_device_that_fails_is_started_anew(start: StartSample, transport: str) -> None:
-    """Somebody else resets it while data flow (VIRTIO 1.3, 2.1.2): all of them come back."""
     sample = start(transport)
-    with ThreadPoolExecutor(1) as pool:
-        transfer = pool.submit(sample.client.echo_in_parts, DATA)
-        wait_until(lambda: sample.client.echoed >= len(DATA) // 2, "data flow", 120)
-        sample.monitor.reset_device(transport)
-        sample.guest.wait_for("the device was restarted", 60)
-        assert transfer.result(timeout=120) == DATA
+    sample.reset_in_a_transfer(transport, DATA)
     counters = sample.counters()
     assert_nothing_is_lost(counters)
     assert counters["restarts"] == 1

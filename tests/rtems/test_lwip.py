@@ -6,21 +6,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from demo_client import DemoClient, ping
-from device_monitor import DeviceMonitor, wait_until
+from demo_client import ping
+from device_monitor import DeviceMonitor
+from rtems_sample import RtemsSample, StartGuest, iperf_both_ways
 
-from bulkhead import rtems, side_by_side
-from bulkhead.bench import BenchContext
-from bulkhead.guest import GuestProcess
-from bulkhead.network import Namespace, Tap
-from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
-from bulkhead.settings import Settings
+from bulkhead import rtems
+from bulkhead.network import Namespace
 
-StartGuest = Callable[..., GuestProcess]
 READY = "sample: echo on 7"
 CARDS: dict[str, tuple[str, dict[str, str]]] = {
     "mmio": ("mmio", {}),
@@ -39,34 +34,8 @@ def program() -> Path:
     return rtems.build(installed, rtems.Sample())
 
 
-class Sample:
-    """The sample in a machine with one card on a tap."""
-
-    def __init__(
-        self,
-        program: Path,
-        start: StartGuest,
-        namespace: Namespace,
-        monitor: DeviceMonitor,
-        card: str,
-    ) -> None:
-        transport, options = CARDS[card]
-        self.namespace = namespace
-        self.monitor = monitor
-        self.tap: Tap = namespace.add_tap(MAC)
-        namespace.serve_addresses()
-        network = TapNetwork(self.tap.interface)
-        machine = Machine(
-            program,
-            cards=[NetworkCard(network, transport, self.tap.mac, options)],
-            semihosting=False,
-            extra=monitor.arguments,
-        )
-        self.guest: GuestProcess = start(machine, namespace.prefix)
-        self.guest.wait_for(READY, 60)
-        self.guest.wait_for_match(f"net: address {re.escape(self.tap.address)}", 30)
-        self.client = DemoClient(self.tap.address, namespace=namespace.name)
-        monitor.attach(self.guest)
+class Sample(RtemsSample):
+    """The lwIP sample; its counters are what its shell prints."""
 
     def counters(self) -> dict[str, int]:
         """What `vnetstat` prints, by title and name."""
@@ -88,7 +57,12 @@ StartSample = Callable[..., Sample]
 def start(
     program: Path, start_guest: StartGuest, namespace: Namespace, monitor: DeviceMonitor
 ) -> StartSample:
-    return lambda card="mmio": Sample(program, start_guest, namespace, monitor, card)
+    def started(card: str = "mmio") -> Sample:
+        sample = Sample(program, start_guest, namespace, monitor, CARDS[card], READY)
+        sample.guest.wait_for_match(f"net: address {re.escape(sample.tap.address)}", 30)
+        return sample
+
+    return started
 
 
 @pytest.mark.parametrize("card", CARDS)
@@ -105,11 +79,7 @@ def test_ping_and_echo(start: StartSample, card: str) -> None:
 @pytest.mark.parametrize("card", ["mmio", "pci"])
 def test_iperf_both_ways(start: StartSample, card: str) -> None:
     sample = start(card)
-    context = BenchContext("rtems", Settings(), 1, 2.0)
-    guest = side_by_side.rtems_guest(Path("unused"), {})
-    running = side_by_side.Running(context, guest, sample.guest, sample.namespace, sample.tap)
-    assert running.receive() > 0
-    assert running.send() > 0
+    iperf_both_ways(sample.guest, sample.namespace, sample.tap)
     assert sample.counters()["lwIP: frames dropped"] == 0
 
 
@@ -126,13 +96,6 @@ def test_link_down_and_up(start: StartSample, card: str) -> None:
 
 @pytest.mark.parametrize("card", CARDS)
 def test_a_device_that_fails_is_started_anew(start: StartSample, card: str) -> None:
-    """Somebody else resets it while data flow (VIRTIO 1.3, 2.1.2): all of them come back."""
     sample = start(card)
-    data = 8 * DATA
-    with ThreadPoolExecutor(1) as pool:
-        transfer = pool.submit(sample.client.echo_in_parts, data)
-        wait_until(lambda: sample.client.echoed >= len(data) // 2, "data flow", 120)
-        sample.monitor.reset_device(CARDS[card][0])
-        sample.guest.wait_for("net: the device was restarted", 60)
-        assert transfer.result(timeout=120) == data
+    sample.reset_in_a_transfer(CARDS[card][0], 8 * DATA)
     assert sample.counters()["lwIP: device restarts"] == 1

@@ -17,8 +17,6 @@
 #define KERNEL_NETWORK_H
 
 #include "kernel/result.h"
-#include <stddef.h>
-#include <stdint.h>
 
 struct virtio_netif;
 
@@ -34,19 +32,5 @@ struct virtio_netif *network_interface(void);
 /* "pci" or "mmio", and how its interrupts arrive: "line" or "MSI-X". "" without a network. */
 const char *network_bus(void);
 const char *network_interrupts(void);
-
-/* lwIP's part of the heap (packets to transmit, pages of the HTTP server), and its blocks for
- * packets without data of their own. */
-struct network_heap_statistics {
-    uint32_t packets;
-    uint32_t packets_free;
-    size_t limit_bytes;
-    size_t used_bytes;
-    size_t peak_bytes;
-    uint64_t failures; /* refused: at the limit, or out of memory */
-};
-
-/* Any context. */
-void network_heap_statistics(struct network_heap_statistics *statistics);
 
 #endif

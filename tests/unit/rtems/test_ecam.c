@@ -60,7 +60,7 @@ uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t
 void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
                                unsigned bytes, uint32_t value)
 {
-    assert_int_not_equal(function->device, untouchable);
+    assert_int_not_equal(device_function_of(function) >> 3, untouchable);
     pci_access_write(bus_of(function), device_function_of(function), offset, bytes, value);
 }
 
@@ -106,7 +106,7 @@ static void gives_addresses(void **state)
 
     (void)state;
     assert_true(ecam_find_network(&board, 0, &found));
-    assert_int_equal(found.device, 2);
+    assert_int_equal(device_function_of(&found), 2 << 3);
     assert_true(found.has_line);
     assert_int_equal(found.line, 2);
     for (unsigned bar = 1; bar <= 4; bar += 3) {
@@ -114,13 +114,13 @@ static void gives_addresses(void **state)
 
         assert_true(address >= WINDOW && address + found.bytes[bar] <= WINDOW + WINDOW_BYTES);
         assert_int_equal(address % found.bytes[bar], 0);
-        assert_int_equal(ecam_map(&found, bar, 0, found.bytes[bar]), address);
-        assert_int_equal(ecam_map(&found, bar, 1, found.bytes[bar]), 0);
+        assert_int_equal(virtio_platform_pci_map(&found, bar, 0, found.bytes[bar]), address);
+        assert_int_equal(virtio_platform_pci_map(&found, bar, 1, found.bytes[bar]), 0);
     }
     assert_apart(fake_bar_address(card, 1), 4096, fake_bar_address(card, 4), 16384);
-    assert_int_equal(ecam_map(&found, 0, 0, 0), 0);
-    assert_int_equal(ecam_map(&found, PCI_BARS, 0, 0), 0);
-    assert_int_equal(fake_get(card, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(virtio_platform_pci_map(&found, 0, 0, 0), 0);
+    assert_int_equal(virtio_platform_pci_map(&found, PCI_BARS, 0, 0), 0);
+    assert_int_equal(fake_get(card, PCI_COMMAND, 2), 0); /* the probe switches it on */
     assert_false(ecam_find_network(&board, 1, &found));
 }
 
@@ -164,12 +164,45 @@ static void keeps_off_the_addresses_of_others(void **state)
     (void)state;
     fake_bar(off, 0, 2 * SIXTEEN_MIB, BAR_MEMORY_32);
     set_bar(off, 0, (uint32_t)WINDOW);
+    untouchable = 3;
     assert_true(ecam_find_network(&board, 0, &found));
-    assert_int_equal(fake_bar_address(off, 0), WINDOW);
-    assert_int_equal(fake_get(off, PCI_COMMAND, 2), 0);
     for (unsigned bar = 1; bar <= 4; bar += 3) {
         assert_apart(fake_bar_address(card, bar), found.bytes[bar], WINDOW, 2 * SIXTEEN_MIB);
     }
+}
+
+static void gives_each_device_addresses_of_its_own(void **state)
+{
+    struct fake_function *one = add_network(NULL, 1);
+    struct fake_function *other = add_network(NULL, 2);
+    struct virtio_pci_function found;
+
+    (void)state;
+    assert_true(ecam_find_network(&board, 0, &found));
+    assert_true(ecam_restore(&found)); /* in use from now on */
+    untouchable = 1;
+    assert_true(ecam_find_network(&board, 1, &found));
+    for (unsigned bar = 1; bar <= 4; bar += 3) {
+        assert_apart(fake_bar_address(one, 1), 4096, fake_bar_address(other, bar),
+                     found.bytes[bar]);
+        assert_apart(fake_bar_address(one, 4), 16384, fake_bar_address(other, bar),
+                     found.bytes[bar]);
+    }
+}
+
+/* The upper half of its address is not taken for another BAR. */
+static void leaves_what_is_too_large(void **state)
+{
+    struct fake_function *card = add_network(NULL, 2);
+    struct virtio_pci_function found;
+
+    (void)state;
+    fake_bar(card, 2, UINT64_C(0x200000000), BAR_MEMORY_64);
+    assert_true(ecam_find_network(&board, 0, &found));
+    assert_int_equal(fake_bar_address(card, 2), 0);
+    assert_int_equal(virtio_platform_pci_map(&found, 2, 0, 64), 0);
+    assert_int_equal(virtio_platform_pci_map(&found, 3, 0, 64), 0);
+    assert_int_not_equal(virtio_platform_pci_map(&found, 4, 0, 64), 0);
 }
 
 static void says_what_does_not_fit(void **state)
@@ -181,8 +214,8 @@ static void says_what_does_not_fit(void **state)
     (void)state;
     (void)add_network(NULL, 2);
     assert_true(ecam_find_network(&narrow, 0, &found));
-    assert_int_not_equal(ecam_map(&found, 1, 0, 4096), 0);
-    assert_int_equal(ecam_map(&found, 4, 0, 4096), 0);
+    assert_int_not_equal(virtio_platform_pci_map(&found, 1, 0, 4096), 0);
+    assert_int_equal(virtio_platform_pci_map(&found, 4, 0, 4096), 0);
 }
 
 static void looks_behind_numbered_bridges(void **state)
@@ -195,7 +228,7 @@ static void looks_behind_numbered_bridges(void **state)
     assert_false(ecam_find_network(&board, 0, &found)); /* no firmware has numbered it */
     fake_set(bridge, PCI_BRIDGE_BUSES, 4, 0x00010100);
     assert_true(ecam_find_network(&board, 0, &found));
-    assert_int_equal(found.bus, 1);
+    assert_int_equal(bus_of(&found), 1);
     assert_int_equal(found.line,
                      1); /* INTA of device 2, turned by 3 (PCI-to-PCI Bridge 1.2, 9.1) */
 }
@@ -259,7 +292,7 @@ static void survives_lies(void **state)
     for (unsigned round = 0; round < HOSTILE_ROUNDS; round++) {
         if (ecam_find_network(&board, round % 4, &found)) {
             for (unsigned bar = 0; bar < PCI_BARS; bar++) {
-                (void)ecam_map(&found, bar, 0, 64);
+                (void)virtio_platform_pci_map(&found, bar, 0, 64);
             }
             (void)ecam_restore(&found);
         }
@@ -273,6 +306,8 @@ int main(void)
         cmocka_unit_test_setup(keeps_addresses, reset),
         cmocka_unit_test_setup(leaves_running_functions_alone, reset),
         cmocka_unit_test_setup(keeps_off_the_addresses_of_others, reset),
+        cmocka_unit_test_setup(gives_each_device_addresses_of_its_own, reset),
+        cmocka_unit_test_setup(leaves_what_is_too_large, reset),
         cmocka_unit_test_setup(says_what_does_not_fit, reset),
         cmocka_unit_test_setup(looks_behind_numbered_bridges, reset),
         cmocka_unit_test_setup(restores, reset),

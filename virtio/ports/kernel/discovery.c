@@ -192,24 +192,21 @@ static void disconnect(struct virtio_network_device *device)
     }
 }
 
-enum result virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
+bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     bool attach = device->net == NULL && net != NULL && device->transport->vectors == 0;
-    enum result result = RESULT_OK;
 
     if (net == NULL) {
         disconnect(device);
-        return RESULT_OK;
+        return true;
     }
     device->net = net; /* first: nobody else takes the line back */
-    if (attach) {
-        result = interrupt_attach(device->number[0], device->trigger, handle_queues, device);
-    }
-    if (result != RESULT_OK) {
+    if (attach &&
+        interrupt_attach(device->number[0], device->trigger, handle_queues, device) != RESULT_OK) {
         device->net = NULL;
     }
     unmask(device);
-    return result;
+    return device->net != NULL;
 }
 
 void virtio_network_attend(struct virtio_network_device *device)
@@ -219,9 +216,9 @@ void virtio_network_attend(struct virtio_network_device *device)
     }
 }
 
-enum result virtio_network_restore(struct virtio_network_device *device)
+bool virtio_network_restore(struct virtio_network_device *device)
 {
-    return device->function == NULL ? RESULT_OK : pci_restore(device->function);
+    return device->function == NULL || pci_restore(device->function) == RESULT_OK;
 }
 
 bool virtio_network_probe(struct virtio_network_device *device, const char **reason)

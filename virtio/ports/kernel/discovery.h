@@ -6,6 +6,7 @@
 #ifndef VIRTIO_PORT_DISCOVERY_H
 #define VIRTIO_PORT_DISCOVERY_H
 
+#include "../network_device.h"
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
 #include "virtio/mmio.h"
@@ -36,22 +37,5 @@ struct virtio_network_device {
  * there but can't be driven are reported on the console and not counted.
  */
 enum result virtio_find_network(unsigned index, struct virtio_network_device *device);
-
-/* Its interrupts go to `net` from now on (NULL: to nobody, and they are masked). Those that came
- * before may be lost: run the bottom half once. What interrupt_attach() answers. */
-enum result virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net);
-
-/* The bottom half has run: lets interrupts through that were masked because there were too many. */
-void virtio_network_attend(struct virtio_network_device *device);
-
-/*
- * For a device that was reset as a whole, or was away: it can be reached again. Its driver is still
- * the old one, which is to be stopped. Nobody is connected. RESULT_NOT_FOUND: it is not there
- * (yet).
- */
-enum result virtio_network_restore(struct virtio_network_device *device);
-/* Finds out anew what it is and how it interrupts; it has no driver. False: *reason says why it
- * can't be driven (NULL: it is no network device any more). */
-bool virtio_network_probe(struct virtio_network_device *device, const char **reason);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Frames past lwIP (see virtio_netif.h). */
-#include "kernel/interrupt.h"
-#include "kernel/list.h"
 #include "netif_private.h"
 
 void virtio_netif_set_bypass(struct virtio_netif *interface,
@@ -10,48 +8,48 @@ void virtio_netif_set_bypass(struct virtio_netif *interface,
     interface->bypass = bypass;
 }
 
-void virtio_netif_release(struct virtio_net_buffer *buffer)
-{
-    receive_block_free(CONTAINER_OF(buffer, struct receive_block, buffer));
-}
-
 bool virtio_netif_reserve(struct virtio_netif *interface, int blocks)
 {
-    interrupt_state state = interrupts_save();
-    int64_t reserved = (int64_t)interface->reserved + blocks;
-    bool granted = blocks <= 0 || reserved <= interface->receive_pool.capacity / 2;
+    int64_t reserved;
+    bool granted;
+    SYS_ARCH_DECL_PROTECT(level);
 
+    SYS_ARCH_PROTECT(level);
+    reserved = (int64_t)interface->reserved + blocks;
+    granted = blocks <= 0 || reserved <= interface->blocks_count / 2;
     if (granted) {
         interface->reserved = (uint32_t)reserved;
     }
-    interrupts_restore(state);
+    SYS_ARCH_UNPROTECT(level);
     return granted;
 }
 
-/* The driver goes away when the device is restarted, but not while interrupts are masked. */
+/* The driver goes away when the device is restarted, but not in a critical section. */
 bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_packet *packet)
 {
-    interrupt_state state = interrupts_save();
-    bool accepted = netif_is_link_up(&interface->netif) && interface->net != NULL &&
-                    virtio_net_transmit(interface->net, &packet->packet);
+    bool accepted;
+    SYS_ARCH_DECL_PROTECT(level);
 
+    SYS_ARCH_PROTECT(level);
+    accepted = netif_is_link_up(&interface->netif) && interface->net != NULL &&
+               virtio_net_transmit(interface->net, &packet->packet);
     if (accepted) {
         virtio_net_flush(interface->net);
     }
-    interrupts_restore(state);
+    SYS_ARCH_UNPROTECT(level);
     return accepted;
 }
 
 void virtio_netif_reclaim(struct virtio_netif *interface)
 {
     struct virtio_net_packet *packet;
+    SYS_ARCH_DECL_PROTECT(level);
 
     do {
-        interrupt_state state = interrupts_save();
-
+        SYS_ARCH_PROTECT(level);
         packet = interface->net == NULL ? NULL : virtio_net_transmitted(interface->net);
-        interrupts_restore(state);
-        transmit_free(interface, packet);
+        SYS_ARCH_UNPROTECT(level);
+        transmit_free(packet);
     } while (packet != NULL);
 }
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The interface: start, bottom half, link, restart of a device that failed (see virtio_netif.h). */
+#include "core_lock.h"
 #include "discovery.h"
-#include "kernel/interrupt.h"
-#include "kernel/print.h"
-#include "kernel/thread.h"
-#include "kernel/time.h"
 #include "lwip/etharp.h"
 #include "lwip/ethip6.h"
-#include "net/core_lock.h"
-#include "net/random.h"
+#include "lwip/timeouts.h"
 #include "netif/ethernet.h"
 #include "netif_private.h"
+#include "network_system.h"
 #include "virtio_netif.h"
 #include <string.h>
 
@@ -29,19 +26,19 @@
 
 /* How often the device's status is looked at: a device that was reset by somebody else, or is gone,
  * does not interrupt. */
-#define WATCH_PERIOD NANOSECONDS_PER_SECOND
+#define WATCH_MILLISECONDS 1000u
 
 /* Between two attempts to restart a device, doubled each time. One that has run for a while before
  * it failed begins anew. */
-#define RETRY_MIN    (10 * NANOSECONDS_PER_MILLISECOND)
-#define RETRY_MAX    (10 * NANOSECONDS_PER_SECOND)
-#define HEALTHY_TIME (10 * NANOSECONDS_PER_SECOND)
+#define RETRY_MILLISECONDS_MIN 10u
+#define RETRY_MILLISECONDS_MAX 10000u
+#define HEALTHY_NANOSECONDS    UINT64_C(10000000000)
 
 static void wake_bottom_half(void *context)
 {
     struct virtio_netif *interface = context;
 
-    (void)semaphore_post(&interface->wake); /* posted already: it has yet to run */
+    sys_sem_signal(&interface->wake);
 }
 
 static const struct virtio_net_operations operations = {
@@ -50,19 +47,19 @@ static const struct virtio_net_operations operations = {
     .signal = wake_bottom_half,
 };
 
-/* Runs in interrupt context. */
-static void watch_due(struct timer *timer, void *context)
+/* Called by lwIP's thread, with the network's lock. */
+static void watch(void *context)
 {
     struct virtio_netif *interface = context;
 
     interface->watch_due = true;
     wake_bottom_half(interface);
-    timer_arm(timer, time_after(WATCH_PERIOD));
+    sys_timeout(WATCH_MILLISECONDS, watch, interface);
 }
 
 static struct virtio_net *start_driver(struct virtio_netif *interface, const char **reason)
 {
-    interrupt_state state;
+    SYS_ARCH_DECL_PROTECT(level);
     struct virtio_net *net =
         virtio_net_create(interface->device->transport, &interface->parameters.driver, &operations,
                           interface, reason);
@@ -70,7 +67,7 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
     if (net == NULL) {
         return NULL;
     }
-    if (virtio_network_connect(interface->device, net) != RESULT_OK) {
+    if (!virtio_network_connect(interface->device, net)) {
         *reason = "its interrupt cannot be attached";
         (void)virtio_net_stop(net);
         virtio_net_free(net);
@@ -78,10 +75,10 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
     }
     /* What arrived before the interrupt was connected: taken in, and acknowledged. An
      * edge-triggered line that is high already would never rise again. */
-    state = interrupts_save();
+    SYS_ARCH_PROTECT(level);
     (void)virtio_net_interrupt(net);
-    interrupts_restore(state);
-    interface->started = time_now();
+    SYS_ARCH_UNPROTECT(level);
+    interface->started = virtio_platform_now();
     return net;
 }
 
@@ -111,8 +108,8 @@ static void look_at_link(struct virtio_netif *interface)
 
 static void pause_before_retry(struct virtio_netif *interface)
 {
-    thread_sleep_until(time_after(interface->retry));
-    interface->retry = LWIP_MIN(2 * interface->retry, RETRY_MAX);
+    sys_msleep(interface->retry);
+    interface->retry = LWIP_MIN(2 * interface->retry, RETRY_MILLISECONDS_MAX);
 }
 
 /* For the stack the cable is out; nobody uses the driver any more. */
@@ -126,8 +123,8 @@ static struct virtio_net *take_down(struct virtio_netif *interface)
     interface->net = NULL;       /* before it is stopped: see bypass.c */
     network_unlock();
     (void)virtio_network_connect(interface->device, NULL);
-    if (time_now() - interface->started >= HEALTHY_TIME) {
-        interface->retry = RETRY_MIN;
+    if (virtio_platform_now() - interface->started >= HEALTHY_NANOSECONDS) {
+        interface->retry = RETRY_MILLISECONDS_MIN;
     } else {
         pause_before_retry(interface);
     }
@@ -138,11 +135,11 @@ static struct virtio_net *take_down(struct virtio_netif *interface)
  * is not held: that can take long. */
 static void release_driver(struct virtio_netif *interface, struct virtio_net *net)
 {
-    while (virtio_network_restore(interface->device) != RESULT_OK || !virtio_net_stop(net)) {
+    while (!virtio_network_restore(interface->device) || !virtio_net_stop(net)) {
         pause_before_retry(interface);
     }
     network_lock();
-    transmit_take_back(interface, net);
+    transmit_take_back(net);
     network_unlock();
     virtio_net_free(net);
 }
@@ -152,7 +149,7 @@ static bool bring_up(struct virtio_netif *interface, const char **reason)
     struct virtio_net *net = NULL;
 
     interface->restarts++;
-    if (virtio_network_restore(interface->device) != RESULT_OK) {
+    if (!virtio_network_restore(interface->device)) {
         *reason = "it is gone";
     } else if (virtio_network_probe(interface->device, reason)) {
         net = start_driver(interface, reason);
@@ -178,13 +175,13 @@ static void restart(struct virtio_netif *interface)
     release_driver(interface, take_down(interface));
     while (!bring_up(interface, &reason)) {
         if (reason != reported) {
-            print("net: the device cannot be restarted yet: %s\n",
-                  reason == NULL ? "it is another one" : reason);
+            virtio_platform_log("net: the device cannot be restarted yet: %s",
+                                reason == NULL ? "it is another one" : reason);
             reported = reason;
         }
         pause_before_retry(interface);
     }
-    print("net: the device was restarted\n");
+    virtio_platform_log("net: the device was restarted");
 }
 
 /*
@@ -228,11 +225,10 @@ static bool take_batch(struct virtio_netif *interface)
  */
 static void linger(struct virtio_netif *interface)
 {
-    if (interface->streak < STREAM_FRAMES ||
-        interface->packet_pool.free_count < interface->packet_pool.capacity / 2) {
+    if (interface->streak < STREAM_FRAMES || interface->packets_free < TRANSMIT_PACKETS / 2) {
         return;
     }
-    for (uint32_t i = 0; i < interface->parameters.poll && thread_is_alone(); i++) {
+    for (uint32_t i = 0; i < interface->parameters.poll && network_is_alone(); i++) {
         if (virtio_net_poll(interface->net)) {
             return;
         }
@@ -244,7 +240,7 @@ static void bottom_half(void *argument)
     struct virtio_netif *interface = argument;
 
     for (;;) {
-        (void)semaphore_wait(&interface->wake, DEADLINE_NONE);
+        (void)sys_sem_wait(&interface->wake);
         interface->streak = 0;
         if (interface->watch_due) {
             interface->watch_due = false;
@@ -252,7 +248,7 @@ static void bottom_half(void *argument)
         }
         do {
             while (!take_batch(interface)) {
-                thread_yield();
+                network_yield();
             }
             linger(interface);
         } while (virtio_net_bottom_half(interface->net));
@@ -267,7 +263,7 @@ static void bottom_half(void *argument)
 static err_t init_interface(struct netif *netif)
 {
     struct virtio_netif *interface = netif->state;
-    uint32_t words[2] = {network_random(), network_random()};
+    uint32_t words[2] = {LWIP_RAND(), LWIP_RAND()};
 
     netif->name[0] = 'e';
     netif->name[1] = 'n';
@@ -294,6 +290,7 @@ static bool add_interface(struct virtio_netif *interface)
         filter_establish(interface);
         network_set_release(transmit_release, interface);
         look_at_link(interface);
+        sys_timeout(WATCH_MILLISECONDS, watch, interface);
     }
     network_unlock();
     return added;
@@ -301,21 +298,15 @@ static bool add_interface(struct virtio_netif *interface)
 
 static bool start_bottom_half(struct virtio_netif *interface)
 {
-    struct thread_attributes attributes = {
-        .name = "net-bottom-half",
-        .priority = interface->parameters.priority,
-        .stack_bytes = BOTTOM_HALF_STACK_BYTES,
-    };
-    struct thread *thread;
-
-    return thread_create(&thread, &attributes, bottom_half, interface) == RESULT_OK;
+    return sys_thread_new("net-bottom-half", bottom_half, interface, BOTTOM_HALF_STACK_BYTES,
+                          interface->parameters.priority) != 0;
 }
 
 struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
                                          const struct virtio_netif_parameters *parameters,
                                          const char **reason)
 {
-    struct virtio_netif *interface = heap_allocate(sizeof(*interface));
+    struct virtio_netif *interface = network_memory_allocate(sizeof(*interface));
 
     *reason = "out of memory";
     if (interface == NULL) {
@@ -324,17 +315,15 @@ struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
     memset(interface, 0, sizeof(*interface));
     interface->device = device;
     interface->parameters = *parameters;
-    interface->retry = RETRY_MIN;
-    semaphore_init(&interface->wake, 0, 1);
-    timer_init(&interface->watch, watch_due, interface);
-    if (receive_init(interface) != RESULT_OK || transmit_init(interface) != RESULT_OK) {
+    interface->retry = RETRY_MILLISECONDS_MIN;
+    if (sys_sem_new(&interface->wake, 0) != ERR_OK || !receive_init(interface) ||
+        !transmit_init(interface)) {
         return NULL;
     }
     interface->net = start_driver(interface, reason);
     if (interface->net == NULL || !add_interface(interface) || !start_bottom_half(interface)) {
         return NULL;
     }
-    timer_arm(&interface->watch, time_after(WATCH_PERIOD));
     return interface;
 }
 
@@ -360,15 +349,15 @@ void virtio_netif_statistics(struct virtio_netif *interface,
     if (interface->net != NULL) {
         virtio_net_statistics(interface->net, &statistics->driver);
     }
-    statistics->rx_pool_blocks = interface->receive_pool.capacity;
-    statistics->rx_pool_free = interface->receive_pool.free_count;
-    statistics->rx_pool_lowest = interface->receive_pool.lowest_free;
+    statistics->rx_pool_blocks = interface->blocks_count;
+    statistics->rx_pool_free = interface->blocks_free;
+    statistics->rx_pool_lowest = interface->blocks_lowest;
     statistics->rx_copied = interface->copied;
     statistics->rx_copies_bytes = interface->copies_bytes;
     statistics->rx_dropped = interface->dropped;
     statistics->tx_copied = interface->transmit_copied;
     statistics->tx_dropped = interface->transmit_dropped;
-    statistics->tx_packets_free = interface->packet_pool.free_count;
+    statistics->tx_packets_free = interface->packets_free;
     statistics->tx_joined = interface->segmentation.joined;
     statistics->tx_checksums = interface->transmit_checksums;
     statistics->restarts = interface->restarts;

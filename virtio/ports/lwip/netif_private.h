@@ -4,11 +4,9 @@
 #define VIRTIO_PORT_NETIF_PRIVATE_H
 
 #include "coalesce.h"
-#include "kernel/memory.h"
-#include "kernel/sync.h"
-#include "kernel/time.h"
 #include "lwip/netif.h"
 #include "lwip/pbuf.h"
+#include "lwip/sys.h"
 #include "segmentation.h"
 #include "virtio/net.h"
 #include "virtio_netif.h"
@@ -29,6 +27,10 @@ _Static_assert(RECEIVE_BLOCK_OFFSET + VIRTIO_NET_RECEIVE_BYTES <= RECEIVE_BLOCK_
                "block's size");
 _Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room for the header");
 
+/* Frames that are with the driver and the device at once: a TCP send buffer's worth of full
+ * segments, and as many acknowledgements. */
+#define TRANSMIT_PACKETS 128u
+
 /* Addresses of the groups joined: those of an interface are few, one for each of its addresses. */
 #define FILTER_GROUPS_MAX 16u
 
@@ -40,32 +42,36 @@ struct group_filter {
 };
 
 /*
- * Owned by the bottom-half thread and whoever holds the network's lock. Other contexts use only the
- * pools, `wake` and, with interrupts masked, `ring_short` and the counters of copies.
+ * Owned by the bottom-half thread and whoever holds the network's lock. Other contexts use only
+ * `wake` and, in critical sections, what is marked: with the driver's lock
+ * (virtio_platform_lock()), or lwIP's (SYS_ARCH_PROTECT()).
  */
 struct virtio_netif {
     struct virtio_net *net; /* NULL while the device is being restarted */
     struct virtio_network_device *device;
     struct virtio_netif_parameters parameters;
     struct netif netif;
-    struct semaphore wake;
+    sys_sem_t wake;
     struct group_filter groups;
-    uint32_t streak; /* frames since the bottom half was last woken */
-    struct timer watch;
+    uint32_t streak;         /* frames since the bottom half was last woken */
     volatile bool watch_due; /* the device's status is to be looked at */
     uint64_t started;        /* when the driver was, last */
-    uint64_t retry;          /* pause before the next attempt to restart it */
+    uint32_t retry;          /* milliseconds before the next attempt to restart it */
 
-    struct pool receive_pool;
-    volatile bool ring_short; /* the driver found the pool empty */
-    uint32_t reserved;        /* blocks set aside: virtio_netif_reserve() */
-    uint32_t copies_bytes;    /* of received frames, in use now */
+    struct virtio_net_buffer *blocks; /* free ones of the receive pool: the driver's lock */
+    uint32_t blocks_count;            /* all of the pool */
+    uint32_t blocks_free;             /* the driver's lock */
+    uint32_t blocks_lowest;           /* of blocks_free, ever: the driver's lock */
+    bool ring_short;                  /* the driver found none: the driver's lock */
+    uint32_t reserved;                /* virtio_netif_reserve(): lwIP's lock */
+    uint32_t copies_bytes;            /* of received frames, in use now: lwIP's lock */
     uint64_t copied;
     uint64_t dropped;
     struct coalesce coalesce;
     const struct virtio_netif_bypass *bypass; /* NULL: none */
 
-    struct pool packet_pool;
+    struct virtio_net_packet *packets; /* free ones: lwIP's lock */
+    uint32_t packets_free;             /* lwIP's lock */
     struct segmentation segmentation;
     bool checksum_offered;
     bool unflushed; /* frames were queued since the last flush */
@@ -75,11 +81,9 @@ struct virtio_netif {
     uint64_t restarts;
 };
 
-/* Receive (receive.c). */
-enum result receive_init(struct virtio_netif *interface);
+/* Receive (receive.c). False: out of memory. */
+bool receive_init(struct virtio_netif *interface);
 struct virtio_net_buffer *receive_buffer_take(void *context);
-/* Nobody reads the frame in it any more. Any thread. */
-void receive_block_free(struct receive_block *block);
 void receive_buffer_return(void *context, struct virtio_net_buffer *buffer);
 /* Hands a frame to lwIP, now or with the next ones; receive_finish() ends a batch. Network's lock
  * held. */
@@ -95,14 +99,14 @@ void filter_establish(struct virtio_netif *interface);
 /* After a change of the configuration: announces the interface's addresses if the device asks. */
 void filter_announce(struct virtio_netif *interface);
 
-/* Transmit (transmit.c). Network's lock held. */
-enum result transmit_init(struct virtio_netif *interface);
+/* Transmit (transmit.c). Network's lock held. False: out of memory. */
+bool transmit_init(struct virtio_netif *interface);
 err_t transmit_frame(struct netif *netif, struct pbuf *frame);
 /* Takes back what the driver has sent, or gives up. */
-void transmit_take_back(struct virtio_netif *interface, struct virtio_net *net);
+void transmit_take_back(struct virtio_net *net);
 /* Gives back a frame's packets and what they hold; NULL: nothing. Thread context, the lock not
  * needed. */
-void transmit_free(struct virtio_netif *interface, struct virtio_net_packet *packet);
+void transmit_free(struct virtio_net_packet *packet);
 /* Before the network's lock is released: the device is told of new frames. */
 void transmit_release(void *context);
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Received frames: the pool they are written to, and how they become lwIP's (see virtio_netif.h).
  */
-#include "kernel/interrupt.h"
-#include "kernel/list.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"
 #include "lwip/prot/ip4.h"
 #include "lwip/prot/ip6.h"
-#include "net/receive_pressure.h"
 #include "netif/ethernet.h"
 #include "netif_private.h"
+#include "network_system.h"
+#include "receive_pressure.h"
 #include <string.h>
 
 /* While no more blocks than this are free, frames are copied: the interrupt handler still finds
@@ -33,74 +32,104 @@ struct received_copy {
     uint8_t frame[];
 };
 
-void receive_block_free(struct receive_block *block)
-{
-    struct virtio_netif *interface = block->interface;
-
-    pool_free(&interface->receive_pool, block);
-    if (interface->ring_short) {
-        interface->ring_short = false;
-        (void)semaphore_post(&interface->wake); /* the bottom half refills */
-    }
-}
-
-/* These two are called by pbuf_free(), in any thread. */
-static void free_block(struct pbuf *pbuf)
-{
-    receive_block_free(CONTAINER_OF(pbuf, struct receive_block, custom.pbuf));
-}
-
-static void free_copy(struct pbuf *pbuf)
-{
-    struct received_copy *copy = CONTAINER_OF(pbuf, struct received_copy, custom.pbuf);
-    interrupt_state state = interrupts_save();
-
-    copy->interface->copies_bytes -= copy->bytes;
-    interrupts_restore(state);
-    mem_free(copy);
-}
-
-enum result receive_init(struct virtio_netif *interface)
-{
-    const struct virtio_net_parameters *driver = &interface->parameters.driver;
-    uint32_t blocks =
-        LWIP_MAX(driver->rx_buffers, driver->rx_buffers_max) + interface->parameters.rx_pool;
-    size_t pages = (blocks * RECEIVE_BLOCK_BYTES + PAGE_BYTES - 1) / PAGE_BYTES;
-    uint8_t *storage = page_allocate(pages, PAGE_BYTES);
-
-    if (storage == NULL) {
-        return RESULT_NO_MEMORY;
-    }
-    return pool_init(&interface->receive_pool, storage, RECEIVE_BLOCK_BYTES,
-                     (uint32_t)(pages * (PAGE_BYTES / RECEIVE_BLOCK_BYTES)));
-}
+/* With the driver's lock, as it calls these two. */
 
 struct virtio_net_buffer *receive_buffer_take(void *context)
 {
     struct virtio_netif *interface = context;
-    struct receive_block *block = pool_allocate(&interface->receive_pool);
+    struct virtio_net_buffer *buffer = interface->blocks;
 
-    if (block == NULL) {
+    if (buffer == NULL) {
         interface->ring_short = true;
         return NULL;
     }
-    block->custom.custom_free_function = free_block;
-    block->interface = interface;
-    block->buffer.memory = (uint8_t *)block + RECEIVE_BLOCK_OFFSET;
-    block->buffer.capacity = (uint32_t)(RECEIVE_BLOCK_BYTES - RECEIVE_BLOCK_OFFSET);
-    return &block->buffer;
+    interface->blocks = buffer->next;
+    interface->blocks_free--;
+    interface->blocks_lowest = LWIP_MIN(interface->blocks_lowest, interface->blocks_free);
+    return buffer;
 }
 
 void receive_buffer_return(void *context, struct virtio_net_buffer *buffer)
 {
     struct virtio_netif *interface = context;
 
-    pool_free(&interface->receive_pool, CONTAINER_OF(buffer, struct receive_block, buffer));
+    LWIP_ASSERT("receive block freed twice", buffer != interface->blocks);
+    buffer->next = interface->blocks;
+    interface->blocks = buffer;
+    interface->blocks_free++;
+}
+
+/* Nobody reads the frame in it any more. Any thread. */
+static void free_block(struct receive_block *block)
+{
+    struct virtio_netif *interface = block->interface;
+    virtio_lock_state state = virtio_platform_lock();
+    bool ring_short = interface->ring_short;
+
+    receive_buffer_return(interface, &block->buffer);
+    interface->ring_short = false;
+    virtio_platform_unlock(state);
+    if (ring_short) {
+        sys_sem_signal(&interface->wake); /* the bottom half refills */
+    }
+}
+
+/* These two are called by pbuf_free(), in any thread. */
+static void free_block_of(struct pbuf *pbuf)
+{
+    free_block((struct receive_block *)pbuf);
+}
+
+static void free_copy(struct pbuf *pbuf)
+{
+    struct received_copy *copy = (struct received_copy *)pbuf;
+
+    SYS_ARCH_DEC(copy->interface->copies_bytes, copy->bytes);
+    mem_free(copy);
+}
+
+bool receive_init(struct virtio_netif *interface)
+{
+    const struct virtio_net_parameters *driver = &interface->parameters.driver;
+    uint32_t count =
+        LWIP_MAX(driver->rx_buffers, driver->rx_buffers_max) + interface->parameters.rx_pool;
+    uintptr_t storage =
+        (uintptr_t)network_memory_allocate((count + (size_t)1) * RECEIVE_BLOCK_BYTES);
+
+    if (storage == 0) {
+        return false;
+    }
+    storage = (storage + RECEIVE_BLOCK_BYTES - 1) & ~(uintptr_t)(RECEIVE_BLOCK_BYTES - 1);
+    for (uint32_t i = count; i > 0; i--) {
+        struct receive_block *block =
+            (struct receive_block *)(storage + (i - 1) * RECEIVE_BLOCK_BYTES);
+
+        *block = (struct receive_block){
+            .custom.custom_free_function = free_block_of,
+            .buffer = {.memory = (uint8_t *)block + RECEIVE_BLOCK_OFFSET,
+                       .capacity = (uint32_t)(RECEIVE_BLOCK_BYTES - RECEIVE_BLOCK_OFFSET)},
+            .interface = interface,
+        };
+        receive_buffer_return(interface, &block->buffer);
+    }
+    interface->blocks_count = count;
+    interface->blocks_lowest = count;
+    return true;
+}
+
+static struct receive_block *block_of(struct virtio_net_buffer *buffer)
+{
+    return (struct receive_block *)((uintptr_t)buffer - offsetof(struct receive_block, buffer));
+}
+
+void virtio_netif_release(struct virtio_net_buffer *buffer)
+{
+    free_block(block_of(buffer));
 }
 
 static bool pool_low(const struct virtio_netif *interface)
 {
-    return interface->receive_pool.free_count <= RESERVE_BLOCKS + interface->reserved;
+    return interface->blocks_free <= RESERVE_BLOCKS + interface->reserved;
 }
 
 void receive_relieve(struct virtio_netif *interface)
@@ -122,7 +151,6 @@ static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *fr
 {
     uint32_t size = (uint32_t)sizeof(struct received_copy) + bytes;
     struct received_copy *copy;
-    interrupt_state state;
 
     if (interface->copies_bytes + size > COPIES_MAX_BYTES) {
         return NULL;
@@ -135,9 +163,7 @@ static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *fr
     copy->interface = interface;
     copy->bytes = size;
     memcpy(copy->frame, frame, bytes);
-    state = interrupts_save();
-    interface->copies_bytes += size;
-    interrupts_restore(state);
+    SYS_ARCH_INC(interface->copies_bytes, size);
     interface->copied++;
     return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &copy->custom, copy->frame, bytes);
 }
@@ -186,7 +212,7 @@ static void deliver(void *context, struct pbuf *frame, bool checked)
 
 static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
 {
-    struct receive_block *block = CONTAINER_OF(buffer, struct receive_block, buffer);
+    struct receive_block *block = block_of(buffer);
     uint16_t bytes = (uint16_t)buffer->frame_bytes;
 
     return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &block->custom, data, bytes);
@@ -222,7 +248,7 @@ static void deliver_large(struct virtio_netif *interface, struct virtio_net_buff
 
 void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
 {
-    struct receive_block *block = CONTAINER_OF(buffer, struct receive_block, buffer);
+    struct receive_block *block = block_of(buffer);
     uint8_t *frame = buffer->memory + VIRTIO_NET_HEADER_BYTES;
     uint16_t bytes = (uint16_t)buffer->frame_bytes;
     struct pbuf *pbuf;
@@ -238,7 +264,7 @@ void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *b
     trusted = buffer->checksum_valid && transport_in_frame(frame, bytes);
     if (pool_low(interface)) {
         pbuf = copy_frame(interface, frame, bytes);
-        pool_free(&interface->receive_pool, block);
+        free_block(block);
         if (pbuf == NULL) {
             interface->dropped++;
             return;

@@ -6,45 +6,86 @@
 #include "lwip/prot/ip6.h"
 #include "lwip/prot/tcp.h"
 #include "netif_private.h"
+#include "network_system.h"
 #include <string.h>
 
-/* Frames that are with the driver and the device at once: a TCP send buffer's worth of full
- * segments, and as many acknowledgements. */
-#define PACKETS 128u
+/* Of the interface's pool: a frame of lwIP's. */
+struct frame_packet {
+    struct virtio_netif_packet transmit; /* first: what packet.owner and release() know */
+    struct virtio_netif *interface;
+    struct pbuf *pbuf;
+};
 
-enum result transmit_init(struct virtio_netif *interface)
+static void put_packet(struct virtio_netif *interface, struct virtio_net_packet *packet)
 {
-    size_t bytes = PACKETS * sizeof(struct virtio_netif_packet);
-    void *storage = page_allocate((bytes + PAGE_BYTES - 1) / PAGE_BYTES, PAGE_BYTES);
+    SYS_ARCH_DECL_PROTECT(level);
 
-    if (storage == NULL) {
-        return RESULT_NO_MEMORY;
-    }
-    interface->parameters.driver.send_queue = PACKETS;
-    return pool_init(&interface->packet_pool, storage, sizeof(struct virtio_netif_packet), PACKETS);
+    LWIP_ASSERT("packet freed twice", packet != interface->packets);
+    SYS_ARCH_PROTECT(level);
+    packet->next = interface->packets;
+    interface->packets = packet;
+    interface->packets_free++;
+    SYS_ARCH_UNPROTECT(level);
 }
 
-void transmit_free(struct virtio_netif *interface, struct virtio_net_packet *packet)
+static struct virtio_net_packet *take_packet(struct virtio_netif *interface)
+{
+    struct virtio_net_packet *packet;
+    SYS_ARCH_DECL_PROTECT(level);
+
+    SYS_ARCH_PROTECT(level);
+    packet = interface->packets;
+    if (packet != NULL) {
+        interface->packets = packet->next;
+        interface->packets_free--;
+    }
+    SYS_ARCH_UNPROTECT(level);
+    return packet;
+}
+
+static void release_frame(struct virtio_netif_packet *transmit)
+{
+    struct frame_packet *frame = (struct frame_packet *)transmit;
+
+    pbuf_free(frame->pbuf);
+    put_packet(frame->interface, &transmit->packet);
+}
+
+bool transmit_init(struct virtio_netif *interface)
+{
+    struct frame_packet *storage = network_memory_allocate(TRANSMIT_PACKETS * sizeof(*storage));
+
+    if (storage == NULL) {
+        return false;
+    }
+    for (unsigned i = TRANSMIT_PACKETS; i > 0; i--) {
+        struct frame_packet *packet = &storage[i - 1];
+
+        packet->transmit.packet.owner = &packet->transmit;
+        packet->transmit.release = release_frame;
+        packet->interface = interface;
+        put_packet(interface, &packet->transmit.packet);
+    }
+    interface->parameters.driver.send_queue = TRANSMIT_PACKETS;
+    return true;
+}
+
+void transmit_free(struct virtio_net_packet *packet)
 {
     while (packet != NULL) {
         struct virtio_netif_packet *transmit = packet->owner;
 
         packet = packet->rest;
-        if (transmit->release != NULL) {
-            transmit->release(transmit);
-            continue;
-        }
-        pbuf_free(transmit->pbuf);
-        pool_free(&interface->packet_pool, transmit);
+        transmit->release(transmit);
     }
 }
 
-void transmit_take_back(struct virtio_netif *interface, struct virtio_net *net)
+void transmit_take_back(struct virtio_net *net)
 {
     struct virtio_net_packet *packet;
 
     while ((packet = virtio_net_transmitted(net)) != NULL) {
-        transmit_free(interface, packet);
+        transmit_free(packet);
     }
 }
 
@@ -153,7 +194,7 @@ static bool send_packet(struct virtio_netif *interface, struct virtio_net_packet
         leave_checksum(interface, packet);
     }
     if (!virtio_net_transmit(interface->net, packet)) {
-        transmit_free(interface, packet);
+        transmit_free(packet);
         interface->transmit_dropped++;
         return false;
     }
@@ -182,16 +223,8 @@ void transmit_release(void *context)
     /* lwIP does not send a segment again that the device may still read: what it has read must not
      * wait for the next interrupt. */
     if (interface->net != NULL && virtio_net_transmitting(interface->net) != 0) {
-        transmit_take_back(interface, interface->net);
+        transmit_take_back(interface->net);
     }
-}
-
-static struct virtio_netif_packet *take_packet(struct virtio_netif *interface)
-{
-    if (interface->packet_pool.free_count == 0) {
-        transmit_release(interface);
-    }
-    return pool_allocate(&interface->packet_pool);
 }
 
 /* The frame itself with one more reference, or a copy of it; described in `packet`. NULL: no
@@ -221,24 +254,28 @@ static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net
 static struct virtio_net_packet *make_packet(struct virtio_netif *interface, struct pbuf *frame,
                                              err_t *error)
 {
-    struct virtio_netif_packet *transmit = take_packet(interface);
+    struct virtio_net_packet *packet;
+    struct frame_packet *transmit;
 
-    *error = ERR_BUF;
-    if (transmit == NULL) {
+    if (interface->packets_free == 0) {
+        transmit_release(interface);
+    }
+    packet = take_packet(interface);
+    if (packet == NULL) {
+        *error = ERR_BUF;
         return NULL;
     }
-    transmit->release = NULL;
-    transmit->packet.owner = transmit;
-    transmit->packet.rest = NULL;
-    transmit->packet.gso_type = VIRTIO_NET_GSO_NONE;
-    transmit->packet.checksum_partial = false;
-    transmit->pbuf = hold_frame(interface, &transmit->packet, frame);
+    packet->rest = NULL;
+    packet->gso_type = VIRTIO_NET_GSO_NONE;
+    packet->checksum_partial = false;
+    transmit = packet->owner;
+    transmit->pbuf = hold_frame(interface, packet, frame);
     if (transmit->pbuf == NULL) {
-        pool_free(&interface->packet_pool, transmit);
+        put_packet(interface, packet);
         *error = ERR_MEM;
         return NULL;
     }
-    return &transmit->packet;
+    return packet;
 }
 
 err_t transmit_frame(struct netif *netif, struct pbuf *frame)
@@ -254,7 +291,7 @@ err_t transmit_frame(struct netif *netif, struct pbuf *frame)
         interface->bypass->output(frame->payload, frame->len);
     }
     if (interface->checksum_offered) {
-        /* It may have been switched on for fragments (kernel/net/tcp_guard.c). */
+        /* It may have been switched on for fragments (tcp_guard.c). */
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
     packet = make_packet(interface, frame, &error);

@@ -8,7 +8,7 @@
  * however short, so a peer that sends tiny segments which nobody reads could strand reception.
  * Hence, when few blocks are free: what lwIP holds out of order is dropped, and each frame is
  * copied into memory of its own size while its block returns to the pool at once. When such copies
- * pile up too, connections that have unread data get no more of it (net/receive_pressure.h) until
+ * pile up too, connections that have unread data get no more of it (receive_pressure.h) until
  * the pool recovers; TCP sends it again.
  *
  * Transmit. The pbuf is referenced until the device has sent it. Copied once are only frames that
@@ -17,7 +17,6 @@
 #ifndef VIRTIO_PORT_VIRTIO_NETIF_H
 #define VIRTIO_PORT_VIRTIO_NETIF_H
 
-#include "kernel/result.h"
 #include "lwip/netif.h"
 #include "virtio/net.h"
 
@@ -26,9 +25,9 @@ struct virtio_network_device;
 
 struct virtio_netif_parameters {
     struct virtio_net_parameters driver;
-    uint32_t rx_pool;  /* blocks beyond those with the device; > 0 */
-    unsigned priority; /* of the bottom-half thread */
-    uint32_t poll;     /* looks at the rings before it sleeps, in time nobody else wants; 0: none */
+    uint32_t rx_pool; /* blocks beyond those with the device; > 0 */
+    int priority;     /* of the bottom-half thread, as sys_thread_new() takes it */
+    uint32_t poll;    /* looks at the rings before it sleeps, in time nobody else wants; 0: none */
 };
 
 struct virtio_netif_statistics {
@@ -66,14 +65,13 @@ void virtio_netif_statistics(struct virtio_netif *interface,
                              struct virtio_netif_statistics *statistics);
 
 /*
- * Past lwIP, for net/datagram.c: frames that are made and recognised without it.
+ * Past lwIP, for kernel/net/datagram.c: frames that are made and recognised without it.
  */
 
 /* Who sends: embeds it, and gets it back by release(), in any thread. */
 struct virtio_netif_packet {
-    struct virtio_net_packet packet;                     /* owner is the structure's address */
-    struct pbuf *pbuf;                                   /* lwIP's */
-    void (*release)(struct virtio_netif_packet *packet); /* NULL: lwIP's */
+    struct virtio_net_packet packet; /* owner is the structure's address */
+    void (*release)(struct virtio_netif_packet *packet);
 };
 
 struct virtio_netif_bypass {

@@ -2,7 +2,6 @@
 /* See discovery.h. */
 #include "discovery.h"
 #include "machine.h"
-#include <rtems/bspIo.h>
 #include <rtems/irq-extension.h>
 
 static void handle(void *argument)
@@ -15,86 +14,65 @@ static void handle(void *argument)
     }
 }
 
-static bool probe_mmio(struct virtio_network_device *device, const char **reason)
+bool virtio_network_probe(struct virtio_network_device *device, const char **reason)
 {
-    if (!virtio_mmio_probe(&device->on.mmio, device->registers, device->register_bytes, reason)) {
-        return false;
-    }
-    device->transport = &device->on.mmio.transport;
-    device->bus = "mmio";
-    return device->transport->device_type == VIRTIO_DEVICE_NETWORK;
-}
+    bool found;
 
-static bool probe_pci(struct virtio_network_device *device, const char **reason)
-{
-    *reason = NULL;
-    if (!device->function.has_line) {
+    if (device->function.configuration == 0) {
+        device->transport = &device->on.mmio.transport;
+        found =
+            virtio_mmio_probe(&device->on.mmio, device->registers, device->register_bytes, reason);
+    } else if (!device->function.has_line) {
         *reason = "it has no interrupt line";
         return false;
+    } else {
+        device->transport = &device->on.pci.transport;
+        found = virtio_pci_probe(&device->on.pci, &device->function, 0, reason);
     }
-    if (!virtio_pci_probe(&device->on.pci, &device->function, 0, reason)) {
-        return false;
-    }
-    device->transport = &device->on.pci.transport;
-    device->bus = "pci";
-    return device->transport->device_type == VIRTIO_DEVICE_NETWORK;
+    return found && device->transport->device_type == VIRTIO_DEVICE_NETWORK;
 }
 
-static bool find_mmio(const struct virtio_rtems_mmio *mmio, unsigned *index,
-                      struct virtio_network_device *device)
+/* Whether it is the one that is looked for. */
+static bool is_wanted(struct virtio_network_device *device, unsigned *index, uintptr_t address)
 {
-    uintptr_t base =
-        mmio->count == 0 ? 0 : machine_map_registers(mmio->address, mmio->bytes * mmio->count);
+    const char *reason;
 
-    device->is_pci = false;
-    device->register_bytes = mmio->bytes;
-    for (unsigned window = 0; base != 0 && window < mmio->count; window++) {
-        const char *reason = NULL;
-
-        device->registers = base + window * mmio->bytes;
-        device->vector = mmio->first_vector + window;
-        if (probe_mmio(device, &reason) && (*index)-- == 0) {
-            return true;
-        }
-        if (reason != NULL) {
-            printk("virtio: mmio at 0x%llx: %s\n",
-                   (unsigned long long)(mmio->address + window * mmio->bytes), reason);
-        }
+    if (virtio_network_probe(device, &reason)) {
+        return (*index)-- == 0;
+    }
+    if (reason != NULL) {
+        virtio_platform_log("device at 0x%llx: %s", (unsigned long long)address, reason);
     }
     return false;
 }
 
-static bool find_pci(const struct virtio_rtems_pci *pci, unsigned *index,
-                     struct virtio_network_device *device)
+bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
+                         struct virtio_network_device *device)
 {
-    device->is_pci = true;
-    for (unsigned number = 0; ecam_find_network(pci, number, &device->function); number++) {
-        const char *reason = NULL;
+    const struct virtio_rtems_mmio *mmio = &board->mmio;
+    uintptr_t base;
 
-        device->vector = pci->first_vector + device->function.line;
-        if (probe_pci(device, &reason) && (*index)-- == 0) {
-            return true;
-        }
-        if (reason != NULL) {
-            printk("virtio: pci %02x:%02x.%x: %s\n", device->function.bus, device->function.device,
-                   device->function.function, reason);
-        }
-    }
-    return false;
-}
-
-enum result virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
-                                struct virtio_network_device *device)
-{
     device->net = NULL;
     device->masked = false;
-    device->interrupts = "line";
-    return find_pci(&board->pci, &index, device) || find_mmio(&board->mmio, &index, device)
-               ? RESULT_OK
-               : RESULT_NOT_FOUND;
+    for (unsigned number = 0; ecam_find_network(&board->pci, number, &device->function); number++) {
+        device->vector = board->pci.first_vector + device->function.line;
+        if (is_wanted(device, &index, device->function.configuration)) {
+            return true;
+        }
+    }
+    base = mmio->count == 0 ? 0 : machine_map_registers(mmio->address, mmio->bytes * mmio->count);
+    device->register_bytes = mmio->bytes;
+    for (unsigned window = 0; base != 0 && window < mmio->count; window++) {
+        device->registers = base + window * mmio->bytes;
+        device->vector = mmio->first_vector + window;
+        if (is_wanted(device, &index, device->registers)) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static void unmask(struct virtio_network_device *device)
+void virtio_network_attend(struct virtio_network_device *device)
 {
     if (device->masked) {
         device->masked = false;
@@ -102,7 +80,7 @@ static void unmask(struct virtio_network_device *device)
     }
 }
 
-enum result virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
+bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     bool attached = device->net != NULL;
 
@@ -111,27 +89,17 @@ enum result virtio_network_connect(struct virtio_network_device *device, struct 
         rtems_interrupt_handler_install(device->vector, "virtio-net", RTEMS_INTERRUPT_SHARED,
                                         handle, device) != RTEMS_SUCCESSFUL) {
         device->net = NULL;
-        return RESULT_INVALID;
+        return false;
     }
     if (net == NULL && attached) {
         /* A line that nobody acknowledges would interrupt for ever. */
         (void)rtems_interrupt_handler_remove(device->vector, handle, device);
     }
-    unmask(device); /* others may share the line */
-    return RESULT_OK;
+    virtio_network_attend(device); /* others may share the line */
+    return true;
 }
 
-void virtio_network_attend(struct virtio_network_device *device)
+bool virtio_network_restore(struct virtio_network_device *device)
 {
-    unmask(device);
-}
-
-enum result virtio_network_restore(struct virtio_network_device *device)
-{
-    return !device->is_pci || ecam_restore(&device->function) ? RESULT_OK : RESULT_NOT_FOUND;
-}
-
-bool virtio_network_probe(struct virtio_network_device *device, const char **reason)
-{
-    return device->is_pci ? probe_pci(device, reason) : probe_mmio(device, reason);
+    return device->function.configuration == 0 || ecam_restore(&device->function);
 }

@@ -8,7 +8,7 @@
 #define VIRTIO_RTEMS_ECAM_H
 
 #include "board.h"
-#include "virtio/pci.h"
+#include "virtio/platform.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,24 +16,19 @@
 
 struct virtio_pci_function {
     uintptr_t configuration; /* mapped */
-    uint8_t bus;
-    uint8_t device;
-    uint8_t function;
-    uint8_t line;           /* 0 to 3: which of the host bridge's its interrupt comes on */
-    bool has_line;          /* it has one */
-    uint16_t device_id;     /* what was found there */
-    uint64_t bar[PCI_BARS]; /* addresses of memory BARs; 0: none, or not this one */
-    uint64_t bytes[PCI_BARS];
+    uint8_t line;            /* 0 to 3: which of the host bridge's its interrupt comes on */
+    bool has_line;           /* it has one */
+    uint32_t id;             /* vendor and device that were found there */
+    uint64_t bar[PCI_BARS];  /* addresses of memory BARs; 0: none, or not this one */
+    uint32_t bytes[PCI_BARS];
+    bool wide[PCI_BARS]; /* the next register has the upper half */
 };
 
-/* The virtio network device number `index` on the bus; its BARs have addresses, and it may do DMA.
- * False: there are not so many. */
+/* The virtio network device number `index` on the bus; its BARs have addresses. False: there are
+ * not so many. */
 bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
                        struct virtio_pci_function *function);
 /* After a reset of the function as a whole: BARs and DMA as they were. False: it is not there. */
 bool ecam_restore(struct virtio_pci_function *function);
-/* See virtio_platform_pci_map(). */
-uintptr_t ecam_map(struct virtio_pci_function *function, unsigned bar, uint64_t offset,
-                   uint64_t length);
 
 #endif

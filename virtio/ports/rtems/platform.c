@@ -6,13 +6,13 @@
  */
 #include "virtio/platform.h"
 #include "ecam.h"
-#include "lock.h"
 #include "machine.h"
 #include "virtio/endian.h"
 #include <rtems.h>
 #include <rtems/bspIo.h>
 #include <rtems/malloc.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,20 +100,44 @@ void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t of
     virtio_platform_write(function->configuration + offset, bytes, value);
 }
 
-virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
-                                        uint64_t offset, uint64_t length)
-{
-    return ecam_map(function, bar, offset, length);
-}
+/*
+ * The lock of all short critical sections of driver and ports: interrupts off on this processor,
+ * and, with RTEMS for several processors, the others kept out. Here it may be nested, which RTEMS's
+ * interrupt locks may not: depth and owner are kept here.
+ */
+#define NOBODY UINT32_MAX
+
+static struct {
+    atomic_uint owner; /* processor; NOBODY */
+    unsigned depth;    /* the owner's */
+} lock = {.owner = NOBODY};
 
 virtio_lock_state virtio_platform_lock(void)
 {
-    return virtio_rtems_lock();
+    rtems_interrupt_level level;
+    unsigned self;
+    unsigned expected = NOBODY;
+
+    rtems_interrupt_local_disable(level);
+    self = rtems_scheduler_get_processor();
+    if (atomic_load_explicit(&lock.owner, memory_order_relaxed) != self) {
+        while (!atomic_compare_exchange_weak_explicit(&lock.owner, &expected, self,
+                                                      memory_order_acquire, memory_order_relaxed)) {
+            expected = NOBODY;
+        }
+    }
+    lock.depth++;
+    return level;
 }
 
 void virtio_platform_unlock(virtio_lock_state state)
 {
-    virtio_rtems_unlock(state);
+    rtems_interrupt_level level = (rtems_interrupt_level)state;
+
+    if (--lock.depth == 0) {
+        atomic_store_explicit(&lock.owner, NOBODY, memory_order_release);
+    }
+    rtems_interrupt_local_enable(level);
 }
 
 uint64_t virtio_platform_now(void)

@@ -6,8 +6,8 @@
 #ifndef NETWORK_LWIP_ARCH_CC_H
 #define NETWORK_LWIP_ARCH_CC_H
 
-#include "net/core_lock.h"
-#include "net/random.h"
+#include "core_lock.h"
+#include "random.h"
 #include <arch/cpu_inline.h>
 #include <stdint.h>
 
@@ -46,7 +46,7 @@
 /*
  * An assertion of lwIP that fails means that memory or a state machine is corrupt: the kernel ends
  * there. None can be reached from the network: those of lwIP that can are headed off in
- * kernel/net/tcp_guard.c and external/lwip_corrections/.
+ * virtio/ports/lwip/tcp_guard.c and external/lwip_corrections/.
  */
 _Noreturn void network_assertion_failed(const char *message, int line);
 #define LWIP_PLATFORM_ASSERT(message) network_assertion_failed((message), __LINE__)
@@ -58,7 +58,7 @@ _Noreturn void network_assertion_failed(const char *message, int line);
 
 #define LWIP_RAND() network_random()
 
-/* With what is to happen before the lock is released (net/core_lock.h). */
+/* With what is to happen before the lock is released (core_lock.h). */
 #define LOCK_TCPIP_CORE()   network_lock()
 #define UNLOCK_TCPIP_CORE() network_unlock()
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The interface: attach, start, bottom half, restart of a device that failed (virtio_bsdnet.h). */
 #include "bsdnet_private.h"
-#include "lock.h"
 #include "virtio/net_control.h"
 #include <netinet/in_systm.h>
 #include <netinet/ip.h>
@@ -80,10 +79,10 @@ static void look_at_link(struct virtio_bsdnet *interface)
  * line that is high already would never rise again. */
 static void catch_up(struct virtio_bsdnet *interface)
 {
-    uint64_t state = virtio_rtems_lock();
+    uint64_t state = virtio_platform_lock();
 
     (void)virtio_net_interrupt(interface->net);
-    virtio_rtems_unlock(state);
+    virtio_platform_unlock(state);
     wake(interface);
 }
 
@@ -92,14 +91,14 @@ static struct virtio_net *create_driver(struct virtio_bsdnet *interface, const c
     struct virtio_net *net;
 
     *reason = "it is gone";
-    if (virtio_network_restore(&interface->device) != RESULT_OK ||
+    if (!virtio_network_restore(&interface->device) ||
         !virtio_network_probe(&interface->device, reason)) {
         return NULL;
     }
     receive_fill(interface, interface->parameters.rx_buffers);
     net = virtio_net_create(interface->device.transport, &interface->parameters, &operations,
                             interface, reason);
-    if (net != NULL && virtio_network_connect(&interface->device, net) != RESULT_OK) {
+    if (net != NULL && !virtio_network_connect(&interface->device, net)) {
         *reason = "its interrupt cannot be attached";
         if (virtio_net_stop(net)) {
             virtio_net_free(net);
@@ -157,8 +156,7 @@ bool bsdnet_stop(struct virtio_bsdnet *interface)
     interface->arpcom.ac_if.if_flags &= ~IFF_OACTIVE;
     (void)virtio_network_connect(&interface->device, NULL);
     /* What the device has is its own until it confirms a reset (VIRTIO 1.3, 2.4.1). */
-    if (virtio_network_restore(&interface->device) != RESULT_OK ||
-        !virtio_net_stop(interface->net)) {
+    if (!virtio_network_restore(&interface->device) || !virtio_net_stop(interface->net)) {
         return false;
     }
     transmit_take_back(interface);
@@ -280,8 +278,7 @@ static bool find_device(struct virtio_bsdnet *interface, const struct rtems_bsdn
     const struct virtio_rtems_board *board =
         config->drv_ctrl == NULL ? &virtio_rtems_qemu_virt : config->drv_ctrl;
 
-    if (unit < 1 ||
-        virtio_find_network(board, (unsigned)unit - 1, &interface->device) != RESULT_OK) {
+    if (unit < 1 || !virtio_find_network(board, (unsigned)unit - 1, &interface->device)) {
         printk("vtn: no device for %s\n", config->name);
         return false;
     }

@@ -9,7 +9,7 @@ BSDNET_FLAGS = -I$(PORT)/bsd $(DRIVER_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -
 .PHONY: bsd
 bsd: $(BUILD)/bsd-sample.exe
 
-$(BUILD)/bsd/%.o: $(ROOT)/%.c
+$(BUILD)/bsd/%.o: $(ROOT)/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARNINGS) $(BSDNET_FLAGS) -c -o $@ $<
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Received frames: clusters that the device writes to, and how they become the stack's. */
 #include "bsdnet_private.h"
-#include "lock.h"
 
 /* The stack's queue of IP packets holds 50 (IFQ_MAXLEN) and drops the rest: it has to be emptied
  * before more is put in. */
@@ -70,9 +69,9 @@ void receive_fill(struct virtio_bsdnet *interface, unsigned count)
         cluster->mbuf = mbuf;
         cluster->buffer.memory = (uint8_t *)cluster + OFFSET;
         cluster->buffer.capacity = MCLBYTES - OFFSET;
-        state = virtio_rtems_lock();
+        state = virtio_platform_lock();
         receive_return(interface, &cluster->buffer);
-        virtio_rtems_unlock(state);
+        virtio_platform_unlock(state);
     }
     if (interface->dry && interface->ready_count != 0 && interface->running) {
         interface->dry = false;

@@ -8,19 +8,16 @@ LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/
   core/ipv6/ethip6 core/ipv6/icmp6 core/ipv6/inet6 core/ipv6/ip6 core/ipv6/ip6_addr core/ipv6/ip6_frag \
   core/ipv6/mld6 core/ipv6/nd6 netif/ethernet
 
-# What our own kernel's network shares with RTEMS's, and the calls it is written in.
+# The driver as lwIP's interface with what guards lwIP, and lwIP on RTEMS.
 LWIP_PORT = $(addprefix $(ROOT)/, \
-  external/lwip_corrections/nd6.c kernel/mm/pool.c libc/portable_checksum.c \
-  kernel/net/core_lock.c kernel/net/heap.c kernel/net/random.c kernel/net/sys_arch.c kernel/net/tcp_guard.c \
-  virtio/ports/lwip/coalesce.c virtio/ports/lwip/filter.c virtio/ports/lwip/netif.c virtio/ports/lwip/receive.c \
-  virtio/ports/lwip/segmentation.c virtio/ports/lwip/tcp_segment.c virtio/ports/lwip/transmit.c \
-  $(addprefix virtio/ports/rtems/lwip/,calls.c start.c))
+  external/lwip_corrections/nd6.c libc/portable_checksum.c \
+  $(addprefix virtio/ports/lwip/,coalesce.c core_lock.c filter.c heap.c netif.c random.c receive.c segmentation.c \
+    tcp_guard.c tcp_segment.c transmit.c) \
+  $(addprefix virtio/ports/rtems/lwip/,start.c sys_arch.c))
 
-LWIP_FLAGS = -I$(PORT)/lwip/calls -I$(PORT)/lwip -I$(ROOT)/kernel/net/lwip -I$(ROOT)/virtio/ports/lwip \
-  -I$(ROOT)/kernel -I$(ROOT)/libc/extensions -isystem $(LWIP_DIR)/src/include -DNETWORK_TCP_BUFFER=$(TCP_BUFFER) \
-  $(DRIVER_FLAGS) -I$(ROOT)
-# As external/meson.build has it: lwIP's heap has a limit, and one function a correction.
-LWIP_CORE_FLAGS = -w -Dmalloc=network_heap_allocate -Dcalloc=network_heap_allocate_cleared -Dfree=network_heap_free
+LWIP_FLAGS = -I$(PORT)/lwip -I$(ROOT)/virtio/ports/lwip -I$(ROOT)/libc/extensions -isystem $(LWIP_DIR)/src/include \
+  -DNETWORK_TCP_BUFFER=$(TCP_BUFFER) $(DRIVER_FLAGS)
+LWIP_CORE_FLAGS = -w
 
 LWIP_OBJECTS = $(LWIP_CORE:%=$(BUILD)/lwip/src/%.o) $(LWIP_PORT:$(ROOT)/%.c=$(BUILD)/lwip/%.o) \
   $(BUILD)/lwip/corrections/netconn.o $(BUILD)/lwip/corrections/iperf.o
@@ -33,21 +30,22 @@ $(error LWIP_DIR names no source tree of lwIP; say where it is: make LWIP_DIR=FO
 endif
 endif
 
+# As external/meson.build has it: one function has a correction.
 $(BUILD)/lwip/src/core/ipv6/nd6.o: LWIP_CORE_FLAGS += -Dnd6_get_destination_mtu=nd6_destination_mtu_as_told
-$(BUILD)/lwip/src/%.o: $(LWIP_DIR)/src/%.c
+$(BUILD)/lwip/src/%.o: $(LWIP_DIR)/src/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LWIP_FLAGS) $(LWIP_CORE_FLAGS) -c -o $@ $<
 
-$(BUILD)/lwip/corrections/%.o: $(ROOT)/external/lwip_corrections/%.c
+$(BUILD)/lwip/corrections/%.o: $(ROOT)/external/lwip_corrections/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(LWIP_FLAGS) $(LWIP_CORE_FLAGS) -I$(LWIP_DIR)/src/api -I$(LWIP_DIR)/src/apps/lwiperf -c -o $@ $<
 
-$(BUILD)/lwip/%.o: $(ROOT)/%.c
+$(BUILD)/lwip/%.o: $(ROOT)/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARNINGS) $(LWIP_FLAGS) -c -o $@ $<
 
 $(BUILD)/libvirtio-lwip.a: $(LWIP_OBJECTS)
 
 LWIP_SAMPLE = $(addprefix $(PORT)/samples/lwip/,echo.c main.c vnetstat.c)
-$(BUILD)/lwip-sample.exe: $(LWIP_SAMPLE) $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a
-	$(CC) $(CFLAGS) $(WARNINGS) $(LWIP_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -o $@ $^ $(BSP_LDFLAGS) -Wl,--gc-sections
+$(BUILD)/lwip-sample.exe: $(BUILD)/settings $(LWIP_SAMPLE) $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a
+	$(CC) $(CFLAGS) $(WARNINGS) $(LWIP_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -o $@ $(filter %.c %.a,$^) $(BSP_LDFLAGS) -Wl,--gc-sections

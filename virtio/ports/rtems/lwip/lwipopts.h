@@ -6,7 +6,13 @@
 #ifndef NETWORK_RTEMS_LWIPOPTS_H
 #define NETWORK_RTEMS_LWIPOPTS_H
 
-#include "kernel/net/lwip/lwipopts.h"
+#include "virtio/ports/lwip/lwipopts.h"
+
+/* RTEMS's priorities: a smaller number is more urgent. The bottom half has 100 (start.c). */
+#undef TCPIP_THREAD_PRIO
+#define TCPIP_THREAD_PRIO 108
+#undef DEFAULT_THREAD_PRIO
+#define DEFAULT_THREAD_PRIO 128
 
 /* Names of the standard: socket(), bind(), select() and so on, for who includes lwip/sockets.h. */
 #undef LWIP_COMPAT_SOCKETS

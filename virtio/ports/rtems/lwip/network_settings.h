@@ -10,11 +10,4 @@
 #define NETWORK_TCP_RECEIVE_BUFFER NETWORK_TCP_BUFFER
 #define NETWORK_TCP_SEND_BUFFER    NETWORK_TCP_BUFFER
 
-/* The window field of a TCP header has 16 bits; a larger window is announced scaled (RFC 7323). */
-#define NETWORK_TCP_WINDOW_SCALING (NETWORK_TCP_BUFFER > 65535)
-#define NETWORK_TCP_RECEIVE_SCALE                                          \
-    ((NETWORK_TCP_BUFFER > 65535) + (NETWORK_TCP_BUFFER > 2 * 65535) +     \
-     (NETWORK_TCP_BUFFER > 4 * 65535) + (NETWORK_TCP_BUFFER > 8 * 65535) + \
-     (NETWORK_TCP_BUFFER > 16 * 65535))
-
 #endif

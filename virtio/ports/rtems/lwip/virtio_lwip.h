@@ -3,8 +3,8 @@
  * lwIP on RTEMS, over a virtio network device. Applications use lwIP's headers: lwip/sockets.h has
  * the standard's names.
  *
- * The application's configuration (rtems/confdefs.h) has room for 2 tasks and 1 timer more, and for
- * the tasks' stacks of some 12 KiB each; CONFIGURE_UNLIMITED_OBJECTS will do. Its clock runs.
+ * The application's configuration (rtems/confdefs.h) has room for 2 tasks more, and for their
+ * stacks of some 12 KiB each; CONFIGURE_UNLIMITED_OBJECTS will do. Its clock runs.
  */
 #ifndef VIRTIO_RTEMS_LWIP_H
 #define VIRTIO_RTEMS_LWIP_H
@@ -16,7 +16,8 @@
 struct virtio_lwip_configuration {
     const struct virtio_rtems_board *board;
     unsigned device;     /* the board's network device: 0, the first */
-    const char *address; /* "10.77.0.10/24"; NULL: by DHCP. IPv6 configures itself */
+    const char *address; /* "10.77.0.10"; NULL: all by DHCP. IPv6 configures itself */
+    const char *netmask; /* "255.255.255.0" */
     const char *gateway; /* "10.77.0.1"; NULL: none */
     struct virtio_net_parameters driver; /* virtio/net.h; all 0: 8 to 32 receive buffers exposed */
     uint32_t rx_pool; /* buffers beyond those; 0: for a TCP window of full frames */

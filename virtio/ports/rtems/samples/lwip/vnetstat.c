@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See vnetstat.h. */
 #include "vnetstat.h"
+#include "core_lock.h"
 #include "lwip/ip4_addr.h"
-#include "net/core_lock.h"
 #include "virtio_lwip.h"
 #include <inttypes.h>
 #include <rtems/shell.h>

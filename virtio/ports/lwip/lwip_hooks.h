@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where lwIP calls us from inside its protocols (kernel/net/tcp_guard.c). Core lock held. */
+/* Where lwIP calls us from inside its protocols (tcp_guard.c). Core lock held. */
 #ifndef NETWORK_LWIP_HOOKS_H
 #define NETWORK_LWIP_HOOKS_H
 

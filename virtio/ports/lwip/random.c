@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See net/random.h. */
-#include "net/random.h"
-#include "arch/cpu.h"
-#include "kernel/interrupt.h"
+/* See random.h. */
+#include "random.h"
+#include "lwip/sys.h"
+#include "virtio/platform.h"
 #include <string.h>
 
 struct siphash {
     uint64_t v0, v1, v2, v3;
 };
 
-/* Its owner is this file; changed by network_random_seed() and network_random(), interrupts masked.
- */
+/* Its owner is this file; changed by network_random_seed() and network_random() in critical
+ * sections. */
 static struct {
     uint64_t key[2];
     uint64_t sequence;
@@ -75,12 +75,13 @@ static uint64_t siphash(const uint64_t key[2], const uint8_t *data, size_t bytes
 
 void network_random_seed(const void *data, size_t bytes)
 {
-    interrupt_state state = interrupts_save();
-    uint64_t ticks = arch_clock_ticks();
+    uint64_t now = virtio_platform_now();
+    SYS_ARCH_DECL_PROTECT(level);
 
-    generator.key[0] ^= siphash(generator.key, data, bytes) ^ ticks;
-    generator.key[1] ^= siphash(generator.key, (const uint8_t *)&ticks, sizeof(ticks));
-    interrupts_restore(state);
+    SYS_ARCH_PROTECT(level);
+    generator.key[0] ^= siphash(generator.key, data, bytes) ^ now;
+    generator.key[1] ^= siphash(generator.key, (const uint8_t *)&now, sizeof(now));
+    SYS_ARCH_UNPROTECT(level);
 }
 
 uint64_t network_keyed_hash(const void *data, size_t bytes)
@@ -90,10 +91,13 @@ uint64_t network_keyed_hash(const void *data, size_t bytes)
 
 uint32_t network_random(void)
 {
-    interrupt_state state = interrupts_save();
-    uint64_t input[2] = {generator.sequence++, arch_clock_ticks()};
-    uint64_t hash = siphash(generator.key, (const uint8_t *)input, sizeof(input));
+    uint64_t input[2] = {0, virtio_platform_now()};
+    uint64_t hash;
+    SYS_ARCH_DECL_PROTECT(level);
 
-    interrupts_restore(state);
+    SYS_ARCH_PROTECT(level);
+    input[0] = generator.sequence++;
+    hash = siphash(generator.key, (const uint8_t *)input, sizeof(input));
+    SYS_ARCH_UNPROTECT(level);
     return (uint32_t)hash;
 }

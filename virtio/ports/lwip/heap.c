@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP's heap: the kernel's, with a limit of its own, so that peers cannot make the network eat the
- * memory of everything else. What exceeds the limit is refused, and lwIP copes: it drops, or sends
- * later.
+ * lwIP's heap: the system's memory, with a limit of its own, so that peers cannot make the network
+ * eat the memory of everything else. What exceeds the limit is refused, and lwIP copes: it drops,
+ * or sends later.
  */
-#include "net/heap.h"
-#include "kernel/interrupt.h"
-#include "kernel/memory.h"
-#include "kernel/network.h"
-#include "lwip/opt.h"
+#include "heap.h"
+#include "lwip/sys.h"
+#include "network_system.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,7 +15,7 @@
  * status page's copies, and what is received while the receive pool is low. */
 #define HEAP_LIMIT_BYTES (4u * TCP_SND_BUF + 128u * 1024u)
 
-/* In front of each block; keeps the kernel heap's alignment of 16. */
+/* In front of each block; keeps an alignment of 16. */
 struct block_header {
     size_t bytes; /* header included; 0: a packet block */
     uint64_t reserved;
@@ -28,33 +26,65 @@ struct block_header {
 #define PACKET_BYTES  176u
 #define PACKET_BLOCKS (TCP_SND_BUF / TCP_MSS + 32u)
 
-static _Alignas(16) uint8_t packet_storage[PACKET_BLOCKS * PACKET_BYTES];
-static struct pool packets;
-static struct network_heap_statistics usage = {.limit_bytes = HEAP_LIMIT_BYTES};
+union packet_block {
+    struct block_header header; /* while it is given out */
+    union packet_block *next;   /* while it is free */
+    _Alignas(16) uint8_t bytes[PACKET_BYTES];
+};
+
+/* Changed in critical sections (SYS_ARCH_PROTECT). */
+static union packet_block packet_blocks[PACKET_BLOCKS];
+static union packet_block *free_packets;
+static struct network_heap_statistics usage = {.limit_bytes = HEAP_LIMIT_BYTES,
+                                               .packets = PACKET_BLOCKS};
+
+static void free_packet(union packet_block *packet)
+{
+    SYS_ARCH_DECL_PROTECT(level);
+
+    LWIP_ASSERT("packet block freed twice", packet != free_packets);
+    SYS_ARCH_PROTECT(level);
+    packet->next = free_packets;
+    free_packets = packet;
+    usage.packets_free++;
+    SYS_ARCH_UNPROTECT(level);
+}
 
 void network_heap_init(void)
 {
-    (void)pool_init(&packets, packet_storage, PACKET_BYTES, PACKET_BLOCKS);
+    for (unsigned i = PACKET_BLOCKS; i > 0; i--) {
+        free_packet(&packet_blocks[i - 1]);
+    }
 }
 
+/* NULL: none is free, and the heap takes over. */
 static void *allocate_packet(void)
 {
-    /* Asked first, because an empty pool is nothing to count as a failure: the heap takes over. */
-    struct block_header *header = packets.free_count == 0 ? NULL : pool_allocate(&packets);
+    union packet_block *packet;
+    SYS_ARCH_DECL_PROTECT(level);
 
-    if (header == NULL) {
+    SYS_ARCH_PROTECT(level);
+    packet = free_packets;
+    if (packet != NULL) {
+        free_packets = packet->next;
+        usage.packets_free--;
+    }
+    SYS_ARCH_UNPROTECT(level);
+    if (packet == NULL) {
         return NULL;
     }
-    header->bytes = 0;
-    return header + 1;
+    packet->header.bytes = 0;
+    return &packet->header + 1;
 }
 
 /* Books `bytes` more; false if that passes the limit. */
 static bool reserve(size_t bytes)
 {
-    interrupt_state state = interrupts_save();
-    bool fits = bytes <= usage.limit_bytes && usage.used_bytes <= usage.limit_bytes - bytes;
+    bool fits;
+    SYS_ARCH_DECL_PROTECT(level);
 
+    SYS_ARCH_PROTECT(level);
+    fits = bytes <= usage.limit_bytes && usage.used_bytes <= usage.limit_bytes - bytes;
     if (fits) {
         usage.used_bytes += bytes;
         if (usage.used_bytes > usage.peak_bytes) {
@@ -63,19 +93,20 @@ static bool reserve(size_t bytes)
     } else {
         usage.failures++;
     }
-    interrupts_restore(state);
+    SYS_ARCH_UNPROTECT(level);
     return fits;
 }
 
 static void release(size_t bytes, bool failed)
 {
-    interrupt_state state = interrupts_save();
+    SYS_ARCH_DECL_PROTECT(level);
 
+    SYS_ARCH_PROTECT(level);
     usage.used_bytes -= bytes;
     if (failed) {
         usage.failures++;
     }
-    interrupts_restore(state);
+    SYS_ARCH_UNPROTECT(level);
 }
 
 void *network_heap_allocate(size_t bytes)
@@ -92,7 +123,7 @@ void *network_heap_allocate(size_t bytes)
     if (bytes > SIZE_MAX - sizeof(*header) || !reserve(bytes + sizeof(*header))) {
         return NULL;
     }
-    header = heap_allocate(bytes + sizeof(*header));
+    header = network_memory_allocate(bytes + sizeof(*header));
     if (header == NULL) {
         release(bytes + sizeof(*header), true);
         return NULL;
@@ -124,19 +155,18 @@ void network_heap_free(void *memory)
     }
     header--;
     if (header->bytes == 0) {
-        pool_free(&packets, header);
+        free_packet((union packet_block *)header);
         return;
     }
     release(header->bytes, false);
-    heap_free(header);
+    network_memory_free(header);
 }
 
 void network_heap_statistics(struct network_heap_statistics *statistics)
 {
-    interrupt_state state = interrupts_save();
+    SYS_ARCH_DECL_PROTECT(level);
 
+    SYS_ARCH_PROTECT(level);
     *statistics = usage;
-    statistics->packets = packets.capacity;
-    statistics->packets_free = packets.free_count;
-    interrupts_restore(state);
+    SYS_ARCH_UNPROTECT(level);
 }

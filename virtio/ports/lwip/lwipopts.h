@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How lwIP is built: 2.1.3 or newer. Sizes are for a machine of one megabyte; the two that matter
- * for speed, the TCP buffers, come from Meson options.
+ * for speed, the TCP buffers, are the build's (network_settings.h).
  */
 #ifndef NETWORK_LWIPOPTS_H
 #define NETWORK_LWIPOPTS_H
 
+#include "heap.h"
 #include <libc/internet_checksum.h>
 
-#include "network_settings.h" /* NETWORK_TCP_RECEIVE_BUFFER, NETWORK_TCP_SEND_BUFFER: made by Meson */
+#include "network_settings.h" /* NETWORK_TCP_RECEIVE_BUFFER, NETWORK_TCP_SEND_BUFFER */
 
 /* Operating system. */
 #define NO_SYS                        0
@@ -32,32 +33,31 @@
  * window of segments of 512 bytes. */
 #define DEFAULT_TCP_RECVMBOX_SIZE (TCP_WND / 512 + 2)
 
-/* Memory: objects of fixed number in pools, packets to transmit in the kernel's heap up to a limit
- * (kernel/net/heap.c; external/meson.build gives
- * lwIP its functions for the C library's). */
-#define MEM_ALIGNMENT   8
-#define MEM_LIBC_MALLOC 1
-void *network_heap_allocate(unsigned long bytes);
-void *network_heap_allocate_cleared(unsigned long count, unsigned long bytes);
-void network_heap_free(void *memory);
-#define MEMP_MEM_MALLOC                0
-#define MEMP_NUM_TCP_PCB               32
-#define MEMP_NUM_TCP_PCB_LISTEN        8
-#define MEMP_NUM_UDP_PCB               8
-#define MEMP_NUM_RAW_PCB               2
-#define MEMP_NUM_NETCONN               32
-#define MEMP_NUM_NETBUF                40
-#define MEMP_NUM_TCP_SEG               (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
-#define MEMP_NUM_PBUF                  (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
-#define MEMP_NUM_FRAG_PBUF             16
-#define MEMP_NUM_REASSDATA             4
-#define MEMP_NUM_ARP_QUEUE             8
-#define MEMP_NUM_ND6_QUEUE             8
-#define MEMP_NUM_MLD6_GROUP            8
-#define MEMP_NUM_TCPIP_MSG_API         8
-#define MEMP_NUM_TCPIP_MSG_INPKT       1 /* frames are taken in by the bottom half, not by messages */
-#define MEMP_NUM_SELECT_CB             4
-#define MEMP_NUM_SYS_TIMEOUT           (LWIP_NUM_SYS_TIMEOUT_INTERNAL + 1) /* kernel/net/datagram.c */
+/* Memory: objects of fixed number in pools, packets to transmit in a heap with a limit (heap.c). */
+#define MEM_ALIGNMENT            8
+#define MEM_LIBC_MALLOC          1
+#define mem_clib_malloc          network_heap_allocate
+#define mem_clib_calloc          network_heap_allocate_cleared
+#define mem_clib_free            network_heap_free
+#define MEMP_MEM_MALLOC          0
+#define MEMP_NUM_TCP_PCB         32
+#define MEMP_NUM_TCP_PCB_LISTEN  8
+#define MEMP_NUM_UDP_PCB         8
+#define MEMP_NUM_RAW_PCB         2
+#define MEMP_NUM_NETCONN         32
+#define MEMP_NUM_NETBUF          40
+#define MEMP_NUM_TCP_SEG         (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
+#define MEMP_NUM_PBUF            (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
+#define MEMP_NUM_FRAG_PBUF       16
+#define MEMP_NUM_REASSDATA       4
+#define MEMP_NUM_ARP_QUEUE       8
+#define MEMP_NUM_ND6_QUEUE       8
+#define MEMP_NUM_MLD6_GROUP      8
+#define MEMP_NUM_TCPIP_MSG_API   8
+#define MEMP_NUM_TCPIP_MSG_INPKT 1 /* frames are taken in by the bottom half, not by messages */
+#define MEMP_NUM_SELECT_CB       4
+#define MEMP_NUM_SYS_TIMEOUT \
+    (LWIP_NUM_SYS_TIMEOUT_INTERNAL + 2)  /* netif.c, kernel/net/datagram.c */
 #define PBUF_POOL_SIZE                 2 /* receive buffers are the driver port's own */
 #define PBUF_POOL_BUFSIZE              256
 #define LWIP_SUPPORT_CUSTOM_PBUF       1
@@ -70,7 +70,7 @@ void network_heap_free(void *memory);
 /* Link and addresses. */
 #define LWIP_ARP 1
 /* lwIP gives up a known neighbour before one it still asks for: the answers to a flood of SYNs from
- * everywhere (16 half-open connections, kernel/net/tcp_guard.c) must leave room for those we talk
+ * everywhere (16 half-open connections, tcp_guard.c) must leave room for those we talk
  * to. */
 #define ARP_TABLE_SIZE             48
 #define ARP_QUEUEING               1
@@ -124,14 +124,17 @@ void network_heap_free(void *memory);
 #define LWIP_ND6_NUM_DESTINATIONS     32
 
 /* Transport. */
-#define LWIP_RAW                   0
-#define LWIP_UDP                   1
-#define LWIP_TCP                   1
-#define TCP_MSS                    1460
-#define TCP_WND                    NETWORK_TCP_RECEIVE_BUFFER
-#define TCP_SND_BUF                NETWORK_TCP_SEND_BUFFER
-#define LWIP_WND_SCALE             NETWORK_TCP_WINDOW_SCALING
-#define TCP_RCV_SCALE              NETWORK_TCP_RECEIVE_SCALE
+#define LWIP_RAW    0
+#define LWIP_UDP    1
+#define LWIP_TCP    1
+#define TCP_MSS     1460
+#define TCP_WND     NETWORK_TCP_RECEIVE_BUFFER
+#define TCP_SND_BUF NETWORK_TCP_SEND_BUFFER
+/* The window field of a TCP header has 16 bits; a larger window is announced scaled (RFC 7323). */
+#define LWIP_WND_SCALE (TCP_WND > 65535 || TCP_SND_BUF > 65535)
+#define TCP_RCV_SCALE                                                                   \
+    ((TCP_WND > 65535) + (TCP_WND > 131070) + (TCP_WND > 262140) + (TCP_WND > 524280) + \
+     (TCP_WND > 1048560))
 #define TCP_SND_QUEUELEN           (4 * TCP_SND_BUF / TCP_MSS + 8)
 #define TCP_SNDLOWAT               (TCP_SND_BUF > 65535 ? 32768 : TCP_SND_BUF / 2)
 #define TCP_CALCULATE_EFF_SEND_MSS 1
@@ -141,8 +144,8 @@ void network_heap_free(void *memory);
 #define LWIP_TCP_SACK_OUT          1
 #define LWIP_TCP_KEEPALIVE         1
 #define LWIP_TCP_TIMESTAMPS        0
-/* Half-open connections are bounded for all listeners together, the oldest out
- * (kernel/net/tcp_guard.c): a backlog for each would let a flood of SYNs close a port for
+/* Half-open connections are bounded for all listeners together, the oldest out (tcp_guard.c): a
+ * backlog for each would let a flood of SYNs close a port for
  * everybody. */
 #define TCP_LISTEN_BACKLOG         0
 #define TCP_DEFAULT_LISTEN_BACKLOG 8

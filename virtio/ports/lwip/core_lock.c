@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See net/core_lock.h. */
-#include "net/core_lock.h"
+/* See core_lock.h. */
+#include "core_lock.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
 

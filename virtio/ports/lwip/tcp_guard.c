@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands between a hostile peer and lwIP's TCP (called by it, lwip/lwip_hooks.h):
+ * What stands between a hostile peer and lwIP's TCP (called by it, lwip_hooks.h):
  *
  *  - Segments that would break an invariant lwIP asserts (2.1.3, tcp_receive()) are dropped.
  *  - While memory for received frames is short, a connection whose program has not read what it has
@@ -9,15 +9,15 @@
  *  - Initial sequence numbers can't be guessed (RFC 6528).
  *  - A peer may use a port again that we still wait for (RFC 9293, 3.6.1).
  */
-#include "kernel/time.h"
 #include "lwip/nd6.h"
 #include "lwip/netif.h"
 #include "lwip/opt.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/tcp.h"
 #include "lwip_hooks.h"
-#include "net/random.h"
-#include "net/receive_pressure.h"
+#include "random.h"
+#include "receive_pressure.h"
+#include "virtio/platform.h"
 #include <string.h>
 
 static bool receive_pressure;
@@ -151,7 +151,7 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
         return ERR_MEM;
     }
     /* At least every second full segment is acknowledged at once (RFC 5681, 4.2), and this may be
-     * several in one (virtio/ports/lwip/coalesce.h): as if one had come before it. */
+     * several in one (coalesce.h): as if one had come before it. */
     if (segment->tot_len > TCP_MSS) {
         tcp_set_flags(connection, TF_ACK_DELAY);
     }
@@ -178,7 +178,7 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
     connection.ports[0] = local_port;
     connection.ports[1] = remote_port;
     /* RFC 6528, 3: a clock of 4 microseconds plus a keyed hash of the connection. */
-    u32_t sequence = (u32_t)(time_now() / (4 * NANOSECONDS_PER_MICROSECOND)) +
+    u32_t sequence = (u32_t)(virtio_platform_now() / 4000) +
                      (u32_t)network_keyed_hash(&connection, sizeof(connection));
 
     /* What sends faster than the clock runs is ahead of it: beyond the largest window. */
@@ -191,7 +191,7 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
 /*
  * Over IPv6 a segment may be larger than a path whose MTU shrank after the segment was made; it
  * then goes out in fragments, whose checksum no device can finish: it is made in software. The port
- * turns that off again with the next frame it gives to the device (virtio/ports/lwip/transmit.c).
+ * turns that off again with the next frame it gives to the device (transmit.c).
  */
 u32_t *network_prepare_segment(const struct pbuf *segment, const struct tcp_pcb *connection,
                                u32_t *options)

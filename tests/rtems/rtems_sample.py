@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A sample of virtio/ports/rtems in a machine with one card on a tap, on whichever stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from demo_client import DemoClient
+from device_monitor import DeviceMonitor, wait_until
+
+from bulkhead import side_by_side
+from bulkhead.bench import BenchContext
+from bulkhead.guest import GuestProcess
+from bulkhead.network import Namespace, Tap
+from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
+from bulkhead.settings import Settings
+
+StartGuest = Callable[..., GuestProcess]
+
+
+def iperf_both_ways(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
+    """An iperf each way carries data."""
+    context = BenchContext("rtems", Settings(), 1, 2.0)
+    rtems = side_by_side.rtems_guest(Path("unused"), {})
+    running = side_by_side.Running(context, rtems, guest, namespace, tap)
+    assert running.receive() > 0
+    assert running.send() > 0
+
+
+class RtemsSample:
+    """It has said that it is ready; what it counts depends on the stack."""
+
+    def __init__(
+        self,
+        program: Path,
+        start: StartGuest,
+        namespace: Namespace,
+        monitor: DeviceMonitor,
+        card: tuple[str, dict[str, str]],
+        ready: str,
+        qemu_machine: str = Machine.machine,
+    ) -> None:
+        transport, options = card
+        self.namespace = namespace
+        self.monitor = monitor
+        self.tap: Tap = namespace.add_tap(MAC)
+        namespace.serve_addresses()
+        network = TapNetwork(self.tap.interface)
+        machine = Machine(
+            program,
+            cards=[NetworkCard(network, transport, self.tap.mac, options)],
+            machine=qemu_machine,
+            semihosting=False,
+            extra=monitor.arguments,
+        )
+        self.guest: GuestProcess = start(machine, namespace.prefix)
+        self.guest.wait_for(ready, 60)
+        self.client = DemoClient(self.tap.address, namespace=namespace.name)
+        monitor.attach(self.guest)
+
+    def reset_in_a_transfer(self, transport: str, data: bytes) -> None:
+        """Somebody else resets the device while data flow (VIRTIO 1.3, 2.1.2): all come back."""
+        with ThreadPoolExecutor(1) as pool:
+            transfer = pool.submit(self.client.echo_in_parts, data)
+            wait_until(lambda: self.client.echoed >= len(data) // 2, "data flow", 120)
+            self.monitor.reset_device(transport)
+            self.guest.wait_for("the device was restarted", 60)
+            assert transfer.result(timeout=120) == data
