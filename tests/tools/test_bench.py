@@ -103,3 +103,19 @@ def test_rtems_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
         rtems.require()
     monkeypatch.setenv("RTEMS_PREFIX", "/nowhere")
     assert rtems.require().tools == Path("/nowhere")
+
+
+@pytest.mark.parametrize(
+    ("line", "skips"),
+    [
+        ("#define CLOCK_DRIVER_USE_FAST_IDLE 1", True),
+        ("/* #undef CLOCK_DRIVER_USE_FAST_IDLE */", False),
+    ],
+)
+def test_a_clock_that_skips_idle_time_is_seen(tmp_path: Path, line: str, skips: bool) -> None:
+    folder = tmp_path / "aarch64-rtems7/a53_lp64_qemu/lib/include"
+    folder.mkdir(parents=True)
+    (folder / "bspopts.h").write_text(f"{line}\n")
+    found = rtems.Rtems(tmp_path, tmp_path, "aarch64/a53_lp64_qemu")
+    assert rtems.skips_idle_time(found) == skips
+    assert not rtems.skips_idle_time(rtems.Rtems(tmp_path, tmp_path, "aarch64/other"))

@@ -54,6 +54,27 @@ def test_each_round_trip_is_timed(
     assert least <= mean <= most
 
 
+def test_pauses_are_not_counted(
+    serve: Callable[[Callable[[socket.socket], None]], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_trips, "_WITHOUT_PAUSE_NS", 0)
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    nanoseconds = iter(range(100))
+    monkeypatch.setattr("time.perf_counter_ns", lambda: next(nanoseconds))
+    received = []
+
+    def count_and_echo(connection: socket.socket) -> None:
+        while data := connection.recv(1):
+            received.append(data)
+            connection.sendall(data)
+
+    times = round_trips.measure("127.0.0.1", serve(count_and_echo), 1, 5)
+    assert len(pauses) == 5
+    assert times == [1] * 5
+    assert len(received) == 5 * (1 + 10)  # after a pause the guest has to wake up first
+
+
 def test_a_service_that_closes(
     serve: Callable[[Callable[[socket.socket], None]], int],
 ) -> None:
