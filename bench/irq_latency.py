@@ -25,7 +25,8 @@ from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _SYSTEM = BENCHES / "irq_latency" / "system.toml"
 _GUEST = "irq-latency"
-_CASES = ("timer", "timer_idle", "device")
+_IDLE = "timer_idle"
+_CASES = ("timer", _IDLE, "device")
 _BARE, _PARTITION, _XEN = "bare", "partition", "xen"
 _MEMORY_MIB = 64
 _FREQUENCY = 1_000_000_000  # Hz: an instruction takes a nanosecond of virtual time
@@ -50,7 +51,7 @@ class Taken:
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot each system once; there is nothing by chance."""
+    """Boot each system once; there is next to nothing by chance (without_strays())."""
     context.require("run", "bench")
     folder = context.build(Variant("arm64"))
     latencies, taken = {}, {}
@@ -98,7 +99,9 @@ def measure(
         system,
         cpu=f"{system.cpu},cntfrq={_FREQUENCY}",
         icount=True,
-        extra=[*system.extra, "-d", "int", "-D", str(log)],
+        # The PL031 on virtual time: a second of the host's that ends while the guest sets the
+        # alarm to now would make it one of 136 years.
+        extra=[*system.extra, "-rtc", "clock=vm", "-d", "int", "-D", str(log)],
     )
     with GuestProcess(counting, console_path) as guest:
         guest.wait_for_match(r"irq-latency: end|FAIL", _TIMEOUT_S)
@@ -118,6 +121,17 @@ def parse_latencies(console: str) -> dict[str, Counter[int]]:
     for case, instructions, count in re.findall(r"irq-latency: (\w+) (\d+) x (\d+)", console):
         found.setdefault(case, Counter())[int(instructions)] += int(count)
     return found
+
+
+def without_strays(latencies: dict[str, Counter[int]]) -> dict[str, Counter[int]]:
+    """Without what fewer than one in a hundred took while the core slept: QEMU (10.0) adds to it.
+
+    Its main loop sets the clock to the timer's deadline once the core sleeps, and may do so before
+    it adds the instructions that the core did since it last looked at the clock: 31 here.
+    """
+    counts = latencies[_IDLE]
+    usual = {each: n for each, n in counts.items() if 100 * n >= counts.total()}
+    return latencies | {_IDLE: Counter(usual)}
 
 
 def parse_exceptions(log: str) -> list[Taken]:
@@ -151,8 +165,10 @@ def summary(
 ) -> dict[str, Number]:
     """What the hypervisors add to the bare machine's: medians, and the greatest."""
 
+    steady = {system: without_strays(cases) for system, cases in latencies.items()}
+
     def added(system: str, case: str, index: int) -> int:
-        return spread(latencies[system][case])[index] - spread(latencies[_BARE][case])[index]
+        return spread(steady[system][case])[index] - spread(steady[_BARE][case])[index]
 
     median, greatest = 1, 2
     result: dict[str, Number] = {
@@ -165,5 +181,5 @@ def summary(
     for case in _CASES:
         result[f"xen_added_instructions_{case}"] = added(_XEN, case, median)
     for case in _CASES:
-        result[f"instructions_{case}"] = spread(latencies[_BARE][case])[median]
+        result[f"instructions_{case}"] = spread(steady[_BARE][case])[median]
     return result

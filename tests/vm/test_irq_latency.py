@@ -22,6 +22,6 @@ def test_interrupts_cost_a_partition_no_instruction(tmp_path: Path, compiler: st
         "timer_idle": 1000,
         "device": 1000,
     }
-    assert partition == bare
+    assert irq_latency.without_strays(partition) == irq_latency.without_strays(bare)
     for case in taken.values():
         assert case == irq_latency.Taken(interrupts=1000, elsewhere=0)
