@@ -55,8 +55,11 @@ def test_lines_of_the_program_are_found_on_any_console(linux: Any) -> None:
 
 def test_the_worst_count_is_the_one_that_counts(linux: Any) -> None:
     ours, bare = counted(linux, 101, 206, (99, 100, 500)), counted(linux, 100, 200, (100,) * 3)
-    summary = linux.summarise_counts(ours, bare)
-    assert next(iter(summary)) == "instructions_vs_bare"
+    xen = counted(linux, 202, 412, (198, 198, 198))
+    summary = linux.summarise_counts(ours, bare, xen)
+    assert list(summary)[:2] == ["instructions_vs_bare", "instructions_vs_xen"]
+    assert summary["instructions_vs_xen"] == pytest.approx(100 / 198)
+    assert summary["xen_instructions_fork"] == 202
     assert summary["instructions_vs_bare"] == pytest.approx(1.03)
     assert summary["instructions_fork_vs_bare"] == pytest.approx(1.01)
     assert summary["instructions_primes_vs_bare"] == 1  # of the medians
@@ -82,6 +85,7 @@ def test_the_least_ratio_is_the_one_that_counts(linux: Any) -> None:
     assert summary["fork_vs_xen"] == 4
     assert summary["rx_confined_vs_bare"] == 0.5
     assert summary["tx_confined_vs_bare"] == 2
+    assert summary["fault_vs_confined"] == 1
 
 
 @pytest.mark.parametrize(("name", "cores"), [("one-core", (0,)), ("two-cores", (0, 1))])
