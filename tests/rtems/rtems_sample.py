@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
-from demo_client import DemoClient
+import pytest
+from demo_client import ECHO, DemoClient
 from device_monitor import DeviceMonitor, wait_until
 
 from bulkhead import side_by_side
@@ -18,6 +20,7 @@ from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
 from bulkhead.settings import Settings
 
 StartGuest = Callable[..., GuestProcess]
+_ECHO_WORKERS = 8
 
 
 def iperf_both_ways(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
@@ -68,3 +71,18 @@ class RtemsSample:
             self.monitor.reset_device(transport)
             self.guest.wait_for("the device was restarted", 60)
             assert transfer.result(timeout=120) == data
+
+    def connections_wait_for_a_worker(self) -> None:
+        """One more than the echo service has tasks for is served when another ends."""
+        with ExitStack() as stack:
+            served = [stack.enter_context(self.client.connect(ECHO)) for _ in range(_ECHO_WORKERS)]
+            for connection in served:
+                connection.sendall(b"a")
+                assert connection.recv(1) == b"a"
+            waiting = stack.enter_context(self.client.connect(ECHO, timeout=1))
+            waiting.sendall(b"b")
+            with pytest.raises(TimeoutError):
+                waiting.recv(1)
+            served[0].close()
+            waiting.settimeout(20)
+            assert waiting.recv(1) == b"b"

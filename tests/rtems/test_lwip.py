@@ -83,6 +83,10 @@ def test_iperf_both_ways(start: StartSample, card: str) -> None:
     assert sample.counters()["lwIP: frames dropped"] == 0
 
 
+def test_connections_wait_for_a_worker(start: StartSample) -> None:
+    start().connections_wait_for_a_worker()
+
+
 @pytest.mark.parametrize("card", ["mmio", "pci"])
 def test_link_down_and_up(start: StartSample, card: str) -> None:
     sample = start(card)

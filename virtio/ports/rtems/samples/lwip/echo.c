@@ -3,14 +3,20 @@
 #include "echo.h"
 #include "lwip/sockets.h"
 #include <rtems.h>
+#include <rtems/thread.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #define PORT         7
 #define BACKLOG      8
+#define WORKERS      8
 #define BUFFER_BYTES 2048
 #define STACK_BYTES  (16 * 1024)
 #define PRIORITY     120
+
+/* One worker waits for a connection, the others for it: no two tasks may use a socket of lwIP's at
+ * the same time. */
+static rtems_mutex accepting = RTEMS_MUTEX_INITIALIZER("echo");
 
 static bool send_all(int connection, const char *data, ssize_t bytes)
 {
@@ -26,46 +32,45 @@ static bool send_all(int connection, const char *data, ssize_t bytes)
     return true;
 }
 
-static rtems_task serve(rtems_task_argument argument)
+static void serve(int connection)
 {
-    int connection = (int)argument;
     int one = 1;
     char buffer[BUFFER_BYTES];
     ssize_t bytes;
 
     (void)setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    (void)setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     do {
         bytes = recv(connection, buffer, sizeof(buffer), 0);
     } while (bytes > 0 && send_all(connection, buffer, bytes));
     (void)closesocket(connection);
-    rtems_task_exit();
 }
 
-static bool start_task(rtems_name name, rtems_task_entry entry, int socket)
+static rtems_task work(rtems_task_argument listener)
 {
-    rtems_id id;
-
-    if (rtems_task_create(name, PRIORITY, STACK_BYTES, RTEMS_DEFAULT_MODES, RTEMS_FLOATING_POINT,
-                          &id) != RTEMS_SUCCESSFUL) {
-        return false;
-    }
-    (void)rtems_task_start(id, entry, (rtems_task_argument)socket);
-    return true;
-}
-
-static rtems_task listen_for_clients(rtems_task_argument argument)
-{
-    int listener = (int)argument;
-
     for (;;) {
-        int connection = accept(listener, NULL, NULL);
+        int connection;
 
-        if (connection >= 0 &&
-            !start_task(rtems_build_name('E', 'C', 'H', '1'), serve, connection)) {
-            (void)closesocket(connection);
+        rtems_mutex_lock(&accepting);
+        connection = accept((int)listener, NULL, NULL);
+        rtems_mutex_unlock(&accepting);
+        if (connection >= 0) {
+            serve(connection);
         }
     }
+}
+
+static bool start_workers(int listener)
+{
+    for (unsigned i = 0; i < WORKERS; i++) {
+        rtems_id id;
+
+        if (rtems_task_create(rtems_build_name('E', 'C', 'H', 'O'), PRIORITY, STACK_BYTES,
+                              RTEMS_DEFAULT_MODES, RTEMS_FLOATING_POINT, &id) != RTEMS_SUCCESSFUL) {
+            return false;
+        }
+        (void)rtems_task_start(id, work, (rtems_task_argument)listener);
+    }
+    return true;
 }
 
 bool echo_start(void)
@@ -75,10 +80,12 @@ bool echo_start(void)
                                   .sin_port = htons(PORT),
                                   .sin_addr = {.s_addr = htonl(INADDR_ANY)}};
     int listener = socket(AF_INET, SOCK_STREAM, 0);
+    int one = 1;
 
+    /* Connections take this over from the listener. */
+    (void)setsockopt(listener, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(listener, BACKLOG) != 0 ||
-        !start_task(rtems_build_name('E', 'C', 'H', '0'), listen_for_clients, listener)) {
+        listen(listener, BACKLOG) != 0 || !start_workers(listener)) {
         printf("sample: no echo service\n");
         return false;
     }
