@@ -80,23 +80,30 @@ void virtio_network_attend(struct virtio_network_device *device)
     }
 }
 
+/* Called for each handler that the line has. */
+static void let_through(void *device, const char *information, rtems_option options,
+                        rtems_interrupt_handler handler, void *argument)
+{
+    (void)information;
+    (void)options;
+    (void)handler;
+    (void)argument;
+    virtio_network_attend(device);
+}
+
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
-    bool attached = device->net != NULL;
-
+    /* A line that nobody acknowledges would interrupt for ever. */
+    (void)rtems_interrupt_handler_remove(device->vector, handle, device);
     device->net = net;
-    if (net != NULL && !attached &&
+    if (net != NULL &&
         rtems_interrupt_handler_install(device->vector, "virtio-net", RTEMS_INTERRUPT_SHARED,
                                         handle, device) != RTEMS_SUCCESSFUL) {
         device->net = NULL;
-        return false;
     }
-    if (net == NULL && attached) {
-        /* A line that nobody acknowledges would interrupt for ever. */
-        (void)rtems_interrupt_handler_remove(device->vector, handle, device);
-    }
-    virtio_network_attend(device); /* others may share the line */
-    return true;
+    /* RTEMS ends at an interrupt without any handler: only for others on the line. */
+    (void)rtems_interrupt_handler_iterate(device->vector, let_through, device);
+    return device->net == net;
 }
 
 bool virtio_network_restore(struct virtio_network_device *device)
