@@ -89,6 +89,10 @@ def test_a_device_that_fails_is_started_anew(start: StartSample, transport: str)
     assert counters["restarts"] == 1
 
 
+def test_connections_wait_for_a_worker(start: StartSample) -> None:
+    start("mmio").connections_wait_for_a_worker()
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_link_down_and_up(start: StartSample, transport: str) -> None:
     sample = start(transport)

@@ -8,8 +8,8 @@
 
 #define SAMPLE_UNIT 1 /* the interface's, "vtn1" */
 
-/* Starts the services: TCP echo on port 7, iperf 2 and ttcp on 5001, counters on 2020. Each has a
- * task, and one more for each connection. */
+/* Starts the services: TCP echo on port 7, iperf 2 and ttcp on 5001, counters on 2020. Each has
+ * tasks that serve a connection each, 8, 4 and 2; seven more wait, served when another ends. */
 void services_start(void);
 
 /* The shell's commands "vnetstat" and "ttcp". */

@@ -7,26 +7,24 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <rtems.h>
+#include <rtems/thread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define PRIORITY     120 /* below the stack's tasks, which have 100 */
-#define STACK_BYTES  16384u
 #define BUFFER_BYTES 16384u
+#define STACK_BYTES  (BUFFER_BYTES + 16384u)
 #define BACKLOG      4
 
 struct service {
     const char *name;
     uint16_t port;
+    unsigned workers;
     void (*serve)(int socket, const struct sockaddr_in *peer);
-};
-
-struct connection {
-    const struct service *service;
-    int socket;
-    struct sockaddr_in peer;
+    int listener;
+    rtems_mutex accepting; /* one worker waits for a connection: of two the stack makes a panic */
 };
 
 /* The first 24 bytes of an iperf 2 client's stream: numbers in network byte order. */
@@ -62,28 +60,25 @@ static bool send_all(int socket, const uint8_t *data, size_t bytes)
 
 static void serve_echo(int socket, const struct sockaddr_in *peer)
 {
-    uint8_t *buffer = malloc(BUFFER_BYTES);
+    uint8_t buffer[BUFFER_BYTES];
     int on = 1;
     ssize_t bytes;
 
     (void)peer;
     (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    while (buffer != NULL && (bytes = recv(socket, buffer, BUFFER_BYTES, 0)) > 0) {
-        if (!send_all(socket, buffer, (size_t)bytes)) {
-            break;
-        }
-    }
-    free(buffer);
+    do {
+        bytes = recv(socket, buffer, sizeof(buffer), 0);
+    } while (bytes > 0 && send_all(socket, buffer, (size_t)bytes));
 }
 
 /* True: `header` is filled in, from the first bytes of the stream. */
 static bool receive_stream(int socket, struct iperf_header *header, uint64_t *total)
 {
-    uint8_t *buffer = malloc(BUFFER_BYTES);
+    uint8_t buffer[BUFFER_BYTES];
     ssize_t bytes;
 
     *total = 0;
-    while (buffer != NULL && (bytes = recv(socket, buffer, BUFFER_BYTES, 0)) > 0) {
+    while ((bytes = recv(socket, buffer, sizeof(buffer), 0)) > 0) {
         if (*total < sizeof(*header)) {
             size_t missing = sizeof(*header) - (size_t)*total;
 
@@ -92,7 +87,6 @@ static bool receive_stream(int socket, struct iperf_header *header, uint64_t *to
         }
         *total += (uint64_t)bytes;
     }
-    free(buffer);
     return *total >= sizeof(*header);
 }
 
@@ -142,90 +136,84 @@ static void serve_counters(int socket, const struct sockaddr_in *peer)
     free(text);
 }
 
-static const struct service services[] = {
-    {"echo", 7, serve_echo},
-    {"iperf", 5001, serve_iperf},
-    {"counters", 2020, serve_counters},
+static struct service services[] = {
+    {.name = "echo", .port = 7, .workers = 8, .serve = serve_echo},
+    {.name = "iperf", .port = 5001, .workers = 4, .serve = serve_iperf},
+    {.name = "counters", .port = 2020, .workers = 2, .serve = serve_counters},
 };
 
-static bool start_task(rtems_task_entry entry, const void *argument)
+static int accept_connection(struct service *service, struct sockaddr_in *peer)
+{
+    socklen_t bytes = sizeof(*peer);
+    int socket;
+
+    rtems_mutex_lock(&service->accepting);
+    socket = accept(service->listener, (struct sockaddr *)peer, &bytes);
+    rtems_mutex_unlock(&service->accepting);
+    return socket;
+}
+
+static void work(rtems_task_argument argument)
+{
+    struct service *service = (struct service *)argument;
+
+    for (;;) {
+        struct sockaddr_in peer;
+        int socket = accept_connection(service, &peer);
+
+        if (socket < 0) {
+            (void)rtems_task_wake_after(rtems_clock_get_ticks_per_second() /
+                                        10); /* no memory, say */
+            continue;
+        }
+        service->serve(socket, &peer);
+        (void)close(socket);
+    }
+}
+
+static bool open_listener(struct service *service)
+{
+    struct sockaddr_in address = {.sin_len = sizeof(address), .sin_family = AF_INET};
+    int on = 1;
+
+    address.sin_port = htons(service->port);
+    service->listener = socket(AF_INET, SOCK_STREAM, 0);
+    /* Connections take this over from the listener. */
+    (void)setsockopt(service->listener, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    return service->listener >= 0 &&
+           bind(service->listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
+           listen(service->listener, BACKLOG) == 0;
+}
+
+static bool start_worker(struct service *service)
 {
     rtems_id task;
 
     return rtems_task_create(rtems_build_name('S', 'E', 'R', 'V'), PRIORITY, STACK_BYTES,
                              RTEMS_DEFAULT_MODES, RTEMS_DEFAULT_ATTRIBUTES,
                              &task) == RTEMS_SUCCESSFUL &&
-           rtems_task_start(task, entry, (rtems_task_argument)argument) == RTEMS_SUCCESSFUL;
+           rtems_task_start(task, work, (rtems_task_argument)service) == RTEMS_SUCCESSFUL;
 }
 
-static void serve_connection(rtems_task_argument argument)
+static void start_service(struct service *service)
 {
-    struct connection *connection = (struct connection *)argument;
-
-    connection->service->serve(connection->socket, &connection->peer);
-    (void)close(connection->socket);
-    free(connection);
-    rtems_task_exit();
-}
-
-static bool start_connection(const struct service *service, int socket,
-                             const struct sockaddr_in *peer)
-{
-    struct connection *connection = calloc(1, sizeof(*connection));
-
-    if (connection == NULL) {
-        return false;
-    }
-    connection->service = service;
-    connection->socket = socket;
-    connection->peer = *peer;
-    if (!start_task(serve_connection, connection)) {
-        free(connection);
-        return false;
-    }
-    return true;
-}
-
-static void accept_connection(const struct service *service, int listener)
-{
-    struct sockaddr_in peer;
-    socklen_t peer_bytes = sizeof(peer);
-    int socket = accept(listener, (struct sockaddr *)&peer, &peer_bytes);
-    int on = 1;
-
-    if (socket < 0) {
-        (void)rtems_task_wake_after(rtems_clock_get_ticks_per_second() / 10); /* no memory, say */
+    rtems_mutex_init(&service->accepting, service->name);
+    if (!open_listener(service)) {
+        printf("%s: port %u: %s\n", service->name, service->port, strerror(errno));
         return;
     }
-    (void)setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    if (!start_connection(service, socket, &peer)) {
-        (void)close(socket);
-    }
-}
-
-static void run_service(rtems_task_argument argument)
-{
-    const struct service *service = (const struct service *)argument;
-    struct sockaddr_in address = {.sin_len = sizeof(address), .sin_family = AF_INET};
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-
-    address.sin_port = htons(service->port);
-    if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        listen(listener, BACKLOG) != 0) {
-        printf("%s: port %u: %s\n", service->name, service->port, strerror(errno));
-        rtems_task_exit();
-    }
-    for (;;) {
-        accept_connection(service, listener);
+    for (unsigned i = 0; i < service->workers; i++) {
+        if (!start_worker(service)) {
+            printf("%s: no task\n", service->name);
+            return;
+        }
     }
 }
 
 void services_start(void)
 {
     for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++) {
-        if (!start_task(run_service, &services[i])) {
-            printf("%s: no task\n", services[i].name);
-        }
+        start_service(&services[i]);
     }
 }
 
