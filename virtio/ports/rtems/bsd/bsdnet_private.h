@@ -61,10 +61,17 @@ struct virtio_bsdnet {
     struct transmit *free;
 };
 
-/* attach.c: makes the device work, if it does not yet; false: it can't be started now. */
-bool bsdnet_start(struct virtio_bsdnet *interface);
+/* device.c: makes the device work, if it does not yet; false: it can't be started now. */
+bool device_start(struct virtio_bsdnet *interface);
 /* Takes back all that the device has. False: it has not confirmed the reset, to be called again. */
-bool bsdnet_stop(struct virtio_bsdnet *interface);
+bool device_stop(struct virtio_bsdnet *interface);
+/* Tells the stack whether there is a link, and the network its addresses if the device asks. */
+void device_look_at_link(struct virtio_bsdnet *interface);
+
+/* bottom_half.c: makes the task, */
+void bottom_half_start(struct virtio_bsdnet *interface);
+/* and signals it, from the interrupt handler too. */
+void bottom_half_wake(void *interface);
 
 /* control.c: if_ioctl, and what the device is to let through, told after each start. */
 int control_command(struct ifnet *ifp, ioctl_command_t command, caddr_t data);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The interface's commands, and which frames the device passes on. */
 #include "bsdnet_private.h"
-#include "counters.h"
 #include "virtio/net_control.h"
+#include <inttypes.h>
+#include <stdio.h>
 
 /* The groups that the stack has joined; false: the device can't be told all of them. */
 static bool set_groups(struct virtio_bsdnet *interface)
@@ -42,13 +43,19 @@ void control_filter(struct virtio_bsdnet *interface)
                                       interface->ignore_broadcast);
 }
 
+/* What the stack's own command prints below an interface's name. */
 static void show_counters(struct virtio_bsdnet *interface)
 {
-    struct virtio_net_statistics statistics;
+    struct virtio_net_statistics net;
 
     if (interface->running) {
-        virtio_net_statistics(interface->net, &statistics);
-        counters_print(&statistics, stdout);
+        virtio_net_statistics(interface->net, &net);
+        printf("Rx: %" PRIu64 " frames, %" PRIu64 " bytes, all buffers used %" PRIu64 " times\n",
+               net.rx_frames, net.rx_bytes, net.rx_dry);
+        printf("Tx: %" PRIu64 " frames, %" PRIu64 " bytes, %" PRIu64 " refused\n", net.tx_frames,
+               net.tx_bytes, net.tx_refused);
+        printf("Interrupts: %" PRIu64 ", device restarts: %" PRIu32 "\n", net.interrupts,
+               interface->restarts);
     }
 }
 
@@ -56,7 +63,7 @@ static int set_flags(struct virtio_bsdnet *interface)
 {
     bool up = (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
 
-    if (up ? !bsdnet_start(interface) : interface->running && !bsdnet_stop(interface)) {
+    if (up ? !device_start(interface) : interface->running && !device_stop(interface)) {
         return EIO; /* the bottom half tries on */
     }
     control_filter(interface);

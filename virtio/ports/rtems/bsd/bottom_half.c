@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The task that does what the interrupt handler leaves, and starts a device anew that failed. */
+#include "bsdnet_private.h"
+#include <rtems/bspIo.h>
+
+/* Of the task's system events; those of the stack are others. */
+#define WAKE_EVENT RTEMS_EVENT_1
+
+#define STACK_BYTES 8192
+#define RETRY_MAX   (10 * (rtems_interval)hz)
+#define HEALTHY_TIME \
+    UINT64_C(10000000000) /* a device that ran so long before it failed starts at once */
+
+void bottom_half_wake(void *context)
+{
+    struct virtio_bsdnet *interface = context;
+
+    if (interface->bottom_half != 0) {
+        (void)rtems_bsdnet_event_send(interface->bottom_half, WAKE_EVENT);
+    }
+}
+
+static void wait_longer(struct virtio_bsdnet *interface)
+{
+    interface->retry = min(2 * interface->retry, RETRY_MAX);
+}
+
+/* The device broke: it has to be stopped, and is started again after a pause. */
+static void fail(struct virtio_bsdnet *interface)
+{
+    if (virtio_platform_now() - interface->started >= HEALTHY_TIME) {
+        interface->retry = 1;
+    } else {
+        wait_longer(interface);
+    }
+    (void)device_stop(interface);
+}
+
+/* The stack's task, of the same priority, takes in what was delivered. */
+static void let_others_run(void)
+{
+    rtems_bsdnet_semaphore_release();
+    (void)rtems_task_wake_after(RTEMS_YIELD_PROCESSOR);
+    rtems_bsdnet_semaphore_obtain();
+}
+
+/* Everything that the device and the interrupt handler have left to do. */
+static void serve(struct virtio_bsdnet *interface)
+{
+    bool more;
+
+    do {
+        receive_batch(interface);
+        transmit_start(&interface->arpcom.ac_if);
+        if (virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL) {
+            device_look_at_link(interface);
+        }
+        more = virtio_net_bottom_half(interface->net);
+        if (more) {
+            let_others_run();
+        }
+    } while (more && interface->running);
+    if (interface->running) {
+        virtio_network_attend(&interface->device);
+        if (virtio_net_broken(interface->net) != NULL) {
+            fail(interface);
+        }
+    }
+}
+
+static bool is_wanted(const struct virtio_bsdnet *interface)
+{
+    return interface->attached && (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
+}
+
+/* A device that failed is started anew, however often that takes; of one that nobody wants only the
+ * memory is taken back. */
+static void recover(struct virtio_bsdnet *interface)
+{
+    if (!is_wanted(interface)) {
+        if (interface->net != NULL && !device_stop(interface)) {
+            wait_longer(interface);
+        }
+    } else if (device_start(interface)) {
+        interface->restarts++;
+        printk("vtn%d: the device was restarted\n", interface->arpcom.ac_if.if_unit);
+    } else {
+        wait_longer(interface);
+    }
+}
+
+/* A device that was reset by somebody else, or is gone, does not interrupt: it is looked at once a
+ * second. So that the device has buffers soon when there are mbufs again, they are asked for at
+ * each tick. */
+static rtems_interval patience(const struct virtio_bsdnet *interface)
+{
+    if (interface->running) {
+        return interface->dry ? 1 : (rtems_interval)hz;
+    }
+    return interface->net != NULL || is_wanted(interface) ? interface->retry : RTEMS_NO_TIMEOUT;
+}
+
+static void bottom_half(void *argument)
+{
+    struct virtio_bsdnet *interface = argument;
+
+    for (;;) {
+        rtems_event_set events;
+        rtems_status_code status = rtems_bsdnet_event_receive(
+            WAKE_EVENT, RTEMS_WAIT | RTEMS_EVENT_ANY, patience(interface), &events);
+
+        if (!interface->running) {
+            recover(interface);
+            continue;
+        }
+        if (status == RTEMS_TIMEOUT) {
+            virtio_net_watch(interface->net);
+        }
+        serve(interface);
+    }
+}
+
+void bottom_half_start(struct virtio_bsdnet *interface)
+{
+    interface->retry = 1;
+    interface->bottom_half = rtems_bsdnet_newproc("vtn", STACK_BYTES, bottom_half, interface);
+    bottom_half_wake(interface);
+}
