@@ -5,27 +5,17 @@
 #include "arch/instructions.h"
 #include "core_lock.h"
 #include "discovery.h"
-#include "heap.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
-#include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "lwip/dhcp.h"
 #include "lwip/ip4_addr.h"
 #include "lwip/netif.h"
-#include "lwip/tcpip.h"
 #include "random.h"
 #include "virtio_netif.h"
 #include <string.h>
-
-/* Exposed to the device: at first, and when it runs dry (virtio/net/adapt.c). */
-#define RECEIVE_BUFFERS     8u
-#define RECEIVE_BUFFERS_MAX 32u
-
-/* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
-#define RECEIVE_POOL_DEFAULT (TCP_WND / TCP_MSS + 18u)
 
 #define BOTTOM_HALF_PRIORITY 48
 
@@ -136,15 +126,14 @@ static void start_ipv4(struct netif *netif)
     }
 }
 
-static void start_addresses(struct netif *netif)
+static void start_addresses(struct virtio_netif *interface)
 {
+    struct netif *netif = virtio_netif_interface(interface);
+
     network_lock();
-    netif_set_default(netif);
     netif_set_status_callback(netif, interface_changed);
     netif_set_link_callback(netif, link_changed);
-    netif_set_up(netif);
-    netif_create_ip6_linklocal_address(netif, 1);
-    netif_set_ip6_autoconfig_enabled(netif, 1);
+    virtio_netif_set_up(interface);
     start_ipv4(netif);
     network_unlock();
 }
@@ -154,12 +143,8 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
     struct virtio_net_parameters *driver = &parameters->driver;
 
     memset(parameters, 0, sizeof(*parameters));
-    /* A number that was asked for stays as it is, unless a range was asked for. */
     driver->rx_buffers = (uint16_t)boot_argument_number("rx_buffers", 0, 1, 1024);
-    driver->rx_buffers_max = (uint16_t)boot_argument_number(
-        "rx_buffers_max", driver->rx_buffers == 0 ? RECEIVE_BUFFERS_MAX : driver->rx_buffers, 1,
-        1024);
-    driver->rx_buffers = driver->rx_buffers == 0 ? RECEIVE_BUFFERS : driver->rx_buffers;
+    driver->rx_buffers_max = (uint16_t)boot_argument_number("rx_buffers_max", 0, 1, 1024);
     driver->tx_ring = (uint16_t)boot_argument_number("tx_ring", 256, 2, 1024);
     driver->interrupt_budget = (uint16_t)boot_argument_number("interrupt_budget", 64, 1, 1024);
     if (boot_argument_number("net_measure", 0, 0, 1) != 0) {
@@ -168,7 +153,7 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
         }
     }
     driver->features_off = boot_argument_number("features_off", 0, 0, UINT64_MAX);
-    parameters->rx_pool = (uint32_t)boot_argument_number("rx_pool", RECEIVE_POOL_DEFAULT, 16, 8192);
+    parameters->rx_pool = (uint32_t)boot_argument_number("rx_pool", 0, 16, 8192);
     parameters->poll = (uint32_t)boot_argument_number("net_poll", 1000, 0, 1000000);
     parameters->priority = (int)boot_argument_number(
         "net_priority", BOTTOM_HALF_PRIORITY, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST);
@@ -182,15 +167,9 @@ static void seed_random(void)
     network_random_seed(&network.device, sizeof(network.device));
 }
 
-static void lwip_started(void *started)
-{
-    (void)semaphore_post(started);
-}
-
 enum result network_start(void)
 {
     struct virtio_netif_parameters parameters;
-    struct semaphore started;
     const char *reason = "";
 
     if (virtio_find_network(0, &network.device) != RESULT_OK) {
@@ -198,10 +177,7 @@ enum result network_start(void)
         return RESULT_NOT_FOUND;
     }
     seed_random();
-    network_heap_init();
-    semaphore_init(&started, 0, 1);
-    tcpip_init(lwip_started, &started);
-    (void)semaphore_wait(&started, DEADLINE_NONE);
+    virtio_netif_start_lwip();
     read_parameters(&parameters);
     network.interface = virtio_netif_create(&network.device, &parameters, &reason);
     if (network.interface == NULL) {
@@ -210,7 +186,7 @@ enum result network_start(void)
     }
     network_random_seed(virtio_netif_interface(network.interface)->hwaddr, NETIF_MAX_HWADDR_LEN);
     print_start(network.interface);
-    start_addresses(virtio_netif_interface(network.interface));
+    start_addresses(network.interface);
     return RESULT_OK;
 }
 

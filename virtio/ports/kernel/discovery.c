@@ -5,10 +5,6 @@
 #include "kernel/devicetree.h"
 #include "kernel/print.h"
 
-/* PCI device ids of network devices: transitional and modern (VIRTIO 1.3, 4.1.2.1). */
-#define PCI_NETWORK_TRANSITIONAL 0x1000u
-#define PCI_NETWORK_MODERN       0x1041u
-
 /* The device does not stop: it has to wait for the bottom half. */
 static void mask(struct virtio_network_device *device, unsigned index)
 {
@@ -151,12 +147,9 @@ enum result virtio_find_network(unsigned index, struct virtio_network_device *de
         }
     }
     for (struct pci_function *function = pci_first(); function != NULL; function = function->next) {
-        if (function->vendor_id != VIRTIO_PCI_VENDOR ||
-            (function->device_id != PCI_NETWORK_MODERN &&
-             function->device_id != PCI_NETWORK_TRANSITIONAL)) {
-            continue;
-        }
-        if (find_pci(function, device) && index-- == 0) {
+        if (virtio_pci_device_type((struct virtio_pci_function *)function) ==
+                VIRTIO_DEVICE_NETWORK &&
+            find_pci(function, device) && index-- == 0) {
             return RESULT_OK;
         }
     }

@@ -24,6 +24,13 @@
 
 #define BOTTOM_HALF_STACK_BYTES 8192u
 
+/* Exposed to the device: at first, and when it runs dry (virtio/net/adapt.c). */
+#define RECEIVE_BUFFERS     8u
+#define RECEIVE_BUFFERS_MAX 32u
+
+/* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
+#define RECEIVE_POOL (TCP_WND / TCP_MSS + 18u)
+
 /* How often the device's status is looked at: a device that was reset by somebody else, or is gone,
  * does not interrupt. */
 #define WATCH_MILLISECONDS 1000u
@@ -302,6 +309,19 @@ static bool start_bottom_half(struct virtio_netif *interface)
                           interface->parameters.priority) != 0;
 }
 
+/* A number that was asked for stays as it is, unless a range was asked for. */
+static void set_defaults(struct virtio_netif_parameters *parameters)
+{
+    struct virtio_net_parameters *driver = &parameters->driver;
+
+    if (driver->rx_buffers == 0) {
+        driver->rx_buffers = RECEIVE_BUFFERS;
+        driver->rx_buffers_max =
+            driver->rx_buffers_max == 0 ? RECEIVE_BUFFERS_MAX : driver->rx_buffers_max;
+    }
+    parameters->rx_pool = parameters->rx_pool == 0 ? RECEIVE_POOL : parameters->rx_pool;
+}
+
 struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
                                          const struct virtio_netif_parameters *parameters,
                                          const char **reason)
@@ -315,6 +335,7 @@ struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
     memset(interface, 0, sizeof(*interface));
     interface->device = device;
     interface->parameters = *parameters;
+    set_defaults(&interface->parameters);
     interface->retry = RETRY_MILLISECONDS_MIN;
     if (sys_sem_new(&interface->wake, 0) != ERR_OK || !receive_init(interface) ||
         !transmit_init(interface)) {

@@ -24,8 +24,8 @@ struct virtio_netif;
 struct virtio_network_device;
 
 struct virtio_netif_parameters {
-    struct virtio_net_parameters driver;
-    uint32_t rx_pool; /* blocks beyond those with the device; > 0 */
+    struct virtio_net_parameters driver; /* rx_buffers 0: 8, and when it runs dry up to 32 */
+    uint32_t rx_pool; /* blocks beyond those with the device; 0: for a TCP window of full frames */
     int priority;     /* of the bottom-half thread, as sys_thread_new() takes it */
     uint32_t poll;    /* looks at the rings before it sleeps, in time nobody else wants; 0: none */
 };
@@ -46,6 +46,10 @@ struct virtio_netif_statistics {
     uint64_t restarts;        /* attempts to start the device again after it had failed */
 };
 
+/* Starts lwIP and what guards it. Once, before anything else of it, when its random numbers have
+ * been seeded (random.h). Thread context. */
+void virtio_netif_start_lwip(void);
+
 /*
  * Starts the driver on `device` and adds the interface to lwIP. The network's lock is taken: not to
  * be held. On failure *reason is a static text. Thread context.
@@ -53,6 +57,10 @@ struct virtio_netif_statistics {
 struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
                                          const struct virtio_netif_parameters *parameters,
                                          const char **reason);
+
+/* Up, where packets go by default, with IPv6 addresses that it finds itself. The network's lock is
+ * held. */
+void virtio_netif_set_up(struct virtio_netif *interface);
 
 /* The interface as lwIP knows it. */
 struct netif *virtio_netif_interface(struct virtio_netif *interface);

@@ -15,13 +15,12 @@
 #define PCI_BARS 6u
 
 struct virtio_pci_function {
-    uintptr_t configuration; /* mapped */
-    uint8_t line;            /* 0 to 3: which of the host bridge's its interrupt comes on */
-    bool has_line;           /* it has one */
-    uint32_t id;             /* vendor and device that were found there */
-    uint64_t bar[PCI_BARS];  /* addresses of memory BARs; 0: none, or not this one */
-    uint32_t bytes[PCI_BARS];
-    bool wide[PCI_BARS]; /* the next register has the upper half */
+    uintptr_t configuration;  /* mapped */
+    uint32_t id;              /* vendor and device that were found there */
+    uint8_t line;             /* 0 to 3: which of the host bridge's its interrupt comes on */
+    bool has_line;            /* it has one */
+    uint32_t bar[PCI_BARS];   /* the registers as they are to be */
+    uint32_t bytes[PCI_BARS]; /* of memory behind them; 0: none, or the driver cannot reach it */
 };
 
 /* The virtio network device number `index` on the bus; its BARs have addresses. False: there are

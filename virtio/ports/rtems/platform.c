@@ -57,18 +57,10 @@ void virtio_platform_barrier(enum virtio_barrier barrier)
 
 uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 {
-    uint32_t value;
+    uint32_t value = bytes == 1   ? *(volatile uint8_t *)reg
+                     : bytes == 2 ? virtio_le16(*(volatile uint16_t *)reg)
+                                  : virtio_le32(*(volatile uint32_t *)reg);
 
-    switch (bytes) {
-    case 1:
-        value = *(volatile uint8_t *)reg;
-        break;
-    case 2:
-        value = virtio_le16(*(volatile uint16_t *)reg);
-        break;
-    default:
-        value = virtio_le32(*(volatile uint32_t *)reg);
-    }
     machine_order(); /* what the register said was ready is read after it */
     return value;
 }
@@ -76,14 +68,11 @@ uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
 {
     machine_order(); /* VIRTIO 1.3, 2.7.13: the ring is visible before its notification */
-    switch (bytes) {
-    case 1:
+    if (bytes == 1) {
         *(volatile uint8_t *)reg = (uint8_t)value;
-        break;
-    case 2:
+    } else if (bytes == 2) {
         *(volatile uint16_t *)reg = virtio_le16((uint16_t)value);
-        break;
-    default:
+    } else {
         *(volatile uint32_t *)reg = virtio_le32(value);
     }
 }
@@ -116,15 +105,14 @@ virtio_lock_state virtio_platform_lock(void)
 {
     rtems_interrupt_level level;
     unsigned self;
-    unsigned expected = NOBODY;
+    unsigned owner = NOBODY;
 
     rtems_interrupt_local_disable(level);
     self = rtems_scheduler_get_processor();
-    if (atomic_load_explicit(&lock.owner, memory_order_relaxed) != self) {
-        while (!atomic_compare_exchange_weak_explicit(&lock.owner, &expected, self,
-                                                      memory_order_acquire, memory_order_relaxed)) {
-            expected = NOBODY;
-        }
+    while (!atomic_compare_exchange_weak_explicit(&lock.owner, &owner, self, memory_order_acquire,
+                                                  memory_order_relaxed) &&
+           owner != self) {
+        owner = NOBODY;
     }
     lock.depth++;
     return level;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* lwIP's operating system layer (lwip/sys.h) on RTEMS, and what the driver's port asks beside it
- * (network_system.h). Time-outs of 0 mean for ever here, as lwIP has it. */
+ * (network_system.h). */
 #include "lwip/sys.h"
 #include "network_system.h"
 #include <rtems/bspIo.h>
 #include <stdlib.h>
 
-/* At least so long. */
+/* At least so long; 0 is for ever, for lwIP and for RTEMS. */
 static rtems_interval ticks_of(u32_t milliseconds)
 {
     uint64_t tick = rtems_configuration_get_microseconds_per_tick();
 
-    return (rtems_interval)((milliseconds * UINT64_C(1000) + tick - 1) / tick + 1);
+    return milliseconds == 0
+               ? RTEMS_NO_TIMEOUT
+               : (rtems_interval)((milliseconds * UINT64_C(1000) + tick - 1) / tick + 1);
 }
 
 void sys_init(void)
@@ -57,10 +59,6 @@ void sys_sem_signal(sys_sem_t *sem)
 
 u32_t sys_arch_sem_wait(sys_sem_t *sem, u32_t timeout)
 {
-    if (timeout == 0) {
-        rtems_binary_semaphore_wait(&sem->object);
-        return 0;
-    }
     return rtems_binary_semaphore_wait_timed_ticks(&sem->object, ticks_of(timeout)) == 0
                ? 0
                : SYS_ARCH_TIMEOUT;
@@ -76,18 +74,33 @@ err_t sys_mbox_new(sys_mbox_t *mbox, int size)
     *mbox =
         (sys_mbox_t){.messages = calloc((size_t)size, sizeof(void *)), .capacity = (unsigned)size};
     rtems_counting_semaphore_init(&mbox->filled, "lwIP", 0);
-    rtems_counting_semaphore_init(&mbox->empty, "lwIP", (unsigned)size);
     return sys_mbox_valid(mbox) ? ERR_OK : ERR_MEM;
 }
 
-static void put(sys_mbox_t *mbox, void *message)
+err_t sys_mbox_trypost(sys_mbox_t *mbox, void *msg)
 {
+    bool room;
     SYS_ARCH_DECL_PROTECT(level);
 
     SYS_ARCH_PROTECT(level);
-    mbox->messages[(mbox->first + mbox->count++) % mbox->capacity] = message;
+    room = mbox->count < mbox->capacity;
+    if (room) {
+        mbox->messages[(mbox->first + mbox->count++) % mbox->capacity] = msg;
+    }
     SYS_ARCH_UNPROTECT(level);
+    if (!room) {
+        return ERR_MEM;
+    }
     rtems_counting_semaphore_post(&mbox->filled);
+    return ERR_OK;
+}
+
+/* A full mailbox is looked at again each tick: lwIP's thread empties it. */
+void sys_mbox_post(sys_mbox_t *mbox, void *msg)
+{
+    while (sys_mbox_trypost(mbox, msg) != ERR_OK) {
+        (void)rtems_task_wake_after(1);
+    }
 }
 
 static void take(sys_mbox_t *mbox, void **message)
@@ -101,34 +114,11 @@ static void take(sys_mbox_t *mbox, void **message)
     mbox->first = (mbox->first + 1) % mbox->capacity;
     mbox->count--;
     SYS_ARCH_UNPROTECT(level);
-    rtems_counting_semaphore_post(&mbox->empty);
-}
-
-void sys_mbox_post(sys_mbox_t *mbox, void *msg)
-{
-    rtems_counting_semaphore_wait(&mbox->empty);
-    put(mbox, msg);
-}
-
-err_t sys_mbox_trypost(sys_mbox_t *mbox, void *msg)
-{
-    if (rtems_counting_semaphore_try_wait(&mbox->empty) != 0) {
-        return ERR_MEM;
-    }
-    put(mbox, msg);
-    return ERR_OK;
-}
-
-err_t sys_mbox_trypost_fromisr(sys_mbox_t *mbox, void *msg)
-{
-    return sys_mbox_trypost(mbox, msg);
 }
 
 u32_t sys_arch_mbox_fetch(sys_mbox_t *mbox, void **msg, u32_t timeout)
 {
-    if (timeout == 0) {
-        rtems_counting_semaphore_wait(&mbox->filled);
-    } else if (rtems_counting_semaphore_wait_timed_ticks(&mbox->filled, ticks_of(timeout)) != 0) {
+    if (rtems_counting_semaphore_wait_timed_ticks(&mbox->filled, ticks_of(timeout)) != 0) {
         return SYS_ARCH_TIMEOUT;
     }
     take(mbox, msg);
@@ -147,7 +137,6 @@ u32_t sys_arch_mbox_tryfetch(sys_mbox_t *mbox, void **msg)
 void sys_mbox_free(sys_mbox_t *mbox)
 {
     rtems_counting_semaphore_destroy(&mbox->filled);
-    rtems_counting_semaphore_destroy(&mbox->empty);
     free(mbox->messages);
 }
 

@@ -15,12 +15,11 @@
 
 struct virtio_lwip_configuration {
     const struct virtio_rtems_board *board;
-    unsigned device;     /* the board's network device: 0, the first */
-    const char *address; /* "10.77.0.10"; NULL: all by DHCP. IPv6 configures itself */
-    const char *netmask; /* "255.255.255.0" */
-    const char *gateway; /* "10.77.0.1"; NULL: none */
-    struct virtio_net_parameters driver; /* virtio/net.h; all 0: 8 to 32 receive buffers exposed */
-    uint32_t rx_pool; /* buffers beyond those; 0: for a TCP window of full frames */
+    unsigned device;   /* the board's network device: 0, the first */
+    ip_addr_t address; /* IPADDR4_INIT_BYTES(10, 77, 0, 10); 0: all three by DHCP */
+    ip_addr_t netmask;
+    ip_addr_t gateway;
+    struct virtio_netif_parameters interface; /* virtio_netif.h; priority 0: 100 */
 };
 
 /*
@@ -29,8 +28,5 @@ struct virtio_lwip_configuration {
  */
 struct virtio_netif *virtio_lwip_start(const struct virtio_lwip_configuration *configuration,
                                        const char **reason);
-
-/* What was started; NULL: nothing. Any context. */
-struct virtio_netif *virtio_lwip_interface(void);
 
 #endif

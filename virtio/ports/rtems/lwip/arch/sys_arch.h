@@ -24,8 +24,8 @@ typedef struct {
     unsigned first; /* index of the oldest */
     unsigned count; /* looked at by external/lwip_corrections/netconn.c, as is the capacity */
     rtems_counting_semaphore filled;
-    rtems_counting_semaphore empty;
 } sys_mbox_t;
+#define sys_mbox_trypost_fromisr      sys_mbox_trypost
 #define sys_mbox_valid(mailbox)       ((mailbox)->messages != NULL)
 #define sys_mbox_set_invalid(mailbox) ((mailbox)->messages = NULL)
 

@@ -49,18 +49,19 @@ static void report_iperf(void *argument, enum lwiperf_report_type type, const ip
     }
 }
 
-static void start_network(void)
+/* NULL: the console says why. */
+static struct virtio_netif *start_network(void)
 {
     const struct virtio_lwip_configuration configuration = {
         .board = &virtio_rtems_qemu_virt,
-        .driver = {.rx_buffers = SAMPLE_RX_BUFFERS},
+        .interface = {.driver = {.rx_buffers = SAMPLE_RX_BUFFERS}},
     };
     const char *reason;
     struct virtio_netif *interface = virtio_lwip_start(&configuration, &reason);
 
     if (interface == NULL) {
         printf("net: %s\n", reason);
-        return;
+        return NULL;
     }
     LOCK_TCPIP_CORE();
     netif_set_status_callback(virtio_netif_interface(interface), report_address);
@@ -69,13 +70,13 @@ static void start_network(void)
     if (echo_start()) {
         printf("sample: echo on 7, iperf 2 on 5001; vnetstat tells what the driver counts\n");
     }
+    return interface;
 }
 
 static rtems_task Init(rtems_task_argument argument)
 {
     (void)argument;
-    start_network();
-    (void)vnetstat_add();
+    (void)vnetstat_add(start_network());
     (void)rtems_shell_init("SHLL", SHELL_STACK_BYTES, SHELL_PRIORITY, "/dev/console", false, true,
                            NULL);
     rtems_task_exit();

@@ -3,10 +3,12 @@
 #include "vnetstat.h"
 #include "core_lock.h"
 #include "lwip/ip4_addr.h"
-#include "virtio_lwip.h"
+#include "virtio_netif.h"
 #include <inttypes.h>
 #include <rtems/shell.h>
 #include <stdio.h>
+
+static struct virtio_netif *interface; /* vnetstat_add()'s */
 
 struct counter {
     const char *name;
@@ -76,7 +78,6 @@ static void print_port(const struct virtio_netif_statistics *statistics)
 
 static int run(int count, char **words)
 {
-    struct virtio_netif *interface = virtio_lwip_interface();
     struct virtio_netif_statistics statistics;
     char address[IP4ADDR_STRLEN_MAX];
     struct netif *netif;
@@ -100,8 +101,9 @@ static int run(int count, char **words)
     return 0;
 }
 
-bool vnetstat_add(void)
+bool vnetstat_add(struct virtio_netif *which)
 {
+    interface = which;
     return rtems_shell_add_cmd("vnetstat", "net", "what the virtio network driver counts", run) !=
            NULL;
 }

@@ -5,7 +5,9 @@
 
 #include <stdbool.h>
 
-/* False: RTEMS refused it. Task context. */
-bool vnetstat_add(void);
+struct virtio_netif;
+
+/* Of this interface; NULL: there is none. False: RTEMS refused it. Task context. */
+bool vnetstat_add(struct virtio_netif *interface);
 
 #endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What every system does alike to bring lwIP up (virtio_netif.h). */
+#include "heap.h"
+#include "lwip/sys.h"
+#include "lwip/tcpip.h"
+#include "virtio_netif.h"
+
+static void signal_start(void *started)
+{
+    sys_sem_signal(started);
+}
+
+void virtio_netif_start_lwip(void)
+{
+    sys_sem_t started;
+
+    network_heap_init();
+    (void)sys_sem_new(&started, 0);
+    tcpip_init(signal_start, &started);
+    (void)sys_sem_wait(&started);
+    sys_sem_free(&started);
+}
+
+void virtio_netif_set_up(struct virtio_netif *interface)
+{
+    struct netif *netif = virtio_netif_interface(interface);
+
+    netif_set_default(netif);
+    netif_set_up(netif);
+    netif_create_ip6_linklocal_address(netif, 1);
+    netif_set_ip6_autoconfig_enabled(netif, 1);
+}
