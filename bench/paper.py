@@ -25,7 +25,7 @@ from bulkhead.bench import (
 )
 from bulkhead.build import Variant, guest_image
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import NO_OFFLOADS
+from bulkhead.qemu import NO_OFFLOADS, Machine
 from bulkhead.side_by_side import (
     Guest,
     RoundTrips,
@@ -54,8 +54,8 @@ _MESSAGES = (1, 1448)
 _ROUND_TRIPS = 10_000
 _RUNS = 3  # of so many
 
-RTEMS = "rtems"
-GUESTS = (OUR_GUEST, RTEMS)
+_RTEMS_STACKS = {"rtems": rtems.LWIP, "rtems-legacy": rtems.LEGACY}
+GUESTS = (OUR_GUEST, *_RTEMS_STACKS)
 
 Run = dict[str, Number | str]
 
@@ -92,7 +92,7 @@ class Measured:
 def run(context: BenchContext) -> BenchResult:
     """All figures; the plots are left beside the consoles."""
     context.require("run", "tap", "bench")
-    subject = _rtems(context) if context.guest == RTEMS else _bulkhead(context)
+    subject = _bulkhead(context) if context.guest == OUR_GUEST else _rtems(context)
     pair = [subject.guest, _linux_guest(subject.options)]
     measured = Measured()
     for number in range(1, context.pairs + 1):
@@ -132,25 +132,29 @@ def _image(context: BenchContext, kib: int) -> Path:
 
 def _rtems(context: BenchContext) -> Subject:
     """The user's RTEMS with our driver, without offloads: as the paper's had none."""
-    installed = rtems.require()
+    stack = _RTEMS_STACKS[context.guest]
+    installed = rtems.require(stack)
     if rtems.skips_idle_time(installed):
         context.say(
             "the BSP's clock skips idle time (CLOCK_DRIVER_USE_FAST_IDLE): round trips suffer"
         )
 
-    def guest(sample: rtems.Sample, name: str = RTEMS) -> Guest:
-        return rtems_guest(rtems.build(installed, sample), NO_OFFLOADS, name)
+    machine = rtems.LEGACY_MACHINE if stack == rtems.LEGACY else Machine.machine
+
+    def guest(sample: rtems.Sample, what: str = "") -> Guest:
+        program = rtems.build(installed, sample)
+        return rtems_guest(program, NO_OFFLOADS, context.guest + what, machine)
 
     return Subject(
-        RTEMS,
+        context.guest,
         "RTEMS",
-        guest(rtems.Sample()),
+        guest(rtems.Sample(stack)),
         [
-            guest(rtems.Sample(tcp_buffer=kib * _KIB), f"rtems tcp {kib} KiB")
+            guest(rtems.Sample(stack, tcp_buffer=kib * _KIB), f" tcp {kib} KiB")
             for kib in _TCP_BUFFERS_KIB
         ],
         [
-            guest(rtems.Sample(rx_buffers=number), f"rtems rx_buffers={number}")
+            guest(rtems.Sample(stack, rx_buffers=number), f" rx_buffers={number}")
             for number in _EXPOSED
         ],
         NO_OFFLOADS,

@@ -17,8 +17,6 @@ from bulkhead.qemu import NO_OFFLOADS
 
 READY = "sample: ready"
 COUNTERS = 2020
-# Its pointers of 32 bits reach configuration space below 4 GiB only.
-MACHINE = "virt,gic-version=3,highmem=off"
 TRANSPORTS = ["mmio", "pci"]
 DATA = bytes(i * 7 % 251 for i in range(2_400_000))
 
@@ -28,7 +26,7 @@ def program() -> Path:
     installed = rtems.find_with_legacy_stack()
     if installed is None:
         pytest.skip(f"no RTEMS with the legacy stack in {rtems.PREFIX}")
-    return rtems.build(installed, rtems.Sample("bsd", rx_buffers=8))
+    return rtems.build(installed, rtems.Sample(rtems.LEGACY, rx_buffers=8))
 
 
 class Sample(RtemsSample):
@@ -52,7 +50,13 @@ def start(
     program: Path, start_guest: StartGuest, namespace: Namespace, monitor: DeviceMonitor
 ) -> StartSample:
     return lambda transport: Sample(
-        program, start_guest, namespace, monitor, (transport, NO_OFFLOADS), READY, MACHINE
+        program,
+        start_guest,
+        namespace,
+        monitor,
+        (transport, NO_OFFLOADS),
+        READY,
+        rtems.LEGACY_MACHINE,
     )
 
 

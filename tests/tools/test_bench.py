@@ -103,6 +103,8 @@ def test_rtems_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
         rtems.require()
     monkeypatch.setenv("RTEMS_PREFIX", "/nowhere")
     assert rtems.require().tools == Path("/nowhere")
+    with pytest.raises(UserError, match="no RTEMS with the legacy stack in RTEMS_PREFIX"):
+        rtems.require(rtems.LEGACY)
 
 
 @pytest.mark.parametrize(

@@ -253,8 +253,9 @@ def test(settings: Settings, suites: tuple[str, ...], long_: bool, expression: s
               help="How often two systems are measured in turn.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=10, show_default=True,
               help="How long each timed measurement takes.")  # fmt: skip
-@click.option("--guest", type=click.Choice(["bulkhead", "rtems"]), default="bulkhead",
-              show_default=True, help="Whose network paper measures; RTEMS is yours.")  # fmt: skip
+@click.option("--guest", default="bulkhead", show_default=True,
+              type=click.Choice(["bulkhead", "rtems", "rtems-legacy"]),
+              help="Whose network paper measures; RTEMS is yours.")  # fmt: skip
 @no_install
 @click.pass_obj
 def bench(

@@ -25,6 +25,10 @@ _LEGACY_BSP = "aarch64/a53_ilp32_qemu"
 _PORT = ROOT / "virtio/ports/rtems"
 _DEFAULT_BUFFER = 65535
 
+LWIP, LEGACY = "lwip", "bsd"  # the samples, by their stack
+# The legacy stack's pointers of 32 bits reach configuration space of PCI below 4 GiB only.
+LEGACY_MACHINE = "virt,gic-version=3,highmem=off"
+
 
 @dataclass(frozen=True)
 class Rtems:
@@ -39,7 +43,7 @@ class Rtems:
 class Sample:
     """A sample program: the stack it is on, and what is fixed when it is compiled."""
 
-    stack: str = "lwip"
+    stack: str = LWIP
     tcp_buffer: int = _DEFAULT_BUFFER
     rx_buffers: int = 0  # exposed; 0: as the device needs them
 
@@ -81,13 +85,20 @@ def skips_idle_time(rtems: Rtems) -> bool:
     return any("#define CLOCK_DRIVER_USE_FAST_IDLE 1" in path.read_text() for path in options)
 
 
-def require() -> Rtems:
+def require(stack: str = LWIP) -> Rtems:
     """The same, where it cannot be done without."""
     found = find()
     if found is None:
         raise UserError(
             f"{PREFIX} names no folder, and this needs an installed RTEMS",
             f"set {PREFIX} (virtio/ports/rtems/README.md says what it has to hold)",
+        )
+    if stack == LEGACY:
+        found = find_with_legacy_stack()
+    if found is None:
+        raise UserError(
+            f"there is no RTEMS with the legacy stack in {PREFIX}",
+            f"install the BSP {_LEGACY_BSP} and rtems-net-legacy there",
         )
     return found
 

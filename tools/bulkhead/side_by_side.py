@@ -69,12 +69,21 @@ def our_guest(
     return Guest(full_name, machine, _wait_for_echo, _RECEIVED)
 
 
-def rtems_guest(program: Path, options: dict[str, str], name: str = "rtems") -> Guest:
-    """The sample of virtio/ports/rtems on lwIP: what the demo does, as far as it is measured."""
+def rtems_guest(
+    program: Path,
+    options: dict[str, str],
+    name: str = "rtems",
+    qemu_machine: str = Machine.machine,
+) -> Guest:
+    """A sample of virtio/ports/rtems: what the demo does, as far as it is measured."""
 
     def machine(tap: Tap) -> Machine:
         return Machine(
-            program, cards=[_card(tap, options)], memory_mib=_MEMORY_MIB, semihosting=False
+            program,
+            cards=[_card(tap, options)],
+            machine=qemu_machine,
+            memory_mib=_MEMORY_MIB,
+            semihosting=False,
         )
 
     return Guest(name, machine, _wait_for_echo, _RECEIVED)
