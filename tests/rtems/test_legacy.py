@@ -93,6 +93,37 @@ def test_a_device_that_fails_is_started_anew(start: StartSample, transport: str)
     assert counters["restarts"] == 1
 
 
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_promiscuous_mode(start: StartSample, transport: str) -> None:
+    """Frames for others come to who listens, and no further; without him not even to the driver."""
+    sample = start(transport)
+    stranger = ["10.77.0.99", "lladdr", "02:00:00:00:00:99"]
+    sample.namespace.run(["ip", "neigh", "replace", *stranger, "dev", "bridge0"])
+
+    def watched(state: str) -> int:
+        """Frames for others so far, now that it is switched."""
+        sample.guest.type_text(f"watch {state}\n")
+        text = sample.guest.wait_for_next_match(rf"watch: {state}, (\d+) frames for others", 10)
+        return int(text.split(", ")[-1].split()[0])
+
+    def filters() -> bool:
+        """Whether the device does."""
+        rules = sample.guest.qmp().execute("query-rx-filter", name="nic0")[0]
+        return rules["promiscuous"] is False
+
+    def call_stranger() -> None:
+        sample.namespace.run(["ping", "-c", "20", "-i", "0.05", "-W", "1", "10.77.0.99"])
+
+    assert filters()
+    call_stranger()
+    assert watched("on") == 0
+    assert not filters()
+    call_stranger()
+    assert watched("off") == 20
+    assert filters()
+    ping(sample.namespace, sample.tap.address, 2)
+
+
 def test_connections_wait_for_a_worker(start: StartSample) -> None:
     start("mmio").connections_wait_for_a_worker()
 

@@ -88,15 +88,23 @@ void receive_empty(struct virtio_bsdnet *interface)
     }
 }
 
-/* A device without filters passes on what others are to get. */
 static bool is_for_us(const struct virtio_bsdnet *interface, const struct ether_header *header)
 {
     if (memcmp(header->ether_dhost, etherbroadcastaddr, ETHER_ADDR_LEN) == 0) {
         return !interface->ignore_broadcast;
     }
     return (header->ether_dhost[0] & 1) != 0 ||
-           (interface->arpcom.ac_if.if_flags & IFF_PROMISC) != 0 ||
            memcmp(header->ether_dhost, interface->arpcom.ac_enaddr, ETHER_ADDR_LEN) == 0;
+}
+
+/* What others are to get comes from a device without filters too. The stack would take it for its
+ * own; only who listens (SIOCSIFTAP) to a promiscuous interface is to see it. */
+static void show_to_listener(struct ifnet *ifp, struct ether_header *header, struct mbuf *mbuf)
+{
+    if ((ifp->if_flags & IFF_PROMISC) != 0 && ifp->if_tap != NULL) {
+        (void)ifp->if_tap(ifp, header, mbuf);
+    }
+    m_freem(mbuf);
 }
 
 static void deliver(struct virtio_bsdnet *interface, const struct virtio_net_buffer *buffer)
@@ -112,7 +120,7 @@ static void deliver(struct virtio_bsdnet *interface, const struct virtio_net_buf
     if (is_for_us(interface, header)) {
         ether_input(&interface->arpcom.ac_if, header, mbuf);
     } else {
-        m_freem(mbuf);
+        show_to_listener(&interface->arpcom.ac_if, header, mbuf);
     }
 }
 

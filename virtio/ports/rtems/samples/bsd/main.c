@@ -19,6 +19,7 @@ static void init(rtems_task_argument argument)
     printf("sample: ready\n");
     (void)rtems_shell_add_cmd("vnetstat", "net", "the driver's counters", vnetstat_command);
     (void)rtems_shell_add_cmd("ttcp", "net", "ttcp ADDRESS [BYTES]", ttcp_command);
+    (void)rtems_shell_add_cmd("watch", "net", "watch on|off", watch_command);
     (void)rtems_shell_init("SHEL", SHELL_STACK_BYTES, SHELL_PRIORITY, "/dev/console", true, false,
                            NULL);
     rtems_task_exit();

@@ -12,9 +12,11 @@
  * tasks that serve a connection each, 8, 4 and 2; seven more wait, served when another ends. */
 void services_start(void);
 
-/* The shell's commands "vnetstat" and "ttcp". */
+/* The shell's commands: the driver's counters; what "ttcp -t" sends; and "watch", which counts the
+ * frames for others that pass by, the interface promiscuous. */
 int vnetstat_command(int count, char **arguments);
 int ttcp_command(int count, char **arguments);
+int watch_command(int count, char **arguments);
 
 /* The driver's counters, and what the stack has of mbufs. */
 void vnetstat_print(FILE *stream);
