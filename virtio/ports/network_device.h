@@ -8,6 +8,14 @@
 #define VIRTIO_PORT_NETWORK_DEVICE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+/* Whether it is one, by the first register of a PCI function (device above vendor): transitional or
+ * modern (VIRTIO 1.3, 4.1.2.1). */
+static inline bool virtio_is_network_function(uint32_t ids)
+{
+    return ids == UINT32_C(0x10001af4) || ids == UINT32_C(0x10411af4);
+}
 
 struct virtio_net;
 struct virtio_network_device; /* its member `transport` is the device's virtio_transport */

@@ -122,17 +122,16 @@ static void walk_capabilities(struct virtio_pci *pci)
     }
 }
 
-/* Revisions are not looked at (4.1.2.2: drivers match any). */
-uint32_t virtio_pci_device_type(struct virtio_pci_function *function)
+/* 0: not a virtio device. Revisions are not looked at (4.1.2.2: drivers match any). */
+static uint32_t device_type(const struct virtio_pci *pci)
 {
-    uint32_t device = virtio_platform_pci_read(function, DEVICE_ID, 2);
+    uint32_t device = config(pci, DEVICE_ID, 2);
 
-    if (virtio_platform_pci_read(function, VENDOR_ID, 2) != VIRTIO_PCI_VENDOR ||
-        device < TRANSITIONAL_FIRST || device > MODERN_LAST) {
+    if (config(pci, VENDOR_ID, 2) != VIRTIO_PCI_VENDOR || device < TRANSITIONAL_FIRST ||
+        device > MODERN_LAST) {
         return 0;
     }
-    return device >= MODERN_FIRST ? device - MODERN_FIRST
-                                  : virtio_platform_pci_read(function, SUBSYSTEM_ID, 2);
+    return device >= MODERN_FIRST ? device - MODERN_FIRST : config(pci, SUBSYSTEM_ID, 2);
 }
 
 static void enable(const struct virtio_pci *pci)
@@ -153,7 +152,7 @@ static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, 
     *pci = (struct virtio_pci){
         .function = function, .transport.vectors = vectors, .transport.line_shared = true};
     *reason = NULL;
-    pci->transport.device_type = virtio_pci_device_type(function);
+    pci->transport.device_type = device_type(pci);
     return pci->transport.device_type != 0;
 }
 

@@ -5,7 +5,6 @@
 #include "machine.h"
 #include "pci/pci_private.h"
 #include "pci/pci_registers.h"
-#include "virtio/pci.h"
 #include "virtio/platform.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,12 +62,6 @@ void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t of
 {
     assert_int_not_equal(device_function_of(function) >> 3, untouchable);
     pci_access_write(bus_of(function), device_function_of(function), offset, bytes, value);
-}
-
-uint32_t virtio_pci_device_type(struct virtio_pci_function *function)
-{
-    return virtio_platform_pci_read(function, PCI_VENDOR_ID, 4) == NETWORK ? VIRTIO_DEVICE_NETWORK
-                                                                           : 0;
 }
 
 static int reset(void **state)

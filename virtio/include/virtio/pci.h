@@ -13,10 +13,6 @@ struct virtio_pci {
     struct virtio_pci_function *function;
 };
 
-/* The type that a function's ids say (VIRTIO_DEVICE_NETWORK, say); 0: not a virtio device. Changes
- * nothing: for those who look for their device among others. */
-uint32_t virtio_pci_device_type(struct virtio_pci_function *function);
-
 /*
  * Looks at a function's vendor capabilities, and if they lead nowhere for the legacy interface.
  * Decoding and bus mastering are switched on.

@@ -147,9 +147,9 @@ enum result virtio_find_network(unsigned index, struct virtio_network_device *de
         }
     }
     for (struct pci_function *function = pci_first(); function != NULL; function = function->next) {
-        if (virtio_pci_device_type((struct virtio_pci_function *)function) ==
-                VIRTIO_DEVICE_NETWORK &&
-            find_pci(function, device) && index-- == 0) {
+        uint32_t ids = (uint32_t)function->device_id << 16 | function->vendor_id;
+
+        if (virtio_is_network_function(ids) && find_pci(function, device) && index-- == 0) {
             return RESULT_OK;
         }
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See ecam.h; virtio_platform_pci_map() is here too. */
 #include "ecam.h"
+#include "../network_device.h"
 #include "kernel/pci/pci_registers.h"
 #include "machine.h"
-#include "virtio/pci.h"
 
 #define SECONDARY_BUS (PCI_BRIDGE_BUSES + 1u)
 #define BUS_FUNCTIONS 256u /* 32 devices of 8 functions */
@@ -179,7 +179,7 @@ bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
     for (unsigned place = 0; walk.base != 0 && place < places; place++) {
         if (look_at(&walk, place, &each)) {
             free = behind(pci, &each, free);
-            if (virtio_pci_device_type(&each) == VIRTIO_DEVICE_NETWORK && index-- == 0) {
+            if (virtio_is_network_function(each.id) && index-- == 0) {
                 *function = each;
             }
         }
