@@ -13,6 +13,11 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 
 #define TX_RING 64u
 
+#define RECEIVE_BUFFERS     8u
+#define RECEIVE_BUFFERS_MAX 32u
+#define CLUSTERS_SHARE      16u /* of the stack's clusters one may be exposed */
+#define SET_ASIDE           12u /* what arrives while the exposed ones are filled in again */
+
 /* That stack has no use for offloads, nor for frames in several buffers. */
 #define FEATURES_OFF                                                              \
     (VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_HOST_TSO4 |       \
@@ -40,11 +45,24 @@ static bool find_device(struct virtio_bsdnet *interface, const struct rtems_bsdn
     return true;
 }
 
+/* Where the configuration does not say how many are exposed: more than 8 if the device runs dry, as
+ * long as the stack has plenty. */
+static void set_receive_buffers(struct virtio_bsdnet *interface, int count)
+{
+    uint16_t most = (uint16_t)min(max(mbstat.m_clusters / CLUSTERS_SHARE, RECEIVE_BUFFERS),
+                                  RECEIVE_BUFFERS_MAX);
+
+    interface->parameters.rx_buffers = count > 0 ? (uint16_t)count : RECEIVE_BUFFERS;
+    interface->parameters.rx_buffers_max = count > 0 ? (uint16_t)count : most;
+    interface->set_aside =
+        SET_ASIDE + min(interface->parameters.rx_buffers_max, RECEIVE_BUFFERS_MAX);
+}
+
 static bool configure(struct virtio_bsdnet *interface, const struct rtems_bsdnet_ifconfig *config)
 {
     uint16_t ring = config->xbuf_count > 0 ? (uint16_t)config->xbuf_count : TX_RING;
 
-    interface->parameters.rx_buffers = config->rbuf_count > 0 ? (uint16_t)config->rbuf_count : 8;
+    set_receive_buffers(interface, config->rbuf_count);
     interface->parameters.tx_ring = ring;
     interface->parameters.send_queue = ring; /* never too short: there are no more packets */
     interface->parameters.features_off = FEATURES_OFF;

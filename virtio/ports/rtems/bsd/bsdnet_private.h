@@ -55,7 +55,8 @@ struct virtio_bsdnet {
     /* Clusters for the interrupt handler; under the driver's lock. */
     struct virtio_net_buffer *ready;
     unsigned ready_count;
-    bool dry; /* it found none */
+    unsigned set_aside; /* so many are to be ready */
+    bool dry;           /* it found none */
 
     struct transmit *packets; /* parameters.tx_ring of them */
     struct transmit *free;

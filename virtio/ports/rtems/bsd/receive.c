@@ -129,7 +129,7 @@ void receive_batch(struct virtio_bsdnet *interface)
     struct virtio_net_buffer *buffer;
 
     for (unsigned i = 0; i < BATCH_FRAMES; i++) {
-        receive_fill(interface, 16 + interface->parameters.rx_buffers / 4u);
+        receive_fill(interface, interface->set_aside);
         /* A device with few buffers would stand still until all its frames are delivered. */
         (void)virtio_net_poll(interface->net);
         buffer = virtio_net_receive(interface->net);

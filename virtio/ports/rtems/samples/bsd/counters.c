@@ -13,6 +13,7 @@ static const struct {
     COUNTER(rx_bytes),
     COUNTER(rx_exposed),
     COUNTER(rx_target),
+    COUNTER(rx_target_changes),
     COUNTER(rx_dry),
     COUNTER(rx_queued),
     COUNTER(rx_buffers_taken),
