@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from bulkhead.settings import Settings
 
 StartGuest = Callable[..., GuestProcess]
 _ECHO_WORKERS = 8
+_BETWEEN_KEYS_S = 0.05
 
 
 def iperf_both_ways(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
@@ -62,6 +64,12 @@ class RtemsSample:
         self.guest.wait_for(ready, 60)
         self.client = DemoClient(self.tap.address, namespace=namespace.name)
         monitor.attach(self.guest)
+
+    def type_command(self, command: str) -> None:
+        """On its console; that of RTEMS 6 loses characters that come at once."""
+        for character in f"{command}\n":
+            self.guest.type_text(character)
+            time.sleep(_BETWEEN_KEYS_S)
 
     def reset_in_a_transfer(self, transport: str, data: bytes) -> None:
         """Somebody else resets the device while data flow (VIRTIO 1.3, 2.1.2): all come back."""

@@ -110,7 +110,7 @@ def test_promiscuous_mode(start: StartSample, transport: str) -> None:
 
     def watched(state: str) -> int:
         """Frames for others so far, now that it is switched."""
-        sample.guest.type_text(f"watch {state}\n")
+        sample.type_command(f"watch {state}")
         text = sample.guest.wait_for_next_match(rf"watch: {state}, (\d+) frames for others", 10)
         return int(text.split(", ")[-1].split()[0])
 

@@ -39,7 +39,7 @@ class Sample(RtemsSample):
 
     def counters(self) -> dict[str, int]:
         """What `vnetstat` prints, by title and name."""
-        self.guest.type_text("vnetstat\n")
+        self.type_command("vnetstat")
         self.guest.wait_for_next_match(r"device restarts", 10)
         title, counters = "", {}
         for line in self.guest.console().rsplit("\nreceive\n", 1)[1].splitlines():
@@ -92,7 +92,7 @@ def test_link_down_and_up(start: StartSample, card: str) -> None:
     sample = start(card)
     sample.guest.qmp().set_link("nic0", up=False)
     time.sleep(0.5)
-    sample.guest.type_text("vnetstat\n")
+    sample.type_command("vnetstat")
     sample.guest.wait_for_next_match("link down", 10)
     sample.guest.qmp().set_link("nic0", up=True)
     assert sample.client.echo(DATA) == DATA
