@@ -46,11 +46,13 @@ class Sample:
     stack: str = LWIP
     tcp_buffer: int = _DEFAULT_BUFFER
     rx_buffers: int = 0  # exposed; 0: as the device needs them
+    linker_scripts: Path | None = None  # a folder of some that come before the BSP's
 
     @property
     def path(self) -> Path:
         """The executable file, once it is built (with one BSP only: each stack has its own)."""
-        folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}"
+        kind = f"-{self.linker_scripts.name}" if self.linker_scripts else ""
+        folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}{kind}"
         return folder / f"{self.stack}-sample.exe"
 
 
@@ -114,6 +116,7 @@ def build(rtems: Rtems, sample: Sample) -> Path:
         f"RTEMS_PREFIX={rtems.prefix}", f"RTEMS_TOOLS={rtems.tools}", f"BSP={rtems.bsp}",
         f"LWIP_DIR={sources.locate(sources.LWIP)}", f"TCP_BUFFER={sample.tcp_buffer}",
         f"RX_BUFFERS={sample.rx_buffers}", str(sample.path),
+        *([f"LINK_FLAGS=-B{sample.linker_scripts}"] if sample.linker_scripts else []),
     ]  # fmt: skip
     with console.progress(f"building {display(folder)}"):
         done = subprocess.run(

@@ -16,4 +16,4 @@ $(BUILD)/bsd/%.o: $(ROOT)/%.c $(BUILD)/settings
 $(BUILD)/libvirtio-bsdnet.a: $(BSDNET_PORT:$(ROOT)/%.c=$(BUILD)/bsd/%.o)
 
 $(BUILD)/bsd-sample.exe: $(BSDNET_SAMPLE:$(ROOT)/%.c=$(BUILD)/bsd/%.o) $(BUILD)/libvirtio-bsdnet.a $(BUILD)/libvirtio-net.a
-	$(CC) $(CFLAGS) -o $@ $^ $(BSP_LDFLAGS) -Wl,--gc-sections -lnetworking
+	$(CC) $(CFLAGS) -o $@ $^ $(LINK_FLAGS) $(BSP_LDFLAGS) -Wl,--gc-sections -lnetworking
