@@ -35,7 +35,7 @@ struct virtio_rtems_board {
     struct virtio_rtems_pci pci;
 };
 
-/* QEMU's machine "virt" for AArch64 and Arm, bare or as a partition of Bulkhead. */
+/* QEMU's machine "virt": for AArch64 and Arm, bare or as a partition of Bulkhead, or for RISC-V. */
 extern const struct virtio_rtems_board virtio_rtems_qemu_virt;
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* QEMU's "virt": addresses as in the devicetree it makes. Interrupt numbers are the GIC's: 32 more
- * than the tree's SPIs. Programs with pointers of 32 bits reach PCI with -M virt,highmem=off. */
+/* QEMU's "virt" for AArch64 and Arm: addresses as in the devicetree it makes. Interrupt numbers are
+ * the GIC's: 32 more than the tree's SPIs. Programs with pointers of 32 bits reach PCI with
+ * -M virt,highmem=off. */
 #include "board.h"
 
 #define SPI(number) (32 + (number))

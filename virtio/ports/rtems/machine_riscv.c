@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RISC-V: registers are accessed where they are. */
+#include "machine.h"
+
+uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
+{
+    (void)bytes;
+    return (uintptr_t)physical == physical ? (uintptr_t)physical : 0;
+}
+
+/* RISC-V Unprivileged ISA 20191213, 2.7: what the compiler's full barrier leaves out are accesses
+ * to devices. */
+void machine_order(void)
+{
+    __asm__ volatile("fence iorw, iorw" ::: "memory");
+}
