@@ -21,12 +21,12 @@ bool packed_publish(struct virtqueue *queue)
     if (!queue->event_index || (event & EVENT_FLAGS) != EVENT_DESC) {
         return (event & EVENT_FLAGS) != EVENT_DISABLE;
     }
-    /* 2.8.10: notify if the descriptor it names, in the lap it names, is among the new ones, or was
-     * published before: a device that is done with that one and waits would name a later one, but
-     * QEMU 10.0 stays with the old one after its network was full, and sleeps. Places repeat after
-     * two laps. */
+    /* 2.8.10: notify unless the descriptor it names, in the lap it names, is still to come, in one
+     * of the places that are free. One that was published before is named by no device that is done
+     * with it and waits, but QEMU 10.0, after its network was full, works off all there is, names
+     * the same as before, and sleeps. Places repeat after two laps. */
     where = (uint16_t)((event & queue->mask) | ((event & EVENT_WRAP) != 0 ? 0 : queue->size));
-    return (uint16_t)((queue->ring_added - where - 1u) & span) < queue->size;
+    return (uint16_t)((where - queue->ring_added) & span) >= queue->free_count;
 }
 
 unsigned packed_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)

@@ -298,8 +298,11 @@ void fake_ask_new_notification(unsigned index)
 
 void fake_ask_no_notification(unsigned index)
 {
-    /* Half of the range away; packed: what is taken already. */
-    ask(index, fake_packed() ? 2u * fake_queue_of(index)->size - 1u : 0x8000);
+    if (fake_packed()) {
+        fake_device_event(index)->flags = 1;
+    } else {
+        ask(index, 0x8000); /* half of the range away */
+    }
 }
 
 bool fake_interrupts_wanted(unsigned index)

@@ -89,9 +89,9 @@ static void used_needs_both_flags(void **state)
 }
 
 /* 2.8.10: when the descriptor the event names is among the new ones, at every place of both laps
- * and for each number of new ones; and when it lies behind them, which no device that looks at its
- * queue leaves so (bug of others: QEMU 10.0 does, and would never be notified again). Not when it
- * is still to come. */
+ * and for each number of new ones; and when it lies behind them, however far, which no device that
+ * looks at its queue leaves so (bug of others: QEMU 10.0 does, and would never be notified again).
+ * Not when it is still to come, before any comes back. */
 static void kick_at_the_event(void **state)
 {
     (void)state;
@@ -111,8 +111,7 @@ static void kick_at_the_event(void **state)
             for (unsigned i = 0; i < batch; i++) {
                 assert_true(fixture_add(&fixture, i, 1, 0));
             }
-            assert_int_equal(virtqueue_publish(&fixture.queue),
-                             ahead < batch || ahead >= size + batch);
+            assert_int_equal(virtqueue_publish(&fixture.queue), ahead < batch || ahead >= size);
             assert_false(virtqueue_publish(&fixture.queue)); /* nothing new */
             take_all(batch);
             total += batch;
