@@ -186,18 +186,18 @@ static bool too_many(struct virtio_net *net, bool claimed)
     return true;
 }
 
-/* The bottom half runs: they may come again. The device's own line, or one that it claims, for
- * nothing again and again, is stuck; messages, or what others do on a line, cost no more than this.
- */
+/* The bottom half runs: they may come again. The device's own line, or one that it claims, again
+ * and again while nothing comes back, is stuck; messages, or what others do on a line, cost no more
+ * than this. */
 static void attend(struct virtio_net *net)
 {
-    uint64_t moved = net->statistics.descriptors_moved;
+    uint16_t taken = (uint16_t)(net->receive.ring.taken + net->transmit.ring.taken);
     uint16_t own = net->transport->line_shared ? net->claimed : net->unattended;
     bool storm =
-        net->transport->vectors == 0 && own == UNATTENDED_MAX && moved == net->moved_before;
+        net->transport->vectors == 0 && own == UNATTENDED_MAX && taken == net->taken_before;
 
     net->storms = storm ? (uint16_t)(net->storms + 1u) : 0;
-    net->moved_before = moved;
+    net->taken_before = taken;
     net->unattended = 0;
     net->claimed = 0;
     if (net->storms == STORMS_MAX && net->state == NET_RUNNING) {

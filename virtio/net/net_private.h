@@ -113,7 +113,7 @@ struct virtio_net {
     uint16_t unattended;   /* interrupts since the bottom half last ran */
     uint16_t claimed;      /* those of them that were the device's own */
     uint16_t storms;       /* times in a row that they were too many, and for nothing */
-    uint64_t moved_before; /* descriptors_moved when the bottom half last ran */
+    uint16_t taken_before; /* of both rings, when the bottom half last ran */
 
     struct net_queue receive;
     struct buffer_list received; /* frames for the bottom half */

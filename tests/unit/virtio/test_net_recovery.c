@@ -188,6 +188,27 @@ static void line_that_does_not_fall(void **state)
     stuck_line(&ways[1], VIRTIO_CAUSE_QUEUE);
 }
 
+/* An interrupt for what polling has taken in before it is for nothing, but nothing is stuck. */
+static void interrupts_behind_polling(void **state)
+{
+    (void)state;
+    start_busy(&ways[0]);
+    owner_settle(&owner);
+    for (unsigned i = 0; i < 2 * STORMS * UNATTENDED; i++) {
+        assert_true(owner_inject(&owner, 80));
+        (void)virtio_net_poll(owner.net);
+        owner_fetch_frames(&owner);
+        owner.device.isr = VIRTIO_CAUSE_QUEUE;
+        if (virtio_net_interrupt(owner.net)) {
+            (void)virtio_net_bottom_half(owner.net);
+        }
+    }
+    assert_null(virtio_net_broken(owner.net));
+    assert_true(owner_statistics(&owner).interrupts_masked >= STORMS);
+    owner_settle(&owner);
+    owner_finish(&owner);
+}
+
 /* Messages out of nowhere: no more of them than that, and no harm. */
 static void messages_without_end(void **state)
 {
@@ -301,6 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(gone_on_a_shared_line),
         cmocka_unit_test(status_is_read_without_the_lock),
         cmocka_unit_test(line_that_does_not_fall),
+        cmocka_unit_test(interrupts_behind_polling),
         cmocka_unit_test(messages_without_end),
         cmocka_unit_test(somebody_else_on_the_line),
         cmocka_unit_test(endless_delivery),
