@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 32u
-#define CLUSTERS_SHARE      16u /* of the stack's clusters one may be exposed */
+#define CLUSTERS_SHARE      16u /* one in so many of the stack's may be more than 8 */
 #define SET_ASIDE           12u /* what arrives while the exposed ones are filled in again */
 
 /* That stack has no use for offloads, nor for frames in several buffers. */

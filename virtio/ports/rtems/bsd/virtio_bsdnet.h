@@ -16,9 +16,9 @@
  *     drv_ctrl          const struct virtio_rtems_board *; NULL: virtio_rtems_qemu_virt
  *     hardware_address  6 bytes; NULL: the device's own, or one made up if it has none
  *     mtu               at most the device's; 0: the device's, at most 1500
- *     rbuf_count        clusters exposed to the device; 0: 8, and when it runs dry up to 32, at
- *                       most a sixteenth of the stack's. As many, at most 32, and 12 are set aside
- *                       for the interrupt handler, which cannot allocate
+ *     rbuf_count        clusters exposed to the device; 0: 8, and when it runs dry up to 32, as
+ *                       long as that is no more than a sixteenth of the stack's. As many, at most
+ *                       32, and 12 are set aside for the interrupt handler, which cannot allocate
  *     xbuf_count        frames with the device at once, and its ring; 0: 64
  *     ignore_broadcast
  */
