@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from bad_frames import checksum
 from demo_client import in_namespace
-from test_network import BUSES, pattern
+from demos import BUSES, pattern
 
 from bulkhead.guest import GuestProcess
 from bulkhead.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap

@@ -13,7 +13,7 @@ from ipaddress import IPv4Address, IPv6Address
 import pytest
 from bad_frames import ETHERNET_MAX, BadFrames, Target
 from demo_client import assert_buffers_balance, in_namespace, ping
-from test_network import Demos, FindImage, StartGuest, pattern
+from demos import Demos, FindImage, StartGuest, pattern
 
 from bulkhead.network import Namespace, Tap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from test_network import StartGuest
+from demos import StartGuest
 
 from bulkhead import linux_guest
 from bulkhead.qemu import DatagramNetwork, Machine, Network, NetworkCard, UserNetwork

@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from test_network import StartGuest
+from demos import StartGuest
 from translation_tables import CorePage, HypervisorMemory, Mapping
 
 from bulkhead.qemu import UserNetwork

@@ -3,41 +3,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.client
 import itertools
 import json
-import random
 import re
 import socket
 import subprocess
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient, assert_buffers_balance, ping
+from demo_client import DISCARD, IPERF, DemoClient, assert_buffers_balance, ping
+from demos import BUSES, Demos, FindImage, StartGuest, pattern
 
-from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace
-from bulkhead.ports import free_ports
 from bulkhead.qemu import (
-    MAC,
     NO_OFFLOADS,
-    Forward,
     Machine,
-    Network,
-    NetworkCard,
-    PortNetwork,
-    TapNetwork,
-    UserNetwork,
 )
 
-StartGuest = Callable[..., GuestProcess]
-FindImage = Callable[[str], Path]
-READY = "demo: http on 80"
-# PCI with MSI-X through the interrupt translation service, PCI with its interrupt line, MMIO.
-BUSES = {"msix": ("pci", ()), "intx": ("pci", ("-machine", "its=off")), "mmio": ("mmio", ())}
 # Bits of the driver's features (VIRTIO 1.3, 6) by QEMU's names.
 RING_FEATURES = {"packed": 34, "in_order": 35, "event_idx": 29, "indirect_desc": 28}
 # The interfaces older than the standard: PCI's is in I/O space.
@@ -48,76 +30,11 @@ LEGACY_BUSES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "mmio": ("mmio", ("-global", "virtio-mmio.force-legacy=true"), {}),
 }
 EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
-CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
-
-
-class Demos:
-    """Starts demo guests for one test."""
-
-    def __init__(self, start_guest: StartGuest, image: FindImage) -> None:
-        self._start = start_guest
-        self._image = image("demo")
-        self.guest: GuestProcess
-
-    def _boot(
-        self,
-        card: NetworkCard,
-        arguments: tuple[str, ...],
-        extra: tuple[str, ...],
-        prefix: list[str],
-    ) -> None:
-        machine = Machine(self._image, ("exit=semihosting", *arguments), [card], extra=extra)
-        self.guest = self._start(machine, prefix)
-        self.guest.wait_for(READY, 60)
-
-    def user(
-        self,
-        bus: str = "msix",
-        options: dict[str, str] | None = None,
-        arguments: tuple[str, ...] = (),
-        *,
-        transport: str = "",
-        extra: tuple[str, ...] = (),
-    ) -> DemoClient:
-        """On QEMU's user networking; `transport` and `extra` instead of what the bus stands for."""
-        if not transport:
-            transport, extra = BUSES[bus]
-        ports = dict(zip((ECHO, DISCARD, HTTP, IPERF), free_ports(4), strict=True))
-        network = UserNetwork([Forward(inside, outside) for inside, outside in ports.items()])
-        self._boot(NetworkCard(network, transport, options=options or {}), arguments, extra, [])
-        return DemoClient(ports=ports)
-
-    def tap(
-        self,
-        namespace: Namespace,
-        bus: str = "msix",
-        options: dict[str, str] | None = None,
-        arguments: tuple[str, ...] = (),
-        *,
-        extra: tuple[str, ...] = (),
-        port: str = "",
-    ) -> DemoClient:
-        """On a tap in a namespace; `extra` besides what the bus stands for; `port`: behind a root
-        port of this name."""
-        transport, machine = BUSES[bus]
-        tap = namespace.add_tap(MAC)
-        namespace.serve_addresses()
-        wire = TapNetwork(tap.interface)
-        network: Network = PortNetwork(wire, port) if port else wire
-        if port:
-            options = {**(options or {}), "bus": port}
-        card = NetworkCard(network, transport, tap.mac, options or {})
-        self._boot(card, arguments, (*machine, *extra), namespace.prefix)
-        return DemoClient(tap.address, namespace=namespace.name)
 
 
 @pytest.fixture
 def demos(start_guest: StartGuest, image: FindImage) -> Demos:
     return Demos(start_guest, image)
-
-
-def pattern(size: int, seed: int = 1) -> bytes:
-    return random.Random(seed).randbytes(size)
 
 
 @pytest.mark.parametrize("bus", LEGACY_BUSES)
@@ -195,30 +112,6 @@ def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     ping(namespace, client.address, 2, "-s", "4000")
     done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
-
-
-@pytest.mark.parametrize("options", [{}, NO_OFFLOADS], ids=["offloads", "plain"])
-def test_port_of_a_client_used_again(
-    demos: Demos, namespace: Namespace, options: dict[str, str]
-) -> None:
-    """A client's next connection from the same port opens, while the guest, which closed the last
-    one, still waits for what is left of it (RFC 9293, 3.6.1)."""
-    client = demos.tap(namespace, options=options)
-
-    def visit() -> int:
-        connection = http.client.HTTPConnection(
-            client.address, timeout=10, source_address=("", 45678)
-        )
-        with contextlib.closing(connection):
-            connection.request("GET", "/status.json")
-            return len(connection.getresponse().read())
-
-    for _ in range(10):
-        assert client.enter(visit) > 0
-        time.sleep(0.1)  # until the guest's last acknowledgement has freed the port on this side
-    status = client.quiet_status()
-    assert status["tcp"]["bad_checksums"] == 0  # the SYN goes through TCP twice
-    assert_buffers_balance(status)
 
 
 @pytest.mark.parametrize("bus", BUSES)
@@ -322,65 +215,6 @@ def test_exposed_buffers(demos: Demos, namespace: Namespace, buffers: int) -> No
     status = client.quiet_status()
     assert status["network"]["driver"]["rx_exposed"] == buffers
     assert_buffers_balance(status)
-
-
-def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:
-    """The ninth is closed politely, the eight go on, and the first that comes after they have
-    closed is served: the guest sees them close before it sees the new one."""
-    client = demos.tap(namespace)
-    data = pattern(100_000)
-    for _ in range(10):
-        with contextlib.ExitStack() as stack:
-            served = [stack.enter_context(client.connect(ECHO)) for _ in range(CONNECTIONS_MAX)]
-            for number, connection in enumerate(served):
-                connection.sendall(bytes([number]))
-                assert connection.recv(1) == bytes([number])
-            for _ in range(5):
-                with client.connect(ECHO) as refused:
-                    assert refused.recv(1) == b""
-            for number, connection in enumerate(served):
-                connection.sendall(bytes([number]))
-                assert connection.recv(1) == bytes([number])
-        assert client.echo(data) == data
-    assert_buffers_balance(client.quiet_status())
-
-
-def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
-    """Far more connections at once than the stack has control blocks for, most of them silent."""
-    client = demos.tap(namespace)
-    for _ in range(2):
-        with contextlib.ExitStack() as stack:
-            for port in itertools.islice(itertools.cycle((ECHO, DISCARD, HTTP, IPERF)), 100):
-                with contextlib.suppress(OSError):
-                    stack.enter_context(client.connect(port, timeout=0.2))
-    deadline = time.monotonic() + 60
-    data = pattern(100_000)
-    while True:
-        try:
-            assert client.echo(data) == data
-            break
-        except OSError:
-            assert time.monotonic() < deadline, "the echo service did not come back"
-            time.sleep(1)
-    assert_buffers_balance(client.quiet_status())
-
-
-def test_connections_that_do_not_read(demos: Demos, namespace: Namespace) -> None:
-    """Peers that only write fill every buffer there is for them; others are served meanwhile."""
-    client = demos.tap(namespace)
-    data = pattern(300_000)
-    with contextlib.ExitStack() as stack:
-        for _ in range(CONNECTIONS_MAX - 1):
-            connection = stack.enter_context(client.connect(ECHO))
-            connection.setblocking(False)
-            with contextlib.suppress(BlockingIOError):
-                for _ in range(100):
-                    connection.send(data)
-        time.sleep(1)
-        assert client.echo(data) == data
-        assert client.status()["network"]["link"] is True
-    assert client.echo(data) == data
-    assert_buffers_balance(client.quiet_status())
 
 
 def test_link_down_and_up(demos: Demos, namespace: Namespace) -> None:

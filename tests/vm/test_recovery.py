@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from demo_client import DemoClient, assert_buffers_balance
+from demos import BUSES, Demos, FindImage, StartGuest, pattern
 from device_monitor import DeviceMonitor, wait_until
-from test_network import BUSES, Demos, FindImage, StartGuest, pattern
 
 from bulkhead.guest import GuestProcess
 from bulkhead.network import Namespace

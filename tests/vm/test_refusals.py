@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from test_network import StartGuest
+from demos import StartGuest
 
 from bulkhead.qemu import Machine, UserNetwork
 from bulkhead.settings import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from demo_client import ECHO, IPERF
-from test_network import StartGuest
+from demos import StartGuest
 
 from bulkhead.guest import GuestError, GuestProcess
 from bulkhead.ports import free_ports

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starts demo guests, and says how to reach them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient
+
+from bulkhead.guest import GuestProcess
+from bulkhead.network import Namespace
+from bulkhead.ports import free_ports
+from bulkhead.qemu import (
+    MAC,
+    Forward,
+    Machine,
+    Network,
+    NetworkCard,
+    PortNetwork,
+    TapNetwork,
+    UserNetwork,
+)
+
+StartGuest = Callable[..., GuestProcess]
+FindImage = Callable[[str], Path]
+READY = "demo: http on 80"
+# PCI with MSI-X through the interrupt translation service, PCI with its interrupt line, MMIO.
+BUSES = {"msix": ("pci", ()), "intx": ("pci", ("-machine", "its=off")), "mmio": ("mmio", ())}
+
+
+class Demos:
+    """Starts demo guests for one test."""
+
+    def __init__(self, start_guest: StartGuest, image: FindImage) -> None:
+        self._start = start_guest
+        self._image = image("demo")
+        self.guest: GuestProcess
+
+    def _boot(
+        self,
+        card: NetworkCard,
+        arguments: tuple[str, ...],
+        extra: tuple[str, ...],
+        prefix: list[str],
+    ) -> None:
+        machine = Machine(self._image, ("exit=semihosting", *arguments), [card], extra=extra)
+        self.guest = self._start(machine, prefix)
+        self.guest.wait_for(READY, 60)
+
+    def user(
+        self,
+        bus: str = "msix",
+        options: dict[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+        *,
+        transport: str = "",
+        extra: tuple[str, ...] = (),
+    ) -> DemoClient:
+        """On QEMU's user networking; `transport` and `extra` instead of what the bus stands for."""
+        if not transport:
+            transport, extra = BUSES[bus]
+        ports = dict(zip((ECHO, DISCARD, HTTP, IPERF), free_ports(4), strict=True))
+        network = UserNetwork([Forward(inside, outside) for inside, outside in ports.items()])
+        self._boot(NetworkCard(network, transport, options=options or {}), arguments, extra, [])
+        return DemoClient(ports=ports)
+
+    def tap(
+        self,
+        namespace: Namespace,
+        bus: str = "msix",
+        options: dict[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+        *,
+        extra: tuple[str, ...] = (),
+        port: str = "",
+    ) -> DemoClient:
+        """On a tap in a namespace; `extra` besides what the bus stands for; `port`: behind a root
+        port of this name."""
+        transport, machine = BUSES[bus]
+        tap = namespace.add_tap(MAC)
+        namespace.serve_addresses()
+        wire = TapNetwork(tap.interface)
+        network: Network = PortNetwork(wire, port) if port else wire
+        if port:
+            options = {**(options or {}), "bus": port}
+        card = NetworkCard(network, transport, tap.mac, options or {})
+        self._boot(card, arguments, (*machine, *extra), namespace.prefix)
+        return DemoClient(tap.address, namespace=namespace.name)
+
+
+def pattern(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The demo guest's connections: many, again from the same port, with peers that do not read."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import time
+
+import pytest
+from demo_client import DISCARD, ECHO, HTTP, IPERF, assert_buffers_balance
+from demos import Demos, FindImage, StartGuest, pattern
+
+from bulkhead.network import Namespace
+from bulkhead.qemu import NO_OFFLOADS
+
+CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
+
+
+@pytest.fixture
+def demos(start_guest: StartGuest, image: FindImage) -> Demos:
+    return Demos(start_guest, image)
+
+
+@pytest.mark.parametrize("options", [{}, NO_OFFLOADS], ids=["offloads", "plain"])
+def test_port_of_a_client_used_again(
+    demos: Demos, namespace: Namespace, options: dict[str, str]
+) -> None:
+    """A client's next connection from the same port opens, while the guest, which closed the last
+    one, still waits for what is left of it (RFC 9293, 3.6.1)."""
+    client = demos.tap(namespace, options=options)
+
+    def visit() -> int:
+        connection = http.client.HTTPConnection(
+            client.address, timeout=10, source_address=("", 45678)
+        )
+        with contextlib.closing(connection):
+            connection.request("GET", "/status.json")
+            return len(connection.getresponse().read())
+
+    for _ in range(10):
+        assert client.enter(visit) > 0
+        time.sleep(0.1)  # until the guest's last acknowledgement has freed the port on this side
+    status = client.quiet_status()
+    assert status["tcp"]["bad_checksums"] == 0  # the SYN goes through TCP twice
+    assert_buffers_balance(status)
+
+
+def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:
+    """The ninth is closed politely, the eight go on, and the first that comes after they have
+    closed is served: the guest sees them close before it sees the new one."""
+    client = demos.tap(namespace)
+    data = pattern(100_000)
+    for _ in range(10):
+        with contextlib.ExitStack() as stack:
+            served = [stack.enter_context(client.connect(ECHO)) for _ in range(CONNECTIONS_MAX)]
+            for number, connection in enumerate(served):
+                connection.sendall(bytes([number]))
+                assert connection.recv(1) == bytes([number])
+            for _ in range(5):
+                with client.connect(ECHO) as refused:
+                    assert refused.recv(1) == b""
+            for number, connection in enumerate(served):
+                connection.sendall(bytes([number]))
+                assert connection.recv(1) == bytes([number])
+        assert client.echo(data) == data
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
+    """Far more connections at once than the stack has control blocks for, most of them silent."""
+    client = demos.tap(namespace)
+    for _ in range(2):
+        with contextlib.ExitStack() as stack:
+            for port in itertools.islice(itertools.cycle((ECHO, DISCARD, HTTP, IPERF)), 100):
+                with contextlib.suppress(OSError):
+                    stack.enter_context(client.connect(port, timeout=0.2))
+    deadline = time.monotonic() + 60
+    data = pattern(100_000)
+    while True:
+        try:
+            assert client.echo(data) == data
+            break
+        except OSError:
+            assert time.monotonic() < deadline, "the echo service did not come back"
+            time.sleep(1)
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_connections_that_do_not_read(demos: Demos, namespace: Namespace) -> None:
+    """Peers that only write fill every buffer there is for them; others are served meanwhile."""
+    client = demos.tap(namespace)
+    data = pattern(300_000)
+    with contextlib.ExitStack() as stack:
+        for _ in range(CONNECTIONS_MAX - 1):
+            connection = stack.enter_context(client.connect(ECHO))
+            connection.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(100):
+                    connection.send(data)
+        time.sleep(1)
+        assert client.echo(data) == data
+        assert client.status()["network"]["link"] is True
+    assert client.echo(data) == data
+    assert_buffers_balance(client.quiet_status())
