@@ -6,7 +6,10 @@ from __future__ import annotations
 import contextlib
 import http.client
 import itertools
+import struct
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from demo_client import DISCARD, ECHO, HTTP, IPERF, assert_buffers_balance
@@ -16,6 +19,7 @@ from bulkhead.network import Namespace
 from bulkhead.qemu import NO_OFFLOADS
 
 CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
+SYN, ACK = 0x02, 0x10  # flags in a TCP header
 
 
 @pytest.fixture
@@ -45,6 +49,43 @@ def test_port_of_a_client_used_again(
     status = client.quiet_status()
     assert status["tcp"]["bad_checksums"] == 0  # the SYN goes through TCP twice
     assert_buffers_balance(status)
+
+
+def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
+    """The answers to all wait until their way is known: none has to be made twice."""
+    capture = log_folder / "frames.pcap"
+    dump = ("-object", f"filter-dump,id=dump,netdev=net0,file={capture}")
+    client = demos.user(transport="pci", extra=dump)
+    qmp = demos.guest.qmp()
+    with contextlib.ExitStack() as stack:
+        qmp.execute("stop")
+        connections = []
+        for _ in range(CONNECTIONS_MAX):
+            connections.append(stack.enter_context(client.connect(ECHO)))
+            time.sleep(0.05)  # QEMU accepts no more than two at once
+        qmp.execute("cont")
+        for connection in connections:
+            connection.sendall(b"?")
+        assert [connection.recv(1) for connection in connections] == [b"?"] * CONNECTIONS_MAX
+    answers = [
+        flags for frame in captured(capture.read_bytes()) if (flags := tcp_flags(frame)) & ACK
+    ]
+    assert answers[:CONNECTIONS_MAX] == [SYN | ACK] * CONNECTIONS_MAX
+
+
+def captured(capture: bytes) -> Iterator[bytes]:
+    """The frames of a capture in pcap's format, whole or not."""
+    at = 24
+    while at + 16 <= len(capture):
+        (length,) = struct.unpack_from("<8xI", capture, at)
+        yield capture[at + 16 : at + 16 + length]
+        at += 16 + length
+
+
+def tcp_flags(frame: bytes) -> int:
+    """SYN and ACK of a frame from the echo service, over IPv4 without options, else none."""
+    whole = frame[12:15] + frame[23:24] + frame[34:36]
+    return frame[47] & (SYN | ACK) if whole == b"\x08\x00\x45\x06\x00\x07" else 0
 
 
 def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:

@@ -23,12 +23,14 @@
 #define TCPIP_MBOX_SIZE               16
 #define DEFAULT_THREAD_PRIO           20
 #define DEFAULT_THREAD_STACKSIZE      8192
-#define DEFAULT_ACCEPTMBOX_SIZE       8
 /* As many datagrams as the device may have buffers for (RECEIVE_BUFFERS_MAX) can arrive before the
  * thread that waits for them runs; one place is kept free
  * (external/lwip_corrections/netconn.c). */
 #define DEFAULT_UDP_RECVMBOX_SIZE 33
 #define DEFAULT_RAW_RECVMBOX_SIZE 4
+/* All connections there can be, opened before the program takes the first: one that finds no place
+ * is reset. Here too one is kept free. */
+#define DEFAULT_ACCEPTMBOX_SIZE (MEMP_NUM_TCP_PCB + 1)
 /* A segment that finds the mailbox full is dropped and sent again a timeout later: room for a
  * window of segments of 512 bytes. */
 #define DEFAULT_TCP_RECVMBOX_SIZE (TCP_WND / 512 + 2)
@@ -50,8 +52,8 @@
 #define MEMP_NUM_PBUF            (TCP_SND_QUEUELEN > 256 ? TCP_SND_QUEUELEN : 256)
 #define MEMP_NUM_FRAG_PBUF       16
 #define MEMP_NUM_REASSDATA       4
-#define MEMP_NUM_ARP_QUEUE       8
-#define MEMP_NUM_ND6_QUEUE       8
+#define MEMP_NUM_ARP_QUEUE       32
+#define MEMP_NUM_ND6_QUEUE       32
 #define MEMP_NUM_MLD6_GROUP      8
 #define MEMP_NUM_TCPIP_MSG_API   8
 #define MEMP_NUM_TCPIP_MSG_INPKT 1 /* frames are taken in by the bottom half, not by messages */
@@ -72,9 +74,11 @@
 /* lwIP gives up a known neighbour before one it still asks for: the answers to a flood of SYNs from
  * everywhere (16 half-open connections, tcp_guard.c) must leave room for those we talk
  * to. */
-#define ARP_TABLE_SIZE             48
-#define ARP_QUEUEING               1
-#define ARP_QUEUE_LEN              3
+#define ARP_TABLE_SIZE 48
+#define ARP_QUEUEING   1
+/* Several clients behind one gateway, all at once, before it has told its address: what does not
+ * wait for that here is sent again 3 s later. */
+#define ARP_QUEUE_LEN              16
 #define ETHARP_SUPPORT_VLAN        0
 #define ETH_PAD_SIZE               0
 #define LWIP_SINGLE_NETIF          0
