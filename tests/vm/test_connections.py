@@ -9,6 +9,7 @@ import itertools
 import struct
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from bulkhead.network import Namespace
 from bulkhead.qemu import NO_OFFLOADS
 
 CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
+SEGMENT = 1460
 SYN, ACK = 0x02, 0x10  # flags in a TCP header
 
 
@@ -49,6 +51,26 @@ def test_port_of_a_client_used_again(
     status = client.quiet_status()
     assert status["tcp"]["bad_checksums"] == 0  # the SYN goes through TCP twice
     assert_buffers_balance(status)
+
+
+def test_bulk_both_ways_on_all_connections(demos: Demos, namespace: Namespace) -> None:
+    """What the guest lets its peers send finds memory: next to nothing has to be sent again."""
+    client = demos.tap(namespace)
+    data = pattern(1_000_000)
+    with ThreadPoolExecutor(CONNECTIONS_MAX) as pool:
+        assert list(pool.map(client.echo, [data] * CONNECTIONS_MAX)) == [data] * CONNECTIONS_MAX
+    sent, repeated = client.enter(tcp_segments)
+    assert sent > CONNECTIONS_MAX * len(data) // SEGMENT
+    assert repeated < sent / 100
+    assert_buffers_balance(client.quiet_status())
+
+
+def tcp_segments() -> tuple[int, int]:
+    """Segments that this thread's network namespace has sent, and has sent again."""
+    lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
+    names, values = (line.split() for line in lines if line.startswith("Tcp:"))
+    counters = dict(zip(names[1:], values[1:], strict=True))
+    return int(counters["OutSegs"]), int(counters["RetransSegs"])
 
 
 def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:

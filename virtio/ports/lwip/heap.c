@@ -13,7 +13,7 @@
 
 /* Two connections that send as fast as they can, each byte in segments with their headers, the
  * status page's copies, and what is received while the receive pool is low. */
-#define HEAP_LIMIT_BYTES (4u * TCP_SND_BUF + 128u * 1024u)
+#define HEAP_LIMIT_BYTES (4u * TCP_SND_BUF + TCP_WND + 96u * 1024u)
 
 /* In front of each block; keeps an alignment of 16. */
 struct block_header {

@@ -24,10 +24,11 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
 #define LWIP_HOOK_TCP_ISN(local, local_port, remote, remote_port) \
     network_initial_sequence((local), (local_port), (remote), (remote_port))
 
-/* The header of a segment to send is complete but for its checksum; returns `options`. */
-u32_t *network_prepare_segment(const struct pbuf *segment, const struct tcp_pcb *connection,
-                               u32_t *options);
+/* The header of a segment to send is complete but for its window and checksum; returns `options`.
+ * lwIP passes its connections as const where it makes segments without data. */
+u32_t *network_prepare_segment(const struct pbuf *segment, struct tcp_hdr *header,
+                               struct tcp_pcb *connection, u32_t *options);
 #define LWIP_HOOK_TCP_OUT_ADD_TCPOPTS(segment, header, pcb, options) \
-    network_prepare_segment((segment), (pcb), (options))
+    network_prepare_segment((segment), (header), (struct tcp_pcb *)(uintptr_t)(pcb), (options))
 
 #endif

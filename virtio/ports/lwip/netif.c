@@ -8,6 +8,7 @@
 #include "netif/ethernet.h"
 #include "netif_private.h"
 #include "network_system.h"
+#include "receive_window.h"
 #include "virtio_netif.h"
 #include <string.h>
 
@@ -29,7 +30,8 @@
 #define RECEIVE_BUFFERS_MAX 32u
 
 /* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
-#define RECEIVE_POOL (TCP_WND / TCP_MSS + 18u)
+#define RECEIVE_POOL_SPARE 18u
+#define RECEIVE_POOL       (TCP_WND / TCP_MSS + RECEIVE_POOL_SPARE)
 
 /* How often the device's status is looked at: a device that was reset by somebody else, or is gone,
  * does not interrupt. */
@@ -298,6 +300,9 @@ static bool add_interface(struct virtio_netif *interface)
         network_set_release(transmit_release, interface);
         look_at_link(interface);
         sys_timeout(WATCH_MILLISECONDS, watch, interface);
+        network_window_share(
+            (LWIP_MAX(interface->parameters.rx_pool, RECEIVE_POOL_SPARE) - RECEIVE_POOL_SPARE) *
+            TCP_MSS);
     }
     network_unlock();
     return added;

@@ -17,9 +17,9 @@
 #define RESERVE_BLOCKS 8u
 
 /* Copies of received frames: beyond the first, connections with unread data get no more; the second
- * is the end. Between them is room for a full segment of every connection, datagrams and fragments.
- */
-#define COPIES_PRESSURE_BYTES (32u * 1024u)
+ * is the end. The first is what peers are let send (receive_window.h); between them is room for a
+ * full segment of every connection, datagrams and fragments. */
+#define COPIES_PRESSURE_BYTES LWIP_MAX(32u * 1024u, (uint32_t)TCP_WND)
 #define COPIES_MAX_BYTES      (COPIES_PRESSURE_BYTES + (MEMP_NUM_TCP_PCB + 48u) * 1600u)
 
 #define CHECKS_TRANSPORT (NETIF_CHECKSUM_CHECK_TCP | NETIF_CHECKSUM_CHECK_UDP)

@@ -3,10 +3,13 @@
 #include "heap.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
+#include "receive_window.h"
 #include "virtio_netif.h"
 
-static void signal_start(void *started)
+/* In lwIP's thread, with the core lock held. */
+static void finish_start(void *started)
 {
+    network_window_init();
     sys_sem_signal(started);
 }
 
@@ -16,7 +19,7 @@ void virtio_netif_start_lwip(void)
 
     network_heap_init();
     (void)sys_sem_new(&started, 0);
-    tcpip_init(signal_start, &started);
+    tcpip_init(finish_start, &started);
     (void)sys_sem_wait(&started);
     sys_sem_free(&started);
 }

@@ -17,6 +17,7 @@
 #include "lwip_hooks.h"
 #include "random.h"
 #include "receive_pressure.h"
+#include "receive_window.h"
 #include "virtio/platform.h"
 #include <string.h>
 
@@ -135,6 +136,7 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
         return reopen(connection, header, segment) ? ERR_VAL : ERR_OK;
     }
     if (connection->state == SYN_SENT) {
+        network_window_answered(connection, header);
         return ERR_OK;
     }
     if (connection->state == SYN_RCVD &&
@@ -193,13 +195,11 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
  * then goes out in fragments, whose checksum no device can finish: it is made in software. The port
  * turns that off again with the next frame it gives to the device (transmit.c).
  */
-u32_t *network_prepare_segment(const struct pbuf *segment, const struct tcp_pcb *connection,
-                               u32_t *options)
+static void prepare_checksum(const struct pbuf *segment, const struct tcp_pcb *connection)
 {
     struct netif *netif;
 
-    if (connection != NULL && IP_IS_V6(&connection->remote_ip) &&
-        segment->tot_len + IP6_HLEN > IP6_MIN_MTU_LENGTH) {
+    if (IP_IS_V6(&connection->remote_ip) && segment->tot_len + IP6_HLEN > IP6_MIN_MTU_LENGTH) {
         NETIF_FOREACH(netif)
         {
             if (segment->tot_len + IP6_HLEN >
@@ -207,6 +207,15 @@ u32_t *network_prepare_segment(const struct pbuf *segment, const struct tcp_pcb 
                 netif->chksum_flags |= NETIF_CHECKSUM_GEN_TCP;
             }
         }
+    }
+}
+
+u32_t *network_prepare_segment(const struct pbuf *segment, struct tcp_hdr *header,
+                               struct tcp_pcb *connection, u32_t *options)
+{
+    if (connection != NULL) {
+        network_window_announce(connection, header);
+        prepare_checksum(segment, connection);
     }
     return options;
 }

@@ -6,10 +6,10 @@
  * writes to: `rx_buffers` of them are with the device, the others with lwIP and programs, or free.
  * A pbuf that is freed, by whatever thread, is a free block again. One block holds one frame,
  * however short, so a peer that sends tiny segments which nobody reads could strand reception.
- * Hence, when few blocks are free: what lwIP holds out of order is dropped, and each frame is
- * copied into memory of its own size while its block returns to the pool at once. When such copies
- * pile up too, connections that have unread data get no more of it (receive_pressure.h) until
- * the pool recovers; TCP sends it again.
+ * TCP connections share what there is (receive_window.h). And when few blocks are free, what lwIP
+ * holds out of order is dropped, and each frame is copied into memory of its own size while its
+ * block returns to the pool at once. When such copies pile up too, connections that have unread
+ * data get no more of it (receive_pressure.h) until the pool recovers; TCP sends it again.
  *
  * Transmit. The pbuf is referenced until the device has sent it. Copied once are only frames that
  * are volatile, have no room for the header in front, or more pieces than a packet can have.
@@ -25,7 +25,8 @@ struct virtio_network_device;
 
 struct virtio_netif_parameters {
     struct virtio_net_parameters driver; /* rx_buffers 0: 8, and when it runs dry up to 32 */
-    uint32_t rx_pool; /* blocks beyond those with the device; 0: for a TCP window of full frames */
+    uint32_t rx_pool; /* blocks beyond those with the device; 0: for a TCP window of full frames,
+                       * which all connections share (receive_window.h) */
     int priority;     /* of the bottom-half thread, as sys_thread_new() takes it */
     uint32_t poll;    /* looks at the rings before it sleeps, in time nobody else wants; 0: none */
 };
