@@ -2,14 +2,15 @@
 /*
  * See receive_window.h. lwIP's own idea of the window stays as it is: it accepts what it would have
  * announced, and sends an acknowledgement when a program has read four segments. So no connection
- * may have less than five: one that waits with less than a segment of room has four to read, and
- * hears of it when they are.
+ * may have less than six: one whose peer waits with less than a segment announced has room for less
+ * than two, since a whole one is announced; then there are four to read, and the peer hears of it
+ * when they are.
  */
 #include "receive_window.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/tcp.h"
 
-#define LEAST_SEGMENTS 5u
+#define LEAST_SEGMENTS 6u
 /* Nobody sends more before the first acknowledgement (RFC 6928, 2), and by then it is known with
  * how many others the memory is shared. */
 #define FIRST_SEGMENTS 10u

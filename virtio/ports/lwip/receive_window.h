@@ -2,7 +2,7 @@
 /*
  * What TCP peers may send before a program has read it. lwIP would promise each of them a whole
  * window; here all connections share what there is memory for. One alone has it all; with many,
- * each has its part, and never less than five full segments. A promise once given is kept.
+ * each has its part, and never less than six full segments. A promise once given is kept.
  *
  * Connections that programs here open keep lwIP's first window (RFC 9293, 3.8.6), then share too.
  * With the core lock held.
