@@ -51,7 +51,11 @@ int strncmp(const char *first, const char *second, size_t limit)
 
 int strcmp(const char *first, const char *second)
 {
-    return strncmp(first, second, (size_t)-1);
+    while (*first != '\0' && *first == *second) {
+        first++;
+        second++;
+    }
+    return (unsigned char)*first - (unsigned char)*second;
 }
 
 int strncasecmp(const char *first, const char *second, size_t limit)
