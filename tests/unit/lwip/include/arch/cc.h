@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What lwIP's headers ask of compiler and platform: the host's C library. */
+#ifndef NETWORK_LWIP_ARCH_CC_H
+#define NETWORK_LWIP_ARCH_CC_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#define LWIP_TIMEVAL_PRIVATE 0
+#define LWIP_NO_UNISTD_H     1
+
+#define LWIP_PLATFORM_DIAG(arguments) ((void)0)
+#define LWIP_PLATFORM_ASSERT(message) abort()
+
+#endif
