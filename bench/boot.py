@@ -14,17 +14,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bulkhead import linux_guest
-from bulkhead.bench import BenchContext, BenchResult, Number
-from bulkhead.build import Variant, guest_image
-from bulkhead.guest import GuestError, GuestProcess
-from bulkhead.qemu import TRANSPORTS, Machine, Network, NetworkCard, UserNetwork, escape
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.peers import linux_guest
+from bulkhead.peers.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.qemu import TRANSPORTS, Machine, Network, NetworkCard, UserNetwork, escape
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.images import LINUX
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Partition
-from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _LINES = {
     "instructions_to_first_thread": r"boot: first thread after (\d+) ns",

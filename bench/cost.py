@@ -19,14 +19,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import linux_guest
-from bulkhead.bench import BenchContext, BenchResult, Number
-from bulkhead.build import Variant, guest_image
-from bulkhead.guest import GuestError, GuestProcess
-from bulkhead.instructions import PARTS, ImageCode
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.measuring.instructions import PARTS, ImageCode
+from bulkhead.measuring.wire import Endpoint, Wire
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import MAC, DatagramNetwork, Machine, NetworkCard
-from bulkhead.wire import Endpoint, Wire
+from bulkhead.peers import linux_guest
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.qemu import MAC, DatagramNetwork, Machine, NetworkCard
 
 _HOST = Endpoint("52:54:00:00:00:01", "10.77.0.1", 9000)
 _GUEST = Endpoint(MAC, "10.77.0.10", 9001)

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from bulkhead.bench import BenchContext, BenchResult, Number
-from bulkhead.guest import GuestProcess, die_with_parent
-from bulkhead.ports import free_ports
-from bulkhead.qemu import Forward, Network, UserNetwork
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.running.guest import GuestProcess, die_with_parent
+from bulkhead.running.ports import free_ports
+from bulkhead.running.qemu import Forward, Network, UserNetwork
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
 from bulkhead.system.model import System

@@ -13,15 +13,15 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bulkhead.bench import BenchContext, BenchResult, Number
-from bulkhead.build import Variant, guest_image
-from bulkhead.guest import GuestError, GuestProcess
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import Machine, Network, UserNetwork
+from bulkhead.peers.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.qemu import Machine, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
-from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _SYSTEM = BENCHES / "irq_latency" / "system.toml"
 _GUEST = "irq-latency"

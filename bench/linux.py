@@ -16,18 +16,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 
-from bulkhead import linux_guest, network
-from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
-from bulkhead.guest import GuestError, GuestProcess
-from bulkhead.linux_guest import LinuxImage
-from bulkhead.network import Namespace, Tap
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.measuring.side_by_side import IPERF_REPORT, Guest, Running, booted
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import Machine, NetworkCard, TapNetwork
-from bulkhead.side_by_side import IPERF_REPORT, Guest, Running, booted
+from bulkhead.peers import linux_guest
+from bulkhead.peers.linux_guest import LinuxImage
+from bulkhead.peers.xen_dom0 import under_xen
+from bulkhead.running import network
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.network import Namespace, Tap
+from bulkhead.running.qemu import Machine, NetworkCard, TapNetwork
 from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.model import Dma
-from bulkhead.xen_dom0 import under_xen
 
 _FOLDER = BENCHES / "linux"
 _PROGRAM = "tasks"

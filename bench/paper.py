@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from bulkhead import linux_guest, plot, rtems
-from bulkhead.bench import (
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.measuring import plot
+from bulkhead.measuring.bench import (
     OUR_GUEST,
     BenchContext,
     BenchResult,
@@ -23,10 +24,7 @@ from bulkhead.bench import (
     environment,
     median_and_range,
 )
-from bulkhead.build import Variant, guest_image
-from bulkhead.paths import BENCHES
-from bulkhead.qemu import NO_OFFLOADS, Machine
-from bulkhead.side_by_side import (
+from bulkhead.measuring.side_by_side import (
     Guest,
     RoundTrips,
     Running,
@@ -35,6 +33,9 @@ from bulkhead.side_by_side import (
     peer_guest,
     rtems_guest,
 )
+from bulkhead.paths import BENCHES
+from bulkhead.peers import linux_guest, rtems
+from bulkhead.running.qemu import NO_OFFLOADS, Machine
 
 _LINK_MBIT = 400
 _LINKS = {"_shaped": _LINK_MBIT, "": None}

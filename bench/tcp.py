@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from bulkhead import linux_guest
-from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
-from bulkhead.build import Variant, guest_image
-from bulkhead.qemu import NO_OFFLOADS
-from bulkhead.side_by_side import Guest, booted, our_guest, peer_guest
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.measuring.side_by_side import Guest, booted, our_guest, peer_guest
+from bulkhead.peers import linux_guest
+from bulkhead.running.qemu import NO_OFFLOADS
 
 _FEWEST_BUFFERS, _MOST_BUFFERS = 8, 256
 

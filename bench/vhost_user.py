@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import packages
-from bulkhead.bench import BenchContext, BenchResult, Number, median_and_range
-from bulkhead.build import Variant
+from bulkhead.building.build import Variant
 from bulkhead.errors import UserError
-from bulkhead.guest import die_with_parent
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number, median_and_range
+from bulkhead.running.guest import die_with_parent
+from bulkhead.setup import packages
 
 _FRONT_CORE, _BACK_CORE = 0, 1
 _SIZES = (64, 1518)

@@ -21,11 +21,11 @@ from typing import Any
 import pytest
 from device_monitor import DeviceMonitor
 
-from bulkhead.build import COMPILERS, Variant, guest_image
-from bulkhead.guest import GuestProcess
-from bulkhead.network import Namespace
+from bulkhead.building.build import COMPILERS, Variant, guest_image
 from bulkhead.paths import BUILD
-from bulkhead.qemu import Machine
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.network import Namespace
+from bulkhead.running.qemu import Machine
 
 StartGuest = Callable[..., GuestProcess]
 _CONSOLE_TAIL_LINES = 60

@@ -9,7 +9,7 @@ import pytest
 from kinds import Run
 from parked import run
 
-from bulkhead.build import Variant
+from bulkhead.building.build import Variant
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 import tap_wire
 
-from bulkhead import qemu_program
-from bulkhead.build import Variant
-from bulkhead.guest import die_with_parent
-from bulkhead.qemu import MAC, escape
+from bulkhead.building.build import Variant
+from bulkhead.running.guest import die_with_parent
+from bulkhead.running.qemu import MAC, escape
+from bulkhead.setup import qemu_program
 
 MEMORY_BYTES = 64 << 20
 # Properties that QMP wants as truth values, among those that are given.

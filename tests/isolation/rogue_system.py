@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from witness import Witness, changes
 
-from bulkhead.guest import GuestProcess
-from bulkhead.qemu import DatagramNetwork, Network, UserNetwork
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import DatagramNetwork, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout

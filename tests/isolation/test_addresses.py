@@ -10,7 +10,7 @@ from rogue_system import ROGUE, VICTIM, Run, StartGuest, parse_stopped, start
 from translation_tables import HypervisorMemory, Mapping
 from witness import read_register
 
-from bulkhead.qemu import UserNetwork
+from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board import PAGE_BYTES

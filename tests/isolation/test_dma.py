@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rogue_system import Run, StartGuest, start
 
-from bulkhead.qemu import DatagramNetwork
+from bulkhead.running.qemu import DatagramNetwork
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import registers
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rogue_system import StartGuest
 
-from bulkhead.qemu import UserNetwork
+from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine

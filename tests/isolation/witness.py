@@ -11,8 +11,8 @@ from pathlib import Path
 
 from translation_tables import HypervisorMemory
 
-from bulkhead.guest import GuestProcess
-from bulkhead.qmp import QmpClient
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qmp import QmpClient
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import registers
 from bulkhead.system.layout import Layout, Range

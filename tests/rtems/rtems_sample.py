@@ -13,11 +13,11 @@ import pytest
 from demo_client import ECHO, DemoClient
 from device_monitor import DeviceMonitor, wait_until
 
-from bulkhead import side_by_side
-from bulkhead.bench import BenchContext
-from bulkhead.guest import GuestProcess
-from bulkhead.network import Namespace, Tap
-from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
+from bulkhead.measuring import side_by_side
+from bulkhead.measuring.bench import BenchContext
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.network import Namespace, Tap
+from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 from bulkhead.settings import Settings
 
 StartGuest = Callable[..., GuestProcess]

@@ -11,9 +11,9 @@ from demo_client import ping
 from device_monitor import DeviceMonitor
 from rtems_sample import RtemsSample, StartGuest, iperf_both_ways
 
-from bulkhead import rtems
-from bulkhead.network import Namespace
-from bulkhead.qemu import NO_OFFLOADS
+from bulkhead.peers import rtems
+from bulkhead.running.network import Namespace
+from bulkhead.running.qemu import NO_OFFLOADS
 
 READY = "sample: ready"
 COUNTERS = 2020

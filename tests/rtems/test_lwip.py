@@ -13,8 +13,8 @@ from demo_client import ping
 from device_monitor import DeviceMonitor
 from rtems_sample import RtemsSample, StartGuest, iperf_both_ways
 
-from bulkhead import rtems
-from bulkhead.network import Namespace
+from bulkhead.peers import rtems
+from bulkhead.running.network import Namespace
 
 READY = "sample: echo on 7"
 CARDS: dict[str, tuple[str, dict[str, str]]] = {

@@ -10,9 +10,9 @@ import pytest
 from demo_client import DemoClient, ping
 from rtems_sample import StartGuest, iperf_both_ways
 
-from bulkhead import rtems
-from bulkhead.network import Namespace
-from bulkhead.qemu import TapNetwork
+from bulkhead.peers import rtems
+from bulkhead.running.network import Namespace
+from bulkhead.running.qemu import TapNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import mac, machine

@@ -12,11 +12,11 @@ import pytest
 from demo_client import DemoClient, ping
 from rtems_sample import StartGuest, iperf_both_ways
 
-from bulkhead import rtems
-from bulkhead.network import Namespace
 from bulkhead.paths import BUILD
-from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
-from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
+from bulkhead.peers import rtems
+from bulkhead.peers.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
+from bulkhead.running.network import Namespace
+from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 
 MEMORY_MIB = 128
 XEN_MIB = 512  # beside dom0's

@@ -10,10 +10,9 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from bulkhead import check_system
 from bulkhead.paths import ROOT
 from bulkhead.settings import Settings
-from bulkhead.system import images
+from bulkhead.system import check_command, images
 from bulkhead.system.assemble import Assembled
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.layout import Files, make_layout
@@ -98,8 +97,8 @@ def test_map_of_demo(
         files = {each.name: Files(image) for each in system.partitions}
         return Assembled(tmp_path, make_layout(system, board, files, 1 << 20))
 
-    monkeypatch.setattr(check_system, "assemble", assemble)
-    check_system.check_system("demo", tmp_path / "map.svg", Settings())
+    monkeypatch.setattr(check_command, "assemble", assemble)
+    check_command.check_system("demo", tmp_path / "map.svg", Settings())
     assert "physical addresses" in capsys.readouterr().out
     assert "demo on qemu-virt" in texts(tmp_path / "map.svg")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import apt_sources
-from bulkhead.apt_sources import Entry
-from bulkhead.distribution import Distribution
+from bulkhead.setup import apt_sources
+from bulkhead.setup.apt_sources import Entry
+from bulkhead.setup.distribution import Distribution
 
 DEBIAN_12 = Distribution("debian", "bookworm")
 DEBIAN_13 = Distribution("debian", "trixie")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import bench, rtems
 from bulkhead.errors import UserError
+from bulkhead.measuring import bench
+from bulkhead.peers import rtems
 from bulkhead.settings import Settings
 
 _BENCH = '''"""Shows that the framework works.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bulkhead.bench import BenchContext, BenchResult
+from bulkhead.measuring.bench import BenchContext, BenchResult
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bulkhead import bench
+from bulkhead.measuring import bench
 
 boot = bench.load("boot")
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from bulkhead import bench
+from bulkhead.measuring import bench
 
 irq_latency = bench.load("irq-latency")
 

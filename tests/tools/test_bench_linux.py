@@ -10,14 +10,15 @@ from typing import Any
 
 import pytest
 
-from bulkhead import arm64_packages, bench, xen
-from bulkhead.apt import AptFailure
-from bulkhead.arm64_packages import Wanted
 from bulkhead.errors import UserError
+from bulkhead.measuring import bench
 from bulkhead.paths import BENCHES
-from bulkhead.qemu import Machine
+from bulkhead.peers import arm64_packages, xen
+from bulkhead.peers.arm64_packages import Wanted
+from bulkhead.peers.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
+from bulkhead.running.qemu import Machine
+from bulkhead.setup.apt import AptFailure
 from bulkhead.system.assemble import read
-from bulkhead.xen_dom0 import SERIAL_LINE_OF_DOM0, under_xen
 
 _CONSOLE = """linux: ready
 linux| tasks: fork 50 times in 5000 ns
@@ -180,13 +181,13 @@ class Archive:
 def test_packages_that_can_not_be_fetched_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bulkhead.apt.foreign", lambda _: Archive())
+    monkeypatch.setattr("bulkhead.setup.apt.foreign", lambda _: Archive())
     with pytest.raises(UserError, match=r"Xen can't be fetched \(no such archive\)"):
         arm64_packages.unpack(tmp_path, "Xen", [Wanted("xen")])
     assert not (tmp_path / "root").exists()
 
 
 def test_packages_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bulkhead.apt.foreign", lambda _: Archive())
+    monkeypatch.setattr("bulkhead.setup.apt.foreign", lambda _: Archive())
     (tmp_path / "root").mkdir()
     assert arm64_packages.unpack(tmp_path, "Xen", [Wanted("xen")]) == tmp_path / "root"

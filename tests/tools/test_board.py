@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from devicetree import dtlib
 
-from bulkhead import qemu_program
 from bulkhead.errors import UserError
+from bulkhead.setup import qemu_program
 from bulkhead.system import board_tree
 from bulkhead.system.model import PciAddress
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bulkhead.paths import ROOT
-from bulkhead.ports import free_ports
-from bulkhead.reach import DEFAULT_FORWARDS
+from bulkhead.running.ports import free_ports
+from bulkhead.running.reach import DEFAULT_FORWARDS
 
 COMMAND = ROOT / "bulkhead"
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.guest import GuestError, GuestProcess
-from bulkhead.qemu import Machine
-from bulkhead.qmp import QmpError
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.qemu import Machine
+from bulkhead.running.qmp import QmpError
 
 # Writes to the PL011 of QEMU's virt machine, then ends with a status by semihosting, or never.
 _SOURCE = """
@@ -124,8 +124,9 @@ def test_bad_arguments_are_told(make_image: Callable[[str], Path], tmp_path: Pat
 
 def test_killed_parent_leaves_no_qemu(make_image: Callable[[str], Path], tmp_path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from bulkhead.guest import GuestProcess;"
-        "from bulkhead.qemu import Machine;"
+        "import sys, time; from pathlib import Path;"
+        "from bulkhead.running.guest import GuestProcess;"
+        "from bulkhead.running.qemu import Machine;"
         "guest = GuestProcess(Machine(Path(sys.argv[1])), Path(sys.argv[2])).start();"
         "print(guest.process.pid, flush=True); time.sleep(60)"
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import instructions
-from bulkhead.instructions import ImageCode, part_of
+from bulkhead.measuring import instructions
+from bulkhead.measuring.instructions import ImageCode, part_of
 from bulkhead.paths import ROOT
 
 _HEADER = """

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from bulkhead.network import HOST_ADDRESS, Namespace
-from bulkhead.qemu import MAC
+from bulkhead.running.network import HOST_ADDRESS, Namespace
+from bulkhead.running.qemu import MAC
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a network namespace needs root")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import plot
+from bulkhead.measuring import plot
 
 
 def test_lines(tmp_path: Path) -> None:

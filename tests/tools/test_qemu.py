@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import network, qemu, versions
-from bulkhead.qemu import (
+from bulkhead.running import network, qemu
+from bulkhead.running.qemu import (
     DatagramNetwork,
     Forward,
     HubNetwork,
@@ -17,6 +17,7 @@ from bulkhead.qemu import (
     TapNetwork,
     UserNetwork,
 )
+from bulkhead.setup import versions
 
 
 def fake_qemu(folder: Path, version: str) -> Path:
@@ -110,7 +111,7 @@ def test_no_offloads_are_properties_qemu_knows(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.delenv("BULKHEAD_QEMU")
     import subprocess
 
-    from bulkhead import qemu_program
+    from bulkhead.setup import qemu_program
 
     listing = subprocess.run(
         [qemu_program.path(), "-device", "virtio-net-device,help"],

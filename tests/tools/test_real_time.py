@@ -13,9 +13,9 @@ from typing import cast
 
 import pytest
 
-from bulkhead import real_time
 from bulkhead.errors import UserError
-from bulkhead.guest import GuestProcess
+from bulkhead.measuring import real_time
+from bulkhead.running.guest import GuestProcess
 
 _TWO_THREADS = """
 import os, sys, threading

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bulkhead import round_trips
+from bulkhead.measuring import round_trips
 
 
 def echo_in_pieces(connection: socket.socket) -> None:

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from bulkhead.paths import ROOT
-from bulkhead.ports import free_ports
-from bulkhead.reach import DEFAULT_FORWARDS
+from bulkhead.running.ports import free_ports
+from bulkhead.running.reach import DEFAULT_FORWARDS
 
 _TIMEOUT_S = 90
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import reach
 from bulkhead.errors import UserError
-from bulkhead.qemu import Forward, UserNetwork
-from bulkhead.reach import Guest, parse_forward
-from bulkhead.run_system import guests_of
+from bulkhead.running import reach
+from bulkhead.running.qemu import Forward, UserNetwork
+from bulkhead.running.reach import Guest, parse_forward
+from bulkhead.running.run_system import guests_of
 from bulkhead.system import board_tree
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, System

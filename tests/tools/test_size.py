@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.build import BuildFailure, Variant
-from bulkhead.size import count_lines, driver_sources, hypervisor_sources, source_lines
+from bulkhead.building.build import BuildFailure, Variant
+from bulkhead.building.size import count_lines, driver_sources, hypervisor_sources, source_lines
 from bulkhead.system import stage2
 
 _KERNEL = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from bulkhead import bench
-from bulkhead.bench import BenchContext
+from bulkhead.measuring import bench
+from bulkhead.measuring.bench import BenchContext
+from bulkhead.measuring.steal import ProcessorTime, processor_time
 from bulkhead.settings import Settings
-from bulkhead.steal import ProcessorTime, processor_time
 
 _STAT = "cpu  100 20 30 800 5 0 5 {} 7 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.wire import Endpoint, Wire, arp_answer, internet_checksum, udp_data, udp_frame
+from bulkhead.measuring.wire import (
+    Endpoint,
+    Wire,
+    arp_answer,
+    internet_checksum,
+    udp_data,
+    udp_frame,
+)
 
 HOST = Endpoint("52:54:00:00:00:01", "10.77.0.1", 9000)
 GUEST = Endpoint("52:54:00:12:34:56", "10.77.0.10", 9001)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.build import COMPILERS, Variant
-from bulkhead.packages import program
+from bulkhead.building.build import COMPILERS, Variant
+from bulkhead.setup.packages import program
 
 _TESTPMD = "dpdk-testpmd"
 _FRAMES = 20_000

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bulkhead.network import Namespace
+from bulkhead.running.network import Namespace
 
 ECHO, DISCARD, HTTP, IPERF = 7, 9, 80, 5001
 _CLONE_NEWNET = 0x40000000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient
 
-from bulkhead.guest import GuestProcess
-from bulkhead.network import Namespace
-from bulkhead.ports import free_ports
-from bulkhead.qemu import (
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.network import Namespace
+from bulkhead.running.ports import free_ports
+from bulkhead.running.qemu import (
     MAC,
     Forward,
     Machine,

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bulkhead.guest import GuestProcess
+from bulkhead.running.guest import GuestProcess
 
 ECAM = 0x4010000000  # of QEMU's virt board (-machine highmem-ecam=on, the default)
 MMIO_STATUS = 0x70  # VIRTIO 1.3, 4.2.2

@@ -16,8 +16,8 @@ import pytest
 from demo_client import DISCARD, ECHO, HTTP, IPERF, assert_buffers_balance
 from demos import Demos, FindImage, StartGuest, pattern
 
-from bulkhead.network import Namespace
-from bulkhead.qemu import NO_OFFLOADS
+from bulkhead.running.network import Namespace
+from bulkhead.running.qemu import NO_OFFLOADS
 
 CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
 SEGMENT = 1460

@@ -17,9 +17,9 @@ from bad_frames import checksum
 from demo_client import in_namespace
 from demos import BUSES, pattern
 
-from bulkhead.guest import GuestProcess
-from bulkhead.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap
-from bulkhead.qemu import MAC, NO_OFFLOADS, Machine, NetworkCard, TapNetwork
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap
+from bulkhead.running.qemu import MAC, NO_OFFLOADS, Machine, NetworkCard, TapNetwork
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]

@@ -15,7 +15,7 @@ from bad_frames import ETHERNET_MAX, BadFrames, Target
 from demo_client import assert_buffers_balance, in_namespace, ping
 from demos import Demos, FindImage, StartGuest, pattern
 
-from bulkhead.network import Namespace, Tap
+from bulkhead.running.network import Namespace, Tap
 
 COUNT = 100_000
 BURST = 1000

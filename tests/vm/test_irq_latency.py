@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from bulkhead import bench
-from bulkhead.build import guest_image
+from bulkhead.building.build import guest_image
+from bulkhead.measuring import bench
 from bulkhead.settings import Settings
 
 irq_latency = bench.load("irq-latency")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.build import guest_image
-from bulkhead.guest import GuestProcess
-from bulkhead.qemu import Machine
+from bulkhead.building.build import guest_image
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import Machine
 
 StartGuest = Callable[..., GuestProcess]
 

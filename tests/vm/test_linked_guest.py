@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.guest import GuestProcess
-from bulkhead.qemu import UserNetwork
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine

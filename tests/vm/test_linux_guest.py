@@ -7,8 +7,8 @@ from pathlib import Path
 
 from demos import StartGuest
 
-from bulkhead import linux_guest
-from bulkhead.qemu import DatagramNetwork, Machine, Network, NetworkCard, UserNetwork
+from bulkhead.peers import linux_guest
+from bulkhead.running.qemu import DatagramNetwork, Machine, Network, NetworkCard, UserNetwork
 
 
 def linux(network: Network) -> Machine:

@@ -9,7 +9,7 @@ import pytest
 from demos import StartGuest
 from translation_tables import CorePage, HypervisorMemory, Mapping
 
-from bulkhead.qemu import UserNetwork
+from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board_tree import registers

@@ -14,8 +14,8 @@ import pytest
 from demo_client import DISCARD, IPERF, DemoClient, assert_buffers_balance, ping
 from demos import BUSES, Demos, FindImage, StartGuest, pattern
 
-from bulkhead.network import Namespace
-from bulkhead.qemu import NO_OFFLOADS, Machine
+from bulkhead.running.network import Namespace
+from bulkhead.running.qemu import NO_OFFLOADS, Machine
 
 # Bits of the driver's features (VIRTIO 1.3, 6) by QEMU's names.
 RING_FEATURES = {"packed": 34, "in_order": 35, "event_idx": 29, "indirect_desc": 28}

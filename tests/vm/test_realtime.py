@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.guest import GuestProcess
-from bulkhead.qemu import MAC, DatagramNetwork, Machine, NetworkCard
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import MAC, DatagramNetwork, Machine, NetworkCard
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]

@@ -16,8 +16,8 @@ from demo_client import DemoClient, assert_buffers_balance
 from demos import BUSES, Demos, FindImage, StartGuest, pattern
 from device_monitor import DeviceMonitor, wait_until
 
-from bulkhead.guest import GuestProcess
-from bulkhead.network import Namespace
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.network import Namespace
 
 DATA = pattern(6_000_000)
 OTHER_MAC = "52:54:00:12:34:99"

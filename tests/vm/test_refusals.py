@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from demos import StartGuest
 
-from bulkhead.qemu import Machine, UserNetwork
+from bulkhead.running.qemu import Machine, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system import description
 from bulkhead.system.assemble import Assembled, assemble, read

@@ -10,9 +10,9 @@ import pytest
 from demo_client import ECHO, IPERF
 from demos import StartGuest
 
-from bulkhead.guest import GuestError, GuestProcess
-from bulkhead.ports import free_ports
-from bulkhead.qemu import Forward, Network, UserNetwork
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.ports import free_ports
+from bulkhead.running.qemu import Forward, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead.guest import GuestProcess
+from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range
 

@@ -74,7 +74,7 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     Without GROUP, everything but vhost-user. Groups: guest, host, clang, run, device, tap, test,
     bench, vhost-user (DPDK).
     """
-    from bulkhead.setup import setup as work
+    from bulkhead.setup.install import setup as work
 
     work(groups, settings)
 
@@ -101,7 +101,7 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
 @click.pass_obj
 def build(settings: Settings, target: str, compiler: str, definitions: tuple[str, ...]) -> None:
     """Build the libraries and guest images into build/TARGET-COMPILER."""
-    from bulkhead.build import build_all, variants
+    from bulkhead.building.build import build_all, variants
 
     options = {}
     for definition in definitions:
@@ -154,8 +154,8 @@ def run(
 
     With --bare, NAME is a program of apps/, which has the machine alone; the exit status is its.
     """
-    from bulkhead.reach import parse_forward
-    from bulkhead.run import RunOptions
+    from bulkhead.running.reach import parse_forward
+    from bulkhead.running.run import RunOptions
 
     options = RunOptions(
         name,
@@ -167,9 +167,9 @@ def run(
         settings.passed_on,
     )
     if system:
-        from bulkhead.run_system import run_system as work
+        from bulkhead.running.run_system import run_system as work
     else:
-        from bulkhead.run import run as work
+        from bulkhead.running.run import run as work
     return work(options, settings)
 
 
@@ -185,7 +185,7 @@ def check(settings: Settings, name: str, svg: Path | None) -> None:
     Every error is a line that names the place in the file. The images of a system without errors
     are built, since the map depends on their sizes.
     """
-    from bulkhead.check_system import check_system
+    from bulkhead.system.check_command import check_system
 
     check_system(name, svg, settings)
 
@@ -200,8 +200,8 @@ def stat(name: str, json_path: Path | None) -> None:
     Exits by core and cause, accesses refused, faults. They are read through the machine's memory:
     no guest notices.
     """
-    from bulkhead.bench import check_output_path
-    from bulkhead.stat_system import stat_system
+    from bulkhead.measuring.bench import check_output_path
+    from bulkhead.running.stat_system import stat_system
 
     check_output_path(json_path, "--json")
     stat_system(name, json_path)
@@ -211,7 +211,7 @@ def stat(name: str, json_path: Path | None) -> None:
 @click.argument("name", metavar="[NAME|FILE]", default="demo")
 def top(name: str) -> None:
     """Show the same live, with each second's exits; Ctrl-C ends it."""
-    from bulkhead.stat_system import top_system
+    from bulkhead.running.stat_system import top_system
 
     top_system(name)
 
@@ -267,7 +267,7 @@ def bench(
     guest: str,
 ) -> None:
     """Run the bench NAME; without NAME, list the benches."""
-    from bulkhead.bench import BenchContext, listing, run_bench
+    from bulkhead.measuring.bench import BenchContext, listing, run_bench
 
     if name is None:
         for each, shows in listing().items():
@@ -288,7 +288,7 @@ def bench(
 @click.pass_obj
 def size(settings: Settings, json_path: Path | None) -> None:
     """Measure what has a size to keep: memory, source lines, code, translation tables."""
-    from bulkhead.size import size as work
+    from bulkhead.building.size import size as work
 
     work(json_path, settings)
 
@@ -331,8 +331,8 @@ def _report(text: str) -> int:
 
 def _report_failure(error: Exception) -> int:
     """The messages of a build or a guest are the report; all else is ours, with its traceback."""
-    from bulkhead.build import BuildFailure
-    from bulkhead.guest import GuestError
+    from bulkhead.building.build import BuildFailure
+    from bulkhead.running.guest import GuestError
 
     if not isinstance(error, BuildFailure | GuestError):
         raise error

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bulkhead import build, console, packages
+from bulkhead import console
+from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, TESTS
 from bulkhead.settings import Settings
+from bulkhead.setup import packages
 
 
 @dataclass(frozen=True)

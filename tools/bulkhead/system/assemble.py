@@ -6,10 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import build, linux_guest, packages, rtems
+from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
+from bulkhead.peers import linux_guest, rtems
 from bulkhead.settings import Settings
+from bulkhead.setup import packages
 from bulkhead.system import board_tree
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.check import check

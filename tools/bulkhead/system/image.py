@@ -8,7 +8,7 @@ import subprocess
 import zlib
 from pathlib import Path
 
-from bulkhead.build import BuildFailure
+from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.system import description
 from bulkhead.system.board_tree import interrupts, registers

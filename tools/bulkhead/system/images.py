@@ -7,10 +7,10 @@ import re
 import struct
 from pathlib import Path
 
-from bulkhead import rtems
-from bulkhead.build import Variant
+from bulkhead.building.build import Variant
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, ROOT
+from bulkhead.peers import rtems
 from bulkhead.system import elf_image
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Partition, System

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from bulkhead.qemu import Machine, Network, NetworkCard
+from bulkhead.running.qemu import Machine, Network, NetworkCard
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.model import Partition, PciAddress, System
 

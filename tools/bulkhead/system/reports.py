@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from bulkhead.qmp import QmpClient
+from bulkhead.running.qmp import QmpClient
 from bulkhead.system.description import PAGE_BYTES
 
 CAUSES = (

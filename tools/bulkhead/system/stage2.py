@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from bulkhead.build import BuildFailure
+from bulkhead.building.build import BuildFailure
 from bulkhead.system import board_tree
 from bulkhead.system.check import check
 from bulkhead.system.description import seal

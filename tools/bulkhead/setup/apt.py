@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import apt_sources, console, distribution
+from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, display
+from bulkhead.setup import apt_sources, distribution
 
 _APT = BUILD / "apt"
 _HELPER = Path("/usr/lib/apt/apt-helper")

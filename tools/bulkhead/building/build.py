@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bulkhead import console, packages, sources
+from bulkhead import console
+from bulkhead.building import sources
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, MESON_FILES, ROOT, display
 from bulkhead.settings import Settings
+from bulkhead.setup import packages
 
 TARGETS = ("host", "arm64")
 COMPILERS = ("gcc", "clang")

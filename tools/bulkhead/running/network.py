@@ -19,9 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from bulkhead import packages
 from bulkhead.errors import UserError
-from bulkhead.guest import die_with_parent
+from bulkhead.running.guest import die_with_parent
+from bulkhead.setup import packages
 
 HOST_ADDRESS = "10.77.0.1"
 HOST_ADDRESS_6 = "fd77::1"

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import apt, console, distribution, versions
+from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
+from bulkhead.setup import apt, distribution, versions
 
 _SOURCES = BUILD / "sources"
 _OLDEST_LWIP = (2, 1, 3)

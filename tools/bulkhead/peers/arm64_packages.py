@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import apt, console
+from bulkhead import console
 from bulkhead.errors import UserError
+from bulkhead.setup import apt
 
 
 @dataclass(frozen=True)

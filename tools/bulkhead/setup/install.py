@@ -3,9 +3,11 @@
 
 from collections.abc import Sequence
 
-from bulkhead import console, packages, sources
+from bulkhead import console
+from bulkhead.building import sources
 from bulkhead.errors import UserError
 from bulkhead.settings import Settings
+from bulkhead.setup import packages
 
 
 def setup(groups: Sequence[str], settings: Settings) -> None:

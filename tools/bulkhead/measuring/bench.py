@@ -21,12 +21,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
-from bulkhead import console, packages, qemu_program, versions
-from bulkhead.build import Variant, build
+from bulkhead import console
+from bulkhead.building.build import Variant, build
 from bulkhead.errors import UserError
+from bulkhead.measuring.steal import processor_time
 from bulkhead.paths import BENCHES, BUILD, ROOT
 from bulkhead.settings import Settings
-from bulkhead.steal import processor_time
+from bulkhead.setup import packages, qemu_program, versions
 
 Number = int | float
 Measured = TypeVar("Measured")

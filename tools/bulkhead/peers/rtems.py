@@ -12,10 +12,12 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bulkhead import console, packages, sources
-from bulkhead.build import BuildFailure
+from bulkhead import console
+from bulkhead.building import sources
+from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, ROOT, display
+from bulkhead.setup import packages
 
 PREFIX = "RTEMS_PREFIX"
 _TOOLS = "RTEMS_TOOLS"

@@ -5,8 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
-from bulkhead import versions
 from bulkhead.errors import UserError
+from bulkhead.setup import versions
 
 VARIABLE = "BULKHEAD_QEMU"
 PROGRAM = "qemu-system-aarch64"

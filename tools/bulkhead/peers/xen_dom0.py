@@ -4,8 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bulkhead import xen
-from bulkhead.qemu import Machine, escape
+from bulkhead.peers import xen
+from bulkhead.running.qemu import Machine, escape
 
 # In RAM of QEMU's `virt`: above Xen and the devicetree, below where dom0 gets its memory.
 _KERNEL, _INITRD = 0x50000000, 0x54000000

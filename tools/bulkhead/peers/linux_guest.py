@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import arm64_packages, console, distribution, packages
-from bulkhead.arm64_packages import Wanted
-from bulkhead.build import BuildFailure
+from bulkhead import console
+from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
+from bulkhead.peers import arm64_packages
+from bulkhead.peers.arm64_packages import Wanted
+from bulkhead.setup import distribution, packages
 
 _FOLDER = BUILD / "linux"
 _ROOT = _FOLDER / "root"

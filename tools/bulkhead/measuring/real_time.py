@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bulkhead.errors import UserError
-from bulkhead.guest import GuestProcess
+from bulkhead.running.guest import GuestProcess
 
 _PRIORITY = 50
 _GUEST_PRIORITY = _PRIORITY - 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
-from bulkhead.qmp import QmpClient, QmpError
+from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout
 from bulkhead.system.parse import find, parse
 from bulkhead.system.reports import CAUSES, CoreReport, read_reports

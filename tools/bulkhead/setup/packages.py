@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import apt, distribution, qemu_program
 from bulkhead.errors import UserError
 from bulkhead.settings import Settings
+from bulkhead.setup import apt, distribution, qemu_program
 
 # Programs of the administrator are not on everybody's PATH.
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bulkhead import network
 from bulkhead.errors import UserError
-from bulkhead.qemu import Forward, Network, TapNetwork, UserNetwork
+from bulkhead.running import network
+from bulkhead.running.qemu import Forward, Network, TapNetwork, UserNetwork
 
 _Row = tuple[str, str, str]  # partition, service, what to type on this machine
 

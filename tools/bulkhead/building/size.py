@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from bulkhead import build, packages
-from bulkhead.bench import BenchResult, Number, check_output_path, report
-from bulkhead.guest import GuestProcess
-from bulkhead.instructions import PARTS, ImageCode, part_of
+from bulkhead.building import build
+from bulkhead.measuring.bench import BenchResult, Number, check_output_path, report
+from bulkhead.measuring.instructions import PARTS, ImageCode, part_of
 from bulkhead.paths import BUILD, ROOT
-from bulkhead.qemu import Machine, NetworkCard, UserNetwork
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import Machine, NetworkCard, UserNetwork
 from bulkhead.settings import Settings
+from bulkhead.setup import packages
 from bulkhead.system import stage2
 
 _BUFFERS = 8

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bulkhead import packages, reach
 from bulkhead.errors import UserError
-from bulkhead.reach import DEFAULT_FORWARDS, ChosenForward, Guest
-from bulkhead.run import RunOptions, boot, signals_end_the_guest
+from bulkhead.running import reach
+from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
+from bulkhead.running.run import RunOptions, boot, signals_end_the_guest
+from bulkhead.running.stat_system import qmp_arguments
 from bulkhead.settings import Settings
-from bulkhead.stat_system import qmp_arguments
+from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
 from bulkhead.system.images import LINUX, RTEMS, names_file, programs
 from bulkhead.system.machine import functions, mac, machine

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bulkhead import qemu_program
+from bulkhead.setup import qemu_program
 
 TRANSPORTS = ("mmio", "pci")
 MAC = "52:54:00:12:34:56"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bulkhead.distribution import Distribution
+from bulkhead.setup.distribution import Distribution
 
 # The one-line format's options and their names in the deb822 format.
 _OPTION_NAMES = {

@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import linux_guest
-from bulkhead.bench import BenchContext
-from bulkhead.guest import GuestError, GuestProcess
-from bulkhead.network import Namespace, Tap
-from bulkhead.qemu import MAC, Machine, NetworkCard, TapNetwork
-from bulkhead.real_time import real_time
+from bulkhead.measuring.bench import BenchContext
+from bulkhead.measuring.real_time import real_time
+from bulkhead.peers import linux_guest
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.network import Namespace, Tap
+from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 
 # Linux's network stalls for good on QEMU 10.0's virtio-net-pci under TCG; over MMIO it does not.
 _TRANSPORT = "mmio"

@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from bulkhead import build, packages, reach
+from bulkhead.building import build
 from bulkhead.errors import UserError
-from bulkhead.guest import die_with_parent
-from bulkhead.qemu import MAC, Machine, NetworkCard
-from bulkhead.reach import DEFAULT_FORWARDS, ChosenForward, Guest
+from bulkhead.running import reach
+from bulkhead.running.guest import die_with_parent
+from bulkhead.running.qemu import MAC, Machine, NetworkCard
+from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
 from bulkhead.settings import Settings
+from bulkhead.setup import packages
 from bulkhead.system.images import programs
 from bulkhead.system.parse import is_system
 from bulkhead.system.problems import choose, show

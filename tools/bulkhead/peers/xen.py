@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-from bulkhead import arm64_packages
-from bulkhead.arm64_packages import Wanted
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
+from bulkhead.peers import arm64_packages
+from bulkhead.peers.arm64_packages import Wanted
 
 # The first depends on the current hypervisor's package, which has its version in its name.
 _WANTED = Wanted("xen-system-arm64", r"^xen-hypervisor-\d")

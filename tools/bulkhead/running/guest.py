@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from bulkhead.qemu import Machine, escape
-from bulkhead.qmp import QmpClient, QmpError
+from bulkhead.running.qemu import Machine, escape
+from bulkhead.running.qmp import QmpClient, QmpError
 
 _PR_SET_PDEATHSIG = 1
 _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
