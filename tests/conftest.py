@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from device_monitor import DeviceMonitor
+from support.device_monitor import DeviceMonitor
 
 from bulkhead.building.build import COMPILERS, Variant, guest_image
 from bulkhead.paths import BUILD

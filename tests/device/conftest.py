@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kinds import Run
-from parked import run
+from support.device_kinds import Run
+from support.parked import run
 
 from bulkhead.building.build import Variant
 

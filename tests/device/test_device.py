@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kinds import (
+from support.device_kinds import (
     BY_NAME,
     LEGACY_KINDS,
     MODERN_KINDS,
@@ -24,7 +24,7 @@ from kinds import (
     pairs_case,
     rings,
 )
-from transports import (
+from support.transports import (
     ACCESS_PLATFORM,
     CTRL_VLAN,
     FEATURES,

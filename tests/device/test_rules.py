@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 import pytest
-from kinds import BY_NAME, LEGACY_KINDS, MODERN_KINDS, Run, each_kind, pairs_case
-from parked import Outcome
-from transports import SPLIT, Transport
+from support.device_kinds import BY_NAME, LEGACY_KINDS, MODERN_KINDS, Run, each_kind, pairs_case
+from support.parked import Outcome
+from support.transports import SPLIT, Transport
 
 from bulkhead.paths import TESTS
 

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from driver_fuzzer import CORPUS, PROGRAM, fuzz, unpack
+
+from .driver_fuzzer import CORPUS, PROGRAM, fuzz, unpack
 
 STEPS_MIN = 1_000_000
 PROGRAMS = 32_000

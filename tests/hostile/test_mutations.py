@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from driver_fuzzer import PROGRAM, ROOT, fuzz, unpack
-from test_fuzz import PROGRAMS
+
+from .driver_fuzzer import PROGRAM, ROOT, fuzz, unpack
+from .test_fuzz import PROGRAMS
 
 BUILD = ROOT / "build" / "host-clang"
 CASES = [PROGRAM.with_name(f"test_hostile_{name}") for name in ("cases", "net_cases")]

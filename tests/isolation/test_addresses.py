@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pytest
-from rogue_system import ROGUE, VICTIM, Run, StartGuest, parse_stopped, start
-from translation_tables import HypervisorMemory, Mapping
-from witness import read_register
+from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, parse_stopped, start
+from support.translation_tables import HypervisorMemory, Mapping
+from support.witness import read_register
 
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from rogue_system import ROGUE, VICTIM, Run, StartGuest, start
+from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, start
 
 from bulkhead.system.board_tree import registers
 from bulkhead.system.reports import State

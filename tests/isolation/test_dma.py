@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rogue_system import Run, StartGuest, start
+from support.rogue_system import Run, StartGuest, start
 
 from bulkhead.running.qemu import DatagramNetwork
 from bulkhead.system.board import PAGE_BYTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rogue_system import StartGuest
+from support.rogue_system import StartGuest
 
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings

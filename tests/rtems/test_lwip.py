@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from demo_client import ping
-from device_monitor import DeviceMonitor
-from rtems_sample import RtemsSample, StartGuest, iperf_both_ways
+from support.demo_client import ping
+from support.device_monitor import DeviceMonitor
+from support.rtems_sample import RtemsSample, StartGuest, iperf_both_ways
 
 from bulkhead.peers import rtems
 from bulkhead.running.network import Namespace

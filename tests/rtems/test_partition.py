@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from demo_client import DemoClient, ping
-from rtems_sample import StartGuest, iperf_both_ways
+from support.demo_client import DemoClient, ping
+from support.rtems_sample import StartGuest, iperf_both_ways
 
 from bulkhead.peers import rtems
 from bulkhead.running.network import Namespace

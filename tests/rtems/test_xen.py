@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from demo_client import DemoClient, ping
-from rtems_sample import StartGuest, iperf_both_ways
+from support.demo_client import DemoClient, ping
+from support.rtems_sample import StartGuest, iperf_both_ways
 
 from bulkhead.paths import BUILD
 from bulkhead.peers import rtems

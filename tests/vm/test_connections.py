@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from demo_client import DISCARD, ECHO, HTTP, IPERF, assert_buffers_balance
-from demos import Demos, FindImage, StartGuest, pattern
+from support.demo_client import DISCARD, ECHO, HTTP, IPERF, assert_buffers_balance
+from support.demos import Demos, FindImage, StartGuest, pattern
 
 from bulkhead.running.network import Namespace
 from bulkhead.running.qemu import NO_OFFLOADS

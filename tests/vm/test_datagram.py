@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from bad_frames import checksum
-from demo_client import in_namespace
-from demos import BUSES, pattern
+from support.bad_frames import checksum
+from support.demo_client import in_namespace
+from support.demos import BUSES, pattern
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
-from bad_frames import ETHERNET_MAX, BadFrames, Target
-from demo_client import assert_buffers_balance, in_namespace, ping
-from demos import Demos, FindImage, StartGuest, pattern
+from support.bad_frames import ETHERNET_MAX, BadFrames, Target
+from support.demo_client import assert_buffers_balance, in_namespace, ping
+from support.demos import Demos, FindImage, StartGuest, pattern
 
 from bulkhead.running.network import Namespace, Tap
 

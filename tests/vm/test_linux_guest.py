@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from demos import StartGuest
+from support.demos import StartGuest
 
 from bulkhead.peers import linux_guest
 from bulkhead.running.qemu import DatagramNetwork, Machine, Network, NetworkCard, UserNetwork

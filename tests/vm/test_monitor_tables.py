@@ -6,8 +6,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from demos import StartGuest
-from translation_tables import CorePage, HypervisorMemory, Mapping
+from support.demos import StartGuest
+from support.translation_tables import CorePage, HypervisorMemory, Mapping
 
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings

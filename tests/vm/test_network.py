@@ -11,8 +11,8 @@ import subprocess
 import time
 
 import pytest
-from demo_client import DISCARD, IPERF, DemoClient, assert_buffers_balance, ping
-from demos import BUSES, Demos, FindImage, StartGuest, pattern
+from support.demo_client import DISCARD, IPERF, DemoClient, assert_buffers_balance, ping
+from support.demos import BUSES, Demos, FindImage, StartGuest, pattern
 
 from bulkhead.running.network import Namespace
 from bulkhead.running.qemu import NO_OFFLOADS, Machine

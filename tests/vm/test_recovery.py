@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from demo_client import DemoClient, assert_buffers_balance
-from demos import BUSES, Demos, FindImage, StartGuest, pattern
-from device_monitor import DeviceMonitor, wait_until
+from support.demo_client import DemoClient, assert_buffers_balance
+from support.demos import BUSES, Demos, FindImage, StartGuest, pattern
+from support.device_monitor import DeviceMonitor, wait_until
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace

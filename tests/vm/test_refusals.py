@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from demos import StartGuest
+from support.demos import StartGuest
 
 from bulkhead.running.qemu import Machine, UserNetwork
 from bulkhead.settings import Settings

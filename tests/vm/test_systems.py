@@ -7,8 +7,8 @@ import socket
 from pathlib import Path
 
 import pytest
-from demo_client import ECHO, IPERF
-from demos import StartGuest
+from support.demo_client import ECHO, IPERF
+from support.demos import StartGuest
 
 from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.ports import free_ports

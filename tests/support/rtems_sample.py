@@ -10,8 +10,6 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from demo_client import ECHO, DemoClient
-from device_monitor import DeviceMonitor, wait_until
 
 from bulkhead.measuring import side_by_side
 from bulkhead.measuring.bench import BenchContext
@@ -19,6 +17,8 @@ from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace, Tap
 from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 from bulkhead.settings import Settings
+from support.demo_client import ECHO, DemoClient
+from support.device_monitor import DeviceMonitor, wait_until
 
 StartGuest = Callable[..., GuestProcess]
 _ECHO_WORKERS = 8

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import tap_wire
 
 from bulkhead.building.build import Variant
 from bulkhead.running.guest import die_with_parent
 from bulkhead.running.qemu import MAC, escape
 from bulkhead.setup import qemu_program
+from support import tap_wire
 
 MEMORY_BYTES = 64 << 20
 # Properties that QMP wants as truth values, among those that are given.

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from witness import Witness, changes
-
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import DatagramNetwork, Network, UserNetwork
 from bulkhead.settings import Settings
@@ -18,6 +16,7 @@ from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, System
 from bulkhead.system.reports import CoreReport, State, read_reports
+from support.witness import Witness, changes
 
 StartGuest = Callable[..., GuestProcess]
 VICTIM, ROGUE = 0, 1  # partitions, and their cores

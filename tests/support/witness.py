@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from translation_tables import HypervisorMemory
-
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qmp import QmpClient
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import registers
 from bulkhead.system.layout import Layout, Range
+from support.translation_tables import HypervisorMemory
 
 _INTERRUPTS = 288  # of QEMU's virt
 _SGIS = 0xFFFF

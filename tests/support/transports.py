@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from parked import Case
+from support.parked import Case
 
 _BEHIND_ROOT_PORT = ("-device", "pcie-root-port,id=behind,chassis=1,addr=4")
 _BEHIND_SWITCH = (

@@ -7,8 +7,6 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
-from demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient
-
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace
 from bulkhead.running.ports import free_ports
@@ -22,6 +20,7 @@ from bulkhead.running.qemu import (
     TapNetwork,
     UserNetwork,
 )
+from support.demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from parked import Case, Outcome
-from transports import MQ, RINGS, TRANSPORTS, Transport
+
+from support.parked import Case, Outcome
+from support.transports import MQ, RINGS, TRANSPORTS, Transport
 
 Run = Callable[[Case], Outcome]
 BY_NAME = {each.name: each for each in TRANSPORTS}
