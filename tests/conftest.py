@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all tests share: guests under control with their consoles kept, networks, and --long.
+"""What all tests share: guests under control with their consoles kept, networks, --long, and how
+tests are distributed among workers.
 
 The C unit tests are collected here as well: each program that Meson knows as a test of a host build
 is a pytest test, named after the build and the program.
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import times
 from support.device_monitor import DeviceMonitor
+from support.schedule import Schedule, write_plan
 
 from bulkhead.building.build import COMPILERS, Variant, guest_image
 from bulkhead.paths import BUILD
@@ -34,15 +37,41 @@ _logs = pytest.StashKey[list[Path]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="also the tests that take minutes")
+    parser.addoption("--times", action="store_true", help="print what each suite took")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(times.Times(config))
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--long"):
-        return
-    skip = pytest.mark.skip(reason="takes minutes: ./bulkhead test --long")
-    for item in items:
-        if item.get_closest_marker("long"):
-            item.add_marker(skip)
+    if not config.getoption("--long"):
+        skip = pytest.mark.skip(reason="takes minutes: ./bulkhead test --long")
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(skip)
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        write_plan(items, Path(worker["plan"]))
+
+
+def _plan_file(config: pytest.Config) -> Path:
+    """Where the workers of this run write their plan."""
+    assert config.cache is not None
+    return config.cache.mkdir("bulkhead") / f"plan-{os.getpid()}.json"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """A worker of pytest-xdist is about to start."""
+    node.workerinput["plan"] = str(_plan_file(node.config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config) -> Schedule:
+    workers = int(config.getoption("numprocesses"))
+    return Schedule(workers, _plan_file(config), times.known_durations(config))
 
 
 class UnitProgramFailed(Exception):

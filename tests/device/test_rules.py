@@ -14,6 +14,9 @@ from support.transports import SPLIT, Transport
 
 from bulkhead.paths import TESTS
 
+# What one test counted serves others.
+pytestmark = pytest.mark.xdist_group("device/test_rules")
+
 _RULES = dict(re.findall(r'RULE\((\w+), "([^"]+)"\)', (TESTS / "device" / "rules.h").read_text()))
 _PCI = tuple(name for name in (*MODERN_KINDS, *LEGACY_KINDS) if name.startswith("pci"))
 _MSIX = tuple(name for name in _PCI if "msix" in name)

@@ -17,6 +17,9 @@ from bulkhead.errors import UserError
 from bulkhead.measuring import real_time
 from bulkhead.running.guest import GuestProcess
 
+# Real-time priority takes a processor from all others, and `held_up` counts what others take.
+pytestmark = pytest.mark.alone
+
 _TWO_THREADS = """
 import os, sys, threading
 started = threading.Event()

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """./bulkhead test: builds what the tests need and runs pytest on them."""
 
+import contextlib
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +15,8 @@ from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, TESTS
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
+
+_END_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -68,14 +73,57 @@ def _suite_names() -> list[str]:
     return sorted(folder.name for folder in TESTS.iterdir() if any(folder.glob("**/test_*")))
 
 
+# Arguments with which the user distributes tests, or wants to follow a single test.
+_NOT_DISTRIBUTED = (
+    "-n", "--numprocesses", "--dist", "--tx", "--pdb", "--trace", "-s", "--capture=no",
+    "--collect-only", "--co", "--fixtures", "--markers", "--setup-plan", "-h", "--help",
+)  # fmt: skip
+_WORKERS_MAX = 8
+
+
+def workers(arguments: Sequence[str], paths: Sequence[str], cores: int) -> int:
+    """Returns the number of processes to distribute tests among, 0 if pytest shall run them itself.
+
+    `arguments` are the user's for pytest, `paths` the files and tests to run, `cores` the
+    processors that this process may use.
+    """
+    chosen = any(
+        word == name
+        or (name.startswith("--") and word.startswith(f"{name}="))
+        or (name == "-n" and re.fullmatch(r"-n(\d+|auto|logical)", word) is not None)
+        for word in arguments
+        for name in _NOT_DISTRIBUTED
+    )
+    single = all("::" in path for path in paths)
+    return 0 if chosen or single or cores < 2 else min(cores, _WORKERS_MAX)
+
+
 def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
     python = [sys.executable, "-I", "-X", f"pycache_prefix={BUILD / 'pycache'}"]
     configuration = str(TESTS.parent / "pyproject.toml")
     command = [*python, "-m", "pytest", "-c", configuration, *arguments, *paths]
+    if count := workers(arguments, paths, len(os.sched_getaffinity(0))):
+        command += ["-n", str(count)]
     if not console.is_interactive():
         command += ["-o", "console_output_style=classic"]
     sys.stdout.flush()
-    try:
-        return subprocess.run(command, cwd=TESTS.parent, check=False).returncode
-    except KeyboardInterrupt:
-        return 130
+    with subprocess.Popen(command, cwd=TESTS.parent, env=_environment()) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            # The terminal sends the signal to pytest, too, which ends its workers and sums up.
+            with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+                process.wait(_END_TIMEOUT_S)
+            process.kill()
+            return 130
+
+
+def _environment() -> dict[str, str]:
+    """The environment of pytest; what -I and -X keep from pytest, these keep from its workers."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return {
+        **variables,
+        "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"),
+        "PYTHONSAFEPATH": "1",
+        "PYTHONNOUSERSITE": "1",
+    }

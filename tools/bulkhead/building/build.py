@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bulkhead import console
+from bulkhead import console, lock
 from bulkhead.building import sources
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, MESON_FILES, ROOT, display
@@ -77,11 +77,13 @@ def build(variant: Variant, targets: Iterable[str] = ()) -> Path:
     setup = _setup_arguments(variant)
     stamp = variant.folder / _OPTIONS_STAMP
     wanted = json.dumps(setup)
-    configured = (variant.folder / "build.ninja").is_file()
-    if not configured or not stamp.is_file() or stamp.read_text() != wanted:
-        _configure(variant, setup)
-        stamp.write_text(wanted)
-    _compile(variant, list(targets))
+    # Ninja must not run twice in a folder.
+    with lock.held(variant.folder):
+        configured = (variant.folder / "build.ninja").is_file()
+        if not configured or not stamp.is_file() or stamp.read_text() != wanted:
+            _configure(variant, setup)
+            stamp.write_text(wanted)
+        _compile(variant, list(targets))
     return variant.folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from bulkhead.building import build
 from bulkhead.measuring.bench import BenchResult, Number, check_output_path, report
 from bulkhead.measuring.instructions import PARTS, ImageCode, part_of
-from bulkhead.paths import BUILD, ROOT
+from bulkhead.paths import OUTPUT, ROOT
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Machine, NetworkCard, UserNetwork
 from bulkhead.settings import Settings
@@ -90,7 +90,7 @@ def _memory(image: Path) -> dict[str, Number]:
         ],
         cards=[NetworkCard(UserNetwork())],
     )  # fmt: skip
-    with GuestProcess(machine, BUILD / "size" / "console.log") as guest:
+    with GuestProcess(machine, OUTPUT / "size" / "console.log") as guest:
         found = _MEMORY.search(guest.wait_for_match(_MEMORY.pattern, _BOOT_TIMEOUT_S))
     assert found is not None
     private, shared, buffers, buffer_bytes, packet_bytes = (int(text) for text in found.groups())

@@ -25,7 +25,7 @@ from bulkhead import console
 from bulkhead.building.build import Variant, build
 from bulkhead.errors import UserError
 from bulkhead.measuring.steal import processor_time
-from bulkhead.paths import BENCHES, BUILD, ROOT
+from bulkhead.paths import BENCHES, OUTPUT, ROOT
 from bulkhead.settings import Settings
 from bulkhead.setup import packages, qemu_program, versions
 
@@ -51,7 +51,7 @@ class BenchContext:
     @property
     def folder(self) -> Path:
         """Where it may leave files."""
-        folder = BUILD / "bench" / self.name
+        folder = OUTPUT / "bench" / self.name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

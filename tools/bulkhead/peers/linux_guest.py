@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead import console
+from bulkhead import console, lock
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
@@ -85,6 +85,11 @@ class LinuxImage:
 
 def prepare() -> LinuxImage:
     """Fetch and build what is missing."""
+    with lock.held(_FOLDER):
+        return _prepare()
+
+
+def _prepare() -> LinuxImage:
     kernel = Wanted(distribution.current().kernel_package, _KERNEL_PACKAGES)
     what = "the Linux guest's packages (arm64, 70 MB)"
     arm64_packages.unpack(_FOLDER, what, [kernel, Wanted(_PROGRAMS)])

@@ -12,7 +12,7 @@ import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bulkhead import console
+from bulkhead import console, lock
 from bulkhead.building import sources
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
@@ -120,7 +120,7 @@ def build(rtems: Rtems, sample: Sample) -> Path:
         f"RX_BUFFERS={sample.rx_buffers}", str(sample.path),
         *([f"LINK_FLAGS=-B{sample.linker_scripts}"] if sample.linker_scripts else []),
     ]  # fmt: skip
-    with console.progress(f"building {display(folder)}"):
+    with lock.held(folder), console.progress(f"building {display(folder)}"):
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )

@@ -3,16 +3,68 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
 import socket
-from contextlib import ExitStack
+from functools import cache
+
+# Below the ports that Linux gives to outgoing connections (ip_local_port_range), so that nobody
+# takes one by chance.
+_FIRST = 20000
+_BLOCK_PORTS = 64
+_BLOCKS = 190
+
+
+class NoPortsError(Exception):
+    """All blocks of ports are reserved, or all ports of ours are in use."""
+
+
+class PortBlock:
+    """Ports of 127.0.0.1 that no other process of ours uses, as long as this object exists.
+
+    The reservation is the name of a socket in the abstract name space (unix(7)): it is the
+    machine's, as the ports are, and goes away with the process.
+    """
+
+    def __init__(self) -> None:
+        self._mark = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        # Start with different blocks, so that few tries fail.
+        start = os.getpid() % _BLOCKS
+        for number in (*range(start, _BLOCKS), *range(start)):
+            with contextlib.suppress(OSError):
+                self._mark.bind(f"\0bulkhead-ports-{number}")
+                break
+        else:
+            self._mark.close()
+            raise NoPortsError
+        first = _FIRST + number * _BLOCK_PORTS
+        self._ports = itertools.cycle(range(first, first + _BLOCK_PORTS))
+
+    def take(self, count: int) -> list[int]:
+        """Return `count` different ports that nobody listens on, those not used longest first."""
+        candidates = itertools.islice(self._ports, _BLOCK_PORTS)
+        found = list(itertools.islice(filter(_is_free, candidates), count))
+        if len(found) < count:
+            raise NoPortsError
+        return found
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports of 127.0.0.1 that nobody listens on now."""
-    with ExitStack() as held:
-        ports = []
-        for _ in range(count):
-            listener = held.enter_context(socket.socket())
-            listener.bind(("127.0.0.1", 0))
-            ports.append(listener.getsockname()[1])
-        return ports
+    """Different ports of 127.0.0.1 that nobody listens on, and no other process of ours uses."""
+    return _block_of(os.getpid()).take(count)
+
+
+@cache
+def _block_of(_process: int) -> PortBlock:
+    """A process that was forked has its own."""
+    return PortBlock()
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return True
+    return False

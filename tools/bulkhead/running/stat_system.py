@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.paths import BUILD
+from bulkhead.paths import OUTPUT
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout
 from bulkhead.system.parse import find, parse
@@ -78,12 +78,12 @@ def top_system(name: str) -> None:
 
 
 def _path(name: str) -> Path:
-    return BUILD / "systems" / name / "running.json"
+    return OUTPUT / "systems" / name / "running.json"
 
 
 def _socket_name(name: str) -> str:
     """In the abstract name space: a path could be longer than a socket's may be."""
-    return f"bulkhead-{name}-{hashlib.sha256(str(BUILD).encode()).hexdigest()[:16]}"
+    return f"bulkhead-{name}-{hashlib.sha256(str(OUTPUT).encode()).hexdigest()[:16]}"
 
 
 def _connect(given: str) -> tuple[_Running, QmpClient]:

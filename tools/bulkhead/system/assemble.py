@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bulkhead import lock
 from bulkhead.building import build
 from bulkhead.errors import UserError
-from bulkhead.paths import BUILD
+from bulkhead.paths import OUTPUT
 from bulkhead.peers import linux_guest, rtems
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
@@ -51,10 +52,10 @@ def assemble(
     hypervisor = (folder / "hypervisor" / "hypervisor.bin").read_bytes()
     files = {each.name: _files(system, each, compiler) for each in system.partitions}
     layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))
-    target = BUILD / "systems" / system.name
+    target = OUTPUT / "systems" / system.name
     whole = pack(layout, hypervisor, target)
     image = target / f"{system.name}.image"
-    image.write_bytes(whole)
+    lock.write_whole(image, whole)
     return Assembled(image, layout)
 
 

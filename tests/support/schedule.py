@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Distributes tests among the workers of pytest-xdist.
+
+Each worker writes a plan while it collects: for each test its group, whether it runs alone, and how
+long it may take. The controller reads the plan and hands out the groups, the longest first. Tests
+marked `alone` run last, on one worker, once the other workers have ended.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
+_SHARED_SCOPES = ("class", "module", "package")
+_DEFAULT_LIMIT_S = 300.0
+# A test that was never measured is expected to take this share of its time limit.
+_EXPECTED_SHARE = 1 / 60
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the controller has to know about one test."""
+
+    group: str
+    alone: bool
+    limit: float
+
+
+def plan(items: Iterable[pytest.Item]) -> dict[str, Planned]:
+    """Returns the plan of the collected tests, by node id."""
+    return {item.nodeid: _planned(item) for item in items}
+
+
+def write_plan(items: Iterable[pytest.Item], path: Path) -> None:
+    """Writes the plan of the collected tests for the controller; all workers write the same."""
+    content = {nodeid: asdict(each) for nodeid, each in plan(items).items()}
+    temporary = path.with_suffix(f".{os.getpid()}")
+    temporary.write_text(json.dumps(content))
+    temporary.replace(path)
+
+
+def read_plan(path: Path) -> dict[str, Planned]:
+    """Returns what write_plan() wrote; empty if no worker wrote a plan."""
+    if not path.is_file():
+        return {}
+    return {nodeid: Planned(**each) for nodeid, each in json.loads(path.read_text()).items()}
+
+
+def _planned(item: pytest.Item) -> Planned:
+    return Planned(_group(item), item.get_closest_marker("alone") is not None, _limit(item))
+
+
+def _group(item: pytest.Item) -> str:
+    """Tests of a group run one after the other on the same worker.
+
+    That is asked for with the marker xdist_group, or follows from a fixture that several tests of a
+    module share.
+    """
+    marker = item.get_closest_marker("xdist_group")
+    if marker is not None:
+        return str(marker.args[0])
+    information = getattr(item, "_fixtureinfo", None)
+    definitions = information.name2fixturedefs.values() if information is not None else ()
+    if any(each[-1].scope in _SHARED_SCOPES for each in definitions if each):
+        return item.nodeid.partition("::")[0]
+    return item.nodeid
+
+
+def _limit(item: pytest.Item) -> float:
+    marker = item.get_closest_marker("timeout")
+    if marker is not None and marker.args:
+        return float(marker.args[0])
+    return float(getattr(item, "time_limit", _DEFAULT_LIMIT_S))
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Tests that are handed out together: indices into the collection."""
+
+    indices: tuple[int, ...]
+    alone: bool
+
+
+def make_units(
+    collection: Sequence[str], planned: Mapping[str, Planned], durations: Mapping[str, float]
+) -> list[Unit]:
+    """Returns the units of a collection, those that are expected to take longest first.
+
+    `durations`: seconds that a test took in an earlier run, by node id.
+    """
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for index, nodeid in enumerate(collection):
+        each = planned.get(nodeid, Planned(nodeid, False, _DEFAULT_LIMIT_S))
+        groups.setdefault((each.group, each.alone), []).append(index)
+
+    def expected(unit: Unit) -> float:
+        return sum(
+            durations.get(collection[index], _expected_from_limit(planned, collection[index]))
+            for index in unit.indices
+        )
+
+    units = [Unit(tuple(indices), alone) for (_, alone), indices in groups.items()]
+    return sorted(units, key=expected, reverse=True)
+
+
+def _expected_from_limit(planned: Mapping[str, Planned], nodeid: str) -> float:
+    limit = planned[nodeid].limit if nodeid in planned else _DEFAULT_LIMIT_S
+    return limit * _EXPECTED_SHARE
+
+
+class Schedule:
+    """A scheduler of pytest-xdist (xdist.scheduler.Scheduling).
+
+    A worker begins a test only when it knows the next one, or that there is none. So each worker is
+    given at least two tests, and the worker that will run the tests marked `alone` keeps one until
+    the others have ended.
+    """
+
+    def __init__(self, workers: int, plan_file: Path, durations: Mapping[str, float]) -> None:
+        self._workers = workers
+        self._plan_file = plan_file
+        self._durations = durations
+        self._collections: dict[WorkerController, list[str]] = {}
+        self._pending: dict[WorkerController, list[int]] = {}
+        self._collection: list[str] | None = None
+        self._queue: deque[Unit] = deque()
+        self._alone: deque[Unit] = deque()
+
+    # What xdist reads.
+
+    @property
+    def nodes(self) -> list[WorkerController]:
+        """The workers that run."""
+        return list(self._pending)
+
+    @property
+    def collection_is_completed(self) -> bool:
+        """Whether all workers have collected."""
+        return len(self._collections) >= self._workers
+
+    @property
+    def tests_finished(self) -> bool:
+        """Whether nothing is left to hand out, and no worker waits for a further test."""
+        if not self.collection_is_completed or self._queue or self._alone:
+            return False
+        return all(len(indices) < 2 for indices in self._pending.values())
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether tests are left that have not ended."""
+        return bool(self._queue or self._alone or any(self._pending.values()))
+
+    # What xdist tells.
+
+    def add_node(self, node: WorkerController) -> None:
+        """A worker has started."""
+        self._pending[node] = []
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        """A worker has collected."""
+        self._collections[node] = list(collection)
+
+    def schedule(self) -> None:
+        """All workers have collected, or one that replaces a crashed one has."""
+        if self._collection is None:
+            first, *others = self._collections.values()
+            if any(other != first for other in others):
+                raise pytest.UsageError("the workers collected different tests")
+            self._collection = first
+            units = make_units(first, read_plan(self._plan_file), self._durations)
+            self._plan_file.unlink(missing_ok=True)
+            self._queue.extend(unit for unit in units if not unit.alone)
+            self._alone.extend(unit for unit in units if unit.alone)
+        self._hand_out()
+
+    def mark_test_complete(
+        self,
+        node: WorkerController,
+        item_index: int,
+        duration: float = 0,  # noqa: ARG002
+    ) -> None:
+        """A worker has ended a test."""
+        self._pending[node].remove(item_index)
+        self._hand_out()
+
+    def mark_test_pending(self, item: str) -> None:
+        """A plugin wants to run a test again."""
+        assert self._collection is not None
+        self._queue.appendleft(Unit((self._collection.index(item),), alone=False))
+        self._hand_out()
+
+    def remove_pending_tests_from_node(
+        self, node: WorkerController, indices: Sequence[int]
+    ) -> None:
+        """Never called: no test is taken back from a worker."""
+        raise NotImplementedError
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """A worker has ended. Returns the test that it ran if it crashed, else None."""
+        left = self._pending.pop(node)
+        crashed = None
+        if left and self._collection is not None:
+            crashed = self._collection[left[0]]
+            if left[1:]:
+                self._queue.appendleft(Unit(tuple(left[1:]), alone=False))
+        if self._collection is not None:
+            self._hand_out()
+        return crashed
+
+    def _hand_out(self) -> None:
+        running = [node for node in self._pending if not node.shutting_down]
+        for node in running:
+            while self._queue and len(self._pending[node]) < 2:
+                self._send(node, self._queue.popleft())
+        if self._queue or not running:
+            return
+        # One worker waits for the tests that run alone; the others end after what they have.
+        for node in running[1 if self._alone else 0 :]:
+            node.shutdown()
+        if self._alone and len(self._pending) == 1:
+            while self._alone:
+                self._send(running[0], self._alone.popleft())
+            running[0].shutdown()
+
+    def _send(self, node: WorkerController, unit: Unit) -> None:
+        self._pending[node].extend(unit.indices)
+        node.send_runtest_some(list(unit.indices))

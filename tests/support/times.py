@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long tests take: printed with --times, and kept for the next run's order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+
+import pytest
+
+_CACHE_KEY = "bulkhead/durations"
+_PROPERTY = "processor_seconds"
+_SLOWEST = 5
+_DIGITS = 3
+
+
+@dataclass
+class Taken:
+    """What one test took: seconds of the clock, and of processors."""
+
+    seconds: float = 0.0
+    processor_seconds: float = 0.0
+
+
+def processor_seconds() -> float:
+    """Returns the processor time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def known_durations(config: pytest.Config) -> dict[str, float]:
+    """Returns the seconds that tests took when they last ran, by node id."""
+    cache = config.cache
+    return dict(cache.get(_CACHE_KEY, {})) if cache is not None else {}
+
+
+def suite_of(nodeid: str) -> str:
+    """Returns the suite of a test: the folder below tests/."""
+    parts = nodeid.partition("::")[0].split("/")
+    return parts[1] if len(parts) > 1 and parts[0] == "tests" else parts[0]
+
+
+class Times:
+    """Collects what tests take, on whatever worker they run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._began = 0.0
+        self.taken: dict[str, Taken] = {}
+
+    # Where a test runs.
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        self._began = processor_seconds()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "teardown":
+            report.user_properties.append((_PROPERTY, processor_seconds() - self._began))
+        return report
+
+    # Where the reports of all workers arrive.
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        taken = self.taken.setdefault(report.nodeid, Taken())
+        taken.seconds += report.duration
+        for name, value in report.user_properties:
+            if name == _PROPERTY:
+                taken.processor_seconds += float(str(value))
+
+    def pytest_sessionfinish(self) -> None:
+        cache = self._config.cache
+        if cache is None or hasattr(self._config, "workerinput") or not self.taken:
+            return
+        new = {nodeid: round(each.seconds, _DIGITS) for nodeid, each in self.taken.items()}
+        cache.set(_CACHE_KEY, {**known_durations(self._config), **new})
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._config.getoption("--times"):
+            terminalreporter.section("times")
+            for line in table(self.taken):
+                terminalreporter.write_line(line)
+
+
+def table(taken: dict[str, Taken]) -> Iterable[str]:
+    """Yields a line for each suite, and one for each of its slowest tests; the longest first."""
+    suites: dict[str, dict[str, Taken]] = {}
+    for nodeid, each in taken.items():
+        suites.setdefault(suite_of(nodeid), {})[nodeid] = each
+
+    def seconds(tests: dict[str, Taken]) -> float:
+        return sum(each.seconds for each in tests.values())
+
+    yield f"{'seconds':>9} {'processor':>9}"
+    for suite, tests in sorted(suites.items(), key=lambda item: -seconds(item[1])):
+        processor = sum(each.processor_seconds for each in tests.values())
+        yield f"{seconds(tests):9.1f} {processor:9.1f}  {suite}: {len(tests)} tests"
+        slowest = sorted(tests.items(), key=lambda item: -item[1].seconds)[:_SLOWEST]
+        for nodeid, each in slowest:
+            yield f"{each.seconds:9.1f} {each.processor_seconds:9.1f}      {nodeid}"
