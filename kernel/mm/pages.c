@@ -117,7 +117,7 @@ void page_add_range(uintptr_t address, size_t bytes)
     if (address < PAGE_BYTES) {
         address = PAGE_BYTES; /* page 0 is never mapped, so that NULL faults */
     }
-    if (end < PAGE_BYTES || address > end) {
+    if (address > end) {
         return;
     }
     address = (address + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);

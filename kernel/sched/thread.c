@@ -174,9 +174,11 @@ void thread_detach(struct thread *thread)
     struct core *core = core_this();
     interrupt_state state = interrupts_save();
 
-    if (!thread->detached && !thread->join_claimed) {
+    if (!thread->detached) {
         thread->detached = true;
-        if (thread->state == THREAD_FINISHED) {
+        /* A joiner that was woken by the thread's end, or still waits for it, frees the thread; if
+         * its deadline passes first, the thread's end does. */
+        if (thread->state == THREAD_FINISHED && !thread->join_claimed) {
             list_push_back(&core->finished, &thread->queue_node);
         }
     }

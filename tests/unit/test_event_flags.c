@@ -14,10 +14,17 @@ static void init_modes(void)
     CHECK_EQUAL(event_flags_wait(&events, 1, 4, &seen, DEADLINE_POLL), RESULT_INVALID);
     CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ANY, &seen, DEADLINE_POLL),
                 RESULT_TIMED_OUT);
+    CHECK_EQUAL(seen, 0);
     event_flags_set(&events, 0x80000002);
     CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ANY, &seen, DEADLINE_POLL), RESULT_OK);
     CHECK_EQUAL(seen, 0x80000002);
+    seen = 0;
+    CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ALL, &seen, DEADLINE_POLL),
+                RESULT_TIMED_OUT);
+    CHECK_EQUAL(seen, 0x80000002); /* the flags as they stood, not those waited for */
+    seen = 0;
     CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ALL, &seen, 30), RESULT_TIMED_OUT);
+    CHECK_EQUAL(seen, 0x80000002);
     CHECK_EQUAL(time_now(), 30);
     event_flags_set(&events, 4);
     CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ALL, NULL, DEADLINE_NONE), RESULT_OK);

@@ -45,6 +45,7 @@ static void test_ranges_are_cut(void **state)
     page_add_range(UINTPTR_MAX - 5, 5000);       /* none whole below the end */
     page_add_range(0, 100);
     page_add_range(0, 1);
+    page_add_range(0, PAGE_BYTES); /* page 0 alone: never given out */
     pages_count(&used, &free);
     assert_int_equal(used, 0);
     assert_int_equal(free, 2 * PAGE_BYTES);

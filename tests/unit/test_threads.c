@@ -67,15 +67,15 @@ static void init_alone(void)
     struct thread *less_urgent;
     struct thread *equal;
 
-    assert_true(thread_is_alone());
+    CHECK(thread_is_alone());
     less_urgent = start("less", THREAD_PRIORITY_LOWEST, nothing, NULL);
-    assert_false(thread_is_alone());
-    assert_int_equal(thread_join(less_urgent, DEADLINE_NONE), RESULT_OK);
-    assert_true(thread_is_alone());
+    CHECK(!thread_is_alone());
+    CHECK_EQUAL(thread_join(less_urgent, DEADLINE_NONE), RESULT_OK);
+    CHECK(thread_is_alone());
     equal = start("equal", INIT_PRIORITY, nothing, NULL);
-    assert_false(thread_is_alone());
-    assert_int_equal(thread_join(equal, DEADLINE_NONE), RESULT_OK);
-    assert_true(thread_is_alone());
+    CHECK(!thread_is_alone());
+    CHECK_EQUAL(thread_join(equal, DEADLINE_NONE), RESULT_OK);
+    CHECK(thread_is_alone());
 }
 
 static void test_alone_while_no_other_is_ready(void **state)
@@ -324,6 +324,78 @@ static void test_detach(void **state)
     kernel_run(init_detach);
 }
 
+static void join_until_500(void *argument)
+{
+    CHECK_EQUAL(thread_join(argument, 500), RESULT_TIMED_OUT);
+    note("gave up");
+}
+
+static void join_until_1500(void *argument)
+{
+    CHECK_EQUAL(thread_join(argument, 1500), RESULT_OK);
+    note("joined");
+}
+
+/* Detached while another thread waits to join it, until the deadline passes: the thread is freed
+ * when it ends. */
+static void init_detach_during_join_timed_out(void)
+{
+    size_t before = used_bytes();
+    struct thread *sleeper = start("sleeper", INIT_PRIORITY - 1, sleep_then_note, "slept");
+    struct thread *joiner = start("joiner", INIT_PRIORITY + 1, join_until_500, sleeper);
+
+    thread_detach(sleeper);
+    CHECK_EQUAL(thread_join(sleeper, DEADLINE_NONE), RESULT_INVALID); /* no second joiner */
+    finish(joiner);
+    CHECK_NOTES("gave up");
+    CHECK_EQUAL(thread_join(sleeper, DEADLINE_NONE), RESULT_INVALID); /* detached for good */
+    thread_sleep_until(2000);
+    CHECK_NOTES("slept");
+    CHECK_EQUAL(used_bytes(), before);
+    CHECK_EQUAL(thread_statistics(NULL, 0), 2); /* init and idle */
+}
+
+/* The same, but the thread ends before the deadline: the joiner frees it, once. */
+static void init_detach_during_join(void)
+{
+    size_t before = used_bytes();
+    struct thread *sleeper = start("sleeper", INIT_PRIORITY - 1, sleep_then_note, "slept");
+    struct thread *joiner = start("joiner", INIT_PRIORITY + 1, join_until_1500, sleeper);
+
+    thread_detach(sleeper);
+    finish(joiner);
+    CHECK_NOTES("slept joined");
+    thread_sleep_until(3000);
+    CHECK_EQUAL(used_bytes(), before);
+    CHECK_EQUAL(thread_statistics(NULL, 0), 2);
+}
+
+/* The thread has ended and its joiner, which frees it, has not run yet. */
+static void init_detach_of_joined(void)
+{
+    size_t before = used_bytes();
+    struct thread *sleeper = start("sleeper", INIT_PRIORITY + 1, sleep_then_note, "slept");
+    struct thread *joiner = start("joiner", INIT_PRIORITY - 1, join_until_1500, sleeper);
+
+    thread_sleep_until(500); /* the joiner waits now */
+    thread_sleep_until(1000);
+    CHECK_NOTES("slept");
+    thread_detach(sleeper);
+    finish(joiner);
+    CHECK_NOTES("joined");
+    thread_sleep_until(3000);
+    CHECK_EQUAL(used_bytes(), before);
+    CHECK_EQUAL(thread_statistics(NULL, 0), 2);
+}
+
+static void test_detach_during_join(void **state)
+{
+    (void)state;
+    kernel_run(init_detach_during_join_timed_out);
+    kernel_run(init_detach_during_join);
+    kernel_run(init_detach_of_joined);
+}
+
 static void init_out_of_memory(void)
 {
     const struct thread_attributes attributes = {
@@ -552,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_sleep_order),
         cmocka_unit_test(test_detach),
+        cmocka_unit_test(test_detach_during_join),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_invalid_arguments),
         cmocka_unit_test(test_set_priority),

@@ -47,7 +47,10 @@ _Noreturn void thread_exit(void);
  * RESULT_TIMED_OUT, RESULT_INVALID (self, or detached), RESULT_BUSY (a second joiner). */
 enum result thread_join(struct thread *thread, uint64_t deadline);
 
-/* Gives up the right to join: the thread's storage is freed when it ends. */
+/* Gives up the right to join: the thread's storage is freed when it ends, and later joins are
+ * refused. A thread_join() that waits already goes on: it frees the thread if the thread ends
+ * before its deadline. Detaching twice is harmless. Any context; the thread must not have been
+ * freed. */
 void thread_detach(struct thread *thread);
 
 struct thread *thread_current(void);
