@@ -179,7 +179,7 @@ static void wait_queue_insert(struct wait_queue *queue, struct thread *thread)
     list_insert_before(position->next, &thread->queue_node);
 }
 
-enum result scheduler_block(struct wait_queue *queue, uint64_t deadline)
+enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interrupt_state state)
 {
     struct core *core = core_this();
     struct thread *thread = core->current;
@@ -189,6 +189,9 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline)
     }
     if (thread == NULL || core->interrupt_depth != 0 || core->preemption_depth != 0) {
         panic("a blocking call was made where blocking is not possible");
+    }
+    if (!arch_interrupts_enabled_in(state)) {
+        panic("a blocking call was made inside a critical section");
     }
     run_queue_remove(&core->run_queue, thread);
     thread->state = THREAD_BLOCKED;

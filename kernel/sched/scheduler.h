@@ -10,6 +10,7 @@
 #ifndef SCHED_SCHEDULER_H
 #define SCHED_SCHEDULER_H
 
+#include "kernel/interrupt.h"
 #include "kernel/result.h"
 #include "kernel/sync.h"
 #include "kernel/thread.h"
@@ -27,9 +28,11 @@ _Noreturn void scheduler_start(void);
  * (may be NULL) is where the waker looks for it. Returns the waker's result, or RESULT_TIMED_OUT.
  * If the caller has set its wait.mutex, that mutex's owner inherits its priority for as long as it
  * waits. With DEADLINE_POLL returns RESULT_TIMED_OUT at once, in any context. Otherwise thread
- * context, interrupts masked, by exactly one interrupts_save() of the caller's.
+ * context, interrupts masked by the caller's interrupts_save(), which returned `state`. Panics if
+ * interrupts were masked before that call: the thread would give up the processor inside somebody's
+ * critical section. Panics in interrupts and while preemption is disabled.
  */
-enum result scheduler_block(struct wait_queue *queue, uint64_t deadline);
+enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interrupt_state state);
 
 /* Ends the wait of a blocked thread with `result`: off its queue, timer disarmed, ready. Whoever
  * ends the wait first wins; a later time-out or post finds the thread gone. Interrupts masked,

@@ -131,7 +131,9 @@ void thread_exit(void)
     if (!list_is_empty(&thread->held_mutexes)) {
         panic("thread %s ended with a mutex locked", thread->name);
     }
-    (void)interrupts_save();
+    if (!arch_interrupts_enabled_in(interrupts_save())) {
+        panic("thread %s ended inside a critical section", thread->name);
+    }
     run_queue_remove(&core->run_queue, thread);
     thread->state = THREAD_FINISHED;
     struct thread *joiner = wait_queue_first(&thread->joiners);
@@ -157,7 +159,7 @@ enum result thread_join(struct thread *thread, uint64_t deadline)
         result = RESULT_BUSY;
     } else if (thread->state != THREAD_FINISHED) {
         thread->join_claimed = true;
-        result = scheduler_block(&thread->joiners, deadline);
+        result = scheduler_block(&thread->joiners, deadline, state);
         thread->join_claimed = result == RESULT_OK;
     } else {
         thread->join_claimed = true;
@@ -238,6 +240,6 @@ void thread_sleep_until(uint64_t deadline)
 {
     interrupt_state state = interrupts_save();
 
-    (void)scheduler_block(NULL, deadline);
+    (void)scheduler_block(NULL, deadline, state);
     interrupts_restore(state);
 }

@@ -55,16 +55,16 @@ void event_flags_clear(struct event_flags *events, uint32_t flags)
 
 /* Interrupts masked. A poll may come from an interrupt, whose thread's wait must be left alone. */
 static enum result block(struct event_flags *events, uint32_t flags, unsigned mode, uint32_t *seen,
-                         uint64_t deadline)
+                         uint64_t deadline, interrupt_state state)
 {
     struct thread *thread = core_this()->current;
 
     if (deadline == DEADLINE_POLL || thread == NULL) {
-        return scheduler_block(&events->waiters, deadline);
+        return scheduler_block(&events->waiters, deadline, state);
     }
     thread->wait.flags = flags;
     thread->wait.mode = mode;
-    enum result result = scheduler_block(&events->waiters, deadline);
+    enum result result = scheduler_block(&events->waiters, deadline, state);
 
     *seen = thread->wait.flags;
     return result;
@@ -82,7 +82,7 @@ enum result event_flags_wait(struct event_flags *events, uint32_t flags, unsigne
     enum result result = RESULT_OK;
 
     if (!satisfy(events, flags, mode, &at_end)) {
-        result = block(events, flags, mode, &at_end, deadline);
+        result = block(events, flags, mode, &at_end, deadline, state);
         if (result != RESULT_OK) {
             at_end = events->flags;
         }

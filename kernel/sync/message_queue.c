@@ -59,7 +59,7 @@ enum result message_queue_send(struct message_queue *queue, const void *message,
         if (core_this()->current != NULL) {
             core_this()->current->wait.send = message;
         }
-        result = scheduler_block(&queue->senders, deadline);
+        result = scheduler_block(&queue->senders, deadline, state);
     }
     interrupts_restore(state);
     return result;
@@ -84,7 +84,7 @@ enum result message_queue_receive(struct message_queue *queue, void *message, ui
         if (core_this()->current != NULL) {
             core_this()->current->wait.receive = message;
         }
-        result = scheduler_block(&queue->receivers, deadline);
+        result = scheduler_block(&queue->receivers, deadline, state);
     }
     interrupts_restore(state);
     return result;

@@ -36,14 +36,15 @@ static void set_owner(struct mutex *mutex, struct thread *owner)
     list_push_back(&owner->held_mutexes, &mutex->owned);
 }
 
-/* Blocks until the mutex is handed over. Interrupts masked. */
-static enum result wait_for_mutex(struct mutex *mutex, struct thread *thread, uint64_t deadline)
+/* Blocks until the mutex is handed over. Interrupts masked by the caller, `state` before that. */
+static enum result wait_for_mutex(struct mutex *mutex, struct thread *thread, uint64_t deadline,
+                                  interrupt_state state)
 {
     if (deadline == DEADLINE_POLL) {
         return RESULT_TIMED_OUT;
     }
     thread->wait.mutex = mutex;
-    return scheduler_block(&mutex->waiters, deadline);
+    return scheduler_block(&mutex->waiters, deadline, state);
 }
 
 enum result mutex_lock(struct mutex *mutex, uint64_t deadline)
@@ -57,7 +58,7 @@ enum result mutex_lock(struct mutex *mutex, uint64_t deadline)
     } else if (mutex->owner == thread) {
         result = RESULT_BUSY;
     } else {
-        result = wait_for_mutex(mutex, thread, deadline);
+        result = wait_for_mutex(mutex, thread, deadline, state);
     }
     interrupts_restore(state);
     return result;

@@ -36,7 +36,7 @@ enum result semaphore_wait(struct semaphore *semaphore, uint64_t deadline)
     if (semaphore->count > 0) {
         semaphore->count--;
     } else {
-        result = scheduler_block(&semaphore->waiters, deadline);
+        result = scheduler_block(&semaphore->waiters, deadline, state);
     }
     interrupts_restore(state);
     return result;

@@ -81,7 +81,15 @@ enum result interrupt_message_prepare(uint32_t highest_device_id);
 enum result interrupt_message_allocate(uint32_t device_id, uint32_t event, uint32_t *number,
                                        struct interrupt_message *message);
 
-/* Masks interrupts of this core / restores; nests. Any context. */
+/*
+ * A critical section: interrupts_save() masks interrupts of this core and returns the state before,
+ * interrupts_restore() returns to that state. Sections nest. Any context.
+ *
+ * A thread must not block, nor end, inside a critical section: calls that would (thread_join(),
+ * thread_sleep_until(), thread_exit(), those of kernel/sync.h without DEADLINE_POLL,
+ * console_read(), and what is built on them) panic there. A critical section delays every
+ * interrupt: keep it to a few hundred instructions.
+ */
 typedef uint64_t interrupt_state;
 interrupt_state interrupts_save(void);
 void interrupts_restore(interrupt_state state);

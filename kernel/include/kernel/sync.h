@@ -5,6 +5,11 @@
  * never blocks. Every object is embedded by its owner, initialised before use and destroyed only
  * when nobody waits on it.
  *
+ * A call that has to wait gives up the processor, which a critical section (interrupts_save() to
+ * interrupts_restore()) forbids: mutex_lock(), semaphore_wait(), event_flags_wait(),
+ * message_queue_send() and message_queue_receive() panic if they would block inside one. With
+ * DEADLINE_POLL they never block and may be called there.
+ *
  * What is released is handed over: an unlocked mutex belongs to its first waiter at once, a post
  * goes to a waiter and not into the count, a message to a blocked receiver and not into the queue.
  * Nobody who comes later, however urgent, can take it away in between, and a waiter whose deadline

@@ -40,11 +40,13 @@ enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_FINISHE
 enum result thread_create(struct thread **thread, const struct thread_attributes *attributes,
                           void (*entry)(void *argument), void *argument);
 
-/* Ends the calling thread; returning from its entry function is the same. */
+/* Ends the calling thread; returning from its entry function is the same. Panics if the thread has
+ * a mutex locked or is inside a critical section (interrupts_save()). Thread context. */
 _Noreturn void thread_exit(void);
 
-/* Waits until the thread has ended and frees it. One joiner only. Thread context.
- * RESULT_TIMED_OUT, RESULT_INVALID (self, or detached), RESULT_BUSY (a second joiner). */
+/* Waits until the thread has ended and frees it. One joiner only. Thread context; panics if it
+ * would block inside a critical section (interrupts_save()). RESULT_TIMED_OUT, RESULT_INVALID
+ * (self, or detached), RESULT_BUSY (a second joiner). */
 enum result thread_join(struct thread *thread, uint64_t deadline);
 
 /* Gives up the right to join: the thread's storage is freed when it ends, and later joins are
@@ -70,7 +72,8 @@ void thread_yield(void);
  */
 bool thread_is_alone(void);
 
-/* Blocks until `deadline` (kernel/time.h). DEADLINE_POLL returns at once. Thread context. */
+/* Blocks until `deadline` (kernel/time.h). DEADLINE_POLL returns at once. Thread context; panics
+ * inside a critical section (interrupts_save()) unless `deadline` is DEADLINE_POLL. */
 void thread_sleep_until(uint64_t deadline);
 
 struct thread_statistics {
