@@ -2,6 +2,7 @@
 /* Timers on the core's queue, and the alarm that follows the earliest of them. */
 #include "arch/cpu.h"
 #include "kernel/interrupt.h"
+#include "kernel/panic.h"
 #include "kernel/time.h"
 #include "sched/core.h"
 #include "time/clock.h"
@@ -21,10 +22,10 @@ void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), v
     *timer = (struct timer){.callback = callback, .argument = argument};
 }
 
-void timer_arm(struct timer *timer, uint64_t deadline)
+/* Interrupts masked. */
+static void arm(struct timer *timer, uint64_t deadline)
 {
     struct timer_queue *queue = &core_this()->timers;
-    interrupt_state state = interrupts_save();
     bool was_first = queue->root == timer;
 
     if (timer->armed) {
@@ -35,6 +36,30 @@ void timer_arm(struct timer *timer, uint64_t deadline)
     if (was_first || queue->root == timer) {
         set_alarm(queue);
     }
+}
+
+void timer_arm(struct timer *timer, uint64_t deadline)
+{
+    interrupt_state state = interrupts_save();
+
+    timer->period = 0;
+    arm(timer, deadline);
+    interrupts_restore(state);
+}
+
+void timer_arm_periodic(struct timer *timer, uint64_t first, uint64_t period,
+                        enum timer_catch_up catch_up)
+{
+    interrupt_state state;
+
+    if (period == 0) {
+        panic("a periodic timer was armed with a period of 0");
+    }
+    state = interrupts_save();
+    timer->period = period;
+    timer->catch_up = catch_up;
+    timer->skipped = 0;
+    arm(timer, first);
     interrupts_restore(state);
 }
 
@@ -56,6 +81,23 @@ bool timer_cancel(struct timer *timer)
     return was_armed;
 }
 
+/* Puts a periodic timer that is due back on the queue, at its next deadline. A deadline beyond the
+ * clock's range is never reached. */
+static void next_period(struct timer_queue *queue, struct timer *timer, uint64_t now)
+{
+    timer->due = timer->deadline;
+    if (timer->catch_up == TIMER_SKIP_MISSED && now - timer->due >= timer->period) {
+        uint64_t missed = (now - timer->due) / timer->period;
+
+        timer->due += missed * timer->period;
+        timer->skipped += missed;
+    }
+    if (__builtin_add_overflow(timer->due, timer->period, &timer->deadline)) {
+        timer->deadline = UINT64_MAX;
+    }
+    timer_queue_insert(queue, timer);
+}
+
 void time_alarm(void)
 {
     struct timer_queue *queue = &core_this()->timers;
@@ -65,6 +107,9 @@ void time_alarm(void)
     struct timer *timer = timer_queue_pop_due(queue, now, sequence_end);
 
     while (timer != NULL) {
+        if (timer->period != 0) {
+            next_period(queue, timer, now);
+        }
         timer->callback(timer, timer->argument);
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }

@@ -3,6 +3,7 @@
 #include "kernel_fixture.h"
 #include "time/clock.h"
 #include "time/timer_queue.h"
+#include <stdio.h>
 
 #define TIMERS 300u
 
@@ -213,6 +214,152 @@ static void test_callbacks_may_use_timers(void **state)
     kernel_run(init_from_callbacks);
 }
 
+static void note_due(struct timer *timer, void *argument)
+{
+    char word[24];
+
+    (void)argument;
+    CHECK(interrupt_context());
+    CHECK(timer->armed && timer->deadline == timer->due + timer->period);
+    CHECK(time_now() >= timer->due);
+    (void)snprintf(word, sizeof word, "%llu", (unsigned long long)timer->due);
+    note(word);
+}
+
+static void let_time_pass_masked(uint64_t ticks)
+{
+    interrupt_state state = interrupts_save();
+
+    host_clock_advance(ticks);
+    interrupts_restore(state);
+}
+
+static void init_periodic_in_time(void)
+{
+    struct timer timer;
+    uint64_t ticks;
+
+    timer_init(&timer, note_due, NULL);
+    timer_arm_periodic(&timer, 15, 10, TIMER_SKIP_MISSED);
+    host_clock_advance(50);
+    CHECK_NOTES("15 25 35 45");
+    CHECK_EQUAL(timer.skipped, 0);
+    CHECK(timer_cancel(&timer));
+    CHECK(!host_clock_alarm(&ticks));
+    timer_arm_periodic(&timer, 60, 10, TIMER_SKIP_MISSED);
+    CHECK(host_clock_alarm(&ticks) && ticks == 60);
+    CHECK(timer_cancel(&timer));
+}
+
+/* 900 periods late: one call, for the latest of them. */
+static void init_periodic_late(void)
+{
+    struct timer timer;
+
+    timer_init(&timer, note_due, NULL);
+    timer_arm_periodic(&timer, 10, 10, TIMER_SKIP_MISSED);
+    let_time_pass_masked(9005);
+    CHECK_NOTES("9000");
+    CHECK_EQUAL(timer.skipped, 899);
+    host_clock_advance(4);
+    CHECK_NOTES("");
+    host_clock_advance(1);
+    CHECK_NOTES("9010");      /* on the same grid */
+    let_time_pass_masked(20); /* exactly at a deadline */
+    CHECK_NOTES("9030");
+    CHECK_EQUAL(timer.skipped, 900);
+    let_time_pass_masked(19); /* late, but by less than a period */
+    CHECK_NOTES("9040");
+    CHECK_EQUAL(timer.skipped, 900);
+    timer_arm_periodic(&timer, 9060, 10, TIMER_SKIP_MISSED);
+    CHECK_EQUAL(timer.skipped, 0);
+    host_clock_advance(12);
+    CHECK_NOTES("9060");
+    CHECK(timer_cancel(&timer));
+}
+
+static void init_periodic_each(void)
+{
+    struct timer timer;
+
+    timer_init(&timer, note_due, NULL);
+    timer_arm_periodic(&timer, 10, 10, TIMER_FIRE_EACH);
+    let_time_pass_masked(55);
+    CHECK_NOTES("10 20 30 40 50");
+    CHECK_EQUAL(timer.skipped, 0);
+    host_clock_advance(5);
+    CHECK_NOTES("60");
+    CHECK(timer_cancel(&timer));
+}
+
+static void cancel_itself(struct timer *timer, void *argument)
+{
+    (void)argument;
+    expirations++;
+    if (expirations == 3) {
+        CHECK(timer_cancel(timer));
+    }
+}
+
+static void arm_once_more(struct timer *timer, void *argument)
+{
+    (void)argument;
+    expirations++;
+    if (expirations == 1) {
+        timer_arm(timer, 1000);
+    }
+}
+
+static void init_periodic_changed_by_callback(void)
+{
+    struct timer timer;
+
+    expirations = 0;
+    timer_init(&timer, cancel_itself, NULL);
+    timer_arm_periodic(&timer, 10, 10, TIMER_SKIP_MISSED);
+    host_clock_advance(500);
+    CHECK_EQUAL(expirations, 3);
+    expirations = 0;
+    timer_init(&timer, arm_once_more, NULL);
+    timer_arm_periodic(&timer, 510, 10, TIMER_SKIP_MISSED);
+    host_clock_advance(2000);
+    CHECK_EQUAL(expirations, 2); /* at 510, and once at 1000 */
+    CHECK(!timer.armed);
+}
+
+/* The next deadline does not fit into 64 bits: it never comes. */
+static void init_periodic_at_the_end(void)
+{
+    struct timer timer;
+
+    timer_init(&timer, cancel_itself, NULL);
+    expirations = 0;
+    timer_arm_periodic(&timer, 10, UINT64_MAX - 5, TIMER_SKIP_MISSED);
+    host_clock_advance(1000);
+    CHECK_EQUAL(expirations, 1);
+    CHECK_EQUAL(timer.deadline, UINT64_MAX);
+    CHECK(timer_cancel(&timer));
+}
+
+static void init_period_of_0(void)
+{
+    struct timer timer;
+
+    timer_init(&timer, cancel_itself, NULL);
+    timer_arm_periodic(&timer, 10, 0, TIMER_FIRE_EACH);
+}
+
+static void test_periodic_timers(void **state)
+{
+    (void)state;
+    kernel_run(init_periodic_in_time);
+    kernel_run(init_periodic_late);
+    kernel_run(init_periodic_each);
+    kernel_run(init_periodic_changed_by_callback);
+    kernel_run(init_periodic_at_the_end);
+    kernel_panics(init_period_of_0, "period of 0");
+}
+
 static unsigned in_one_alarm;
 
 static void count_and_rearm(struct timer *timer, void *argument)
@@ -301,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_queue_against_model),
         cmocka_unit_test(test_order_and_alarm),
         cmocka_unit_test(test_callbacks_may_use_timers),
+        cmocka_unit_test(test_periodic_timers),
         cmocka_unit_test(test_alarm_is_bounded),
         cmocka_unit_test(test_early_alarm_is_harmless),
         cmocka_unit_test(test_time_after_saturates),

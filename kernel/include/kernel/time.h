@@ -27,15 +27,30 @@ uint64_t time_now(void);
 /* time_now() + `nanoseconds`, saturated below DEADLINE_NONE. Any context. */
 uint64_t time_after(uint64_t nanoseconds);
 
+/* What a periodic timer does about periods that passed while its interrupt could not be taken. */
+enum timer_catch_up {
+    /* The default: one call for the latest period that is due; the earlier ones are counted in
+     * `skipped`. The next call is at the next multiple of the period. */
+    TIMER_SKIP_MISSED,
+    /* One call for each period, in order and without a pause until none is due. For callbacks that
+     * count time. A callback that takes longer than its period leaves no time to threads. */
+    TIMER_FIRE_EACH
+};
+
 /*
- * A one-shot timer. The owner embeds it; it must stay valid while armed. The callback runs in
- * interrupt context with interrupts masked: it may arm timers (itself included), wake threads and
- * post to semaphores, event flags and message queues; it must not block.
+ * A timer, one-shot or periodic. The owner embeds it; it must stay valid while armed. The callback
+ * runs in interrupt context with interrupts masked: it may arm timers (itself included), wake
+ * threads and post to semaphores, event flags and message queues; it must not block.
  */
 struct timer {
-    uint64_t deadline; /* meaningful while armed */
+    uint64_t deadline; /* of the next call, in nanoseconds since boot; meaningful while armed */
     void (*callback)(struct timer *timer, void *argument);
     void *argument;
+    /* Of a periodic timer: */
+    uint64_t period;  /* nanoseconds; 0: one-shot */
+    uint64_t due;     /* in its callback: the time that this call was due */
+    uint64_t skipped; /* periods without a call, since the timer was armed */
+    enum timer_catch_up catch_up;
     /* Private: position in the timer queue (time/timer_queue.h). */
     struct timer *parent;
     struct timer *left;
@@ -49,6 +64,16 @@ void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), v
 /* Arms or re-arms; a deadline in the past expires at once (from the alarm's interrupt).
  * Any context, O(log n). */
 void timer_arm(struct timer *timer, uint64_t deadline);
+
+/*
+ * Arms or re-arms as a periodic timer: the callback is due at `first`, `first` + `period`, `first`
+ * + 2 * `period` and so on, in nanoseconds since boot, until timer_cancel(), or timer_arm(), which
+ * makes the timer a one-shot. `period` > 0 (else panic). `catch_up` says what happens when calls
+ * come too late. The timer is armed for its next period before its callback is called, so that the
+ * callback may cancel it. Any context, O(log n).
+ */
+void timer_arm_periodic(struct timer *timer, uint64_t first, uint64_t period,
+                        enum timer_catch_up catch_up);
 
 /* Disarms; true if it was armed. After it returns the callback will not start. Any context. */
 bool timer_cancel(struct timer *timer);
