@@ -9,6 +9,7 @@
 #include "sched/core.h"
 #include "sched/interrupt_hooks.h"
 #include "sched/thread_private.h"
+#include "sched/wait_queue.h"
 
 #define IDLE_STACK_BYTES PAGE_BYTES
 
@@ -154,31 +155,6 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
     return &next->context;
 }
 
-void wait_queue_init(struct wait_queue *queue)
-{
-    list_init(&queue->waiters);
-}
-
-struct thread *wait_queue_first(const struct wait_queue *queue)
-{
-    struct list_node *node = list_first(&queue->waiters);
-
-    return node == NULL ? NULL : CONTAINER_OF(node, struct thread, queue_node);
-}
-
-/* Behind every waiter that is at least as urgent. */
-static void wait_queue_insert(struct wait_queue *queue, struct thread *thread)
-{
-    struct list_node *position = queue->waiters.head.previous;
-
-    while (position != &queue->waiters.head &&
-           CONTAINER_OF(position, struct thread, queue_node)->effective_priority <
-               thread->effective_priority) {
-        position = position->previous;
-    }
-    list_insert_before(position->next, &thread->queue_node);
-}
-
 enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interrupt_state state)
 {
     struct core *core = core_this();
@@ -215,8 +191,10 @@ void scheduler_wake(struct thread *thread, enum result result)
     struct mutex *mutex = thread->wait.mutex;
 
     timer_cancel(&thread->wait.timer);
-    list_remove(&thread->queue_node);
-    thread->wait.queue = NULL;
+    if (thread->wait.queue != NULL) {
+        wait_queue_remove(thread->wait.queue, thread);
+        thread->wait.queue = NULL;
+    }
     thread->wait.mutex = NULL;
     thread->wait.result = result;
     thread->state = THREAD_READY;
@@ -254,11 +232,13 @@ static void set_effective_priority(struct thread *thread, unsigned priority)
         core->reschedule = true; /* this thread or the running one may now be out of order */
         return;
     }
-    thread->effective_priority = priority;
-    if (thread->state == THREAD_BLOCKED && thread->wait.queue != NULL) {
-        list_remove(&thread->queue_node);
-        wait_queue_insert(thread->wait.queue, thread);
+    if (thread->state != THREAD_BLOCKED || thread->wait.queue == NULL) {
+        thread->effective_priority = priority;
+        return;
     }
+    wait_queue_remove(thread->wait.queue, thread);
+    thread->effective_priority = priority;
+    wait_queue_insert(thread->wait.queue, thread);
 }
 
 /*

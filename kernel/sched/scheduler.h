@@ -51,10 +51,6 @@ void scheduler_switch(void);
 void scheduler_preemption_disable(void);
 void scheduler_preemption_enable(void);
 
-void wait_queue_init(struct wait_queue *queue);
-/* The most urgent waiter, the longest waiting among equals; NULL if there is none. */
-struct thread *wait_queue_first(const struct wait_queue *queue);
-
 /*
  * Works out the thread's effective priority anew (its base, or its most urgent waiter's on any
  * mutex it holds), moves it in the queue it is on, and, if it waits for a mutex itself, goes on

@@ -8,6 +8,7 @@
 #include "sched/core.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
+#include "sched/wait_queue.h"
 #include <string.h>
 
 static void wait_timed_out(struct timer *timer, void *argument)
@@ -90,6 +91,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
     thread->effective_priority = attributes->priority;
     thread->state = THREAD_READY;
     timer_init(&thread->wait.timer, wait_timed_out, thread);
+    list_node_init(&thread->level_node);
     list_init(&thread->held_mutexes);
     wait_queue_init(&thread->joiners);
     arch_context_init(&thread->context, thread->stack, stack_bytes, entry, argument,

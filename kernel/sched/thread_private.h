@@ -34,6 +34,7 @@ struct thread {
     bool join_claimed;           /* someone waits for, or has joined, this thread */
     bool detached;
     struct list_node queue_node; /* run queue, a wait queue or the core's `finished` list */
+    struct list_node level_node; /* linked if it is the first of its priority on a wait queue */
     struct list_node all_node;   /* core's list of all threads, in order of `number` */
     uint64_t number;             /* unique, ascending */
     struct thread_wait wait;

@@ -5,6 +5,7 @@
 #include "sched/core.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
+#include "sched/wait_queue.h"
 
 void event_flags_init(struct event_flags *events)
 {
@@ -31,16 +32,16 @@ static bool satisfy(struct event_flags *events, uint32_t wanted, unsigned mode, 
 void event_flags_set(struct event_flags *events, uint32_t flags)
 {
     interrupt_state state = interrupts_save();
-    struct list_node *node = events->waiters.waiters.head.next;
+    struct thread *waiter = wait_queue_first(&events->waiters);
 
     events->flags |= flags;
-    while (node != &events->waiters.waiters.head) {
-        struct thread *waiter = CONTAINER_OF(node, struct thread, queue_node);
+    while (waiter != NULL) {
+        struct thread *next = wait_queue_next(&events->waiters, waiter);
 
-        node = node->next; /* before the waiter leaves the list */
         if (satisfy(events, waiter->wait.flags, waiter->wait.mode, &waiter->wait.flags)) {
             scheduler_wake(waiter, RESULT_OK);
         }
+        waiter = next;
     }
     interrupts_restore(state);
 }
@@ -53,6 +54,19 @@ void event_flags_clear(struct event_flags *events, uint32_t flags)
     interrupts_restore(state);
 }
 
+/* Returns true if EVENT_FLAGS_WAITERS_MAX threads wait. Interrupts masked. */
+static bool is_full(const struct event_flags *events)
+{
+    const struct thread *waiter = wait_queue_first(&events->waiters);
+    unsigned count = 0;
+
+    while (waiter != NULL) {
+        count++;
+        waiter = wait_queue_next(&events->waiters, waiter);
+    }
+    return count == EVENT_FLAGS_WAITERS_MAX;
+}
+
 /* Interrupts masked. A poll may come from an interrupt, whose thread's wait must be left alone. */
 static enum result block(struct event_flags *events, uint32_t flags, unsigned mode, uint32_t *seen,
                          uint64_t deadline, interrupt_state state)
@@ -61,6 +75,9 @@ static enum result block(struct event_flags *events, uint32_t flags, unsigned mo
 
     if (deadline == DEADLINE_POLL || thread == NULL) {
         return scheduler_block(&events->waiters, deadline, state);
+    }
+    if (is_full(events)) {
+        return RESULT_OVERFLOW;
     }
     thread->wait.flags = flags;
     thread->wait.mode = mode;

@@ -5,16 +5,21 @@
  * directly.
  */
 #include "kernel/interrupt.h"
+#include "kernel/panic.h"
 #include "kernel/sync.h"
 #include "kernel/time.h"
 #include "sched/core.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
+#include "sched/wait_queue.h"
 #include <string.h>
 
 void message_queue_init(struct message_queue *queue, void *storage, uint32_t message_bytes,
                         uint32_t capacity)
 {
+    if (message_bytes == 0 || message_bytes > MESSAGE_BYTES_MAX || capacity == 0) {
+        panic("message queue: %u messages of %u bytes", capacity, message_bytes);
+    }
     *queue = (struct message_queue){
         .storage = storage, .message_bytes = message_bytes, .capacity = capacity};
     wait_queue_init(&queue->senders);

@@ -12,6 +12,7 @@
 #include "sched/core.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
+#include "sched/wait_queue.h"
 
 void mutex_init(struct mutex *mutex)
 {

@@ -3,6 +3,7 @@
 #include "kernel/interrupt.h"
 #include "kernel/sync.h"
 #include "sched/scheduler.h"
+#include "sched/wait_queue.h"
 
 void semaphore_init(struct semaphore *semaphore, uint32_t count, uint32_t limit)
 {

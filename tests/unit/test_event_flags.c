@@ -115,6 +115,58 @@ static void test_waiters(void **state)
     kernel_run(init_waiters);
 }
 
+static unsigned woken;
+
+static void wait_for_flag(void *argument)
+{
+    uint32_t flag = *(const uint32_t *)argument;
+
+    CHECK_EQUAL(event_flags_wait(&events, flag, EVENT_WAIT_ANY, NULL, DEADLINE_NONE), RESULT_OK);
+    woken++;
+}
+
+static void wait_briefly(void *argument)
+{
+    (void)argument;
+    CHECK_EQUAL(event_flags_wait(&events, 2, EVENT_WAIT_ANY, NULL, 100), RESULT_TIMED_OUT);
+}
+
+/* One waiter more than event_flags_set() may have to wake is refused; a time-out makes room. */
+static void init_as_many_as_fit(void)
+{
+    static uint32_t flag = 1;
+    struct thread *threads[EVENT_FLAGS_WAITERS_MAX];
+    uint32_t seen = 0;
+
+    woken = 0;
+    event_flags_init(&events);
+    for (unsigned i = 0; i < EVENT_FLAGS_WAITERS_MAX - 1; i++) {
+        threads[i] = start("waiter", INIT_PRIORITY + 1 + i % 3, wait_for_flag, &flag);
+    }
+    finish(start("brief", INIT_PRIORITY + 1, wait_briefly, NULL));
+    CHECK_EQUAL(time_now(), 100);
+    threads[EVENT_FLAGS_WAITERS_MAX - 1] = start("last", INIT_PRIORITY + 1, wait_for_flag, &flag);
+    event_flags_set(&events, 4);
+    CHECK_EQUAL(event_flags_wait(&events, 2, EVENT_WAIT_ANY, &seen, DEADLINE_NONE),
+                RESULT_OVERFLOW);
+    CHECK_EQUAL(seen, 4);
+    CHECK_EQUAL(event_flags_wait(&events, 2, EVENT_WAIT_ANY, &seen, DEADLINE_POLL),
+                RESULT_TIMED_OUT);
+    CHECK_EQUAL(event_flags_wait(&events, 4, EVENT_WAIT_ANY, &seen, DEADLINE_NONE), RESULT_OK);
+    CHECK_EQUAL(woken, 0);
+    event_flags_set(&events, 1);
+    CHECK_EQUAL(woken, EVENT_FLAGS_WAITERS_MAX);
+    for (unsigned i = 0; i < EVENT_FLAGS_WAITERS_MAX; i++) {
+        finish(threads[i]);
+    }
+}
+
+static void test_as_many_waiters_as_fit(void **state)
+{
+    (void)state;
+    kernel_run(init_as_many_as_fit);
+}
+
 static uint32_t collected;
 static bool interrupt_came;
 
@@ -171,6 +223,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_waiters),
+        cmocka_unit_test(test_as_many_waiters_as_fit),
         cmocka_unit_test(test_set_at_every_point),
     };
 

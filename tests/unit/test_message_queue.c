@@ -2,6 +2,7 @@
 /* Message queues. */
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
+#include <string.h>
 
 static struct message_queue queue;
 static uint32_t storage[3][2];
@@ -247,11 +248,56 @@ static void test_receive_at_every_point(void **state)
     kernel_sweep(init_receive_sweep, 20);
 }
 
+static void init_largest_message(void)
+{
+    static uint8_t room[2][MESSAGE_BYTES_MAX];
+    uint8_t sent[MESSAGE_BYTES_MAX];
+    uint8_t received[MESSAGE_BYTES_MAX] = {0};
+
+    for (unsigned i = 0; i < MESSAGE_BYTES_MAX; i++) {
+        sent[i] = (uint8_t)(i * 7 + 1);
+    }
+    message_queue_init(&queue, room, MESSAGE_BYTES_MAX, 2);
+    CHECK_EQUAL(message_queue_send(&queue, sent, DEADLINE_POLL), RESULT_OK);
+    CHECK_EQUAL(message_queue_receive(&queue, received, DEADLINE_POLL), RESULT_OK);
+    CHECK(memcmp(sent, received, MESSAGE_BYTES_MAX) == 0);
+}
+
+static uint8_t storage_byte;
+
+static void init_too_large_message(void)
+{
+    message_queue_init(&queue, &storage_byte, MESSAGE_BYTES_MAX + 1, 1);
+}
+
+static void init_empty_message(void)
+{
+    message_queue_init(&queue, &storage_byte, 0, 1);
+}
+
+static void init_no_capacity(void)
+{
+    message_queue_init(&queue, &storage_byte, 1, 0);
+}
+
+/* What is copied while interrupts are masked has a limit. */
+static void test_message_sizes(void **state)
+{
+    (void)state;
+    kernel_run(init_largest_message);
+    kernel_panics(init_too_large_message, "message queue: 1 messages of 257 bytes");
+    kernel_panics(init_empty_message, "message queue");
+    kernel_panics(init_no_capacity, "message queue");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_and_limits),       cmocka_unit_test(test_waiters),
-        cmocka_unit_test(test_sender_gives_up),        cmocka_unit_test(test_send_at_every_point),
+        cmocka_unit_test(test_message_sizes),
+        cmocka_unit_test(test_order_and_limits),
+        cmocka_unit_test(test_waiters),
+        cmocka_unit_test(test_sender_gives_up),
+        cmocka_unit_test(test_send_at_every_point),
         cmocka_unit_test(test_receive_at_every_point),
     };
 

@@ -10,6 +10,14 @@
  * message_queue_send() and message_queue_receive() panic if they would block inside one. With
  * DEADLINE_POLL they never block and may be called there.
  *
+ * Each call masks interrupts for a bounded time. To block takes one step for each priority that
+ * threads wait with, THREAD_PRIORITY_COUNT at most, however many they are. To wake a thread with a
+ * deadline takes the logarithm of the number of armed timers. message_queue_send() and
+ * message_queue_receive() copy two messages at most, of MESSAGE_BYTES_MAX bytes each.
+ * event_flags_set() wakes EVENT_FLAGS_WAITERS_MAX threads at most. Priority inheritance takes one
+ * step for each mutex in a chain of owners that wait, and each step looks at the mutexes that this
+ * owner holds.
+ *
  * What is released is handed over: an unlocked mutex belongs to its first waiter at once, a post
  * goes to a waiter and not into the count, a message to a blocked receiver and not into the queue.
  * Nobody who comes later, however urgent, can take it away in between, and a waiter whose deadline
@@ -24,9 +32,10 @@
 
 struct thread;
 
-/* Private: threads blocked on an object, most urgent first. */
+/* Private (sched/wait_queue.h): threads blocked on an object. */
 struct wait_queue {
-    struct list waiters;
+    struct list waiters; /* all, most urgent first */
+    struct list levels;  /* the first of each priority */
 };
 
 /*
@@ -60,6 +69,9 @@ enum result semaphore_post(struct semaphore *semaphore);
 /* RESULT_OK, RESULT_TIMED_OUT. Thread context; with DEADLINE_POLL any context. */
 enum result semaphore_wait(struct semaphore *semaphore, uint64_t deadline);
 
+/* Threads that can wait for the flags of one object at the same time. */
+#define EVENT_FLAGS_WAITERS_MAX 16u
+
 /*
  * 32 event flags. Setting is allowed in interrupts. Waiters are looked at in order, as if each
  * tried again by itself: flags that the first one clears are gone for the next.
@@ -79,12 +91,15 @@ void event_flags_init(struct event_flags *events);
 void event_flags_set(struct event_flags *events, uint32_t flags);   /* any context */
 void event_flags_clear(struct event_flags *events, uint32_t flags); /* any context */
 /* Waits for `flags` (not 0); `*seen` (may be NULL) gets the flags as they stood when the wait
- * ended. RESULT_OK, RESULT_TIMED_OUT, RESULT_INVALID. Thread context; with DEADLINE_POLL any
- * context. */
+ * ended. RESULT_OK, RESULT_TIMED_OUT, RESULT_INVALID, RESULT_OVERFLOW (the call would block, and
+ * EVENT_FLAGS_WAITERS_MAX threads wait already). Thread context; with DEADLINE_POLL any context. */
 enum result event_flags_wait(struct event_flags *events, uint32_t flags, unsigned mode,
                              uint32_t *seen, uint64_t deadline);
 
-/* First-in first-out queue of messages of one size, copied in and out. */
+/* Bytes of the largest message. What is longer is sent as a pointer to a block of a pool. */
+#define MESSAGE_BYTES_MAX 256u
+
+/* First-in first-out queue of messages of one size, copied in and out with interrupts masked. */
 struct message_queue {
     uint8_t *storage;
     uint32_t message_bytes;
@@ -95,7 +110,8 @@ struct message_queue {
     struct wait_queue receivers;
 };
 
-/* `storage` holds message_bytes * capacity bytes, owned by the caller, both numbers > 0. */
+/* `storage` holds message_bytes * capacity bytes, owned by the caller. Panics unless 0 <
+ * `message_bytes` <= MESSAGE_BYTES_MAX and 0 < `capacity`. */
 void message_queue_init(struct message_queue *queue, void *storage, uint32_t message_bytes,
                         uint32_t capacity);
 /* RESULT_OK, RESULT_TIMED_OUT (with DEADLINE_POLL: full / empty). Thread context; with
