@@ -18,6 +18,8 @@
 
 /* How often a register is read that says when something is done: some 10 ms of a stuck GIC. */
 #define GIC_POLLS_MAX 100000u
+/* The same while interrupts are masked: some 25 us. */
+#define GIC_POLLS_MASKED 256u
 
 /* This core's Redistributor: RD frame, SGI frame behind it. */
 struct redistributor {
@@ -28,11 +30,12 @@ struct redistributor {
 /* Finds the Redistributor of `affinity` in the GIC's node, maps and wakes it.
  * Results: arch_interrupt_controller_init(). */
 enum result redistributor_init(int node, uint64_t affinity, struct redistributor *redistributor);
-/* Waits for GICR_CTLR.RWP. */
-bool redistributor_settle(const struct redistributor *redistributor);
+/* Waits until GICR_CTLR.RWP is clear, for `polls` reads at most. Returns false if it stays set. */
+bool redistributor_settle(const struct redistributor *redistributor, unsigned polls);
 
-/* Reads `register` until (value & mask) == wanted; false if that does not happen. */
-bool gic_wait(uintptr_t address, uint32_t mask, uint32_t wanted);
+/* Reads the register at `address` until (value & mask) == wanted, `polls` times at most. Returns
+ * false if that does not happen. */
+bool gic_wait(uintptr_t address, uint32_t mask, uint32_t wanted, unsigned polls);
 
 /* Writes a table's address register so that the GIC reads it through the caches if it can. False:
  * it cannot, and what is written to the table must be cleaned to memory. */

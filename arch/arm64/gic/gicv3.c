@@ -54,9 +54,9 @@ static void write_bit(uint32_t offset, uint32_t number)
 static bool settle(uint32_t number)
 {
     if (number < GIC_SPI_FIRST) {
-        return redistributor_settle(&gic.redistributor);
+        return redistributor_settle(&gic.redistributor, GIC_POLLS_MASKED);
     }
-    return gic_wait(gic.distributor + GICD_CTLR, GICD_CTLR_WRITE_PENDING, 0);
+    return gic_wait(gic.distributor + GICD_CTLR, GICD_CTLR_WRITE_PENDING, 0, GIC_POLLS_MASKED);
 }
 
 bool arch_interrupt_exists(uint32_t number)
@@ -174,15 +174,15 @@ static enum result init_distributor(int node)
      * already, someone else may be using a group: nothing is turned off. */
     if ((device_read32(control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
         device_write32(control, 0);
-        (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0);
+        (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0, GIC_POLLS_MAX);
         device_write32(control, GICD_CTLR_AFFINITY_ROUTING);
-        (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0);
+        (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0, GIC_POLLS_MAX);
         if ((device_read32(control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
             return RESULT_UNSUPPORTED;
         }
     }
     device_write32(control, (device_read32(control) & ~GICD_CTLR_WRITE_PENDING) | GICD_CTLR_GROUP1);
-    (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0);
+    (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0, GIC_POLLS_MAX);
     gic.distributor_type = device_read32(gic.distributor + GICD_TYPER);
     /* IHI 0069, GICD_TYPER.ITLinesNumber: 32 * (N + 1) numbers, of which 1020 and up are special.
      */
@@ -199,7 +199,7 @@ static bool quiet_private_interrupts(void)
     uintptr_t frame = gic.redistributor.base + GIC_FRAME_BYTES;
 
     device_write32(frame + GIC_ICENABLER, UINT32_MAX);
-    if (!redistributor_settle(&gic.redistributor)) {
+    if (!redistributor_settle(&gic.redistributor, GIC_POLLS_MAX)) {
         return false;
     }
     device_write32(frame + GIC_ICACTIVER, UINT32_MAX);

@@ -86,8 +86,9 @@ static enum result turn_off(void)
     uintptr_t control = its.registers + GITS_CTLR;
 
     device_write32(control, device_read32(control) & ~GITS_CTLR_ENABLED);
-    return gic_wait(control, GITS_CTLR_QUIESCENT, GITS_CTLR_QUIESCENT) ? RESULT_OK
-                                                                       : RESULT_TIMED_OUT;
+    return gic_wait(control, GITS_CTLR_QUIESCENT, GITS_CTLR_QUIESCENT, GIC_POLLS_MAX)
+               ? RESULT_OK
+               : RESULT_TIMED_OUT;
 }
 
 /* How commands name the Redistributor: its address or its number (GITS_TYPER.PTA, 5.3 "RDbase"). */
@@ -204,14 +205,25 @@ static enum result add_device(uint32_t id)
 {
     /* GITS_TYPER.ITT_entry_size: bytes minus 1. */
     size_t bytes = ((its.type >> 4 & 0xF) + 1) << EVENT_BITS;
-    struct its_device *device = heap_allocate(sizeof(*device));
-    void *table = heap_allocate_aligned(bytes, ITT_ALIGNMENT);
+    struct its_device *device;
+    void *table;
     enum result result = RESULT_NO_MEMORY;
 
+    if (its.queue.dead) {
+        return RESULT_TIMED_OUT;
+    }
+    device = heap_allocate(sizeof(*device));
+    table = heap_allocate_aligned(bytes, ITT_ALIGNMENT);
     if (device != NULL && table != NULL) {
         memset(table, 0, bytes);
         gic_publish(table, bytes, its.tables.coherent);
         result = its_execute(&its.queue, its_map_device(id, EVENT_BITS, (uintptr_t)table));
+    }
+    if (result == RESULT_TIMED_OUT) {
+        /* The command stays in the ring: the ITS may still carry it out and write to the table, so
+         * that nobody else may ever get this memory. It happens once, as the ITS counts as dead. */
+        its.bytes += bytes;
+        table = NULL;
     }
     if (result != RESULT_OK) {
         heap_free(device);
@@ -327,7 +339,7 @@ void its_set_enabled(uint32_t number, bool enabled)
 
         lpi_set(number, enabled);
         /* The Redistributor may have the configuration byte cached (IHI 0069, INV). */
-        (void)its_execute(&its.queue, its_invalidate(lpi.device, lpi.event));
+        its_execute_masked(&its.queue, its_invalidate(lpi.device, lpi.event));
     }
 }
 
@@ -336,7 +348,7 @@ void its_set_pending(uint32_t number, bool pending)
     if (its_has(number)) {
         struct its_lpi lpi = its.lpis[number - GIC_LPI_FIRST];
 
-        (void)its_execute(&its.queue, pending ? its_interrupt(lpi.device, lpi.event)
-                                              : its_clear(lpi.device, lpi.event));
+        its_execute_masked(&its.queue, pending ? its_interrupt(lpi.device, lpi.event)
+                                               : its_clear(lpi.device, lpi.event));
     }
 }

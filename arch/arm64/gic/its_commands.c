@@ -16,6 +16,9 @@
 #define QUEUE_ALIGNMENT ((size_t)64 * 1024)
 #define QUEUE_COMMANDS  ((uint32_t)(ITS_QUEUE_BYTES / sizeof(struct its_command)))
 
+/* How often in a row a stalled command is replaced by a SYNC before the ITS counts as stuck. */
+#define STALLS_MAX 2u
+
 #define COMMAND_INT   0x03u
 #define COMMAND_CLEAR 0x04u
 #define COMMAND_SYNC  0x05u
@@ -91,64 +94,136 @@ void its_queue_free(struct its_queue *queue)
     }
 }
 
+static uint32_t free_slots(const struct its_queue *queue)
+{
+    return QUEUE_COMMANDS - 1 - (queue->issued - queue->completed);
+}
+
 static void append(struct its_queue *queue, struct its_command command)
 {
-    struct its_command *slot = &queue->commands[queue->next];
+    struct its_command *slot = &queue->commands[queue->issued % QUEUE_COMMANDS];
 
     *slot = command;
     gic_publish(slot, sizeof(*slot), queue->coherent);
-    queue->next = (queue->next + 1) % QUEUE_COMMANDS;
+    queue->issued++;
+}
+
+static void write_writer(const struct its_queue *queue, uint64_t retry)
+{
+    uint64_t next = queue->issued % QUEUE_COMMANDS * sizeof(struct its_command);
+
+    device_write64(queue->registers + GITS_CWRITER, next | retry);
 }
 
 /* GITS_CREADR.Stalled: the command it points to cannot be carried out. A SYNC in its place cannot
- * fail; GITS_CWRITER.Retry has the ITS go on with it. */
-static void replace_stalled(struct its_queue *queue, uint64_t reader)
+ * fail; GITS_CWRITER.Retry makes the ITS go on with it. */
+static void replace_stalled(struct its_queue *queue)
 {
-    struct its_command *slot = &queue->commands[reader / sizeof(*slot) % QUEUE_COMMANDS];
+    struct its_command *slot = &queue->commands[queue->completed % QUEUE_COMMANDS];
 
     print("gic: ITS refuses command %#llx %#llx %#llx\n", (unsigned long long)slot->word[0],
           (unsigned long long)slot->word[1], (unsigned long long)slot->word[2]);
+    /* Of a pair the end is counted, see submit(). */
+    if ((queue->completed & ~UINT32_C(1)) + 2 == queue->awaited) {
+        queue->awaited_refused = true;
+    }
     *slot = synchronise(queue->target);
     gic_publish(slot, sizeof(*slot), queue->coherent);
-    device_write64(queue->registers + GITS_CWRITER,
-                   queue->next * sizeof(*slot) | GITS_CWRITER_RETRY);
+    write_writer(queue, GITS_CWRITER_RETRY);
 }
 
-static enum result drain(struct its_queue *queue)
+/* Learns from GITS_CREADR how far the ITS has come. Interrupts masked; one register access, and
+ * after a stall a second one. */
+static void observe(struct its_queue *queue)
 {
-    uint64_t writer = queue->next * sizeof(struct its_command);
-    enum result result = RESULT_OK;
-    unsigned stalls = 0;
+    uint64_t reader = device_read64(queue->registers + GITS_CREADR);
+    uint32_t index = (uint32_t)(reader / sizeof(struct its_command)) % QUEUE_COMMANDS;
+    uint32_t progress = (index - queue->completed) % QUEUE_COMMANDS;
 
-    device_write64(queue->registers + GITS_CWRITER, writer);
-    for (unsigned poll = 0; poll < GIC_POLLS_MAX; poll++) {
-        uint64_t reader = device_read64(queue->registers + GITS_CREADR);
+    if (progress != 0 && progress <= queue->issued - queue->completed) {
+        queue->completed += progress;
+        queue->stalls = 0;
+    }
+    if ((reader & GITS_CREADR_STALLED) != 0 && queue->stalls < STALLS_MAX) {
+        queue->stalls++;
+        replace_stalled(queue);
+    }
+}
 
-        if ((reader & GITS_CREADR_STALLED) == 0) {
-            if (reader == writer) {
-                return result;
-            }
-        } else if (stalls++ < 2) {
-            replace_stalled(queue, reader);
-            result = RESULT_INVALID;
+static bool is_done(const struct its_queue *queue, uint32_t end)
+{
+    return (int32_t)(queue->completed - end) >= 0;
+}
+
+/* Appends a command and a SYNC, always in pairs; *end gets the count of commands at which both are
+ * done. Returns false if there is no room. Interrupts masked. */
+static bool submit(struct its_queue *queue, struct its_command command, uint32_t *end)
+{
+    if (free_slots(queue) < 2) {
+        observe(queue);
+        if (free_slots(queue) < 2) {
+            return false;
         }
     }
+    append(queue, command);
+    append(queue, synchronise(queue->target));
+    write_writer(queue, 0);
+    *end = queue->issued;
+    return true;
+}
+
+static void give_up(struct its_queue *queue)
+{
     queue->dead = true;
     print("gic: ITS does not answer: no more message-signalled interrupts\n");
+}
+
+/* One look at the queue, with interrupts masked. Returns true when the command is done. */
+static bool advance(struct its_queue *queue, struct its_command command, bool *submitted)
+{
+    interrupt_state state = interrupts_save();
+    bool done = false;
+
+    if (!*submitted) {
+        *submitted = submit(queue, command, &queue->awaited);
+        queue->awaited_refused = false;
+    }
+    if (*submitted) {
+        observe(queue);
+        done = is_done(queue, queue->awaited);
+    }
+    interrupts_restore(state);
+    return done;
+}
+
+enum result its_execute(struct its_queue *queue, struct its_command command)
+{
+    bool submitted = false;
+
+    if (queue->dead) {
+        return RESULT_TIMED_OUT;
+    }
+    for (unsigned poll = 0; poll < GIC_POLLS_MAX; poll++) {
+        if (advance(queue, command, &submitted)) {
+            return queue->awaited_refused ? RESULT_INVALID : RESULT_OK;
+        }
+    }
+    give_up(queue);
     return RESULT_TIMED_OUT;
 }
 
-/* The queue is empty between calls, so two commands always fit. */
-enum result its_execute(struct its_queue *queue, struct its_command command)
+void its_execute_masked(struct its_queue *queue, struct its_command command)
 {
-    interrupt_state state = interrupts_save();
-    enum result result = RESULT_TIMED_OUT;
+    uint32_t end;
 
-    if (!queue->dead) {
-        append(queue, command);
-        append(queue, synchronise(queue->target));
-        result = drain(queue);
+    if (queue->dead) {
+        return;
     }
-    interrupts_restore(state);
-    return result;
+    if (!submit(queue, command, &end)) {
+        give_up(queue);
+        return;
+    }
+    for (unsigned poll = 0; poll < GIC_POLLS_MASKED && !is_done(queue, end); poll++) {
+        observe(queue);
+    }
 }

@@ -36,8 +36,13 @@ struct its_command {
 struct its_queue {
     uintptr_t registers;
     struct its_command *commands;
-    uint32_t next;   /* index of the next to write */
     uint64_t target; /* RDbase as commands name this core's Redistributor */
+    /* Counts of commands, which wrap; modulo the ring's size they are indices. */
+    uint32_t issued;    /* written to the ring */
+    uint32_t completed; /* passed by the ITS, as far as is known */
+    uint32_t awaited;   /* its_execute() waits until this many are completed */
+    bool awaited_refused;
+    unsigned stalls; /* in a row, since `completed` last grew */
     bool coherent;
     bool dead; /* it did not answer once: it is not asked again */
 };
@@ -50,10 +55,15 @@ enum result its_queue_init(struct its_queue *queue, uintptr_t registers, uint64_
 /* Takes it back; no queue is fine. */
 void its_queue_free(struct its_queue *queue);
 
-/* Has the ITS carry out a command, its effects complete at the Redistributor. Masks interrupts for
- * as long as that takes. RESULT_TIMED_OUT, RESULT_INVALID (the ITS stalled on it; it was skipped).
- */
+/* Makes the ITS carry out a command, and waits until its effects are complete at the Redistributor.
+ * One caller at a time, interrupts enabled: they are masked for six register accesses at a time.
+ * RESULT_TIMED_OUT (the ITS may still carry it out later), RESULT_INVALID (the ITS stalled on it;
+ * it was skipped). */
 enum result its_execute(struct its_queue *queue, struct its_command command);
+
+/* The same for callers that have interrupts masked. Waits for GIC_POLLS_MASKED reads of a register
+ * at most; an ITS that takes longer carries the command out after the call. */
+void its_execute_masked(struct its_queue *queue, struct its_command command);
 
 /* The commands used (IHI 0069, 5.3). */
 struct its_command its_map_device(uint32_t device, unsigned event_bits, uint64_t table);

@@ -101,7 +101,7 @@ static enum result turn_off(const struct redistributor *redistributor)
         return RESULT_OK;
     }
     device_write32(control, device_read32(control) & ~GICR_CTLR_ENABLE_LPIS);
-    if (!redistributor_settle(redistributor)) {
+    if (!redistributor_settle(redistributor, GIC_POLLS_MAX)) {
         return RESULT_TIMED_OUT;
     }
     if ((device_read32(control) & GICR_CTLR_ENABLE_LPIS) != 0) {

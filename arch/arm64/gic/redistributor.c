@@ -11,9 +11,9 @@
 #define REDISTRIBUTOR_BYTES UINT64_C(0x20000) /* RD frame, SGI frame */
 #define REGIONS_MAX         64u
 
-bool gic_wait(uintptr_t address, uint32_t mask, uint32_t wanted)
+bool gic_wait(uintptr_t address, uint32_t mask, uint32_t wanted, unsigned polls)
 {
-    for (unsigned poll = 0; poll < GIC_POLLS_MAX; poll++) {
+    for (unsigned poll = 0; poll < polls; poll++) {
         if ((device_read32(address) & mask) == wanted) {
             return true;
         }
@@ -21,9 +21,9 @@ bool gic_wait(uintptr_t address, uint32_t mask, uint32_t wanted)
     return false;
 }
 
-bool redistributor_settle(const struct redistributor *redistributor)
+bool redistributor_settle(const struct redistributor *redistributor, unsigned polls)
 {
-    return gic_wait(redistributor->base + GICR_CTLR, GICR_CTLR_WRITE_PENDING, 0);
+    return gic_wait(redistributor->base + GICR_CTLR, GICR_CTLR_WRITE_PENDING, 0, polls);
 }
 
 /* GICR_TYPER[63:32] has the affinity packed; MPIDR_EL1 has Aff3 apart (IHI 0069, GICR_TYPER). */
@@ -85,7 +85,8 @@ static enum result wake(const struct redistributor *redistributor)
     uintptr_t waker = redistributor->base + GICR_WAKER;
 
     device_write32(waker, device_read32(waker) & ~GICR_WAKER_PROCESSOR_SLEEP);
-    return gic_wait(waker, GICR_WAKER_CHILDREN_ASLEEP, 0) ? RESULT_OK : RESULT_TIMED_OUT;
+    return gic_wait(waker, GICR_WAKER_CHILDREN_ASLEEP, 0, GIC_POLLS_MAX) ? RESULT_OK
+                                                                         : RESULT_TIMED_OUT;
 }
 
 enum result redistributor_init(int node, uint64_t affinity, struct redistributor *redistributor)

@@ -2,7 +2,8 @@
 /*
  * What kernel/interrupt asks of the interrupt controller: GICv3 in arch/arm64/gic, a model in unit
  * tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made with
- * this core's interrupts masked.
+ * this core's interrupts masked, and takes at most 300 register accesses: where the controller has
+ * to be waited for, the wait has a bound.
  */
 #ifndef ARCH_INTERRUPT_CONTROLLER_H
 #define ARCH_INTERRUPT_CONTROLLER_H
@@ -28,7 +29,8 @@ bool arch_interrupt_exists(uint32_t number);
  * pending. */
 enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger trigger);
 void arch_interrupt_enable(uint32_t number);
-/* Once it returns the interrupt is not signalled to this core any more. */
+/* Once it returns the interrupt is not signalled to this core any more, unless the controller takes
+ * longer than the bound above: then it may come once more. */
 void arch_interrupt_disable(uint32_t number);
 /* Makes it pending, as its device would. */
 void arch_interrupt_raise(uint32_t number);

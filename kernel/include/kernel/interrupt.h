@@ -31,9 +31,10 @@ enum result interrupt_detach(uint32_t number, interrupt_handler function, void *
 enum result interrupt_raise(uint32_t number);
 
 /* Keeps an attached interrupt from being signalled, and lets it through again: what came meanwhile
- * comes then. For all its handlers; attaching the first lets it through. A message-signalled one
- * takes a command to its controller, microseconds. Any context. RESULT_NOT_FOUND (nothing is
- * attached). */
+ * comes then. For all its handlers; attaching the first lets it through. Interrupts are masked
+ * meanwhile, for at most 300 accesses to the controller's registers: a message-signalled interrupt
+ * takes a command to the controller, and one that takes longer to carry it out may signal the
+ * interrupt once more. Any context. RESULT_NOT_FOUND (nothing is attached). */
 enum result interrupt_mask(uint32_t number);
 enum result interrupt_unmask(uint32_t number);
 

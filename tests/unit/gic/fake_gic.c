@@ -17,6 +17,9 @@
 #define ITS            0x08080000u
 #define REDISTRIBUTORS 0x080a0000u
 
+#define COMMAND_MAPD    0x08u
+#define ITT_ENTRY_BYTES 12u
+
 struct fake_gic fake;
 
 static _Noreturn void broken(const char *rule, uintptr_t address)
@@ -186,8 +189,20 @@ static void write_redistributor(uint32_t offset, uint32_t value)
     }
 }
 
-/* Carries out what stands in the queue between reader and writer. */
-static void run_commands(bool retry)
+/* MAPD with its valid bit: the ITS owns the interrupt translation table from now on, and writes to
+ * it. */
+static void map_device(const uint64_t *command)
+{
+    uint8_t *table = (uint8_t *)(uintptr_t)(command[2] & 0xFFFFFFFFFFF00);
+    size_t entries = (size_t)1 << ((command[1] & 0x1F) + 1);
+
+    if (command[2] >> 63 != 0) {
+        memset(table, 0, entries * ITT_ENTRY_BYTES);
+    }
+}
+
+/* Carries out what stands in the queue between reader and writer, `most` commands of it. */
+static void run_commands(bool retry, unsigned most)
 {
     const uint64_t *queue = (const uint64_t *)(uintptr_t)(fake.its_queue & 0xFFFFFFFFFF000);
     uint64_t bytes = ((fake.its_queue & 0xFF) + 1) * 4096;
@@ -198,7 +213,9 @@ static void run_commands(bool retry)
     if (retry) {
         fake.its_reader &= ~GITS_CREADR_STALLED;
     }
-    while ((fake.its_reader & GITS_CREADR_STALLED) == 0 && fake.its_reader != fake.its_writer) {
+    for (unsigned count = 0; count < most && (fake.its_reader & GITS_CREADR_STALLED) == 0 &&
+                             fake.its_reader != fake.its_writer;
+         count++) {
         const uint64_t *command = queue + fake.its_reader / 8;
 
         if ((command[0] & 0xFF) == fake.stalls_on && fake.stalls_on != 0) {
@@ -207,6 +224,9 @@ static void run_commands(bool retry)
         }
         require(fake.command_count < FAKE_COMMANDS_MAX, "commands end", 0);
         memcpy(fake.commands[fake.command_count++], command, 32);
+        if ((command[0] & 0xFF) == COMMAND_MAPD) {
+            map_device(command);
+        }
         fake.its_reader = (fake.its_reader + 32) % bytes;
     }
 }
@@ -225,8 +245,8 @@ static uint64_t table_value(uint64_t old, uint64_t value)
 
 static uint64_t its_type(void)
 {
-    return 1 | (fake.target_is_address ? GITS_TYPER_PTA : 0) | 11u << 4 | 15u << 8 | 15u << 13 |
-           (uint64_t)fake.held_collections << 24;
+    return 1 | (fake.target_is_address ? GITS_TYPER_PTA : 0) | (ITT_ENTRY_BYTES - 1) << 4 |
+           15u << 8 | 15u << 13 | (uint64_t)fake.held_collections << 24;
 }
 
 static uint64_t its_table(unsigned index)
@@ -246,6 +266,11 @@ static uint64_t read_its(uint32_t offset)
     case GITS_CBASER:
         return fake.its_queue;
     case GITS_CREADR:
+        fake.its_waited++;
+        if (fake.its_delay != 0 && fake.its_waited >= fake.its_delay) {
+            fake.its_waited = 0;
+            run_commands(false, 1);
+        }
         return fake.its_reader;
     default:
         require(offset >= GITS_BASER && offset < GITS_BASER + 64, "an unknown register is read",
@@ -261,7 +286,7 @@ static void write_its(uint32_t offset, uint64_t value)
         fake.its_control |= fake.its_control == 0 ? GITS_CTLR_QUIESCENT : 0;
     } else if (offset == GITS_CWRITER) {
         fake.its_writer = value & ~GITS_CWRITER_RETRY;
-        run_commands((value & GITS_CWRITER_RETRY) != 0);
+        run_commands((value & GITS_CWRITER_RETRY) != 0, fake.its_delay == 0 ? UINT32_MAX : 0);
     } else {
         require(fake.its_control == GITS_CTLR_QUIESCENT, "tables change while the ITS is at rest",
                 ITS + offset);
@@ -456,12 +481,23 @@ enum result mutex_unlock(struct mutex *mutex)
 
 interrupt_state interrupts_save(void)
 {
-    return 0;
+    interrupt_state state = fake.masked ? 1 : 0;
+
+    if (!fake.masked) {
+        fake.masked = true;
+        fake.masked_before = fake.accesses;
+    }
+    return state;
 }
 
 void interrupts_restore(interrupt_state state)
 {
-    (void)state;
+    unsigned count = fake.accesses - fake.masked_before;
+
+    if (state == 0 && fake.masked) {
+        fake.masked = false;
+        fake.masked_accesses = count > fake.masked_accesses ? count : fake.masked_accesses;
+    }
 }
 
 void print(const char *format, ...)

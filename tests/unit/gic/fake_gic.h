@@ -32,6 +32,7 @@ struct fake_gic {
     unsigned held_collections; /* GITS_TYPER.HCC */
     bool target_is_address;    /* GITS_TYPER.PTA */
     bool its_deaf;             /* takes no commands */
+    unsigned its_delay;        /* reads of GITS_CREADR before it carries out its next command */
     uint8_t stalls_on;         /* a command's number, 0: none */
     size_t pages_left;         /* that page_allocate() gives */
 
@@ -53,7 +54,11 @@ struct fake_gic {
     unsigned started; /* the CPU interface, with which mask */
     uint32_t to_acknowledge, ended;
     unsigned accesses;
-    unsigned cleaned; /* calls of device_publish_uncached() */
+    bool masked;              /* between interrupts_save() and interrupts_restore() */
+    unsigned masked_accesses; /* accesses while masked, the most of all sections */
+    unsigned masked_before;   /* `accesses` when the section began */
+    unsigned its_waited;      /* reads of GITS_CREADR since the last command */
+    unsigned cleaned;         /* calls of device_publish_uncached() */
     unsigned messages;
 };
 

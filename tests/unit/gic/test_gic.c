@@ -16,6 +16,7 @@
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "tree.h"
+#include <arch/device_access.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -437,6 +438,111 @@ static void test_deaf(void **state)
     assert_int_equal(fake.accesses, accesses); /* not waited for twice */
 }
 
+/* Calls with interrupts masked, as kernel/interrupt makes them. */
+static void set_enabled_masked(uint32_t number, bool enabled)
+{
+    interrupt_state state = interrupts_save();
+
+    if (enabled) {
+        arch_interrupt_enable(number);
+    } else {
+        arch_interrupt_disable(number);
+    }
+    interrupts_restore(state);
+}
+
+/* An ITS that takes its time: threads wait for it with interrupts enabled, and who has them masked
+ * waits so long and no longer. */
+static void test_slow_its_does_not_hold_interrupts(void **state)
+{
+    unsigned done;
+
+    (void)state;
+    start();
+    fake.its_delay = 3000;
+    assert_int_equal(allocate(8, 0), 8192);
+    assert_int_equal(allocate(8, 1), 8193);
+    assert_in_range(fake.masked_accesses, 1, 6);
+    fake.command_count = 0;
+    set_enabled_masked(8192, true);
+    assert_int_equal(configuration_of(8192), 0xA3);
+    assert_in_range(fake.masked_accesses, 256, 300);
+    assert_int_equal(fake.command_count, 0); /* still on its way */
+    set_enabled_masked(8193, true);
+    assert_in_range(fake.masked_accesses, 256, 300);
+    assert_int_equal(allocate(9, 0), 8194); /* behind those */
+    assert_command(0, INV | UINT64_C(8) << 32, 0, 0);
+    assert_command(2, INV | UINT64_C(8) << 32, 1, 0);
+    assert_int_equal(fake.commands[4][0], MAPD | UINT64_C(9) << 32);
+    assert_command(6, MAPTI | UINT64_C(9) << 32, UINT64_C(8194) << 32, 0);
+    done = fake.command_count;
+    fake.its_delay = 1;
+    fake.masked_accesses = 0;
+    set_enabled_masked(8194, true);
+    assert_int_equal(fake.command_count, done + 2);
+    assert_in_range(fake.masked_accesses, 1, 6); /* as long as it takes */
+    assert_int_equal(fake.messages, 0);
+}
+
+/* More commands than the ring holds, and none is carried out: the interrupts stay as they are, and
+ * nobody waits for long. */
+static void test_full_queue(void **state)
+{
+    unsigned accesses;
+
+    (void)state;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    fake.its_deaf = true;
+    for (unsigned count = 0; count < 63; count++) {
+        set_enabled_masked(8192, count % 2 == 0);
+        assert_int_equal(fake.messages, 0);
+    }
+    set_enabled_masked(8192, true);
+    assert_int_equal(fake.messages, 1); /* given up */
+    assert_in_range(fake.masked_accesses, 256, 300);
+    accesses = fake.accesses;
+    set_enabled_masked(8192, false);
+    assert_int_equal(fake.accesses, accesses);
+    refuse(8, 1, RESULT_TIMED_OUT);
+}
+
+/* A refused command of somebody with interrupts masked is not taken for the thread's own. */
+static void test_refusals_are_told_apart(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    fake.its_delay = 3000;
+    fake.stalls_on = INV;
+    set_enabled_masked(8192, true);
+    assert_int_equal(allocate(9, 0), 8193);
+    assert_int_equal(fake.messages, 1);
+    fake.stalls_on = MAPTI;
+    refuse(9, 1, RESULT_INVALID);
+    assert_int_equal(fake.messages, 2);
+}
+
+/* The ITS carries out a MAPD after it was given up: the table is still there (the address sanitizer
+ * finds a freed one). Nothing is allocated for further devices. */
+static void test_table_of_a_late_command_is_kept(void **state)
+{
+    uint64_t writer;
+
+    (void)state;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    fake.its_deaf = true;
+    refuse(9, 0, RESULT_TIMED_OUT);
+    fake.its_deaf = false;
+    writer = fake.its_writer;
+    device_write64(0x08080000u + GITS_CWRITER, writer);
+    assert_int_equal(fake.commands[fake.command_count - 2][0], MAPD | UINT64_C(9) << 32);
+    refuse(9, 0, RESULT_TIMED_OUT);
+    refuse(10, 0, RESULT_TIMED_OUT);
+    assert_int_equal(fake.its_writer, writer);
+}
+
 static const char *tree_path;
 
 static int prepare(void **state)
@@ -491,6 +597,10 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(test_stalls, prepare),
         cmocka_unit_test_setup(test_stalls_for_ever, prepare),
         cmocka_unit_test_setup(test_deaf, prepare),
+        cmocka_unit_test_setup(test_slow_its_does_not_hold_interrupts, prepare),
+        cmocka_unit_test_setup(test_full_queue, prepare),
+        cmocka_unit_test_setup(test_refusals_are_told_apart, prepare),
+        cmocka_unit_test_setup(test_table_of_a_late_command_is_kept, prepare),
     };
     int failed = 0;
 
