@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Endpoints: opened, closed, and what they know kept fresh (kernel/datagram.h). */
 #include "core_lock.h"
+#include "kernel/interrupt.h"
 #include "kernel/network.h"
 #include "kernel/time.h"
 #include "lwip/timeouts.h"
@@ -56,7 +57,7 @@ static bool allocate(struct datagram *datagram, const struct datagram_parameters
     if (!virtio_netif_reserve(datagram->interface, receive)) {
         return false;
     }
-    datagram->receive_buffers = receive;
+    datagram->receive_buffers = receive; /* 0 until they are reserved */
     datagram->send_pages = (send * block + PAGE_BYTES - 1) / PAGE_BYTES;
     datagram->send_memory = page_allocate(datagram->send_pages, PAGE_BYTES);
     while (ring < receive) {
@@ -72,9 +73,8 @@ static bool allocate(struct datagram *datagram, const struct datagram_parameters
     return pool_init(&datagram->send_buffers, datagram->send_memory, block, send) == RESULT_OK;
 }
 
-static void release_memory(struct datagram *datagram)
+void datagram_free(struct datagram *datagram)
 {
-    virtio_netif_reserve(datagram->interface, -(int)datagram->receive_buffers);
     if (datagram->send_memory != NULL) {
         page_free(datagram->send_memory, datagram->send_pages);
     }
@@ -140,7 +140,8 @@ enum result datagram_open(struct datagram **datagram, const struct datagram_para
         network_unlock();
     }
     if (result != RESULT_OK) {
-        release_memory(made);
+        virtio_netif_reserve(interface, -(int)made->receive_buffers);
+        datagram_free(made);
         return result;
     }
     *datagram = made;
@@ -149,6 +150,9 @@ enum result datagram_open(struct datagram **datagram, const struct datagram_para
 
 void datagram_close(struct datagram *datagram)
 {
+    interrupt_state state;
+    bool all_returned;
+
     network_lock();
     for (struct datagram **link = &datagrams.first; *link != NULL; link = &(*link)->next) {
         if (*link == datagram) {
@@ -159,5 +163,14 @@ void datagram_close(struct datagram *datagram)
     udp_remove(datagram->pcb);
     network_unlock();
     datagram_drain(datagram);
-    release_memory(datagram);
+    virtio_netif_reserve(datagram->interface, -(int)datagram->receive_buffers);
+    state = interrupts_save();
+    all_returned = datagram->send_buffers.free_count == datagram->send_buffers.capacity;
+    datagram->closed = true;
+    interrupts_restore(state);
+    /* A device that was pulled, or does not confirm its reset, may still read the other buffers
+     * (VIRTIO 1.3, 2.4.1). datagram_path.c frees the endpoint when the last one comes back. */
+    if (all_returned) {
+        datagram_free(datagram);
+    }
 }

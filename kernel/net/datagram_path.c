@@ -11,6 +11,9 @@
  * often. */
 #define BUFFER_PAUSE (200 * NANOSECONDS_PER_MICROSECOND)
 
+/* How long datagram_close() waits for the device: a working one sends everything much sooner. */
+#define DRAIN_TIME (100 * NANOSECONDS_PER_MILLISECOND)
+
 /* The one that lwIP sends for. Under the network's lock. */
 static struct datagram *learning;
 
@@ -149,16 +152,25 @@ static enum result send_by_stack(struct datagram *datagram, const void *data, si
     return datagram_result(error);
 }
 
-/* The device has sent it, or gave it back. */
+/* Takes back a buffer that the device has sent, or that the driver returns after a reset. Thread
+ * context, any thread. Interrupts are masked because datagram_close() frees the endpoint as soon as
+ * it sees that all buffers are back. */
 static void release_send_buffer(struct virtio_netif_packet *packet)
 {
     struct send_buffer *buffer = CONTAINER_OF(packet, struct send_buffer, packet);
     struct datagram *datagram = buffer->datagram;
+    interrupt_state state = interrupts_save();
+    bool last;
 
     pool_free(&datagram->send_buffers, buffer);
+    last = datagram->closed && datagram->send_buffers.free_count == datagram->send_buffers.capacity;
     if (datagram->waiting) {
         datagram->waiting = false;
         (void)semaphore_post(&datagram->returned);
+    }
+    interrupts_restore(state);
+    if (last) {
+        datagram_free(datagram);
     }
 }
 
@@ -261,13 +273,16 @@ enum result datagram_receive(struct datagram *datagram, void *data, size_t capac
 
 void datagram_drain(struct datagram *datagram)
 {
+    uint64_t deadline = time_after(DRAIN_TIME);
     struct arrival arrival;
 
     while (dequeue(datagram, &arrival)) {
         release_arrival(&arrival);
     }
-    while (datagram->send_buffers.free_count < datagram->send_buffers.capacity) {
-        virtio_netif_reclaim(datagram->interface);
+    virtio_netif_reclaim(datagram->interface);
+    while (datagram->send_buffers.free_count < datagram->send_buffers.capacity &&
+           time_now() < deadline) {
         thread_sleep_until(time_after(BUFFER_PAUSE));
+        virtio_netif_reclaim(datagram->interface);
     }
 }

@@ -41,6 +41,7 @@ struct datagram {
     struct pool send_buffers;
     struct semaphore returned; /* posted while `waiting` */
     volatile bool waiting;
+    bool closed; /* the last send buffer that comes back frees the endpoint; interrupts masked */
     void *send_memory;
     size_t send_pages;
 
@@ -64,8 +65,11 @@ extern const struct virtio_netif_bypass datagram_bypass;
 void datagram_received_by_stack(void *argument, struct udp_pcb *pcb, struct pbuf *payload,
                                 const ip_addr_t *address, u16_t port);
 enum result datagram_result(err_t error);
-/* Gives back what waits to be received, and waits until the device has sent everything. Nothing
- * arrives or is sent any more. */
+/* Releases the datagrams that wait to be received, then waits until the device has returned every
+ * send buffer, 100 ms at most. The endpoint is closed: nothing arrives and nobody sends. Thread
+ * context. */
 void datagram_drain(struct datagram *datagram);
+/* Frees the endpoint's memory. No send buffer is with the device. Thread context. */
+void datagram_free(struct datagram *datagram);
 
 #endif

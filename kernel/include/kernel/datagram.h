@@ -41,7 +41,10 @@ struct datagram_statistics {
 /* The network must have been started. RESULT_NO_MEMORY (also: of receive blocks),
  * RESULT_BUSY (the port is taken), RESULT_INVALID (no peer), RESULT_NOT_FOUND (no network). */
 enum result datagram_open(struct datagram **datagram, const struct datagram_parameters *parameters);
-/* Waits until the device has sent everything. Nobody may be in a call on the endpoint. */
+/* Closes the endpoint; its port is free at once. Waits until the device has sent all datagrams, 100
+ * ms at most. The memory of those that it has not sent by then (the device was pulled, or does not
+ * confirm a reset) is freed when the driver gets them back. No thread may be in a call on the
+ * endpoint. Thread context. */
 void datagram_close(struct datagram *datagram);
 
 /*
