@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread wakes every millisecond while the host floods the network, and tells how late it was at
- * worst. A busy thread below everything takes what time is left, so that the processor is never
- * idle: where time counts instructions (QEMU's -icount), lateness is a number of instructions.
+ * A thread wakes every millisecond while the host floods the network, and prints how late it was at
+ * worst. A busy thread below all others takes the time that is left, so that the processor is never
+ * idle: where time counts instructions (QEMU's -icount), lateness is a number of instructions. The
+ * busy thread also asks for the demo's status, as the demo's HTTP server does, again and again.
  *
  * Boot arguments: priority=N of the thread (default 60, above the network's bottom half),
  * periods=N.
@@ -14,6 +15,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "lwip/tcpip.h"
+#include "status.h"
 #include "virtio_netif.h"
 
 #define PERIOD        NANOSECONDS_PER_MILLISECOND
@@ -21,6 +23,9 @@
 #define START_LIMIT   (60 * NANOSECONDS_PER_SECOND)
 #define HOLD          (20 * PERIOD)
 #define STACK_BYTES   4096u
+#define BURNER_STACK  16384u
+#define STATUS_BYTES  12288u
+#define BURN_TURNS    20000u /* between two requests for the status */
 #define ABOVE_NETWORK 60u
 #define PERIODS       300u
 
@@ -29,7 +34,8 @@ static struct {
     unsigned activations;
     unsigned missed; /* woken a whole period late, or later */
     uint64_t late_max;
-    uint64_t held_interrupts; /* while it did not give up the processor */
+    uint64_t held_interrupts;   /* while it did not give up the processor */
+    volatile unsigned statuses; /* written since the flood began */
 } watch;
 
 static struct virtio_net_statistics driver_now(void)
@@ -73,10 +79,16 @@ static void wake_up(void *argument)
 
 static void burn(void *argument)
 {
+    static char status[STATUS_BYTES];
     volatile uint64_t *count = argument;
 
     for (;;) {
-        *count += 1;
+        for (unsigned i = 0; i < BURN_TURNS; i++) {
+            *count += 1;
+        }
+        LOCK_TCPIP_CORE();
+        watch.statuses += status_write(status, sizeof(status)) != 0;
+        UNLOCK_TCPIP_CORE();
     }
 }
 
@@ -97,7 +109,7 @@ static bool wait_for_flood(void)
 static bool measure(void)
 {
     const struct thread_attributes below = {
-        .name = "burn", .priority = THREAD_PRIORITY_LOWEST, .stack_bytes = STACK_BYTES};
+        .name = "burn", .priority = THREAD_PRIORITY_LOWEST, .stack_bytes = BURNER_STACK};
     const struct thread_attributes above = {
         .name = "wake-up",
         .priority = (unsigned)boot_argument_number("priority", ABOVE_NETWORK, 2, 63),
@@ -107,8 +119,11 @@ static bool measure(void)
     struct thread *watcher;
 
     watch.periods = (unsigned)boot_argument_number("periods", PERIODS, 1, 1000000);
-    return thread_create(&burner, &below, burn, (void *)&burned) == RESULT_OK && wait_for_flood() &&
-           thread_create(&watcher, &above, wake_up, NULL) == RESULT_OK &&
+    if (thread_create(&burner, &below, burn, (void *)&burned) != RESULT_OK || !wait_for_flood()) {
+        return false;
+    }
+    watch.statuses = 0;
+    return thread_create(&watcher, &above, wake_up, NULL) == RESULT_OK &&
            thread_join(watcher, DEADLINE_NONE) == RESULT_OK;
 }
 
@@ -135,9 +150,9 @@ int application_main(void)
           (unsigned long long)after.handler_instructions_max);
     print(
         "flood: %u activations, %u missed, at most %llu ns late; %llu interrupts while it held the "
-        "processor\n",
+        "processor; status written %u times\n",
         watch.activations, watch.missed, (unsigned long long)watch.late_max,
-        (unsigned long long)watch.held_interrupts);
+        (unsigned long long)watch.held_interrupts, watch.statuses);
     print("PASS\n");
     return 0;
 }

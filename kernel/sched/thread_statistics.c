@@ -10,38 +10,62 @@
 
 #define STACK_FILL_WORD (THREAD_STACK_FILL * UINT64_C(0x0101010101010101))
 
-/* The stack belongs to a running program: its frames are no business of the address sanitizer
- * here. */
-__attribute__((no_sanitize("address"))) size_t thread_stack_used(const struct thread *thread)
+/* Words of a stack that are looked at while no other thread can run: some 300 instructions. */
+#define PIECE_WORDS 64u
+
+/*
+ * Returns how many words from `first` to `end` still hold the fill pattern, up to the first that
+ * does not. The stack belongs to a running program: its frames are not the address sanitizer's
+ * concern here.
+ */
+__attribute__((no_sanitize("address"))) static size_t count_unused(const struct thread *thread,
+                                                                   size_t first, size_t end)
 {
     const uint64_t *word = (const uint64_t *)(uintptr_t)thread->stack;
-    size_t count = thread->stack_bytes / sizeof(*word);
-    size_t unused = 0;
+    size_t at = first;
 
-    while (unused < count && word[unused] == STACK_FILL_WORD) {
-        unused++;
+    while (at < end && word[at] == STACK_FILL_WORD) {
+        at++;
     }
-    return thread->stack_bytes - unused * sizeof(*word);
+    return at - first;
 }
 
-/* The first thread with a number >= `number`, and how many there are in all. Not preemptible. */
-static struct thread *thread_from_number(uint64_t number, size_t *count)
+size_t thread_stack_used(const struct thread *thread)
 {
-    struct thread *found = NULL;
+    size_t words = thread->stack_bytes / sizeof(uint64_t);
 
-    *count = 0;
+    return thread->stack_bytes - count_unused(thread, 0, words) * sizeof(uint64_t);
+}
+
+/* Returns the first thread with a number >= `number`, NULL if there is none. The list is in order
+ * of the numbers. Not preemptible. */
+static struct thread *thread_from_number(uint64_t number)
+{
     LIST_FOR_EACH(node, &core_this()->threads)
     {
         struct thread *thread = CONTAINER_OF(node, struct thread, all_node);
 
-        if (found == NULL && thread->number >= number) {
-            found = thread;
+        if (thread->number >= number) {
+            return thread;
         }
-        (*count)++;
     }
-    return found;
+    return NULL;
 }
 
+static size_t count_threads(void)
+{
+    size_t count = 0;
+
+    scheduler_preemption_disable();
+    LIST_FOR_EACH(node, &core_this()->threads)
+    {
+        count++;
+    }
+    scheduler_preemption_enable();
+    return count;
+}
+
+/* Everything but the use of the stack. Not preemptible. */
 static void describe(struct thread *thread, struct thread_statistics *statistics)
 {
     struct core *core = core_this();
@@ -58,30 +82,64 @@ static void describe(struct thread *thread, struct thread_statistics *statistics
     statistics->switches = thread->switches;
     statistics->stack_bytes = thread->stack_bytes;
     interrupts_restore(state);
-    statistics->stack_used_bytes = thread_stack_used(thread);
+}
+
+/* Describes the first thread with a number >= *number, and writes its number to *number. Returns
+ * false if there is none. */
+static bool describe_next(uint64_t *number, struct thread_statistics *statistics)
+{
+    struct thread *thread;
+
+    /* No thread is freed while preemption is disabled. */
+    scheduler_preemption_disable();
+    thread = thread_from_number(*number);
+    if (thread != NULL) {
+        describe(thread, statistics);
+        *number = thread->number;
+    }
+    scheduler_preemption_enable();
+    return thread != NULL;
+}
+
+/*
+ * Measures the stack of the thread with this number, in pieces, between which other threads run.
+ * Returns false if the thread was freed meanwhile.
+ */
+static bool measure_stack(uint64_t number, struct thread_statistics *statistics)
+{
+    size_t words = statistics->stack_bytes / sizeof(uint64_t);
+    size_t unused = 0;
+    bool more = true;
+
+    while (more) {
+        size_t end = words - unused < PIECE_WORDS ? words : unused + PIECE_WORDS;
+        struct thread *thread;
+
+        scheduler_preemption_disable();
+        thread = thread_from_number(number);
+        if (thread == NULL || thread->number != number) {
+            scheduler_preemption_enable();
+            return false;
+        }
+        unused += count_unused(thread, unused, end);
+        scheduler_preemption_enable();
+        more = unused == end && end < words;
+    }
+    statistics->stack_used_bytes = statistics->stack_bytes - unused * sizeof(uint64_t);
+    return true;
 }
 
 size_t thread_statistics(struct thread_statistics *statistics, size_t capacity)
 {
     size_t filled = 0;
-    size_t count = 0;
-    uint64_t number = 0;
 
-    for (;;) {
-        /* A thread cannot be freed while its description is written, and is the only one so
-         * guarded: others may run between two. */
-        scheduler_preemption_disable();
-        struct thread *thread = thread_from_number(number, &count);
-
-        if (thread == NULL || filled == capacity) {
-            scheduler_preemption_enable();
-            return count;
+    for (uint64_t number = 0; filled < capacity && describe_next(&number, &statistics[filled]);
+         number++) {
+        if (measure_stack(number, &statistics[filled])) {
+            filled++;
         }
-        describe(thread, &statistics[filled]);
-        number = thread->number + 1;
-        filled++;
-        scheduler_preemption_enable();
     }
+    return filled < capacity ? filled : count_threads();
 }
 
 void scheduler_statistics(struct scheduler_statistics *statistics)

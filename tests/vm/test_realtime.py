@@ -113,6 +113,7 @@ class Outcome:
     missed: int
     late_max: int
     held_interrupts: int
+    statuses: int
 
 
 def run(start_guest: StartGuest, image: Path, flood: Flood, bus: str, *arguments: str) -> Outcome:
@@ -138,7 +139,10 @@ def run(start_guest: StartGuest, image: Path, flood: Flood, bus: str, *arguments
 def test_flood(
     start_guest: StartGuest, image: FindImage, flood: Flood, bus: str, budget: int
 ) -> None:
-    """The handler's length follows the budget, and the thread waits for one of them at most."""
+    """The handler's length follows the budget, and the thread waits for one of them at most.
+
+    Meanwhile another thread asks for the status, which describes every thread and its stack.
+    """
     options = (f"interrupt_budget={budget}", "rx_buffers=64")
     outcome = run(start_guest, image("flood"), flood, bus, *options)
     bound = HANDLER_INSTRUCTIONS + budget * DESCRIPTOR_INSTRUCTIONS
@@ -150,6 +154,7 @@ def test_flood(
     assert outcome.descriptors_max <= budget
     # Interrupts stay off until the bottom half has run.
     assert outcome.held_interrupts <= 2
+    assert outcome.statuses > 10
 
 
 def test_flood_of_a_thread_below(start_guest: StartGuest, image: FindImage, flood: Flood) -> None:

@@ -88,8 +88,10 @@ struct thread_statistics {
 };
 
 /*
- * Copies statistics of up to `capacity` threads; returns how many there are (may exceed capacity).
- * Thread context; interrupts are masked for one thread at a time.
+ * Writes the statistics of up to `capacity` threads to `statistics`. A thread that is freed
+ * meanwhile may be left out. Returns how many were written; if `capacity` is used up, how many
+ * threads there are. Thread context. No thread is kept from running for more than a few hundred
+ * instructions (and the walk along the list of threads) at a time.
  */
 size_t thread_statistics(struct thread_statistics *statistics, size_t capacity);
 
