@@ -22,10 +22,13 @@
 #define HEADER_LENGTH 5
 
 struct tcp_pcb *tcp_active_pcbs;
+u32_t tcp_ticks;
 
 u8_t tcp_ext_arg_alloc_id(void)
 {
-    return 0;
+    static u8_t next;
+
+    return next++ % LWIP_TCP_PCB_NUM_EXT_ARGS;
 }
 
 void tcp_ext_arg_set(struct tcp_pcb *pcb, uint8_t id, void *arg)
@@ -47,12 +50,14 @@ struct connections {
     struct tcp_pcb pcb[MANY];
 };
 
-/* So many connections are open; the first is the one that is tested. */
+/* So many connections are open, and data has just come on each; the first is the one that is
+ * tested. */
 static void open_connections(struct connections *all, unsigned count)
 {
     tcp_active_pcbs = count > 0 ? &all->pcb[0] : NULL;
     for (unsigned i = 0; i < count; i++) {
         all->pcb[i].next = i + 1 < count ? &all->pcb[i + 1] : NULL;
+        network_window_received(&all->pcb[i]);
     }
 }
 
@@ -75,6 +80,7 @@ static int setup(void **state)
         pcb->flags = TF_WND_SCALE;
 #endif
     }
+    tcp_ticks = UINT32_MAX - 10; /* wraps soon */
     network_window_init();
     network_window_share(0);
     open_connections(all, 1);
@@ -161,6 +167,84 @@ static void test_connections_share(void **state)
     }
     network_window_share(4 * TCP_WND);
     assert_int_equal(announced(&all->pcb[0], TCP_ACK), TCP_WND);
+}
+
+/* What the first of four connections is announced when the others are in this state. */
+static u32_t beside(struct connections *all, enum tcp_state state, u8_t flags)
+{
+    open_connections(all, 4);
+    (void)announced(&all->pcb[0], TCP_SYN | TCP_ACK);
+    for (unsigned i = 1; i < 4; i++) {
+        all->pcb[i].state = state;
+        all->pcb[i].flags |= flags;
+    }
+    return announced(&all->pcb[0], TCP_ACK);
+}
+
+static void test_half_open_connections_take_no_share(void **state)
+{
+    assert_int_equal(beside(*state, SYN_RCVD, 0), TCP_WND);
+}
+
+static void test_connections_that_we_open_take_no_share_yet(void **state)
+{
+    assert_int_equal(beside(*state, SYN_SENT, 0), TCP_WND);
+}
+
+static void test_closing_connections_take_no_share(void **state)
+{
+    static const enum tcp_state closing[] = {CLOSE_WAIT, CLOSING, LAST_ACK};
+
+    for (unsigned i = 0; i < LWIP_ARRAYSIZE(closing); i++) {
+        assert_int_equal(beside(*state, closing[i], 0), TCP_WND);
+    }
+    assert_int_equal(beside(*state, FIN_WAIT_2, TF_RXCLOSED), TCP_WND);
+}
+
+/* A program has closed its own side alone: the peer still sends. */
+static void test_half_closed_connections_share(void **state)
+{
+    assert_in_range(beside(*state, FIN_WAIT_2, 0), TCP_WND / 4 - 64, TCP_WND / 4);
+}
+
+static void test_idle_connections_take_no_share(void **state)
+{
+    struct connections *all = *state;
+
+    open_connections(all, 4);
+    (void)announced(&all->pcb[0], TCP_SYN | TCP_ACK);
+    tcp_ticks += 1;
+    assert_in_range(announced(&all->pcb[0], TCP_ACK), TCP_WND / 4 - 64, TCP_WND / 4);
+    tcp_ticks += 10;
+    assert_int_equal(announced(&all->pcb[0], TCP_ACK), TCP_WND);
+    network_window_received(&all->pcb[1]);
+    arrive(&all->pcb[0], TCP_WND);
+    (void)read_some(&all->pcb[0], EVERYTHING);
+    assert_in_range(acknowledge(&all->pcb[0]), TCP_WND / 2 - 64, TCP_WND / 2);
+}
+
+/* However long ago it came, what a program has not read takes memory. */
+static void test_unread_data_takes_a_share(void **state)
+{
+    struct connections *all = *state;
+
+    open_connections(all, 2);
+    (void)announced(&all->pcb[0], TCP_SYN | TCP_ACK);
+    arrive(&all->pcb[1], 1);
+    all->pcb[1].state = CLOSE_WAIT;
+    tcp_ticks += 100;
+    assert_in_range(announced(&all->pcb[0], TCP_ACK), TCP_WND / 2 - 64, TCP_WND / 2);
+}
+
+/* How many will send when they are open is not known. */
+static void test_first_windows_are_shared_by_all(void **state)
+{
+    struct connections *all = *state;
+
+    (void)beside(all, SYN_RCVD, 0);
+    open_connections(all, MANY);
+    tcp_ticks += 100;
+    assert_int_equal(announced(&all->pcb[0], TCP_SYN | TCP_ACK), LEAST);
 }
 
 static void test_each_has_six_segments(void **state)
@@ -264,6 +348,7 @@ static void test_nobody_waits_for_ever(void **state)
     for (unsigned step = 0; step < STEPS; step++) {
         bool tell = false;
 
+        tcp_ticks += chance(2);
         open_connections(all, 1 + chance(MANY));
         for (u32_t sent = chance(8); sent > 0 && window >= TCP_MSS; sent--) {
             arrive(pcb, TCP_MSS);
@@ -288,6 +373,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WINDOW_TEST(test_one_connection_has_it_all),
         WINDOW_TEST(test_connections_share),
+        WINDOW_TEST(test_half_open_connections_take_no_share),
+        WINDOW_TEST(test_connections_that_we_open_take_no_share_yet),
+        WINDOW_TEST(test_closing_connections_take_no_share),
+        WINDOW_TEST(test_half_closed_connections_share),
+        WINDOW_TEST(test_idle_connections_take_no_share),
+        WINDOW_TEST(test_unread_data_takes_a_share),
+        WINDOW_TEST(test_first_windows_are_shared_by_all),
         WINDOW_TEST(test_each_has_six_segments),
         WINDOW_TEST(test_a_promise_is_kept),
         WINDOW_TEST(test_no_small_steps),

@@ -148,7 +148,7 @@
 #define LWIP_TCP_SACK_OUT          1
 #define LWIP_TCP_KEEPALIVE         1
 #define LWIP_TCP_TIMESTAMPS        0
-#define LWIP_TCP_PCB_NUM_EXT_ARGS  1 /* receive_window.c */
+#define LWIP_TCP_PCB_NUM_EXT_ARGS  2 /* receive_window.c */
 /* Half-open connections are bounded for all listeners together, the oldest out (tcp_guard.c): a
  * backlog for each would let a flood of SYNs close a port for
  * everybody. */

@@ -9,18 +9,26 @@
 #include "receive_window.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/tcp.h"
+#include <stdbool.h>
 
 #define LEAST_SEGMENTS 6u
 /* Nobody sends more before the first acknowledgement (RFC 6928, 2), and by then it is known with
  * how many others the memory is shared. */
 #define FIRST_SEGMENTS 10u
 
+/* A connection is idle when no data has come for so many ticks of tcp_ticks, of 500 ms each; the
+ * first of them is begun already. */
+#define IDLE_TICKS 2u
+
 static u32_t shared_bytes = TCP_WND;
-static u8_t promised_id; /* the sequence number up to which a peer may send, of each connection */
+/* Of each connection (lwIP's ext_args): */
+static u8_t promised_id; /* the sequence number up to which the peer may send */
+static u8_t received_id; /* tcp_ticks when data came last */
 
 void network_window_init(void)
 {
     promised_id = tcp_ext_arg_alloc_id();
+    received_id = tcp_ext_arg_alloc_id();
 }
 
 void network_window_share(u32_t bytes)
@@ -41,10 +49,57 @@ static void promise(struct tcp_pcb *connection, u32_t edge)
 void network_window_answered(struct tcp_pcb *connection, const struct tcp_hdr *header)
 {
     promise(connection, header->seqno + 1 + TCPWND_MIN16(TCP_WND));
+    network_window_received(connection);
 }
 
-/* What one connection may hold of data that nobody has read. */
-static u32_t part_of_each(void)
+void network_window_received(struct tcp_pcb *connection)
+{
+    tcp_ext_arg_set(connection, received_id, (void *)(uintptr_t)tcp_ticks);
+}
+
+static bool has_unread_data(const struct tcp_pcb *connection)
+{
+    return connection->rcv_wnd < TCP_WND_MAX(connection);
+}
+
+/* Returns true if the peer may still send data and a program here may still read it. */
+static bool can_receive(const struct tcp_pcb *connection)
+{
+    bool open = connection->state == ESTABLISHED || connection->state == FIN_WAIT_1 ||
+                connection->state == FIN_WAIT_2;
+
+    return open && (connection->flags & TF_RXCLOSED) == 0;
+}
+
+static bool is_idle(const struct tcp_pcb *connection)
+{
+    u32_t received = (u32_t)(uintptr_t)connection->ext_args[received_id].data;
+
+    return tcp_ticks - received >= IDLE_TICKS;
+}
+
+/* Returns true if the connection uses memory for received data, or is about to. */
+static bool takes_part(const struct tcp_pcb *connection)
+{
+    return has_unread_data(connection) || (can_receive(connection) && !is_idle(connection));
+}
+
+/* Returns how many bytes of unread data `connection` may hold. */
+static u32_t part_of(const struct tcp_pcb *connection)
+{
+    u32_t sharing = 1;
+
+    for (const struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
+        if (pcb != connection && takes_part(pcb)) {
+            sharing++;
+        }
+    }
+    return LWIP_MAX(shared_bytes / sharing, LEAST_SEGMENTS * TCP_MSS);
+}
+
+/* Returns the same for a connection that is being opened. It shares with all others, since nobody
+ * knows yet which of those that open now will send. */
+static u32_t first_part(void)
 {
     u32_t connections = 0;
 
@@ -71,19 +126,18 @@ static u32_t window_of(const struct tcp_pcb *connection, u32_t part)
 void network_window_announce(struct tcp_pcb *connection, struct tcp_hdr *header)
 {
     u8_t flags = TCPH_FLAGS(header);
-    u32_t part;
     u32_t window;
 
     /* A reset may be for a listener, which is not a whole connection. */
     if ((flags & TCP_RST) != 0 || (flags & TCP_ACK) == 0) {
         return;
     }
-    part = part_of_each();
     if ((flags & TCP_SYN) != 0) {
-        window = LWIP_MIN(LWIP_MIN(part, FIRST_SEGMENTS * TCP_MSS), connection->rcv_ann_wnd);
+        window =
+            LWIP_MIN(LWIP_MIN(first_part(), FIRST_SEGMENTS * TCP_MSS), connection->rcv_ann_wnd);
         header->wnd = lwip_htons((u16_t)window); /* never scaled (RFC 7323, 2.2) */
     } else {
-        window = window_of(connection, part);
+        window = window_of(connection, part_of(connection));
         header->wnd = lwip_htons((u16_t)LWIP_MIN(RCV_WND_SCALE(connection, window), 0xffffu));
     }
     promise(connection, connection->rcv_nxt + window);

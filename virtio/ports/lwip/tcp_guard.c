@@ -5,10 +5,13 @@
  *  - Segments that would break an invariant lwIP asserts (2.1.3, tcp_receive()) are dropped.
  *  - While memory for received frames is short, a connection whose program has not read what it has
  * may not keep more: others live on.
- *  - Half-open connections are bounded, the oldest goes: a flood of SYNs closes no port.
+ *  - Half-open connections are bounded, and the oldest is given up for a new one: a flood of SYNs
+ *    closes no port. A client whose connection was given up is remembered (syn_cache.h): its
+ *    connection opens when its acknowledgement comes and a control block is free.
  *  - Initial sequence numbers can't be guessed (RFC 6528).
  *  - A peer may use a port again that we still wait for (RFC 9293, 3.6.1).
  */
+#include "lwip/inet_chksum.h"
 #include "lwip/nd6.h"
 #include "lwip/netif.h"
 #include "lwip/opt.h"
@@ -18,6 +21,7 @@
 #include "random.h"
 #include "receive_pressure.h"
 #include "receive_window.h"
+#include "syn_cache.h"
 #include "virtio/platform.h"
 #include <string.h>
 
@@ -50,16 +54,45 @@ static struct tcp_pcb *half_open_surplus(void)
     return count >= HALF_OPEN_MAX ? oldest : NULL;
 }
 
-static err_t guard_listener(const struct tcp_hdr *header)
+static uint64_t connection_hash(const ip_addr_t *local, u16_t local_port, const ip_addr_t *remote,
+                                u16_t remote_port)
 {
-    if ((TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN) {
-        struct tcp_pcb *surplus = half_open_surplus();
+    struct {
+        uint8_t addresses[2][16];
+        uint16_t ports[2];
+        uint32_t padding;
+    } connection;
 
-        if (surplus != NULL) {
-            tcp_abandon(surplus, 0); /* no RST: the address may be a forged one */
-        }
+    memset(&connection, 0, sizeof(connection));
+    if (IP_IS_V6(local)) {
+        memcpy(connection.addresses[0], ip_2_ip6(local)->addr, 16);
+        memcpy(connection.addresses[1], ip_2_ip6(remote)->addr, 16);
+    } else {
+        memcpy(connection.addresses[0], &ip_2_ip4(local)->addr, 4);
+        memcpy(connection.addresses[1], &ip_2_ip4(remote)->addr, 4);
     }
-    return ERR_OK;
+    connection.ports[0] = local_port;
+    connection.ports[1] = remote_port;
+    return network_keyed_hash(&connection, sizeof(connection));
+}
+
+/* The SYN-ACK has one sequence number, and its sender waits for the acknowledgement of it. */
+static void remember(const struct tcp_pcb *half_open)
+{
+    struct syn_cache_entry entry = {
+        .connection = connection_hash(&half_open->local_ip, half_open->local_port,
+                                      &half_open->remote_ip, half_open->remote_port),
+        .own_sequence = half_open->lastack,
+        .peer_sequence = half_open->rcv_nxt - 1,
+        .segment_bytes = half_open->mss,
+#if LWIP_WND_SCALE
+        .scale = half_open->snd_scale,
+        .scaled = (half_open->flags & TF_WND_SCALE) != 0,
+#endif
+        .sack = (half_open->flags & TF_SACK) != 0,
+    };
+
+    syn_cache_add(&entry);
 }
 
 /*
@@ -84,6 +117,9 @@ static bool breaks_window(struct tcp_pcb *connection, const struct tcp_hdr *head
 
 /* What the next connection's sequence numbers have to be beyond, while one is reopened. */
 static const u32_t *sequence_floor;
+
+/* The sequence number of a SYN-ACK that was sent already, while its connection is made again. */
+static const u32_t *sequence_again;
 
 /* Gives a segment back its header, as it came, and TCP has it once more. */
 static void input_again(struct tcp_hdr *header, struct pbuf *segment)
@@ -126,11 +162,103 @@ static bool reopen(struct tcp_pcb *waiting, struct tcp_hdr *header, struct pbuf 
     return true;
 }
 
+/* Returns the peer's SYN as it came, with the options that matter; NULL if memory is short.
+ * `header` is of a later segment, in host byte order. */
+static struct pbuf *make_syn(const struct syn_cache_entry *entry, const struct tcp_hdr *header)
+{
+    const uint8_t options[] = {
+        2,
+        4,
+        (uint8_t)(entry->segment_bytes >> 8),
+        (uint8_t)entry->segment_bytes, /* MSS */
+        1,
+        1,
+        entry->sack ? 4 : 1,
+        entry->sack ? 2 : 1, /* SACK permitted, or four times nothing */
+        1,
+        entry->scaled ? 3 : 1,
+        entry->scaled ? 3 : 1,
+        entry->scaled ? entry->scale : 1,
+    };
+    struct pbuf *segment = pbuf_alloc(PBUF_RAW, TCP_HLEN + sizeof(options), PBUF_RAM);
+    struct tcp_hdr *syn;
+
+    if (segment == NULL) {
+        return NULL;
+    }
+    syn = segment->payload;
+    memset(syn, 0, sizeof(*syn));
+    syn->src = lwip_htons(header->src);
+    syn->dest = lwip_htons(header->dest);
+    syn->seqno = lwip_htonl(entry->peer_sequence);
+    TCPH_HDRLEN_FLAGS_SET(syn, (TCP_HLEN + sizeof(options)) / 4, TCP_SYN);
+    syn->wnd = lwip_htons(header->wnd);
+    memcpy(syn + 1, options, sizeof(options));
+    syn->chksum = ip_chksum_pseudo(segment, IP_PROTO_TCP, segment->tot_len, ip_current_src_addr(),
+                                   ip_current_dest_addr());
+    return segment;
+}
+
+/* Has lwIP make the connection's control block again. Returns false if there is none to be had. */
+static bool make_half_open(const struct syn_cache_entry *entry, const struct tcp_hdr *header)
+{
+    struct pbuf *syn = make_syn(entry, header);
+
+    if (syn == NULL) {
+        return false;
+    }
+    sequence_again = &entry->own_sequence;
+    tcp_input(syn, ip_current_input_netif());
+    sequence_again = NULL;
+    /* The newest connection is the first of the list, and its SYN-ACK must be sent. */
+    return tcp_active_pcbs != NULL && tcp_active_pcbs->state == SYN_RCVD &&
+           tcp_active_pcbs->remote_port == header->src &&
+           tcp_active_pcbs->snd_nxt == entry->own_sequence + 1;
+}
+
+/*
+ * An acknowledgement for a listener: of a half-open connection that was given up for another one,
+ * or of none (lwIP then answers with a reset). Returns true if the segment is dealt with. As long
+ * as no control block is free the segment is dropped: the client repeats its data.
+ */
+static bool complete_handshake(struct tcp_hdr *header, struct pbuf *segment)
+{
+    uint64_t connection =
+        connection_hash(ip_current_dest_addr(), header->dest, ip_current_src_addr(), header->src);
+    struct syn_cache_entry entry;
+
+    if (!syn_cache_take(connection, header->ackno - 1, &entry)) {
+        return false;
+    }
+    if (header->seqno != entry.peer_sequence + 1 || !make_half_open(&entry, header)) {
+        syn_cache_add(&entry);
+        return true;
+    }
+    input_again(header, segment);
+    return true;
+}
+
+/* Returns ERR_OK if lwIP is to process a segment that came for a listener. */
+static err_t guard_listener(struct tcp_hdr *header, struct pbuf *segment)
+{
+    u8_t flags = TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST);
+
+    if (flags == TCP_SYN) {
+        struct tcp_pcb *surplus = half_open_surplus();
+
+        if (surplus != NULL) {
+            remember(surplus);
+            tcp_abandon(surplus, 0); /* no RST: the address may be a forged one */
+        }
+    }
+    return flags == TCP_ACK && complete_handshake(header, segment) ? ERR_VAL : ERR_OK;
+}
+
 err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
                             struct pbuf *segment)
 {
     if (connection->state == LISTEN) {
-        return guard_listener(header);
+        return guard_listener(header, segment);
     }
     if (connection->state == TIME_WAIT) {
         return reopen(connection, header, segment) ? ERR_VAL : ERR_OK;
@@ -152,6 +280,9 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
          header->seqno != connection->rcv_nxt)) {
         return ERR_MEM;
     }
+    if (segment->tot_len != 0 || connection->state == SYN_RCVD) {
+        network_window_received(connection);
+    }
     /* At least every second full segment is acknowledged at once (RFC 5681, 4.2), and this may be
      * several in one (coalesce.h): as if one had come before it. */
     if (segment->tot_len > TCP_MSS) {
@@ -163,26 +294,13 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
 u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const ip_addr_t *remote,
                                u16_t remote_port)
 {
-    struct {
-        uint8_t addresses[2][16];
-        uint16_t ports[2];
-        uint32_t padding;
-    } connection;
-
-    memset(&connection, 0, sizeof(connection));
-    if (IP_IS_V6(local)) {
-        memcpy(connection.addresses[0], ip_2_ip6(local)->addr, 16);
-        memcpy(connection.addresses[1], ip_2_ip6(remote)->addr, 16);
-    } else {
-        memcpy(connection.addresses[0], &ip_2_ip4(local)->addr, 4);
-        memcpy(connection.addresses[1], &ip_2_ip4(remote)->addr, 4);
-    }
-    connection.ports[0] = local_port;
-    connection.ports[1] = remote_port;
     /* RFC 6528, 3: a clock of 4 microseconds plus a keyed hash of the connection. */
     u32_t sequence = (u32_t)(virtio_platform_now() / 4000) +
-                     (u32_t)network_keyed_hash(&connection, sizeof(connection));
+                     (u32_t)connection_hash(local, local_port, remote, remote_port);
 
+    if (sequence_again != NULL) {
+        return *sequence_again;
+    }
     /* What sends faster than the clock runs is ahead of it: beyond the largest window. */
     if (sequence_floor != NULL && !TCP_SEQ_GT(sequence, *sequence_floor + TCP_WND)) {
         sequence = *sequence_floor + TCP_WND + 1;

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""More clients than there is room for, floods of SYNs, and what is left for a connection then."""
+
+from __future__ import annotations
+
+import contextlib
+import selectors
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address
+
+import pytest
+from bad_frames import BadFrames, Target
+from demo_client import DISCARD, ECHO, HTTP, DemoClient, assert_buffers_balance
+from demos import Demos, FindImage, StartGuest
+from test_frames import send_all
+
+from bulkhead.network import Namespace
+
+HALF_OPEN_MAX = 16  # virtio/ports/lwip/tcp_guard.c
+CONNECTIONS_MAX = 32  # MEMP_NUM_TCP_PCB
+SYNS = 5000
+BULK = bytes(4_000_000)
+LARGE_WINDOW = 32768  # half of the window that all share
+SND_WND = 228  # tcpi_snd_wnd in Linux's struct tcp_info
+TCP_INFO_BYTES = 232
+
+
+@pytest.fixture
+def demos(start_guest: StartGuest, image: FindImage) -> Demos:
+    return Demos(start_guest, image)
+
+
+def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.socket]:
+    """`count` connections to the HTTP server whose SYNs are all there before the guest sees one."""
+
+    def start() -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setblocking(False)
+        made.connect_ex((client.address, HTTP))
+        return made
+
+    client.get("/")  # the neighbours know each other
+    qmp = demos.guest.qmp()
+    qmp.execute("stop")
+    sockets = client.enter(lambda: [start() for _ in range(count)])
+    qmp.execute("cont")
+    return sockets
+
+
+def exchange(sockets: list[socket.socket], timeout: float) -> list[bytes]:
+    """A request on each connection as soon as it is open; the answers, as far as they came."""
+    answers = [b""] * len(sockets)
+    deadline = time.monotonic() + timeout
+    with selectors.DefaultSelector() as selector:
+        for number, each in enumerate(sockets):
+            selector.register(each, selectors.EVENT_WRITE, number)
+        while selector.get_map() and time.monotonic() < deadline:
+            for key, events in selector.select(1):
+                each, number = sockets[key.data], key.data
+                if events & selectors.EVENT_WRITE:
+                    each.send(b"GET / HTTP/1.0\r\n\r\n")  # raises if the connection was reset
+                    selector.modify(each, selectors.EVENT_READ, number)
+                    continue
+                part = each.recv(65536)
+                answers[number] += part
+                if not part:
+                    selector.unregister(each)
+                    each.close()
+    return answers
+
+
+@pytest.mark.parametrize("count", [HALF_OPEN_MAX + 8, CONNECTIONS_MAX + 28])
+def test_clients_wait_instead_of_being_reset(
+    demos: Demos, namespace: Namespace, count: int
+) -> None:
+    """Whoever has no place yet is served later: more than may be half open, more than may be open.
+
+    What waits for room repeats itself, after a second and then twice as long each time.
+    """
+    client = demos.tap(namespace)
+    for _ in range(3):
+        answers = exchange(open_at_once(client, demos, count), 60)
+        assert all(answer.startswith(b"HTTP/1.0 200") for answer in answers)
+        assert len({len(answer) for answer in answers}) == 1
+    assert_buffers_balance(client.quiet_status())
+
+
+def flood(namespace: Namespace, count: int) -> None:
+    """SYNs from many addresses, none of which answers."""
+    tap = namespace.taps[0]
+    target = Target(
+        bytes.fromhex(tap.mac.replace(":", "")),
+        IPv4Address(tap.address),
+        IPv6Address(tap.address_6),
+    )
+    frames = BadFrames(target, seed=14)
+    send_all(tap, namespace, (frames.syn() for _ in range(count)))
+
+
+def largest_window(client: DemoClient) -> int:
+    """The largest window that the guest announces while it takes a lot of data."""
+
+    def windows(connection: socket.socket) -> Iterator[int]:
+        for at in range(0, len(BULK), 65536):
+            connection.sendall(BULK[at : at + 65536])
+            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+            assert len(info) == TCP_INFO_BYTES, "this needs Linux 5.4 or newer"
+            yield struct.unpack_from("=I", info, SND_WND)[0]
+
+    with client.connect(DISCARD) as connection:
+        return max(windows(connection))
+
+
+def test_half_open_connections_take_no_window(demos: Demos, namespace: Namespace) -> None:
+    client = demos.tap(namespace)
+    flood(namespace, SYNS)
+    assert client.status()["tcp"]["half_open"] > HALF_OPEN_MAX // 2
+    assert largest_window(client) >= LARGE_WINDOW
+    assert client.status()["tcp"]["half_open"] > HALF_OPEN_MAX // 2
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_idle_connections_take_no_window(demos: Demos, namespace: Namespace) -> None:
+    client = demos.tap(namespace)
+    with contextlib.ExitStack() as stack:
+        for _ in range(7):
+            connection = stack.enter_context(client.connect(ECHO))
+            connection.sendall(b"?")
+            assert connection.recv(1) == b"?"
+        time.sleep(1.5)  # until they are idle (receive_window.c: IDLE_TICKS)
+        assert largest_window(client) >= LARGE_WINDOW
+    assert_buffers_balance(client.quiet_status())
+
+
+def test_clients_are_served_between_floods(demos: Demos, namespace: Namespace) -> None:
+    client = demos.tap(namespace)
+    for _ in range(20):
+        flood(namespace, 200)
+        status, _, _ = client.get("/")
+        assert status == 200
+    assert_buffers_balance(client.quiet_status())
