@@ -174,10 +174,21 @@ MUTATIONS = [
     Mutation(
         "command answered by anything",
         "net/control.c",
-        " && *(const volatile uint8_t *)&device->command[ANSWER] == ANSWER_OK",
-        "",
+        "has_answer && *answer == ANSWER_OK",
+        "has_answer",
     ),
-    Mutation("command answered by nothing", "net/control.c", "written == 1 && ", ""),
+    Mutation(
+        "command answered by nothing",
+        "net/control.c",
+        "bool has_answer = net->transport->legacy || written != 0;",
+        "bool has_answer = true;",
+    ),
+    Mutation(
+        "broken control queue used on",
+        "net/stop.c",
+        "recover_queue(net, &net->device->control);",
+        "(void)net;",
+    ),
     Mutation(
         "command answered by the last answer",
         "net/control.c",

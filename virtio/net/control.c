@@ -35,6 +35,17 @@ void net_control_free(struct net_device *device)
     }
 }
 
+/* Returns the device's verdict on the command that it has finished, after `written` bytes. */
+static enum virtio_net_answer read_answer(const struct virtio_net *net, uint32_t written)
+{
+    const volatile uint8_t *answer = &net->device->command[ANSWER];
+    /* A legacy device's length says nothing (5.1.6.1). The byte then still holds ANSWER_NONE if the
+     * device did not write it. */
+    bool has_answer = net->transport->legacy || written != 0;
+
+    return has_answer && *answer == ANSWER_OK ? VIRTIO_NET_DONE : VIRTIO_NET_REFUSED;
+}
+
 /* A descriptor for each part, as devices from before VERSION_1 want it (2.7.4.3). */
 static enum virtio_net_answer command(struct virtio_net *net, uint64_t features, unsigned class,
                                       unsigned what, const void *data, uint32_t bytes)
@@ -52,6 +63,7 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     }
     /* The memory is the device's while there is no answer to the last command. */
     if (virtqueue_in_flight(ring) != 0 && virtqueue_take(ring, &written) == NULL) {
+        net_control_recover(net);
         return VIRTIO_NET_NO_ANSWER;
     }
     device->command[0] = (uint8_t) class;
@@ -66,13 +78,12 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     while (virtqueue_take(ring, &written) == NULL) {
         if (ring->broken != NULL || net->state != NET_RUNNING ||
             virtio_platform_now() - started > ANSWER_NANOSECONDS) {
+            net_control_recover(net);
             return VIRTIO_NET_NO_ANSWER;
         }
         virtio_platform_pause();
     }
-    return written == 1 && *(const volatile uint8_t *)&device->command[ANSWER] == ANSWER_OK
-               ? VIRTIO_NET_DONE
-               : VIRTIO_NET_REFUSED;
+    return read_answer(net, written);
 }
 
 enum virtio_net_answer virtio_net_set_receive_mode(struct virtio_net *net,

@@ -58,6 +58,8 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .features = net->features,
         .alignment = transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
         .by_index = queue == &net->transmit && net->parameters.polling,
+        /* kvmtool reports the bytes of the whole command as written. */
+        .length_clamped = queue == &net->device->control,
     };
 
     if (limit == 0) {

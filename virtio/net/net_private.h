@@ -192,6 +192,10 @@ bool net_enable_queue(struct net_device *device, struct net_queue *queue, const 
  * without the lock. */
 void net_recover(struct virtio_net *net);
 
+/* As net_recover(), for the control queue. By the caller that gives the device commands
+ * (control.c), because nobody else uses that queue. Thread context, without the lock. */
+void net_control_recover(struct virtio_net *net);
+
 /* The control queue's memory. False: there is none left. */
 bool net_control_create(struct net_device *device);
 void net_control_free(struct net_device *device);

@@ -57,6 +57,9 @@ static void return_exposed(struct virtio_net *net, struct net_queue *queue)
     while ((token = virtqueue_detach(&queue->ring, &position)) != NULL) {
         struct virtio_net_buffer *buffer = token;
 
+        if (queue == &net->device->control) {
+            continue; /* a command's memory is the driver's own */
+        }
         if (queue == &net->transmit && !net->parameters.polling) {
             finish_packet(net, token);
             continue;
@@ -98,27 +101,35 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     return enabled;
 }
 
+/* Resets a queue if it is broken. Stops the device if that fails. */
+static void recover_queue(struct virtio_net *net, struct net_queue *queue)
+{
+    const char *reason = queue->ring.broken;
+
+    if (net->state != NET_RUNNING || reason == NULL) {
+        return;
+    }
+    while (__atomic_test_and_set(&net->device->selecting, __ATOMIC_ACQUIRE)) {
+        virtio_platform_pause();
+    }
+    if ((net->features & VIRTIO_F_RING_RESET) == 0 || !reset_queue(net, queue, &reason)) {
+        virtio_lock_state state = virtio_platform_lock();
+
+        net_stop_broken(net, reason);
+        net_leave(net, state);
+    }
+    __atomic_clear(&net->device->selecting, __ATOMIC_RELEASE);
+}
+
 void net_recover(struct virtio_net *net)
 {
-    struct net_queue *queues[2] = {&net->receive, &net->transmit};
+    recover_queue(net, &net->receive);
+    recover_queue(net, &net->transmit);
+}
 
-    for (unsigned i = 0; i < 2; i++) {
-        const char *reason;
-
-        if (net->state != NET_RUNNING || queues[i]->ring.broken == NULL) {
-            continue;
-        }
-        while (__atomic_test_and_set(&net->device->selecting, __ATOMIC_ACQUIRE)) {
-            virtio_platform_pause();
-        }
-        if (!reset_queue(net, queues[i], &reason)) {
-            virtio_lock_state state = virtio_platform_lock();
-
-            net_stop_broken(net, reason);
-            net_leave(net, state);
-        }
-        __atomic_clear(&net->device->selecting, __ATOMIC_RELEASE);
-    }
+void net_control_recover(struct virtio_net *net)
+{
+    recover_queue(net, &net->device->control);
 }
 
 bool virtio_net_stop(struct virtio_net *net)

@@ -100,6 +100,7 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
     queue->event_index = (options->features & VIRTIO_F_EVENT_IDX) != 0;
     queue->in_order = (options->features & VIRTIO_F_IN_ORDER) != 0;
     queue->by_index = queue->in_order && !queue->packed && options->by_index;
+    queue->length_clamped = options->length_clamped;
     queue->order_platform = (options->features & VIRTIO_F_ORDER_PLATFORM) != 0;
     queue->indirect_tables = options->indirect_entries == 0 ? 0 : options->indirect_tables;
     queue->indirect_entries = options->indirect_entries;

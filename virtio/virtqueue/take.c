@@ -89,7 +89,6 @@ static unsigned name_known(const struct virtqueue *queue, struct virtqueue_item 
 static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items, unsigned count)
 {
     struct virtqueue_slot *slots = queue->slots;
-    bool packed = queue->packed;
     bool in_order = queue->in_order;
     unsigned size = queue->size;
     uint16_t oldest = queue->oldest;
@@ -108,10 +107,10 @@ static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items
             break;
         }
         if (items[i].bytes > slot->writable_bytes) {
-            if (!packed || slot->writable_bytes != 0) {
+            if (slot->writable_bytes != 0) {
                 break;
             }
-            items[i].bytes = 0; /* as in take_unusual() */
+            items[i].bytes = 0; /* a chain without writable segments: see take_unusual() */
         }
         items[i].token = slot->token;
         slot->token = NULL;
@@ -141,13 +140,18 @@ static __attribute__((noinline)) unsigned take_unusual(struct virtqueue *queue,
     if (slot->token == NULL) {
         return virtqueue_break(queue, "used id is no chain the device has");
     }
-    /* 2.8.4: without anything to write the length means nothing. That the WRITE flag says whether
-     * something was written, is not to be relied on: QEMU never sets it. */
-    if (queue->packed && slot->writable_bytes == 0) {
-        item->bytes = 0;
-    }
+    /*
+     * `len` counts bytes written into the chain's writable segments (2.7.8). A chain without such
+     * segments therefore has length 0, whatever the device reports: kvmtool and bhyve report the
+     * bytes that they read, as devices did before the standard (2.7.8.1, 5.1.6.1), and in packed
+     * rings the field is reserved (2.8.4). There the WRITE flag should say whether the device wrote
+     * anything, but QEMU never sets it, so the flag is not evaluated.
+     */
     if (item->bytes > slot->writable_bytes) {
-        return virtqueue_break(queue, "used length beyond the chain's writable bytes");
+        if (slot->writable_bytes != 0 && !queue->length_clamped) {
+            return virtqueue_break(queue, "used length beyond the chain's writable bytes");
+        }
+        item->bytes = slot->writable_bytes;
     }
     if (queue->in_order) {
         if (id != queue->oldest) {

@@ -195,18 +195,113 @@ static void stopped_while_the_device_has_a_command(void **state)
     owner_finish(&owner);
 }
 
-/* The command's queue is broken, the frames' are not. */
-static void a_lie_in_the_control_queue(void **state)
+/* kvmtool reports the bytes of the whole command as written, bhyve those of its answer. */
+static void lengths_beyond_the_answer(void **state)
+{
+    static const uint32_t lengths[] = {2, 5, 65, 0x80000001, 0xffffffff};
+
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        fake_control.written = lengths[i];
+        fake_control.answer = 0;
+        assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_DONE);
+        fake_control.answer = 1;
+        assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_REFUSED);
+    }
+    assert_null(virtio_net_broken(owner.net));
+    owner_finish(&owner);
+}
+
+/* 5.1.6.1: the length of a legacy device's control queue is ignored, its answer is not. */
+static void length_of_a_legacy_device(void **state)
 {
     (void)state;
     start(FAKE_FEATURES_CONTROL);
-    fake_control.written = 2; /* more than there is room for */
-    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
-    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
-    assert_null(virtio_net_broken(owner.net));
+    owner.transport->legacy = true;
+    fake_control.written = 0;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_DONE);
+    fake_control.unwritten = true;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_REFUSED);
+    owner.transport->legacy = false;
+    owner_finish(&owner);
+}
+
+/* In a notification: finishes a chain that the device does not have. */
+static void answer_with_a_wrong_id(unsigned index)
+{
+    if (index == fake_control.index) {
+        fake_push(index, 300, 1);
+    }
+}
+
+static void frames_move(void)
+{
+    uint32_t received = owner.received;
+
     assert_true(owner_inject(&owner, 60));
     owner_settle(&owner);
-    assert_int_equal(owner.received, 1);
+    assert_int_equal(owner.received, received + 1);
+}
+
+/* VIRTIO_F_RING_RESET: a broken control queue is reset by itself, and can be used again. The second
+ * time within a second is too much, as for the other queues. */
+static void a_broken_control_queue_is_reset(void **state)
+{
+    (void)state;
+    prepare(FAKE_FEATURES_CONTROL | VIRTIO_F_RING_RESET);
+    owner_start(&owner);
+    fake_clock += 10 * UINT64_C(1000000000);
+    for (unsigned round = 1; round <= 3; round++) {
+        owner.device.on_notify = answer_with_a_wrong_id;
+        assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+        assert_null(virtio_net_broken(owner.net));
+        assert_int_equal(owner.device.queue[2].resets, round);
+        assert_int_equal(owner.device.queue[0].resets + owner.device.queue[1].resets, 0);
+        assert_int_equal(owner_statistics(&owner).queue_resets, round);
+        owner.device.on_notify = fake_control_notify;
+        EXPECT(virtio_net_receive_vlan(owner.net, 9, true), 2, 0, 9, 0);
+        frames_move();
+        fake_clock += 2 * UINT64_C(1000000000);
+    }
+    owner.device.on_notify = answer_with_a_wrong_id;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_non_null(strstr(virtio_net_broken(owner.net), "id"));
+    assert_true(owner.signalled);
+    owner_finish(&owner);
+}
+
+/* An answer that came too late, and is a lie: found by the next command. */
+static void a_lie_after_the_time(void **state)
+{
+    (void)state;
+    prepare(FAKE_FEATURES_CONTROL | VIRTIO_F_RING_RESET);
+    owner_start(&owner);
+    fake_clock += 10 * UINT64_C(1000000000);
+    fake_control.silent = true;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_int_equal(owner.device.queue[2].resets, 0);
+    fake_push(2, 300, 1);
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 8, true), VIRTIO_NET_NO_ANSWER);
+    assert_int_equal(owner.device.queue[2].resets, 1);
+    fake_control.silent = false;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 9, true), VIRTIO_NET_DONE);
+    assert_int_equal(fake_control.commands, 2);
+    owner_finish(&owner);
+}
+
+/* Without the feature the device as a whole is started again by its owner. */
+static void a_broken_control_queue_stops_the_device(void **state)
+{
+    (void)state;
+    start(FAKE_FEATURES_CONTROL);
+    owner.device.on_notify = answer_with_a_wrong_id;
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
+    assert_non_null(strstr(virtio_net_broken(owner.net), "id"));
+    assert_true(owner.signalled);
+    assert_int_equal(owner_statistics(&owner).broken, 1);
+    assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NOT_SENT);
     owner_finish(&owner);
 }
 
@@ -304,7 +399,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(refusals),
         cmocka_unit_test(no_answer),
         cmocka_unit_test(stopped_while_the_device_has_a_command),
-        cmocka_unit_test(a_lie_in_the_control_queue),
+        cmocka_unit_test(lengths_beyond_the_answer),
+        cmocka_unit_test(length_of_a_legacy_device),
+        cmocka_unit_test(a_broken_control_queue_is_reset),
+        cmocka_unit_test(a_lie_after_the_time),
+        cmocka_unit_test(a_broken_control_queue_stops_the_device),
         cmocka_unit_test(small_and_missing_queues),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(announcing),

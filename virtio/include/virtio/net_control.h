@@ -20,8 +20,12 @@ enum virtio_net_answer {
      * not run. */
     VIRTIO_NET_NOT_SENT,
     VIRTIO_NET_REFUSED, /* VIRTIO_NET_ERR, or an answer without an answer in it */
-    /* The device did not answer in time, or broke the rules of the queue. The command stays with
-     * it; until it is answered after all, the next ones are not sent and end like this at once. */
+    /*
+     * The device did not answer within a second: the command stays with it, and until it is
+     * answered after all, the next ones are not sent and end like this at once. Or the device broke
+     * the rules of the queue: the queue was then reset (VIRTIO_F_RING_RESET) and can be used again,
+     * or the device is broken (virtio_net_broken()).
+     */
     VIRTIO_NET_NO_ANSWER,
 };
 

@@ -39,6 +39,8 @@ struct virtqueue_options {
     uint16_t alignment; /* of the queue and of its used ring: a power of two; 0: what is best */
     bool by_index; /* split with IN_ORDER, no chain with writable segments: the used index alone
                       counts, ids are not looked at */
+    bool length_clamped; /* a used length beyond a chain's writable bytes is reduced to them; else
+                            it breaks the queue */
 };
 
 /* What the driver remembers about one chain; its place is the id that the device returns. */
@@ -74,6 +76,7 @@ struct virtqueue {
     bool event_index;
     bool in_order;
     bool by_index;
+    bool length_clamped;
     bool order_platform;
     uint16_t free_first; /* split: descriptor, packed: id; of a list through slots[].next */
     uint16_t free_count; /* descriptors */
@@ -121,8 +124,10 @@ bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segm
 bool virtqueue_publish(struct virtqueue *queue);
 
 /*
- * The next chain the device is done with: its token, and in *bytes how many it wrote from the start
- * of the writable segments on. NULL: none, or the queue broke.
+ * Takes the next chain that the device has finished. Returns its token, and in *bytes how many
+ * bytes the device wrote from the start of the writable segments on: at most as many as the chain
+ * has, so 0 for a chain without writable segments, whatever the device reports
+ * (VIRTIO 1.3, 2.7.8, 2.8.4). Returns NULL if there is none, or if the queue broke.
  */
 void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes);
 
