@@ -5,11 +5,21 @@
  */
 #include "net_private.h"
 
-/* Interrupts between two runs of the bottom half: each queue's, and changes of the configuration,
- * come on time; a device that answers a flag late sends a few more. */
-#define UNATTENDED_MAX 16u
-/* Too many for nothing, so many times in a row: the device will not take its line back. */
+/* Interrupts of the device between two runs of the bottom half. Once they are suppressed, each
+ * queue and a change of the configuration can still cause one; a device that reacts late to the
+ * flag causes a few more. */
+#define INTERRUPTS_MAX 16u
+/* Consecutive runs of the bottom half that found INTERRUPTS_MAX and no work: the device does not
+ * lower its line. */
 #define STORMS_MAX 8u
+/*
+ * On a shared line the interrupts that the device does not claim are those of other devices, as
+ * many as they like: the line is theirs too. More than 10,000 a second without a pause leave
+ * threads no time to run, so one of the devices, perhaps this one, holds the line without admitting
+ * it.
+ */
+#define UNCLAIMED_MAX         1024u
+#define UNCLAIMED_NANOSECONDS UINT64_C(100000000)
 
 /* True: there was one to pass on. */
 static bool leave(struct virtio_net *net, virtio_lock_state state)
@@ -170,39 +180,86 @@ static void configuration_changed(struct virtio_net *net)
     }
 }
 
-/* Once interrupts are suppressed few more come, whatever arrives. True: these are too many. */
-static bool too_many(struct virtio_net *net, bool claimed)
+/* Returns the pair that counts the interrupts of this one: pair 0 if they share an interrupt. */
+static struct virtio_net *counting_pair(struct virtio_net *net)
 {
-    if (net->unattended == UNATTENDED_MAX) {
-        return true;
-    }
-    net->unattended++;
-    net->claimed += claimed;
-    if (net->unattended < UNATTENDED_MAX) {
-        return false;
-    }
-    net->signal_wanted = true;
-    net->statistics.interrupts_masked++;
-    return true;
+    return net->device->interrupt_pairs > 1 ? &net->device->pair[0] : net;
 }
 
-/* The bottom half runs: they may come again. The device's own line, or one that it claims, again
- * and again while nothing comes back, is stuck; messages, or what others do on a line, cost no more
- * than this. */
-static void attend(struct virtio_net *net)
+/* Returns true for the last of UNCLAIMED_MAX interrupts in less than UNCLAIMED_NANOSECONDS. */
+static bool is_unclaimed_storm(struct virtio_net *net)
 {
-    uint16_t taken = (uint16_t)(net->receive.ring.taken + net->transmit.ring.taken);
-    uint16_t own = net->transport->line_shared ? net->claimed : net->unattended;
-    bool storm =
-        net->transport->vectors == 0 && own == UNATTENDED_MAX && taken == net->taken_before;
+    if (net->interrupts_unclaimed == 0) {
+        net->unclaimed_since = virtio_platform_now();
+    }
+    net->interrupts_unclaimed++;
+    if (net->interrupts_unclaimed < UNCLAIMED_MAX) {
+        return false;
+    }
+    net->interrupts_unclaimed = 0;
+    return virtio_platform_now() - net->unclaimed_since < UNCLAIMED_NANOSECONDS;
+}
 
-    net->storms = storm ? (uint16_t)(net->storms + 1u) : 0;
-    net->taken_before = taken;
-    net->unattended = 0;
-    net->claimed = 0;
-    if (net->storms == STORMS_MAX && net->state == NET_RUNNING) {
+/* Counts an interrupt, which the device claimed or not. Returns true if there are so many that the
+ * interrupt has to be masked until the bottom half has run. */
+static bool count_interrupt(struct virtio_net *net, bool claimed)
+{
+    if (net->mask_requested) {
+        return true;
+    }
+    if (claimed || !net->transport->line_shared) {
+        net->interrupts_since_bottom_half++;
+        net->mask_requested = net->interrupts_since_bottom_half == INTERRUPTS_MAX;
+    } else {
+        net->mask_requested = is_unclaimed_storm(net);
+    }
+    if (net->mask_requested) {
+        net->signal_wanted = true;
+        net->statistics.interrupts_masked++;
+    }
+    return net->mask_requested;
+}
+
+/* Returns the chains taken so far by the pairs that share the counting pair's interrupt. */
+static uint16_t chains_taken(const struct virtio_net *counting)
+{
+    unsigned pairs = counting->index == 0 ? counting->device->interrupt_pairs : 1;
+    uint16_t taken = 0;
+
+    for (unsigned i = 0; i < pairs; i++) {
+        taken =
+            (uint16_t)(taken + counting[i].receive.ring.taken + counting[i].transmit.ring.taken);
+    }
+    return taken;
+}
+
+/*
+ * The bottom half runs, so interrupts may come again. A line that the device raises again and again
+ * while it finishes nothing is stuck. Messages, and what other devices do on a shared line, cost no
+ * more than a run of the bottom half.
+ */
+static void restart_interrupt_count(struct virtio_net *net)
+{
+    struct virtio_net *counting = counting_pair(net);
+    uint16_t taken = chains_taken(counting);
+    bool storm = net->transport->vectors == 0 &&
+                 counting->interrupts_since_bottom_half == INTERRUPTS_MAX &&
+                 taken == counting->taken_before;
+
+    counting->spurious_storms = storm ? (uint16_t)(counting->spurious_storms + 1u) : 0;
+    counting->taken_before = taken;
+    counting->interrupts_since_bottom_half = 0;
+    counting->interrupts_unclaimed = 0;
+    counting->mask_requested = false;
+    if (counting->spurious_storms == STORMS_MAX && net->state == NET_RUNNING) {
         net_stop_broken(net, "its interrupts do not end");
     }
+}
+
+bool virtio_net_mask_requested(const struct virtio_net *net)
+{
+    return net->device->interrupt_pairs > 1 ? net->device->pair[0].mask_requested
+                                            : net->mask_requested;
 }
 
 /* False: there is nothing to do for this pair. */
@@ -232,7 +289,7 @@ bool virtio_net_interrupt(struct virtio_net *net)
     virtio_lock_state state = virtio_platform_lock();
     bool queues;
     bool configuration = interrupt_cause(net, &queues);
-    bool mask = too_many(net, queues || configuration);
+    bool mask = count_interrupt(net, queues || configuration);
 
     net->statistics.interrupts++;
     if (configuration) {
@@ -257,7 +314,7 @@ bool virtio_net_configuration_interrupt(struct virtio_net *net)
     struct virtio_net *first = &net->device->pair[0];
     uint32_t began = virtio_platform_instructions();
     virtio_lock_state state = virtio_platform_lock();
-    bool mask = too_many(first, true);
+    bool mask = count_interrupt(first, true);
 
     configuration_changed(first);
     net_leave(first, state);
@@ -279,7 +336,7 @@ bool virtio_net_bottom_half(struct virtio_net *net)
 
     net_recover(net);
     state = virtio_platform_lock();
-    attend(net);
+    restart_interrupt_count(net);
     if (net->state == NET_RUNNING) {
         bool exhausted =
             service(net, net->parameters.interrupt_budget) == net->parameters.interrupt_budget;

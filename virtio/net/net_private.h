@@ -110,10 +110,14 @@ struct virtio_net {
     bool signal_wanted;    /* net_leave() signals */
     bool link_changed;     /* not yet queried */
     bool transmitted_news; /* packets finished since the bottom half last ran */
-    uint16_t unattended;   /* interrupts since the bottom half last ran */
-    uint16_t claimed;      /* those of them that were the device's own */
-    uint16_t storms;       /* times in a row that they were too many, and for nothing */
-    uint16_t taken_before; /* of both rings, when the bottom half last ran */
+
+    /* Interrupts; for pairs that share one, in pair 0. */
+    bool mask_requested;                   /* until the bottom half runs */
+    uint16_t interrupts_since_bottom_half; /* on a shared line: those that the device claimed */
+    uint16_t interrupts_unclaimed; /* on a shared line: the others, since then or since ... */
+    uint64_t unclaimed_since;      /* ... the first of UNCLAIMED_MAX */
+    uint16_t spurious_storms;      /* consecutive bottom halves that found a storm and no work */
+    uint16_t taken_before;         /* chains taken from the rings when the bottom half last ran */
 
     struct net_queue receive;
     struct buffer_list received; /* frames for the bottom half */

@@ -226,14 +226,28 @@ bool virtio_net_stop(struct virtio_net *net);
 void virtio_net_free(struct virtio_net *net);
 
 /*
- * Interrupt handler for the line or a queue's vector. Bounded by interrupt_budget. True: the device
- * goes on interrupting although it was told not to, or the line does not fall. The caller masks the
- * interrupt, and lets it through again after virtio_net_bottom_half(), for which it has been
- * signalled. Without that a device could keep every thread from running.
+ * Interrupt handler for the line or a queue's vector. Moves at most interrupt_budget descriptors.
+ * Returns true if the device goes on interrupting although it was told not to, or does not lower
+ * its line: the caller masks the interrupt, and unmasks it after virtio_net_bottom_half(), for
+ * which the bottom half has been signalled. Without that a device could keep every thread from
+ * running. Other devices on a shared line may interrupt as often as they like, up to 10,000 times a
+ * second.
+ *
+ * The bottom half can have run on another processor before the caller comes to mask anything. So
+ * the caller decides and masks in one critical section: if (virtio_net_interrupt(net)) { state =
+ * virtio_platform_lock(); if (virtio_net_mask_requested(net)) { mask the interrupt;
+ *         }
+ *         virtio_platform_unlock(state);
+ *     }
+ * and unmasks it in another, after virtio_net_bottom_half().
  */
 bool virtio_net_interrupt(struct virtio_net *net);
-/* Interrupt handler for the configuration's own vector. True: as above. */
+/* Interrupt handler for the configuration's own vector. Returns true as above, of pair 0. */
 bool virtio_net_configuration_interrupt(struct virtio_net *net);
+/* Returns true from the moment that one of these handlers returns true until the bottom half runs.
+ * `net` is the handler's; for the configuration's vector pair 0. Any context, platform lock held.
+ */
+bool virtio_net_mask_requested(const struct virtio_net *net);
 
 /*
  * Moves what the handler left over, at most interrupt_budget descriptors, refills, and turns
