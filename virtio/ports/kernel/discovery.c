@@ -5,11 +5,25 @@
 #include "kernel/devicetree.h"
 #include "kernel/print.h"
 
-/* The device does not stop: it has to wait for the bottom half. */
 static void mask(struct virtio_network_device *device, unsigned index)
 {
+    interrupt_state state = interrupts_save();
+
     device->masked |= (uint8_t)(1u << index);
     (void)interrupt_mask(device->number[index]);
+    interrupts_restore(state);
+}
+
+/* The device interrupts too often: masks until the bottom half runs, unless it has run meanwhile
+ * (virtio/net.h). Interrupt context. */
+static void mask_if_requested(struct virtio_network_device *device, unsigned index)
+{
+    virtio_lock_state state = virtio_platform_lock();
+
+    if (virtio_net_mask_requested(device->net)) {
+        mask(device, index);
+    }
+    virtio_platform_unlock(state);
 }
 
 /* The line, or the queues' vector. */
@@ -18,7 +32,7 @@ static void handle_queues(void *argument)
     struct virtio_network_device *device = argument;
 
     if (device->net != NULL && virtio_net_interrupt(device->net)) {
-        mask(device, device->transport->vectors == 0 ? 0 : 1);
+        mask_if_requested(device, device->transport->vectors == 0 ? 0 : 1);
     }
 }
 
@@ -30,7 +44,7 @@ static void handle_vector_0(void *argument)
     if (device->net != NULL &&
         (device->transport->vectors > 1 ? virtio_net_configuration_interrupt(device->net)
                                         : virtio_net_interrupt(device->net))) {
-        mask(device, 0);
+        mask_if_requested(device, 0);
     }
 }
 

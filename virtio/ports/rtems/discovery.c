@@ -4,13 +4,26 @@
 #include "machine.h"
 #include <rtems/irq-extension.h>
 
+/* Masks the line, unless on another processor the bottom half has run meanwhile or the driver was
+ * disconnected: neither would come again to unmask it. */
+static void mask_line(struct virtio_network_device *device, const struct virtio_net *net)
+{
+    virtio_lock_state state = virtio_platform_lock();
+
+    if (device->net == net && virtio_net_mask_requested(net)) {
+        device->masked = true;
+        (void)rtems_interrupt_vector_disable(device->vector);
+    }
+    virtio_platform_unlock(state);
+}
+
 static void handle(void *argument)
 {
     struct virtio_network_device *device = argument;
+    struct virtio_net *net = device->net;
 
-    if (device->net != NULL && virtio_net_interrupt(device->net)) {
-        device->masked = true;
-        (void)rtems_interrupt_vector_disable(device->vector);
+    if (net != NULL && virtio_net_interrupt(net)) {
+        mask_line(device, net);
     }
 }
 
@@ -74,10 +87,13 @@ bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
 
 void virtio_network_attend(struct virtio_network_device *device)
 {
+    virtio_lock_state state = virtio_platform_lock();
+
     if (device->masked) {
         device->masked = false;
         (void)rtems_interrupt_vector_enable(device->vector);
     }
+    virtio_platform_unlock(state);
 }
 
 /* Called for each handler that the line has. */
@@ -91,15 +107,24 @@ static void let_through(void *device, const char *information, rtems_option opti
     virtio_network_attend(device);
 }
 
+/* Under the lock, so that mask_line() does not mask for a driver that is gone. */
+static void set_driver(struct virtio_network_device *device, struct virtio_net *net)
+{
+    virtio_lock_state state = virtio_platform_lock();
+
+    device->net = net;
+    virtio_platform_unlock(state);
+}
+
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     /* A line that nobody acknowledges would interrupt for ever. */
     (void)rtems_interrupt_handler_remove(device->vector, handle, device);
-    device->net = net;
+    set_driver(device, net);
     if (net != NULL &&
         rtems_interrupt_handler_install(device->vector, "virtio-net", RTEMS_INTERRUPT_SHARED,
                                         handle, device) != RTEMS_SUCCESSFUL) {
-        device->net = NULL;
+        set_driver(device, NULL);
     }
     /* RTEMS ends at an interrupt without any handler: only for others on the line. */
     (void)rtems_interrupt_handler_iterate(device->vector, let_through, device);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The RTEMS port's masking of a line that does not stop (virtio/ports/rtems/discovery.c), with the
+ * bottom half on the same processor and on another one, and one other device on the line. RTEMS's
+ * interrupt manager is modelled below: one vector.
+ */
+#include "../../../virtio/ports/rtems/discovery.h"
+#include "../../../virtio/ports/rtems/machine.h"
+#include "fake.h"
+#include "virtio/net.h"
+#include <rtems/irq-extension.h>
+#include <stdlib.h>
+
+#define VECTOR          40u
+#define INTERRUPTS_MAX  16u /* virtio/net/interrupt.c */
+#define STORMS_MAX      8u
+#define REGISTERS_BYTES 0x200u
+
+static struct fake_device model;
+static struct virtio_network_device device;
+static struct virtio_net *net;
+static bool other_processor; /* runs the bottom half as soon as it is signalled */
+static bool disconnects;     /* ... and it disconnects the driver */
+static bool signalled;
+
+static struct {
+    rtems_interrupt_handler handler;
+    void *argument;
+    bool enabled;
+} line;
+
+rtems_status_code rtems_interrupt_vector_enable(rtems_vector_number vector)
+{
+    assert_int_equal(vector, VECTOR);
+    line.enabled = true;
+    return RTEMS_SUCCESSFUL;
+}
+
+rtems_status_code rtems_interrupt_vector_disable(rtems_vector_number vector)
+{
+    assert_int_equal(vector, VECTOR);
+    line.enabled = false;
+    return RTEMS_SUCCESSFUL;
+}
+
+rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
+                                                  const char *information, rtems_option options,
+                                                  rtems_interrupt_handler handler, void *argument)
+{
+    assert_int_equal(vector, VECTOR);
+    assert_non_null(information);
+    assert_int_equal(options, RTEMS_INTERRUPT_SHARED);
+    line.handler = handler;
+    line.argument = argument;
+    return RTEMS_SUCCESSFUL;
+}
+
+rtems_status_code rtems_interrupt_handler_remove(rtems_vector_number vector,
+                                                 rtems_interrupt_handler handler, void *argument)
+{
+    assert_int_equal(vector, VECTOR);
+    if (line.handler != handler || line.argument != argument) {
+        return RTEMS_UNSATISFIED;
+    }
+    line.handler = NULL;
+    return RTEMS_SUCCESSFUL;
+}
+
+/* The other device's handler is always there. */
+rtems_status_code rtems_interrupt_handler_iterate(rtems_vector_number vector,
+                                                  rtems_interrupt_per_handler_routine routine,
+                                                  void *argument)
+{
+    routine(argument, "another device", RTEMS_INTERRUPT_SHARED, NULL, NULL);
+    assert_int_equal(vector, VECTOR);
+    return RTEMS_SUCCESSFUL;
+}
+
+uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
+{
+    assert_int_equal(bytes, REGISTERS_BYTES);
+    return (uintptr_t)physical;
+}
+
+bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
+                       struct virtio_pci_function *function)
+{
+    (void)pci;
+    (void)index;
+    function->configuration = 0;
+    return false;
+}
+
+bool ecam_restore(struct virtio_pci_function *function)
+{
+    (void)function;
+    return true;
+}
+
+/* As the ports' bottom halves do. */
+static void bottom_half(void)
+{
+    signalled = false;
+    while (virtio_net_bottom_half(net)) {
+    }
+    virtio_network_attend(&device);
+}
+
+static struct virtio_net_buffer *receive_buffer(void *context)
+{
+    struct virtio_net_buffer *buffer = calloc(1, sizeof(*buffer));
+
+    (void)context;
+    buffer->memory = calloc(1, VIRTIO_NET_RECEIVE_BYTES);
+    buffer->capacity = VIRTIO_NET_RECEIVE_BYTES;
+    return buffer;
+}
+
+static void return_buffer(void *context, struct virtio_net_buffer *buffer)
+{
+    (void)context;
+    free(buffer->memory);
+    free(buffer);
+}
+
+static void signal_bottom_half(void *context)
+{
+    (void)context;
+    signalled = true;
+    if (disconnects) {
+        assert_true(virtio_network_connect(&device, NULL));
+    } else if (other_processor) {
+        bottom_half();
+    }
+}
+
+static void start(void)
+{
+    static const struct virtio_net_operations operations = {
+        .receive_buffer = receive_buffer,
+        .return_buffer = return_buffer,
+        .signal = signal_bottom_half,
+    };
+    static const struct virtio_net_parameters parameters = {0};
+    const struct virtio_rtems_board board = {
+        .mmio = {FAKE_MMIO_BASE, REGISTERS_BYTES, 1, VECTOR},
+    };
+    const char *reason = NULL;
+
+    fake_reset_device(&model, FAKE_MMIO, 0);
+    other_processor = false;
+    disconnects = false;
+    line.enabled = true;
+    assert_true(virtio_find_network(&board, 0, &device));
+    net = virtio_net_create(device.transport, &parameters, &operations, NULL, &reason);
+    assert_non_null(net);
+    assert_true(virtio_network_connect(&device, net));
+    bottom_half();
+}
+
+static void finish(void)
+{
+    other_processor = false;
+    disconnects = false;
+    model.line_stuck = false;
+    assert_true(virtio_network_connect(&device, NULL));
+    assert_true(line.enabled); /* it is the other device's, too */
+    assert_true(virtio_net_stop(net));
+    virtio_net_free(net);
+    assert_int_equal(fake_allocations, 0);
+}
+
+/* The device does not lower its line, whatever is acknowledged. */
+static void storm(void)
+{
+    model.line_stuck = true;
+    model.isr = VIRTIO_CAUSE_QUEUE;
+    for (unsigned i = 0; i < INTERRUPTS_MAX; i++) {
+        assert_true(line.enabled);
+        line.handler(line.argument);
+    }
+}
+
+static void masked_until_the_bottom_half_has_run(void **state)
+{
+    (void)state;
+    start();
+    for (unsigned round = 1; round < STORMS_MAX; round++) {
+        storm();
+        assert_false(line.enabled);
+        assert_true(signalled);
+        bottom_half();
+        assert_true(line.enabled);
+    }
+    finish();
+}
+
+/* The bottom half runs before the handler comes to mask the line: it must not stay masked, for
+ * nothing would unmask it. */
+static void bottom_half_on_another_processor(void **state)
+{
+    (void)state;
+    start();
+    other_processor = true;
+    for (unsigned round = 1; round < STORMS_MAX; round++) {
+        storm();
+        assert_true(line.enabled);
+    }
+    assert_null(virtio_net_broken(net));
+    finish();
+}
+
+/* The driver is taken away before the handler comes to mask the line. */
+static void disconnected_on_another_processor(void **state)
+{
+    (void)state;
+    start();
+    disconnects = true;
+    storm();
+    assert_true(line.enabled);
+    finish();
+}
+
+/* Disconnected while the line is masked: other devices on it get it back. */
+static void disconnected_while_masked(void **state)
+{
+    (void)state;
+    start();
+    storm();
+    assert_false(line.enabled);
+    finish();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masked_until_the_bottom_half_has_run),
+        cmocka_unit_test(bottom_half_on_another_processor),
+        cmocka_unit_test(disconnected_on_another_processor),
+        cmocka_unit_test(disconnected_while_masked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
