@@ -242,12 +242,12 @@ static void start(struct station *station, const char *socket, bool packed, uint
 {
     const struct vhost_user_options options = {
         .path = socket, .mac = {2, 0, 0, 0, 0, 1}, .mtu = MTU};
-    const struct virtio_net_parameters parameters = {
-        .rx_buffers = entries,
-        .tx_ring = entries,
-        .receive_bytes = CAPACITY,
-        .polling = true,
-        .features_off = VIRTIO_NET_F_GUEST_CSUM | (packed ? 0 : VIRTIO_F_RING_PACKED)};
+    const struct virtio_net_parameters parameters = {.rx_buffers = entries,
+                                                     .tx_ring = entries,
+                                                     .receive_bytes = CAPACITY,
+                                                     .polling = true,
+                                                     .features_off =
+                                                         packed ? 0 : VIRTIO_F_RING_PACKED};
     const char *reason;
 
     if (!vhost_user_memory_open(SHARED_BYTES, true, &reason) ||

@@ -82,10 +82,11 @@ static bool take_input(struct virtio_net_buffer *buffer, const uint8_t *frame, s
                                 : datagram_key_match(&datagram->key, frame, bytes, &payload_bytes);
 
         if (payload != NULL) {
-            enqueue(datagram, &(struct arrival){.buffer = buffer,
-                                                .payload = payload,
-                                                .bytes = payload_bytes,
-                                                .checked = buffer->checksum_valid});
+            enqueue(datagram,
+                    &(struct arrival){.buffer = buffer,
+                                      .payload = payload,
+                                      .bytes = payload_bytes,
+                                      .checked = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN});
             return true;
         }
     }

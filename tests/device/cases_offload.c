@@ -49,7 +49,12 @@ static void checksum_received(struct station *station)
         }
         assert_true(station_inject(station, 100 + i));
         station_until(station, station->received == station->injected);
-        assert_int_equal(station->checksum_valid, partial);
+        assert_int_equal(station->checksum,
+                         partial ? VIRTIO_NET_CHECKSUM_PARTIAL : VIRTIO_NET_CHECKSUM_UNKNOWN);
+        if (partial) {
+            assert_int_equal(station->checksum_start, STATION_CHECKSUM_START);
+            assert_int_equal(station->checksum_offset, STATION_CHECKSUM_OFFSET);
+        }
     }
     station->far_sends = (struct station_header){0};
 }
@@ -117,11 +122,13 @@ static void segments_received(struct station *station)
         assert_true(station_inject_large(station, large_sizes[i / 4], type));
         station_until(station, station->received == station->injected);
         assert_int_equal(station->frame_bytes, large_sizes[i / 4]);
-        assert_true(station->checksum_valid);
+        assert_int_equal(station->checksum, VIRTIO_NET_CHECKSUM_PARTIAL);
+        assert_int_equal(station->checksum_start, frame_transport(type));
+        assert_int_equal(station->checksum_offset, STATION_TCP_CHECKSUM);
         station->far_sends = (struct station_header){0};
         assert_true(station_inject(station, 100 + i));
         station_until(station, station->received == station->injected);
-        assert_false(station->checksum_valid);
+        assert_int_equal(station->checksum, VIRTIO_NET_CHECKSUM_UNKNOWN);
     }
     station_exchange(station, 50, 3);
 }

@@ -251,7 +251,9 @@ static void fetch_frames(struct station *station)
 
     while ((buffer = virtio_net_receive(station->net)) != NULL) {
         station->frame_buffers = buffer->buffers;
-        station->checksum_valid = buffer->checksum_valid;
+        station->checksum = buffer->checksum;
+        station->checksum_start = buffer->checksum_start;
+        station->checksum_offset = buffer->checksum_offset;
         station->frame_bytes = gather(frame, buffer);
         station->frame_kind = frame_kind(frame, false);
         owner = station_of_flow(station - station->pair, station->frame_kind.flow);

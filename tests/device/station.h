@@ -103,13 +103,15 @@ struct station {
     uint32_t stale_arrivals; /* numbers below are of before station_clear_wire() */
     uint32_t stale_frames;
     uint32_t link_changes;
-    uint32_t announcements;       /* asked for by the device */
-    uint32_t frame_bytes;         /* of the last frame received */
-    uint16_t frame_buffers;       /* the same */
-    bool checksum_valid;          /* the same */
-    struct frame_kind frame_kind; /* the same */
-    uint32_t steered;             /* frames that came in on the pair of their flow */
-    uint32_t send_up_to;          /* in station_exchange() */
+    uint32_t announcements;            /* asked for by the device */
+    uint32_t frame_bytes;              /* of the last frame received */
+    uint16_t frame_buffers;            /* the same */
+    enum virtio_net_checksum checksum; /* the same */
+    uint16_t checksum_start;           /* the same */
+    uint16_t checksum_offset;          /* the same */
+    struct frame_kind frame_kind;      /* the same */
+    uint32_t steered;                  /* frames that came in on the pair of their flow */
+    uint32_t send_up_to;               /* in station_exchange() */
     uint32_t inject_up_to;
 
     /* With setting->vnet: what the far end got with the last frame, and sends with the next. */

@@ -120,7 +120,11 @@ static void take_frame(struct virtio_net_buffer *frame)
         buffers++;
     }
     HOSTILE_CHECK(buffers == frame->buffers, "%u buffers said to be %u", buffers, frame->buffers);
-    owner.last = (struct frame_seen){total, frame->checksum_valid};
+    HOSTILE_CHECK(frame->checksum != VIRTIO_NET_CHECKSUM_PARTIAL ||
+                      (uint32_t)frame->checksum_start + frame->checksum_offset + 2u <= total,
+                  "a checksum at %u + %u in a frame of %u bytes", frame->checksum_start,
+                  frame->checksum_offset, total);
+    owner.last = (struct frame_seen){total, frame->checksum};
     owner.frames_received++;
     if (device_strict()) {
         pool_check_frame(frame, total);

@@ -386,7 +386,7 @@ void platform_free_lost(void);
 
 struct frame_seen { /* of a frame that came up */
     uint32_t bytes;
-    bool checksum_valid;
+    enum virtio_net_checksum checksum;
 };
 
 #define PAIRS 2u

@@ -23,8 +23,11 @@
      VIRTIO_F_RING_RESET | VIRTIO_NET_F_SPEED_DUPLEX)
 
 /* Of no use to a driver that polls: it sends no chains, and receives none. (EVENT_IDX is: without,
- * each publication reads flags from the line of the used index, which the device writes.) */
-#define FEATURES_WAITING (VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_MRG_RXBUF)
+ * each publication reads flags from the line of the used index, which the device writes.)
+ * GUEST_CSUM lets the device pass frames on with incomplete checksums (5.1.6.4.1), and a frame that
+ * is forwarded by virtio_net_transmit_burst() leaves with a header of zeros. */
+#define FEATURES_WAITING \
+    (VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MRG_RXBUF)
 
 static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *value)
 {

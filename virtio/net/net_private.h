@@ -37,9 +37,11 @@ struct net_header {
     uint16_t buffers;
 };
 
-#define HEADER_NEEDS_CHECKSUM 0x1u /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
-#define HEADER_DATA_VALID     0x2u /* VIRTIO_NET_HDR_F_DATA_VALID */
-#define HEADER_BUFFERS        10u  /* offset of num_buffers */
+#define HEADER_NEEDS_CHECKSUM  0x1u /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
+#define HEADER_DATA_VALID      0x2u /* VIRTIO_NET_HDR_F_DATA_VALID */
+#define HEADER_CHECKSUM_START  6u   /* offset of csum_start */
+#define HEADER_CHECKSUM_OFFSET 8u   /* offset of csum_offset */
+#define HEADER_BUFFERS         10u  /* offset of num_buffers */
 
 /* 5.1.4: struct virtio_net_config */
 #define CONFIG_MAC    0u

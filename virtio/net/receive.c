@@ -77,19 +77,39 @@ void net_receive_expose(struct virtio_net *net)
     }
 }
 
+static inline uint16_t read_header16(const volatile uint8_t *field)
+{
+    return (uint16_t)(field[0] | field[1] << 8);
+}
+
+/* Reads the flags of the header, and csum_start and csum_offset if they mean something (5.1.6.4).
+ * The other fields are of no use to an owner. */
+static void read_checksum(const struct virtio_net *net, struct virtio_net_buffer *buffer)
+{
+    const volatile uint8_t *header = buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes;
+    uint8_t flags = header[0];
+
+    if ((flags & HEADER_NEEDS_CHECKSUM) != 0) {
+        buffer->checksum = VIRTIO_NET_CHECKSUM_PARTIAL;
+        buffer->checksum_start = read_header16(header + HEADER_CHECKSUM_START);
+        buffer->checksum_offset = read_header16(header + HEADER_CHECKSUM_OFFSET);
+    } else if ((flags & HEADER_DATA_VALID) != 0) {
+        buffer->checksum = VIRTIO_NET_CHECKSUM_VALID;
+    }
+}
+
 /* What the device made of a buffer; `bytes` is at most its capacity: the queue saw to that. False:
  * no frame is that short. */
 static inline bool fill_in(const struct virtio_net *net, struct virtio_net_buffer *buffer,
                            uint32_t bytes)
 {
-    /* Only the flags are looked at: the stack has no use for the other fields. Without GUEST_CSUM a
-     * device has no business setting flags (5.1.6.4.1), and unknown ones are ignored (5.1.6.4.2):
-     * then the header is not even read, it may lie in a line of the cache that nobody else needs.
-     */
-    buffer->checksum_valid =
-        (net->features & VIRTIO_NET_F_GUEST_CSUM) != 0 &&
-        (*(const volatile uint8_t *)(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes) &
-         (HEADER_NEEDS_CHECKSUM | HEADER_DATA_VALID)) != 0;
+    /* Without GUEST_CSUM a device has no business setting flags (5.1.6.4.1), and unknown ones are
+     * ignored (5.1.6.4.2): then the header is not even read, it may lie in a line of the cache that
+     * nobody else needs. */
+    buffer->checksum = VIRTIO_NET_CHECKSUM_UNKNOWN;
+    if ((net->features & VIRTIO_NET_F_GUEST_CSUM) != 0) {
+        read_checksum(net, buffer);
+    }
     buffer->frame_bytes = bytes - net->header_bytes;
     buffer->buffers = 1;
     buffer->rest = NULL;
@@ -106,9 +126,17 @@ static void reuse(struct virtio_net *net, struct virtio_net_buffer *buffer)
 
 static void finish_frame(struct virtio_net *net, struct virtio_net_buffer *frame)
 {
-    net->statistics.rx_frames++;
+    uint32_t bytes = 0;
+
     for (const struct virtio_net_buffer *each = frame; each != NULL; each = each->rest) {
-        net->statistics.rx_bytes += each->frame_bytes;
+        bytes += each->frame_bytes;
+    }
+    net->statistics.rx_frames++;
+    net->statistics.rx_bytes += bytes;
+    /* A device that places the checksum outside the frame has not verified it (5.1.6.4.1). */
+    if (frame->checksum == VIRTIO_NET_CHECKSUM_PARTIAL &&
+        (uint32_t)frame->checksum_start + frame->checksum_offset + 2u > bytes) {
+        frame->checksum = VIRTIO_NET_CHECKSUM_UNKNOWN;
     }
     buffer_list_append(&net->received, frame);
 }
@@ -140,10 +168,7 @@ static void receive_first(struct virtio_net *net, struct virtio_net_buffer *buff
         return;
     }
     if ((net->features & VIRTIO_NET_F_MRG_RXBUF) != 0) {
-        const volatile uint8_t *field = buffer->memory + HEADER_BUFFERS;
-
-        buffer->buffers = field[0];
-        buffer->buffers |= (uint16_t)(field[1] << 8);
+        buffer->buffers = read_header16(buffer->memory + HEADER_BUFFERS);
         if (buffer->buffers == 0 || buffer->buffers > others + 1u) {
             reuse(net, buffer);
             net_stop_broken(net, "a frame in more buffers than the device has, or in none");

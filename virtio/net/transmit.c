@@ -70,6 +70,12 @@ static bool gso_valid(const struct virtio_net *net, const struct virtio_net_pack
            bytes <= VIRTIO_NET_GSO_FRAME_MAX;
 }
 
+/* The tag (IEEE 802.1Q) is not part of the MTU. */
+static bool has_vlan_tag(const uint8_t *frame)
+{
+    return (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE;
+}
+
 /* The rules of net.h; 5.1.4.2 and 5.1.6.2.1 behind them. */
 static bool packet_valid(const struct virtio_net *net, const struct virtio_net_packet *packet,
                          uint64_t bytes)
@@ -81,7 +87,7 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
         return false;
     }
     if (bytes > limit && packet->segment[0].bytes >= ETHERNET_HEADER_BYTES &&
-        (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE) {
+        has_vlan_tag(packet->segment[0].memory)) {
         limit += VLAN_TAG_BYTES;
     }
     if (packet->gso_type != VIRTIO_NET_GSO_NONE ? !gso_valid(net, packet, bytes, limit)
@@ -291,6 +297,16 @@ static inline void clear_header(uint8_t *memory)
     }
 }
 
+/* `limit`: of a frame without a VLAN tag. */
+static inline bool frame_length_valid(const struct virtio_net_buffer *buffer, uint32_t limit)
+{
+    if (buffer->frame_bytes > limit) {
+        return buffer->frame_bytes <= limit + VLAN_TAG_BYTES &&
+               has_vlan_tag(buffer->memory + VIRTIO_NET_HEADER_BYTES);
+    }
+    return buffer->frame_bytes >= ETHERNET_HEADER_BYTES;
+}
+
 unsigned virtio_net_transmit_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                                    unsigned count)
 {
@@ -306,7 +322,7 @@ unsigned virtio_net_transmit_burst(struct virtio_net *net, struct virtio_net_buf
     for (valid = 0; valid < count; valid++) {
         struct virtio_net_buffer *buffer = buffers[valid];
 
-        if (buffer->frame_bytes - ETHERNET_HEADER_BYTES > limit - ETHERNET_HEADER_BYTES) {
+        if (!frame_length_valid(buffer, limit)) {
             break;
         }
         clear_header(buffer->memory);

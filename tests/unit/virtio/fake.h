@@ -242,6 +242,9 @@ bool fake_packed_wants_interrupt(unsigned index);
 
 /* Writes a frame with its header into the next receive buffer. False: none exposed. */
 bool fake_receive(const void *frame, uint32_t bytes, uint8_t header_flags);
+/* The same, with csum_start and csum_offset of the header (5.1.6). */
+bool fake_receive_partial(const void *frame, uint32_t bytes, uint8_t header_flags, uint16_t start,
+                          uint16_t offset);
 /* Takes the next frame to send, and completes it if asked. Returns its bytes (header included), 0:
  * none. */
 uint32_t fake_transmit(uint8_t *frame, uint32_t limit, bool complete, struct fake_chain *chain);

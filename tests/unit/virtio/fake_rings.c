@@ -2,6 +2,7 @@
 /* The device's side of the rings, checking what the driver must do: the split one
  * (VIRTIO 1.3, 2.7), and what is the same for both. */
 #include "fake.h"
+#include "virtio/endian.h"
 #include <string.h>
 
 struct descriptor {
@@ -330,6 +331,12 @@ bool fake_raised(void)
 
 bool fake_receive(const void *frame, uint32_t bytes, uint8_t header_flags)
 {
+    return fake_receive_partial(frame, bytes, header_flags, 0, 0);
+}
+
+bool fake_receive_partial(const void *frame, uint32_t bytes, uint8_t header_flags, uint16_t start,
+                          uint16_t offset)
+{
     struct fake_chain chain;
 
     if (!fake_pop(0, &chain)) {
@@ -342,6 +349,8 @@ bool fake_receive(const void *frame, uint32_t bytes, uint8_t header_flags)
     memset(chain.segment[0].memory, 0xa5, 12);
     chain.segment[0].memory[0] = header_flags;
     chain.segment[0].memory[1] = 0;
+    memcpy(chain.segment[0].memory + 6, &(uint16_t){virtio_le16(start)}, 2);
+    memcpy(chain.segment[0].memory + 8, &(uint16_t){virtio_le16(offset)}, 2);
     memcpy(chain.segment[0].memory + 12, frame, bytes);
     fake_complete(0, &chain, bytes + 12);
     return true;

@@ -205,7 +205,9 @@ void owner_fetch_frames(struct owner *owner)
         assert_true(buffer->frame_bytes >= 14 && buffer->frame_bytes <= buffer->capacity - HEADER);
         check(buffer->memory + HEADER, owner->received, buffer->frame_bytes);
         owner->received++;
-        owner->checksum_valid = buffer->checksum_valid;
+        owner->checksum = buffer->checksum;
+        owner->checksum_start = buffer->checksum_start;
+        owner->checksum_offset = buffer->checksum_offset;
         owner->frame_bytes = buffer->frame_bytes;
         owner_take_back(buffer);
     }

@@ -47,8 +47,11 @@ struct owner {
     uint32_t returned;       /* packets that came back */
     uint32_t injected;       /* numbers given out to received frames */
     uint32_t received;       /* seen by the owner */
-    bool checksum_valid;     /* of the last frame received */
-    uint32_t frame_bytes;    /* of the last frame received */
+    /* Of the last frame received: */
+    enum virtio_net_checksum checksum;
+    uint16_t checksum_start;
+    uint16_t checksum_offset;
+    uint32_t frame_bytes; /* of the last frame received */
     uint64_t link_changes;
 };
 

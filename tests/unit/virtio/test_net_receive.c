@@ -22,8 +22,12 @@ static void received_checksums(void **state)
 {
     static const struct {
         uint8_t flags;
-        bool valid;
-    } cases[] = {{0, false}, {1, true}, {2, true}, {3, true}, {0xfc, false}, {0xfe, true}};
+        enum virtio_net_checksum checksum;
+    } cases[] = {
+        {0, VIRTIO_NET_CHECKSUM_UNKNOWN},    {1, VIRTIO_NET_CHECKSUM_PARTIAL},
+        {2, VIRTIO_NET_CHECKSUM_VALID},      {3, VIRTIO_NET_CHECKSUM_PARTIAL},
+        {0xfc, VIRTIO_NET_CHECKSUM_UNKNOWN}, {0xfe, VIRTIO_NET_CHECKSUM_VALID},
+    };
 
     (void)state;
     for (unsigned off = 0; off < 2; off++) {
@@ -34,13 +38,48 @@ static void received_checksums(void **state)
             for (unsigned j = 0; j < 60; j++) {
                 frame[j] = (uint8_t)(j < 4 ? i >> (8 * j) : i * 37u + j * 11u + 1u);
             }
-            assert_true(fake_receive(frame, 60, cases[i].flags));
+            assert_true(fake_receive_partial(frame, 60, cases[i].flags, 34, 16));
             owner_settle(&owner);
             assert_int_equal(owner.received, i + 1);
-            assert_int_equal(owner.checksum_valid, cases[i].valid && off == 0);
+            assert_int_equal(owner.checksum,
+                             off == 0 ? cases[i].checksum : VIRTIO_NET_CHECKSUM_UNKNOWN);
+            if (owner.checksum == VIRTIO_NET_CHECKSUM_PARTIAL) {
+                assert_int_equal(owner.checksum_start, 34);
+                assert_int_equal(owner.checksum_offset, 16);
+            }
         }
         owner_finish(&owner);
     }
+}
+
+/* 5.1.6.4: a device that places the checksum outside the frame has not verified it. */
+static void partial_checksums_lie_in_the_frame(void **state)
+{
+    static const struct {
+        uint16_t start;
+        uint16_t offset;
+        bool inside;
+    } cases[] = {
+        {0, 0, true},       {58, 0, true},      {0, 58, true},           {42, 16, true},
+        {59, 0, false},     {0, 59, false},     {43, 16, false},         {60, 0, false},
+        {0xffff, 0, false}, {0, 0xffff, false}, {0xffff, 0xffff, false}, {0xfffe, 2, false},
+    };
+
+    (void)state;
+    owner_start_with(&owner, FAKE_MMIO, 0, 0, 0);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t frame[60];
+
+        for (unsigned j = 0; j < 60; j++) {
+            frame[j] = (uint8_t)(j < 4 ? i >> (8 * j) : i * 37u + j * 11u + 1u);
+        }
+        assert_true(fake_receive_partial(frame, 60, 1, cases[i].start, cases[i].offset));
+        owner_settle(&owner);
+        assert_int_equal(owner.received, i + 1);
+        assert_int_equal(owner.checksum, cases[i].inside ? VIRTIO_NET_CHECKSUM_PARTIAL
+                                                         : VIRTIO_NET_CHECKSUM_UNKNOWN);
+    }
+    owner_finish(&owner);
 }
 
 /* The paper, 3.3: the same number at the device whatever happens, and no more. */
@@ -338,6 +377,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_arrive),
         cmocka_unit_test(received_checksums),
+        cmocka_unit_test(partial_checksums_lie_in_the_frame),
         cmocka_unit_test(empty_ring_is_constant),
         cmocka_unit_test(refill_failure_does_not_strand_the_ring),
         cmocka_unit_test(refill_notifies_only_if_asked),

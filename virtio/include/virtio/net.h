@@ -85,6 +85,19 @@ struct virtio_net; /* opaque */
  * them, if rx_buffers and receive_bytes amount to it. With less a device could wait for ever. */
 #define VIRTIO_NET_LARGE_RECEIVE_BYTES 65562u
 
+/* The transport checksum of a received frame (5.1.6.4). The values other than UNKNOWN need
+ * VIRTIO_NET_F_GUEST_CSUM. */
+enum virtio_net_checksum {
+    /* The owner verifies it. */
+    VIRTIO_NET_CHECKSUM_UNKNOWN,
+    /* NEEDS_CSUM: the frame never left this machine and needs no verification. Its checksum field
+     * holds only the sum of the pseudo header: an owner that forwards the frame completes it, or
+     * leaves that to the next device with checksum_start and checksum_offset. */
+    VIRTIO_NET_CHECKSUM_PARTIAL,
+    /* DATA_VALID: the device has verified it. */
+    VIRTIO_NET_CHECKSUM_VALID,
+};
+
 /* A receive buffer. The owner embeds it beside the memory it describes. */
 struct virtio_net_buffer {
     struct virtio_net_buffer *next; /* the holder's */
@@ -92,12 +105,12 @@ struct virtio_net_buffer {
     uint8_t *memory;                /* header and frame are written here */
     uint32_t capacity;              /* bytes, >= parameters.receive_bytes */
     /* Set when the buffer comes back: */
-    uint32_t frame_bytes; /* of the frame in this buffer: at memory + VIRTIO_NET_HEADER_BYTES, in
-                             `rest` at memory */
-    uint16_t buffers;     /* that the frame fills; in `rest` void */
-    bool checksum_valid;  /* the device vouches for the transport checksum (DATA_VALID), or the
-                             frame never left this machine and has none yet (NEEDS_CSUM): no
-                             need to verify */
+    uint32_t frame_bytes;    /* of the frame in this buffer: at memory + VIRTIO_NET_HEADER_BYTES, in
+                                `rest` at memory */
+    uint16_t buffers;        /* that the frame fills; in `rest` void */
+    uint16_t checksum_start; /* with VIRTIO_NET_CHECKSUM_PARTIAL: as in virtio_net_packet, */
+    uint16_t checksum_offset; /* and both inside the frame */
+    enum virtio_net_checksum checksum;
 };
 
 /* One contiguous piece of a frame. */
@@ -271,11 +284,11 @@ struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net);
 void virtio_net_refill(struct virtio_net *net);
 
 /*
- * Queues a frame of 14 bytes up to virtio_net_mtu() and its Ethernet header, or, if the device is
- * to cut it, up to VIRTIO_NET_GSO_FRAME_MAX. True: the driver has it until virtio_net_transmitted()
- * gives it back. False: not taken (send queue full, not running, or the packet breaks a rule
- * above). The device is notified by virtio_net_flush() at the latest, so that several frames cost
- * one notification. Any context.
+ * Queues a frame of 14 bytes up to virtio_net_mtu() and its Ethernet header, with a VLAN tag
+ * (IEEE 802.1Q) 4 bytes more, or, if the device is to cut it, up to VIRTIO_NET_GSO_FRAME_MAX. True:
+ * the driver has it until virtio_net_transmitted() gives it back. False: not taken (send queue
+ * full, not running, or the packet breaks a rule above). The device is notified by
+ * virtio_net_flush() at the latest, so that several frames cost one notification. Any context.
  */
 bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packet);
 void virtio_net_flush(struct virtio_net *net);

@@ -32,7 +32,7 @@ unsigned virtio_net_expose_burst(struct virtio_net *net, struct virtio_net_buffe
 /*
  * Transmits frames of frame_bytes at memory + VIRTIO_NET_HEADER_BYTES, and notifies the device if
  * it wants that; how many. Fewer: the ring is full, or the next frame is shorter than 14 bytes or
- * longer than virtio_net_mtu() and its Ethernet header.
+ * longer than virtio_net_mtu(), its Ethernet header, and a VLAN tag if it has one.
  */
 unsigned virtio_net_transmit_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                                    unsigned count);

@@ -222,8 +222,8 @@ static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
 static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
 {
     uint8_t *data = buffer->memory + VIRTIO_NET_HEADER_BYTES;
-    bool trusted =
-        buffer->checksum_valid && transport_in_frame(data, (uint16_t)buffer->frame_bytes);
+    bool trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN &&
+                   transport_in_frame(data, (uint16_t)buffer->frame_bytes);
     struct pbuf *frame = block_pbuf(buffer, data);
     uint32_t bytes = buffer->frame_bytes;
     struct pbuf *last = frame;
@@ -261,7 +261,7 @@ void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *b
     if (interface->bypass != NULL && interface->bypass->input(buffer, frame, bytes)) {
         return;
     }
-    trusted = buffer->checksum_valid && transport_in_frame(frame, bytes);
+    trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN && transport_in_frame(frame, bytes);
     if (pool_low(interface)) {
         pbuf = copy_frame(interface, frame, bytes);
         free_block(block);
