@@ -545,6 +545,28 @@ static void legacy_queue_sizes(void **state)
     }
 }
 
+/* A ring of 64 entries has room for the 43 buffers of a large frame, but for 32 of them if each
+ * takes an entry for the header as well. The device would wait for the others for ever. */
+static void legacy_large_frames_need_room(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < LEGACY_KINDS; kind++) {
+        bool alone = (legacy[kind].header & HEADER_ANY_LAYOUT) == 0;
+
+        cases_begin_merging(legacy[kind].bus, legacy[kind].bus == BUS_PCI ? 3 : 0,
+                            legacy[kind].header, 0);
+        device.queue[RECEIVE].size_max = 64;
+        assert_null(cases_start());
+        assert_int_equal((virtio_net_features(owner_net()) & VIRTIO_NET_F_MRG_RXBUF) == 0, alone);
+        assert_int_equal((virtio_net_features(owner_net()) & VIRTIO_NET_F_GUEST_TSO4) == 0, alone);
+        assert_true(owner_destroy());
+        device.queue[RECEIVE].size_max = 128;
+        assert_null(cases_start());
+        assert_true((virtio_net_features(owner_net()) & VIRTIO_NET_F_MRG_RXBUF) != 0);
+        program_finish();
+    }
+}
+
 /* Bits that a legacy device has no registers for. */
 static void legacy_features_beyond(void **state)
 {
@@ -581,6 +603,7 @@ int main(void)
         cmocka_unit_test(legacy_used_elements),
         cmocka_unit_test(legacy_id_of_the_frame),
         cmocka_unit_test(legacy_short_frames),
+        cmocka_unit_test(legacy_large_frames_need_room),
         cmocka_unit_test(legacy_configuration_never_stable),
         cmocka_unit_test(legacy_queue_sizes),
         cmocka_unit_test(legacy_features_beyond),

@@ -81,8 +81,8 @@ static bool create_rings(struct virtio_net *net, const char **reason)
     unsigned fit;
     unsigned size;
 
-    if (!create_ring(net, &net->receive, (uint16_t)(parameters->rx_buffers_max * entries),
-                     reason) ||
+    if (!create_ring(net, &net->receive,
+                     net_at_most(parameters->rx_buffers_max * entries, UINT16_MAX), reason) ||
         !create_ring(net, &net->transmit, parameters->tx_ring, reason)) {
         return false;
     }

@@ -65,18 +65,27 @@ static bool pairs_fit(const struct virtio_net *net, uint32_t pairs)
     return net->device->room > 1 && pairs > 1 && pairs <= VIRTIO_NET_PAIRS_MAX;
 }
 
-/* See VIRTIO_NET_LARGE_RECEIVE_BYTES. */
-static bool room_for_large_frames(struct virtio_net *net)
+/* See VIRTIO_NET_LARGE_RECEIVE_BYTES. `header_alone`: a buffer takes two entries of the ring. */
+static bool room_for_large_frames(struct virtio_net *net, bool header_alone)
 {
+    unsigned entries = header_alone ? 2 : 1;
     uint16_t limit = net->transport->operations->queue_size_max(net->transport, 0);
-    uint32_t ring = net_ring_size(net->parameters.rx_buffers_max, limit);
-    uint32_t buffers = net->parameters.rx_buffers < ring ? net->parameters.rx_buffers : ring;
+    uint16_t wanted = net_at_most(net->parameters.rx_buffers_max * entries, UINT16_MAX);
+    uint32_t fit =
+        (net->transport->queue_size_fixed ? limit : net_ring_size(wanted, limit)) / entries;
+    uint32_t buffers = net->parameters.rx_buffers < fit ? net->parameters.rx_buffers : fit;
 
     return buffers * net->parameters.receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
 }
 
-/* 5.1.6: num_buffers came with VERSION_1 or MRG_RXBUF; and before VERSION_1 the header is to be
- * alone in its descriptor, unless the device accepts any layout (2.7.4.3). */
+/* Before VERSION_1 the header is to be alone in its descriptor, unless the device accepts any
+ * layout (2.7.4.3). */
+static bool is_header_alone(uint64_t features)
+{
+    return (features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
+}
+
+/* 5.1.6: num_buffers came with VERSION_1 or MRG_RXBUF. */
 static void choose_header(struct virtio_net *net)
 {
     if ((net->features & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF)) == 0) {
@@ -84,7 +93,7 @@ static void choose_header(struct virtio_net *net)
     } else {
         net->header_bytes = sizeof(struct net_header);
     }
-    net->header_alone = (net->features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
+    net->header_alone = is_header_alone(net->features);
 }
 
 bool net_negotiate(struct virtio_net *net, const char **reason)
@@ -101,7 +110,8 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
         (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value))) {
         wanted &= ~VIRTIO_NET_F_MTU;
     }
-    if ((wanted & offered & VIRTIO_NET_F_MRG_RXBUF) != 0 && !room_for_large_frames(net)) {
+    if ((wanted & offered & VIRTIO_NET_F_MRG_RXBUF) != 0 &&
+        !room_for_large_frames(net, is_header_alone(wanted & offered))) {
         wanted &= ~VIRTIO_NET_F_MRG_RXBUF;
     }
     if ((wanted & offered & VIRTIO_NET_F_MQ) != 0 &&
