@@ -101,6 +101,13 @@ struct net_queue {
 DEFINE_LIST(buffer_list, virtio_net_buffer, item->buffers) /* frames: each can fill several */
 DEFINE_LIST(packet_list, virtio_net_packet, 1u)
 
+/* A frame to transmit as the device sees it: a chain of the header and the packet's segments. */
+struct net_frame {
+    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX + 1];
+    unsigned count;
+    uint64_t bytes; /* without the header */
+};
+
 /* A queue pair. */
 struct virtio_net {
     struct net_device *device;
@@ -152,7 +159,10 @@ struct virtio_net {
     bool single_vector; /* vector 0 stands for configuration changes too */
 
     struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
-    uint8_t unshared[CACHE_LINE_BYTES];      /* from what the next pair's processor writes */
+    /* The frame that is being added to the ring. It is here because a KiB is too much for the stack
+     * of an interrupt handler. */
+    struct net_frame frame;
+    uint8_t unshared[CACHE_LINE_BYTES]; /* from what the next pair's processor writes */
 };
 
 /* What the pairs have in common. Written at start and stop, by whom the device breaks with, and for

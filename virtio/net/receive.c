@@ -10,11 +10,11 @@
 #include "net_private.h"
 #include "virtio/net_burst.h"
 
-/* Gives buffers to the device, up to the first that is too small or finds no room; how many. */
-static unsigned expose(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
-                       unsigned count)
+/* Gives buffers to the device, up to the first that is too small or finds no room; how many.
+ * `items` has room for `count`: on an interrupt handler's stack that is less than a burst needs. */
+static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
+                              unsigned count, struct virtqueue_item *items)
 {
-    struct virtqueue_item items[VIRTIO_NET_BURST_MAX];
     unsigned usable;
 
     for (usable = 0; usable < count && buffers[usable]->capacity >= net->parameters.receive_bytes;
@@ -51,6 +51,7 @@ static void give_back(struct virtio_net *net, struct virtio_net_buffer *buffer)
 void net_receive_expose(struct virtio_net *net)
 {
     struct virtio_net_buffer *buffers[NET_BATCH];
+    struct virtqueue_item items[NET_BATCH];
     unsigned exposed = virtqueue_in_flight(&net->receive.ring);
 
     while (exposed < net->exposed_target && net->receive.ring.broken == NULL) {
@@ -63,7 +64,7 @@ void net_receive_expose(struct virtio_net *net)
             count++;
         }
         net->statistics.rx_buffers_taken += count;
-        done = expose(net, buffers, count);
+        done = expose(net, buffers, count, items);
         exposed += done;
         for (unsigned i = done; i < count; i++) {
             give_back(net, buffers[i]);
@@ -118,8 +119,10 @@ static inline bool fill_in(const struct virtio_net *net, struct virtio_net_buffe
 
 static void reuse(struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
+    struct virtqueue_item item;
+
     net->statistics.rx_bad++;
-    if (expose(net, &buffer, 1) == 0) {
+    if (expose(net, &buffer, 1, &item) == 0) {
         give_back(net, buffer);
     }
 }
@@ -199,7 +202,9 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
     }
 }
 
-unsigned net_receive_service(struct virtio_net *net, unsigned budget)
+/* Moves used buffers to `received`, at most `budget`. Returns how many. Not inlined: its items are
+ * off the stack again when net_receive_expose() needs room for others. */
+static __attribute__((noinline)) unsigned take_used(struct virtio_net *net, unsigned budget)
 {
     struct virtqueue_item items[NET_BATCH];
     unsigned moved = 0;
@@ -212,6 +217,13 @@ unsigned net_receive_service(struct virtio_net *net, unsigned budget)
         receive_items(net, items, count);
         moved += count;
     } while (count == limit && moved < budget && net->state != NET_BROKEN);
+    return moved;
+}
+
+unsigned net_receive_service(struct virtio_net *net, unsigned budget)
+{
+    unsigned moved = take_used(net, budget);
+
     if (net->state != NET_BROKEN) {
         net_receive_adapt(net, moved);
         net_receive_expose(net);
@@ -251,10 +263,12 @@ void virtio_net_refill(struct virtio_net *net)
 unsigned virtio_net_expose_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                                  unsigned count)
 {
+    struct virtqueue_item items[VIRTIO_NET_BURST_MAX];
+
     if (net->state != NET_RUNNING) {
         return 0;
     }
-    count = expose(net, buffers, net_at_most(count, VIRTIO_NET_BURST_MAX));
+    count = expose(net, buffers, net_at_most(count, VIRTIO_NET_BURST_MAX), items);
     net->statistics.rx_buffers_taken += count;
     net_kick(net, &net->receive);
     return count;

@@ -13,18 +13,11 @@
  */
 #define SETTLE_TRIES 2u
 
-/* A frame as the device sees it. */
-struct frame {
-    struct virtqueue_segment segments[VIRTIO_NET_FRAME_SEGMENTS_MAX + 1];
-    unsigned count;
-    uint64_t bytes; /* without the header */
-};
-
 /* Puts the header into the first piece or in front of it. False: a piece of no bytes, or none, or
  * too many. */
-static bool gather(const struct virtio_net *net, const struct virtio_net_packet *packet,
-                   struct frame *frame)
+static bool gather(struct virtio_net *net, const struct virtio_net_packet *packet)
 {
+    struct net_frame *frame = &net->frame;
     uint32_t header = net->header_bytes;
 
     frame->count = 0;
@@ -81,7 +74,6 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
                          uint64_t bytes)
 {
     uint32_t limit = (uint32_t)net->mtu + ETHERNET_HEADER_BYTES;
-    const uint8_t *frame = packet->segment[0].memory;
 
     if (bytes < ETHERNET_HEADER_BYTES) {
         return false;
@@ -119,9 +111,11 @@ static void write_header(const struct virtio_net *net, const struct virtio_net_p
     memcpy(packet->segment[0].memory - net->header_bytes, &header, net->header_bytes);
 }
 
-static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet,
-                          const struct frame *frame)
+/* Adds the packet that gather() has described in net->frame. Returns false if the ring is full. */
+static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
 {
+    const struct net_frame *frame = &net->frame;
+
     if (!virtqueue_add(&net->transmit.ring, frame->segments, frame->count, 0, packet)) {
         return false;
     }
@@ -145,11 +139,10 @@ static unsigned collect(struct virtio_net *net, unsigned limit)
 
 static unsigned move_up(struct virtio_net *net, unsigned limit)
 {
-    struct frame frame;
     unsigned count = 0;
 
-    while (count < limit && net->waiting.first != NULL && gather(net, net->waiting.first, &frame) &&
-           put_into_ring(net, net->waiting.first, &frame)) {
+    while (count < limit && net->waiting.first != NULL && gather(net, net->waiting.first) &&
+           put_into_ring(net, net->waiting.first)) {
         (void)packet_list_take(&net->waiting);
         count++;
     }
@@ -210,10 +203,7 @@ void net_transmit_settle(struct virtio_net *net)
 
 static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *packet)
 {
-    struct frame frame;
-
-    if (net->state != NET_RUNNING || !gather(net, packet, &frame) ||
-        !packet_valid(net, packet, frame.bytes)) {
+    if (net->state != NET_RUNNING) {
         return false;
     }
     if (net_transmit_needs_interrupt(net)) { /* or would, if finished packets were left there */
@@ -223,8 +213,12 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
             return false;
         }
     }
+    /* After the service, which describes the packets that it moves in the same place. */
+    if (!gather(net, packet) || !packet_valid(net, packet, net->frame.bytes)) {
+        return false;
+    }
     write_header(net, packet);
-    if (net->waiting.first == NULL && put_into_ring(net, packet, &frame)) {
+    if (net->waiting.first == NULL && put_into_ring(net, packet)) {
         return true;
     }
     if (net->waiting.count >= net->parameters.send_queue) {
