@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which frames the device passes on: those for the interface's address, broadcasts, and the groups
  * that lwIP has joined. A device that has no filters, or not enough, passes on more. */
+#include "core_lock.h"
 #include "lwip/etharp.h"
 #include "lwip/mld6.h"
 #include "netif_private.h"
 #include "virtio/net_control.h"
 #include <string.h>
 
-static void set_groups(struct virtio_netif *interface)
+static void set_groups(const struct virtio_netif *interface, const struct group_filter *filter)
 {
-    const struct group_filter *filter = &interface->groups;
     bool fits = !filter->overflowed && virtio_net_set_filter(interface->net, filter->address, 0,
                                                              filter->count) == VIRTIO_NET_DONE;
 
@@ -62,7 +62,8 @@ static void leave(struct group_filter *filter, const uint8_t address[ETH_HWADDR_
     }
 }
 
-/* lwIP's function to join and leave groups. */
+/* lwIP's function to join and leave groups, called with the network's lock. The device is told by
+ * the bottom half: to wait for it here would keep every other user of the network waiting too. */
 static err_t filter_group(struct netif *netif, const ip6_addr_t *group,
                           enum netif_mac_filter_action action)
 {
@@ -75,8 +76,9 @@ static err_t filter_group(struct netif *netif, const ip6_addr_t *group,
     } else {
         leave(&interface->groups, address);
     }
-    if (interface->net != NULL) {
-        set_groups(interface);
+    if (interface->groups.due == FILTER_UP_TO_DATE) {
+        interface->groups.due = FILTER_GROUPS;
+        sys_sem_signal(&interface->wake);
     }
     return ERR_OK;
 }
@@ -91,17 +93,36 @@ void filter_init(struct virtio_netif *interface)
     group_address(&all_nodes, address);
     join(&interface->groups, address);
     netif_set_mld_mac_filter(&interface->netif, filter_group);
+    filter_restart(interface);
 }
 
-void filter_establish(struct virtio_netif *interface)
+void filter_restart(struct virtio_netif *interface)
 {
-    uint8_t mac[ETH_HWADDR_LEN];
-    bool ours = virtio_net_mac(interface->net, mac) &&
-                memcmp(mac, interface->netif.hwaddr, ETH_HWADDR_LEN) == 0;
+    interface->groups.due = FILTER_ALL;
+}
 
-    set_groups(interface);
-    /* What is for us must come through before everything else is kept out. */
-    if (ours || virtio_net_set_mac(interface->net, interface->netif.hwaddr) == VIRTIO_NET_DONE) {
+void filter_update(struct virtio_netif *interface)
+{
+    struct group_filter groups;
+    uint8_t address[ETH_HWADDR_LEN];
+    uint8_t mac[ETH_HWADDR_LEN];
+    bool known;
+
+    if (interface->groups.due == FILTER_UP_TO_DATE) {
+        return;
+    }
+    network_lock();
+    groups = interface->groups;
+    memcpy(address, interface->netif.hwaddr, ETH_HWADDR_LEN);
+    interface->groups.due = FILTER_UP_TO_DATE;
+    network_unlock();
+    set_groups(interface, &groups);
+    if (groups.due != FILTER_ALL) {
+        return;
+    }
+    /* Frames for the interface's address must come through before all others are kept out. */
+    known = virtio_net_mac(interface->net, mac) && memcmp(mac, address, ETH_HWADDR_LEN) == 0;
+    if (known || virtio_net_set_mac(interface->net, address) == VIRTIO_NET_DONE) {
         (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_PROMISCUOUS, false);
     }
 }
@@ -113,8 +134,10 @@ void filter_announce(struct virtio_netif *interface)
     if (!virtio_net_announce_asked(interface->net)) {
         return;
     }
+    network_lock();
     if (!ip4_addr_isany(netif_ip4_addr(netif))) {
         (void)etharp_gratuitous(netif);
     }
     mld6_report_groups(netif); /* frames from our address, for switches to learn */
+    network_unlock();
 }

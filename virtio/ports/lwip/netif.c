@@ -169,9 +169,10 @@ static bool bring_up(struct virtio_netif *interface, const char **reason)
     network_lock();
     interface->net = net;
     describe_device(interface);
-    filter_establish(interface);
+    filter_restart(interface);
     look_at_link(interface);
     network_unlock();
+    filter_update(interface);
     return true;
 }
 
@@ -201,6 +202,7 @@ static void restart(struct virtio_netif *interface)
 static bool take_batch(struct virtio_netif *interface)
 {
     struct virtio_net_buffer *buffer = NULL;
+    bool changed;
 
     network_lock();
     receive_relieve(interface);
@@ -218,11 +220,14 @@ static bool take_batch(struct virtio_netif *interface)
         }
     }
     receive_finish(interface);
-    if (virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL) {
+    changed = virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL;
+    if (changed) {
         look_at_link(interface);
-        filter_announce(interface);
     }
     network_unlock(); /* tells the device of the answers, takes back what it has sent */
+    if (changed) {
+        filter_announce(interface);
+    }
     return buffer == NULL;
 }
 
@@ -255,6 +260,7 @@ static void bottom_half(void *argument)
             interface->watch_due = false;
             virtio_net_watch(interface->net);
         }
+        filter_update(interface);
         do {
             while (!take_batch(interface)) {
                 network_yield();
@@ -296,7 +302,6 @@ static bool add_interface(struct virtio_netif *interface)
     added = netif_add_noaddr(&interface->netif, interface, init_interface, ethernet_input) != NULL;
     if (added) {
         filter_init(interface);
-        filter_establish(interface);
         network_set_release(transmit_release, interface);
         look_at_link(interface);
         sys_timeout(WATCH_MILLISECONDS, watch, interface);
@@ -308,8 +313,22 @@ static bool add_interface(struct virtio_netif *interface)
     return added;
 }
 
+/* After add_interface(), before anything was sent or received. */
+static void remove_interface(struct virtio_netif *interface)
+{
+    network_lock();
+    sys_untimeout(watch, interface);
+    network_set_release(NULL, NULL);
+    network_window_share(0);
+    netif_remove(&interface->netif);
+    network_unlock();
+}
+
+/* The bottom half runs once, unasked: for interrupts that came before it was there (virtio/net.h),
+ * and for the device's filters. */
 static bool start_bottom_half(struct virtio_netif *interface)
 {
+    wake_bottom_half(interface);
     return sys_thread_new("net-bottom-half", bottom_half, interface, BOTTOM_HALF_STACK_BYTES,
                           interface->parameters.priority) != 0;
 }
@@ -327,6 +346,42 @@ static void set_defaults(struct virtio_netif_parameters *parameters)
     parameters->rx_pool = parameters->rx_pool == 0 ? RECEIVE_POOL : parameters->rx_pool;
 }
 
+/* For a start that failed: the device is reset, and has no interrupt handler and no memory any
+ * more. What it does not let go of is given up (VIRTIO 1.3, 2.4.1). */
+static void stop_driver(struct virtio_netif *interface)
+{
+    struct virtio_net *net = interface->net;
+
+    (void)virtio_network_connect(interface->device, NULL);
+    interface->net = NULL;
+    if (virtio_net_stop(net)) {
+        transmit_take_back(net);
+        virtio_net_free(net);
+    }
+}
+
+/* Adds what runs to what was started; false if something is missing, and nothing is left of it. */
+static bool start(struct virtio_netif *interface, const char **reason)
+{
+    if (!receive_init(interface) || !transmit_init(interface)) {
+        return false;
+    }
+    interface->net = start_driver(interface, reason);
+    if (interface->net == NULL) {
+        return false;
+    }
+    *reason = "lwIP does not take one more interface";
+    if (add_interface(interface)) {
+        *reason = "there is no thread for its bottom half";
+        if (start_bottom_half(interface)) {
+            return true;
+        }
+        remove_interface(interface);
+    }
+    stop_driver(interface);
+    return false;
+}
+
 struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
                                          const struct virtio_netif_parameters *parameters,
                                          const char **reason)
@@ -342,15 +397,16 @@ struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
     interface->parameters = *parameters;
     set_defaults(&interface->parameters);
     interface->retry = RETRY_MILLISECONDS_MIN;
-    if (sys_sem_new(&interface->wake, 0) != ERR_OK || !receive_init(interface) ||
-        !transmit_init(interface)) {
-        return NULL;
+    if (sys_sem_new(&interface->wake, 0) == ERR_OK) {
+        if (start(interface, reason)) {
+            return interface;
+        }
+        receive_destroy(interface);
+        transmit_destroy(interface);
+        sys_sem_free(&interface->wake);
     }
-    interface->net = start_driver(interface, reason);
-    if (interface->net == NULL || !add_interface(interface) || !start_bottom_half(interface)) {
-        return NULL;
-    }
-    return interface;
+    network_memory_free(interface);
+    return NULL;
 }
 
 struct netif *virtio_netif_interface(struct virtio_netif *interface)

@@ -34,11 +34,19 @@ _Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room fo
 /* Addresses of the groups joined: those of an interface are few, one for each of its addresses. */
 #define FILTER_GROUPS_MAX 16u
 
+/* How far the device's filters are behind the interface. */
+enum filter_work {
+    FILTER_UP_TO_DATE,
+    FILTER_GROUPS, /* groups were joined or left */
+    FILTER_ALL,    /* the device was started, and knows none of it */
+};
+
 struct group_filter {
     uint8_t address[FILTER_GROUPS_MAX][6];
     uint16_t users[FILTER_GROUPS_MAX]; /* groups with this address */
     unsigned count;
     bool overflowed; /* once: all groups' frames are received from then on */
+    volatile enum filter_work due;
 };
 
 /*
@@ -58,6 +66,7 @@ struct virtio_netif {
     uint64_t started;        /* when the driver was, last */
     uint32_t retry;          /* milliseconds before the next attempt to restart it */
 
+    void *blocks_memory;
     struct virtio_net_buffer *blocks; /* free ones of the receive pool: the driver's lock */
     uint32_t blocks_count;            /* all of the pool */
     uint32_t blocks_free;             /* the driver's lock */
@@ -70,6 +79,7 @@ struct virtio_netif {
     struct coalesce coalesce;
     const struct virtio_netif_bypass *bypass; /* NULL: none */
 
+    void *packets_memory;
     struct virtio_net_packet *packets; /* free ones: lwIP's lock */
     uint32_t packets_free;             /* lwIP's lock */
     struct segmentation segmentation;
@@ -83,6 +93,9 @@ struct virtio_netif {
 
 /* Receive (receive.c). False: out of memory. */
 bool receive_init(struct virtio_netif *interface);
+/* Frees the pool, unless the device still has blocks of it: it may write to them until it confirms
+ * a reset (VIRTIO 1.3, 2.4.1), so that memory is given up. After the driver was freed. */
+void receive_destroy(struct virtio_netif *interface);
 struct virtio_net_buffer *receive_buffer_take(void *context);
 void receive_buffer_return(void *context, struct virtio_net_buffer *buffer);
 /* Hands a frame to lwIP, now or with the next ones; receive_finish() ends a batch. Network's lock
@@ -92,15 +105,24 @@ void receive_finish(struct virtio_netif *interface);
 /* Frees what it can while few blocks are free. Once per batch, network's lock held. */
 void receive_relieve(struct virtio_netif *interface);
 
-/* The device's filters (filter.c). Network's lock held; they wait for the device. */
+/* The device's filters (filter.c). */
+
+/* Before the bottom half exists; network's lock held. */
 void filter_init(struct virtio_netif *interface);
-/* After each start of the driver. */
-void filter_establish(struct virtio_netif *interface);
-/* After a change of the configuration: announces the interface's addresses if the device asks. */
+/* The driver was started: filter_update() writes all filters. Network's lock held. */
+void filter_restart(struct virtio_netif *interface);
+/* Writes to the device what has changed since the last call. Waits for the device, up to a second
+ * for each command, and takes the network's lock for the time it reads what lwIP has: not to be
+ * held. Bottom-half thread, the only one that sends commands (virtio/net_control.h). */
+void filter_update(struct virtio_netif *interface);
+/* After a change of the configuration: announces the interface's addresses if the device asks.
+ * Context as of filter_update(). */
 void filter_announce(struct virtio_netif *interface);
 
 /* Transmit (transmit.c). Network's lock held. False: out of memory. */
 bool transmit_init(struct virtio_netif *interface);
+/* Frees the packets, unless the driver still has some of them: as receive_destroy(). */
+void transmit_destroy(struct virtio_netif *interface);
 err_t transmit_frame(struct netif *netif, struct pbuf *frame);
 /* Takes back what the driver has sent, or gives up. */
 void transmit_take_back(struct virtio_net *net);

@@ -99,6 +99,7 @@ bool receive_init(struct virtio_netif *interface)
     if (storage == 0) {
         return false;
     }
+    interface->blocks_memory = (void *)storage;
     storage = (storage + RECEIVE_BLOCK_BYTES - 1) & ~(uintptr_t)(RECEIVE_BLOCK_BYTES - 1);
     for (uint32_t i = count; i > 0; i--) {
         struct receive_block *block =
@@ -115,6 +116,13 @@ bool receive_init(struct virtio_netif *interface)
     interface->blocks_count = count;
     interface->blocks_lowest = count;
     return true;
+}
+
+void receive_destroy(struct virtio_netif *interface)
+{
+    if (interface->blocks_memory != NULL && interface->blocks_free == interface->blocks_count) {
+        network_memory_free(interface->blocks_memory);
+    }
 }
 
 static struct receive_block *block_of(struct virtio_net_buffer *buffer)

@@ -58,6 +58,7 @@ bool transmit_init(struct virtio_netif *interface)
     if (storage == NULL) {
         return false;
     }
+    interface->packets_memory = storage;
     for (unsigned i = TRANSMIT_PACKETS; i > 0; i--) {
         struct frame_packet *packet = &storage[i - 1];
 
@@ -68,6 +69,13 @@ bool transmit_init(struct virtio_netif *interface)
     }
     interface->parameters.driver.send_queue = TRANSMIT_PACKETS;
     return true;
+}
+
+void transmit_destroy(struct virtio_netif *interface)
+{
+    if (interface->packets_memory != NULL && interface->packets_free == TRANSMIT_PACKETS) {
+        network_memory_free(interface->packets_memory);
+    }
 }
 
 void transmit_free(struct virtio_net_packet *packet)

@@ -10,6 +10,8 @@
 #define LWIP_TIMEVAL_PRIVATE 0
 #define LWIP_NO_UNISTD_H     1
 
+#define LWIP_RAND() ((u32_t)rand())
+
 #define LWIP_PLATFORM_DIAG(arguments) ((void)0)
 #define LWIP_PLATFORM_ASSERT(message) abort()
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A network device as the tests have it. */
+#ifndef TESTS_LWIP_DISCOVERY_H
+#define TESTS_LWIP_DISCOVERY_H
+
+#include "network_device.h"
+#include "virtio/transport.h"
+
+struct virtio_network_device {
+    struct virtio_transport *transport;
+};
+
+#endif

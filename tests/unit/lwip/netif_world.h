@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What surrounds the lwIP interface (netif.c, filter.c) in test_netif.c: a system, an lwIP and a
+ * driver with its device, which count what they are asked for, and fail at a step of the test's
+ * choice. They fail the test if a command is sent, or the driver stopped, with the network's lock.
+ */
+#ifndef TESTS_LWIP_NETIF_WORLD_H
+#define TESTS_LWIP_NETIF_WORLD_H
+
+#include "discovery.h"
+#include "lwip/sys.h"
+#include "virtio/net.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum step { SEMAPHORE, BLOCKS, PACKETS, DRIVER, INTERRUPT, INTERFACE, THREAD, STEPS };
+
+struct virtio_net {
+    const struct virtio_net_operations *operations;
+    void *context;
+    struct virtio_net_buffer *exposed;
+};
+
+struct world {
+    enum step failing; /* STEPS: none */
+    bool keeps_memory; /* the device does not confirm a reset */
+    unsigned allocations;
+    unsigned drivers;
+    unsigned interfaces;
+    unsigned timeouts;
+    unsigned semaphores;
+    bool connected;
+    bool locked;
+    bool release_set;
+    bool announce;
+    bool changed;
+    unsigned commands;
+    uint8_t groups; /* in the device's filter */
+    bool promiscuous_off;
+    unsigned announcements;
+    lwip_thread_fn thread;
+    void *thread_argument;
+    unsigned wakes;
+    jmp_buf asleep; /* where the bottom half's thread goes when it has nothing to do */
+    struct virtio_net net;
+};
+
+extern struct world world;
+extern struct virtio_network_device world_device;
+
+/* Forgets everything. The next start fails at this step. */
+void world_begin(enum step failing, bool keeps_memory);
+/* Runs the bottom half's thread until it sleeps. */
+void world_run_bottom_half(void);
+
+#endif

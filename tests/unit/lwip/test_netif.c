@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The lwIP interface: a start that fails at any step leaves nothing behind, and no command waits
+ * for the device while the network's lock is held.
+ */
+#include "core_lock.h"
+#include "netif_private.h"
+#include "netif_world.h"
+#include <stdlib.h>
+
+static struct virtio_netif *create(const char **reason)
+{
+    const struct virtio_netif_parameters parameters = {.priority = 1};
+    struct virtio_netif *interface = virtio_netif_create(&world_device, &parameters, reason);
+
+    assert_false(world.locked);
+    return interface;
+}
+
+static void failed_start_leaves_nothing(void **state)
+{
+    (void)state;
+    for (enum step failing = 0; failing < STEPS; failing++) {
+        const char *reason = NULL;
+
+        world_begin(failing, false);
+        assert_null(create(&reason));
+        assert_non_null(reason);
+        assert_int_equal(world.drivers, 0);
+        assert_false(world.connected);
+        assert_int_equal(world.interfaces, 0);
+        assert_int_equal(world.timeouts, 0);
+        assert_int_equal(world.semaphores, 0);
+        assert_false(world.release_set);
+        assert_int_equal(world.allocations, 0);
+    }
+}
+
+/* 2.4.1: what the device may still write to is nobody else's. */
+static void memory_with_the_device_is_given_up(void **state)
+{
+    static const enum step steps[] = {DRIVER, INTERFACE, THREAD};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        const char *reason;
+        void *lost;
+
+        world_begin(steps[i], true);
+        assert_null(create(&reason));
+        assert_int_equal(world.allocations, 1); /* the receive pool */
+        assert_false(world.connected);
+        assert_int_equal(world.interfaces, 0);
+        lost = world.net.exposed;
+        free(lost);
+    }
+}
+
+static void destroy(struct virtio_netif *interface)
+{
+    free(interface->blocks_memory);
+    free(interface->packets_memory);
+    free(interface);
+}
+
+/* The device's filters and announcements are the bottom half's, without the network's lock. */
+static void commands_without_the_lock(void **state)
+{
+    ip6_addr_t group = {.addr = {0, 0, 0, 0x01020304}};
+    struct virtio_netif *interface;
+    const char *reason;
+
+    (void)state;
+    world_begin(STEPS, false);
+    interface = create(&reason);
+    assert_non_null(interface);
+    assert_int_equal(world.commands, 0);
+    world_run_bottom_half();
+    assert_int_equal(world.groups, 1); /* all nodes */
+    assert_true(world.promiscuous_off);
+
+    world.commands = 0;
+    world_run_bottom_half();
+    assert_int_equal(world.commands, 0);
+
+    network_lock();
+    for (unsigned i = 0; i < 3; i++) {
+        group.addr[3]++;
+        assert_int_equal(
+            interface->netif.mld_mac_filter(&interface->netif, &group, NETIF_ADD_MAC_FILTER),
+            ERR_OK);
+    }
+    network_unlock();
+    assert_int_equal(world.commands, 0);
+    world.promiscuous_off = false;
+    world_run_bottom_half();
+    assert_int_equal(world.groups, 4);
+    assert_int_equal(world.commands, 2); /* the groups, and not all of them */
+    assert_false(world.promiscuous_off);
+
+    network_lock();
+    assert_int_equal(
+        interface->netif.mld_mac_filter(&interface->netif, &group, NETIF_DEL_MAC_FILTER), ERR_OK);
+    network_unlock();
+    world_run_bottom_half();
+    assert_int_equal(world.groups, 3);
+
+    world.announce = true;
+    world.changed = true;
+    world.wakes = 1;
+    world_run_bottom_half();
+    assert_int_equal(world.announcements, 1); /* no IPv4 address yet */
+    destroy(interface);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(failed_start_leaves_nothing),
+        cmocka_unit_test(memory_with_the_device_is_given_up),
+        cmocka_unit_test(commands_without_the_lock),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
