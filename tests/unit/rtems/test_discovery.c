@@ -30,7 +30,24 @@ static struct {
 } line;
 
 static bool storm; /* the driver finds that the device does not stop */
+static bool
+    bottom_half_ran; /* on another processor, after the driver's interrupt handler returned */
 static unsigned interrupts;
+static unsigned locks_held;
+
+virtio_lock_state virtio_platform_lock(void)
+{
+    assert_int_equal(locks_held, 0);
+    locks_held++;
+    return 0;
+}
+
+void virtio_platform_unlock(virtio_lock_state state)
+{
+    (void)state;
+    assert_int_equal(locks_held, 1);
+    locks_held--;
+}
 
 rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
                                                   const char *information, rtems_option options,
@@ -100,6 +117,13 @@ bool virtio_net_interrupt(struct virtio_net *which)
     return storm;
 }
 
+bool virtio_net_mask_requested(const struct virtio_net *which)
+{
+    assert_ptr_equal(which, net);
+    assert_int_equal(locks_held, 1);
+    return storm && !bottom_half_ran;
+}
+
 bool virtio_mmio_probe(struct virtio_mmio *mmio, virtio_register registers, size_t bytes,
                        const char **reason)
 {
@@ -163,6 +187,8 @@ static int find(void **state)
     (void)state;
     memset(&line, 0, sizeof(line));
     storm = false;
+    bottom_half_ran = false;
+    locks_held = 0;
     interrupts = 0;
     assert_true(virtio_find_network(&board, 0, &device));
     return 0;
@@ -188,6 +214,17 @@ static void masks_a_line_that_does_not_fall(void **state)
     raise_line();
     assert_false(line.enabled);
     virtio_network_attend(&device);
+    assert_true(line.enabled);
+}
+
+/* The line must stay enabled: nothing would enable it again. */
+static void does_not_mask_after_the_bottom_half_ran(void **state)
+{
+    (void)state;
+    assert_true(virtio_network_connect(&device, net));
+    storm = true;
+    bottom_half_ran = true;
+    raise_line();
     assert_true(line.enabled);
 }
 
@@ -232,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(calls_the_driver_while_it_is_connected, find),
         cmocka_unit_test_setup(masks_a_line_that_does_not_fall, find),
+        cmocka_unit_test_setup(does_not_mask_after_the_bottom_half_ran, find),
         cmocka_unit_test_setup(leaves_a_line_masked_that_nobody_handles, find),
         cmocka_unit_test_setup(gives_others_their_line_back, find),
         cmocka_unit_test_setup(says_that_it_cannot_be_connected, find),
