@@ -119,15 +119,27 @@ void net_check(struct virtio_net *net)
     }
 }
 
-/* Transmit side first: what waits to be sent gets on its way before the rest (paper, 3.2, steps
- * 1-4). */
+/*
+ * Moves at most `budget` descriptors and returns how many. The transmit side comes first, so that
+ * waiting frames are sent before received ones are handled (paper, 3.2, steps 1-4), but leaves half
+ * of the budget to the receive side; the odd one goes to each side in turn. Afterwards the transmit
+ * side gets what the receive side did not need.
+ */
 static unsigned service(struct virtio_net *net, unsigned budget)
 {
-    unsigned moved = net_transmit_service(net, budget);
+    unsigned receive_share = (budget + net->odd_to_receive) / 2u;
+    unsigned transmit_share = budget - receive_share;
+    unsigned moved = net_transmit_service(net, transmit_share);
+    bool transmit_has_more = moved == transmit_share;
 
+    net->odd_to_receive = !net->odd_to_receive;
     net_kick(net, &net->transmit);
     moved += net_receive_service(net, budget - moved);
     net_kick(net, &net->receive);
+    if (transmit_has_more && moved < budget && net->state == NET_RUNNING) {
+        moved += net_transmit_service(net, budget - moved);
+        net_kick(net, &net->transmit);
+    }
     net_check(net);
     return moved;
 }

@@ -119,6 +119,7 @@ struct virtio_net {
     bool signal_wanted;    /* net_leave() signals */
     bool link_changed;     /* not yet queried */
     bool transmitted_news; /* packets finished since the bottom half last ran */
+    bool odd_to_receive;   /* of an odd budget the receive side gets one more this time */
 
     /* Interrupts; for pairs that share one, in pair 0. */
     bool mask_requested;                   /* until the bottom half runs */

@@ -198,7 +198,7 @@ static void transmit_side_first(void **state)
     (void)state;
     owner_prepare(&owner, FAKE_MMIO, 0);
     owner.parameters.tx_ring = 4;
-    owner.parameters.interrupt_budget = 6;
+    owner.parameters.interrupt_budget = 12;
     owner_start(&owner);
     for (unsigned i = 0; i < 6; i++) {
         assert_true(owner_send(&owner, 100, 1, false));
@@ -209,8 +209,8 @@ static void transmit_side_first(void **state)
     }
     owner_interrupts(&owner);
     s = owner_statistics(&owner);
-    assert_int_equal(s.tx_queued, 0); /* 4 out, 2 in */
-    assert_int_equal(s.rx_queued, 0);
+    assert_int_equal(s.tx_queued, 0); /* 4 out of the ring and 2 into it: half of the budget */
+    assert_int_equal(s.rx_queued, 6);
     assert_int_equal(s.budget_exhausted, 1);
     owner_settle(&owner); /* the bottom half did the rest, without an interrupt */
     assert_int_equal(owner.received, 8);
@@ -271,6 +271,71 @@ static void flood_stays_out_of_interrupt_context(void **state)
     (void)state;
     flood(0);
     flood(VIRTIO_F_EVENT_IDX);
+}
+
+/* 63 packets that the device has sent, and `frames` that it has received. */
+static void both_directions_finished(uint16_t budget, unsigned frames)
+{
+    owner_prepare(&owner, FAKE_PCI, 3);
+    owner.parameters.interrupt_budget = budget;
+    owner.parameters.rx_buffers = 32;
+    owner_start(&owner);
+    fake_ask_notification(1);
+    for (unsigned i = 0; i < 63; i++) {
+        assert_true(owner_send(&owner, 100, 1, false));
+    }
+    virtio_net_flush(owner.net);
+    assert_int_equal(owner_device_send(&owner, 100), 63);
+    for (unsigned i = 0; i < frames; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+}
+
+/* What the device has sent is collected first, but leaves half of the budget to what it has
+ * received. What one side does not need the other gets. */
+static void receive_keeps_half_of_the_budget(void **state)
+{
+    (void)state;
+    for (uint16_t budget = 2; budget < 32; budget++) {
+        struct virtio_net_statistics s;
+
+        both_directions_finished(budget, 32);
+        virtio_net_interrupt(owner.net);
+        s = owner_statistics(&owner);
+        assert_int_equal(s.rx_queued + s.tx_finished, budget);
+        assert_in_range(s.rx_queued, budget / 2u, (budget + 1u) / 2u);
+        (void)virtio_net_bottom_half(owner.net);
+        s = owner_statistics(&owner);
+        assert_int_equal(s.rx_queued, budget); /* of an odd one the sides get more in turn */
+        assert_int_equal(s.tx_finished, budget);
+        owner_settle(&owner);
+        owner_finish(&owner);
+
+        both_directions_finished(budget, 1);
+        virtio_net_interrupt(owner.net);
+        s = owner_statistics(&owner);
+        assert_int_equal(s.rx_queued, 1);
+        assert_int_equal(s.tx_finished, budget - 1u);
+        owner_settle(&owner);
+        owner_finish(&owner);
+    }
+}
+
+/* One descriptor at a time: neither side stands still while the other has work. */
+static void budget_of_one(void **state)
+{
+    struct virtio_net_statistics s;
+
+    (void)state;
+    both_directions_finished(1, 32);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_true(virtio_net_bottom_half(owner.net));
+    }
+    s = owner_statistics(&owner);
+    assert_int_equal(s.rx_queued, 20);
+    assert_int_equal(s.tx_finished, 20);
+    owner_settle(&owner);
+    owner_finish(&owner);
 }
 
 static void spurious_interrupts(void **state)
@@ -385,6 +450,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(transmit_side_first),
         cmocka_unit_test(handler_is_bounded),
         cmocka_unit_test(flood_stays_out_of_interrupt_context),
+        cmocka_unit_test(receive_keeps_half_of_the_budget),
+        cmocka_unit_test(budget_of_one),
         cmocka_unit_test(spurious_interrupts),
         cmocka_unit_test(shared_line),
         cmocka_unit_test(bottom_half_out_of_turn),
