@@ -3,14 +3,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -73,31 +68,3 @@ def test_files_are_of_readable_size() -> None:
         if (count := len(path.read_text().splitlines())) > FILE_LINES_MAX
     ]
     assert long == []
-
-
-def compile_units(build: str) -> list[Path]:
-    database = ROOT / "build" / build / "compile_commands.json"
-    assert database.is_file(), f"{database} is missing: ./bulkhead build --compiler clang"
-    directory = ROOT / "build" / build
-    units = {
-        Path(os.path.normpath(directory / entry["file"]))
-        for entry in json.loads(database.read_text())
-    }
-    # external/ compiles other people's code, which has a style of its own.
-    ours = {path for path in tracked("*.c") if ROOT / "external" not in path.parents}
-    return sorted(units & ours)
-
-
-@pytest.mark.parametrize("build", ["host-clang", "arm64-clang"])
-@pytest.mark.timeout(1800)
-def test_clang_tidy(build: str) -> None:
-    units = compile_units(build)
-    assert units, f"build/{build} compiles nothing"
-
-    def tidy(unit: Path) -> str:
-        result = run(SCRIPTS / "clang-tidy", "--quiet", "-p", ROOT / "build" / build, unit)
-        return result.stdout if result.returncode != 0 else ""
-
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        findings = [text for text in pool.map(tidy, units) if text]
-    assert findings == [], "\n".join(findings)

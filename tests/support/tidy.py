@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs clang-tidy on a unit once for each choice of its lines that is compiled; keeps the results.
+
+The builds compile a file of a library into many programs, with the same flags but for folders of
+headers, and most of them find the same headers. clang-tidy by itself analyses a file once for each
+entry of a build's compile_commands.json, 1,133 times in all for 335 files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bulkhead.paths import BUILD, ROOT
+
+BUILDS = ("host-clang", "arm64-clang")
+_STORE = BUILD / "clang-tidy"
+_PROGRAM = Path(sys.executable).parent / "clang-tidy"
+_LINE_MARK = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"', re.MULTILINE)
+# What chooses files to write; and what only optimises, instruments or warns, so that the text and
+# its meaning are the same.
+_WITH_ARGUMENT = ("-o", "-MF", "-MQ", "-MT")
+_WITHOUT_MEANING = re.compile(
+    r"-c|-M.*|-g.*|-O.*|-W.*|-f(no-)?sanitize.*|-fdiagnostics.*|-fcolor.*"
+)
+_MACRO = re.compile(r"-[DU]")
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a compile_commands.json."""
+
+    folder: Path
+    words: tuple[str, ...]
+    unit: Path
+
+    @property
+    def meaning(self) -> tuple[str, ...]:
+        """The words of the command that bear on what the source means."""
+        kept = []
+        words = iter(self.words[1:])
+        for word in words:
+            if word in _WITH_ARGUMENT:
+                next(words)
+            elif not _WITHOUT_MEANING.fullmatch(word):
+                kept.append(word)
+        return tuple(kept)
+
+    def macros(self, files: Iterable[Path]) -> list[str]:
+        """The macros that the command defines and that some of the files name."""
+        defined = {word for word in self.words if _MACRO.match(word)}
+        named = {name for path in files for name in _names(path)}
+        return sorted(word for word in defined if word[2:].partition("=")[0] in named)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A unit as one command compiles it."""
+
+    entry: Entry
+    lines: str  # digest: the project's lines that are in effect, and the macros of the command
+    files: tuple[Path, ...]  # the unit and all headers
+
+
+def entries(database: Path) -> Iterator[Entry]:
+    """Yields the entries of a compile_commands.json."""
+    for each in json.loads(database.read_text()):
+        folder = Path(each["directory"])
+        unit = Path(os.path.normpath(folder / each["file"]))
+        yield Entry(folder, tuple(shlex.split(each["command"])), unit)
+
+
+def units(builds: Iterable[str] = BUILDS) -> dict[Path, list[Entry]]:
+    """Returns the entries of all builds by unit, those alone that differ in meaning."""
+    found: dict[Path, dict[tuple[str, ...], Entry]] = {}
+    for build in builds:
+        for entry in entries(BUILD / build / "compile_commands.json"):
+            found.setdefault(entry.unit, {}).setdefault((build, *entry.meaning), entry)
+    return {unit: list(by_meaning.values()) for unit, by_meaning in found.items()}
+
+
+def preprocess(entry: Entry) -> Variant:
+    """Returns what the compiler reads for an entry. Raises CalledProcessError if it can't."""
+    command = [entry.words[0], *entry.meaning, "-E", "-dD", "-o", "-"]
+    done = subprocess.run(command, cwd=entry.folder, capture_output=True, check=True)
+    text = done.stdout.decode(errors="surrogateescape")
+    in_effect = hashlib.sha256()
+    files: dict[Path, None] = {}
+    marks = list(_LINE_MARK.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    for mark, end in zip(marks, ends, strict=True):
+        name = mark.group(2)
+        if name.startswith("<"):
+            continue
+        path = _normal(entry.folder, name)
+        files[path] = None
+        if _is_own(path):
+            lines = text[mark.end() : end].split("\n")[1:]
+            first = int(mark.group(1))
+            numbers = [first + index for index, line in enumerate(lines) if line.strip()]
+            in_effect.update(json.dumps([str(path), numbers]).encode())
+    macros = entry.macros(path for path in files if _is_own(path))
+    in_effect.update(json.dumps(macros).encode())
+    return Variant(entry, in_effect.hexdigest(), tuple(sorted(files)))
+
+
+@cache
+def _normal(folder: Path, name: str) -> Path:
+    return Path(os.path.normpath(folder / name.replace('\\"', '"').replace("\\\\", "\\")))
+
+
+@cache
+def _is_own(path: Path) -> bool:
+    """Whether a file's lines count: it is neither the system's nor a source fetched into build/.
+
+    Headers of a processor and of our C library do not count either: other builds have others in
+    their place. They are analysed with the units that only one build compiles.
+    """
+    if ROOT not in path.parents or BUILD / "sources" in path.parents:
+        return False
+    parts = path.relative_to(ROOT).parts
+    return parts[:2] != ("libc", "include") and (parts[0], parts[2:3]) != ("arch", ("include",))
+
+
+def variants(alternatives: Sequence[Entry]) -> list[Variant]:
+    """Returns the variants of a unit that differ in the project's lines, the first entry of each.
+
+    Two builds for different processors compile the same lines with the headers of different C
+    libraries: they are one variant.
+    """
+    found: dict[str, Variant] = {}
+    for entry in alternatives:
+        variant = preprocess(entry)
+        found.setdefault(variant.lines, variant)
+    return list(found.values())
+
+
+def key(variant: Variant, version: str, configuration: str) -> str:
+    """Returns the name under which a variant's result is kept: all that the result depends on."""
+    digest = hashlib.sha256()
+    parts = [version, configuration, *variant.entry.meaning]
+    for path in variant.files:
+        parts += [str(path), _content_digest(path)]
+    digest.update(json.dumps(parts).encode())
+    return digest.hexdigest()
+
+
+@cache
+def _names(path: Path) -> frozenset[str]:
+    """The identifiers in a file."""
+    return frozenset(name.decode() for name in _NAME.findall(path.read_bytes()))
+
+
+@cache
+def _content_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def _version() -> str:
+    return subprocess.run(
+        [_PROGRAM, "--version"], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@cache
+def _configuration(unit: Path) -> str:
+    """The settings that hold for a unit: of its folder, and of those above it."""
+    found = [folder / ".clang-tidy" for folder in unit.parents if folder.is_relative_to(ROOT)]
+    return "\0".join(path.read_text() for path in found if path.is_file())
+
+
+def check(alternatives: Sequence[Entry], store: Path = _STORE) -> str:
+    """Runs clang-tidy on a unit, once for each variant. Returns its findings, "" if none.
+
+    A variant without findings is remembered in `store`, and not analysed again.
+    """
+    findings = []
+    for variant in variants(alternatives):
+        kept = store / key(variant, _version(), _configuration(variant.entry.unit))
+        if kept.is_file():
+            continue
+        found = _analyse(variant.entry)
+        if found:
+            findings.append(found)
+        else:
+            store.mkdir(parents=True, exist_ok=True)
+            kept.touch()
+    return "\n".join(findings)
+
+
+def _analyse(entry: Entry) -> str:
+    database: Mapping[str, object] = {
+        "directory": str(entry.folder),
+        "file": str(entry.unit),
+        "arguments": list(entry.words),
+    }
+    with tempfile.TemporaryDirectory(prefix="bulkhead-tidy-") as folder:
+        Path(folder, "compile_commands.json").write_text(json.dumps([database]))
+        command = [str(_PROGRAM), "--quiet", "-p", folder, str(entry.unit)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else done.stdout or done.stderr
