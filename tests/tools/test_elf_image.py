@@ -58,13 +58,15 @@ class Elf:
             "<16sHHIQQQIHHHHHH", self.identification, self.file_type, self.machine, 1, self.entry,
             64, 0, 0, 64, self.header_bytes, count, 64, 0, 0,
         )  # fmt: skip
+        parts = [head]
         at = 64 + 56 * count
         for each in self.loaded:
             virtual = each.start if each.virtual is None else each.virtual
-            head += struct.pack("<IIQQQQQQ", each.kind, 5, at, virtual, each.start,
-                                len(each.content), each.bytes, 0x1000)  # fmt: skip
+            parts.append(struct.pack("<IIQQQQQQ", each.kind, 5, at, virtual, each.start,
+                                     len(each.content), each.bytes, 0x1000))  # fmt: skip
             at += len(each.content)
-        return head + b"".join(each.content for each in self.loaded) + self.trailing
+        parts += (each.content for each in self.loaded)
+        return b"".join(parts) + self.trailing
 
 
 def refusal(file: bytes) -> str:
@@ -116,20 +118,23 @@ _REFUSED = {
         Elf(loaded=()),
         Elf(loaded=(replace(CODE, kind=4),)),
     ],
-    "has program headers of 32 bytes; copy it again, or link it anew": [Elf(header_bytes=32)],
-    "has a segment that is longer than its memory; copy it again, or link it anew": [
+    "has program headers of 32 bytes; copy it again, or link it again": [Elf(header_bytes=32)],
+    "has 65535 program headers or more; copy it again, or link it again": [
+        Elf(loaded=(CODE,) * 0xFFFF)
+    ],
+    "has a segment that is longer than its memory; copy it again, or link it again": [
         Elf(loaded=(replace(CODE, bytes=3),))
     ],
-    "loads two segments to address 0x4000801f; copy it again, or link it anew": [
+    "loads two segments to address 0x4000801f; copy it again, or link it again": [
         Elf(loaded=(replace(DATA, start=RAM + 0x801F), CODE))
     ],
-    "begins at 0x40008010, where it has no instruction; copy it again, or link it anew": [
+    "begins at 0x40008010, where it has no instruction; copy it again, or link it again": [
         Elf(entry=RAM + 0x8010)
     ],
-    "begins at 0x40007ffc, where it has no instruction; copy it again, or link it anew": [
+    "begins at 0x40007ffc, where it has no instruction; copy it again, or link it again": [
         Elf(entry=RAM + 0x7FFC)
     ],
-    "begins at 0x40008002, where it has no instruction; copy it again, or link it anew": [
+    "begins at 0x40008002, where it has no instruction; copy it again, or link it again": [
         Elf(entry=RAM + 0x8002)
     ],
 }
@@ -146,7 +151,7 @@ def test_every_way_to_be_cut_off_is_told() -> None:
     for length in range(4, len(whole)):
         assert refusal(whole[:length]) == (
             f"image 'x.exe' is cut off: it has {length} bytes, and more by its headers; "
-            "copy it again, or link it anew"
+            "copy it again, or link it again"
         )
 
 

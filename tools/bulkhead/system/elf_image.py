@@ -1,53 +1,52 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF executables as images: guests that are linked for fixed addresses, RTEMS for one.
+"""ELF executables as images: programs that are linked for fixed addresses, such as RTEMS.
 
-Fields are those of the System V ABI's "Object Files" for 64 bits. What a file says is not believed:
-whatever is wrong with it is a UserError.
+pyelftools decodes the headers. Every field comes from an untrusted file and is checked before use;
+an invalid file is a UserError.
 """
 
 from __future__ import annotations
 
-import struct
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+
+from elftools.common.exceptions import ELFError
+from elftools.common.utils import struct_parse
+from elftools.construct.lib.container import Container
+from elftools.elf.elffile import ELFFile
 
 from bulkhead.errors import UserError
 from bulkhead.system.problems import show
 
 MAGIC = b"\x7fELF"
-# Class, byte order; type, machine, entry, program headers' offset, size of one, number of them.
-_HEADER = struct.Struct("<4xBB10xHH4xQQ14xHH6x")
-_CLASS_64, _LITTLE_ENDIAN = 2, 1
-_ET_REL, _ET_EXEC, _ET_DYN = 1, 2, 3
-_EM_AARCH64 = 183
-# Type, offset in the file, virtual and physical address, bytes in the file, bytes in memory.
-_PROGRAM_HEADER = struct.Struct("<I4xQQQQQ8x")
-_PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
+_HEADER_BYTES = 64  # of ELF64
+_PN_XNUM = 0xFFFF  # e_phnum: the number of program headers stands elsewhere
 _INSTRUCTION_BYTES = 4
 _LINK = "link it statically, for fixed addresses"
-_ANEW = "copy it again, or link it anew"
+_ANEW = "copy it again, or link it again"
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What is loaded in one piece."""
+    """A part of the file that is loaded in one piece (PT_LOAD)."""
 
     offset: int  # in the file
     virtual: int
-    start: int  # p_paddr: where it lies until the guest turns its MMU on
+    start: int  # p_paddr: the address until the guest turns its MMU on
     file_bytes: int
-    bytes: int  # in memory: what the file has not is zero
+    bytes: int  # in memory: those that are not in the file are zero
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after the segment."""
         return self.start + self.bytes
 
 
 @dataclass(frozen=True)
 class Executable:
-    """A file whose headers are right. Addresses are the guest's physical ones."""
+    """A file with valid headers. Addresses are guest-physical."""
 
     data: bytes
     entry: int
@@ -60,12 +59,15 @@ class Executable:
 
     @property
     def end(self) -> int:
-        """The first address behind it, with its zeroed data."""
+        """The first address after the last segment and its zeroed data."""
         return self.segments[-1].end
 
     def content(self) -> bytes:
-        """What is loaded at `start`; zeros follow up to `end`. As long as the segments are apart:
-        only for one that was found to fit into its partition."""
+        """The bytes to load at `start`; zeros follow up to `end`.
+
+        The result is as long as the segments are apart: call this only for an executable that was
+        checked to fit into its partition.
+        """
         content = bytearray()
         for each in self.segments:
             if each.file_bytes:
@@ -75,15 +77,18 @@ class Executable:
 
 
 def parse(data: bytes, name: str) -> Executable:
-    """An executable, from a file that begins with MAGIC; `name` is how messages call it."""
-    headers = list(_program_headers(data, name))
-    segments = sorted(_segments(data, headers, name), key=lambda each: each.start)
+    """Decode an executable from a file that begins with MAGIC; messages call it `name`.
+
+    Raises UserError if the file is damaged, or is no executable for fixed addresses.
+    """
+    elf = _read_header(data, name)
+    segments = sorted(_segments(elf, data, name), key=lambda each: each.start)
     if not segments:
         raise _refusal(name, "has no segments to load", _LINK)
     for below, above in pairwise(segments):
         if above.start < below.end:
             raise _refusal(name, f"loads two segments to address {above.start:#x}", _ANEW)
-    virtual_entry = _HEADER.unpack_from(data)[4]
+    virtual_entry: int = elf["e_entry"]
     for each in segments:
         offset = virtual_entry - each.virtual
         entry = each.start + offset
@@ -92,34 +97,58 @@ def parse(data: bytes, name: str) -> Executable:
     raise _refusal(name, f"begins at {virtual_entry:#x}, where it has no instruction", _ANEW)
 
 
-def _program_headers(data: bytes, name: str) -> Iterator[tuple[int, ...]]:
-    if len(data) < _HEADER.size:
+def _read_header(data: bytes, name: str) -> ELFFile:
+    if len(data) < _HEADER_BYTES:
         raise _cut_off(name, len(data))
-    kind, order, file_type, machine, _, offset, size, count = _HEADER.unpack_from(data)
-    if (kind, order, machine) != (_CLASS_64, _LITTLE_ENDIAN, _EM_AARCH64):
-        what = "is no program of 64-bit, little-endian Arm"
-        raise _refusal(name, what, "name one that is compiled for AArch64")
-    if file_type != _ET_EXEC:
-        reasons = {_ET_REL: "is not linked yet", _ET_DYN: "is position-independent"}
-        raise _refusal(name, reasons.get(file_type, "is no executable"), _LINK)
-    if count and size != _PROGRAM_HEADER.size:
+    wrong_machine = _refusal(
+        name,
+        "is no program of 64-bit, little-endian Arm",
+        "name one that is compiled for AArch64",
+    )
+    try:
+        elf = ELFFile(io.BytesIO(data))
+    except ELFError:
+        raise wrong_machine from None  # an invalid class or byte order
+    if (elf.elfclass, elf.little_endian, elf["e_machine"]) != (64, True, "EM_AARCH64"):
+        raise wrong_machine
+    if elf["e_type"] != "ET_EXEC":
+        reasons = {"ET_REL": "is not linked yet", "ET_DYN": "is position-independent"}
+        raise _refusal(name, reasons.get(elf["e_type"], "is no executable"), _LINK)
+    return elf
+
+
+def _program_headers(elf: ELFFile, data: bytes, name: str) -> Iterator[Container]:
+    """Decode the program headers alone.
+
+    ELFFile.iter_segments() would also read sections, which an image does not need.
+    """
+    offset, size, count = elf["e_phoff"], elf["e_phentsize"], elf["e_phnum"]
+    if count and size != elf.structs.Elf_Phdr.sizeof():
         raise _refusal(name, f"has program headers of {size} bytes", _ANEW)
+    if count == _PN_XNUM:
+        raise _refusal(name, f"has {_PN_XNUM} program headers or more", _ANEW)
     if offset + count * size > len(data):
         raise _cut_off(name, len(data))
-    return _PROGRAM_HEADER.iter_unpack(data[offset : offset + count * size])
+    for index in range(count):
+        yield struct_parse(elf.structs.Elf_Phdr, elf.stream, offset + index * size)
 
 
-def _segments(data: bytes, headers: list[tuple[int, ...]], name: str) -> Iterator[Segment]:
-    for kind, offset, virtual, physical, file_bytes, memory_bytes in headers:
-        if kind in (_PT_INTERP, _PT_DYNAMIC):
+def _segments(elf: ELFFile, data: bytes, name: str) -> Iterator[Segment]:
+    for header in _program_headers(elf, data, name):
+        offset, file_bytes, memory_bytes = (
+            header["p_offset"],
+            header["p_filesz"],
+            header["p_memsz"],
+        )
+        if header["p_type"] in ("PT_INTERP", "PT_DYNAMIC"):
             raise _refusal(name, "needs a dynamic linker", _LINK)
-        if kind != _PT_LOAD or memory_bytes == 0:
+        if header["p_type"] != "PT_LOAD" or memory_bytes == 0:
             continue
         if file_bytes > memory_bytes:
             raise _refusal(name, "has a segment that is longer than its memory", _ANEW)
         if offset + file_bytes > len(data):
             raise _cut_off(name, len(data))
-        yield Segment(offset, virtual, physical, file_bytes, memory_bytes)
+        yield Segment(offset, header["p_vaddr"], header["p_paddr"], file_bytes, memory_bytes)
 
 
 def _cut_off(name: str, count: int) -> UserError:
