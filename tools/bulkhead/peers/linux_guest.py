@@ -4,10 +4,11 @@
 import gzip
 import io
 import lzma
+import os
 import re
-import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,12 +122,11 @@ def with_program(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildFailure(done.stderr)
-    archive = _CpioArchive()
-    archive.add_file(f"bin/{name}", program.read_bytes())
     whole = image.initrd.read_bytes()
     initrd = _FOLDER / f"initrd-{name}"
+    archive = _pack({f"bin/{name}": program.read_bytes()})
     # The kernel unpacks one archive after the other, each on a boundary of four bytes.
-    initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + archive.finish())
+    initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + archive)
     return LinuxImage(image.kernel, initrd)
 
 
@@ -142,19 +142,18 @@ def _kernel() -> bytes:
 
 
 def _initramfs() -> bytes:
-    archive = _CpioArchive()
-    for folder in ("bin", "lib", "lib/aarch64-linux-gnu", "usr", "usr/bin", "modules"):
-        archive.add_folder(folder)
-    modules = list(_modules_in_order(_MODULES))
-    for name, content in modules:
-        archive.add_file(f"modules/{name}", content)
-    archive.add_file("bin/busybox", _read("bin/busybox"))
-    archive.add_file("usr/bin/iperf", _read("usr/bin/iperf"))
-    for name, content in _libraries(_read("usr/bin/iperf")):
-        archive.add_file(f"lib/{name}", content)
-    archive.add_file("dhcp", _DHCP.encode())
-    archive.add_file("init", _INIT.format(modules=" ".join(name for name, _ in modules)).encode())
-    return archive.finish()
+    modules = dict(_modules_in_order(_MODULES))
+    iperf = _read("usr/bin/iperf")
+    return _pack(
+        {
+            "bin/busybox": _read("bin/busybox"),
+            "usr/bin/iperf": iperf,
+            "dhcp": _DHCP.encode(),
+            "init": _INIT.format(modules=" ".join(modules)).encode(),
+            **{f"modules/{name}": content for name, content in modules.items()},
+            **{f"lib/{name}": content for name, content in _libraries(iperf)},
+        }
+    )
 
 
 def _read(path: str) -> bytes:
@@ -220,12 +219,8 @@ def _decompressed(path: Path) -> bytes:
     if path.suffix == ".xz":
         return lzma.decompress(path.read_bytes())
     if path.suffix == ".zst":
-        zstd = packages.program("zstd")
-        if zstd is None:
-            raise UserError(
-                "zstd is missing (the Linux guest's modules)", "call ./bulkhead setup bench"
-            )
-        return subprocess.run([zstd, "-dcq", str(path)], check=True, capture_output=True).stdout
+        command = [_program("zstd"), "-dcq", str(path)]
+        return subprocess.run(command, check=True, capture_output=True).stdout
     return path.read_bytes()
 
 
@@ -241,32 +236,37 @@ def _module_dependencies(module: bytes) -> list[str]:
     return []
 
 
-class _CpioArchive:
-    """Writes cpio's "newc" (Linux: Documentation/driver-api/early-userspace/buffer-format)."""
+def _pack(files: Mapping[str, bytes]) -> bytes:
+    """Make an initramfs archive (cpio "newc") of executable files and the folders they are in.
 
-    def __init__(self) -> None:
-        self._out = io.BytesIO()
-        self._inode = 0
+    Times and inode numbers are 0, so that the same files make the same archive.
+    """
+    with tempfile.TemporaryDirectory(prefix="bulkhead-") as name:
+        root = Path(name)
+        for path, content in files.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        # A folder is unpacked before its content, so it stands before it.
+        paths = sorted(root.rglob("*"))
+        for each in paths:
+            each.chmod(0o755)
+            os.utime(each, (0, 0))
+        names = "\0".join(str(each.relative_to(root)) for each in paths)
+        done = subprocess.run(
+            [
+                _program("cpio"), "--create", "--format=newc", "--null", "--quiet",
+                "--reproducible", "--owner=+0:+0",
+            ],
+            cwd=root, input=names.encode(), capture_output=True, check=False,
+        )  # fmt: skip
+    if done.returncode != 0:
+        raise BuildFailure(f"cpio failed: {done.stderr.decode(errors='replace')}")
+    return done.stdout
 
-    def add_folder(self, name: str) -> None:
-        self._add(name, stat.S_IFDIR | 0o755, b"")
 
-    def add_file(self, name: str, content: bytes) -> None:
-        self._add(name, stat.S_IFREG | 0o755, content)
-
-    def finish(self) -> bytes:
-        self._add("TRAILER!!!", 0, b"")
-        return self._out.getvalue()
-
-    def _add(self, name: str, mode: int, content: bytes) -> None:
-        self._inode += 1
-        encoded = name.encode() + b"\0"
-        fields = (self._inode, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(encoded), 0)
-        self._out.write(b"070701" + b"".join(b"%08X" % field for field in fields))
-        self._out.write(encoded)
-        self._pad()
-        self._out.write(content)
-        self._pad()
-
-    def _pad(self) -> None:
-        self._out.write(b"\0" * (-self._out.tell() % 4))
+def _program(name: str) -> str:
+    found = packages.program(name)
+    if found is None:
+        raise UserError(f"{name} is missing (the Linux guest)", "call ./bulkhead setup bench")
+    return found

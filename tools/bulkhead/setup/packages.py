@@ -131,6 +131,7 @@ NEEDS = (
         lambda: apt.Packages(("libc6-dev-arm64-cross",)),
     ),
     _program("zstd", "zstd", "bench"),
+    _program("cpio", "cpio", "bench"),
     _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
 )
 
