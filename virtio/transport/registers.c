@@ -233,15 +233,26 @@ static void notify(struct virtio_transport *transport,
                           notification->value);
 }
 
-/* PCI: reading acknowledges (4.1.4.5). MMIO: what is defined and handled is acknowledged
- * (4.2.2.2). */
+static uint32_t read_cause(const struct virtio_transport *transport)
+{
+    return virtio_platform_read(transport->cause, places[CAUSE][transport->kind].bytes) &
+           (VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG);
+}
+
+/*
+ * PCI: reading acknowledges (4.1.4.5). MMIO: what is defined and handled is acknowledged by a write
+ * (4.2.2.2). The caller reads the rings next, and must find there what the device used before it
+ * was acknowledged, because the device does not interrupt for that again. A read of a register is
+ * complete before later accesses to shared memory (platform.h). A write may still be on its way, so
+ * the cause is read once more: registers are accessed in order, and the write has arrived by then.
+ */
 static uint32_t interrupt_cause(struct virtio_transport *transport)
 {
-    uint32_t cause = virtio_platform_read(transport->cause, places[CAUSE][transport->kind].bytes) &
-                     (VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG);
+    uint32_t cause = read_cause(transport);
 
-    if (cause != 0) {
+    if (cause != 0 && places[CAUSE_ACKNOWLEDGE][transport->kind].bytes != 0) {
         put(transport, CAUSE_ACKNOWLEDGE, cause);
+        (void)read_cause(transport);
     }
     return cause;
 }

@@ -110,10 +110,12 @@ struct fake_device {
     bool ready_stuck;                  /* queues never read as not ready */
     uint16_t vectors_granted;          /* vectors beyond are refused */
     void (*on_notify)(unsigned index); /* what the device does inside a notification */
-    bool no_notifications; /* without EVENT_IDX: the flag; with it: avail_event is left behind */
-    bool gone;             /* registers read as all ones */
-    bool line_stuck;       /* acknowledging changes nothing */
-    bool locked_status;    /* the status was read with the driver's lock held */
+    bool no_notifications;   /* without EVENT_IDX: the flag; with it: avail_event is left behind */
+    bool gone;               /* registers read as all ones */
+    bool line_stuck;         /* acknowledging changes nothing */
+    bool acknowledge_posted; /* MMIO: written, and no register read since */
+    void (*on_acknowledge)(void); /* MMIO: what the device does just before that takes effect */
+    bool locked_status;           /* the status was read with the driver's lock held */
 
     /* PCI */
     uint8_t pci_config[256];

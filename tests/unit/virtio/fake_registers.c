@@ -225,6 +225,7 @@ static uint32_t mmio_read(uint32_t offset, unsigned bytes)
         return read_config(offset - 0x100, bytes);
     }
     assert_int_equal(bytes, 4); /* 4.2.2.2 */
+    fake->acknowledge_posted = false;
     switch (offset) {
     case 0x000:
         return fake->magic;
@@ -280,6 +281,10 @@ static void mmio_write(uint32_t offset, unsigned bytes, uint32_t value)
         break;
     case 0x064:
         assert_int_equal(value & ~3u, 0); /* only defined bits */
+        fake->acknowledge_posted = true;
+        if (fake->on_acknowledge != NULL) {
+            fake->on_acknowledge();
+        }
         if (!fake->line_stuck) {
             fake->isr = (uint8_t)(fake->isr & ~value);
             fake->raised[0] = (fake->isr & 3u) != 0;

@@ -212,6 +212,7 @@ static void mmio_acknowledges_defined_causes_only(void **state)
     device.isr = 0xf1;
     assert_int_equal(mmio.transport.operations->interrupt_cause(&mmio.transport), 1);
     assert_int_equal(device.isr, 0xf0);
+    assert_false(device.acknowledge_posted); /* before the caller reads what the interrupt is for */
     device.trace_count = 0;
     assert_int_equal(mmio.transport.operations->interrupt_cause(&mmio.transport), 0);
     assert_int_equal(device.trace_count, 0);

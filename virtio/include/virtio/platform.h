@@ -43,10 +43,17 @@ void virtio_platform_barrier(enum virtio_barrier barrier);
 
 /*
  * A device register: an address of the platform's own kind (a mapped pointer as an integer in a
- * kernel, a guest physical address when a remote device is driven). One naturally aligned access
- * of 1, 2 or 4 bytes each, in program order with each other and after every earlier write to shared
- * memory (VIRTIO 1.3, 4.1.3.1, 4.2.2.2, 2.7.13). Registers are little-endian; the values here are
- * the processor's own numbers. Any context.
+ * kernel, a guest physical address when a remote device is driven). Each call is one naturally
+ * aligned access of 1, 2 or 4 bytes (VIRTIO 1.3, 4.1.3.1, 4.2.2.2). Registers are little-endian;
+ * the values here are the processor's own numbers. Any context.
+ *
+ * Order, which every port provides:
+ *   - accesses to the registers of one device reach it in program order;
+ *   - a write reaches it after every earlier write to shared memory is visible to it (2.7.13: the
+ *     ring before its notification);
+ *   - a read is complete before any later access to shared memory: the driver reads the interrupt's
+ *     cause, and then the rings. A later access made early could miss a buffer that the device used
+ *     before its interrupt was acknowledged, for which it does not interrupt again.
  */
 typedef uintptr_t virtio_register;
 

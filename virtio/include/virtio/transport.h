@@ -76,8 +76,11 @@ struct virtio_transport_operations {
     void (*notify)(struct virtio_transport *transport,
                    const struct virtio_notification *notification);
 
-    /* Which VIRTIO_CAUSE_ bits were pending; they are acknowledged. Only when vectors == 0: reading
-     * has side effects on a line, and says nothing with vectors (4.1.4.5). */
+    /*
+     * Returns which VIRTIO_CAUSE_ bits were pending, and acknowledges them. Both have taken effect
+     * at the device before any later read of shared memory: see platform.h. Only when vectors == 0,
+     * because reading has side effects on a line, and says nothing with vectors (4.1.4.5).
+     */
     uint32_t (*interrupt_cause)(struct virtio_transport *transport);
 };
 

@@ -89,7 +89,7 @@ void virtio_platform_barrier(enum virtio_barrier barrier)
 
 /* Accesses to one device stay in program order (arch/device_access.h: Device-nGnRE). */
 
-uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
+static uint32_t read_register(virtio_register reg, unsigned bytes)
 {
     switch (bytes) {
     case 1:
@@ -99,6 +99,16 @@ uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
     default:
         return device_read32(reg);
     }
+}
+
+/* The cause of an interrupt is one of these: the rings, in normal memory, are read after it. DMB
+ * orders Device and Normal accesses alike (Arm ARM DDI 0487, B2.3.7). */
+uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
+{
+    uint32_t value = read_register(reg, bytes);
+
+    device_observe_memory();
+    return value;
 }
 
 /* A notification is one of these: the ring it announces, in normal memory, must be visible before.

@@ -111,6 +111,8 @@ static uint32_t access_register(struct qtest_access access)
         qtest_write(access.reg, access.bytes, access.value);
     } else {
         access.value = qtest_read(access.reg, access.bytes);
+        /* QEMU's answer came over a socket, the rings are in memory. */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
     if (watcher != NULL) {
         watcher(&access);

@@ -61,7 +61,7 @@ uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
                      : bytes == 2 ? virtio_le16(*(volatile uint16_t *)reg)
                                   : virtio_le32(*(volatile uint32_t *)reg);
 
-    machine_order(); /* what the register said was ready is read after it */
+    machine_order(); /* platform.h: shared memory is accessed after it */
     return value;
 }
 

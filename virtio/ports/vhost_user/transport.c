@@ -8,6 +8,7 @@
  */
 #include "memory.h"
 #include "vhost_user_private.h"
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -261,9 +262,12 @@ static void notify(struct virtio_transport *transport,
     (void)eventfd_write((int)notification->reg, 1);
 }
 
+/* The cause is not told. The caller has read the eventfd, which acknowledges, and reads the rings
+ * next (virtio/transport.h). */
 static uint32_t interrupt_cause(struct virtio_transport *transport)
 {
     (void)transport;
+    atomic_thread_fence(memory_order_seq_cst);
     return VIRTIO_CAUSE_QUEUE | VIRTIO_CAUSE_CONFIG;
 }
 
