@@ -29,9 +29,9 @@ class Mutation:
     new: str
 
 
-# The element that take_usual() has in its hands, in the ring.
+# The used element that take_plain_chains() checks, in the ring.
 USED = "queue->used->ring[(queue->taken + i) & queue->mask]"
-IN_RING = "(packed || queue->batch != 0)"
+IN_RING = "(queue->packed || queue->batch != 0)"
 
 MUTATIONS = [
     Mutation("used id range", "virtqueue/take.c", "if (id >= size || (in_order", "if ((in_order"),
@@ -75,8 +75,8 @@ MUTATIONS = [
     Mutation(
         "used id in order",
         "virtqueue/take.c",
-        "if (count++ == finished) {",
-        "if (count++ == UINT16_MAX) {",
+        "if (count == finished) {",
+        "if (count == UINT16_MAX) {",
     ),
     Mutation(
         "chain followed through the ring",

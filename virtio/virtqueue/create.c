@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Virtqueues: memory, and its layout (VIRTIO 1.3, 2.7 and 2.8). */
+/* Allocates a virtqueue's memory and lays it out (VIRTIO 1.3, 2.7 and 2.8). */
 #include "queue_private.h"
 #include <string.h>
 
 /*
- * 2.7 demands 16, 2 and 4, 2.8.10.1 16, 4 and 4. The parts written by the driver and by the device
- * get cache lines of their own, so that neither's writes slow the other's reads; a legacy
- * device sets the alignment itself (2.7.2).
+ * Bytes. Descriptors, driver area and device area must be aligned to 16, 2 and 4 (2.7), or to 16, 4
+ * and 4 (2.8.10.1). What the driver writes and what the device writes is in different cache lines,
+ * so that the writes of one do not slow the reads of the other. A legacy device sets the alignment
+ * itself (2.7.2).
  */
 #define DESCRIPTORS_ALIGNMENT 16u
 #define AVAILABLE_ALIGNMENT   2u
@@ -17,12 +18,11 @@ static size_t align_up(size_t value, size_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* From the ring's descriptors: the driver area, the device area, the indirect tables, and the end.
- */
+/* Offsets in bytes from the descriptors. */
 struct offsets {
     size_t driver_area;
     size_t device_area;
-    size_t tables;
+    size_t tables; /* the indirect ones */
     size_t end;
 };
 
@@ -76,11 +76,18 @@ void virtqueue_reset(struct virtqueue *queue)
     queue->free_table_count = queue->indirect_tables;
     queue->free_count = queue->size;
     queue->free_first = 0;
-    queue->added = queue->published = queue->taken = queue->used_seen = 0;
-    queue->ring_added = queue->ring_published = queue->ring_taken = 0;
-    queue->oldest = queue->batch = 0;
+    queue->added = 0;
+    queue->published = 0;
+    queue->taken = 0;
+    queue->used_seen = 0;
+    queue->ring_added = 0;
+    queue->ring_published = 0;
+    queue->ring_taken = 0;
+    queue->oldest = 0;
+    queue->batch = 0;
     queue->broken = NULL;
-    queue->interrupts_on = true; /* what zeroed rings say; the caller has not asked for any yet */
+    /* Zeroed rings ask for interrupts, the caller has not. */
+    queue->interrupts_on = true;
     virtqueue_suppress(queue);
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside virtqueue/. slots[] is the driver's own memory and the only truth about its chains: the
- * ring's descriptors are written, and of what the device writes nothing is believed. A slot's token
- * is set exactly while the chain of that id is with the device, so an id the device returns can be
- * checked with one look.
+ * Private to virtqueue/. slots[] is the driver's own record of its chains, which no device can
+ * write: descriptors in shared memory are written and never read back as truth. A slot's token is
+ * not NULL exactly while the chain of that id is with the device, so one comparison validates an id
+ * that the device returns.
  *
- * add.c and take.c move chains, of both formats; split.c and packed.c have what is done once for
- * many. Which format it is, is asked with a branch: always the same way, so it costs next to
- * nothing, and a call through a pointer would cost more.
+ * add.c and take.c move chains of both formats; split.c and packed.c contain what is done once for
+ * many chains. The format is selected by branches: a queue always takes the same one, so that they
+ * are predicted and cost less than a call through a pointer.
  */
 #ifndef VIRTIO_VIRTQUEUE_PRIVATE_H
 #define VIRTIO_VIRTQUEUE_PRIVATE_H
@@ -16,11 +16,12 @@
 #include "virtio/barrier.h"
 #include "virtio/virtqueue.h"
 
-/* slot.shape of an indirect chain, with its table's number; of a direct one its descriptors less 1,
- * which is < VIRTQUEUE_SIZE_MAX. */
+/* slot.shape of an indirect chain: this bit and the number of its table. slot.shape of a direct
+ * chain: its number of descriptors minus 1, which is < VIRTQUEUE_SIZE_MAX. */
 #define SHAPE_INDIRECT 0x8000u
 
-/* Returns 0: nothing can be taken. */
+/* Puts the queue into the broken state, unless it is in that state already. `reason`: static text,
+ * what the device did. Returns 0, the number of chains that a caller can then take. */
 static inline unsigned virtqueue_break(struct virtqueue *queue, const char *reason)
 {
     if (queue->broken == NULL) {
@@ -29,20 +30,26 @@ static inline unsigned virtqueue_break(struct virtqueue *queue, const char *reas
     return 0;
 }
 
-/* In the ring, of the chain that begins there. */
+/* Returns how many of the ring's descriptors the slot's chain occupies. */
 static inline uint16_t slot_descriptors(const struct virtqueue_slot *slot)
 {
     return (slot->shape & SHAPE_INDIRECT) != 0 ? 1 : (uint16_t)(slot->shape + 1u);
 }
 
-/* Reads what the device has finished, at most `limit`: ids into `address`, and lengths, not yet
- * checked; how many. Packed: right as
- * long as all of them turn out to be of one descriptor. */
+/*
+ * Read up to `limit` used entries: ids into items[].address and lengths into items[].bytes, neither
+ * of them checked yet. Return the number of entries. The packed function assumes that every chain
+ * has one descriptor: entries behind a longer chain are to be read again.
+ */
 unsigned split_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit);
 unsigned packed_used(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit);
 
+/* Reads the used index, and breaks the queue if the device can't have finished so many chains.
+ * Returns true if there are finished chains to take. */
+bool split_read_used_index(struct virtqueue *queue);
+
+/* The functions of virtqueue.h, for one format. */
 bool split_publish(struct virtqueue *queue);
-bool split_look(struct virtqueue *queue);
 void split_suppress(struct virtqueue *queue);
 bool split_enable(struct virtqueue *queue, uint16_t delay);
 bool split_armed(const struct virtqueue *queue);

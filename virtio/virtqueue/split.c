@@ -20,31 +20,30 @@ bool split_publish(struct virtqueue *queue)
 {
     uint16_t before = queue->published;
 
-    /* 2.7.13.3.1: descriptors and ring entries before the index. */
+    /* 2.7.13.3.1: descriptors and available entries are visible before the index. */
     virtio_barrier(VIRTIO_BARRIER_PUBLISH, queue->order_platform);
     virtio_shared_store16(&queue->available->index, queue->added);
     queue->published = queue->added;
-    /* 2.7.13.4.1: the index before the device's wish is read. The device writes its wish and then
-     * reads the index, so one of the two sees the other. */
+    /* 2.7.13.4.1: the index is visible before avail_event, or the flag, is read. The device writes
+     * those first and then reads the index, so one of the two sees what the other wrote. */
     virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     if (!queue->event_index) {
         return (virtio_shared_load16(&queue->used->flags) & USED_NO_NOTIFY) == 0;
     }
-    /* 2.7.10: notify if the entry avail_event names is among the new ones. Right across the index's
-     * wrap, and for any number of new entries. */
+    /* 2.7.10: notify if the entry that avail_event names is among the new ones. The arithmetic is
+     * correct where the index wraps, and for any number of new entries. */
     return (uint16_t)(queue->added - virtio_shared_load16(available_event(queue)) - 1u) <
            (uint16_t)(queue->added - before);
 }
 
-/* Reads the used index and checks it against what the device can have finished. */
-bool split_look(struct virtqueue *queue)
+bool split_read_used_index(struct virtqueue *queue)
 {
     uint16_t index = virtio_shared_load16(&queue->used->index);
 
     if ((uint16_t)(index - queue->taken) > (uint16_t)(queue->published - queue->taken)) {
         return virtqueue_break(queue, "used index ahead of what was made available") != 0;
     }
-    /* 2.7.14: the elements after the index that announces them. */
+    /* 2.7.14: the used elements are read after the index that announces them. */
     virtio_barrier(VIRTIO_BARRIER_OBSERVE, queue->order_platform);
     queue->used_seen = index;
     return index != queue->taken;
@@ -54,7 +53,7 @@ unsigned split_used(struct virtqueue *queue, struct virtqueue_item *items, unsig
 {
     unsigned finished;
 
-    if (queue->used_seen == queue->taken && !split_look(queue)) {
+    if (queue->used_seen == queue->taken && !split_read_used_index(queue)) {
         return 0;
     }
     finished = (uint16_t)(queue->used_seen - queue->taken);
@@ -71,8 +70,9 @@ unsigned split_used(struct virtqueue *queue, struct virtqueue_item *items, unsig
 
 /*
  * With EVENT_IDX the device interrupts when its used index passes the entry that used_event names
- * (2.7.7). An entry it passed long ago is as good as "never" (once in 65,536 chains it is passed
- * again, and a superfluous interrupt does no harm). Without, a flag says yes or no.
+ * (2.7.7). Naming an entry that the index passed already suppresses interrupts: the index passes it
+ * again only after 65,536 chains, and a superfluous interrupt does no harm. Without EVENT_IDX a
+ * flag suppresses them.
  */
 void split_suppress(struct virtqueue *queue)
 {
@@ -95,9 +95,10 @@ bool split_enable(struct virtqueue *queue, uint16_t delay)
     } else {
         virtio_shared_store16(&queue->available->flags, 0);
     }
-    /* 2.7.7: the wish before the index is read once more. The device writes the index and then
-     * reads the wish, so either it interrupts or this sees what it finished. An implausible index
-     * counts as finished: virtqueue_take() deals with it. */
+    /* 2.7.7: used_event, or the flag, is visible before the index is read once more. The device
+     * writes the index first and then reads those, so either it interrupts or this function sees
+     * what it finished. An implausible index counts as finished: virtqueue_take() then breaks the
+     * queue. */
     virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     index = virtio_shared_load16(&queue->used->index);
     return (uint16_t)(index - queue->taken) <= delay;

@@ -1,76 +1,91 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Taking chains that the device is done with, many at a time. What is the same for all of them is
- * kept in local variables for the whole batch. What it wrote is read once, into the caller's items
- * (where `address` is the id meanwhile), and nothing of it is believed: the slots know which chains
- * it has.
+ * Takes chains that the device has finished, many at a time. Values that are the same for all
+ * chains of a batch stay in local variables. Each word that the device wrote is read once, into the
+ * caller's items, where `address` holds the chain's id until the item is complete. Ids and lengths
+ * are checked against slots[], the driver's own record of the chains that are with the device.
  */
 #include "packed.h"
 
-/* Of the chain that is with the device for the longest; IN_ORDER only. Split: its descriptors are
- * neighbours (2.7.5). Packed: ids are given out in turn. */
-static inline uint16_t id_after(const struct virtqueue *queue, uint16_t id)
+/* Returns the id of the chain that was made available after the chain `id`; IN_ORDER only. Split:
+ * a chain's descriptors are neighbours (2.7.5). Packed: ids are given out in turn. */
+static inline uint16_t next_id_in_order(const struct virtqueue *queue, uint16_t id)
 {
     unsigned step = queue->packed ? 1u : slot_descriptors(&queue->slots[id]);
 
     return (uint16_t)((id + step) & queue->mask);
 }
 
-static inline unsigned count_taken(struct virtqueue *queue, unsigned chains, unsigned descriptors)
+static inline void count_taken(struct virtqueue *queue, unsigned chains, unsigned descriptors)
 {
     queue->free_count = (uint16_t)(queue->free_count + descriptors);
     queue->ring_taken = (uint16_t)(queue->ring_taken + descriptors);
     queue->taken = (uint16_t)(queue->taken + chains);
-    return chains;
 }
 
-/* The chain's token; its memory is free again. */
-static void *release(struct virtqueue *queue, uint16_t id)
+/* Puts a chain's descriptors back into the list of free ones. With IN_ORDER the list never changes.
+ */
+static void free_descriptors(struct virtqueue *queue, uint16_t id, unsigned descriptors)
+{
+    struct virtqueue_slot *last = &queue->slots[id];
+
+    if (queue->in_order) {
+        return;
+    }
+    /* Split: the chain's descriptors are linked. Packed: a chain has one id, whatever its length.
+     */
+    if (!queue->packed) {
+        for (unsigned i = 1; i < descriptors; i++) {
+            last = &queue->slots[last->next];
+        }
+    }
+    last->next = queue->free_first;
+    queue->free_first = id;
+}
+
+/* Returns a chain's token, after freeing its slot, its descriptors and its indirect table. */
+static void *release_chain(struct virtqueue *queue, uint16_t id)
 {
     struct virtqueue_slot *slot = &queue->slots[id];
-    struct virtqueue_slot *last = slot;
     unsigned descriptors = slot_descriptors(slot);
     void *token = slot->token;
 
     slot->token = NULL;
     if ((slot->shape & SHAPE_INDIRECT) != 0) {
-        queue->free_tables[queue->free_table_count++] = slot->shape & (SHAPE_INDIRECT - 1u);
+        queue->free_tables[queue->free_table_count] = slot->shape & (SHAPE_INDIRECT - 1u);
+        queue->free_table_count++;
     }
-    if (!queue->in_order) {
-        /* Split: the chain's descriptors are linked. Packed: it has one id, whatever its length. */
-        for (unsigned i = 1; i < descriptors && !queue->packed; i++) {
-            last = &queue->slots[last->next];
-        }
-        last->next = queue->free_first;
-        queue->free_first = id;
-    }
-    (void)count_taken(queue, 1, descriptors);
+    free_descriptors(queue, id, descriptors);
+    count_taken(queue, 1, descriptors);
     return token;
 }
 
 /*
- * IN_ORDER: the device may write one used entry for many chains, with the id of the last of them
- * (2.7.9, 2.8.8). Finds out how many: all from the oldest up to that id, and no more than it can
- * have finished.
+ * IN_ORDER: the device may write one used entry for several chains, with the id of the last of them
+ * (2.7.9, 2.8.8). Sets queue->batch to their number: all chains from the oldest one up to `last`.
+ * Breaks the queue if `last` is none of the chains that the device can have finished.
  */
-static void open_batch(struct virtqueue *queue, uint16_t last, uint32_t bytes)
+static void start_batch(struct virtqueue *queue, uint16_t last, uint32_t bytes)
 {
     uint16_t finished =
         (uint16_t)((queue->packed ? queue->published : queue->used_seen) - queue->taken);
     uint16_t count = 1;
 
-    for (uint16_t id = queue->oldest; id != last; id = id_after(queue, id)) {
-        if (count++ == finished) {
+    for (uint16_t id = queue->oldest; id != last; id = next_id_in_order(queue, id)) {
+        if (count == finished) {
             (void)virtqueue_break(queue, "used id is no chain that can be finished in order");
             return;
         }
+        count++;
     }
     queue->batch = count;
-    queue->slots[last].writable_bytes = bytes; /* all others are used completely */
+    /* The length is that of the last chain; the device has written the others completely. */
+    queue->slots[last].writable_bytes = bytes;
 }
 
-/* As reading what the device wrote, for chains that are known to be finished. */
-static unsigned name_known(const struct virtqueue *queue, struct virtqueue_item *items,
+/* Lists up to `limit` chains of the current batch as if used entries for them had been read.
+ * Returns their number. */
+static unsigned list_batch(const struct virtqueue *queue, struct virtqueue_item *items,
                            unsigned limit)
 {
     uint16_t id = queue->oldest;
@@ -79,14 +94,18 @@ static unsigned name_known(const struct virtqueue *queue, struct virtqueue_item 
     for (unsigned i = 0; i < count; i++) {
         items[i].address = id;
         items[i].bytes = queue->slots[id].writable_bytes;
-        id = id_after(queue, id);
+        id = next_id_in_order(queue, id);
     }
     return count;
 }
 
-/* Takes those that are as usual, up to the first that is not: right, of one descriptor, and the
- * oldest if there is an order. Returns how many. */
-static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items, unsigned count)
+/*
+ * The fast path. Takes chains up to the first that needs take_other_chain(): an id that is not the
+ * oldest chain's where there is an order, an id or a length that is wrong, or a chain of several
+ * descriptors. Returns the number of chains taken.
+ */
+static unsigned take_plain_chains(struct virtqueue *queue, struct virtqueue_item *items,
+                                  unsigned count)
 {
     struct virtqueue_slot *slots = queue->slots;
     bool in_order = queue->in_order;
@@ -110,7 +129,7 @@ static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items
             if (slot->writable_bytes != 0) {
                 break;
             }
-            items[i].bytes = 0; /* a chain without writable segments: see take_unusual() */
+            items[i].bytes = 0; /* a chain without writable segments: see take_other_chain() */
         }
         items[i].token = slot->token;
         slot->token = NULL;
@@ -123,12 +142,14 @@ static unsigned take_usual(struct virtqueue *queue, struct virtqueue_item *items
     }
     queue->oldest = oldest;
     queue->free_first = free_first;
-    return count_taken(queue, i, i);
+    count_taken(queue, i, i);
+    return i;
 }
 
-/* Any chain; or learns that it ends a batch; or what is wrong. Returns how many it took. */
-static __attribute__((noinline)) unsigned take_unusual(struct virtqueue *queue,
-                                                       struct virtqueue_item *item)
+/* Handles the used entry that the fast path leaves: takes the chain, or starts a batch that it
+ * ends, or breaks the queue. Returns the number of chains taken, 0 or 1. */
+static __attribute__((noinline)) unsigned take_other_chain(struct virtqueue *queue,
+                                                           struct virtqueue_item *item)
 {
     uint32_t id = (uint32_t)item->address;
     const struct virtqueue_slot *slot;
@@ -155,44 +176,60 @@ static __attribute__((noinline)) unsigned take_unusual(struct virtqueue *queue,
     }
     if (queue->in_order) {
         if (id != queue->oldest) {
-            open_batch(queue, (uint16_t)id, item->bytes);
+            start_batch(queue, (uint16_t)id, item->bytes);
             return 0;
         }
-        queue->oldest = id_after(queue, queue->oldest);
+        queue->oldest = next_id_in_order(queue, queue->oldest);
     }
-    item->token = release(queue, (uint16_t)id);
+    item->token = release_chain(queue, (uint16_t)id);
     return 1;
 }
 
-/* True: there may be more. */
-static bool take_some(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit,
-                      unsigned *taken)
+/*
+ * IN_ORDER lets the device skip used elements (2.7.9), so by_index reads only the used index: every
+ * chain before it is finished. That is enough for chains without writable segments, which have no
+ * length.
+ */
+static void read_batch_by_index(struct virtqueue *queue)
 {
-    unsigned found;
-    unsigned count;
-    bool known;
+    (void)split_read_used_index(queue);
+    queue->batch = (uint16_t)(queue->used_seen - queue->taken);
+}
 
-    /* By the index alone: whatever the device writes to the elements, and if it writes them at all
-     * (2.7.9), the chains before its index are finished, and there is nothing else to know about
-     * chains that it only reads. */
+/* Takes chains of one kind: of the current batch, or by used entries. *taken is their number.
+ * Returns true if there may be more chains to take. */
+static bool take_round(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit,
+                       unsigned *taken)
+{
+    bool from_batch;
+    unsigned found;
+    unsigned plain;
+    unsigned count;
+
     if (queue->by_index && queue->batch < limit) {
-        (void)split_look(queue);
-        queue->batch = (uint16_t)(queue->used_seen - queue->taken);
+        read_batch_by_index(queue);
     }
-    known = queue->by_index || queue->batch != 0;
-    if (known) {
-        found = name_known(queue, items, limit);
+    from_batch = queue->by_index || queue->batch != 0;
+    if (from_batch) {
+        found = list_batch(queue, items, limit);
+    } else if (queue->packed) {
+        found = packed_used(queue, items, limit);
     } else {
-        found = queue->packed ? packed_used(queue, items, limit) : split_used(queue, items, limit);
+        found = split_used(queue, items, limit);
     }
-    *taken = count = take_usual(queue, items, found);
-    if (count < found) {
-        *taken += take_unusual(queue, &items[count]);
+    plain = take_plain_chains(queue, items, found);
+    count = plain;
+    if (plain < found) {
+        count += take_other_chain(queue, &items[plain]);
     }
-    if (known) {
-        queue->batch = (uint16_t)(queue->batch - *taken);
+    if (from_batch) {
+        queue->batch = (uint16_t)(queue->batch - count);
     }
-    return count < found || (known && !queue->by_index);
+    *taken = count;
+    if (plain < found) { /* behind the chain that was handled on its own, or in the batch it ends */
+        return true;
+    }
+    return from_batch && !queue->by_index; /* used entries behind the batch */
 }
 
 unsigned virtqueue_take_batch(struct virtqueue *queue, struct virtqueue_item *items, unsigned limit)
@@ -203,10 +240,12 @@ unsigned virtqueue_take_batch(struct virtqueue *queue, struct virtqueue_item *it
     while (more && taken < limit && queue->broken == NULL) {
         unsigned count;
 
-        more = take_some(queue, items + taken, limit - taken, &count);
+        more = take_round(queue, items + taken, limit - taken, &count);
         taken += count;
     }
-    /* An event left behind would come true again in the index's next lap (2.7.7). */
+    /* An old used_event would be passed again in the used index's next lap (2.7.7): set a newer
+     * one.
+     */
     if (queue->event_index && !queue->packed && !queue->interrupts_on &&
         (uint16_t)(queue->taken - queue->interrupt_after) > UINT16_MAX / 4) {
         split_suppress(queue);
@@ -228,10 +267,11 @@ void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes)
 void *virtqueue_detach(struct virtqueue *queue, uint16_t *position)
 {
     while (*position < queue->size) {
-        uint16_t id = (*position)++;
+        uint16_t id = *position;
 
+        (*position)++;
         if (queue->slots[id].token != NULL) {
-            return release(queue, id);
+            return release_chain(queue, id);
         }
     }
     return NULL;

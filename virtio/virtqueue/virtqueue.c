@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Virtqueues of both formats (VIRTIO 1.3, 2.6): publishing, and when the device shall interrupt.
- * add.c and take.c move the chains.
+ * Virtqueues of both formats (VIRTIO 1.3, 2.6): publishing chains, and used buffer notification
+ * suppression. add.c and take.c move the chains.
  */
 #include "packed.h"
 
@@ -21,7 +21,8 @@ bool virtqueue_pending(struct virtqueue *queue)
     if (queue->packed) {
         return queue->batch != 0 || packed_next_is_used(queue);
     }
-    return queue->used_seen != queue->taken || split_look(queue) || queue->broken != NULL;
+    return queue->used_seen != queue->taken || split_read_used_index(queue) ||
+           queue->broken != NULL;
 }
 
 void virtqueue_suppress(struct virtqueue *queue)
@@ -43,7 +44,7 @@ bool virtqueue_enable(struct virtqueue *queue, uint16_t delay)
     if (queue->packed ? packed_enable(queue, delay) : split_enable(queue, delay)) {
         return true;
     }
-    /* The device may have passed the event before it was set: nothing is armed. */
+    /* The device may have passed the event before it was set, so no interrupt may come for it. */
     virtqueue_suppress(queue);
     return false;
 }
