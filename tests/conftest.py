@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import times
+from support import pairwise, times
 from support.device_monitor import DeviceMonitor
 from support.schedule import Schedule, write_plan
 
@@ -36,7 +36,11 @@ _logs = pytest.StashKey[list[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="also the tests that take minutes")
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="also the tests that take minutes, and all combinations of parameters",
+    )
     parser.addoption("--times", action="store_true", help="print what each suite took")
 
 
@@ -47,6 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--long"):
+        left_out = pairwise.left_out(items)
+        if left_out:
+            config.hook.pytest_deselected(items=list(left_out))
+            items[:] = [item for item in items if item not in left_out]
         skip = pytest.mark.skip(reason="takes minutes: ./bulkhead test --long")
         for item in items:
             if item.get_closest_marker("long"):
@@ -56,22 +64,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         write_plan(items, Path(worker["plan"]))
 
 
-def _plan_file(config: pytest.Config) -> Path:
+def _plan_file() -> Path:
     """Where the workers of this run write their plan."""
-    assert config.cache is not None
-    return config.cache.mkdir("bulkhead") / f"plan-{os.getpid()}.json"
+    folder = BUILD / "test-logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f".plan-{os.getpid()}.json"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """A worker of pytest-xdist is about to start."""
-    node.workerinput["plan"] = str(_plan_file(node.config))
+    node.workerinput["plan"] = str(_plan_file())
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config) -> Schedule:
     workers = int(config.getoption("numprocesses"))
-    return Schedule(workers, _plan_file(config), times.known_durations(config))
+    return Schedule(workers, _plan_file(), times.known_durations(config))
 
 
 class UnitProgramFailed(Exception):

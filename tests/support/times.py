@@ -31,7 +31,7 @@ def processor_seconds() -> float:
 
 def known_durations(config: pytest.Config) -> dict[str, float]:
     """Returns the seconds that tests took when they last ran, by node id."""
-    cache = config.cache
+    cache: pytest.Cache | None = getattr(config, "cache", None)
     return dict(cache.get(_CACHE_KEY, {})) if cache is not None else {}
 
 
@@ -75,7 +75,7 @@ class Times:
                 taken.processor_seconds += float(str(value))
 
     def pytest_sessionfinish(self) -> None:
-        cache = self._config.cache
+        cache: pytest.Cache | None = getattr(self._config, "cache", None)
         if cache is None or hasattr(self._config, "workerinput") or not self.taken:
             return
         new = {nodeid: round(each.seconds, _DIGITS) for nodeid, each in self.taken.items()}

@@ -119,6 +119,7 @@ def start(
         yield start_one
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("offloads", [True, False], ids=["offloads", "plain"])
 @pytest.mark.parametrize("bus", ["msix", "mmio"])

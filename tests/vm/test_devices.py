@@ -64,6 +64,7 @@ def expect_pass(guest: GuestProcess) -> str:
     return console
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("cpu", ["cortex-a53", "cortex-a72", "max"])
 @pytest.mark.parametrize("kind", MACHINES)
 def test_interrupts(start_guest: StartGuest, compiler: str, cpu: str, kind: str) -> None:
@@ -82,6 +83,7 @@ def test_interrupts_without_its(start_guest: StartGuest, compiler: str) -> None:
     assert "messages: first" not in console
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("cpu", ["cortex-a53", "max"])
 @pytest.mark.parametrize("kind", MACHINES)
 def test_pci(start_guest: StartGuest, compiler: str, cpu: str, kind: str) -> None:

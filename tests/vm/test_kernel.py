@@ -59,6 +59,7 @@ def test_boot(start_guest: StartGuest, compiler: str) -> None:
     assert re.search(r"^boot: first thread after \d+ ns$", console, re.MULTILINE)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("cpu", ["cortex-a53", "cortex-a72", "neoverse-n1", "max"])
 @pytest.mark.parametrize("extra", [(), AT_EL2], ids=["el1", "el2"])
 def test_processors(

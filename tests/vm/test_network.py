@@ -111,6 +111,7 @@ def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("bus", BUSES)
 @pytest.mark.parametrize(
     "options",
@@ -156,6 +157,7 @@ def test_large_segments(
     assert_buffers_balance(status)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("tx_ring", [8, 256])
 @pytest.mark.parametrize(
     ("bus", "options"),
