@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from debian.deb822 import Deb822
+
 from bulkhead.setup.distribution import Distribution
 
 # The one-line format's options and their names in the deb822 format.
@@ -28,6 +30,7 @@ _OPTION_NAMES = {
     "valid-until-max": "Valid-Until-Max",
 }
 _BASIC_FIELDS = ("types", "uris", "suites", "components", "enabled")
+_DISABLED = ("no", "false", "off", "0", "without", "disable")
 # Kind, options, address (a CD's has a name with spaces in brackets), suite, components.
 _ONE_LINE = re.compile(
     r"\s*(deb|deb-src)\s+(?:\[([^\]]*)\]\s*)?"
@@ -69,37 +72,23 @@ def parse_one_line_format(text: str) -> list[Entry]:
 
 
 def parse_deb822_format(text: str) -> list[Entry]:
-    """Entries of a *.sources file: stanzas of `Field: value`, continued by indented lines."""
+    """Entries of a *.sources file (deb822), without those that are disabled."""
     entries = []
-    for stanza in re.split(r"\n[ \t]*(?:\n[ \t]*)+", _without_comments(text)):
-        fields: dict[str, str] = {}
-        name = ""
-        for line in stanza.splitlines():
-            if line[:1] in (" ", "\t") and name:
-                fields[name] += "\n" + line
-            elif ":" in line:
-                name, _, value = line.partition(":")
-                name = name.strip()
-                fields[name] = value.strip()
-        basic = {key.lower(): value for key, value in fields.items()}
-        if not {"types", "uris", "suites"} <= basic.keys():
+    for fields in Deb822.iter_paragraphs(text, use_apt_pkg=False):
+        if not all(name in fields for name in ("Types", "URIs", "Suites")):
             continue
-        if basic.get("enabled", "yes").lower() in ("no", "false", "off", "0", "without", "disable"):
+        if fields.get("Enabled", "yes").lower() in _DISABLED:
             continue
         entries.append(
             Entry(
-                tuple(basic["types"].split()),
-                tuple(basic["uris"].split()),
-                tuple(basic["suites"].split()),
-                tuple(basic.get("components", "").split()),
+                tuple(fields["Types"].split()),
+                tuple(fields["URIs"].split()),
+                tuple(fields["Suites"].split()),
+                tuple(fields.get("Components", "").split()),
                 {key: value for key, value in fields.items() if key.lower() not in _BASIC_FIELDS},
             )
         )
     return entries
-
-
-def _without_comments(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def read_machine(folder: Path = Path("/etc/apt")) -> list[Entry]:
@@ -216,12 +205,12 @@ def render(entries: Iterable[Entry]) -> str:
     """A *.sources file."""
     stanzas = []
     for entry in entries:
-        lines = [
-            f"Types: {' '.join(entry.types)}",
-            f"URIs: {' '.join(entry.uris)}",
-            f"Suites: {' '.join(entry.suites)}",
-            f"Components: {' '.join(entry.components)}",
-            *(f"{name}: {value}" for name, value in entry.options.items()),
-        ]
-        stanzas.append("\n".join(lines) + "\n")
+        fields = {
+            "Types": " ".join(entry.types),
+            "URIs": " ".join(entry.uris),
+            "Suites": " ".join(entry.suites),
+            "Components": " ".join(entry.components),
+            **entry.options,
+        }
+        stanzas.append(Deb822(fields).dump())
     return "\n".join(stanzas)
