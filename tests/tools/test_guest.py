@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bulkhead.running.guest import GuestError, GuestProcess
@@ -68,10 +69,9 @@ def make_image(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 def is_running(process: int) -> bool:
     try:
-        status = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return status.rsplit(")", 1)[1].split()[0] != "Z"
 
 
 def test_status_and_console(make_image: Callable[[str], Path], tmp_path: Path) -> None:

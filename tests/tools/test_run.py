@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from bulkhead.paths import ROOT
@@ -70,12 +71,7 @@ def wait_for(output: Path, pattern: str) -> re.Match[str]:
 
 
 def children(process: int) -> list[int]:
-    listing = Path(f"/proc/{process}/task/{process}/children").read_text()
-    return [int(child) for child in listing.split()]
-
-
-def is_running(process: int) -> bool:
-    return Path(f"/proc/{process}").exists()
+    return [child.pid for child in psutil.Process(process).children()]
 
 
 def forward_options() -> tuple[list[str], dict[int, int]]:
@@ -108,7 +104,7 @@ def test_forwarded_ports_answer_until_a_signal(tmp_path: Path, number: signal.Si
         (qemu,) = children(process.pid)
         process.send_signal(number)
         assert process.wait(30) == 128 + number
-        assert not is_running(qemu)
+        assert not psutil.pid_exists(qemu)
 
 
 def test_tap_has_a_namespace_that_goes_away(tmp_path: Path) -> None:

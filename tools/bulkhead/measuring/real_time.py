@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from bulkhead.errors import UserError
 from bulkhead.running.guest import GuestProcess
 
@@ -51,7 +53,7 @@ def real_time(guest: GuestProcess) -> Iterator[RealTime]:
     available = os.sched_getaffinity(0)
     processor = max(available)  # the last: interrupts tend to be on the first
     process = guest.process.pid
-    threads = {int(task.name) for task in Path(f"/proc/{process}/task").iterdir()}
+    threads = {thread.id for thread in psutil.Process(process).threads()}
     runs_guest = {cpu["thread-id"] for cpu in guest.qmp().execute("query-cpus-fast")}
     with _no_limit():
         try:

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processor time that this machine's own host gave to others (proc_stat(5), "steal").
+"""Processor time that this machine's host gave to other virtual machines (proc_stat(5), "steal").
 
-What was measured meanwhile says more about them than about what was to be measured.
+A measurement that lost processor time shows the load of those machines, not the measured system.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
-_STAT = Path("/proc/stat")
-_STEAL = 7  # among the times of the first line: user nice system idle iowait irq softirq steal
-_TIMES = _STEAL + 1  # guest time, which follows, is part of user time
+import psutil
+
+# Guest time, which psutil reports too, is part of the user's.
+_TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
 @dataclass(frozen=True)
 class ProcessorTime:
-    """Of all processors since the machine's start, in ticks."""
+    """Sums over all processors since the machine's start, in seconds."""
 
-    all: int
-    stolen: int
+    all: float
+    stolen: float
 
     def stolen_since(self, before: ProcessorTime) -> float:
-        """Share of the time that has passed, 0 to 1."""
-        return (self.stolen - before.stolen) / max(1, self.all - before.all)
+        """Return the stolen share of the time since `before`, 0 to 1."""
+        passed = self.all - before.all
+        return (self.stolen - before.stolen) / passed if passed > 0 else 0.0
 
 
-def processor_time(text: str | None = None) -> ProcessorTime:
-    """Now; or in the text of /proc/stat. A machine that does not tell steals nothing."""
-    words = (_STAT.read_text() if text is None else text).split("\n", 1)[0].split()[1:]
-    times = [int(word) for word in words[:_TIMES]]
-    return ProcessorTime(sum(times), times[_STEAL] if len(times) == _TIMES else 0)
+def processor_time() -> ProcessorTime:
+    """Return the times until now. If /proc/stat reports no steal time, it counts as zero."""
+    times = psutil.cpu_times()._asdict()
+    return ProcessorTime(sum(times.get(name, 0.0) for name in _TIMES), times.get("steal", 0.0))

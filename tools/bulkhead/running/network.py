@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import psutil
+
 from bulkhead.errors import UserError
 from bulkhead.running.guest import die_with_parent
 from bulkhead.setup import packages
@@ -205,7 +207,7 @@ def remove_stale() -> None:
     """Remove namespaces whose process is gone."""
     for path in Path("/run/netns").glob("bulkhead-*"):
         found = _NAME.fullmatch(path.name)
-        if found and not Path("/proc", found.group(1)).exists():
+        if found and not psutil.pid_exists(int(found.group(1))):
             _remove(path.name)
 
 
@@ -263,18 +265,14 @@ def check_port_is_free(port: int, guest: str) -> None:
 
 
 def _port_owner(port: int) -> str | None:
-    """Name and id of the process that listens on a port, if we may know."""
-    inodes = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                if int(fields[1].rsplit(":", 1)[1], 16) == port and fields[3] == "0A":
-                    inodes.add(f"socket:[{fields[9]}]")
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            for descriptor in (process / "fd").iterdir():
-                with contextlib.suppress(OSError):
-                    if str(descriptor.readlink()) in inodes:
-                        return f"{(process / 'comm').read_text().strip()} (process {process.name})"
+    """Return name and id of the process that listens on a TCP port, or None if they are unknown.
+
+    Without root only the caller's own processes are known.
+    """
+    with contextlib.suppress(psutil.Error):
+        for connection in psutil.net_connections("tcp"):
+            if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+                continue
+            if connection.laddr.port == port and connection.pid:
+                return f"{psutil.Process(connection.pid).name()} (process {connection.pid})"
     return None
