@@ -14,7 +14,6 @@ from bulkhead.measuring.wire import (
     Endpoint,
     Wire,
     arp_answer,
-    internet_checksum,
     udp_data,
     udp_frame,
 )
@@ -23,19 +22,25 @@ HOST = Endpoint("52:54:00:00:00:01", "10.77.0.1", 9000)
 GUEST = Endpoint("52:54:00:12:34:56", "10.77.0.10", 9001)
 
 
-def test_checksum_of_the_standards_example() -> None:
-    assert internet_checksum(bytes.fromhex("0001f203f4f5f6f7")) == 0xFFFF ^ 0xDDF2
-    assert internet_checksum(b"\x01") == 0xFEFF
+def sum_of_words(data: bytes) -> int:
+    """RFC 1071's sum, which is 0xFFFF if the data holds its own checksum."""
+    padded = data + b"\0" * (len(data) % 2)
+    total: int = sum(struct.unpack(f"!{len(padded) // 2}H", padded))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", bytes(range(200))])
-def test_a_frames_checksums_are_right(data: bytes) -> None:
+def test_checksums_of_a_frame_are_correct(data: bytes) -> None:
     frame = udp_frame(HOST, GUEST, data)
     ip, udp = frame[14:34], frame[34:]
-    assert internet_checksum(ip) == 0
+    assert sum_of_words(ip) == 0xFFFF
     assert struct.unpack_from("!H", ip, 2)[0] == len(ip) + len(udp)
-    assert internet_checksum(ip[12:20] + struct.pack("!HH", 17, len(udp)) + udp) == 0
-    assert frame[:6] == bytes.fromhex("525400123456")
+    assert sum_of_words(ip[12:20] + struct.pack("!HH", 17, len(udp)) + udp) == 0xFFFF
+    assert frame[:14] == bytes.fromhex("525400123456 525400000001 0800")
+    assert udp[:4] == struct.pack("!HH", HOST.port, GUEST.port)
+    assert udp[8:] == data
 
 
 def test_data_only_of_the_flow() -> None:
@@ -46,15 +51,13 @@ def test_data_only_of_the_flow() -> None:
     assert (
         udp_data(udp_frame(GUEST, Endpoint(HOST.mac, HOST.address, 9), b"x"), GUEST, HOST) is None
     )
-    assert udp_data(frame[:40], GUEST, HOST) is None
+    for length in range(42):
+        assert udp_data(frame[:length], GUEST, HOST) is None
 
 
 def _question(wanted: str) -> bytes:
-    address = socket.inet_aton(wanted)
-    body = struct.pack("!HHBBH", 1, 0x0800, 6, 4, 1) + bytes.fromhex("525400123456")
-    return (
-        b"\xff" * 6 + bytes.fromhex("5254001234560806") + body + GUEST.packed + bytes(6) + address
-    )
+    head = bytes.fromhex("ffffffffffff 525400123456 0806 0001 0800 06 04 0001 525400123456")
+    return head + socket.inet_aton(GUEST.address) + bytes(6) + socket.inet_aton(wanted)
 
 
 def test_arp() -> None:
@@ -63,7 +66,7 @@ def test_arp() -> None:
     assert answer[:6] == answer[32:38] == bytes.fromhex("525400123456")
     assert answer[6:12] == answer[22:28] == bytes.fromhex("525400000001")
     assert answer[20:22] == b"\0\2"
-    assert answer[28:32] == HOST.packed
+    assert answer[28:32] == socket.inet_aton(HOST.address)
     assert arp_answer(_question("10.77.0.2"), HOST) is None
     assert arp_answer(udp_frame(GUEST, HOST, b"long enough to be one"), HOST) is None
 

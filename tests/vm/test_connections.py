@@ -6,13 +6,14 @@ from __future__ import annotations
 import contextlib
 import http.client
 import itertools
-import struct
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import TCP
+from scapy.utils import PcapReader
 from support.demo_client import DISCARD, ECHO, HTTP, IPERF, assert_buffers_balance
 from support.demos import Demos, FindImage, StartGuest, pattern
 
@@ -89,25 +90,16 @@ def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
         for connection in connections:
             connection.sendall(b"?")
         assert [connection.recv(1) for connection in connections] == [b"?"] * CONNECTIONS_MAX
-    answers = [
-        flags for frame in captured(capture.read_bytes()) if (flags := tcp_flags(frame)) & ACK
-    ]
+    answers = [flags for flags in tcp_flags_of_echo(capture) if flags & ACK]
     assert answers[:CONNECTIONS_MAX] == [SYN | ACK] * CONNECTIONS_MAX
 
 
-def captured(capture: bytes) -> Iterator[bytes]:
-    """The frames of a capture in pcap's format, whole or not."""
-    at = 24
-    while at + 16 <= len(capture):
-        (length,) = struct.unpack_from("<8xI", capture, at)
-        yield capture[at + 16 : at + 16 + length]
-        at += 16 + length
-
-
-def tcp_flags(frame: bytes) -> int:
-    """SYN and ACK of a frame from the echo service, over IPv4 without options, else none."""
-    whole = frame[12:15] + frame[23:24] + frame[34:36]
-    return frame[47] & (SYN | ACK) if whole == b"\x08\x00\x45\x06\x00\x07" else 0
+def tcp_flags_of_echo(capture: Path) -> Iterator[int]:
+    """SYN and ACK of each segment from the echo service, in the order of a capture."""
+    with PcapReader(str(capture)) as frames:
+        for frame in frames:
+            if TCP in frame and frame[TCP].sport == ECHO:
+                yield int(frame[TCP].flags) & (SYN | ACK)
 
 
 def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:

@@ -7,13 +7,13 @@ import contextlib
 import functools
 import re
 import socket
-import struct
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.bad_frames import checksum
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 from support.demo_client import in_namespace
 from support.demos import BUSES, pattern
 
@@ -163,16 +163,15 @@ def test_only_the_peer_is_heard(start: Callable[..., Peer]) -> None:
 
 
 def udp_frame(peer: Peer, data: bytes, *, damage: int = -1) -> bytes:
-    """From the peer to the guest; `damage`: an offset in the frame where a bit is turned."""
-    source, target = socket.inet_aton(HOST_ADDRESS), socket.inet_aton(peer.address)
-    length = 8 + len(data)
-    udp = struct.pack("!HHHH", PORT, PORT, length, 0) + data
-    pseudo = source + target + struct.pack("!HH", 17, length)
-    udp = udp[:6] + struct.pack("!H", checksum(pseudo + udp)) + udp[8:]
-    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, 1, 0, 64, 17, 0) + source + target
-    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
-    ethernet = bytes.fromhex(peer.tap.mac.replace(":", "")) + b"\x02\0\0\0\0\1" + b"\x08\0"
-    frame = bytearray(ethernet + ip + udp)
+    """From the peer to the guest; `damage` is an offset in the frame where a bit is inverted."""
+    frame = bytearray(
+        bytes(
+            Ether(dst=peer.tap.mac, src="02:00:00:00:00:01")
+            / IP(src=HOST_ADDRESS, dst=peer.address)
+            / UDP(sport=PORT, dport=PORT)
+            / data
+        )
+    )
     if damage >= 0:
         frame[damage] ^= 1
     return bytes(frame)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import MAC, DatagramNetwork, Machine, NetworkCard
@@ -36,19 +38,14 @@ SWITCH_INSTRUCTIONS = 4000
 
 
 def udp_frame(number: int) -> bytes:
-    """To a port of the guest where nobody listens: it has to look at each, and answers some."""
-    payload = number.to_bytes(4, "big")
-    udp = (5000).to_bytes(2, "big") * 2 + (8 + len(payload)).to_bytes(2, "big") + b"\0\0" + payload
-    header = bytearray.fromhex("45000000000040004011000000000000") + bytes(4)
-    header[2:4] = (20 + len(udp)).to_bytes(2, "big")
-    header[12:16] = socket.inet_aton("10.0.2.2")
-    header[16:20] = socket.inet_aton(ADDRESS)
-    total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    header[10:12] = (0xFFFF - total).to_bytes(2, "big")
-    ethernet = bytes.fromhex(MAC.replace(":", "")) + bytes.fromhex("5255000000020800")
-    return (ethernet + bytes(header) + udp).ljust(FRAME_BYTES, b"\0")
+    """A datagram to a closed port: the guest looks at each, and answers some."""
+    frame = bytes(
+        Ether(dst=MAC, src="52:55:00:00:00:02")
+        / IP(src="10.0.2.2", dst=ADDRESS, id=0, flags="DF")
+        / UDP(sport=5000, dport=5000, chksum=0)
+        / number.to_bytes(4, "big")
+    )
+    return frame.ljust(FRAME_BYTES, b"\0")
 
 
 class Flood:
