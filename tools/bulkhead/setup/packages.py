@@ -2,8 +2,8 @@
 """What is needed from the system, for what, how to see that it is there, and what brings it."""
 
 import os
-import re
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,24 +64,31 @@ def _header(name: str, package: str, *groups: str) -> Need:
     return Need(name, frozenset(groups), is_there, lambda: apt.Packages((package,)))
 
 
-def _clang_release() -> str | None:
-    """The major version of the clang on the path, from the folder it really lies in."""
+def _ask_clang(option: str) -> str | None:
+    """Return the compiler's answer to an option, or None.
+
+    The path says nothing about the release: `clang` may be a link to a compiler cache.
+    """
     clang = program("clang")
-    found = re.search(r"/llvm-(\d+)/", str(Path(clang).resolve())) if clang else None
-    return found.group(1) if found else None
+    if clang is None:
+        return None
+    try:
+        done = subprocess.run([clang, option], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
 
 
 def _clang_runtime_is_there() -> bool:
-    release = _clang_release()
-    if release is None:
-        return False
-    pattern = "lib/clang/*/lib/*/libclang_rt.asan*.a"
-    return any(Path(f"/usr/lib/llvm-{release}").glob(pattern))
+    resources = _ask_clang("-print-resource-dir")
+    return resources is not None and any(Path(resources).glob("lib/*/libclang_rt.asan*.a"))
 
 
 def _clang_runtime_package() -> apt.Packages:
-    release = _clang_release()
-    return apt.Packages((f"libclang-rt-{release}-dev" if release else "libclang-rt-dev",))
+    version = _ask_clang("-dumpversion")
+    if version is None:
+        return apt.Packages(("libclang-rt-dev",))
+    return apt.Packages((f"libclang-rt-{version.split('.')[0]}-dev",))
 
 
 def _qemu_package(name: str) -> apt.Packages:
@@ -122,7 +129,7 @@ NEEDS = (
     _program("ping", "iputils-ping", "tap"),
     _program("curl", "curl", "tap"),
     _program("nc", "netcat-openbsd", "tap"),
-    _program("iperf", "iperf", "tap"),
+    _program("iperf", "iperf", "tap", "bench"),
     _program("dpkg-deb", "dpkg", "bench"),
     Need(
         "libc.a for arm64",
