@@ -67,6 +67,17 @@ def test_result_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFix
     assert list(tmp_path.glob(".*")) == []
 
 
+def test_tables_in_a_file_are_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    columns = [f"a_column_of_{number}" for number in range(40)]
+    row: dict[str, bench.Number | str] = dict.fromkeys(columns, 123_456_789_012)
+    bench.report("wide", bench.BenchResult({"a" * 200: 1}, [row]), None)
+    printed = capsys.readouterr().out
+    assert "a" * 200 in printed
+    assert all(column in printed for column in columns)
+    assert printed.count("123,456,789,012") == len(columns)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+
+
 def test_vhost_user_says_at_once_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "vhost-user" in bench.listing()
     monkeypatch.setattr("os.geteuid", lambda: 1000)

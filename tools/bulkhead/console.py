@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
+_UNLIMITED_COLUMNS = 10_000
+
 Update = Callable[[str], None]
 
 
@@ -26,10 +28,13 @@ def say(text: str) -> None:
 
 
 def results() -> "Console":
-    """The console for tables on stdout; wide enough for a table when stdout is a file."""
+    """Return the console for tables on stdout.
+
+    In a file or a pipe a table is as wide as its content: nothing is cut.
+    """
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=120)
+    return Console() if sys.stdout.isatty() else Console(width=_UNLIMITED_COLUMNS)
 
 
 class Progress:
