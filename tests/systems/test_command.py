@@ -62,6 +62,24 @@ def test_each_error_is_a_line(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("ending", ["", "/", "/system.toml"])
+def test_a_folder_stands_for_its_system_file(tmp_path: Path, ending: str) -> None:
+    (tmp_path / "system.toml").write_text(_TWO_ERRORS)
+    done = call(f"{tmp_path}{ending}")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"bulkhead: {tmp_path}/system.toml:9: partition 'net' and ")
+
+
+@pytest.mark.parametrize("command", ["run", "stat", "top"])
+def test_every_command_takes_a_folder(tmp_path: Path, command: str) -> None:
+    done = subprocess.run(
+        [ROOT / "bulkhead", command, tmp_path],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == (f"bulkhead: {tmp_path}/system.toml does not exist; name a system file\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -20,6 +20,7 @@ SYSTEMS = ROOT / "systems"
 NAME_CHARACTERS_MAX = 15  # DESCRIPTION_NAME_BYTES, the last is 0
 ARGUMENTS_CHARACTERS_MAX = 2047  # Linux on arm64: COMMAND_LINE_SIZE
 
+_FILE = "system.toml"
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -33,11 +34,12 @@ class _Wrong(Exception):
 
 
 def find(name: str) -> Path:
-    """The file of a system that is named, or given as a path."""
+    """Return the system file for a name in systems/, a path of a file, or a path of a folder."""
     if "/" in name or name.endswith(".toml"):
-        return Path(name)
+        given = Path(name)
+        return given / _FILE if _is_folder(given) else given
     if not is_system(name):
-        known = [path.parent.name for path in SYSTEMS.glob("*/system.toml")]
+        known = [path.parent.name for path in SYSTEMS.glob(f"*/{_FILE}")]
         raise UserError(
             f"there is no system {show(name)}",
             f"{choose(name, known, 'systems')}, or the path of a system file",
@@ -54,7 +56,14 @@ def is_system(name: str) -> bool:
 
 
 def _named(name: str) -> Path:
-    return SYSTEMS / name / "system.toml"
+    return SYSTEMS / name / _FILE
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # too long for the file system, or with a null character
+        return False
 
 
 def parse(file: Path) -> System:
@@ -73,7 +82,7 @@ def parse(file: Path) -> System:
 
 def _system_name(file: Path) -> str:
     """The folder's name if the file has the usual one; what is made of the system is named so."""
-    name = file.resolve().parent.name if file.name == "system.toml" else file.stem
+    name = file.resolve().parent.name if file.name == _FILE else file.stem
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "system"
 
 
