@@ -95,3 +95,26 @@ def test_what_to_type_is_never_cut(
     assert ["linux", "port 22          127.0.0.1 port 2222"] in lines
     assert ["other", "port 80          127.0.0.1 port 28080"] in lines
     assert not [line for line in lines if line[0] == "other" and "echo" in line[1]]
+
+
+@pytest.mark.parametrize(
+    ("missing", "note"),
+    [
+        ((), None),
+        (("nc",), "(nc is not installed; './bulkhead setup tap' installs it)"),
+        (("nc", "iperf"), "(nc, iperf are not installed; './bulkhead setup tap' installs them)"),
+    ],
+)
+def test_programs_to_reach_a_guest_that_are_missing_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    missing: tuple[str, ...],
+    note: str | None,
+) -> None:
+    monkeypatch.setattr(
+        "bulkhead.setup.packages.program", lambda name: None if name in missing else name
+    )
+    with reach.connect(guests_of(system(NET), []), tap=False):
+        pass
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if "installed" in line] == ([note] if note else [])

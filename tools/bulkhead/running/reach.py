@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bulkhead.errors import UserError
 from bulkhead.running import network
 from bulkhead.running.qemu import Forward, Network, TapNetwork, UserNetwork
+from bulkhead.setup import packages
 
 _Row = tuple[str, str, str]  # partition, service, what to type on this machine
 
@@ -39,6 +40,7 @@ SERVICES = (
     Service("discard", 9, 9009, "nc {address} {port} < FILE"),
     Service("iperf 2", 5001, 5001, "iperf -c {address} -p {port}"),
 )
+_CLIENTS = ("curl", "nc", "iperf")  # all in packages.GROUPS["tap"]
 DEFAULT_FORWARDS = {service.guest_port: service.host_port for service in SERVICES}
 
 
@@ -127,6 +129,7 @@ def _on_forwards(guests: Sequence[Guest]) -> Connection:
     _print_rows(rows)
     if rows:
         print("(ping needs --net tap: user networking forwards TCP only)", flush=True)
+        _name_missing_programs(rows)
     return Connection(
         [UserNetwork([Forward(*pair) for pair in guest.ports.items()]) for guest in guests]
     )
@@ -161,6 +164,16 @@ def _rows(guest: Guest, address: str, ports: dict[int, int], prefix: str) -> Ite
     for port, host in ports.items():
         if port not in {service.guest_port for service in services}:
             yield guest.partition, f"port {port}", f"{address} port {host}"
+
+
+def _name_missing_programs(rows: Sequence[_Row]) -> None:
+    """Say how to install the programs in the printed commands that this machine lacks."""
+    words = {word for _, _, command in rows for word in command.split()[:1]}
+    lacking = [name for name in _CLIENTS if name in words and packages.program(name) is None]
+    if lacking:
+        verb, them = ("is", "it") if len(lacking) == 1 else ("are", "them")
+        names = ", ".join(lacking)
+        print(f"({names} {verb} not installed; './bulkhead setup tap' installs {them})", flush=True)
 
 
 def _print_rows(rows: Sequence[_Row]) -> None:
