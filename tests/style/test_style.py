@@ -9,7 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = Path(sys.executable).parent
-FILE_LINES_MAX = 600
 
 
 def tracked(*patterns: str) -> list[Path]:
@@ -58,13 +57,3 @@ def test_sources_name_their_licence() -> None:
         if "SPDX-License-Identifier: BSD-2-Clause" not in path.read_text()[:200]
     ]
     assert lacking == []
-
-
-def test_files_are_of_readable_size() -> None:
-    sources = tracked("*.c", "*.h", "*.S", "*.py")
-    long = [
-        f"{path.relative_to(ROOT)}: {count} lines"
-        for path in sources
-        if (count := len(path.read_text().splitlines())) > FILE_LINES_MAX
-    ]
-    assert long == []

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
-from bad_frames import BadFrames, Target
-from demo_client import DISCARD, ECHO, HTTP, DemoClient, assert_buffers_balance
-from demos import Demos, FindImage, StartGuest
+from support.bad_frames import BadFrames, Target
+from support.demo_client import DISCARD, ECHO, HTTP, DemoClient, assert_buffers_balance
+from support.demos import Demos, FindImage, StartGuest
 from test_frames import send_all
 
-from bulkhead.network import Namespace
+from bulkhead.running.network import Namespace
 
 HALF_OPEN_MAX = 16  # virtio/ports/lwip/tcp_guard.c
 CONNECTIONS_MAX = 32  # MEMP_NUM_TCP_PCB

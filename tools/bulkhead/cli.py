@@ -287,8 +287,8 @@ def bench(
 @no_install
 @click.pass_obj
 def size(settings: Settings, json_path: Path | None) -> None:
-    """Measure what has a size to keep: memory, source lines, code, translation tables."""
-    from bulkhead.building.size import size as work
+    """Measure the memory of the driver, the code of the hypervisor, and translation tables."""
+    from bulkhead.measuring.size import size as work
 
     work(json_path, settings)
 
