@@ -68,6 +68,8 @@ def test_arp() -> None:
     assert answer[20:22] == b"\0\2"
     assert answer[28:32] == socket.inet_aton(HOST.address)
     assert arp_answer(_question("10.77.0.2"), HOST) is None
+    for length in range(len(_question(HOST.address))):
+        assert arp_answer(_question(HOST.address)[:length], HOST) is None
     assert arp_answer(udp_frame(GUEST, HOST, b"long enough to be one"), HOST) is None
 
 
