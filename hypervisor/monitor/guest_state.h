@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The registers of EL1 and those of EL2 that rule it: as a partition's core finds them. */
+/* The registers of EL1, and those of EL2 that control EL1, on the core that calls. */
 #ifndef MONITOR_GUEST_STATE_H
 #define MONITOR_GUEST_STATE_H
 
+#include "monitor/core.h"
 #include <stdint.h>
 
-/* Once, on each core: stage 2 with this root and VMID, traps, timers. */
+/* Sets stage 2 with this root and VMID, traps and timers. Once, on each core, before its first
+ * guest. */
 void guest_state_rule(uint64_t stage2, uint32_t vmid);
-/* Each time the guest begins on this core: nothing of what ran before is left. */
+
+/* Clears every register that keeps a guest's content, besides general registers and those of the
+ * interrupt controller. Each time before a guest starts on this core. */
 void guest_state_reset(void);
+
+/* Makes the guest take an UNDEFINED exception at EL1 for the instruction at its program counter. */
+void guest_state_undefined(struct registers *registers);
 
 #endif

@@ -8,19 +8,33 @@
 #include <stdint.h>
 
 #define SYNDROME_CLASS(syndrome) ((unsigned)((syndrome) >> 26 & 0x3f))
-#define CLASS_HVC                0x16u
-#define CLASS_SMC                0x17u
-#define CLASS_REGISTER           0x18u /* MSR, MRS and system instructions */
-#define CLASS_FETCH              0x20u
-#define CLASS_DATA               0x24u
+/* Classes of instructions that EL2's controls trap besides MSR and MRS, a bit each: unknown reason,
+ * AArch32's system registers and MRRC (3 to 6, 8, 12), FP and SIMD, pointer authentication, LD64B,
+ * 128-bit system registers, SVE, SME. */
+#define CLASSES_UNDEFINED                                                                      \
+    (UINT64_C(1) << 0x00 | UINT64_C(0xf) << 0x03 | UINT64_C(1) << 0x07 | UINT64_C(1) << 0x08 | \
+     UINT64_C(1) << 0x09 | UINT64_C(1) << 0x0a | UINT64_C(1) << 0x0c | UINT64_C(1) << 0x14 |   \
+     UINT64_C(1) << 0x19 | UINT64_C(1) << 0x1d)
+#define CLASS_HVC      0x16u
+#define CLASS_SMC      0x17u
+#define CLASS_REGISTER 0x18u /* MSR, MRS and system instructions */
+#define CLASS_FETCH    0x20u
+#define CLASS_DATA     0x24u
 
 /* Of a trapped MSR, MRS or system instruction: which one, without direction and register. */
 #define REGISTER_NAME(op0, op1, crn, crm, op2) \
     ((op0) << 20 | (op2) << 17 | (op1) << 14 | (crn) << 10 | (crm) << 1)
 #define REGISTER_NAME_MASK   0x3ffc1eu
 #define REGISTER_SGI1R       REGISTER_NAME(3u, 0u, 12u, 11u, 5u) /* ICC_SGI1R_EL1 */
+#define REGISTER_CRN(name)   ((name) >> 10 & 0xfu)
 #define REGISTER_READ(iss)   (((iss) & 1u) != 0)
 #define REGISTER_TARGET(iss) ((iss) >> 5 & 0x1fu)
+
+/* Registers of the feature ID space have names with these bits, and CRm from 1 to 7; features.h
+ * numbers them. */
+#define ID_SPACE             REGISTER_NAME(3u, 0u, 0u, 0u, 0u)
+#define ID_SPACE_MASK        REGISTER_NAME(3u, 7u, 15u, 8u, 0u)
+#define ID_SPACE_INDEX(name) (((name) >> 1 & 7u) << 3 | ((name) >> 17 & 7u))
 
 /*
  * A load or store that the hardware describes whole (ISV), and that a stage 2 translation fault

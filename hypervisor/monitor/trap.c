@@ -6,6 +6,8 @@
 #include "gic/redistributor.h"
 #include "memory/tables.h"
 #include "monitor/core.h"
+#include "monitor/features.h"
+#include "monitor/guest_state.h"
 #include "monitor/power.h"
 #include "monitor/registers.h"
 #include "monitor/syndrome.h"
@@ -72,10 +74,51 @@ static enum access_result data_abort(struct core *core, struct registers *regist
     return result;
 }
 
+#define IMPLEMENTATION_DEFINED(name) (REGISTER_CRN(name) == 11 || REGISTER_CRN(name) == 15)
+
+/* OSLSR_EL1: the OS lock is implemented (OSLM), and not locked. */
+#define OS_LOCK_OPEN UINT64_C(0x8)
+
+/* What a guest reads from a register that traps; nothing is written. */
+static enum access_result answer_register(unsigned name, bool read, uint64_t *value)
+{
+    unsigned id_register = ID_SPACE_INDEX(name);
+
+    *value = 0;
+    switch (name) {
+    case REGISTER_NAME(2u, 0u, 1u, 0u, 4u): /* OSLAR_EL1 */
+    case REGISTER_NAME(2u, 0u, 1u, 3u, 4u): /* OSDLR_EL1 */
+    case REGISTER_NAME(2u, 0u, 1u, 4u, 4u): /* DBGPRCR_EL1 */
+    case REGISTER_NAME(2u, 0u, 1u, 0u, 0u): /* MDRAR_EL1: no debug ROM */
+        return ACCESS_DONE;
+    case REGISTER_NAME(2u, 0u, 1u, 1u, 4u): /* OSLSR_EL1 */
+        *value = OS_LOCK_OPEN;
+        return ACCESS_DONE;
+    case REGISTER_NAME(3u, 0u, 1u, 0u, 1u):   /* ACTLR_EL1 */
+    case REGISTER_NAME(3u, 0u, 12u, 11u, 6u): /* ICC_ASGI1R_EL1 */
+    case REGISTER_NAME(3u, 0u, 12u, 11u, 7u): /* ICC_SGI0R_EL1 */
+        return ACCESS_REFUSED;
+    default:
+        break;
+    }
+    if (IMPLEMENTATION_DEFINED(name)) { /* start code of guests for one processor writes them */
+        return ACCESS_REFUSED;
+    }
+    if ((name & ID_SPACE_MASK) != ID_SPACE || id_register < ID_REGISTER_FIRST || !read) {
+        return ACCESS_UNDEFINED;
+    }
+    *value = features_shown(id_register, id_register_read(id_register));
+    return ACCESS_DONE;
+}
+
 static enum access_result system_register(struct core *core, struct registers *registers,
                                           uint64_t syndrome)
 {
-    switch ((unsigned)syndrome & REGISTER_NAME_MASK) {
+    unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
+    enum access_result result;
+    uint64_t value;
+
+    switch (name) {
     case REGISTER_NAME(1u, 0u, 7u, 6u, 2u):  /* DC ISW */
     case REGISTER_NAME(1u, 0u, 7u, 10u, 2u): /* DC CSW */
     case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
@@ -83,11 +126,22 @@ static enum access_result system_register(struct core *core, struct registers *r
         return ACCESS_REFUSED; /* they would reach what all cores share */
     default:
         core->report.exits[EXIT_REGISTER]++;
-        if (REGISTER_READ(syndrome)) {
-            set_value(registers, (unsigned)REGISTER_TARGET(syndrome), 0);
+        result = answer_register(name, REGISTER_READ(syndrome), &value);
+        if (result != ACCESS_UNDEFINED && REGISTER_READ(syndrome)) {
+            set_value(registers, (unsigned)REGISTER_TARGET(syndrome), value);
         }
-        return ACCESS_REFUSED;
+        return result;
     }
+}
+
+/* An instruction of a class that is trapped as a whole. */
+static enum access_result trapped_instruction(struct core *core, uint64_t syndrome)
+{
+    if ((CLASSES_UNDEFINED >> SYNDROME_CLASS(syndrome) & 1) == 0) {
+        return ACCESS_FORBIDDEN;
+    }
+    core->report.exits[EXIT_REGISTER]++;
+    return ACCESS_UNDEFINED;
 }
 
 static void synchronous(struct core *core, struct registers *registers)
@@ -112,7 +166,13 @@ static void synchronous(struct core *core, struct registers *registers)
         power_call(core, registers);
         return;
     default:
+        result = trapped_instruction(core, syndrome);
         break;
+    }
+    if (result == ACCESS_UNDEFINED) {
+        core->report.refused++;
+        guest_state_undefined(registers);
+        return;
     }
     if (result == ACCESS_FORBIDDEN) {
         power_fault(core, registers, syndrome, address);

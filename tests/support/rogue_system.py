@@ -164,8 +164,10 @@ def _listening(system: System) -> System:
     )
 
 
-def start(start_guest: StartGuest, wire: DatagramNetwork | None = None) -> Run:
-    """Boot it. `wire`: the rogue's network."""
+def start(
+    start_guest: StartGuest, wire: DatagramNetwork | None = None, cpu: str | None = None
+) -> Run:
+    """Boot it. `wire`: the rogue's network. `cpu`: another processor than the board's."""
     system, board = read("isolation")
     system = _listening(system)
     assembled = assemble(system, board, Settings())
@@ -173,7 +175,8 @@ def start(start_guest: StartGuest, wire: DatagramNetwork | None = None) -> Run:
     def network(number: int) -> Network:
         return wire if wire is not None and number == ROGUE else UserNetwork()
 
-    guest = start_guest(machine(system, board, assembled.image, network, _NOBODYS))
+    made = machine(system, board, assembled.image, network, _NOBODYS)
+    guest = start_guest(made if cpu is None else replace(made, cpu=cpu))
     guest.wait_for_match(r"(?m)^victim\| beat: begins", timeout=60)
     guest.wait_for_match(r"(?m)^rogue\| rogue: listens", timeout=60)
     run = Run(guest, assembled.layout, Witness(guest, assembled.layout, ROGUE))

@@ -5,7 +5,6 @@
 
 #define CALLS       1000000u
 #define IMMEDIATES  1024u
-#define RET         0xd65f03c0u
 #define HVC(number) (0xd4000002u | (uint32_t)(number) << 5)
 #define SMC(number) (0xd4000003u | (uint32_t)(number) << 5)
 

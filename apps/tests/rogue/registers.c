@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* System registers and instructions: every name that can be encoded (Arm ARM, "System instruction
  * class encoding overview"). */
-#include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "rogue.h"
 
-#define NAMES                16384u /* of one op0: op1, CRn, CRm, op2 */
-#define OP0_SYSTEM           1u     /* instructions */
-#define OP0_LAST             3u     /* 2: debug; 3: registers */
-#define WRITE(op0, name)     (0xd5000000u | (uint32_t)(op0) << 19 | (uint32_t)(name) << 5)
-#define READ(op0, name)      (WRITE(op0, name) | 1u << 21)
-#define RET                  0xd65f03c0u
-#define NAME(op1, n, m, op2) ((op1) << 11 | (n) << 7 | (m) << 3 | (op2))
+#define NAMES      16384u /* of one op0: op1, CRn, CRm, op2 */
+#define OP0_SYSTEM 1u     /* instructions */
+#define OP0_LAST   3u     /* 2: debug; 3: registers */
 
 #define OP1(name) ((name) >> 11)
 #define CRN(name) ((name) >> 7 & 0xf)
 
-#define OP1_HIGHER                4u /* from here on: of EL2, EL3, and Secure EL1 */
-#define EXCEPTION_CLASS(syndrome) ((unsigned)((syndrome) >> 26))
+#define OP1_HIGHER 4u /* from here on: of EL2, EL3, and Secure EL1 */
 
 /* Written only with what they hold: this program would not go on. ICC_AP1R<n>_EL1 shuts out the
  * hypervisor's interrupt from this core alone (docs/decisions/0013). */
@@ -121,22 +115,16 @@ static uint32_t *make_code(unsigned op0)
 static bool try_all(struct outcome *outcome, unsigned op0, uint64_t scratch)
 {
     const uint32_t *code = make_code(op0);
-    interrupt_state state;
-    uint64_t vectors;
+    struct trying trying;
 
     if (code == NULL) {
         return false;
     }
-    state = interrupts_save();
-    __asm__ volatile("msr daifset, #0xf\n\tmrs %0, vbar_el1\n\tmsr vbar_el1, %1\n\tisb"
-                     : "=&r"(vectors)
-                     : "r"(try_vectors)
-                     : "memory");
+    trying = try_begin();
     for (size_t name = 0; name < NAMES; name++) {
         try_name(outcome, &code[2 * name], &code[2 * (NAMES + name)], op0, (unsigned)name, scratch);
     }
-    __asm__ volatile("msr vbar_el1, %0\n\tisb\n\tmsr daifclr, #0xd" : : "r"(vectors) : "memory");
-    interrupts_restore(state);
+    try_end(&trying);
     return true;
 }
 

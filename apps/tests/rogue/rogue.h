@@ -6,6 +6,7 @@
 #ifndef APPS_TESTS_ROGUE_H
 #define APPS_TESTS_ROGUE_H
 
+#include "kernel/interrupt.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,21 @@ void attack_calls(uint64_t where); /* so many */
 void attack_registers(uint64_t where);
 void attack_cache(uint64_t where);
 
+/* undefined.c */
+void attack_undefined(uint64_t where);
+void attack_identity(uint64_t where);
+void attack_locks(uint64_t where);
+
+/* remains.c */
+void attack_mark(uint64_t where);
+void attack_marked(uint64_t where);
+
+/* vectors.S: fills SIMD registers; returns how many held the pattern before. */
+unsigned vectors_mark(uint64_t pattern);
+
+/* maintenance.c */
+void attack_maintenance(uint64_t where); /* for that many seconds */
+
 /* storms.c */
 void attack_spin(uint64_t where);
 void attack_waiting(uint64_t where);
@@ -70,11 +86,29 @@ uintptr_t reach(uint64_t address, size_t bytes);
 uint32_t *code_allocate(size_t words);
 bool code_finish(uint32_t *code, size_t words);
 
+/* Instructions (Arm ARM, "System instruction class encoding overview"). */
+#define NAME(op1, n, m, op2) ((op1) << 11 | (n) << 7 | (m) << 3 | (op2))
+#define WRITE(op0, name)     (0xd5000000u | (uint32_t)(op0) << 19 | (uint32_t)(name) << 5) /* MSR */
+#define READ(op0, name)      (WRITE(op0, name) | 1u << 21)                                 /* MRS */
+#define RET                  0xd65f03c0u
+
+#define EXCEPTION_CLASS(syndrome) ((unsigned)((syndrome) >> 26))
+
 /* try.S */
 extern const char try_vectors[];
-/* Runs the instructions with `value` in x0; what they leave there. An instruction that this guest's
- * own level refuses is skipped, and *syndrome is its ESR_EL1, or 0. Only with try_vectors in
- * VBAR_EL1 and interrupts masked. */
+/* The last exception that try_vectors took: offset of the vector, SPSR_EL1. */
+extern uint64_t try_vector, try_state;
+/* Runs the instructions with `value` in x0, and returns what they leave in x0. An instruction that
+ * raises an exception is skipped: *syndrome is its ESR_EL1, or 0 if there was none. The caller has
+ * called try_begin(). */
 uint64_t try_code(const uint32_t *code, uint64_t value, uint64_t *syndrome);
+
+/* trying.c: masks interrupts and puts try_vectors into VBAR_EL1; puts both back. */
+struct trying {
+    interrupt_state interrupts;
+    uint64_t vectors;
+};
+struct trying try_begin(void);
+void try_end(const struct trying *trying);
 
 #endif

@@ -17,6 +17,9 @@ enum access_result {
     ACCESS_DONE,
     /* Done as if nothing were there: reads as zero (or as absent), writes are ignored. Counted. */
     ACCESS_REFUSED,
+    /* Of a system register or instruction: UNDEFINED at the guest's own level. Counted as refused.
+     */
+    ACCESS_UNDEFINED,
     /* Nothing that a correct guest does: the partition is stopped and the report names it. */
     ACCESS_FORBIDDEN
 };

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clears registers that are numbered in the instruction (clear.h). */
+    .arch armv8-a+fp+simd
+
+    .text
+    .global clear_vectors
+    .type clear_vectors, %function
+clear_vectors:
+    .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
+    movi v\number\().2d, #0
+    .endr
+    msr fpcr, xzr
+    msr fpsr, xzr
+    ret
+    .size clear_vectors, . - clear_vectors
+
+    .global clear_breakpoints
+    .type clear_breakpoints, %function
+clear_breakpoints:
+    adr x1, 1f
+    sub x1, x1, x0, lsl #3 /* two instructions each: control first */
+    br x1
+    .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+    msr dbgbcr\number\()_el1, xzr
+    msr dbgbvr\number\()_el1, xzr
+    .endr
+1:  ret
+    .size clear_breakpoints, . - clear_breakpoints
+
+    .global clear_watchpoints
+    .type clear_watchpoints, %function
+clear_watchpoints:
+    adr x1, 2f
+    sub x1, x1, x0, lsl #3
+    br x1
+    .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
+    msr dbgwcr\number\()_el1, xzr
+    msr dbgwvr\number\()_el1, xzr
+    .endr
+2:  ret
+    .size clear_watchpoints, . - clear_watchpoints

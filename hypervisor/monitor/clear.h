@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef MONITOR_CLEAR_H
+#define MONITOR_CLEAR_H
+
+#include <stdint.h>
+
+/* v0 to v31, FPCR, FPSR. CPTR_EL2.TFP must be 0. */
+void clear_vectors(void);
+
+/* DBGBVR<n>_EL1 and DBGBCR<n>_EL1, or DBGWVR and DBGWCR, for n from 0 to count - 1. `count`: 1 to
+ * 16, as many as the processor has. */
+void clear_breakpoints(uint64_t count);
+void clear_watchpoints(uint64_t count);
+
+#endif
