@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Brings up lwIP, the first virtio network device and its addresses (kernel/network.h). */
 #include "kernel/network.h"
-#include "arch/cpu.h"
 #include "arch/instructions.h"
 #include "core_lock.h"
 #include "discovery.h"
@@ -13,6 +12,7 @@
 #include "lwip/dhcp.h"
 #include "lwip/ip4_addr.h"
 #include "lwip/netif.h"
+#include "net/random_seed.h"
 #include "random.h"
 #include "virtio_netif.h"
 #include <string.h>
@@ -159,14 +159,6 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
         "net_priority", BOTTOM_HALF_PRIORITY, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST);
 }
 
-static void seed_random(void)
-{
-    uint64_t ticks = arch_clock_ticks();
-
-    network_random_seed(&ticks, sizeof(ticks));
-    network_random_seed(&network.device, sizeof(network.device));
-}
-
 enum result network_start(void)
 {
     struct virtio_netif_parameters parameters;
@@ -176,7 +168,8 @@ enum result network_start(void)
         print("net: no virtio network device\n");
         return RESULT_NOT_FOUND;
     }
-    seed_random();
+    random_seed_collect();
+    network_random_seed(&network.device, sizeof(network.device));
     virtio_netif_start_lwip();
     read_parameters(&parameters);
     network.interface = virtio_netif_create(&network.device, &parameters, &reason);

@@ -10,6 +10,7 @@
 
 /* Device types (VIRTIO 1.3, 5). */
 #define VIRTIO_DEVICE_NETWORK 1u
+#define VIRTIO_DEVICE_ENTROPY 4u
 
 /* Device status (VIRTIO 1.3, 2.1). */
 #define VIRTIO_STATUS_ACKNOWLEDGE 0x01u

@@ -9,12 +9,15 @@ struct siphash {
     uint64_t v0, v1, v2, v3;
 };
 
-/* Its owner is this file; changed by network_random_seed() and network_random() in critical
- * sections. */
+/* Changed by network_random_seed() and network_random() alone, in critical sections. */
 static struct {
     uint64_t key[2];
     uint64_t sequence;
 } generator;
+
+/* Digits of pi: two different functions of a seed, and neither is what network_random() or
+ * network_keyed_hash() computes. */
+static const uint64_t seed_domain[2] = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x13198a2e03707344)};
 
 static uint64_t rotate(uint64_t value, unsigned bits)
 {
@@ -73,14 +76,23 @@ static uint64_t siphash(const uint64_t key[2], const uint8_t *data, size_t bytes
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
+/* Both halves of the new key depend on all of the data, on both halves of the old key and on the
+ * time, so that a seed of 128 random bits or more makes a key that takes 2^128 guesses, and a seed
+ * that an attacker knows takes nothing away from the key. */
 void network_random_seed(const void *data, size_t bytes)
 {
     uint64_t now = virtio_platform_now();
+    uint64_t mixed[2];
     SYS_ARCH_DECL_PROTECT(level);
 
     SYS_ARCH_PROTECT(level);
-    generator.key[0] ^= siphash(generator.key, data, bytes) ^ now;
-    generator.key[1] ^= siphash(generator.key, (const uint8_t *)&now, sizeof(now));
+    for (unsigned half = 0; half < 2; half++) {
+        const uint64_t keys[2] = {generator.key[0] ^ seed_domain[half], generator.key[1] ^ now};
+
+        mixed[half] = siphash(keys, data, bytes);
+    }
+    generator.key[0] ^= mixed[0];
+    generator.key[1] ^= mixed[1];
     SYS_ARCH_UNPROTECT(level);
 }
 

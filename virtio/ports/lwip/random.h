@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers that a peer cannot guess: SipHash-2-4 (Aumasson and Bernstein, 2012) under a key of this
- * boot. The key is made of what the system seeds it with, such as a counter that ran before the
- * boot and the MAC address: good against blind attackers on the network, not against somebody who
- * watches the machine. Any context.
+ * Random numbers for the network: TCP's initial sequence numbers, ports, transaction ids.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012) under a key of this boot. Nobody can guess them, or
+ * the next from those before, if the system seeds the key with 128 random bits or more. A system
+ * without a source of random numbers has only clocks and addresses for a seed: then a peer that
+ * knows when the machine started can guess. Any context.
  */
 #ifndef NET_RANDOM_H
 #define NET_RANDOM_H
@@ -11,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Mixes `bytes` of `data` and the time into the key. Boot, before anything is asked. */
+/* Mixes `bytes` of `data` and the time into the key: what was mixed in before stays in it. At boot,
+ * before the first number is asked for, as often as there are sources. */
 void network_random_seed(const void *data, size_t bytes);
 
 uint32_t network_random(void);
