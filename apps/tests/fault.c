@@ -14,8 +14,6 @@
 #include <arch/mmu.h>
 #include <string.h>
 
-#define STACK_BYTES ((size_t)8192)
-
 static const uint32_t constant = 1;
 static uint32_t writable_code[] = {0xd65f03c0}; /* RET */
 
@@ -113,24 +111,6 @@ static void unaligned(void)
     uint64_t value;
 
     __asm__ volatile("ldxr %0, [%1]" : "=r"(value) : "r"(hide((uintptr_t)words + 12)) : "memory");
-}
-
-static void use_floating_point(void *argument)
-{
-    (void)argument;
-    __asm__ volatile(".arch_extension fp\n\tfmov d0, xzr\n\t.arch_extension nofp");
-}
-
-/* "init" may use floating point: a thread that may not has to. */
-static void floating_point(void)
-{
-    const struct thread_attributes attributes = {
-        .name = "integers", .priority = THREAD_PRIORITY_HIGHEST, .stack_bytes = STACK_BYTES};
-    struct thread *thread;
-
-    if (thread_create(&thread, &attributes, use_floating_point, NULL) == RESULT_OK) {
-        (void)thread_join(thread, DEADLINE_NONE);
-    }
 }
 
 static void panic_plainly(void)
@@ -235,7 +215,6 @@ static const struct {
     {"stack-overflow", overflow_stack},
     {"undefined", undefined},
     {"unaligned", unaligned},
-    {"fp", floating_point},
     {"panic", panic_plainly},
     {"null-in-interrupt", null_in_interrupt},
     {"panic-in-interrupt", panic_in_interrupt},

@@ -57,10 +57,8 @@ static void run_application(void *argument)
 
 void kernel_main(const void *devicetree, uint64_t first_ticks)
 {
-    const struct thread_attributes init = {.name = "init",
-                                           .priority = INIT_PRIORITY,
-                                           .stack_bytes = INIT_STACK_BYTES,
-                                           .floating_point = true};
+    const struct thread_attributes init = {
+        .name = "init", .priority = INIT_PRIORITY, .stack_bytes = INIT_STACK_BYTES};
     struct thread *thread;
 
     scheduler_init();

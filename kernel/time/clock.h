@@ -12,7 +12,8 @@ void clock_init(uint64_t start);
 /*
  * The handler of the alarm that arch_clock_alarm() set: runs the callbacks of the timers that are
  * due and were armed before it began (each once, so it ends), and sets the alarm to the earliest
- * left. May be called early or without cause: it then only sets the alarm again. Interrupt context.
+ * left. May be called early or without cause: it then only sets the alarm again. Interrupt context,
+ * interrupts masked.
  */
 void time_alarm(void);
 

@@ -101,7 +101,6 @@ static void next_period(struct timer_queue *queue, struct timer *timer, uint64_t
 void time_alarm(void)
 {
     struct timer_queue *queue = &core_this()->timers;
-    interrupt_state state = interrupts_save();
     uint64_t now = time_now();
     uint64_t sequence_end = queue->next_sequence;
     struct timer *timer = timer_queue_pop_due(queue, now, sequence_end);
@@ -114,5 +113,4 @@ void time_alarm(void)
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
     set_alarm(queue);
-    interrupts_restore(state);
 }

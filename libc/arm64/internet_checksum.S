@@ -6,52 +6,61 @@
  * (RFC 1071, 2(C)). There the carry lives in the flags: no instruction between the first addition
  * and the fold sets them but ADCS.
  *
- * SIMD registers belong to threads that asked for them, and trap in others. Here they are borrowed
- * while interrupts are masked, a piece at a time, which bounds how long that is; nobody finds them
- * changed (docs/decisions/0012-borrowed-registers.md).
+ * SIMD registers belong to threads that have used them, and their first use traps. Here they are
+ * borrowed while interrupts are masked, a piece at a time, which bounds how long that is; nobody
+ * finds them changed (docs/decisions/0012-borrowed-registers.md).
  *
  * internet_checksum: x0 data, x1 bytes; result in w0.
  * internet_checksum_copy: x0 destination, x1 source, x2 bytes; result in w0. Unaligned accesses as
  * in memcpy.S.
  */
+#include "context/context_layout.h"
 #include "function.h"
 
     .arch armv8-a+fp+simd
 
 #define WIDE_BYTES_MIN   256 /* below, borrowing costs more than it saves */
 #define PIECE_BLOCKS     32  /* of 64 bytes */
-#define CPACR_FPEN_BIT   20  /* CPACR_EL1.FPEN: 0b11, nothing is trapped (Arm ARM, CPACR_EL1) */
 #define INTERRUPTS       2   /* DAIF.I */
 
-/* Changes x9 to x11; x9, x10 are for `give_back`. */
+/*
+ * The registers hold somebody's values if access to them is on, and in an interrupt handler, where it
+ * is off at first, if the interrupted thread has used them: then the six are kept on the stack.
+ * Changes x9 to x11; x9 (DAIF), x10 (CPACR_EL1) and x11 (0: nothing is on the stack) are for
+ * `give_back`.
+ */
 .macro borrow
     mrs     x9, daif
     msr     daifset, #INTERRUPTS
     mrs     x10, cpacr_el1
-    tbz     x10, #CPACR_FPEN_BIT, 91f
+    mov     x11, #CPACR_FLOATING_POINT
+    cbnz    x10, 91f
+    msr     cpacr_el1, x11
+    isb
+    mrs     x11, tpidr_el1          /* the running or interrupted thread; 0 before the first */
+    cbz     x11, 92f
+    ldr     x11, [x11, #CONTEXT_FLOATING_POINT]
+    cbz     x11, 92f
+91:
     sub     sp, sp, #96
     stp     q0, q1, [sp]
     stp     q2, q3, [sp, #32]
     stp     q4, q5, [sp, #64]
-    b       92f
-91:
-    orr     x11, x10, #(3 << CPACR_FPEN_BIT)
-    msr     cpacr_el1, x11
-    isb
 92:
 .endm
 
-/* What traps again takes effect at the latest when the thread next changes: until then a thread
- * that is not allowed to use them could, which harms itself alone. */
+/* Access that was off is off again before the next instruction: the thread's own first use of the
+ * registers has to trap. */
 .macro give_back
-    tbz     x10, #CPACR_FPEN_BIT, 93f
+    cbz     x11, 93f
     ldp     q0, q1, [sp]
     ldp     q2, q3, [sp, #32]
     ldp     q4, q5, [sp, #64]
     add     sp, sp, #96
-    b       94f
 93:
-    msr     cpacr_el1, x10
+    cbnz    x10, 94f
+    msr     cpacr_el1, xzr
+    isb
 94:
     msr     daif, x9
 .endm

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from rogue_system import ROGUE, Run, StartGuest, start
+from support.rogue_system import ROGUE, Run, StartGuest, start
 
 from bulkhead.system.reports import State
 

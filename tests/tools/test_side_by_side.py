@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead import lock, ports
+from bulkhead import lock
 from bulkhead.paths import BUILD, OUTPUT, ROOT
+from bulkhead.running import ports
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
@@ -25,7 +26,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 def test_ports_are_different_and_stay_reserved() -> None:
     ours = [port for _ in range(8) for port in ports.free_ports(4)]
     assert len(set(ours)) == 32
-    printed = python("from bulkhead.ports import free_ports; print(*free_ports(60))").stdout
+    printed = python("from bulkhead.running.ports import free_ports; print(*free_ports(60))").stdout
     theirs = [int(port) for port in printed.split()]
     assert len(set(theirs)) == 60
     assert not set(ours) & set(theirs)

@@ -88,6 +88,11 @@ def test_threads(start_guest: StartGuest, compiler: str, extra: tuple[str, ...])
     expect_pass(start_guest(machine("threads", compiler=compiler, extra=extra)))
 
 
+@pytest.mark.parametrize("extra", [(), AT_EL2], ids=["el1", "el2"])
+def test_floating_point(start_guest: StartGuest, compiler: str, extra: tuple[str, ...]) -> None:
+    expect_pass(start_guest(machine("floating-point", compiler=compiler, extra=extra)))
+
+
 def test_threads_under_icount(start_guest: StartGuest) -> None:
     expect_pass(start_guest(machine("threads", icount=True)))
 
@@ -133,15 +138,6 @@ def test_fault_in_a_thread(
     names = [name.split(".")[0] for name in backtrace(console)]
     assert names[: len(functions)] == functions
     assert names[-3:] == ["application_main", "run_application", "context_thread_begin"]
-
-
-def test_floating_point_without_permission(start_guest: StartGuest, compiler: str) -> None:
-    guest = start_guest(machine("fault", "fault=fp", compiler=compiler))
-    assert guest.wait() == PANIC_STATUS
-    console = guest.console()
-    message = "thread integers uses floating point, create it with floating_point"
-    assert f"panic: {message}\n" in console
-    assert backtrace(console) == ["use_floating_point", "context_thread_begin"]
 
 
 HANDLER_FAULTS = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bulkhead.guest import GuestProcess
-from bulkhead.qemu import Machine, NetworkCard, UserNetwork
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import Machine, NetworkCard, UserNetwork
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]

@@ -5,62 +5,28 @@
  * SP_EL1 is the top of the interrupt stack whenever a thread runs.
  */
 #include "context/context_layout.h"
+#include "context/floating_point.h"
 
     .arch armv8-a+fp+simd
 
 /*
  * The floating-point registers change hands: x2 is the area of the thread that stops, x3 of the one
- * that continues, either may be NULL. The caller sees to a context synchronisation event before the
- * next thread's code, so that CPACR_EL1 has taken effect. Changes x2 to x5.
+ * that continues; either is NULL if the thread has not used them. Access is on if x2 is an area, and
+ * on afterwards if x3 is. The caller sees to a context synchronisation event before the next thread's
+ * code, so that CPACR_EL1 has taken effect. Changes x2 to x4.
  */
     .macro floating_point_switch
     cmp x2, x3
     b.eq 9f /* both NULL, or the same thread */
     cbz x2, 7f
-    stp q0, q1, [x2], #32
-    stp q2, q3, [x2], #32
-    stp q4, q5, [x2], #32
-    stp q6, q7, [x2], #32
-    stp q8, q9, [x2], #32
-    stp q10, q11, [x2], #32
-    stp q12, q13, [x2], #32
-    stp q14, q15, [x2], #32
-    stp q16, q17, [x2], #32
-    stp q18, q19, [x2], #32
-    stp q20, q21, [x2], #32
-    stp q22, q23, [x2], #32
-    stp q24, q25, [x2], #32
-    stp q26, q27, [x2], #32
-    stp q28, q29, [x2], #32
-    stp q30, q31, [x2], #32
-    mrs x4, fpsr
-    mrs x5, fpcr
-    stp w4, w5, [x2] /* at FLOATING_POINT_STATUS */
+    floating_point_save 2, 4
     cbnz x3, 8f
     msr cpacr_el1, xzr
     b 9f
 7:  mov x4, #CPACR_FLOATING_POINT
     msr cpacr_el1, x4
     isb
-8:  ldp q0, q1, [x3], #32
-    ldp q2, q3, [x3], #32
-    ldp q4, q5, [x3], #32
-    ldp q6, q7, [x3], #32
-    ldp q8, q9, [x3], #32
-    ldp q10, q11, [x3], #32
-    ldp q12, q13, [x3], #32
-    ldp q14, q15, [x3], #32
-    ldp q16, q17, [x3], #32
-    ldp q18, q19, [x3], #32
-    ldp q20, q21, [x3], #32
-    ldp q22, q23, [x3], #32
-    ldp q24, q25, [x3], #32
-    ldp q26, q27, [x3], #32
-    ldp q28, q29, [x3], #32
-    ldp q30, q31, [x3], #32
-    ldp w4, w5, [x3]
-    msr fpsr, x4
-    msr fpcr, x5
+8:  floating_point_load 3, 4
 9:
     .endm
 

@@ -24,6 +24,7 @@ _Static_assert(offsetof(struct arch_context, program_counter) == CONTEXT_PROGRAM
 _Static_assert(offsetof(struct arch_context, processor_state) == CONTEXT_PROCESSOR_STATE, "layout");
 _Static_assert(offsetof(struct arch_context, complete) == CONTEXT_COMPLETE, "layout");
 _Static_assert(offsetof(struct arch_context, floating_point) == CONTEXT_FLOATING_POINT, "layout");
+_Static_assert(offsetof(struct arch_context, area) == CONTEXT_AREA, "layout");
 _Static_assert(offsetof(struct floating_point_registers, status) == FLOATING_POINT_STATUS,
                "layout");
 _Static_assert(sizeof(struct floating_point_registers) % 16 == 0, "stack alignment");
@@ -34,13 +35,13 @@ _Static_assert(sizeof(struct floating_point_registers) % 16 == 0, "stack alignme
 void arch_context_init(struct arch_context *context, void *stack, size_t stack_bytes,
                        void (*entry)(void *argument), void *argument, bool floating_point)
 {
-    uintptr_t top = (uintptr_t)stack + stack_bytes;
+    uintptr_t top = (uintptr_t)stack + stack_bytes - sizeof(struct floating_point_registers);
 
     memset(context, 0, sizeof(*context)); /* x29 = 0 ends the chain of stack frames */
+    context->area = (struct floating_point_registers *)top;
+    memset(context->area, 0, sizeof(*context->area));
     if (floating_point) {
-        top -= sizeof(struct floating_point_registers);
-        context->floating_point = (struct floating_point_registers *)top;
-        memset(context->floating_point, 0, sizeof(struct floating_point_registers));
+        context->floating_point = context->area;
     }
     context->x[0] = (uintptr_t)argument;
     context->x[19] = (uintptr_t)entry;

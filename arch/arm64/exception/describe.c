@@ -25,7 +25,6 @@ enum exception_class {
 #define VECTOR_KIND(vector) ((vector) % 4)
 #define VECTOR_SYNCHRONOUS  0u
 #define VECTOR_FROM(vector) ((vector) / 4)
-#define VECTOR_FROM_THREAD  0u
 
 static const struct {
     uint8_t number;
@@ -156,12 +155,7 @@ void exception_describe(const struct exception_frame *frame)
     if (kind != VECTOR_SYNCHRONOUS) {
         print("%s\n", kinds[kind]);
     } else if (class == CLASS_FLOATING_POINT) {
-        if (VECTOR_FROM(frame->vector) == VECTOR_FROM_THREAD) {
-            print("thread %s uses floating point, create it with floating_point\n",
-                  thread_name(thread_current()));
-        } else {
-            print("floating point used in boot code or in an interrupt handler\n");
-        }
+        print("floating point used in boot code\n");
     } else if (class == CLASS_INSTRUCTION_ABORT || class == CLASS_INSTRUCTION_ABORT_LOWER) {
         describe_abort(frame, true);
     } else if (class == CLASS_DATA_ABORT || class == CLASS_DATA_ABORT_LOWER) {

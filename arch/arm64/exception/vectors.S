@@ -5,7 +5,17 @@
  * emergency stack, since no other can be trusted then.
  */
 #include "context/context_layout.h"
+#include "context/floating_point.h"
 #include "exception/frame_layout.h"
+
+/* ESR_EL1.EC: use of floating-point or SIMD registers while CPACR_EL1.FPEN traps it. */
+#define EC_SHIFT          26
+#define EC_BITS           6
+#define EC_FLOATING_POINT 0x07
+
+#define VECTOR_HANDLER_SYNCHRONOUS 4
+
+    .arch armv8-a+fp+simd
 
     .text
 
@@ -38,6 +48,14 @@ interrupt_entry:
     stp x1, x2, [x0, #CONTEXT_STACK_POINTER]
     stp x3, x4, [x0, #CONTEXT_PROCESSOR_STATE]
 
+    /* A handler that uses the floating-point registers has to trap if they hold the thread's values:
+     * floating_point_in_handler saves them then. */
+    ldr x1, [x0, #CONTEXT_FLOATING_POINT]
+    cbz x1, 1f
+    msr cpacr_el1, xzr
+    isb
+1:
+
     /* A frame record: a backtrace from a handler goes on into the thread (AAPCS64, "The Frame
      * Pointer"). */
     stp x29, x2, [sp, #-16]!
@@ -45,12 +63,79 @@ interrupt_entry:
     mov x19, x0
     bl exception_interrupt
     add sp, sp, #16
+    ldr x2, [x19, #CONTEXT_FLOATING_POINT]
+    cbnz x2, 2f
     cmp x0, x19
     b.eq context_resume
     mov x1, x0
-    ldr x2, [x19, #CONTEXT_FLOATING_POINT]
+    b context_hand_over
+
+2:  mov x1, x0
+    mrs x3, cpacr_el1
+    cbnz x3, 3f
+    mov x3, #CPACR_FLOATING_POINT
+    msr cpacr_el1, x3
+    isb
+    cmp x0, x19
+    b.eq context_resume
+    b context_hand_over
+
+    /* A handler used the registers: the thread's values are in its area, and none are in them. */
+3:  msr cpacr_el1, xzr
+    mov x2, xzr
     b context_hand_over
     .size interrupt_entry, . - interrupt_entry
+
+/*
+ * A thread's first use of the floating-point registers: from now on they are saved and restored with
+ * its others. They begin as zeros, as its area does. x0 waits in TPIDR_EL0, x1 in TPIDRRO_EL0; only
+ * they change.
+ */
+    .type floating_point_in_thread, %function
+floating_point_in_thread:
+    msr tpidrro_el0, x1
+    mrs x0, tpidr_el1
+    ldr x1, [x0, #CONTEXT_AREA]
+    str x1, [x0, #CONTEXT_FLOATING_POINT]
+    mov x0, #CPACR_FLOATING_POINT
+    msr cpacr_el1, x0
+    isb
+    floating_point_load 1, 0
+    mrs x0, tpidr_el0
+    mrs x1, tpidrro_el0
+    eret
+    .size floating_point_in_thread, . - floating_point_in_thread
+
+/*
+ * An interrupt handler's first use of them. If they hold the interrupted thread's values, those go to
+ * the thread's area; if that thread has not used them, it counts as if it had, so that interrupt_entry
+ * loads its zeros. Handlers begin with FPCR 0. Registers as above.
+ */
+    .type floating_point_in_handler, %function
+floating_point_in_handler:
+    msr tpidrro_el0, x1
+    mrs x1, tpidr_el1
+    cbz x1, 2f
+    mov x0, #CPACR_FLOATING_POINT
+    msr cpacr_el1, x0
+    isb
+    ldr x0, [x1, #CONTEXT_FLOATING_POINT]
+    cbz x0, 1f
+    floating_point_save 0, 1
+    msr fpcr, xzr
+    mrs x0, tpidr_el0
+    mrs x1, tpidrro_el0
+    eret
+1:  ldr x0, [x1, #CONTEXT_AREA]
+    str x0, [x1, #CONTEXT_FLOATING_POINT]
+    msr fpcr, xzr
+    mrs x0, tpidr_el0
+    mrs x1, tpidrro_el0
+    eret
+2:  mrs x1, tpidrro_el0 /* boot code: there is no thread yet */
+    mov x0, #VECTOR_HANDLER_SYNCHRONOUS
+    b fatal_entry
+    .size floating_point_in_handler, . - floating_point_in_handler
 
 /*
  * The end: all registers into exception_frame. x0 waits in TPIDR_EL0, x1 in TPIDRRO_EL0, which
@@ -107,17 +192,29 @@ fatal_entry:
     b fatal_entry
     .endm
 
+    /* Without a stack, which may be what overflowed. The flags are in SPSR_EL1. */
+    .macro synchronous_vector number, floating_point
+    .balign 128
+    msr tpidr_el0, x0
+    mrs x0, esr_el1
+    ubfx x0, x0, #EC_SHIFT, #EC_BITS
+    cmp x0, #EC_FLOATING_POINT
+    b.eq \floating_point
+    mov x0, #\number
+    b fatal_entry
+    .endm
+
     .balign 2048
     .global exception_vectors
 exception_vectors:
     /* From EL1 with SP_EL0, a thread: synchronous, IRQ, FIQ, SError. */
-    fatal_vector 0
+    synchronous_vector 0, floating_point_in_thread
     .balign 128
     b interrupt_entry
     fatal_vector 2
     fatal_vector 3
     /* From EL1 with SP_EL1: boot code or an interrupt handler. */
-    fatal_vector 4
+    synchronous_vector VECTOR_HANDLER_SYNCHRONOUS, floating_point_in_handler
     fatal_vector 5
     fatal_vector 6
     fatal_vector 7

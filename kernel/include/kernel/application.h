@@ -5,7 +5,7 @@
 #ifndef KERNEL_APPLICATION_H
 #define KERNEL_APPLICATION_H
 
-/* Called in the thread "init" (priority 32, floating point allowed) when the kernel is up. What it
+/* Called in the thread "init" (priority 32) when the kernel is up. What it
  * returns is the machine's exit status, 0 for success. */
 int application_main(void);
 

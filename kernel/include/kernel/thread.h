@@ -26,8 +26,10 @@ struct thread; /* opaque: sched/thread_private.h */
 struct thread_attributes {
     const char *name;    /* copied, cut to THREAD_NAME_BYTES - 1 characters */
     unsigned priority;   /* THREAD_PRIORITY_LOWEST .. THREAD_PRIORITY_HIGHEST */
-    size_t stack_bytes;  /* rounded up to pages; a guard page below is added; > 0 */
-    bool floating_point; /* the thread may use FP and SIMD registers; without it their use faults */
+    size_t stack_bytes;  /* rounded up to pages; a guard page below is added; > 0; 528 bytes of it
+                          * hold the FP and SIMD registers while the thread does not run */
+    bool floating_point; /* saves and restores the FP and SIMD registers from the thread's start; if
+                          * false, from its first use of one on, which takes an exception */
 };
 
 enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_FINISHED };

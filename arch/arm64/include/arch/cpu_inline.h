@@ -23,7 +23,10 @@ struct arch_context {
     /* 1: all registers count, as an interrupt stored them. 0: the thread called
      * arch_context_switch(), and only those that a call preserves count (AAPCS64, 6.1.1). */
     uint64_t complete;
-    struct floating_point_registers *floating_point; /* NULL: the thread may not use them */
+    /* Where the floating-point registers are kept while the thread does not run; NULL until it uses
+     * them for the first time. */
+    struct floating_point_registers *floating_point;
+    struct floating_point_registers *area; /* the memory for that, at the top of the stack */
 };
 
 /* PSTATE.I set: IRQs wait (Arm ARM, DAIF). */

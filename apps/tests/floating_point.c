@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Doubles in C: in threads that interrupts and each other preempt, and in interrupt handlers. No
+ * thread is created with .floating_point: the first use of a register makes it the thread's.
+ */
+#include "kernel/application.h"
+#include "kernel/sync.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "run_checks.h"
+#include <libc/internet_checksum.h>
+
+#define STACK_BYTES ((size_t)8192)
+#define OWN         32u /* priority of "init", which runs the checks */
+#define WORKERS     4u
+#define STEPS       200000u
+
+uint64_t hold_registers(uint64_t pattern, uint64_t rounds);
+
+static struct thread *start(const char *name, unsigned priority, void (*entry)(void *),
+                            void *argument)
+{
+    const struct thread_attributes attributes = {
+        .name = name, .priority = priority, .stack_bytes = STACK_BYTES};
+    struct thread *thread = NULL;
+
+    return thread_create(&thread, &attributes, entry, argument) == RESULT_OK ? thread : NULL;
+}
+
+static bool join(struct thread *thread)
+{
+    return thread_join(thread, time_after(120 * NANOSECONDS_PER_SECOND)) == RESULT_OK;
+}
+
+/* The logistic map: each step depends on every bit of all before it. */
+static double iterate(double value, unsigned steps)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        value = 3.99 * value * (1.0 - value);
+    }
+    return value;
+}
+
+struct work {
+    double first;
+    double result;
+    bool yields;
+};
+
+static void work(void *argument)
+{
+    struct work *work = argument;
+    double value = work->first;
+
+    for (unsigned i = 0; i < STEPS / 1000; i++) {
+        value = iterate(value, 1000);
+        if (work->yields) {
+            thread_yield();
+        }
+    }
+    work->result = value;
+}
+
+/* What the timer's callback does, in interrupt context. */
+static struct {
+    double sum;
+    uint64_t count;
+    uint16_t checksum;
+} handler;
+
+static uint8_t block[1000];
+
+static void sum_harmonics(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    handler.count++;
+    handler.sum += 1.0 / (double)handler.count;
+    handler.checksum = internet_checksum(block, sizeof block);
+}
+
+static double harmonics(uint64_t count)
+{
+    double sum = 0;
+
+    for (uint64_t i = 1; i <= count; i++) {
+        sum += 1.0 / (double)i;
+    }
+    return sum;
+}
+
+static void start_handler(struct timer *timer)
+{
+    handler.sum = 0;
+    handler.count = 0;
+    timer_init(timer, sum_harmonics, NULL);
+    timer_arm_periodic(timer, time_after(0), 50 * NANOSECONDS_PER_MICROSECOND, TIMER_SKIP_MISSED);
+}
+
+static bool handler_was_right(struct timer *timer)
+{
+    CHECK(timer_cancel(timer));
+    CHECK(handler.count > 3);
+    CHECK(handler.sum == harmonics(handler.count));
+    CHECK(handler.checksum == internet_checksum(block, sizeof block));
+    return true;
+}
+
+/* The same numbers as one thread alone gets, though they take turns and are interrupted by handlers
+ * that use the registers as well. */
+static bool threads_compute_the_same(void)
+{
+    static struct work works[WORKERS];
+    struct thread *threads[WORKERS];
+    struct timer timer;
+
+    start_handler(&timer);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        works[i] = (struct work){.first = 0.1 + 0.2 * i, .yields = i != 0};
+        threads[i] = start("worker", OWN - 1 - i / 2, work, &works[i]);
+        CHECK(threads[i] != NULL);
+    }
+    for (unsigned i = 0; i < 100; i++) { /* from above them all: preempts whoever runs */
+        double value = iterate(0.4, 100);
+
+        thread_sleep_until(time_after(200 * NANOSECONDS_PER_MICROSECOND));
+        CHECK(value == iterate(0.4, 100));
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        CHECK(join(threads[i]));
+    }
+    CHECK(handler_was_right(&timer));
+    for (unsigned i = 0; i < WORKERS; i++) {
+        CHECK(works[i].result == iterate(0.1 + 0.2 * i, STEPS));
+    }
+    return true;
+}
+
+static struct {
+    volatile bool stop;
+    uint64_t changed;
+    uint64_t rounds;
+} registers;
+
+/* All 32 registers, and the rounding mode in FPCR, which differs from thread to thread. */
+static void hold(void *argument)
+{
+    while (!registers.stop) {
+        registers.changed += hold_registers((uintptr_t)argument, 20);
+        registers.rounds++;
+        thread_yield();
+    }
+}
+
+static bool registers_survive_handlers(void)
+{
+    struct thread *threads[3];
+    struct timer timer;
+
+    registers.stop = false;
+    registers.changed = 0;
+    registers.rounds = 0;
+    start_handler(&timer);
+    for (uintptr_t i = 0; i < 3; i++) {
+        threads[i] = start("hold", OWN - 1, hold, (void *)(uintptr_t)(0x1234567800000000 + i));
+        CHECK(threads[i] != NULL);
+    }
+    thread_sleep_until(time_after(100 * NANOSECONDS_PER_MILLISECOND));
+    registers.stop = true;
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(join(threads[i]));
+    }
+    CHECK(handler_was_right(&timer));
+    CHECK(registers.rounds > 3);
+    CHECK(registers.changed == 0);
+    return true;
+}
+
+static void spin(void *argument)
+{
+    const volatile bool *stop = argument;
+
+    while (!*stop) {
+    }
+}
+
+/* A handler that uses the registers while a thread runs that never did. */
+static bool handlers_compute_alone(void)
+{
+    static volatile bool stop;
+    struct thread *thread;
+    struct timer timer;
+
+    stop = false;
+    thread = start("integers", OWN - 1, spin, (void *)(uintptr_t)&stop);
+    CHECK(thread != NULL);
+    start_handler(&timer);
+    thread_sleep_until(time_after(5 * NANOSECONDS_PER_MILLISECOND));
+    stop = true;
+    CHECK(join(thread));
+    CHECK(handler_was_right(&timer));
+    return true;
+}
+
+/* A new thread's registers are 0, whoever used them before. */
+static double first_values[2] = {1, 1};
+
+static void look_at_registers(void *argument)
+{
+    double low;
+    double high;
+
+    (void)argument;
+    __asm__ volatile("fmov %d0, d8\n\tfmov %d1, d31" : "=w"(low), "=w"(high));
+    first_values[0] = low;
+    first_values[1] = high;
+}
+
+static bool threads_begin_with_zeros(void)
+{
+    struct thread *thread;
+
+    CHECK(hold_registers(0x7777777700000000, 1) == 0);
+    thread = start("new", OWN + 1, look_at_registers, NULL);
+    CHECK(thread != NULL && join(thread));
+    CHECK(first_values[0] == 0 && first_values[1] == 0);
+    return true;
+}
+
+int application_main(void)
+{
+    static const struct named_check checks[] = {
+        {"handlers compute alone", handlers_compute_alone},
+        {"threads compute the same", threads_compute_the_same},
+        {"registers survive handlers", registers_survive_handlers},
+        {"threads begin with zeros", threads_begin_with_zeros},
+    };
+
+    for (unsigned i = 0; i < sizeof block; i++) {
+        block[i] = (uint8_t)(i * 13);
+    }
+    return run_checks(checks, sizeof checks / sizeof checks[0]);
+}
