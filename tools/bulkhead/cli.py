@@ -218,26 +218,45 @@ def top(name: str) -> None:
 
 @bulkhead.command(context_settings=_CONTEXT)
 @click.argument("suites", nargs=-1, metavar="[SUITE]...")
-@click.option("--long", "long_", is_flag=True, help="Also the tests that take minutes.")
+@click.option(
+    "--long",
+    "long_",
+    is_flag=True,
+    help="Also the tests that take minutes, and all combinations of parameters.",
+)
 @click.option(
     "-k", "expression", metavar="EXPR", help="Only the tests whose names match (pytest -k)."
 )
+@click.option("--times", is_flag=True, help="Print what each suite took, and its slowest tests.")
+@click.option("--changed", "base", is_flag=False, flag_value="HEAD", metavar="[BASE]",
+              help="Only the tests that a change since the commit BASE can reach; HEAD, if none is "
+              "named.")  # fmt: skip
 @no_install
 @click.pass_obj
-def test(settings: Settings, suites: tuple[str, ...], long_: bool, expression: str | None) -> int:
+def test(
+    settings: Settings,
+    suites: tuple[str, ...],
+    long_: bool,
+    expression: str | None,
+    times: bool,
+    base: str | None,
+) -> int:
     """Build what the tests need and run them.
 
     SUITE is a folder or file below tests/ (unit, vm, tools, ...); all, if none is named. What
     follows -- goes to pytest.
     """
-    from bulkhead.testing import test as work
+    from bulkhead import testing
 
     chosen = [
         *(["--long"] if long_ else []),
+        *(["--times"] if times else []),
         *(["-k", expression] if expression else []),
         *settings.passed_on,
     ]
-    return work(suites, chosen, settings)
+    if base is not None:
+        return testing.test_changed(base, suites, chosen, settings)
+    return testing.test(suites, chosen, settings)
 
 
 @bulkhead.command(context_settings=_CONTEXT)

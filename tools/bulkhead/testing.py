@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bulkhead import console
+from bulkhead import changed, console
 from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, TESTS
@@ -45,6 +45,31 @@ _SUITES = {
 _EVERYTHING = _Suite(
     (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "device", "tap", "bench"})
 )
+
+
+def test_changed(
+    base: str, names: Sequence[str], arguments: Sequence[str], settings: Settings
+) -> int:
+    """Run the tests that the changes since `base` reach, of the named suites or of all."""
+    files = changed.changed_files(base)
+    if not files:
+        console.say(f"nothing differs from {base}")
+        return 0
+    # The builds know what a C file reaches when they are up to date.
+    build.build_all(build.variants("all", "all"), settings)
+    reached = changed.reach().tests(files)
+    if reached == {"."}:
+        return test(names, arguments, settings)
+    chosen = sorted(each for each in reached if is_named(each, names))
+    if not chosen:
+        console.say(f"what differs from {base} reaches no test of {', '.join(names)}")
+        return 0
+    return test(chosen, arguments, settings)
+
+
+def is_named(reached: str, names: Sequence[str]) -> bool:
+    """Whether a test, file or suite is in one of those named; it is if none is named."""
+    return not names or any(reached == name or reached.startswith(f"{name}/") for name in names)
 
 
 def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> int:
@@ -94,7 +119,7 @@ def workers(arguments: Sequence[str], paths: Sequence[str], cores: int) -> int:
         for word in arguments
         for name in _NOT_DISTRIBUTED
     )
-    single = all("::" in path for path in paths)
+    single = len(paths) == 1 and "::" in paths[0]
     return 0 if chosen or single or cores < 2 else min(cores, _WORKERS_MAX)
 
 

@@ -1,0 +1,397 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead test --changed: the tests that a change can reach.
+
+C files reach programs and images by the builds' own dependencies, Python files reach tests by what
+these import. A file that neither knows reaches its suite, or all tests: too many tests are run
+rather than too few.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from bulkhead import build
+from bulkhead.errors import UserError
+from bulkhead.paths import ROOT, TESTS
+
+_C_SUFFIXES = (".c", ".h", ".S", ".ld", ".dts", ".build")
+_DOCUMENT_SUFFIXES = (".md", ".svg", ".png", ".txt")
+# Whatever is made or run depends on these.
+_EVERYTHING = re.compile(
+    r"bulkhead|pyproject\.toml|meson\.build|meson_options\.txt|tools/(meson/.*|requirements\.txt)"
+    r"|\.ci/.*|tests/conftest\.py|tests/support/(__init__|schedule|times|pairwise)\.py"
+)
+# Data that is read when tests run, and the suites that read it.
+_READERS = (
+    (re.compile(r"(systems|boards)/"), ("systems", "tools", "vm", "isolation", "rtems")),
+    (re.compile(r"bench/"), ("tools", "vm")),
+    (re.compile(r"virtio/ports/rtems/"), ("rtems", "unit")),
+    (re.compile(r"\.clang-(format|tidy)"), ("style",)),
+)
+_ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
+_TIDY = "style/test_clang_tidy.py"
+_COMMAND = re.compile(r'ROOT / "bulkhead"')
+_WORD = re.compile(r"[\w-]+")
+
+
+def changed_files(base: str, root: Path = ROOT) -> set[str]:
+    """Returns the files that differ from where `base` and HEAD part, and those git does not know.
+
+    Both names of a renamed file are among them.
+    """
+
+    def git(*arguments: str) -> list[str]:
+        command = ["git", "-C", str(root), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or ["git failed"]
+            raise UserError(
+                f"--changed {base}: {lines[0]}", "name a commit, and write suites before --changed"
+            )
+        return [line for line in done.stdout.split("\0") if line]
+
+    start = git("merge-base", base, "HEAD")[0].strip()
+    differing = git("diff", "--name-only", "--no-renames", "-z", start)
+    return {*differing, *git("ls-files", "-z", "--others", "--exclude-standard")}
+
+
+def _paths(words: Iterable[str]) -> list[str]:
+    return [word for word in words if word not in ("", "|")]
+
+
+@dataclass
+class BuildGraph:
+    """What a build folder makes of what, as Ninja knows it after a build."""
+
+    folder: Path
+
+    @cached_property
+    def _users(self) -> dict[str, set[str]]:
+        """By file: what is made with it. Paths are as seen from the root of the repository."""
+        users: dict[str, set[str]] = {}
+        for outputs, inputs in (*self._statements(), *self._dependencies()):
+            for each in inputs:
+                users.setdefault(self._name(each), set()).update(map(self._name, outputs))
+        return users
+
+    def _name(self, path: str) -> str:
+        return os.path.relpath(self.folder / path, ROOT)
+
+    def _statements(self) -> Iterator[tuple[list[str], list[str]]]:
+        """The statements `build OUTPUT...: RULE INPUT... | IMPLICIT... || ORDER...`."""
+        text = (self.folder / "build.ninja").read_text().replace("$\n", "")
+        for line in re.findall(r"^build (.*)$", text, re.MULTILINE):
+            words = [
+                word.replace("$ ", " ").replace("$:", ":").replace("$$", "$")
+                for word in re.split(r"(?<!\$) ", line)
+            ]
+            end = next(index for index, word in enumerate(words) if word.endswith(":"))
+            outputs = [*words[:end], words[end][:-1]]
+            inputs = words[end + 2 :]
+            if "||" in inputs:
+                inputs = inputs[: inputs.index("||")]
+            yield _paths(outputs), _paths(inputs)
+
+    def _dependencies(self) -> Iterator[tuple[list[str], list[str]]]:
+        """What compilers have read for each object."""
+        command = ["ninja", "-C", str(self.folder), "-t", "deps"]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for block in text.split("\n\n"):
+            first, *rest = block.strip().splitlines() or [""]
+            if rest:
+                yield [first.partition(": #deps")[0]], [line.strip() for line in rest]
+
+    def reached(self, changed: Iterable[str]) -> set[str]:
+        """Returns all that is made with any of some files, and the files."""
+        found = set(changed)
+        waiting = list(found)
+        while waiting:
+            new = self._users.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        return found
+
+    def knows(self, name: str) -> bool:
+        """Whether anything is made with a file."""
+        return name in self._users
+
+    def programs(self) -> list[dict[str, object]]:
+        """The tests that Meson knows."""
+        path = self.folder / "meson-info" / "intro-tests.json"
+        return list(json.loads(path.read_text())) if path.is_file() else []
+
+    def executables(self) -> list[str]:
+        """All programs and custom targets, as seen from the root."""
+        path = self.folder / "meson-info" / "intro-targets.json"
+        kinds = ("executable", "custom")
+        return [
+            os.path.relpath(name, ROOT)
+            for target in json.loads(path.read_text())
+            if target["type"] in kinds
+            for name in target["filename"]
+        ]
+
+
+@dataclass
+class PythonFiles:
+    """The Python files of the repository, and which of them import which."""
+
+    root: Path
+    files: frozenset[str]
+    _known: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, root: Path) -> PythonFiles:
+        """All files below tests/, tools/ and bench/."""
+        found = {
+            str(path.relative_to(root))
+            for top in ("tests", "tools", "bench")
+            for path in (root / top).rglob("*.py")
+        }
+        return cls(root, frozenset(found))
+
+    def text(self, name: str) -> str:
+        """What is in a file."""
+        return (self.root / name).read_text()
+
+    def uses(self, name: str) -> frozenset[str]:
+        """Returns the files that a file needs when it runs, itself among them."""
+        found = {name}
+        waiting = [name]
+        while waiting:
+            new = self._direct(waiting.pop()) - found
+            found |= new
+            waiting += new
+        return frozenset(found)
+
+    def _direct(self, name: str) -> frozenset[str]:
+        if name not in self._known:
+            self._known[name] = frozenset(self._find_direct(name))
+        return self._known[name]
+
+    def _find_direct(self, name: str) -> Iterator[str]:
+        text = self.text(name)
+        arguments: set[str] = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.arg):
+                arguments.add(node.arg)
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield from self._module(alias.name)
+            elif isinstance(node, ast.ImportFrom):
+                start = self._package(name, node.level) if node.level else ""
+                module = ".".join(part for part in (start, node.module or "") if part)
+                yield from self._module(module)
+                for alias in node.names:
+                    yield from self._module(f"{module}.{alias.name}")
+        if not name.startswith("tests/"):
+            return
+        if _COMMAND.search(text):
+            yield from self._module("bulkhead.cli")
+        # A bench is loaded by its name.
+        words = set(_WORD.findall(text))
+        for each in self.files:
+            if each.startswith("bench/") and Path(each).stem.replace("_", "-") in words:
+                yield each
+        # Fixtures come from the conftest.py of the folder, and of those above it; a test names
+        # them as its arguments, or as texts.
+        arguments |= set(_quoted(text))
+        for folder in Path(name).parents:
+            conftest = str(folder / "conftest.py")
+            if conftest in self.files and conftest != name and self._fixtures(conftest) & arguments:
+                yield conftest
+
+    def _fixtures(self, conftest: str) -> set[str]:
+        return set(re.findall(r"@pytest\.fixture.*\n(?:.*\n)??def (\w+)", self.text(conftest)))
+
+    def _package(self, name: str, level: int) -> str:
+        parts = Path(name).parts[:-level]
+        return ".".join(parts[1:] if parts[0] in ("tests", "tools") else parts)
+
+    def _module(self, module: str) -> Iterator[str]:
+        """The file of a module, and those of the packages around it."""
+        parts = module.split(".")
+        for end in range(1, len(parts) + 1):
+            path = "/".join(parts[:end])
+            for top in ("tests", "tools", "."):
+                for candidate in (f"{top}/{path}.py", f"{top}/{path}/__init__.py"):
+                    name = os.path.normpath(candidate)
+                    if name in self.files:
+                        yield name
+
+
+@dataclass
+class Reach:
+    """Finds what tests some files reach."""
+
+    python: PythonFiles
+    graphs: Mapping[str, BuildGraph]  # by name of the build folder
+    is_test: Callable[[str], bool] = lambda name: Path(name).name.startswith("test_")
+
+    def tests(self, changed: Iterable[str]) -> set[str]:
+        """Returns the tests as pytest names them, relative to tests/; "." for all."""
+        files = set(changed)
+        if not files:
+            return set()
+        if any(_EVERYTHING.fullmatch(name) for name in files):
+            return {"."}
+        found = {_ALWAYS}
+        compiled = {name for name in files if name.endswith(_C_SUFFIXES)}
+        found |= self._by_builds(compiled)
+        for name in files - compiled:
+            found |= self._by_content(name)
+        return _without_parts(found)
+
+    def _by_content(self, name: str) -> set[str]:
+        if name in self.python.files or name.endswith(".py"):
+            return self._by_imports({name}) | self._by_readers(name)
+        if name.startswith("tests/") and name.count("/") > 1:
+            return {name.split("/")[1]}
+        readers = self._by_readers(name) | self._by_name(Path(name).name)
+        if readers or name.endswith(_DOCUMENT_SUFFIXES) or name.startswith(("docs/", "LICENSE")):
+            return readers
+        return {"."}
+
+    def _by_readers(self, name: str) -> set[str]:
+        return {suite for pattern, suites in _READERS if pattern.match(name) for suite in suites}
+
+    def _by_name(self, file: str) -> set[str]:
+        """Tests that name a file."""
+        return {_test(each) for each in self._test_files() if file in self.python.text(each)}
+
+    def _by_imports(self, files: set[str]) -> set[str]:
+        return {_test(each) for each in self._test_files() if self.python.uses(each) & files}
+
+    def _test_files(self) -> list[str]:
+        return sorted(
+            name for name in self.python.files if name.startswith("tests/") and self.is_test(name)
+        )
+
+    def _by_builds(self, compiled: set[str]) -> set[str]:
+        found: set[str] = set()
+        for name in compiled:
+            found |= self._by_readers(name)
+            if name.endswith("meson.build") or any(g.knows(name) for g in self.graphs.values()):
+                continue
+            # A test compiles it by itself, or nobody knows. What used a removed file has changed.
+            if name.startswith("tests/"):
+                found.add(name.split("/")[1])
+            elif (self.python.root / name).exists():
+                found.add(".")
+        for folder, graph in self.graphs.items():
+            reached = graph.reached(self._widened(compiled))
+            if folder.startswith("host"):
+                found |= self._of_host_programs(folder, graph, reached)
+            else:
+                found |= self._of_images(graph, reached)
+            found |= self._of_tidy(folder, reached)
+        return found
+
+    def _widened(self, compiled: set[str]) -> set[str]:
+        """With a meson.build all sources of its folder."""
+        folders = [str(Path(name).parent) for name in compiled if name.endswith("meson.build")]
+        sources = {
+            source
+            for graph in self.graphs.values()
+            for source in graph._users
+            if any(source.startswith(f"{folder}/") for folder in folders)
+        }
+        return compiled | sources
+
+    def _of_host_programs(self, folder: str, graph: BuildGraph, reached: set[str]) -> set[str]:
+        found: set[str] = set()
+        programs = set()
+        for test in graph.programs():
+            command, suites = test["cmd"], test["suite"]
+            assert isinstance(command, list)
+            assert isinstance(suites, list)
+            program = os.path.relpath(command[0], ROOT)
+            programs.add(program)
+            if program in reached:
+                suite = suites[0].partition(":")[2]
+                found.add(f"{suite}/meson.build::{folder}/{test['name']}")
+        for program in set(graph.executables()) - programs:
+            if program in reached:
+                parts = Path(program).parts  # build/FOLDER/tests/SUITE/...
+                found.add(parts[3] if parts[2] == "tests" else "tools")
+        return found
+
+    def _of_images(self, graph: BuildGraph, reached: set[str]) -> set[str]:
+        """Tests of guests: those that name an image, or put systems together."""
+        images = {
+            Path(name).stem
+            for name in graph.executables()
+            if name in reached and name.endswith((".image", ".bin"))
+        }
+        if not images:
+            return set()
+        in_systems = {"hypervisor", *self._images_of_systems()}
+        found = set()
+        for name in self._test_files():
+            uses = self.python.uses(name)
+            assembles = any(each.endswith("system/assemble.py") for each in uses)
+            local = [
+                each
+                for each in uses
+                if each.startswith(("tests/", "bench/")) and not each.endswith("conftest.py")
+            ]
+            quoted = {word for each in local for word in _quoted(self.python.text(each))}
+            if quoted & images or (assembles and in_systems & images):
+                found.add(_test(name))
+        return found
+
+    def _images_of_systems(self) -> set[str]:
+        return {
+            image
+            for path in (self.python.root / "systems").glob("*/*.toml")
+            for image in re.findall(r'^image = "([\w-]+)"', path.read_text(), re.MULTILINE)
+        }
+
+    def _of_tidy(self, folder: str, reached: set[str]) -> set[str]:
+        if not folder.endswith("clang"):
+            return set()
+        database = self.graphs[folder].folder / "compile_commands.json"
+        units = {
+            os.path.relpath(Path(entry["directory"], entry["file"]), ROOT)
+            for entry in json.loads(database.read_text())
+            if os.path.relpath(Path(entry["directory"], entry["output"]), ROOT) in reached
+        }
+        return {
+            f"{_TIDY}::test_clang_tidy[{unit}]"
+            for unit in units
+            if not unit.startswith(("external/", "build/"))
+        }
+
+
+def _test(name: str) -> str:
+    return name.removeprefix("tests/")
+
+
+def _quoted(text: str) -> list[str]:
+    return re.findall(r'"([\w-]+)"', text)
+
+
+def _without_parts(tests: set[str]) -> set[str]:
+    """Without tests of files, and files of suites, that are among them as a whole."""
+    return {
+        test
+        for test in tests
+        if "." not in tests - {test}
+        and not ("::" in test and test.partition("::")[0] in tests)
+        and not ("/" in test and test.split("/")[0] in tests)
+    }
+
+
+def reach() -> Reach:
+    """Returns what finds tests by the builds as they are: they must be up to date."""
+    folders = [variant.folder for variant in build.variants("all", "all")]
+    graphs = {each.name: BuildGraph(each) for each in folders if (each / "build.ninja").is_file()}
+    return Reach(PythonFiles.of(TESTS.parent), graphs)
