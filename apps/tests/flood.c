@@ -6,7 +6,7 @@
  * busy thread also asks for the demo's status, as the demo's HTTP server does, again and again.
  *
  * Boot arguments: priority=N of the thread (default 60, above the network's bottom half),
- * periods=N.
+ * periods=N, until_late=NANOSECONDS: the thread ends before that if it was later than this once.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -31,6 +31,7 @@
 
 static struct {
     unsigned periods;
+    uint64_t until_late;
     unsigned activations;
     unsigned missed; /* woken a whole period late, or later */
     uint64_t late_max;
@@ -64,7 +65,7 @@ static void wake_up(void *argument)
     uint64_t due = time_now();
 
     (void)argument;
-    while (watch.activations < watch.periods) {
+    while (watch.activations < watch.periods && watch.late_max <= watch.until_late) {
         uint64_t late;
 
         due += PERIOD;
@@ -119,6 +120,7 @@ static bool measure(void)
     struct thread *watcher;
 
     watch.periods = (unsigned)boot_argument_number("periods", PERIODS, 1, 1000000);
+    watch.until_late = boot_argument_number("until_late", UINT64_MAX, 1, UINT64_MAX);
     if (thread_create(&burner, &below, burn, (void *)&burned) != RESULT_OK || !wait_for_flood()) {
         return false;
     }

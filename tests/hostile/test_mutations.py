@@ -235,13 +235,26 @@ MUTATIONS = [
 ]
 
 
+def mutated(mutation: Mutation) -> str:
+    """The text of the file with this fault."""
+    text = (ROOT / "virtio" / mutation.file).read_text()
+    count = text.count(mutation.old)
+    assert count == 1, f"{mutation.name}: {mutation.file} has its text {count} times; adapt it"
+    return text.replace(mutation.old, mutation.new)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_what_a_mutation_breaks_is_there(mutation: Mutation) -> None:
+    """A change of the driver that a mutation does not fit any more is noticed without --long."""
+    assert mutated(mutation) != ""
+
+
 def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
     """The program with a driver that has this fault; `driver`: the library with its objects."""
-    text = (ROOT / "virtio" / mutation.file).read_text()
-    assert text.count(mutation.old) == 1, f"{mutation.file} has changed: adapt this mutation"
+    text = mutated(mutation)
     folder.mkdir(parents=True)
     broken = folder / Path(mutation.file).name
-    broken.write_text(text.replace(mutation.old, mutation.new))
+    broken.write_text(text)
     objects = {
         path.name: path
         for library in (f"lib{driver}.a.p", "libhostile_harness.a.p", f"{program.name}.p")
