@@ -70,7 +70,7 @@ def run(context: BenchContext) -> BenchResult:
     """Boot the demo alone with each transport, then systems on the hypervisor, then Xen."""
     context.require("run", "bench", "host")
     folder = context.build(Variant("arm64"))
-    runs = [_boot_alone(context, guest_image("demo", folder=folder), each) for each in TRANSPORTS]
+    runs = [boot_alone(context, guest_image("demo", folder=folder), each) for each in TRANSPORTS]
     chosen = next(each for each in runs if each["transport"] == "pci")
     summary = {name: value for name, value in chosen.items() if not isinstance(value, str)}
     plugin = context.plugin("bench/boot/entries.so")
@@ -81,7 +81,8 @@ def run(context: BenchContext) -> BenchResult:
     return BenchResult(summary | boot_summary(entries), runs)
 
 
-def _boot_alone(context: BenchContext, image: Path, transport: str) -> dict[str, Number | str]:
+def boot_alone(context: BenchContext, image: Path, transport: str) -> dict[str, Number | str]:
+    """Boot the demo on a bare machine, and read its figures from its console."""
     context.say(f"booting with {transport}")
     alone = Machine(
         image,

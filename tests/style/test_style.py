@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sources keep the project's style: formatted, linted, typed, licensed, of readable size."""
+"""The sources keep the project's style: formatted, linted, typed and licensed."""
 
 from __future__ import annotations
 

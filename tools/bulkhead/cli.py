@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line: parses, and leaves the work to modules imported when needed (a fast start)."""
+"""The command line. Each command imports its module when it runs, so that the start is fast."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -17,16 +17,16 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Commands(click.Group):
-    """A group that keeps its commands in order and names them to those who mistype one."""
+    """A group that lists its commands in the order of definition, and names them in an error."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """In the order they were added."""
+        """Return the names in the order of definition."""
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command, or say which there are."""
+        """Find a command; the error for an unknown one names all commands."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             raise UserError(
                 f"there is no command '{args[0]}'", f"the commands are: {', '.join(self.commands)}"
@@ -40,13 +40,13 @@ def _note_no_install(context: click.Context, _parameter: click.Parameter, value:
 
 
 def no_install(function: Function) -> Function:
-    """The option --no-install, taken before and after the command's name."""
+    """Add the option --no-install, which is accepted before and after the command's name."""
     return click.option(
         "--no-install",
         is_flag=True,
         expose_value=False,
         callback=_note_no_install,
-        help="Never install system packages: print what to type, and stop.",
+        help="Do not install system packages: print the command that would, and stop.",
     )(function)
 
 
@@ -56,8 +56,8 @@ def no_install(function: Function) -> Function:
 def bulkhead(context: click.Context) -> None:
     """Bulkhead: a separation kernel, a real-time kernel and virtio drivers.
 
-    Builds, runs, tests and measures them. What a command needs is installed when it is first
-    needed.
+    This command builds, runs, tests and measures them. Each subcommand installs the packages that
+    it needs when it first needs them.
     """
     context.ensure_object(Settings)
     if context.invoked_subcommand is None:
@@ -69,10 +69,10 @@ def bulkhead(context: click.Context) -> None:
 @no_install
 @click.pass_obj
 def setup(settings: Settings, groups: tuple[str, ...]) -> None:
-    """Install ahead of time what the other commands need.
+    """Install the packages that the other commands need.
 
-    Without GROUP, everything but vhost-user. Groups: guest, host, clang, run, device, tap, test,
-    bench, vhost-user (DPDK).
+    GROUP is one of guest, host, clang, run, device, tap, bench and vhost-user (DPDK). Without
+    GROUP, all of them except vhost-user are installed.
     """
     from bulkhead.setup.install import setup as work
 
@@ -85,17 +85,18 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     type=click.Choice(["host", "arm64", "all"]),
     default="all",
     show_default=True,
-    help="This machine (libraries, unit tests), or guest images.",
+    help="Build for this machine (libraries, unit tests), the guest images, or both.",
 )
 @click.option(
-    "--compiler", type=click.Choice(["gcc", "clang", "all"]), default="gcc", show_default=True
-)
+    "--compiler", type=click.Choice(["gcc", "clang", "all"]), default="gcc", show_default=True,
+    help="Build with this compiler, or with both.",
+)  # fmt: skip
 @click.option(
     "-D",
     "definitions",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A Meson option; see meson_options.txt.",
+    help="Set a Meson option; meson_options.txt lists them.",
 )
 @no_install
 @click.pass_obj
@@ -108,7 +109,7 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
         name, separator, value = definition.partition("=")
         if not separator or not name:
             raise UserError(
-                f"-D {definition} is no NAME=VALUE", "write for example -D optimization=3"
+                f"-D {definition} is not NAME=VALUE", "write for example -D optimization=3"
             )
         options[name] = value
     build_all(variants(target, compiler, options), settings)
@@ -117,23 +118,25 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
 @bulkhead.command(context_settings=_CONTEXT, options_metavar="[OPTIONS] [-- QEMU-ARGUMENT...]")
 @click.argument("name", metavar="[NAME|FILE]", default="demo")
 @click.option("--system/--bare", default=True, show_default=True,
-              help="Whether NAME is a system, or a program to boot alone.")  # fmt: skip
+              help="NAME is a system, or a program to boot without the hypervisor.")  # fmt: skip
 @click.option(
     "--net",
     "network",
     type=click.Choice(["user", "tap"]),
     default="user",
     show_default=True,
-    help="QEMU's user network with forwarded ports, or taps in a network namespace (root).",
+    help="Connect guests to QEMU's user network with forwarded ports, or to tap devices in a "
+    "network namespace (needs root).",
 )
 @click.option("--forward", "forwards", multiple=True, metavar="[PARTITION:]GUEST=HOST",
-              help="Forward a port of 127.0.0.1 to a guest's TCP port, e.g. 80=8081.")  # fmt: skip
+              help="Forward TCP port HOST of 127.0.0.1 to port GUEST of a guest, for example "
+              "80=8081.")  # fmt: skip
 @click.option("--transport", type=click.Choice(["pci", "mmio"]), default="pci", show_default=True,
-              help="How the network device of a --bare program is attached.")  # fmt: skip
+              help="With --bare: the bus of the network device.")  # fmt: skip
 @click.option("--rx-buffers", type=click.IntRange(1, 1024), metavar="N",
-              help="Receive buffers that a --bare program exposes; 8, if not said.")  # fmt: skip
+              help="With --bare: number of receive buffers to expose (default 8).")  # fmt: skip
 @click.option("--compiler", type=click.Choice(["gcc", "clang"]), default="gcc", show_default=True,
-              help="Whose images to boot.")  # fmt: skip
+              help="Boot the images that this compiler built.")  # fmt: skip
 @no_install
 @click.pass_obj
 def run(
@@ -146,13 +149,15 @@ def run(
     forwards: tuple[str, ...],
     compiler: str,
 ) -> int:
-    """Build and boot a system of systems/, or a system file: demo, if none is named.
+    """Build and boot a system (default: demo).
 
-    The demo is a control loop, a network guest with a status page, and Linux with a shell, side by
-    side. What is reached where is printed. The partitions' lines are on the terminal; leave with
-    Ctrl-A X. What follows -- goes to QEMU.
+    NAME is a folder of systems/; FILE is a system file or its folder. The system demo consists of
+    a control loop, a network guest with a status page, and Linux with a shell. The command prints
+    how to reach each network service, and shows the partitions' output on the terminal. Press
+    Ctrl-A X to quit. Arguments after -- are passed to QEMU.
 
-    With --bare, NAME is a program of apps/, which has the machine alone; the exit status is its.
+    With --bare, NAME is a program of apps/, which runs without the hypervisor. Its exit status is
+    the command's.
     """
     from bulkhead.running.reach import parse_forward
     from bulkhead.running.run import RunOptions
@@ -176,14 +181,15 @@ def run(
 @bulkhead.command(context_settings=_CONTEXT)
 @click.argument("name", metavar="NAME|FILE")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
-              help="Draw the map there.")  # fmt: skip
+              help="Draw the map as an SVG image.")  # fmt: skip
 @no_install
 @click.pass_obj
 def check(settings: Settings, name: str, svg: Path | None) -> None:
-    """Check a system of systems/, or a system file; print its map of cores and memory.
+    """Check a system file, and print the map of its cores and memory.
 
-    Every error is a line that names the place in the file. The images of a system without errors
-    are built, since the map depends on their sizes.
+    NAME is a folder of systems/; FILE is a system file or its folder. Each error is one line, which
+    names the file and the line in it. If there is no error, the command builds the images, because
+    the map depends on their sizes.
     """
     from bulkhead.system.check_command import check_system
 
@@ -193,12 +199,12 @@ def check(settings: Settings, name: str, svg: Path | None) -> None:
 @bulkhead.command(context_settings=_CONTEXT)
 @click.argument("name", metavar="[NAME|FILE]", default="demo")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write the counters there, too.")  # fmt: skip
+              help="Write the counters to this file, too.")  # fmt: skip
 def stat(name: str, json_path: Path | None) -> None:
-    """Print what the hypervisor counted of a running system: of demo, if none is named.
+    """Print the exit counters of a running system.
 
-    Exits by core and cause, accesses refused, faults. They are read through the machine's memory:
-    no guest notices.
+    The default system is demo. The counters are exits for each core and cause, refused accesses,
+    and faults. They are read from the machine's memory, without stopping any guest.
     """
     from bulkhead.measuring.bench import check_output_path
     from bulkhead.running.stat_system import stat_system
@@ -210,7 +216,10 @@ def stat(name: str, json_path: Path | None) -> None:
 @bulkhead.command(context_settings=_CONTEXT)
 @click.argument("name", metavar="[NAME|FILE]", default="demo")
 def top(name: str) -> None:
-    """Show the same live, with each second's exits; Ctrl-C ends it."""
+    """Show exit counts per core, refreshed every second.
+
+    The default system is demo; it must be running. Press Ctrl-C to quit.
+    """
     from bulkhead.running.stat_system import top_system
 
     top_system(name)
@@ -222,15 +231,17 @@ def top(name: str) -> None:
     "--long",
     "long_",
     is_flag=True,
-    help="Also the tests that take minutes, and all combinations of parameters.",
+    help="Run also the tests that take minutes, and all combinations of parameters.",
 )
 @click.option(
-    "-k", "expression", metavar="EXPR", help="Only the tests whose names match (pytest -k)."
+    "-k", "expression", metavar="EXPR", help="Run only the tests whose names match (pytest -k)."
 )
-@click.option("--times", is_flag=True, help="Print what each suite took, and its slowest tests.")
+@click.option(
+    "--times", is_flag=True, help="Print how long each suite took, and its slowest tests."
+)
 @click.option("--changed", "base", is_flag=False, flag_value="HEAD", metavar="[BASE]",
-              help="Only the tests that a change since the commit BASE can reach; HEAD, if none is "
-              "named.")  # fmt: skip
+              help="Run only the tests that a change since the commit BASE can affect. Default: "
+              "HEAD.")  # fmt: skip
 @no_install
 @click.pass_obj
 def test(
@@ -241,10 +252,10 @@ def test(
     times: bool,
     base: str | None,
 ) -> int:
-    """Build what the tests need and run them.
+    """Build and run the tests.
 
-    SUITE is a folder or file below tests/ (unit, vm, tools, ...); all, if none is named. What
-    follows -- goes to pytest.
+    SUITE is a folder or file below tests/ (unit, vm, tools, ...). Without SUITE, all tests run.
+    Arguments after -- are passed to pytest.
     """
     from bulkhead import testing
 
@@ -266,15 +277,17 @@ def test(
     "json_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the numbers there.",
+    help="Write the results to this file as JSON.",
 )
 @click.option("--pairs", type=click.IntRange(1, 1000), default=5, show_default=True,
-              help="How often two systems are measured in turn.")  # fmt: skip
+              help="Number of pairs of measurements.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=10, show_default=True,
-              help="How long each timed measurement takes.")  # fmt: skip
+              help="Duration of each timed measurement.")  # fmt: skip
 @click.option("--guest", default="bulkhead", show_default=True,
               type=click.Choice(["bulkhead", "rtems", "rtems-legacy"]),
-              help="Whose network paper measures; RTEMS is yours.")  # fmt: skip
+              help="With `paper`: the guest to measure. RTEMS must be installed.")  # fmt: skip
+@click.option("--keep", is_flag=True,
+              help="With `counts`: write the figures to docs/figures.json.")  # fmt: skip
 @no_install
 @click.pass_obj
 def bench(
@@ -284,15 +297,28 @@ def bench(
     pairs: int,
     seconds: float,
     guest: str,
-) -> None:
-    """Run the bench NAME; without NAME, list the benches."""
+    keep: bool,
+) -> int:
+    """Run a bench, or list the benches.
+
+    Without NAME, the command lists the benches.
+
+    `counts` runs the benches that count and measure no time, and compares each figure with
+    docs/figures.json and with its goal. The exit status is 1 if a figure moved or misses its goal.
+    """
+    from bulkhead.measuring import counts
     from bulkhead.measuring.bench import BenchContext, listing, run_bench
 
+    if keep and name != counts.NAME:
+        raise UserError("--keep applies to bench counts only", "remove it")
     if name is None:
-        for each, shows in listing().items():
+        for each, shows in {**listing(), counts.NAME: counts.SHOWS}.items():
             click.echo(f"{each:12} {shows}")
-        return
+        return 0
+    if name == counts.NAME:
+        return counts.run_counts(settings, json_path, pairs, seconds, keep=keep)
     run_bench(name, json_path, BenchContext(name, settings, pairs, seconds, guest))
+    return 0
 
 
 @bulkhead.command(context_settings=_CONTEXT)
@@ -301,19 +327,26 @@ def bench(
     "json_path",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the numbers there.",
+    help="Write the results to this file as JSON.",
 )
 @no_install
 @click.pass_obj
 def size(settings: Settings, json_path: Path | None) -> None:
-    """Measure the memory of the driver, the code of the hypervisor, and translation tables."""
+    """Measure sizes of code and memory.
+
+    These are the memory of the driver, the code of the hypervisor and of the demo, and the
+    translation tables of a partition.
+    """
     from bulkhead.measuring.size import size as work
 
     work(json_path, settings)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; its exit status. Whatever the user can put right is one line on stderr."""
+    """Run the command and return its exit status.
+
+    An error that the user can correct is one line on stderr.
+    """
     try:
         own, settings = _split_passed_on(list(arguments))
         result = bulkhead.main(own, prog_name="./bulkhead", standalone_mode=False, obj=settings)
@@ -322,7 +355,7 @@ def main(arguments: Sequence[str]) -> int:
         return max(_report(line) for line in str(error).splitlines())
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "./bulkhead"
-        return _report(f"{error.format_message().rstrip('.')}; '{where} --help' tells the options")
+        return _report(f"{error.format_message().rstrip('.')}; '{where} --help' lists the options")
     except click.ClickException as error:
         return _report(error.format_message())
     except (click.Abort, KeyboardInterrupt):
@@ -332,14 +365,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _split_passed_on(arguments: list[str]) -> tuple[list[str], Settings]:
-    """Part what follows -- from our own arguments: it is for the program the command starts."""
+    """Split off the arguments after --, which are for the program that the command starts."""
     if "--" not in arguments:
         return arguments, Settings()
     index = arguments.index("--")
     own, passed_on = arguments[:index], arguments[index + 1 :]
     command = next((word for word in own if word in bulkhead.commands), None)
     if command not in _PASSING_ON:
-        raise UserError("only run and test take arguments after --", "leave them out")
+        raise UserError("only run and test take arguments after --", "remove them")
     return own, Settings(passed_on=tuple(passed_on))
 
 
@@ -349,7 +382,7 @@ def _report(text: str) -> int:
 
 
 def _report_failure(error: Exception) -> int:
-    """The messages of a build or a guest are the report; all else is ours, with its traceback."""
+    """Print the messages of a failed build or guest; raise any other error with its traceback."""
     from bulkhead.building.build import BuildFailure
     from bulkhead.running.guest import GuestError
 

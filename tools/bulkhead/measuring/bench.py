@@ -130,7 +130,8 @@ def listing() -> dict[str, str]:
 def run_bench(name: str, json_path: Path | None, context: BenchContext) -> None:
     """Run one bench; print, and write the JSON file if one is asked for."""
     if name not in listing():
-        raise UserError(f"there is no bench '{name}'", f"the benches are: {', '.join(listing())}")
+        known = ", ".join([*listing(), "counts"])
+        raise UserError(f"there is no bench '{name}'", f"the benches are: {known}")
     check_output_path(json_path)
     module = load(name)
     guests = getattr(module, "GUESTS", (OUR_GUEST,))
@@ -146,17 +147,28 @@ def run_bench(name: str, json_path: Path | None, context: BenchContext) -> None:
 
 def report(name: str, result: BenchResult, json_path: Path | None) -> None:
     """Print, and write the JSON file if one is asked for."""
-    record = {
-        "bench": name,
-        "summary": result.summary,
-        "runs": result.runs,
-        "environment": environment() | result.environment,
-    }
     _print(name, result)
     if json_path:
-        temporary = json_path.with_name(f".{json_path.name}.new")
-        temporary.write_text(json.dumps(record, indent=2) + "\n")
-        temporary.replace(json_path)
+        write_record(name, result.summary, result.runs, result.environment, json_path)
+
+
+def write_record(
+    name: str,
+    summary: dict[str, Number],
+    runs: list[dict[str, Number | str]],
+    further_environment: dict[str, Number],
+    path: Path,
+) -> None:
+    """Write the JSON file in one step, so that it is never incomplete."""
+    record = {
+        "bench": name,
+        "summary": summary,
+        "runs": runs,
+        "environment": environment() | further_environment,
+    }
+    temporary = path.with_name(f".{path.name}.new")
+    temporary.write_text(json.dumps(record, indent=2) + "\n")
+    temporary.replace(path)
 
 
 def check_output_path(path: Path | None, option: str = "--json") -> None:

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""docs/figures.json is true, where a figure is the same in each run and cheap to count.
+
+The kept values are those of one compiler and one QEMU; with others only the goals are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bulkhead.building.build import guest_image
+from bulkhead.measuring import bench, figures
+from bulkhead.measuring.bench import BenchContext, Number
+from bulkhead.measuring.size import text_bytes
+from bulkhead.settings import Settings
+
+boot = bench.load("boot")
+irq_latency = bench.load("irq-latency")
+
+
+def assert_kept(of: str, measured: dict[str, Number]) -> None:
+    kept, made_with = figures.load()
+    same = {name: kept[of][name] for name in measured}
+    same_tools = made_with == figures.tools()
+    found = figures.findings(figures.compare({of: measured}, {of: same}, same_tools=same_tools))
+    assert found == [], "if this is intended: ./bulkhead bench counts --keep"
+
+
+def test_size(arm64_folder: Path) -> None:
+    assert_kept("size", text_bytes(arm64_folder / "hypervisor/hypervisor.elf"))
+
+
+def test_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, image: Callable[[str], Path]
+) -> None:
+    monkeypatch.setattr(BenchContext, "folder", tmp_path)
+    found = boot.boot_alone(BenchContext("boot", Settings()), image("demo"), "mmio")
+    chosen = ("instructions_to_first_thread", "image_bytes")
+    assert_kept("boot", {name: found[name] for name in chosen})
+
+
+def test_irq_latency(tmp_path: Path) -> None:
+    machines = irq_latency.bare_and_partition(guest_image("irq-latency"), Settings())
+    found, _ = irq_latency.measure(machines["bare"], tmp_path / "bare.log")
+    _, median, _ = zip(
+        *map(irq_latency.spread, irq_latency.without_strays(found).values()), strict=True
+    )
+    assert_kept(
+        "irq-latency",
+        {f"instructions_{case}": each for case, each in zip(found, median, strict=True)},
+    )
