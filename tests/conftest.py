@@ -24,7 +24,7 @@ from support import pairwise, times
 from support.device_monitor import DeviceMonitor
 from support.schedule import Schedule, write_plan
 
-from bulkhead.building.build import COMPILERS, Variant, guest_image
+from bulkhead.building.build import ARM32, COMPILERS, Variant, guest_image
 from bulkhead.paths import BUILD
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace
@@ -123,11 +123,11 @@ class UnitProgram(pytest.Item):
 
 
 class UnitPrograms(pytest.File):
-    """The C test programs of a suite (the folder's name), of all host builds there are."""
+    """The C test programs of a suite (the folder's name), of all builds there are for Linux."""
 
     def collect(self) -> Iterator[UnitProgram]:
-        for compiler in COMPILERS:
-            folder = Variant("host", compiler).folder
+        for variant in (*(Variant("host", compiler) for compiler in COMPILERS), ARM32):
+            folder = variant.folder
             listing = folder / "meson-info" / "intro-tests.json"
             if not listing.is_file():
                 continue
@@ -137,7 +137,7 @@ class UnitPrograms(pytest.File):
                 yield UnitProgram.from_parent(
                     self,
                     name=f"{folder.name}/{test['name']}",
-                    command=test["cmd"],
+                    command=[*variant.runner, *test["cmd"]],
                     folder=folder,
                     time_limit=test["timeout"],
                 )

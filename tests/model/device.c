@@ -32,11 +32,56 @@ void device_attach(const struct virtio_queue_setup *setup, uint64_t features)
     available = used = signalled = 0;
 }
 
+/* A descriptor's parts, accessed as the driver does (virtio/virtqueue/descriptor.h): an access to
+ * data that is not shared is known by where it begins. */
+#ifdef VIRTQUEUE_DESCRIPTORS_APART
+#define SHARED_OFFSET 14u /* the flags of a packed one */
+#define SHARED_BYTES  2u
+
+static uint64_t load_address(const uint8_t *at)
+{
+    return model_load(at, 4) | model_load(at + 4, 4) << 32;
+}
+
+static uint64_t load_rest(const uint8_t *at)
+{
+    return model_load(at + 8, 4) | model_load(at + 12, 2) << 32 | model_load(at + 14, 2) << 48;
+}
+
+static void store_used(uint8_t *at, uint16_t id, uint16_t flags)
+{
+    model_store(at + 8, 4, sizeof(uint64_t));
+    model_store(at + 12, 2, id);
+    model_release();
+    model_store(at + 14, 2, flags);
+}
+#else
+#define SHARED_OFFSET 8u
+#define SHARED_BYTES  8u
+
+static uint64_t load_address(const uint8_t *at)
+{
+    return model_load(at, 8);
+}
+
+static uint64_t load_rest(const uint8_t *at)
+{
+    return model_load(at + 8, 8);
+}
+
+static void store_used(uint8_t *at, uint16_t id, uint16_t flags)
+{
+    model_store(at + 8, 4, sizeof(uint64_t));
+    model_release();
+    model_store(at + 12, 4, id | (uint64_t)flags << 16);
+}
+#endif
+
 void device_share(void)
 {
     if (packed) {
         for (uint16_t i = 0; i < size; i++) {
-            model_share(descriptor(i) + 8, 8);
+            model_share(descriptor(i) + SHARED_OFFSET, SHARED_BYTES);
         }
         model_share(driver_area, 4);
         model_share(device_area, 4);
@@ -73,7 +118,7 @@ static bool is_available(void)
 
 static void add_segment(struct device_chain *chain, const uint8_t *at, uint16_t flags)
 {
-    uint64_t *memory = (uint64_t *)(uintptr_t)model_load(at, 8);
+    uint64_t *memory = (uint64_t *)(uintptr_t)load_address(at);
 
     MODEL_CHECK((flags & 4) == 0);
     if ((flags & 2) != 0) {
@@ -106,7 +151,7 @@ bool device_take(struct device_chain *chain)
 
         chain->id = next;
         do {
-            uint64_t rest = model_load(descriptor(next) + 8, 8);
+            uint64_t rest = load_rest(descriptor(next));
 
             flags = (uint16_t)(rest >> 32);
             add_segment(chain, descriptor(next), flags);
@@ -120,7 +165,7 @@ bool device_take(struct device_chain *chain)
 
 void device_await(void)
 {
-    model_await(packed ? descriptor(available) + 8 : driver_area + 2);
+    model_await(packed ? descriptor(available) + SHARED_OFFSET : driver_area + 2);
 }
 
 void device_finish(const struct device_chain *chain, unsigned count)
@@ -138,11 +183,7 @@ void device_finish(const struct device_chain *chain, unsigned count)
         descriptors = (uint16_t)(descriptors + chain[i].descriptors);
     }
     if (packed) {
-        uint8_t *at = descriptor(used);
-
-        model_store(at + 8, 4, sizeof(uint64_t));
-        model_release();
-        model_store(at + 12, 4, id | (wrap(used) ? 0x80800000u : 0));
+        store_used(descriptor(used), id, wrap(used) ? 0x8080 : 0);
         used = (uint16_t)(used + descriptors);
     } else {
         uint8_t *at = used_element(used);
@@ -208,5 +249,5 @@ void device_wakes(void)
 
 void device_await_finished(uint16_t finished)
 {
-    model_await(packed ? descriptor(finished) + 8 : device_area + 2);
+    model_await(packed ? descriptor(finished) + SHARED_OFFSET : device_area + 2);
 }

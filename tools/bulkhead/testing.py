@@ -29,7 +29,7 @@ class _Suite:
 
 _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
 _SUITES = {
-    "unit": _Suite((_HOST_GCC, _HOST_CLANG)),
+    "unit": _Suite((_HOST_GCC, _HOST_CLANG, build.ARM32)),
     "model": _Suite((_HOST_GCC, _HOST_CLANG)),
     "device": _Suite((_HOST_GCC,), frozenset({"run", "device"})),
     "hostile": _Suite((_HOST_GCC, _HOST_CLANG)),
@@ -43,7 +43,8 @@ _SUITES = {
 }
 # For a suite that is not named above, and for all of them.
 _EVERYTHING = _Suite(
-    (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG), frozenset({"run", "device", "tap", "bench"})
+    (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG, build.ARM32),
+    frozenset({"run", "device", "tap", "bench"}),
 )
 
 

@@ -24,13 +24,6 @@ static inline void remember(struct virtqueue_slot *slot, void *token, uint32_t w
  * descriptors as well; and a line of the cache that nobody writes stays with both sides. A device
  * that spoils a word spoils it for itself, whether it is read back here or not.
  */
-static inline void settle(uint64_t *shared, uint64_t value)
-{
-    if (virtio_shared_load64(shared) != value) {
-        virtio_shared_store64(shared, value);
-    }
-}
-
 static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *items,
                           unsigned count, unsigned flags)
 {
@@ -46,8 +39,7 @@ static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *
         if (virtio_shared_load16(&ring[(added + i) & mask]) != id) {
             virtio_shared_store16(&ring[(added + i) & mask], id);
         }
-        settle(&descriptors[id].address, items[i].address);
-        settle(&descriptors[id].rest, split_rest(items[i].bytes, flags, 0));
+        descriptor_update(&descriptors[id], items[i].address, split_rest(items[i].bytes, flags, 0));
         remember(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
         id = slots[id].next;
     }
@@ -70,12 +62,12 @@ static unsigned packed_add(struct virtqueue *queue, const struct virtqueue_item 
         uint64_t rest =
             packed_rest(items[i].bytes, id, flags | packed_available(queue, (uint16_t)place));
 
-        virtio_shared_store64(&descriptors[place & mask].address, items[i].address);
+        descriptor_fill(&descriptors[place & mask], items[i].address, rest);
         if (hold_back) {
             queue->held_back = rest;
             hold_back = false;
         } else {
-            virtio_shared_store64(&descriptors[place & mask].rest, rest);
+            descriptor_announce(&descriptors[place & mask], rest);
         }
         remember(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
         id = slots[id].next;
@@ -154,15 +146,12 @@ static unsigned add_indirect(struct virtqueue *queue, const struct virtqueue_seg
     };
 
     for (unsigned i = 0; i < count; i++) {
-        struct virtqueue_descriptor *descriptor = &queue->tables[first + i];
         unsigned flags = chain_flags(i, readable, count);
 
-        virtio_shared_store64(&descriptor->address, segments[i].address);
         /* 2.8.19: of the flags a packed queue's tables have WRITE only. */
-        virtio_shared_store64(&descriptor->rest,
-                              queue->packed
-                                  ? packed_rest(segments[i].bytes, 0, flags & DESCRIPTOR_WRITE)
-                                  : split_rest(segments[i].bytes, flags, (uint16_t)(i + 1)));
+        descriptor_write(&queue->tables[first + i], segments[i].address,
+                         queue->packed ? packed_rest(segments[i].bytes, 0, flags & DESCRIPTOR_WRITE)
+                                       : split_rest(segments[i].bytes, flags, (uint16_t)(i + 1)));
     }
     (void)add_items(queue, &whole, 1, DESCRIPTOR_INDIRECT);
     return SHAPE_INDIRECT | table;
@@ -180,11 +169,11 @@ static inline void packed_write(struct virtqueue *queue, uint16_t id,
     struct virtqueue_descriptor *descriptor = &queue->descriptors[place & queue->mask];
     uint64_t rest = packed_rest(segment->bytes, id, flags | packed_available(queue, place));
 
-    virtio_shared_store64(&descriptor->address, segment->address);
+    descriptor_fill(descriptor, segment->address, rest);
     if (place == queue->ring_published) {
         queue->held_back = rest;
     } else {
-        virtio_shared_store64(&descriptor->rest, rest);
+        descriptor_announce(descriptor, rest);
     }
     queue->ring_added = (uint16_t)(place + 1u);
 }
@@ -202,9 +191,8 @@ static unsigned add_direct(struct virtqueue *queue, const struct virtqueue_segme
         if (queue->packed) {
             packed_write(queue, id, &segments[i], flags);
         } else {
-            virtio_shared_store64(&queue->descriptors[at].address, segments[i].address);
-            virtio_shared_store64(&queue->descriptors[at].rest,
-                                  split_rest(segments[i].bytes, flags, queue->slots[at].next));
+            descriptor_write(&queue->descriptors[at], segments[i].address,
+                             split_rest(segments[i].bytes, flags, queue->slots[at].next));
         }
         at = queue->packed && i != 0 ? at : queue->slots[at].next;
     }

@@ -7,15 +7,30 @@
 #include <stdint.h>
 
 /*
- * 2.7.5 and 2.8.13. The second half is accessed as a whole, so that a packed descriptor's flags
- * can't be seen without what they announce, and costs one access:
+ * 2.7.5 and 2.8.13. The second half as a whole:
  *   split:  length (bits 0-31), flags (32-47), next (48-63)
  *   packed: length (bits 0-31), buffer id (32-47), flags (48-63)
+ * The processor decides which of the two views is used: see descriptor.h.
  */
 struct virtqueue_descriptor {
-    uint64_t address;
-    uint64_t rest;
+    union {
+        uint64_t address;
+        struct {
+            uint32_t address_low;
+            uint32_t address_high;
+        };
+    };
+    union {
+        uint64_t rest;
+        struct {
+            uint32_t bytes;
+            uint16_t flags_or_id;   /* split: flags; packed: buffer id */
+            uint16_t next_or_flags; /* split: next; packed: flags */
+        };
+    };
 };
+
+_Static_assert(sizeof(struct virtqueue_descriptor) == 16, "a descriptor as the device sees it");
 
 /* The same bits in both formats. */
 #define DESCRIPTOR_NEXT     0x1u

@@ -11,7 +11,7 @@ bool packed_publish(struct virtqueue *queue)
 
     /* 2.8.21.1.1: everything else before the flags of the first descriptor. */
     virtio_barrier(VIRTIO_BARRIER_PUBLISH, queue->order_platform);
-    virtio_shared_store64(&queue->descriptors[before & queue->mask].rest, queue->held_back);
+    descriptor_announce(&queue->descriptors[before & queue->mask], queue->held_back);
     queue->ring_published = queue->ring_added;
     queue->published = queue->added;
     /* 2.8.21.3.1: the flags before the device's wish is read. The device writes its wish and then
@@ -40,16 +40,18 @@ unsigned packed_used(struct virtqueue *queue, struct virtqueue_item *items, unsi
     limit = limit < with_device ? limit : with_device;
     for (count = 0; count < limit; count++) {
         uint16_t place = (uint16_t)(queue->ring_taken + count);
-        uint64_t rest = virtio_shared_load64(&queue->descriptors[place & queue->mask].rest);
+        const struct virtqueue_descriptor *descriptor = &queue->descriptors[place & queue->mask];
 
-        if (!packed_is_used(queue, place, rest)) {
+        if (!packed_is_used(queue, place, descriptor_look(descriptor, &items[count]))) {
             break;
         }
-        items[count].address = (uint16_t)(rest >> 32);
-        items[count].bytes = (uint32_t)rest;
     }
-    /* 2.8.22: what the device wrote into the buffers, after the flags that announce it. */
+    /* 2.8.22: what the device wrote into the descriptors and the buffers, after the flags that
+     * announce it. */
     virtio_barrier(VIRTIO_BARRIER_OBSERVE, queue->order_platform);
+    for (unsigned i = 0; i < count; i++) {
+        descriptor_read(&queue->descriptors[(queue->ring_taken + i) & queue->mask], &items[i]);
+    }
     return count;
 }
 
@@ -71,7 +73,7 @@ bool packed_enable(struct virtqueue *queue, uint16_t delay)
     uint16_t after = (uint16_t)(queue->ring_taken + delay);
     uint16_t place = exact ? after : queue->ring_taken;
     uint32_t event = EVENT_ENABLE;
-    uint64_t rest;
+    unsigned flags;
 
     if (queue->event_index) {
         queue->interrupt_after = after;
@@ -82,8 +84,8 @@ bool packed_enable(struct virtqueue *queue, uint16_t delay)
     /* 2.8.22: the wish before the descriptor is read once more. The device writes the descriptor
      * and then reads the wish, so either it interrupts or this sees what it finished. */
     virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
-    rest = virtio_shared_load64(&queue->descriptors[place & queue->mask].rest);
-    return queue->batch == 0 && !packed_is_used(queue, place, rest);
+    flags = descriptor_flags(&queue->descriptors[place & queue->mask]);
+    return queue->batch == 0 && !packed_is_used(queue, place, flags);
 }
 
 bool packed_armed(const struct virtqueue *queue)

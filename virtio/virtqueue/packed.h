@@ -8,6 +8,7 @@
 #ifndef VIRTIO_VIRTQUEUE_PACKED_H
 #define VIRTIO_VIRTQUEUE_PACKED_H
 
+#include "descriptor.h"
 #include "queue_private.h"
 
 /* 2.8.1: what marks a descriptor as available in this lap. */
@@ -18,19 +19,17 @@ static inline unsigned packed_available(const struct virtqueue *queue, uint16_t 
 
 /* Whether a descriptor is marked as used in this lap: both flags the same as the wrap counter. What
  * the driver writes has them different, what is left of the lap before has them the other way. */
-static inline bool packed_is_used(const struct virtqueue *queue, uint16_t place, uint64_t rest)
+static inline bool packed_is_used(const struct virtqueue *queue, uint16_t place, unsigned flags)
 {
-    unsigned flags = (unsigned)(rest >> 48) & (DESCRIPTOR_AVAILABLE | DESCRIPTOR_USED);
-
-    return flags == ((place & queue->size) != 0 ? 0 : DESCRIPTOR_AVAILABLE | DESCRIPTOR_USED);
+    return (flags & (DESCRIPTOR_AVAILABLE | DESCRIPTOR_USED)) ==
+           ((place & queue->size) != 0 ? 0 : DESCRIPTOR_AVAILABLE | DESCRIPTOR_USED);
 }
 
 static inline bool packed_next_is_used(const struct virtqueue *queue)
 {
     uint16_t place = queue->ring_taken;
 
-    return packed_is_used(queue, place,
-                          virtio_shared_load64(&queue->descriptors[place & queue->mask].rest));
+    return packed_is_used(queue, place, descriptor_flags(&queue->descriptors[place & queue->mask]));
 }
 
 #endif

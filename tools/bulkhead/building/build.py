@@ -24,6 +24,8 @@ _BUILD_TYPES = {
     "host": ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
     # Images: as fast as they get, with what a backtrace needs.
     "arm64": ("-Doptimization=2", "-Ddebug=true", "-Db_lto=true"),
+    # Unit tests too, without sanitizers: the emulator's processes have no room for their shadows.
+    "arm32": ("--buildtype=debugoptimized", "-Db_lundef=false"),
 }
 # Flags from the user's surroundings would give every machine a build of its own.
 _IGNORED_VARIABLES = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC_LD", "AR", "STRIP", "PKG_CONFIG")
@@ -47,8 +49,18 @@ class Variant:
     @property
     def groups(self) -> set[str]:
         """The groups of packages it needs."""
-        needed = {"guest"} if self.target == "arm64" else {"host"}
+        needed = {"host": {"host"}, "arm64": {"guest"}, "arm32": {"host", "arm32"}}[self.target]
         return needed | ({"clang"} if self.compiler == "clang" else set())
+
+    @property
+    def runner(self) -> tuple[str, ...]:
+        """What its programs are run by on this machine."""
+        return ("qemu-arm",) if self.target == "arm32" else ()
+
+
+# The driver library and its tests for a processor of 32 bits. Not a target of `./bulkhead build`:
+# it is for the tests alone.
+ARM32 = Variant("arm32")
 
 
 class BuildFailure(Exception):
@@ -95,6 +107,8 @@ def _setup_arguments(variant: Variant) -> list[str]:
         "libfdt_dir": str(sources.locate(sources.DTC) / "libfdt"),
         **variant.options,
     }
+    if variant.target == "arm32":
+        options["cmocka_dir"] = str(sources.locate(sources.CMOCKA))
     return [
         f"{kind}={files}",
         *_BUILD_TYPES[variant.target],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source trees Bulkhead is built with: lwIP, and libfdt from the devicetree compiler."""
+"""Source trees Bulkhead is built with: lwIP, libfdt from the devicetree compiler, cmocka."""
 
 import os
 import re
@@ -43,6 +43,8 @@ def _lwip_lack(tree: Path) -> str | None:
 
 
 LWIP = SourceTree("lwip", "LWIP_DIR", "src/include/lwip/init.h", _lwip_lack)
+# For a processor that is not this machine's; the host's own tests use the installed library.
+CMOCKA = SourceTree("cmocka", "CMOCKA_DIR", "src/cmocka.c", lambda _tree: None)
 DTC = SourceTree("device-tree-compiler", "DTC_DIR", "libfdt/libfdt.h", lambda _tree: None)
 
 

@@ -19,6 +19,7 @@ GROUPS = {
     "guest": "building guest images with GCC",
     "host": "building the libraries and unit tests for this machine",
     "clang": "building with Clang",
+    "arm32": "the driver library's unit tests on a processor of 32 bits",
     "run": "booting guests in QEMU",
     "device": "the driver on QEMU's device models",
     "tap": "guests on a network namespace of their own",
@@ -106,6 +107,14 @@ NEEDS = (
     _program("gcc", "gcc", "host"),
     _header("stdio.h", "libc6-dev", "host"),
     _header("cmocka.h", "libcmocka-dev", "host"),
+    _program("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf", "arm32"),
+    Need(
+        "libc.a for armhf",
+        frozenset({"arm32"}),
+        lambda: Path("/usr/arm-linux-gnueabihf/lib/libc.a").is_file(),
+        lambda: apt.Packages(("libc6-dev-armhf-cross",)),
+    ),
+    _program("qemu-arm", "qemu-user", "arm32"),
     _program("clang", "clang", "clang"),
     _program("ld.lld", "lld", "clang"),
     Need(
