@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding a PCI device's registers: by its vendor capabilities (VIRTIO 1.3, 4.1.4), or those of the
- * legacy interface. The list is the device's word: the walk is bounded, what does not fit is
- * skipped, and of each type the first structure that can be used is.
+ * Finds a PCI device's registers: by its vendor capabilities (VIRTIO 1.3, 4.1.4), or those of the
+ * legacy interface. The capability list comes from an untrusted device: the walk is bounded,
+ * capabilities that do not fit are skipped, and the first usable structure of each type is taken.
  */
 #include "virtio/pci.h"
 #include "registers.h"
@@ -20,17 +20,18 @@ enum { SUBSYSTEM_ID = 0x2e, CAPABILITIES = 0x34 };
 #define CAPABILITY_VENDOR         0x09u
 #define CONFIGURATION_BYTES       256u
 #define FIRST_CAPABILITY          0x40u
-/* As many as there is room for: a longer list is a loop. */
+/* Configuration space has room for no more: a longer list is a loop. */
 #define CAPABILITIES_MAX ((CONFIGURATION_BYTES - FIRST_CAPABILITY) / 4)
 #define BARS             6u
 
-/* 4.1.2.3: transitional devices carry their type as the subsystem id, the others in the device id
- * (4.1.2.2). */
+/* Device ids. Transitional devices have the device type in the subsystem id (4.1.2.3), modern ones
+ * in the device id (4.1.2.2). */
 #define TRANSITIONAL_FIRST 0x1000u
 #define MODERN_FIRST       0x1040u
 #define MODERN_LAST        0x107fu
 
-/* 4.1.4.10: the legacy registers; with MSI-X two more come before the device's configuration. */
+/* 4.1.4.10: the legacy registers. With MSI-X the device's configuration comes two registers later.
+ */
 #define LEGACY_BAR           0u
 #define LEGACY_BYTES_MAX     256u /* of I/O space a function may ask for (PCI 3.0, 6.2.5.1) */
 #define LEGACY_BYTES_MIN     0x20u
@@ -41,7 +42,7 @@ enum { SUBSYSTEM_ID = 0x2e, CAPABILITIES = 0x34 };
 enum { CAP_NEXT = 1, CAP_LENGTH = 2, CAP_TYPE = 3, CAP_BAR = 4, CAP_OFFSET = 8, CAP_BYTES = 12 };
 enum { CAP_NOTIFY_MULTIPLIER = 16 };
 
-/* Of struct virtio_pci_common_cfg up to queue_device, which every modern device has (4.1.4.3). */
+/* struct virtio_pci_common_cfg up to queue_device, which every modern device has (4.1.4.3). */
 #define COMMON_BYTES 0x38u
 
 #define CAP_MINIMUM_BYTES        16u
@@ -54,8 +55,9 @@ static uint32_t config(const struct virtio_pci *pci, unsigned offset, unsigned b
     return virtio_platform_pci_read(pci->function, (uint16_t)offset, bytes);
 }
 
-/* A structure's first register, or 0 if it can't be used: in a reserved BAR (4.1.4.1), misaligned
- * for its widest field (4.1.4.3.1, 4.1.4.4.1, 4.1.4.6.1), or outside its BAR. */
+/* Returns a structure's first register, or 0 if the structure can't be used: it is in a reserved
+ * BAR (4.1.4.1), misaligned for its widest field (4.1.4.3.1, 4.1.4.4.1, 4.1.4.6.1), or outside its
+ * BAR. */
 static virtio_register map(const struct virtio_pci *pci, unsigned cap, uint32_t bytes,
                            uint32_t alignment)
 {
@@ -68,8 +70,9 @@ static virtio_register map(const struct virtio_pci *pci, unsigned cap, uint32_t 
     return virtio_platform_pci_map(pci->function, bar, offset, bytes);
 }
 
-/* The first of each type that can be used; other types are reserved, or not of use here. */
-static void found_structure(struct virtio_pci *pci, unsigned cap)
+/* Takes the structure of a capability, unless one of its type was taken before. Types other than
+ * these four are reserved or not needed. */
+static void take_structure(struct virtio_pci *pci, unsigned cap)
 {
     struct virtio_transport *transport = &pci->transport;
     uint32_t type = config(pci, cap + CAP_TYPE, 1);
@@ -116,13 +119,14 @@ static void walk_capabilities(struct virtio_pci *pci)
         if (config(pci, cap, 1) == CAPABILITY_VENDOR &&
             cap + CAP_MINIMUM_BYTES <= CONFIGURATION_BYTES &&
             config(pci, cap + CAP_LENGTH, 1) >= CAP_MINIMUM_BYTES) {
-            found_structure(pci, cap);
+            take_structure(pci, cap);
         }
         cap = config(pci, cap + CAP_NEXT, 1) & 0xfcu;
     }
 }
 
-/* 0: not a virtio device. Revisions are not looked at (4.1.2.2: drivers match any). */
+/* Returns the device type, or 0 if this is no virtio device. Drivers match any revision (4.1.2.2).
+ */
 static uint32_t device_type(const struct virtio_pci *pci)
 {
     uint32_t device = config(pci, DEVICE_ID, 2);
@@ -134,6 +138,7 @@ static uint32_t device_type(const struct virtio_pci *pci)
     return device >= MODERN_FIRST ? device - MODERN_FIRST : config(pci, SUBSYSTEM_ID, 2);
 }
 
+/* Switches decoding and bus mastering on, and the interrupt line if it is used. */
 static void enable(const struct virtio_pci *pci)
 {
     uint32_t command = config(pci, COMMAND, 2) | COMMAND_MEMORY | COMMAND_BUS_MASTER |
@@ -145,7 +150,7 @@ static void enable(const struct virtio_pci *pci)
     virtio_platform_pci_write(pci->function, COMMAND, 2, command);
 }
 
-/* Fills in what both interfaces need. False: no virtio device. */
+/* Fills in what both interfaces need. Returns false if this is no virtio device. */
 static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, uint16_t vectors,
                   const char **reason)
 {
@@ -170,11 +175,14 @@ bool virtio_pci_probe_legacy(struct virtio_pci *pci, struct virtio_pci_function 
     if (config(pci, DEVICE_ID, 2) >= MODERN_FIRST || virtio_big_endian()) {
         return false;
     }
-    while ((registers = virtio_platform_pci_map(function, LEGACY_BAR, 0, bytes)) == 0) {
+    /* The BAR's size, a power of two, is found by trying. */
+    registers = virtio_platform_pci_map(function, LEGACY_BAR, 0, bytes);
+    while (registers == 0) {
         bytes /= 2;
         if (bytes < LEGACY_BYTES_MIN) {
             return false;
         }
+        registers = virtio_platform_pci_map(function, LEGACY_BAR, 0, bytes);
     }
     *reason = NULL;
     virtio_registers_init(&pci->transport, VIRTIO_REGISTERS_LEGACY_PCI, registers, bytes);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The transports made of registers: MMIO (VIRTIO 1.3, 4.2.2, 4.2.4) and PCI (4.1.4.3, 4.1.4.10),
- * the standard's and the legacy one of each. They have the same registers in different places and
- * widths, and each is accessed with its own width (4.1.3.1, 4.2.2.2), addresses as two halves. How
- * they are found is in mmio.c and pci.c.
+ * each in the standard's and in the legacy version. All four have the same registers at different
+ * offsets and of different widths. Each register is accessed with its own width (4.1.3.1, 4.2.2.2),
+ * an address as two halves. mmio.c and pci.c find the registers.
  */
 #include "registers.h"
 
@@ -19,13 +19,13 @@ enum {
     QUEUE_SIZE_MAX,
     QUEUE_SIZE,
     QUEUE_VECTOR,
-    QUEUE_ENABLE, /* legacy: the page it is in, 0 for none */
+    QUEUE_ENABLE, /* legacy: the number of the queue's first page, 0 while it is disabled */
     QUEUE_DESCRIPTORS,
     QUEUE_DRIVER,
     QUEUE_DEVICE,
     QUEUE_RESET,
     QUEUE_NOTIFY_OFFSET,
-    NOTIFY, /* this and CAUSE: of PCI only the width */
+    NOTIFY, /* of modern PCI, NOTIFY and CAUSE have only a width here: see pci.c */
     PAGE_SIZE,
     QUEUE_ALIGN,
     CAUSE,
@@ -33,12 +33,12 @@ enum {
     REGISTERS,
 };
 
-/* Offset from virtio_transport.registers, and bytes; 0: there is no such register. */
+/* For each register and enum virtio_registers: the offset from virtio_transport.registers, and the
+ * width in bytes, or 0 if the register does not exist. */
 static const struct {
     uint16_t offset;
     uint8_t bytes;
 } places[REGISTERS][4] = {
-    /* By enum virtio_registers. */
     [DEVICE_FEATURES_SELECT] = {{0x014, 4}, {0x014, 4}, {0x00, 4}, {0, 0}},
     [DEVICE_FEATURES] = {{0x010, 4}, {0x010, 4}, {0x04, 4}, {0x00, 4}},
     [DRIVER_FEATURES_SELECT] = {{0x024, 4}, {0x024, 4}, {0x08, 4}, {0, 0}},
@@ -69,7 +69,7 @@ static uint32_t get(const struct virtio_transport *transport, unsigned which)
                                 places[which][transport->kind].bytes);
 }
 
-/* Nothing, if there is no such register. */
+/* Writes a register; does nothing if the transport lacks it. */
 static void put(const struct virtio_transport *transport, unsigned which, uint32_t value)
 {
     if (places[which][transport->kind].bytes != 0) {
@@ -121,8 +121,9 @@ static uint32_t config_read(struct virtio_transport *transport, uint16_t offset,
 }
 
 /*
- * 4.1.5.1.2.2: the vector is read back; NO_VECTOR means the device had no resources for it. Without
- * MSI-X these registers mean nothing and are left alone.
+ * Writes an interrupt vector and reads it back, because a device without resources for it answers
+ * NO_VECTOR (4.1.5.1.2.2). Without MSI-X these registers do not exist and are not accessed. Returns
+ * false if the device refuses the vector.
  */
 static bool set_vector(const struct virtio_transport *transport, unsigned which, uint16_t vector)
 {
@@ -153,7 +154,8 @@ static bool queue_disabled(struct virtio_transport *transport, uint16_t index)
     return get(transport, QUEUE_ENABLE) == 0;
 }
 
-/* Where the notifications of the selected queue go (4.1.4.4; 4.2.3.3). */
+/* Finds the register that notifications of the selected queue are written to (4.1.4.4, 4.2.3.3).
+ * Returns false if it lies outside the notification registers. */
 static bool notification_register(const struct virtio_transport *transport, virtio_register *reg)
 {
     uint64_t offset = 0;
@@ -168,6 +170,7 @@ static bool notification_register(const struct virtio_transport *transport, virt
     return true;
 }
 
+/* Writes a 64-bit address as two halves, the lower one first. */
 static void put_address(const struct virtio_transport *transport, unsigned which,
                         virtio_address address)
 {
@@ -177,47 +180,62 @@ static void put_address(const struct virtio_transport *transport, unsigned which
     virtio_platform_write(reg + 4, 4, (uint32_t)(address >> 32));
 }
 
-/* 4.1.5.1.3, 4.2.3.2. Legacy devices get the address in pages, with MMIO of a size that the driver
- * chooses, and find the parts of the queue from its size and alignment (4.1.5.1.3.1, 4.2.4). */
+/* 4.1.5.1.3, 4.2.3.2: of the selected queue, as the standard has it. */
+static void enable_modern_queue(const struct virtio_transport *transport,
+                                const struct virtio_queue_setup *setup)
+{
+    put_address(transport, QUEUE_DESCRIPTORS, setup->descriptors);
+    put_address(transport, QUEUE_DRIVER, setup->driver_area);
+    put_address(transport, QUEUE_DEVICE, setup->device_area);
+    put(transport, QUEUE_ENABLE, 1);
+}
+
+/* The same for a legacy device. It gets the number of the queue's first page, and finds the parts
+ * of the queue from its size and alignment (4.1.5.1.3.1, 4.2.4). The driver chooses both the size
+ * of a page and the alignment with MMIO; PCI has no such registers. */
+static void enable_legacy_queue(const struct virtio_transport *transport, uint32_t page)
+{
+    put(transport, PAGE_SIZE, VIRTIO_LEGACY_ALIGNMENT);
+    put(transport, QUEUE_ALIGN, VIRTIO_LEGACY_ALIGNMENT);
+    put(transport, QUEUE_ENABLE, page);
+}
+
 static bool queue_enable(struct virtio_transport *transport, const struct virtio_queue_setup *setup,
                          struct virtio_notification *notification, const char **reason)
 {
     uint64_t page = setup->descriptors / VIRTIO_LEGACY_ALIGNMENT;
 
-    *reason = "a queue is in use before it was set up";
-    if (!queue_disabled(transport, setup->index)) {
+    if (!queue_disabled(transport, setup->index)) { /* selects the queue */
+        *reason = "a queue is in use before it was set up";
         return false;
     }
-    *reason = "a queue's memory lies beyond what a legacy device can address";
     if (transport->legacy && page > UINT32_MAX) {
+        *reason = "a queue's memory lies beyond what a legacy device can address";
         return false;
     }
     put(transport, QUEUE_SIZE, setup->size);
-    *reason = "the device refuses a queue's interrupt vector";
     if (!set_vector(transport, QUEUE_VECTOR, setup->vector)) {
+        *reason = "the device refuses a queue's interrupt vector";
         return false;
     }
-    *reason = "a queue's notification address lies outside the notification registers";
     if (!notification_register(transport, &notification->reg)) {
+        *reason = "a queue's notification address lies outside the notification registers";
         return false;
     }
     notification->value = setup->index;
     transport->queues |= UINT64_C(1) << setup->index;
-    if (!transport->legacy) {
-        put_address(transport, QUEUE_DESCRIPTORS, setup->descriptors);
-        put_address(transport, QUEUE_DRIVER, setup->driver_area);
-        put_address(transport, QUEUE_DEVICE, setup->device_area);
+    if (transport->legacy) {
+        enable_legacy_queue(transport, (uint32_t)page);
+    } else {
+        enable_modern_queue(transport, setup);
     }
-    put(transport, PAGE_SIZE, VIRTIO_LEGACY_ALIGNMENT);
-    put(transport, QUEUE_ALIGN, VIRTIO_LEGACY_ALIGNMENT);
-    put(transport, QUEUE_ENABLE, transport->legacy ? (uint32_t)page : 1);
     return true;
 }
 
 static uint32_t queue_reset(struct virtio_transport *transport, uint16_t index, bool begin)
 {
     if (places[QUEUE_RESET][transport->kind].offset + 2u > transport->registers_bytes) {
-        return 0; /* from before VIRTIO 1.2: the registers end earlier */
+        return 0; /* a device from before VIRTIO 1.2: its registers end earlier */
     }
     put(transport, QUEUE_SELECT, index);
     if (begin) {
@@ -240,11 +258,12 @@ static uint32_t read_cause(const struct virtio_transport *transport)
 }
 
 /*
- * PCI: reading acknowledges (4.1.4.5). MMIO: what is defined and handled is acknowledged by a write
- * (4.2.2.2). The caller reads the rings next, and must find there what the device used before it
- * was acknowledged, because the device does not interrupt for that again. A read of a register is
- * complete before later accesses to shared memory (platform.h). A write may still be on its way, so
- * the cause is read once more: registers are accessed in order, and the write has arrived by then.
+ * PCI: the read acknowledges (4.1.4.5). MMIO: the defined bits are acknowledged by a write
+ * (4.2.2.2). The caller reads the rings next, and must find every buffer there that the device used
+ * before the acknowledgement, because the device does not interrupt for that buffer again. A read
+ * of a register is complete before later accesses to shared memory (platform.h). A write may still
+ * be on its way, so the cause is read once more: registers are accessed in order, so the write has
+ * arrived then.
  */
 static uint32_t interrupt_cause(struct virtio_transport *transport)
 {
@@ -281,7 +300,7 @@ void virtio_registers_init(struct virtio_transport *transport, enum virtio_regis
     transport->legacy = kind == VIRTIO_REGISTERS_LEGACY_MMIO || kind == VIRTIO_REGISTERS_LEGACY_PCI;
     transport->registers = registers;
     transport->registers_bytes = bytes;
-    if (kind != VIRTIO_REGISTERS_PCI) { /* which has structures of their own for these */
+    if (kind != VIRTIO_REGISTERS_PCI) { /* there these are separate structures: pci.c */
         transport->notify = registers + places[NOTIFY][kind].offset;
         transport->notify_bytes = places[NOTIFY][kind].bytes;
         transport->cause = registers + places[CAUSE][kind].offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between the probes and what all transports of registers have in common. */
+/* Private to transport/: what the probes (mmio.c, pci.c) need of registers.c. */
 #ifndef VIRTIO_TRANSPORT_REGISTERS_H
 #define VIRTIO_TRANSPORT_REGISTERS_H
 
@@ -12,8 +12,8 @@ enum virtio_registers {
     VIRTIO_REGISTERS_LEGACY_PCI,
 };
 
-/* The transport has `bytes` of registers there; `config`, and for PCI `notify` and `cause`, are the
- * caller's to fill in. */
+/* Fills in a transport of `kind` with `bytes` of registers at `registers`. The caller fills in
+ * `config`, and for modern PCI `notify` and `cause`. */
 void virtio_registers_init(struct virtio_transport *transport, enum virtio_registers kind,
                            virtio_register registers, uint32_t bytes);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is the same for every transport: status, negotiation, reset, consistent configuration reads.
+/* What is the same for all transports: status, negotiation, reset, consistent configuration reads.
  */
 #include "virtio/transport.h"
 
-/* Devices in software reset at once, real ones in milliseconds. */
+/* The longest wait for a reset. Devices in software take no time, hardware takes milliseconds. */
 #define RESET_NANOSECONDS UINT64_C(1000000000)
 
-/* A configuration that changed this often while it was read is not going to stand still. */
+/* Attempts to read a configuration that does not change meanwhile. */
 #define GENERATION_TRIES 16u
 
 void virtio_transport_add_status(struct virtio_transport *transport, uint8_t bit)
 {
     const struct virtio_transport_operations *operations = transport->operations;
 
-    /* "The driver MUST NOT clear a device status bit" (2.1.1), and the device sets one of its own.
-     */
+    /* "The driver MUST NOT clear a device status bit" (2.1.1). The device sets NEEDS_RESET itself,
+     * so the status is read first. */
     operations->set_status(transport, (uint8_t)(operations->status(transport) | bit));
 }
 
@@ -37,9 +37,9 @@ bool virtio_transport_reset(struct virtio_transport *transport)
     uint64_t started;
 
     operations->set_status(transport, 0);
-    /* Not before: where that is a message, it may have taken longer. */
+    /* After the write, because with vhost-user that sends messages and may take long. */
     started = virtio_platform_now();
-    /* 4.1.4.3.2: after writing 0 the driver waits until it reads 0 back. */
+    /* 4.1.4.3.2: after writing 0 the driver waits until the status reads 0. */
     while (operations->status(transport) != 0 || !queues_disabled(transport)) {
         if (virtio_platform_now() - started > RESET_NANOSECONDS) {
             return false;
@@ -58,8 +58,8 @@ bool virtio_transport_reset_queue(struct virtio_transport *transport, uint16_t i
     if (operations->queue_reset == NULL) {
         return false;
     }
-    /* 4.1.4.3.1, 4.2.2.1: reads 1 as long as the reset goes on; then 0, and the queue is off. A
-     * register that is not there reads 0 too, but leaves the queue on. */
+    /* 4.1.4.3.1, 4.2.2.1: the register reads 1 until the reset is complete, then 0, and the queue
+     * is disabled. A register that does not exist reads 0 as well, but the queue stays enabled. */
     for (bool begin = true; operations->queue_reset(transport, index, begin) != 0; begin = false) {
         if (virtio_platform_now() - started > RESET_NANOSECONDS) {
             return false;
@@ -97,7 +97,7 @@ bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wan
         return true;
     }
     virtio_transport_add_status(transport, VIRTIO_STATUS_FEATURES_OK);
-    /* 3.1.1 step 6: the device clears it again if it does not support this subset. */
+    /* 3.1.1 step 6: the device clears FEATURES_OK if it does not support this subset. */
     if ((operations->status(transport) & VIRTIO_STATUS_FEATURES_OK) == 0) {
         *reason = "the device does not accept the features chosen from its offer";
         return false;
