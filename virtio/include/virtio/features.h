@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers of the standard: device types, device status, feature bits as masks (never as bit
- * numbers, so that the two cannot be confused).
+ * Numbers of the standard: device types, device status, feature bits. Feature bits are masks
+ * everywhere, never bit numbers, so that the two cannot be confused.
  */
 #ifndef VIRTIO_FEATURES_H
 #define VIRTIO_FEATURES_H

@@ -11,9 +11,10 @@ struct virtio_mmio {
 };
 
 /*
- * Looks at the `bytes` of registers at `base` (from the devicetree). True: *mmio is ready for a
- * driver. False with *reason NULL: no device there, which is normal (DeviceID 0, 4.2.2.2). False
- * with a text: there is something this library can't drive, and why. The device is not changed.
+ * Probes `bytes` of registers at `base` (both from the devicetree), without changing the device.
+ * Returns true if *mmio is ready for a driver. Returns false with *reason NULL if there is no
+ * device, which is normal (DeviceID 0, 4.2.2.2), and false with a static text in *reason if this
+ * library can't drive the device. Thread context.
  */
 bool virtio_mmio_probe(struct virtio_mmio *mmio, virtio_register base, size_t bytes,
                        const char **reason);

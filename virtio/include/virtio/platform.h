@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the virtio library asks of its environment. A port (virtio/ports/) implements these; exactly
- * one is linked. The library keeps no other dependency: no OS header, no C library but <string.h>'s
- * memcpy, memset and memcmp.
+ * The functions that the virtio library needs from its environment. A port (virtio/ports/)
+ * implements them, and exactly one port is linked. The library depends on nothing else: on no
+ * header of an OS, and on no C library function but memcpy, memset and memcmp.
  */
 #ifndef VIRTIO_PLATFORM_H
 #define VIRTIO_PLATFORM_H
@@ -11,32 +11,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An address as the device sees it (VIRTIO 1.3, 2.6: "physical address"; with
- * VIRTIO_F_ACCESS_PLATFORM what the platform's IOMMU translates). */
+/* An address as the device sees it (VIRTIO 1.3, 2.6: "physical address"). With
+ * VIRTIO_F_ACCESS_PLATFORM the platform's IOMMU translates it. */
 typedef uint64_t virtio_address;
 
-/*
- * Private memory, never seen by a device: cleared, aligned for any type. NULL when exhausted.
- * Thread context.
- */
+/* Allocates private memory, which no device accesses: cleared, aligned for any type. Returns NULL
+ * when memory is exhausted. `bytes` is the same for both functions. Thread context. */
 void *virtio_platform_allocate(size_t bytes);
 void virtio_platform_free(void *memory, size_t bytes);
 
-/*
- * Memory shared with the device: cleared, contiguous for the device, coherent, aligned to
- * `alignment` (a power of two). NULL when exhausted. Thread context.
- */
+/* Allocates memory shared with the device: cleared, contiguous for the device, coherent, aligned to
+ * `alignment` (a power of two). *address is the device's address of it. Returns NULL when memory is
+ * exhausted. `bytes` is the same for both functions. Thread context. */
 void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_address *address);
 void virtio_platform_dma_free(void *memory, size_t bytes);
 
-/* The device's address of memory that the platform agreed to share (any buffer handed to the
- * driver). Contiguous for the device over the buffer's whole length. Any context. */
+/* Returns the device's address of memory that the platform shares with it: any buffer given to the
+ * driver. The buffer is contiguous for the device over its whole length. Any context. */
 virtio_address virtio_platform_dma_address(const void *memory);
 
 /*
- * Order between accesses to shared memory as a device sees them that is not one of the processors
+ * Orders accesses to shared memory as a device sees them that is hardware
  * (VIRTIO_F_ORDER_PLATFORM; VIRTIO 1.3, 6). PUBLISH: earlier accesses before later stores. OBSERVE:
- * earlier loads before later accesses. FULL: all earlier before all later ones. Any context.
+ * earlier loads before later accesses. FULL: all earlier accesses before all later ones. Any
+ * context.
  */
 enum virtio_barrier { VIRTIO_BARRIER_PUBLISH, VIRTIO_BARRIER_OBSERVE, VIRTIO_BARRIER_FULL };
 void virtio_platform_barrier(enum virtio_barrier barrier);
@@ -60,41 +58,43 @@ typedef uintptr_t virtio_register;
 uint32_t virtio_platform_read(virtio_register reg, unsigned bytes);
 void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value);
 
-/* A PCI function of the platform's, for the PCI transport. Opaque to the library. */
+/* A PCI function, for the PCI transport. The port defines it. */
 struct virtio_pci_function;
 
-/* Configuration space: naturally aligned access of 1, 2 or 4 bytes, offset < 256. Thread context.
- */
+/* Access a function's configuration space: 1, 2 or 4 bytes, naturally aligned, offset < 256. Thread
+ * context. */
 uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
                                   unsigned bytes);
 void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
                                unsigned bytes, uint32_t value);
-/* The register at `offset` of BAR `bar`, if [offset, offset + length) lies inside it, else 0. Maps
- * the BAR on first use. A platform without I/O space answers 0 for a BAR there. */
+/* Returns the register at `offset` of BAR `bar`, or 0 if [offset, offset + length) does not lie
+ * inside the BAR, or if the BAR is in I/O space and the platform has none. Maps the BAR on first
+ * use. Thread context. */
 virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
                                         uint64_t offset, uint64_t length);
 
 /*
- * Keeps the driver's interrupt handler and every other thread of the driver out of a short critical
- * section (in a single-core kernel: interrupts masked). Not nested. Any context. Queue pairs on
- * several cores need no common lock, unless they share an interrupt (see virtio/net.h).
+ * Begin and end a short critical section, which excludes the driver's interrupt handler and all
+ * other threads of the driver (in a single-core kernel: interrupts are masked). The driver does not
+ * nest them. Any context. Queue pairs on several cores need no common lock, unless they share an
+ * interrupt (see virtio/net.h).
  */
 typedef uint64_t virtio_lock_state;
 virtio_lock_state virtio_platform_lock(void);
 void virtio_platform_unlock(virtio_lock_state state);
 
-/* Nanoseconds of a monotonic clock. Any context. */
+/* Returns the nanoseconds of a monotonic clock. Any context. */
 uint64_t virtio_platform_now(void);
 
-/* Instructions that this processor has retired in kernel mode, in 32 bits that wrap; always 0 where
- * they can't be counted. Any context. */
+/* Returns how many instructions this processor has retired in kernel mode, in 32 bits that wrap;
+ * always 0 if the platform can't count them. Any context. */
 uint32_t virtio_platform_instructions(void);
 
-/* Lets a little time pass (microseconds, no more than a few milliseconds) while a device works on a
- * reset. Thread context. */
+/* Waits for some microseconds, at most a few milliseconds, while a device works on a reset or a
+ * command. Thread context. */
 void virtio_platform_pause(void);
 
-/* One line of text for whoever runs the system, printf's integer and string conversions. Any
+/* Logs one line of text for the system's operator. printf's integer and string conversions. Any
  * context. */
 void virtio_platform_log(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

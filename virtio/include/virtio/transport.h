@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a driver reaches its device (VIRTIO 1.3, 4): one table of operations for each bus, chosen at
- * run time by the probe of that bus (virtio/mmio.h, virtio/pci.h), and on top of it what is the
- * same for all of them: device status, feature negotiation, configuration reads that are
- * consistent.
+ * A driver's access to its device (VIRTIO 1.3, 4): one table of operations for each bus, chosen at
+ * run time by the probe of that bus (virtio/mmio.h, virtio/pci.h), and functions that are the same
+ * for all buses: device status, feature negotiation, reset, consistent configuration reads.
  *
- * Thread context and one caller at a time for everything, except notify, interrupt_cause, status
- * and set_status (any context). A transport outlives the driver that uses it.
+ * Thread context and one caller at a time for all operations and functions, except for the
+ * operations notify, interrupt_cause, status and set_status (any context). A transport outlives the
+ * driver that uses it.
  */
 #ifndef VIRTIO_TRANSPORT_H
 #define VIRTIO_TRANSPORT_H
@@ -25,26 +25,26 @@
 /* No interrupt vector (VIRTIO_MSI_NO_VECTOR, 4.1.5.1.2). */
 #define VIRTIO_NO_VECTOR 0xffffu
 
-/* How a legacy device wants a queue's memory, and the used ring in it, to be aligned (2.7.2). */
+/* Bytes. Alignment of a legacy device's queue, and of the used ring in it (2.7.2). */
 #define VIRTIO_LEGACY_ALIGNMENT 4096u
 
-/* Queues of one device that this library can address. */
+/* The largest number of queues of one device that this library supports. */
 #define VIRTIO_QUEUES_MAX 64u
 
 struct virtio_transport;
 
-/* What a driver tells the device about a queue before it enables it. */
+/* The parameters of a queue that is to be enabled. */
 struct virtio_queue_setup {
-    uint16_t index; /* which of the device's queues, < VIRTIO_QUEUES_MAX */
-    uint16_t size;  /* entries, <= queue_size_max(); exactly that with queue_size_fixed */
-    uint16_t
-        vector; /* VIRTIO_NO_VECTOR: none; anything but that only if transport->vectors > vector */
+    uint16_t index;  /* which of the device's queues, < VIRTIO_QUEUES_MAX */
+    uint16_t size;   /* entries, <= queue_size_max(); exactly that with queue_size_fixed */
+    uint16_t vector; /* < transport->vectors, or VIRTIO_NO_VECTOR */
     virtio_address descriptors;
     virtio_address driver_area; /* available ring */
     virtio_address device_area; /* used ring */
 };
 
-/* Where and what to write to notify the device about one queue; filled in by queue_enable(). */
+/* An available buffer notification of one queue: the register (the doorbell) and the value to
+ * write. Filled in by queue_enable(). */
 struct virtio_notification {
     virtio_register reg;
     uint32_t value;
@@ -56,22 +56,23 @@ struct virtio_transport_operations {
     uint64_t (*device_features)(struct virtio_transport *transport);
     void (*set_driver_features)(struct virtio_transport *transport, uint64_t features);
 
-    /* Not of a legacy device. */
+    /* A legacy device has no generation. */
     uint32_t (*config_generation)(struct virtio_transport *transport);
-    /* Naturally aligned, `bytes` of 1, 2 or 4, inside config_bytes. */
+    /* Reads `bytes`, 1, 2 or 4, at a naturally aligned offset inside config_bytes. */
     uint32_t (*config_read)(struct virtio_transport *transport, uint16_t offset, unsigned bytes);
-    /* The vector for configuration changes. False: the device refused it. */
+    /* Sets the vector for configuration changes. Returns false if the device refuses it. */
     bool (*set_config_vector)(struct virtio_transport *transport, uint16_t vector);
 
-    /* The most entries the queue can have; 0: the device has no such queue. */
+    /* Returns the largest number of entries of the queue, or 0 if the device has no such queue. */
     uint16_t (*queue_size_max)(struct virtio_transport *transport, uint16_t index);
-    /* Writes the set-up and enables the queue. False: *reason says why not. */
+    /* Writes a queue's parameters and enables it. Returns false if that fails, with the reason in
+     * *reason. */
     bool (*queue_enable)(struct virtio_transport *transport, const struct virtio_queue_setup *setup,
                          struct virtio_notification *notification, const char **reason);
-    /* True once the device has let go of the queue; after a reset. */
+    /* Returns true if the queue is disabled: after a reset, once the device has completed it. */
     bool (*queue_disabled)(struct virtio_transport *transport, uint16_t index);
-    /* RING_RESET (2.6.1): the queue's reset register, after 1 was written to it if `begin`. NULL: a
-     * transport without. */
+    /* RING_RESET (2.6.1): writes 1 to the queue's reset register if `begin`, and returns what the
+     * register reads. NULL if the transport has no such register. */
     uint32_t (*queue_reset)(struct virtio_transport *transport, uint16_t index, bool begin);
     void (*notify)(struct virtio_transport *transport,
                    const struct virtio_notification *notification);
@@ -84,24 +85,25 @@ struct virtio_transport_operations {
     uint32_t (*interrupt_cause)(struct virtio_transport *transport);
 };
 
-/* The part every transport begins with. The probes fill it in; drivers read it. */
+/* The first member of every transport's structure. The probes fill it in; drivers read it. */
 struct virtio_transport {
     const struct virtio_transport_operations *operations;
     uint32_t device_type;  /* VIRTIO_DEVICE_ */
-    uint16_t vectors;      /* message-signalled interrupt vectors the driver may use; 0: one line */
-    bool line_shared;      /* other devices may raise it too (PCI) */
-    uint32_t config_bytes; /* of the device-specific configuration that may be read */
+    uint16_t vectors;      /* interrupt vectors (MSI-X) the driver may use; 0: one line */
+    bool line_shared;      /* other devices may raise the line too (PCI) */
+    uint32_t config_bytes; /* size of the device-specific configuration */
     uint64_t queues;       /* bit i: queue i was enabled since the last reset */
-    /* The interface that is older than the standard (1.3.1): 32 feature bits without VERSION_1, no
-     * FEATURES_OK, no generation, and a queue is one piece of memory with VIRTIO_LEGACY_ALIGNMENT.
-     * Its numbers have the processor's byte order: only little-endian ones are served. */
+    /* The device has the interface from before the standard (1.3.1): 32 feature bits without
+     * VERSION_1, no FEATURES_OK, no generation, and a queue is one piece of memory with
+     * VIRTIO_LEGACY_ALIGNMENT. Its numbers have the processor's byte order, so that only
+     * little-endian processors are supported. */
     bool legacy;
-    bool queue_size_fixed; /* a queue has the size that the device says */
-    /* The device uses each queue that is enabled, without being told over a control queue how many
-     * (vhost-user): VIRTIO_NET_F_MQ needs none then. */
+    bool queue_size_fixed; /* queues must have queue_size_max() entries */
+    /* The device uses every enabled queue, without a command on the control queue (vhost-user), so
+     * that VIRTIO_NET_F_MQ needs no control queue. */
     bool enabled_queues_used;
 
-    /* Those made of registers (transport/registers.c) keep here where these are; 0: nowhere. */
+    /* For transports made of registers (transport/registers.c). An address of 0: not present. */
     uint8_t kind;
     virtio_register registers; /* PCI: the common configuration */
     uint32_t registers_bytes;
@@ -116,40 +118,44 @@ struct virtio_transport {
 struct virtio_config_field {
     uint16_t offset;
     uint8_t bytes;  /* 1, 2 or 4; the field is naturally aligned */
-    uint32_t value; /* read */
+    uint32_t value; /* result */
 };
 
-/* The first steps of 3.1.1: reset, ACKNOWLEDGE, DRIVER. False: the reset did not complete. */
+/* Does the first steps of 3.1.1: reset, ACKNOWLEDGE, DRIVER. Returns false if the reset did not
+ * complete, with the reason in *reason. */
 bool virtio_transport_begin(struct virtio_transport *transport, const char **reason);
 
-/* Sets one status bit and clears none (2.1.1). */
+/* Sets one status bit and keeps all others (2.1.1). */
 void virtio_transport_add_status(struct virtio_transport *transport, uint8_t bit);
 
 /*
- * Accepts what is both offered and in `wanted`, writes it, sets FEATURES_OK and reads it back.
- * VERSION_1 is always wanted, and required, except of a legacy device, which knows no FEATURES_OK
- * either. The result is in *features. False: *reason says why not.
+ * Accepts the features that are both offered and in `wanted`, writes them, sets FEATURES_OK and
+ * reads it back (3.1.1, steps 4 to 6). VERSION_1 is always wanted and required, except of a legacy
+ * device, which has no FEATURES_OK either. *features receives the accepted features. Returns false
+ * if this fails, with the reason in *reason.
  */
 bool virtio_transport_negotiate(struct virtio_transport *transport, uint64_t wanted,
                                 uint64_t *features, const char **reason);
 
 /*
- * Resets the device and waits, at most a second, until it confirms that it let go of every queue:
- * only then may memory shared with it be taken back (2.4.1). False: it did not, and memory must
- * stay as it is.
+ * Resets the device and waits, at most a second, until it confirms that all queues are disabled.
+ * Only then may the driver reuse memory shared with it (2.4.1). Returns false if the device does
+ * not confirm that.
  */
 bool virtio_transport_reset(struct virtio_transport *transport);
 
 /*
- * The same for one queue, if VIRTIO_F_RING_RESET was negotiated (2.6.1): it can be enabled again
- * afterwards. False also if the device, whatever it offered, has no such register (QEMU's MMIO).
+ * Resets one queue and waits in the same way (2.6.1). The queue can be enabled again afterwards.
+ * Requires VIRTIO_F_RING_RESET. Returns false if the device does not confirm the reset, or has no
+ * reset register although it offered the feature (QEMU's MMIO).
  */
 bool virtio_transport_reset_queue(struct virtio_transport *transport, uint16_t index);
 
 /*
- * Reads fields that belong together: again until the generation did not change meanwhile (2.5.1),
- * of a legacy device until they are the same twice (2.5.3), a bounded number of times. False: it
- * kept changing, or a field is outside the configuration; the values are then not to be used.
+ * Reads `count` fields of the configuration consistently: repeats until the generation did not
+ * change meanwhile (2.5.1), or, of a legacy device, until two readings are the same (2.5.3), a
+ * bounded number of times. Returns false if the configuration kept changing or a field lies outside
+ * it; the values are then undefined.
  */
 bool virtio_transport_read_config(struct virtio_transport *transport,
                                   struct virtio_config_field *fields, unsigned count);
