@@ -443,7 +443,7 @@ static bool check_header(struct check *check, uint64_t room)
 bool description_check(const struct description *description, uint64_t room,
                        struct description_problem *problem)
 {
-    struct check check;
+    static struct check check; /* 3 KiB: too much for a stack */
 
     check.description = description;
     check.problem = problem;
