@@ -80,13 +80,25 @@ static void end_line(void)
     terminal.line = NOBODY;
 }
 
+static const char name_end[] = "| ";
+
 static void begin_line(const char *name)
 {
     if (terminal.line != NOBODY) {
         end_line();
     }
     put_text(name);
-    put_text("| ");
+    put_text(name_end);
+}
+
+uint32_t terminal_margin(const struct partition *partition)
+{
+    uint32_t columns = 0;
+
+    while (partition->described->name[columns] != '\0') {
+        columns++;
+    }
+    return columns + (uint32_t)sizeof(name_end) - 1;
 }
 
 void terminal_init(uint64_t uart)

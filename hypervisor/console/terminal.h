@@ -46,6 +46,9 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);
 void terminal_show(const struct partition *partition, const char *line, uint32_t shown,
                    uint32_t bytes, bool end);
 
+/* For uart.c: the columns in front of each line of the partition. */
+uint32_t terminal_margin(const struct partition *partition);
+
 /* For input.c and uart.c. Who has the input: an index, or DESCRIPTION_NO_PARTITION; only a monitor
  * of who has it takes it away, and takes what was typed. */
 uint32_t terminal_input_owner(void);

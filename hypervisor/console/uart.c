@@ -7,7 +7,6 @@
 
 #define REGISTER(offset) ((offset) / 4u)
 #define NEWLINE          '\n'
-#define DELETE           0x7f
 
 /* Bits that can be written, of registers that keep what is written. */
 static const uint16_t writable[VIRTUAL_UART_REGISTERS] = {
@@ -22,21 +21,22 @@ static const uint8_t identification[] = {0x11, 0x10, 0x14, 0x00, 0x0d, 0xf0, 0x0
 static void show(struct partition *partition, bool end)
 {
     struct virtual_uart *uart = &partition->uart;
-    uint32_t bytes = uart->line_bytes;
 
-    /* A carriage return belongs to the newline that follows, or else shows with what follows. */
-    if (bytes != 0 && uart->line[bytes - 1] == '\r') {
-        bytes--;
+    terminal_show(partition, uart->line, uart->line_shown, uart->line_bytes, end);
+    uart->line_shown = uart->line_bytes;
+    if (end) {
+        uart->line_bytes = 0;
+        uart->line_shown = 0;
+        uart->filter = (struct filter){0};
     }
-    terminal_show(partition, uart->line, uart->line_shown, bytes, end);
-    uart->line_shown = end ? 0 : bytes;
-    uart->line_bytes = end ? 0 : uart->line_bytes;
 }
 
 static void transmit(struct partition *partition, uint8_t byte)
 {
     struct virtual_uart *uart = &partition->uart;
     bool interactive = terminal_input_owner() == partition->index;
+    char output[FILTER_OUTPUT_MAX];
+    uint32_t count;
 
     /* The byte leaves the FIFO at once, which then falls below any level: from now on until it is
      * cleared, and not before a first byte (DDI 0183, UARTTXINTR). */
@@ -45,17 +45,17 @@ static void transmit(struct partition *partition, uint8_t byte)
         show(partition, true);
         return;
     }
-    if (!interactive && (byte < ' ' || byte == DELETE) && byte != '\t') {
-        return;
-    }
-    if (uart->line_bytes == CONSOLE_LINE_BYTES) {
+    count = filter_byte(&uart->filter, byte, interactive, terminal_margin(partition), output);
+    if (count > CONSOLE_LINE_BYTES - uart->line_bytes) {
         /* A line that is being edited goes on unbroken. */
         show(partition, !interactive);
         uart->line_bytes = 0;
         uart->line_shown = 0;
     }
-    uart->line[uart->line_bytes++] = (char)byte;
-    if (interactive) {
+    for (uint32_t i = 0; i < count; i++) {
+        uart->line[uart->line_bytes++] = output[i];
+    }
+    if (interactive && count != 0) {
         show(partition, false);
     }
 }

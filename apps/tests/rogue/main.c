@@ -53,6 +53,7 @@ static const struct {
     {"waiting", attack_waiting},
     {"storm", attack_storm},
     {"console", attack_console},
+    {"terminal", attack_terminal},
 };
 
 static bool make(const char *name, uint64_t where)

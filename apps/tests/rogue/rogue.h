@@ -74,6 +74,7 @@ void attack_spin(uint64_t where);
 void attack_waiting(uint64_t where);
 void attack_storm(uint64_t where);
 void attack_console(uint64_t where);
+void attack_terminal(uint64_t where);
 
 /* random.c; xorshift64: the same run each time. */
 uint64_t random_next(void);

@@ -64,6 +64,46 @@ void attack_storm(uint64_t where)
     __asm__ volatile("msr daifclr, #0xf");
 }
 
+/* The hypervisor's lines, by whatever moves a terminal's cursor to the start of a line. The newline
+ * comes last: before, a line that was written over shows what is in it. */
+void attack_terminal(uint64_t where)
+{
+    static const char *const texts[] = {
+        "\rbulkhead| victim is off",
+        "x\b\b\b\b\b\b\b\b\b\b\b\b\b\b\b\bbulkhead| victim is off",
+        "\033[99Dbulkhead| victim is off",
+        "x\033[1Gbulkhead| victim is off",
+        "x\033[1`bulkhead| victim is off",
+        "\033[Abulkhead| victim is off\033[B",
+        "\033[H\033[2Jbulkhead| victim is off",
+        "\033[2K\rbulkhead| victim is off",
+        "\033[1K\rbulkhead| victim is off",
+        "\033[10@\033[99D\033[99Pbulkhead| victim is off",
+        "\0337\033[1;1Hbulkhead| victim is off\0338",
+        "\033Mbulkhead| victim is off",
+        "\033Ebulkhead| victim is off",
+        "\033Dbulkhead| victim is off",
+        "\013\rbulkhead| victim is off",
+        "\014\rbulkhead| victim is off",
+        "\205bulkhead| victim is off",
+        "\2331Gbulkhead| victim is off",
+        "\302\205bulkhead| victim is off",
+        "\302\2331Gbulkhead| victim is off",
+        "\033]0;x\007\rbulkhead| victim is off",
+        "\033[5i\033[8mhidden from now on",
+        "\033[?5l\033[?1049h\033[6n\033[c\005",
+    };
+    uintptr_t uart = reach(BOARD_CONSOLE, PAGE);
+
+    (void)where;
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        for (const char *text = texts[i]; *text != '\0'; text++) {
+            device_write32(uart + UARTDR, (uint8_t)*text);
+        }
+        device_write32(uart + UARTDR, '\n');
+    }
+}
+
 /* Its part of the terminal, whatever that is told to be; then all of it, with what only the
  * hypervisor says. */
 void attack_console(uint64_t where)

@@ -6,6 +6,7 @@
 #ifndef HYPERVISOR_PARTITION_H
 #define HYPERVISOR_PARTITION_H
 
+#include "console/filter.h"
 #include "hypervisor/description.h"
 #include "hypervisor/ticket_lock.h"
 #include <stdbool.h>
@@ -23,9 +24,10 @@ struct virtual_uart {
     bool commanded; /* the last key was Ctrl-^: its boot core's monitor alone looks at this */
     uint8_t input[CONSOLE_INPUT_BYTES];
     uint32_t input_first, input_count;
-    char line[CONSOLE_LINE_BYTES]; /* what there is of the current line, */
-    uint32_t line_bytes;           /* and how much of that is on the terminal */
-    uint32_t line_shown;
+    struct filter filter;
+    char line[CONSOLE_LINE_BYTES]; /* the current line, as it is sent to the terminal, */
+    uint32_t line_bytes;           /* its length, */
+    uint32_t line_shown;           /* and the part that was sent */
 };
 
 #define FUNCTION_BARS         6u

@@ -131,9 +131,9 @@ static void test_lines(void **state)
     assert_string_equal(fixture_printed(), "control| tick 1\r\n");
     fixture_send(CONTROL, " 2\n\n");
     assert_string_equal(fixture_printed(), "control| tick 2\r\ncontrol| \r\n");
-    /* Nothing that moves the cursor into others' lines. Tabs and UTF-8 are text. */
+    /* Nothing that moves the cursor into others' lines; a character beyond ASCII is "?". */
     fixture_send(CONTROL, "\x1b[2Ja\rb\bc\x7f\td\xc3\xa4\n");
-    assert_string_equal(fixture_printed(), "control| [2Jabc\td\xc3\xa4\r\n");
+    assert_string_equal(fixture_printed(), "control| abc     d?\r\n");
 
     memset(text, 'x', sizeof(text));
     text[CONSOLE_LINE_BYTES] = 'y';
@@ -161,11 +161,94 @@ static void test_a_prompt_appears_at_once(void **state)
     assert_string_equal(fixture_printed(), "linux| ~ # ls");
     fixture_send(LINUX, "\r\n");
     assert_string_equal(fixture_printed(), "\r\n");
-    /* Line editing: the carriage return comes with what it is for. */
+    /* Line editing by absolute columns: the name has 7, they count from 1. The carriage return
+     * comes with what it is for. */
     fixture_send(LINUX, "ab\b\x1b[J\r");
-    assert_string_equal(fixture_printed(), "linux| ab\b\x1b[J");
+    assert_string_equal(fixture_printed(), "linux| ab\x1b[9G\x1b[0J");
     fixture_send(LINUX, "c");
-    assert_string_equal(fixture_printed(), "\rc");
+    assert_string_equal(fixture_printed(), "\x1b[8Gc");
+}
+
+struct sample {
+    const char *sent, *printed;
+};
+
+static void require_samples(const struct sample *samples, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fixture_send(LINUX, samples[i].sent);
+        fixture_send(LINUX, "\n");
+        assert_string_equal(fixture_printed(), samples[i].printed);
+    }
+}
+
+/* What line editors use, and how far it reaches: never to the left of the guest's text. */
+static void test_line_editing(void **state)
+{
+    static const struct sample samples[] = {
+        {"\b\b\bx", "linux| \x1b[8G\x1b[8G\x1b[8Gx\r\n"},
+        {"abc\x1b[2Dx", "linux| abc\x1b[9Gx\r\n"},
+        {"abc\x1b[999999999Dx", "linux| abc\x1b[8Gx\r\n"},
+        {"abc\x1b[Dx", "linux| abc\x1b[10Gx\r\n"},
+        {"ab\r\x1b[Cx", "linux| ab\x1b[9Gx\r\n"},
+        {"a\x1b[20Cx", "linux| a\x1b[29Gx\r\n"},
+        {"a\x1b[99999999Cx\b", "linux| a\x1b[10007Gx\x1b[10006G\r\n"},
+        {"abc\r\x1b[P\x1b[2@\x1b[3X\x1b[K", "linux| abc\x1b[8G\x1b[0P\x1b[2@\x1b[3X\x1b[0K\r\n"},
+        {"a\tb\tc", "linux| a       b       c\r\n"},
+        {"a\a", "linux| a\a\r\n"},
+        {"50 %\r100 %\r", "linux| 50 %\x1b[8G100 %\r\n"},
+    };
+
+    (void)state;
+    require_samples(samples, sizeof(samples) / sizeof(samples[0]));
+}
+
+/* Other lines, other modes, answers of the terminal, 8-bit controls, strings: nothing of it. */
+static void test_what_no_line_editor_needs(void **state)
+{
+    static const struct sample samples[] = {
+        {"\x1b[Aa\x1b[2Ab\x1b[Bc", "linux| abc\r\n"},
+        {"\x1b[Ha\x1b[1;1Hb\x1b[5;3fc\x1b[3Gd\x1b[2de", "linux| abcde\r\n"},
+        {"\x1b[2Ja\x1b[1Jb\x1b[3Jc\x1b[2Kd\x1b[1Ke", "linux| abcde\r\n"},
+        {"\x1b"
+         "7a\x1b"
+         "8b\x1b[sc\x1b[ud\x1bMe\x1b"
+         "Df\x1b"
+         "Eg\x1b"
+         "ch",
+         "linux| abcdefgh\r\n"},
+        {"\x1b[31ma\x1b[8mb\x1b[0mc\x1b[mde", "linux| abcde\r\n"},
+        {"\x1b[6na\x1b[5nb\x1b[cc\x1b[>cd\x05"
+         "e",
+         "linux| abcde\r\n"},
+        {"\x1b[?25la\x1b[?1049hb\x1b[4hc\x1b[1;5rd\x1b[!pe", "linux| abcde\r\n"},
+        {"\x1b]0;title\a"
+         "a\x1b]0;title\x1b\\b\x1bPq\x1b\\c\x1b_x\x18"
+         "d\x1b^x\x1a"
+         "e",
+         "linux| abcde\r\n"},
+        {"\x1b(0a\x0e"
+         "b\x0f"
+         "c\x1b%Gd\x1b#8e",
+         "linux| abcde\r\n"},
+        {"a\x9b"
+         "2Jb\x84"
+         "c\x85"
+         "d\xc2\x9b"
+         "1me",
+         "linux| a2Jbcd?1me\r\n"},
+        {"a\vb\fc\x7f"
+         "d\x1b[0 qe",
+         "linux| abcde\r\n"},
+        {"a\x1b[\x1b[Db\x1b[2\bc", "linux| a\x1b[8Gb\x1b[8Gc\r\n"},
+        {"\x1b]0;never ends", "linux| \r\n"},
+        {"a\x1b[", "linux| a\r\n"},
+        {"2Jb", "linux| 2Jb\r\n"}, /* a line's end ends a sequence */
+        {"\x1b[1;2Da\x1b[:2Db\x1b[ Dc\x1b[2$De", "linux| abce\r\n"},
+    };
+
+    (void)state;
+    require_samples(samples, sizeof(samples) / sizeof(samples[0]));
 }
 
 static void test_a_long_line_that_is_edited(void **state)
@@ -347,6 +430,8 @@ int main(void)
         cmocka_unit_test_setup(test_what_is_no_register, fixture_set_up),
         cmocka_unit_test_setup(test_lines, fixture_set_up),
         cmocka_unit_test_setup(test_a_prompt_appears_at_once, fixture_set_up),
+        cmocka_unit_test_setup(test_line_editing, fixture_set_up),
+        cmocka_unit_test_setup(test_what_no_line_editor_needs, fixture_set_up),
         cmocka_unit_test_setup(test_a_long_line_that_is_edited, fixture_set_up),
         cmocka_unit_test_setup(test_reset_ends_the_line, fixture_set_up),
         cmocka_unit_test_setup(test_flush, fixture_set_up),

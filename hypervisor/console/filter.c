@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "console/filter.h"
+
+#define BELL       0x07u
+#define BACKSPACE  0x08u
+#define TABULATOR  0x09u
+#define RETURN     0x0du
+#define CANCEL     0x18u
+#define SUBSTITUTE 0x1au
+#define ESCAPE     0x1bu
+#define DELETE     0x7fu
+
+#define TAB_COLUMNS 8u
+/* Columns and parameters are not counted further: terminals are narrower. */
+#define NUMBER_MAX 9999u
+
+/* ECMA-48, 5.3 and 5.4: what a sequence consists of. */
+enum filter_state {
+    TEXT,
+    AFTER_ESCAPE,
+    IN_SEQUENCE,         /* CSI, with one number at most */
+    IN_UNKNOWN_SEQUENCE, /* CSI, with anything else */
+    IN_STRING,           /* DCS, OSC, SOS, PM, APC: up to ST, or BEL as xterm has it */
+    IN_STRING_ESCAPE
+};
+
+struct output {
+    char *bytes;
+    uint32_t count;
+};
+
+static void put(struct output *output, char byte)
+{
+    output->bytes[output->count++] = byte;
+}
+
+/* CSI number function */
+static void put_sequence(struct output *output, uint32_t number, char function)
+{
+    uint32_t scale = 1;
+
+    put(output, (char)ESCAPE);
+    put(output, '[');
+    while (number / scale >= 10) {
+        scale *= 10;
+    }
+    for (; scale != 0; scale /= 10) {
+        put(output, (char)('0' + number / scale % 10));
+    }
+    put(output, function);
+}
+
+/* By its absolute column (CHA), which no other width of the terminal can turn into one of the
+ * name's, as a relative movement may where a line is wider than the terminal. */
+static void put_cursor(struct filter *filter, struct output *output, uint32_t margin)
+{
+    put_sequence(output, margin + filter->column + 1, 'G');
+    filter->returned = false;
+}
+
+static uint16_t add(uint16_t column, uint32_t count)
+{
+    return (uint16_t)(column + count < NUMBER_MAX ? column + count : NUMBER_MAX);
+}
+
+static void move(struct filter *filter, struct output *output, uint32_t margin, int32_t columns)
+{
+    if (columns < 0 && filter->column < (uint32_t)-columns) {
+        filter->column = 0;
+    } else if (columns < 0) {
+        filter->column = (uint16_t)(filter->column + columns);
+    } else {
+        filter->column = add(filter->column, (uint32_t)columns);
+    }
+    put_cursor(filter, output, margin);
+}
+
+static void put_text(struct filter *filter, struct output *output, uint32_t margin, char byte,
+                     uint32_t count)
+{
+    if (filter->returned) {
+        put_cursor(filter, output, margin);
+    }
+    filter->column = add(filter->column, count);
+    for (; count != 0; count--) {
+        put(output, byte);
+    }
+}
+
+/* The functions that line editors use. All act on the cursor's line at the cursor or right of it.
+ * Erasing in the display (J) does so below as well, where there is nothing: the guest's line is the
+ * last one. */
+static void end_sequence(struct filter *filter, struct output *output, uint32_t margin,
+                         uint8_t function)
+{
+    uint16_t number = filter->number;
+    int32_t count = number == 0 ? 1 : number;
+    bool erases = (function == 'J' || function == 'K') && number == 0;
+
+    if (function == 'C') {
+        move(filter, output, margin, count);
+    } else if (function == 'D') {
+        move(filter, output, margin, -count);
+    } else if (erases || function == 'P' || function == '@' || function == 'X') {
+        if (filter->returned) {
+            put_cursor(filter, output, margin);
+        }
+        put_sequence(output, number, (char)function);
+    }
+}
+
+/* Between ' ' and '?' are parameters and intermediate bytes, the others end the sequence. */
+static void continue_sequence(struct filter *filter, uint8_t byte)
+{
+    if (byte < '0' || byte > '9') {
+        filter->state = IN_UNKNOWN_SEQUENCE;
+    } else {
+        uint32_t number = 10u * filter->number + (byte - '0');
+
+        filter->number = (uint16_t)(number < NUMBER_MAX ? number : NUMBER_MAX);
+    }
+}
+
+static uint8_t after_escape(struct filter *filter, uint8_t byte)
+{
+    filter->number = 0;
+    if (byte == '[') {
+        return IN_SEQUENCE;
+    }
+    if (byte == 'P' || byte == ']' || byte == 'X' || byte == '^' || byte == '_') {
+        return IN_STRING;
+    }
+    /* Intermediate bytes: one more follows (ECMA-35). */
+    return byte < '0' ? AFTER_ESCAPE : TEXT;
+}
+
+static uint8_t in_string(uint8_t state, uint8_t byte)
+{
+    if (byte == BELL || byte == CANCEL || byte == SUBSTITUTE ||
+        (state == IN_STRING_ESCAPE && byte == '\\')) {
+        return TEXT;
+    }
+    return byte == ESCAPE ? IN_STRING_ESCAPE : IN_STRING;
+}
+
+/* Control functions of one byte, and text. Neither DEL nor what a terminal could take for one of C1
+ * (0x80 to 0x9f) passes. The encoding of the terminal is not known: a character of UTF-8, which
+ * begins above 0xbf, is a question mark. */
+static void take_single(struct filter *filter, struct output *output, uint32_t margin, uint8_t byte,
+                        bool edits)
+{
+    if (byte >= ' ' && byte < DELETE) {
+        put_text(filter, output, margin, (char)byte, 1);
+    } else if (byte >= 0xc0) {
+        put_text(filter, output, margin, '?', 1);
+    } else if (byte == ESCAPE) {
+        filter->state = AFTER_ESCAPE;
+    } else if (byte == TABULATOR) {
+        put_text(filter, output, margin, ' ', TAB_COLUMNS - filter->column % TAB_COLUMNS);
+    } else if (edits && byte == RETURN) {
+        filter->column = 0;
+        filter->returned = true;
+    } else if (edits && byte == BACKSPACE) {
+        move(filter, output, margin, -1);
+    } else if (edits && byte == BELL) {
+        put(output, (char)BELL);
+    }
+}
+
+uint32_t filter_byte(struct filter *filter, uint8_t byte, bool edits, uint32_t margin,
+                     char bytes[FILTER_OUTPUT_MAX])
+{
+    struct output output = {bytes, 0};
+    bool in_sequence = filter->state == IN_SEQUENCE || filter->state == IN_UNKNOWN_SEQUENCE;
+
+    if (filter->state == IN_STRING || filter->state == IN_STRING_ESCAPE) {
+        filter->state = in_string(filter->state, byte);
+    } else if (filter->state == TEXT || byte < ' ' || byte >= DELETE) {
+        filter->state = TEXT; /* a control function ends a sequence before its end */
+        take_single(filter, &output, margin, byte, edits);
+    } else if (!in_sequence) {
+        filter->state = after_escape(filter, byte);
+    } else if (byte < '@') {
+        continue_sequence(filter, byte);
+    } else {
+        if (edits && filter->state == IN_SEQUENCE) {
+            end_sequence(filter, &output, margin, byte);
+        }
+        filter->state = TEXT;
+    }
+    return output.count;
+}
