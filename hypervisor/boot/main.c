@@ -21,7 +21,14 @@
 
 static struct partition *partitions[DESCRIPTION_PARTITIONS_MAX];
 static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX];
-static uint64_t smmu_queues; /* two pages, the first is of events */
+static struct smmu_memory smmu_memory;
+
+static void refuse_trouble(const char *trouble, uint64_t address)
+{
+    if (trouble != NULL) {
+        boot_refuse(trouble, address);
+    }
+}
 
 static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
 {
@@ -76,6 +83,12 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     }
     if (described->function_count != 0) {
         boot_map(root, system->board.ecam, system->board.ecam_bytes, MONITOR_DEVICE);
+        boot_map(root, described->pci_memory, described->pci_memory_bytes, MONITOR_DEVICE);
+    }
+    if (smmu_streams(system, described) != 0) {
+        boot_map(root, partition->commands, PAGE_BYTES, MONITOR_DATA);
+        boot_map(root, partition->streams, smmu_memory.stream_bytes, MONITOR_DATA);
+        boot_map(root, system->board.smmu, PAGE_BYTES, MONITOR_DEVICE);
     }
     if (smmu_confined(described) != 0) {
         boot_map(root, partition->events, PAGE_BYTES, MONITOR_CONSTANTS);
@@ -86,6 +99,7 @@ static void map_partition(uint64_t *root, const struct partition *partition)
 static void make_partition(const struct description *system, uint32_t index)
 {
     struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
+    uint32_t unresettable;
 
     partition->system = system;
     partition->described = &system->partitions[index];
@@ -95,11 +109,26 @@ static void make_partition(const struct description *system, uint32_t index)
     if (stage2_roots[index] == 0) {
         boot_refuse("a partition's tables can't be made", index);
     }
-    pci_boot(partition);
+    unresettable = pci_boot(partition);
+    if (unresettable != PCI_NO_FUNCTION &&
+        partition->described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
+        boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);
+    }
     /* One that may be to blame for events gets their interrupt first: never one without DMA. */
     if (smmu_confined(partition->described) != 0) {
-        partition->events = smmu_queues;
+        partition->events = smmu_memory.events;
         gic_route(system, system->board.smmu_interrupt, partition->described->boot_core);
+    }
+}
+
+static void start_smmu(const struct description *system)
+{
+    refuse_trouble(smmu_boot(system, &boot_pool, stage2_roots, &smmu_memory), system->board.smmu);
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        if (smmu_streams(system, &system->partitions[i]) != 0) {
+            partitions[i]->commands = smmu_memory.commands;
+            partitions[i]->streams = smmu_memory.streams;
+        }
     }
 }
 
@@ -167,13 +196,6 @@ static void start_others(const struct description *system, uint32_t own)
     }
 }
 
-static void refuse_trouble(const char *trouble, uint64_t address)
-{
-    if (trouble != NULL) {
-        boot_refuse(trouble, address);
-    }
-}
-
 void boot_main(void)
 {
     const struct description *system = image_description();
@@ -184,13 +206,19 @@ void boot_main(void)
     terminal_explain("the board has no such GIC or no such core, nothing is at");
     refuse_trouble(gic_start(system, own), system->board.distributor);
     input_start(system);
-    smmu_queues = boot_take(system->board.smmu != 0 ? 2 : 0);
+    if (system->board.smmu != 0) {
+        smmu_memory.events = boot_take(1);
+        smmu_memory.commands = boot_take(1);
+    }
     terminal_explain("the board has no PCI at");
+    if (system->board.ecam != 0) {
+        pci_disable_mastering(system);
+    }
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }
     terminal_explain("the board has no SMMU at");
-    refuse_trouble(smmu_boot(system, &boot_pool, stage2_roots, smmu_queues), system->board.smmu);
+    start_smmu(system);
     terminal_explain(NULL);
     for (uint32_t i = 0; i < system->core_count; i++) {
         make_core(system, i);

@@ -263,6 +263,14 @@ static bool check_interrupts(struct check *check, const struct description_parti
                   "a console's interrupt that the partition has not: INTID", console);
 }
 
+static bool check_choices(struct check *check, const struct description_partition *partition)
+{
+    return expect(check,
+                  partition->restart <= DESCRIPTION_RESTART_NEVER &&
+                      partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT,
+                  "an unknown kind of restart, or of unmapped access: restart", partition->restart);
+}
+
 static bool check_input(struct check *check, const struct description_partition *partition)
 {
     check->inputs += partition->console_input != 0;
@@ -333,7 +341,8 @@ static bool check_partition(struct check *check, uint32_t index)
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            check_images(check, partition) && check_pci(check, partition) &&
-           check_interrupts(check, partition) && check_input(check, partition);
+           check_interrupts(check, partition) && check_input(check, partition) &&
+           check_choices(check, partition);
 }
 
 static bool check_partitions(struct check *check)

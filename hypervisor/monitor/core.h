@@ -53,6 +53,9 @@ struct core {
     uint64_t stage2;   /* root of the partition's */
     uint64_t resident; /* and with what is mapped while the guest runs */
     struct core_report report;
+    /* ESR_EL2 and FAR_EL2 of the last access of this monitor that a device did not answer, until
+     * the partition is stopped for it. 0: there was none. */
+    uint64_t device_syndrome, device_address;
 };
 
 enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };
@@ -94,6 +97,9 @@ _Noreturn void monitor_main(struct core *core);
 _Noreturn void monitor_halt(void);
 /* resident.c: on the resident tables. False: this is for monitor_trap(), nothing was done. */
 bool monitor_answer(struct registers *registers, unsigned kind);
+/* main.c: an exception from EL2, whose registers are these. Returns where an access to a device was
+ * not answered: the access is over then, and what was read are ones. */
+void monitor_recover(struct registers *registers, unsigned kind);
 /* trap.c */
 void monitor_trap(struct registers *registers, unsigned kind);
 

@@ -8,6 +8,7 @@
 #include "monitor/guest_state.h"
 #include "monitor/load.h"
 #include "monitor/registers.h"
+#include "monitor/syndrome.h"
 #include "pci/config_space.h"
 #include "psci/psci.h"
 #include "smmu/smmu.h"
@@ -30,6 +31,11 @@ static uint32_t still_on(const struct partition *partition)
     return core;
 }
 
+static bool never_restarts(const struct partition *partition)
+{
+    return partition->described->restart == DESCRIPTION_RESTART_NEVER;
+}
+
 static bool is_boot_core(const struct core *core)
 {
     return core->index == core->partition->described->boot_core;
@@ -49,25 +55,94 @@ static _Noreturn void begin(struct core *core, uint64_t entry, uint64_t context)
     monitor_resume(registers);
 }
 
-/* Its devices reach no memory and raise no interrupt any more. */
-static void quiet(struct partition *partition)
+/* To all its cores. The first request counts. */
+static void demand(struct core *core, uint32_t request)
 {
-    pci_reset(partition);
-    gic_reset_partition(partition);
-    uart_reset(partition);
+    struct partition *partition = core->partition;
+    uint32_t before = REQUEST_NONE;
+
+    (void)__atomic_compare_exchange_n(&partition->request, &before, request, false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < partition->system->core_count; i++) {
+        if (i != core->index && partition->system->cores[i].partition == partition->index) {
+            gic_send(&partition->system->cores[i]);
+        }
+    }
 }
 
-static _Noreturn void begin_partition(struct core *core)
+/* An SError that is pending is taken here, so that it is attributed to the accesses before. */
+static void take_pending_errors(void)
+{
+    __asm__ volatile("dsb sy\n\tmsr daifclr, #4\n\tisb\n\tmsr daifset, #4" : : : "memory");
+}
+
+/* Records the fault, tells the terminal, and asks for the partition's stop. `what`: of the address.
+ */
+static void stop_for_fault(struct core *core, uint64_t pc, uint64_t syndrome, const char *what,
+                           uint64_t address)
+{
+    core->report.exits[EXIT_FAULT]++;
+    core->report.syndrome = syndrome;
+    core->report.address = address;
+    core->report.pc = pc;
+    uart_flush(core->partition, true);
+    terminal_print("%s is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
+                   core->partition->described->name, core->index, what, address, syndrome, pc);
+    demand(core, REQUEST_STOP);
+}
+
+void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
+                 uint64_t address)
+{
+    stop_for_fault(core, registers->pc, syndrome, "address", address);
+}
+
+bool power_device_fault(struct core *core, uint64_t pc)
+{
+    uint64_t syndrome;
+
+    take_pending_errors();
+    syndrome = core->device_syndrome;
+    if (syndrome == 0) {
+        return false;
+    }
+    core->device_syndrome = 0;
+    stop_for_fault(core, pc, syndrome, "no answer from the device at", core->device_address);
+    return true;
+}
+
+/* Resets the partition's devices, which from then on reach no memory and raise no interrupt. The
+ * SMMU comes first: it aborts DMA whatever a device does. Returns false if a device may still reach
+ * memory. */
+static bool quiesce(struct core *core)
+{
+    struct partition *partition = core->partition;
+    bool blocked = smmu_block_dma(partition);
+    bool reset = pci_reset(partition);
+
+    gic_reset_partition(partition);
+    uart_reset(partition);
+    return !power_device_fault(core, 0) && blocked && reset;
+}
+
+/* Loads the partition and enters it. Returns, with the partition stopped, if its devices may still
+ * reach memory: then that is not written. */
+static void begin_partition(struct core *core)
 {
     struct partition *partition = core->partition;
     struct smmu_event before;
 
-    quiet(partition);
-    while (smmu_event(partition, &before)) { /* what its devices did before this counts no more */
+    if (quiesce(core)) {
+        while (smmu_event(partition, &before)) { /* events of before the start count no more */
+        }
+        load_partition(partition);
+        if (smmu_permit_dma(partition)) {
+            __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
+            begin(core, partition->described->entry, partition->described->devicetree);
+        }
     }
-    load_partition(partition);
-    __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
-    begin(core, partition->described->entry, partition->described->devicetree);
+    terminal_say(partition, "can't start: a PCI function or the SMMU does not answer");
+    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
 }
 
 /* The boot core goes on, and the last of the others tells it to. */
@@ -80,7 +155,7 @@ static void all_have_stopped(struct core *core, uint32_t request)
     } else if (request == REQUEST_RESET) {
         begin_partition(core);
     } else {
-        quiet(partition);
+        (void)quiesce(core);
         __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
     }
 }
@@ -137,21 +212,7 @@ static _Noreturn void wait(struct core *core)
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         power_interrupt(core);
-    }
-}
-
-/* To all its cores. The first request counts. */
-static void demand(struct core *core, uint32_t request)
-{
-    struct partition *partition = core->partition;
-    uint32_t before = REQUEST_NONE;
-
-    (void)__atomic_compare_exchange_n(&partition->request, &before, request, false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < partition->system->core_count; i++) {
-        if (i != core->index && partition->system->cores[i].partition == partition->index) {
-            gic_send(&partition->system->cores[i]);
-        }
+        (void)power_device_fault(core, 0);
     }
 }
 
@@ -178,25 +239,17 @@ void power_call(struct core *core, struct registers *registers)
         break;
     case PSCI_SYSTEM_RESET:
         uart_flush(core->partition, true);
-        terminal_say(core->partition, "begins anew");
-        demand(core, REQUEST_RESET);
+        if (never_restarts(core->partition)) {
+            terminal_say(core->partition, "is off: it never restarts");
+            demand(core, REQUEST_STOP);
+        } else {
+            terminal_say(core->partition, "begins anew");
+            demand(core, REQUEST_RESET);
+        }
         break;
     default:
         break;
     }
-}
-
-void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
-                 uint64_t address)
-{
-    core->report.exits[EXIT_FAULT]++;
-    core->report.syndrome = syndrome;
-    core->report.address = address;
-    core->report.pc = registers->pc;
-    uart_flush(core->partition, true);
-    terminal_print("%s is stopped: core %u, address 0x%lx, syndrome 0x%lx, pc 0x%lx",
-                   core->partition->described->name, core->index, address, syndrome, registers->pc);
-    demand(core, REQUEST_STOP);
 }
 
 /* The first stops the partition; what its devices do until they are reset changes nothing. */
@@ -232,6 +285,10 @@ void power_interrupt(struct core *core)
     core->report.exits[EXIT_INTERRUPT]++;
     if (number == core->partition->system->board.uart_interrupt) {
         request = terminal_input(core->partition);
+        if (request == REQUEST_RESET && never_restarts(core->partition)) {
+            terminal_say(core->partition, "never restarts");
+            request = REQUEST_NONE;
+        }
     } else if (number == core->partition->system->board.smmu_interrupt) {
         refused_dma(core);
     }

@@ -22,6 +22,11 @@ bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
            STATUS(syndrome) == STATUS_NO_MAP;
 }
 
+bool syndrome_of_table_walk(uint64_t syndrome)
+{
+    return (syndrome & OF_TABLE_WALK) != 0;
+}
+
 uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value)
 {
     unsigned shift = 64 - (8u << SIZE(syndrome));

@@ -8,6 +8,7 @@
 #include "monitor/core.h"
 #include "monitor/features.h"
 #include "monitor/guest_state.h"
+#include "monitor/inject.h"
 #include "monitor/power.h"
 #include "monitor/registers.h"
 #include "monitor/syndrome.h"
@@ -144,11 +145,22 @@ static enum access_result trapped_instruction(struct core *core, uint64_t syndro
     return ACCESS_UNDEFINED;
 }
 
+/* Whether the guest asked for an external abort instead of being stopped. Not for a walk of its own
+ * tables: ESR_EL1 has to name the level of its stage 1, which the hypervisor does not know. */
+static bool takes_abort(const struct core *core, uint64_t syndrome)
+{
+    unsigned exception_class = SYNDROME_CLASS(syndrome);
+
+    return core->partition->described->unmapped == DESCRIPTION_UNMAPPED_ABORT &&
+           (exception_class == CLASS_DATA || exception_class == CLASS_FETCH) &&
+           !syndrome_of_table_walk(syndrome);
+}
+
 static void synchronous(struct core *core, struct registers *registers)
 {
     uint64_t syndrome = register_read(esr_el2);
-    uint64_t address =
-        (register_read(hpfar_el2) >> 4 << 12) | (register_read(far_el2) & (PAGE_BYTES - 1));
+    uint64_t virtual_address = register_read(far_el2);
+    uint64_t address = (register_read(hpfar_el2) >> 4 << 12) | (virtual_address & (PAGE_BYTES - 1));
     enum access_result result = ACCESS_FORBIDDEN;
 
     switch (SYNDROME_CLASS(syndrome)) {
@@ -174,6 +186,12 @@ static void synchronous(struct core *core, struct registers *registers)
         guest_state_undefined(registers);
         return;
     }
+    if (result == ACCESS_FORBIDDEN && takes_abort(core, syndrome)) {
+        core->report.exits[EXIT_FAULT]++;
+        core->report.refused++;
+        inject_external_abort(registers, syndrome, virtual_address);
+        return;
+    }
     if (result == ACCESS_FORBIDDEN) {
         power_fault(core, registers, syndrome, address);
     }
@@ -192,5 +210,6 @@ void monitor_trap(struct registers *registers, unsigned kind)
     } else {
         power_fault(core, registers, register_read(esr_el2), 0);
     }
+    (void)power_device_fault(core, registers->pc);
     power_message(core);
 }

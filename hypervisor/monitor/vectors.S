@@ -2,47 +2,47 @@
 /*
  * Exceptions to EL2 (Arm ARM, "Exception vectors"). From a guest: its registers go onto the
  * monitor's stack, which is empty then, and come back from there. Most exceptions are for services
- * that are only mapped from then on until the guest continues. From EL2 itself: nothing is right any
- * more.
+ * that are only mapped from then on until the guest continues. From EL2 itself: the monitor goes on
+ * only if a device did not answer it (main.c, monitor_recover()).
  */
 #include "monitor/core_layout.h"
 #include "monitor/macros.inc"
 
     .section .text.vectors, "ax"
-    .macro from_guest handler
+    .macro save_first kind
     .balign 128
     stp x0, x1, [sp, #-FRAME_BYTES]!
     stp x2, x3, [sp, #16]
     stp x4, x5, [sp, #32]
     stp x6, x7, [sp, #48]
-    mov x1, #\handler
+    mov x1, #\kind
     b save_rest
     .endm
 
-    .macro from_self
+    .macro from_wrong_stack
     .balign 128
-    b failed
+    b .
     .endm
 
     .balign 2048
     .global monitor_vectors
 monitor_vectors:
-    from_self
-    from_self
-    from_self
-    from_self
-    from_self
-    from_self
-    from_self
-    from_self
-    from_guest 0
-    from_guest 1
-    from_guest 2
-    from_guest 3
-    from_guest 0
-    from_guest 1
-    from_guest 2
-    from_guest 3
+    from_wrong_stack /* EL2 with SP_EL0, which the hypervisor never uses */
+    from_wrong_stack
+    from_wrong_stack
+    from_wrong_stack
+    save_first FROM_EL2
+    save_first FROM_EL2 + 1
+    save_first FROM_EL2 + 2
+    save_first FROM_EL2 + 3
+    save_first 0
+    save_first 1
+    save_first 2
+    save_first 3
+    save_first 0
+    save_first 1
+    save_first 2
+    save_first 3
     .balign 128
 
 save_rest:
@@ -63,6 +63,8 @@ save_rest:
     str x3, [sp, #256]
     mov x19, x1
     mov x0, sp
+    cmp x19, #FROM_EL2
+    b.hs from_self
     mov x29, xzr
     bl monitor_answer
     cbnz w0, 1f
@@ -100,12 +102,12 @@ monitor_resume:
     ldp x0, x1, [sp], #FRAME_BYTES
     eret
 
-failed:
+from_self:
     mrs x0, tpidr_el2
     cbz x0, 2f /* no monitor yet: the boot core's tables have everything */
     change_tables x0, CORE_SERVICES
-2:  mrs x0, esr_el2
-    mrs x1, elr_el2
-    mrs x2, far_el2
-    b monitor_failed
+2:  mov x0, sp
+    sub x1, x19, #FROM_EL2
+    bl monitor_recover
+    b 1b
 

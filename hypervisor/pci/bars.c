@@ -90,6 +90,45 @@ static bool is_inside(const struct function *function, const struct bar *bar)
            bar->address - start <= room - bytes;
 }
 
+bool pci_bars_assign(const struct function *function)
+{
+    const struct description_partition *described = function->partition->described;
+    struct virtual_function *view = function->view;
+    uint64_t next = described->pci_memory;
+    struct bar bar;
+
+    for (unsigned i = 0; i < FUNCTION_BARS; i += bar.registers) {
+        bar = bar_of(view, i);
+        if (bar.decode != PCI_COMMAND_MEMORY) {
+            continue;
+        }
+        next = (next + ~bar.mask) & bar.mask; /* -bar.mask is the BAR's size */
+        bar.address = next;
+        if (!is_inside(function, &bar)) {
+            return false;
+        }
+        next += -bar.mask;
+        view->bar[i] = (view->bar[i] & ~view->bar_mask[i]) | (uint32_t)bar.address;
+        if (bar.registers == 2) {
+            view->bar[i + 1] = (uint32_t)(bar.address >> 32);
+        }
+    }
+    return true;
+}
+
+uint64_t pci_bar_address(const struct function *function, unsigned index, uint64_t bytes)
+{
+    struct bar bar;
+
+    for (unsigned i = 0; i < FUNCTION_BARS; i += bar.registers) {
+        bar = bar_of(function->view, i);
+        if (i == index && bar.decode == PCI_COMMAND_MEMORY && bytes <= -bar.mask) {
+            return bar.address;
+        }
+    }
+    return 0;
+}
+
 /* Only if it is as it was found: the function may be in a reset, in which it loses what it is told,
  * or come out of one with other sizes (PCI Express Base 4.0, 6.6.2 and 7.8.6). */
 static bool store(const struct function *function, unsigned index)

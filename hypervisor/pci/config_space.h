@@ -12,9 +12,23 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* Learns what the partition's functions are, with decoding and bus mastering off from then on.
- * Boot, before its cores run; struct partition's `functions` need not be set before. */
-void pci_boot(struct partition *partition);
+#define PCI_NO_FUNCTION 0xffffffffu
+
+/*
+ * Reads the properties of the partition's functions, and disables decoding and bus mastering.
+ * Returns a function that has no way to be reset (bus << 8 | device << 3 | function), or
+ * PCI_NO_FUNCTION. Boot, before its cores run; struct partition's `functions` need not be set
+ * before.
+ */
+uint32_t pci_boot(struct partition *partition);
+
+/*
+ * Disables bus mastering of every function of bus 0, so that those that no partition owns reach no
+ * memory. Bridges among them then forward no DMA of the buses behind them (PCI Express Base 4.0,
+ * 7.5.1.1.3). Host bridges keep their setting: DMA of all functions may depend on it. Boot; the
+ * description has an ECAM.
+ */
+void pci_disable_mastering(const struct description *system);
 
 /*
  * An access to ECAM: `offset` is bus << 20 | device << 15 | function << 12 | register. What the
@@ -24,10 +38,11 @@ void pci_boot(struct partition *partition);
 enum access_result pci_access(struct partition *partition, struct access *access);
 
 /*
- * Stops the functions (no decoding, no bus mastering), and resets those that the guest has written
- * to since boot: its view is as after boot. Takes a tenth of a second if there are such, nothing
- * otherwise. None of the partition's cores runs.
+ * Disables decoding and bus mastering of the functions that the guest has written to since boot or
+ * the last reset, and resets them: the guest's view is as after boot. Takes a tenth of a second if
+ * there are such functions, nothing otherwise. Returns false if a function does not complete its
+ * reset, unless the partition restarts without resets. None of the partition's cores runs.
  */
-void pci_reset(struct partition *partition);
+bool pci_reset(struct partition *partition);
 
 #endif

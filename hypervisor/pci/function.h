@@ -30,6 +30,14 @@ static inline struct function pci_function(struct partition *partition, uint32_t
 uint32_t pci_read(const struct function *function, uint32_t at, unsigned bytes);
 void pci_write(const struct function *function, uint32_t at, unsigned bytes, uint32_t value);
 
+/* virtio.c: returns true if the function is a virtio device with the common configuration of VIRTIO
+ * 1.3, 4.1.4.3. */
+bool pci_virtio_can_reset(const struct function *function);
+/* Resets the device through the BAR with that structure, which is placed in the partition's window
+ * meanwhile. Returns false if it has no place there, or if the device does not complete the reset
+ * within a second. Decoding is off before and after. */
+bool pci_virtio_reset(const struct function *function);
+
 /* delay.c: waits at least so long. */
 void pci_delay(uint32_t microseconds);
 
@@ -39,6 +47,10 @@ void pci_bars_find(const struct function *function);
 void pci_bars_settle(const struct function *function);
 /* The guest's view after a reset: nothing decoded, all BARs 0. */
 void pci_bars_forget(const struct function *function);
+/* Gives every memory BAR an address in the partition's window. Returns false if they do not fit. */
+bool pci_bars_assign(const struct function *function);
+/* Returns the address of the memory BAR with that number if it has at least `bytes`, else 0. */
+uint64_t pci_bar_address(const struct function *function, unsigned index, uint64_t bytes);
 
 /* capabilities.c */
 void pci_capabilities_find(const struct function *function);

@@ -15,6 +15,9 @@ static void quiesce(const struct function *function)
 
     pci_write(function, PCI_COMMAND, 2, 0);
     pci_write(function, PCI_ROM, PCI_DWORD, 0);
+    /* A completion pushes the function's posted writes in front of it (PCI Express
+     * Base 4.0, 2.4.1): once it is here no DMA write is on its way. */
+    (void)pci_read(function, PCI_COMMAND, 2);
     if (power != 0 && (pci_read(function, power + PCI_POWER_CONTROL, 1) & PCI_POWER_STATE) != 0) {
         pci_write(function, power + PCI_POWER_CONTROL, 2, 0);
         pci_delay(POWER_MICROSECONDS);
@@ -38,8 +41,29 @@ static bool is_usable(const struct function *function)
     return pci_capability_find(function->view, PCI_CAPABILITY_ENHANCED) == 0;
 }
 
-void pci_boot(struct partition *partition)
+/* The ways that need no access to the device's own registers are preferred, except that D3hot is
+ * the last: the content of registers after it is less defined than after a reset of the device. */
+static enum function_reset find_reset(const struct function *function)
 {
+    uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
+
+    if (pci_express_reset(function) != 0) {
+        return FUNCTION_RESET_EXPRESS;
+    }
+    if (pci_virtio_can_reset(function)) {
+        return FUNCTION_RESET_VIRTIO;
+    }
+    if (power != 0 &&
+        (pci_read(function, power + PCI_POWER_CONTROL, 2) & PCI_POWER_NO_RESET) == 0) {
+        return FUNCTION_RESET_POWER;
+    }
+    return FUNCTION_RESET_NONE;
+}
+
+uint32_t pci_boot(struct partition *partition)
+{
+    uint32_t unresettable = PCI_NO_FUNCTION;
+
     partition->functions_lock = 0;
     for (uint32_t i = 0; i < partition->described->function_count; i++) {
         struct function function = pci_function(partition, i);
@@ -49,37 +73,65 @@ void pci_boot(struct partition *partition)
             quiesce(&function);
             pci_bars_find(&function);
             pci_bars_forget(&function);
+            function.view->reset = (uint8_t)find_reset(&function);
             function.view->present = true;
+            if (function.view->reset == FUNCTION_RESET_NONE) {
+                unresettable = partition->described->functions[i].address;
+            }
         }
     }
+    return unresettable;
 }
 
-/* Begins a function-level reset, if there is one. */
+static void reset_by_power(const struct function *function)
+{
+    uint32_t at = pci_capability_find(function->view, PCI_CAPABILITY_POWER) + PCI_POWER_CONTROL;
+
+    pci_write(function, at, 2, PCI_POWER_STATE); /* D3hot */
+    pci_delay(POWER_MICROSECONDS);
+    pci_write(function, at, 2, 0);
+    pci_delay(POWER_MICROSECONDS);
+}
+
+/* Begins the reset of a function; some resets have completed then. Returns false if the function
+ * does not complete its reset, or has none. */
 static bool begin_reset(const struct function *function)
 {
-    uint32_t at = pci_express_reset(function);
-
-    quiesce(function);
-    pci_bars_forget(function);
-    function->view->written = false;
-    if (at != 0) {
-        pci_write(function, at, 2, PCI_EXPRESS_RESET);
+    switch ((enum function_reset)function->view->reset) {
+    case FUNCTION_RESET_EXPRESS:
+        pci_write(function, pci_express_reset(function), 2, PCI_EXPRESS_RESET);
+        return true;
+    case FUNCTION_RESET_VIRTIO:
+        return pci_virtio_reset(function);
+    case FUNCTION_RESET_POWER:
+        reset_by_power(function);
+        return true;
+    case FUNCTION_RESET_NONE:
+        break;
     }
-    return at != 0;
+    return false;
 }
 
-void pci_reset(struct partition *partition)
+bool pci_reset(struct partition *partition)
 {
-    bool wait = false;
+    bool wait = false, done = true;
 
     for (uint32_t i = 0; i < partition->described->function_count; i++) {
         struct function function = pci_function(partition, i);
+        struct virtual_function *view = function.view;
 
-        if (function.view->present && function.view->written) {
-            wait |= begin_reset(&function);
+        if (!view->present || !view->written) {
+            continue;
         }
+        quiesce(&function);
+        pci_bars_forget(&function);
+        /* A function that did not complete its reset is reset again before the next start. */
+        view->written = !begin_reset(&function);
+        done = done && !view->written;
+        wait = wait || view->reset == FUNCTION_RESET_EXPRESS;
     }
     if (wait) {
         pci_delay(RESET_MICROSECONDS);
     }
+    return done || partition->described->restart == DESCRIPTION_RESTART_WITHOUT_RESET;
 }

@@ -51,7 +51,8 @@
 #define QUEUE_OVERFLOW (1u << 31)          /* of EVENTQ_PROD; EVENTQ_CONS says that it was seen */
 
 #define STE_WORDS          8u
-#define STE_VALID          UINT64_C(1) /* and no more: abort, without an event */
+#define STE_VALID          UINT64_C(1)        /* and no more: abort, without an event */
+#define STE_BYPASS         (UINT64_C(4) << 1) /* STE.Config: no translation */
 #define STE_STAGE2         (UINT64_C(6) << 1)
 #define STE_SHARE_INCOMING (UINT64_C(1) << 44)
 /* Third word: as VTCR_EL2 and VTTBR_EL2 have it, in other places. 64 - 39 bits of input, from level
@@ -63,11 +64,18 @@
 #define STE_AARCH64    (UINT64_C(1) << 51)
 #define STE_RECORD     (UINT64_C(1) << 58)
 
-#define COMMANDS           3u             /* of two words each */
-#define COMMAND_CFGI_ALL   UINT64_C(0x04) /* with a range of 31 */
-#define COMMAND_CFGI_RANGE UINT64_C(31)
-#define COMMAND_TLBI_ALL   UINT64_C(0x30) /* TLBI_NSNH_ALL */
-#define COMMAND_SYNC       UINT64_C(0x46)
+#define COMMANDS_LOG2          4u /* entries of the command queue */
+#define COMMANDS               (1u << COMMANDS_LOG2)
+#define COMMAND_WORDS          2u
+#define COMMAND_CFGI_STE       UINT64_C(0x03) /* 4.3.1 */
+#define COMMAND_STREAM(stream) ((uint64_t)(stream) << 32)
+#define COMMAND_CFGI_LEAF      UINT64_C(1)    /* second word */
+#define COMMAND_CFGI_ALL       UINT64_C(0x04) /* 4.3.3: CFGI_STE_RANGE with a range of 31 */
+#define COMMAND_CFGI_RANGE     UINT64_C(31)   /* second word */
+#define COMMAND_TLBI_VMID      UINT64_C(0x28) /* 4.4.3: TLBI_S12_VMALL */
+#define COMMAND_VMID(vmid)     ((uint64_t)(vmid) << 32)
+#define COMMAND_TLBI_ALL       UINT64_C(0x30) /* 4.4.4: TLBI_NSNH_ALL */
+#define COMMAND_SYNC           UINT64_C(0x46) /* 4.7.3 */
 
 #define EVENTS_LOG2        7u /* a page of them */
 #define EVENTS             (1u << EVENTS_LOG2)

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "smmu/smmu.h"
 
+#include "smmu/commands.h"
 #include "smmu/registers.h"
 #include <arch/device_access.h>
 #include <stddef.h>
-
-/* Room for the commands at boot, and one more: a full queue is not needed. */
-#define COMMANDS_LOG2 2u
-/* Polls of a register before it counts as dead; each takes tens of nanoseconds at least. */
-#define POLLS_MAX 10000000u
 
 struct smmu {
     const struct description *system;
@@ -33,12 +29,7 @@ static void write_base(const struct smmu *smmu, uint32_t at, uint64_t value)
 
 static bool wait_for(const struct smmu *smmu, uint32_t at, uint32_t mask, uint32_t value)
 {
-    for (uint32_t i = 0; i < POLLS_MAX; i++) {
-        if ((read(smmu, at) & mask) == value) {
-            return true;
-        }
-    }
-    return false;
+    return smmu_wait(smmu->registers + at, mask, value);
 }
 
 /* The SMMU acknowledges each change of CR0 (6.3.9); where ATS is unknown its bit stays 0. */
@@ -72,7 +63,7 @@ static uint32_t stream_bits(const struct description *system)
     uint32_t streams = 0, bits = 0;
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
-        for (uint32_t j = 0; j < smmu_confined(&system->partitions[i]); j++) {
+        for (uint32_t j = 0; j < smmu_streams(system, &system->partitions[i]); j++) {
             streams |= system->partitions[i].functions[j].address;
         }
     }
@@ -93,8 +84,10 @@ static uint64_t *take_aligned(struct page_pool *pool, uint64_t bytes)
     return (uint64_t *)(uintptr_t)page_pool_take(pool, (bytes + PAGE_BYTES - 1) / PAGE_BYTES);
 }
 
-/* Words 1 to 3: the same walk as the processor's (monitor/registers.h). A fault is recorded and
- * aborts the access. */
+/* Every stream is aborted: the first word of an entry is changed when its partition starts
+ * (streams.c). Words 1 to 3 are those for stage 2: the same walk as the processor's
+ * (monitor/registers.h); a fault is recorded and aborts the access. An entry that bypasses
+ * translation uses of them only the shareability (IHI 0070, 5.2). */
 static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
                        const uint64_t stage2_roots[])
 {
@@ -107,10 +100,9 @@ static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
     for (uint32_t i = 0; i < smmu->system->partition_count; i++) {
         const struct description_partition *partition = &smmu->system->partitions[i];
 
-        for (uint32_t j = 0; j < smmu_confined(partition); j++) {
+        for (uint32_t j = 0; j < smmu_streams(smmu->system, partition); j++) {
             uint64_t *entry = &table[(size_t)partition->functions[j].address * STE_WORDS];
 
-            entry[0] = STE_VALID | STE_STAGE2;
             entry[1] = STE_SHARE_INCOMING;
             entry[2] = STE_VTCR | size << STE_SIZE_SHIFT | STE_AARCH64 | STE_RECORD | (i + 1);
             entry[3] = stage2_roots[i];
@@ -118,7 +110,8 @@ static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
     }
 }
 
-static const char *set_table(const struct smmu *smmu, const uint64_t stage2_roots[])
+static const char *set_table(const struct smmu *smmu, const uint64_t stage2_roots[],
+                             struct smmu_memory *memory)
 {
     uint32_t bits = stream_bits(smmu->system);
     uint64_t *table;
@@ -133,20 +126,18 @@ static const char *set_table(const struct smmu *smmu, const uint64_t stage2_root
     fill_table(smmu, table, bits, stage2_roots);
     write_base(smmu, SMMU_STRTAB_BASE, (uintptr_t)table);
     write(smmu, SMMU_STRTAB_BASE_CFG, bits); /* linear */
+    memory->streams = (uintptr_t)table;
+    memory->stream_bytes = page_up(STE_WORDS * sizeof(*table) << bits);
     return NULL;
 }
 
 /* Nothing from before us stays in caches (4.3.3, 4.4.4.1, 4.7.3). The queue's page is zero. */
-static bool forget(const struct smmu *smmu, uint64_t *queue)
+static bool forget(const struct smmu *smmu, uint64_t commands)
 {
-    queue[0] = COMMAND_CFGI_ALL;
-    queue[1] = COMMAND_CFGI_RANGE;
-    queue[2] = COMMAND_TLBI_ALL;
-    queue[4] = COMMAND_SYNC;
-    device_publish();
-    write(smmu, SMMU_CMDQ_PROD, COMMANDS);
-    /* An error would leave the consumer where it is. */
-    return wait_for(smmu, SMMU_CMDQ_CONS, UINT32_MAX, COMMANDS);
+    static const struct smmu_command everything[] = {
+        {COMMAND_CFGI_ALL, COMMAND_CFGI_RANGE}, {COMMAND_TLBI_ALL, 0}, {COMMAND_SYNC, 0}};
+
+    return smmu_run(smmu->registers, commands, everything, 3);
 }
 
 /* All DMA is aborted from here until the SMMU is on. */
@@ -163,18 +154,18 @@ static bool stop(const struct smmu *smmu)
     return wait_for(smmu, SMMU_IRQ_CTRLACK, IRQ_CTRL_EVENTS, 0);
 }
 
-static bool start(const struct smmu *smmu, uint64_t commands, uint64_t events)
+static bool start(const struct smmu *smmu, const struct smmu_memory *memory)
 {
     write(smmu, SMMU_CR1, CR1_WRITE_BACK);
     write(smmu, SMMU_CR2, CR2_PRIVATE_TLB);
-    write_base(smmu, SMMU_CMDQ_BASE, commands | COMMANDS_LOG2);
+    write_base(smmu, SMMU_CMDQ_BASE, memory->commands | COMMANDS_LOG2);
     write(smmu, SMMU_CMDQ_PROD, 0);
     write(smmu, SMMU_CMDQ_CONS, 0);
-    write_base(smmu, SMMU_EVENTQ_BASE, events | EVENTS_LOG2);
+    write_base(smmu, SMMU_EVENTQ_BASE, memory->events | EVENTS_LOG2);
     write(smmu, SMMU_EVENTQ_PROD, 0);
     write(smmu, SMMU_EVENTQ_CONS, 0);
     device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0); /* by wire, not by message */
-    if (!enable(smmu, CR0_COMMANDS) || !forget(smmu, (uint64_t *)(uintptr_t)commands) ||
+    if (!enable(smmu, CR0_COMMANDS) || !forget(smmu, memory->commands) ||
         !enable(smmu, CR0_COMMANDS | CR0_EVENTS)) {
         return false;
     }
@@ -184,7 +175,7 @@ static bool start(const struct smmu *smmu, uint64_t commands, uint64_t events)
 }
 
 const char *smmu_boot(const struct description *system, struct page_pool *pool,
-                      const uint64_t stage2_roots[], uint64_t queues)
+                      const uint64_t stage2_roots[], struct smmu_memory *memory)
 {
     struct smmu smmu = {system, pool, (uintptr_t)system->board.smmu};
     const char *trouble;
@@ -194,9 +185,9 @@ const char *smmu_boot(const struct description *system, struct page_pool *pool,
     }
     trouble = look(&smmu);
     if (trouble == NULL) {
-        trouble = stop(&smmu) ? set_table(&smmu, stage2_roots) : "the SMMU does not stop";
+        trouble = stop(&smmu) ? set_table(&smmu, stage2_roots, memory) : "the SMMU does not stop";
     }
-    if (trouble == NULL && !start(&smmu, queues + PAGE_BYTES, queues)) {
+    if (trouble == NULL && !start(&smmu, memory)) {
         trouble = "the SMMU does not start";
     }
     return trouble;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * SMMUv3 (Arm IHI 0070): DMA of functions that belong to partitions with `dma = "smmu"` goes
- * through the partition's own stage 2, all other DMA is aborted. A function's stream is its PCI
- * address, as on boards whose `iommu-map` is one to one. Nothing is changed after boot.
+ * through the partition's own stage 2, DMA of those with `dma = "trusted"` is not translated, and
+ * all other DMA is aborted. A function's stream is its PCI address, as on boards whose `iommu-map`
+ * is one to one. While a partition is loaded or stopped, DMA of its functions is aborted.
  */
 #ifndef SMMU_SMMU_H
 #define SMMU_SMMU_H
@@ -16,6 +17,14 @@
 /* Where the registers are that monitors read events by: a page of them. */
 #define SMMU_EVENT_REGISTERS UINT64_C(0x10000)
 
+/* Memory that the SMMU and the monitors share. */
+struct smmu_memory {
+    uint64_t events;       /* page of the event queue */
+    uint64_t commands;     /* page of the command queue */
+    uint64_t streams;      /* linear stream table, whole pages */
+    uint64_t stream_bytes; /* its pages */
+};
+
 /* DMA that was refused. */
 struct smmu_event {
     uint32_t stream;  /* the function: bus << 8 | device << 3 | function */
@@ -25,18 +34,42 @@ struct smmu_event {
 };
 
 /*
- * Switches the board's SMMU on, if the description has one; `stage2_roots` by partition, `queues`
- * two zeroed pages, the first for events. NULL, or what is wrong with it, in static memory. A read
- * from where nothing is may fault instead. Boot core, before any partition runs.
+ * Enables the board's SMMU, if the description has one, with every stream aborted. `stage2_roots`:
+ * by partition. `memory`: the two queues are zeroed pages of the caller; the stream table is
+ * allocated from `pool` and stored there. Returns NULL, or the reason of a failure in static
+ * memory. A read from an address without an SMMU may raise an exception instead. Boot core, before
+ * any partition runs.
  */
 const char *smmu_boot(const struct description *system, struct page_pool *pool,
-                      const uint64_t stage2_roots[], uint64_t queues);
+                      const uint64_t stage2_roots[], struct smmu_memory *memory);
 
-/* How many of a partition's functions the SMMU lets through to its memory. */
+/* Returns the number of the partition's functions whose DMA stage 2 confines to its memory. */
 static inline uint32_t smmu_confined(const struct description_partition *partition)
 {
     return partition->dma == DESCRIPTION_DMA_SMMU ? partition->function_count : 0;
 }
+
+/* Returns the number of the partition's functions that have a stream table entry: those that may
+ * master the bus, if the board has an SMMU. */
+static inline uint32_t smmu_streams(const struct description *system,
+                                    const struct description_partition *partition)
+{
+    return system->board.smmu != 0 && partition->dma != DESCRIPTION_DMA_NONE
+               ? partition->function_count
+               : 0;
+}
+
+/*
+ * Aborts all DMA of the partition's functions from now on. When the function returns true, DMA that
+ * was translated before has completed, too (IHI 0070, 3.21). Returns false if the SMMU does not
+ * carry out the commands: DMA may still reach memory. True without an SMMU. Boot core of the
+ * partition; monitors of several partitions wait for each other.
+ */
+bool smmu_block_dma(const struct partition *partition);
+
+/* Permits what the system file permits: translation by stage 2, or bypass. Otherwise as
+ * smmu_block_dma(). */
+bool smmu_permit_dma(const struct partition *partition);
 
 /*
  * The event queue's interrupt (board.smmu_interrupt) came. True: `event` is what a device of this

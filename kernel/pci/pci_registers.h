@@ -49,6 +49,7 @@
 
 #define PCI_CAPABILITY_POWER    0x01u
 #define PCI_CAPABILITY_MSI      0x05u
+#define PCI_CAPABILITY_VENDOR   0x09u
 #define PCI_CAPABILITY_EXPRESS  0x10u
 #define PCI_CAPABILITY_MSIX     0x11u
 #define PCI_CAPABILITY_ENHANCED 0x14u /* enhanced allocation */

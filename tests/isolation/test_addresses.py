@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, parse_stopped, 
 from support.translation_tables import HypervisorMemory, Mapping
 from support.witness import read_register
 
+from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
@@ -18,6 +20,7 @@ from bulkhead.system.board_tree import BoardTree, registers
 from bulkhead.system.layout import Layout, Place, Range
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Dma
+from bulkhead.system.reports import State, read_reports
 
 # Arm ARM, stage 2 descriptors: access flag, read and write; memory is write-back, Inner Shareable;
 # registers are Device-nGnRE and never executed.
@@ -77,6 +80,20 @@ def _check_streams(memory: HypervisorMemory, layout: Layout, base: int, config: 
     assert all(stream < 1 << (config & 0x3F) for stream in roots)
 
 
+def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
+    """Of all partitions: before, the SMMU aborts their DMA."""
+    guest.wait_for_match(r"(?m)^\w+\| ", timeout=60)
+    end = time.monotonic() + 60
+    boot_cores = {place.partition.cores[0] for place in layout.places}
+    while True:
+        reports = read_reports(guest.qmp(), layout.hypervisor.end, layout.board.core_count)
+        running = {each.core for each in reports if each.state == State.RUNNING}
+        if boot_cores <= running:
+            return
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
 @pytest.mark.parametrize("name", ["minimal", "isolation", "demo"])
 def test_tables_map_what_is_owned_and_nothing_else(start_guest: StartGuest, name: str) -> None:
     """All 2^39 addresses of every partition's processors and devices, read from outside."""
@@ -84,7 +101,7 @@ def test_tables_map_what_is_owned_and_nothing_else(start_guest: StartGuest, name
     assembled = assemble(system, board, Settings())
     layout = assembled.layout
     guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
-    guest.wait_for_match(r"(?m)^\w+\| ", timeout=60)
+    _wait_for_starts(guest, layout)
     memory = HypervisorMemory(guest, layout)
     for place in layout.places:
         for core in place.partition.cores:

@@ -14,6 +14,7 @@ from support.rogue_system import Run, StartGuest, start
 from bulkhead.running.qemu import DatagramNetwork
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import registers
+from bulkhead.system.model import Dma
 
 _TEXT = b"from the rogue's own memory"
 _HEAD = bytes.fromhex("525400123457 525400123499 88b5")
@@ -108,4 +109,12 @@ def test_what_its_device_may_not_reach_stays_as_it_is(
         assert named is not None, line
         assert int(named[1], 0) & -PAGE_BYTES == target & -PAGE_BYTES, line
     works(run, wire)
+    run.victim_is_unharmed()
+
+
+def test_trusted_dma_works_beside_an_smmu(start_guest: StartGuest, wire: Wire) -> None:
+    """It is not translated; while the partition is stopped it is aborted."""
+    run = start(start_guest, wire.network, dma=Dma.TRUSTED)
+    for _ in range(2):
+        works(run, wire)
     run.victim_is_unharmed()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from rogue_system import StartGuest, start
+from support.rogue_system import StartGuest, start
 
 _SEQUENCE = re.compile(rb"\x1b\[(\d*)([A-Za-z@`])")
 # ECMA-48: cursor to a column, erase to the end, erase, delete and insert characters.

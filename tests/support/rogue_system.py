@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import DatagramNetwork, Network, UserNetwork
@@ -151,32 +152,50 @@ class Run:
         assert "FAIL" not in self.guest.console()
 
 
-def _listening(system: System) -> System:
+def _listening(system: System, changes: Mapping[str, Any]) -> System:
     victim, rogue = system.partitions
     return replace(
         system,
-        name="isolation-listening",
+        name="-".join(["isolation-listening", *changes]),
         partitions=(
             replace(victim, arguments="beats=0"),
             # Little memory, so that most physical addresses are not its own.
-            replace(rogue, arguments="", memory_bytes=4 << 20, console=Console.INTERACTIVE),
+            replace(
+                rogue,
+                arguments="",
+                memory_bytes=4 << 20,
+                console=Console.INTERACTIVE,
+                **changes,
+            ),
         ),
     )
 
 
 def start(
-    start_guest: StartGuest, wire: DatagramNetwork | None = None, cpu: str | None = None
+    start_guest: StartGuest,
+    wire: DatagramNetwork | None = None,
+    extra: Sequence[str] = (),
+    cpu: str | None = None,
+    prepare: Callable[[], None] | None = None,
+    **changes: Any,
 ) -> Run:
-    """Boot it. `wire`: the rogue's network. `cpu`: another processor than the board's."""
+    """Boot the system.
+
+    `wire` is the rogue's network, `extra` are further arguments of QEMU, `cpu` replaces the board's
+    processor, and `changes` are keys of the rogue's partition. `prepare` is called once QEMU runs,
+    before the guests are waited for.
+    """
     system, board = read("isolation")
-    system = _listening(system)
+    system = _listening(system, changes)
     assembled = assemble(system, board, Settings())
 
     def network(number: int) -> Network:
         return wire if wire is not None and number == ROGUE else UserNetwork()
 
-    made = machine(system, board, assembled.image, network, _NOBODYS)
+    made = machine(system, board, assembled.image, network, (*_NOBODYS, *extra))
     guest = start_guest(made if cpu is None else replace(made, cpu=cpu))
+    if prepare is not None:
+        prepare()
     guest.wait_for_match(r"(?m)^victim\| beat: begins", timeout=60)
     guest.wait_for_match(r"(?m)^rogue\| rogue: listens", timeout=60)
     run = Run(guest, assembled.layout, Witness(guest, assembled.layout, ROGUE))

@@ -10,7 +10,7 @@ import pytest
 from bulkhead.errors import UserError, UserErrors
 from bulkhead.paths import ROOT, display
 from bulkhead.system.check import check
-from bulkhead.system.model import Console, Dma, PciAddress
+from bulkhead.system.model import Console, Dma, PciAddress, Restart, Unmapped
 from bulkhead.system.parse import find, parse
 
 from . import boards
@@ -57,6 +57,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert (partition.devices, partition.pci, partition.arguments) == ((), (), "")
     assert (partition.initrd, partition.dma) == (None, Dma.NONE)
     assert partition.console is Console.OUTPUT
+    assert (partition.restart, partition.unmapped) == (Restart.AFTER_RESET, Unmapped.STOP)
 
 
 def test_everything_that_can_be_said() -> None:
@@ -72,7 +73,9 @@ def test_everything_that_can_be_said() -> None:
     assert other.arguments == 'console=ttyAMA0 say="hi"'
     assert (one.dma, one.console) == (Dma.TRUSTED, Console.INTERACTIVE)
     assert (other.dma, other.console) == (Dma.SMMU, Console.NONE)
-    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (21, 26, 21)
+    assert (one.restart, one.unmapped) == (Restart.WITHOUT_RESET, Unmapped.ABORT)
+    assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (23, 28, 23)
 
 
 def test_an_unknown_system_is_told_the_nearest() -> None:

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from bulkhead.build import variants
 
 from bulkhead import changed
-from bulkhead.build import variants
 from bulkhead.changed import BuildGraph, PythonFiles, Reach, changed_files
 from bulkhead.errors import UserError
 from bulkhead.testing import is_named

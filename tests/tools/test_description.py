@@ -26,6 +26,7 @@ _CONSTANTS = (
     "MAGIC", "VERSION", "CORES_MAX", "PARTITIONS_MAX", "NAME_BYTES", "MEMORIES_MAX", "DEVICES_MAX",
     "IMAGES_MAX", "FUNCTIONS_MAX", "SPI_WORDS", "PAGE_BYTES", "NO_PARTITION",
 )  # fmt: skip
+_CHOICES = ("DMA", "RESTART", "UNMAPPED")
 
 
 def _assertions() -> Iterator[str]:
@@ -37,8 +38,9 @@ def _assertions() -> Iterator[str]:
             yield f"sizeof(((struct {name} *)0)->{field}) == {place.size}"
     for name in _CONSTANTS:
         yield f"DESCRIPTION_{name} == {getattr(description, name):#x}"
-    for name, value in description.DMA.items():
-        yield f"DESCRIPTION_DMA_{name.upper()} == {value}"
+    for kind in _CHOICES:
+        for name, value in getattr(description, kind).items():
+            yield f"DESCRIPTION_{kind}_{name.upper().replace('-', '_')} == {value}"
 
 
 def test_structures_are_those_of_the_header(tmp_path: Path) -> None:
@@ -57,7 +59,9 @@ def test_all_structures_of_the_header_are_compared() -> None:
         _STRUCTURES
     )
     for line in header.splitlines():
-        if line.startswith("#define DESCRIPTION_") and "DMA" not in line:
+        if line.startswith("#define DESCRIPTION_") and not any(
+            f"_{kind}_" in line for kind in _CHOICES
+        ):
             name = line.split()[1].removeprefix("DESCRIPTION_")
             assert name in _CONSTANTS or name == "GUEST_BITS"
 

@@ -26,6 +26,7 @@ static const struct {
     {"pair", attack_pair},
     {"exclusive", attack_exclusive},
     {"walk", attack_walk},
+    {"abort", attack_abort},
     {"distributor", attack_distributor},
     {"redistributor", attack_redistributor},
     {"sgi", attack_sgi},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Addresses that are not this partition's: its instructions, and what the processor does for them.
  */
+#include "kernel/interrupt.h"
 #include "kernel/print.h"
 #include "rogue.h"
 #include <arch/device_access.h>
@@ -49,6 +50,49 @@ void attack_exclusive(uint64_t where)
 
     __asm__ volatile("ldxr %w0, [%1]\n\tstxr %w0, wzr, [%1]" : "=&r"(failed) : "r"(at) : "memory");
     print("exclusive store: %u\n", failed);
+}
+
+#define RET        0xd65f03c0u
+#define LOAD       0xb9400000u /* ldr w0, [x0] */
+#define STORE      0xb9000000u /* str w0, [x0] */
+#define LOAD_PAIR  0xa9402000u /* ldp x0, x8, [x0] */
+#define CODE_WORDS 2u
+
+/* For a partition that gets external aborts: the syndrome and the physical address of each. */
+void attack_abort(uint64_t where)
+{
+    static const struct {
+        const char *name;
+        uint32_t instruction;
+    } accesses[] = {{"read", LOAD}, {"write", STORE}, {"pair", LOAD_PAIR}};
+    const size_t count = sizeof accesses / sizeof accesses[0];
+    uint64_t syndromes[3] = {0}, addresses[3] = {0}, at = reach(where, PAGE), vectors;
+    uint32_t *code = code_allocate(count * CODE_WORDS);
+    interrupt_state state;
+
+    for (size_t i = 0; code != NULL && i < count; i++) {
+        code[CODE_WORDS * i] = accesses[i].instruction;
+        code[CODE_WORDS * i + 1] = RET;
+    }
+    if (code == NULL || !code_finish(code, count * CODE_WORDS)) {
+        print("FAIL: rogue: no memory for code\n");
+        return;
+    }
+    state = interrupts_save();
+    __asm__ volatile("msr daifset, #0xf\n\tmrs %0, vbar_el1\n\tmsr vbar_el1, %1\n\tisb"
+                     : "=&r"(vectors)
+                     : "r"(try_vectors)
+                     : "memory");
+    for (size_t i = 0; i < count; i++) {
+        (void)try_code(&code[CODE_WORDS * i], at, &syndromes[i]);
+        __asm__ volatile("mrs %0, far_el1" : "=r"(addresses[i]));
+    }
+    __asm__ volatile("msr vbar_el1, %0\n\tisb\n\tmsr daifclr, #0xd" : : "r"(vectors) : "memory");
+    interrupts_restore(state);
+    for (size_t i = 0; i < count; i++) {
+        print("%s: %lx at %lx\n", accesses[i].name, (unsigned long)syndromes[i],
+              (unsigned long)(addresses[i] - at + where));
+    }
 }
 
 /* A translation table there, read by the processor itself: the upper half of the addresses, which

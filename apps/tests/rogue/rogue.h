@@ -26,6 +26,7 @@ void attack_execute(uint64_t where);
 void attack_pair(uint64_t where);
 void attack_exclusive(uint64_t where);
 void attack_walk(uint64_t where);
+void attack_abort(uint64_t where); /* and prints the external aborts that it gets for it */
 
 /* interrupts.c */
 void attack_distributor(uint64_t where);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 2u
+#define DESCRIPTION_VERSION 3u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -68,6 +68,14 @@ struct description_function {
 #define DESCRIPTION_DMA_SMMU    1u /* confined to the partition's memory by stage 2 */
 #define DESCRIPTION_DMA_TRUSTED 2u /* unconfined: the system file says so */
 
+#define DESCRIPTION_RESTART_AFTER_RESET   0u /* every PCI function is reset before a restart */
+#define DESCRIPTION_RESTART_WITHOUT_RESET 1u /* functions without a reset keep their state */
+#define DESCRIPTION_RESTART_NEVER         2u /* a partition that stopped stays stopped */
+
+/* An access to an address that the partition does not have: */
+#define DESCRIPTION_UNMAPPED_STOP  0u /* the partition is stopped */
+#define DESCRIPTION_UNMAPPED_ABORT 1u /* the guest gets a synchronous external abort */
+
 struct description_partition {
     char name[DESCRIPTION_NAME_BYTES];
     uint64_t entry;            /* guest address of the first instruction */
@@ -85,6 +93,8 @@ struct description_partition {
     uint32_t device_count;
     uint32_t image_count;
     uint32_t function_count;
+    uint32_t restart;
+    uint32_t unmapped;
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];
     struct description_image images[DESCRIPTION_IMAGES_MAX];

@@ -33,6 +33,14 @@ struct virtual_uart {
 #define FUNCTION_BARS         6u
 #define FUNCTION_CAPABILITIES 48u /* as many as have room between 0x40 and 0xff */
 
+/* pci/: the ways to reset a function, in the order of preference. */
+enum function_reset {
+    FUNCTION_RESET_NONE,
+    FUNCTION_RESET_EXPRESS, /* function-level reset by the PCI Express capability */
+    FUNCTION_RESET_VIRTIO,  /* device_status = 0 of a virtio device */
+    FUNCTION_RESET_POWER    /* D3hot and back to D0 */
+};
+
 /* pci/: what a function's owner sees of it where that is not what it is. */
 struct virtual_function {
     uint32_t
@@ -41,6 +49,7 @@ struct virtual_function {
     uint16_t command;            /* as last written: the writable bits */
     bool present;                /* an endpoint; else nothing is there */
     bool written;                /* by the guest, since it was last reset */
+    uint8_t reset;               /* enum function_reset. Found at boot */
     /* The list that the guest sees, in order. Found at boot */
     struct {
         uint8_t offset, id;
@@ -72,7 +81,9 @@ struct partition {
                          with REQUEST_NONE; all else is the boot core's: it ends what was asked for,
                          and the terminal asks through it */
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
-    uint64_t events; /* smmu/: the page with the event queue; 0: it has no part in it */
+    uint64_t events;   /* smmu/: the page with the event queue; 0: it has no part in it */
+    uint64_t commands; /* smmu/: the page with the command queue; 0: no stream is the partition's */
+    uint64_t streams;  /* smmu/: the stream table, likewise */
     struct virtual_uart uart;
     uint32_t functions_lock; /* pci/: 1 while a core changes functions[] or their registers */
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* as the description has them */

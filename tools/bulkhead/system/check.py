@@ -16,7 +16,7 @@ from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
-from bulkhead.system.model import Console, Dma, Partition, System
+from bulkhead.system.model import Console, Dma, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 
 # What the hypervisor's description holds (hypervisor/include/hypervisor/description.h).
@@ -26,7 +26,7 @@ RANGES_MAX = 16  # DESCRIPTION_DEVICES_MAX
 FUNCTIONS_MAX = 8
 
 MEMORY_BYTES_MIN = 2 << 20
-HYPERVISOR = "hypervisor"
+HYPERVISOR = ("bulkhead", "hypervisor")  # what begins its lines on the terminal, and what maps say
 
 AnyBoard = TypeVar("AnyBoard", bound=Board)
 Rule = Callable[[System, Board], Iterator[Problem]]
@@ -63,7 +63,7 @@ def _both(one: Partition, other: Partition) -> str:
 
 def _names(system: System) -> Iterator[Problem]:
     for partition in system.partitions:
-        if partition.name == HYPERVISOR:
+        if partition.name in HYPERVISOR:
             what = f"{_name(partition)} has the name by which reports call the hypervisor itself"
             yield Problem(partition.line_of("name"), what, "rename it")
     for one, other in _pairs(system):
@@ -272,6 +272,20 @@ def _masters(system: System, board: Board) -> Iterator[Problem]:
                 yield Problem(partition.line_of("devices"), what, fix)
 
 
+def _restarts(system: System, board: Board) -> Iterator[Problem]:
+    """The hypervisor resets PCI functions, and knows no way to reset another device."""
+    for partition in system.partitions:
+        owned = [label for label in partition.devices if label in board.devices]
+        if owned and partition.restart is Restart.AFTER_RESET:
+            what = f"{_name(partition)} may restart, and nothing resets its device {show(owned[0])}"
+            fix = (
+                'write restart = "without-reset" if the device may keep its state, or '
+                'restart = "never"'
+            )
+            key = "restart" if "restart" in partition.key_lines else "devices"
+            yield Problem(partition.line_of(key), what, fix)
+
+
 def _shared_pages(system: System, board: Board) -> Iterator[Problem]:
     """Who has a page of registers has every device in it."""
     owners = {label: p for p in system.partitions for label in p.devices}
@@ -383,6 +397,7 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _device_labels,
     _register_ranges,
     _masters,
+    _restarts,
     _executables,
     _shared_pages,
     _pci_addresses,

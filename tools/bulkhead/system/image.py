@@ -113,7 +113,7 @@ def _describe_board(layout: Layout) -> description.Board:
         uart=registers(roles["console"])[0][0],
         uart_interrupt=interrupts(roles["console"])[0].intid,
     )
-    if any(place.partition.pci for place in layout.places):
+    if "pci" in roles:  # without partitions with functions, too: those of nobody are disabled
         described.ecam, described.ecam_bytes = registers(roles["pci"])[0]
         described.pci_io = board.ports.address - board.ports.bus
     if layout.system.uses_smmu:
@@ -130,6 +130,8 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         devicetree=place.devicetree,
         boot_core=partition.cores[0],
         dma=description.DMA[partition.dma.value],
+        restart=description.RESTART[partition.restart.value],
+        unmapped=description.UNMAPPED[partition.unmapped.value],
         memory_count=1,
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),

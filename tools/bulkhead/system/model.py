@@ -25,6 +25,21 @@ class Console(Enum):
     INTERACTIVE = "interactive"  # has the input at first; any can get it by switching
 
 
+class Restart(Enum):
+    """What a restart of a partition requires of its devices."""
+
+    AFTER_RESET = "after-reset"
+    WITHOUT_RESET = "without-reset"
+    NEVER = "never"
+
+
+class Unmapped(Enum):
+    """The answer to an access of a processor to an address that its partition does not have."""
+
+    STOP = "stop"  # the partition is stopped
+    ABORT = "abort"  # the guest gets an external abort, as on a board
+
+
 @dataclass(frozen=True)
 class PciAddress:
     """bus:device.function"""
@@ -58,6 +73,8 @@ class Partition:
     console: Console
     line: int  # of the file, where its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # where each of its keys stands
+    restart: Restart = Restart.AFTER_RESET
+    unmapped: Unmapped = Unmapped.STOP
 
     def line_of(self, key: str) -> int:
         """Where to point at when a key is wrong, or is lacking."""

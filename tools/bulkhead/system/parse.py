@@ -13,7 +13,15 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.paths import ROOT, display
 from bulkhead.system.lines import Lines, find_lines
-from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
+from bulkhead.system.model import (
+    Console,
+    Dma,
+    Partition,
+    PciAddress,
+    Restart,
+    System,
+    Unmapped,
+)
 from bulkhead.system.problems import Problem, choose, refuse, show
 
 SYSTEMS = ROOT / "systems"
@@ -274,6 +282,8 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "pci": lambda value: _list(value, _pci_address, '["00:02.0"]'),
     "dma": _one_of(Dma),
     "console": _one_of(Console),
+    "restart": _one_of(Restart),
+    "unmapped": _one_of(Unmapped),
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS = {
@@ -283,4 +293,6 @@ _DEFAULTS = {
     "pci": (),
     "dma": Dma.NONE,
     "console": Console.OUTPUT,
+    "restart": Restart.AFTER_RESET,
+    "unmapped": Unmapped.STOP,
 }

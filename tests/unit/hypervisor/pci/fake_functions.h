@@ -11,16 +11,15 @@
 #include "pci/config_space.h"
 #include <stddef.h>
 
-#define FAKE_ECAM              0x40000000u
-#define FAKE_ECAM_BYTES        0x200000u /* two buses */
-#define FAKE_CONFIG_BYTES      4096u
-#define FAKE_CAPABILITY_VENDOR 0x09u
-#define FAKE_FUNCTIONS         4u
-#define FAKE_IO                UINT64_C(0x3eff0000) /* the processor's address of I/O address 0 */
-#define FAKE_MEMORY            0x10400000u          /* the partition's windows */
-#define FAKE_MEMORY_BYTES      0x100000u
-#define FAKE_PORTS             0x2000u
-#define FAKE_PORTS_BYTES       0x1000u
+#define FAKE_ECAM         0x40000000u
+#define FAKE_ECAM_BYTES   0x200000u /* two buses */
+#define FAKE_CONFIG_BYTES 4096u
+#define FAKE_FUNCTIONS    4u
+#define FAKE_IO           UINT64_C(0x3eff0000) /* the processor's address of I/O address 0 */
+#define FAKE_MEMORY       0x10400000u          /* the partition's windows */
+#define FAKE_MEMORY_BYTES 0x100000u
+#define FAKE_PORTS        0x2000u
+#define FAKE_PORTS_BYTES  0x1000u
 
 struct fake_function {
     uint16_t address; /* 0xffff: not there */
@@ -32,6 +31,10 @@ struct fake_function {
     uint8_t last;                         /* capability */
     unsigned resets, gaps;                /* gaps: how often decoding was switched off */
     unsigned last_bytes;                  /* of the last write */
+    unsigned status_bar;                  /* of a virtio device's registers, */
+    uint32_t status_offset;               /* where device_status is */
+    uint8_t status;                       /* device_status */
+    unsigned resetting;                   /* reads of device_status until the reset is over */
     unsigned heard, deaf;                 /* after so many accesses so many are lost in a reset */
 };
 
@@ -48,6 +51,8 @@ void fake_set(struct fake_function *function, unsigned at, unsigned bytes, uint6
 uint32_t fake_get(const struct fake_function *function, unsigned at, unsigned bytes);
 /* Size is a power of 2; flags are the fixed bits. */
 void fake_bar(struct fake_function *function, unsigned index, uint64_t bytes, uint32_t flags);
+/* A virtio device's location of its common configuration (VIRTIO 1.3, 4.1.4). */
+void fake_virtio(struct fake_function *function, uint8_t at, uint8_t bar, uint32_t offset);
 /* At the end of the list, at `at`; what is in it can be written by a driver. */
 void fake_capability(struct fake_function *function, uint8_t at, uint8_t id, unsigned bytes);
 

@@ -38,10 +38,13 @@ static void guest_write(unsigned address, unsigned at, unsigned bytes, uint32_t 
     assert_int_equal(fake_partition.functions_lock, 0);
 }
 
-static void boot(void)
+/* Returns a function without a reset. */
+static uint32_t boot(void)
 {
-    pci_boot(&fake_partition);
+    uint32_t unresettable = pci_boot(&fake_partition);
+
     fake_running = true;
+    return unresettable;
 }
 
 /* Interrupts by line, memory BARs 1 (32 bits) and 4 (64), I/O BAR 0, capabilities of all kinds. */
@@ -53,7 +56,7 @@ static struct fake_function *add_nic(void)
     fake_bar(nic, 1, 0x1000, 0x0);
     fake_bar(nic, 4, 0x4000, 0xc);
     fake_capability(nic, 0x98, PCI_CAPABILITY_MSIX, 12);
-    fake_capability(nic, 0x84, FAKE_CAPABILITY_VENDOR, 20);
+    fake_capability(nic, 0x84, PCI_CAPABILITY_VENDOR, 20);
     nic->config[0x87] = 5; /* virtio's window to its registers */
     fake_capability(nic, 0x50, PCI_CAPABILITY_MSI, 20);
     fake_capability(nic, 0x40, PCI_CAPABILITY_POWER, 8);
@@ -80,7 +83,7 @@ static void test_boot_stops_what_firmware_used(void **state)
     fake_set(nic, 0x9a, 2, 0x8000); /* MSI-X is on */
     fake_set(nic, 0x52, 2, 0x0001);
     fake_set(nic, 0x44, 2, 0x0003); /* D3 */
-    boot();
+    (void)boot();
     assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
     assert_int_equal(fake_get(nic, PCI_ROM, 4), 0);
     assert_int_equal(fake_get(nic, 0x9a, 2), 0);
@@ -99,7 +102,7 @@ static void test_others_are_absent(void **state)
     (void)add_nic();
     fake_set(fake_add(1), PCI_HEADER_TYPE, 1, 0x81); /* a bridge */
     fake_capability(fake_add(2), 0x60, PCI_CAPABILITY_ENHANCED, 8);
-    boot();
+    (void)boot();
     before = fake_accesses;
     for (unsigned address = 0; address < 0x300; address++) {
         unsigned at = address * 4 % 0x1000;
@@ -125,7 +128,7 @@ static void test_beyond_the_board(void **state)
 {
     (void)state;
     fake_system.partitions[1].functions[3].address = 0x200; /* bus 2 */
-    boot();
+    (void)boot();
     assert_int_equal(guest_read(0x200, 0, 4), UINT32_MAX);
 }
 
@@ -135,7 +138,7 @@ static void test_sizing(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     for (unsigned i = 0; i < 6; i++) {
         guest_write(NIC, PCI_BAR + 4 * i, 4, UINT32_MAX);
         assert_int_equal(last_result, ACCESS_DONE);
@@ -178,7 +181,7 @@ static void test_memory_decodes_inside_only(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         /* BARs first, then the command; and the other way round. */
         guest_write(NIC, PCI_COMMAND, 2, 0);
@@ -204,7 +207,7 @@ static void test_io_decodes_inside_only(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_IO);
     assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
     guest_write(NIC, PCI_BAR, 4, FAKE_PORTS + FAKE_PORTS_BYTES - 0x20);
@@ -223,7 +226,7 @@ static void test_io_of_other_kinds(void **state)
     (void)state;
     fake_bar(two, 5, 0x100, 0x1);
     two->writable[PCI_BAR + 22] = two->writable[PCI_BAR + 23] = 0;
-    boot();
+    (void)boot();
     guest_write(TWO, PCI_BAR + 20, 4, FAKE_PORTS);
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
     assert_int_equal(fake_get(two, PCI_COMMAND, 2), PCI_COMMAND_IO);
@@ -244,7 +247,7 @@ static void test_sizes_that_cannot_be(void **state)
         fake_bar(two, i == 2 ? 5 : 0, i == 1 ? UINT64_C(1) << 40 : 16,
                  i == 1 || i == 2 ? 0x4 : 0x0);
         two->writable[PCI_BAR + 1] = i == 0 ? 0xf5 : two->writable[PCI_BAR + 1];
-        boot();
+        (void)boot();
         guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY);
         guest_write(TWO, PCI_BAR + 20, 4, FAKE_MEMORY);
         guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
@@ -260,7 +263,7 @@ static void test_no_windows(void **state)
     fake_set(two, PCI_BAR, 4, 0x4); /* 64 bits, and none can be written */
     fake_system.partitions[1].pci_memory = fake_system.partitions[1].pci_memory_bytes = 0;
     fake_system.partitions[1].pci_io = fake_system.partitions[1].pci_io_bytes = 0;
-    boot();
+    (void)boot();
     set_bars(FAKE_MEMORY, FAKE_MEMORY);
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
@@ -273,7 +276,7 @@ static void test_command(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
     guest_write(NIC, PCI_COMMAND, 2, 0xffff & ~PCI_COMMAND_IO);
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0x0446);
@@ -291,7 +294,7 @@ static void test_no_mastering_without_dma(void **state)
 
     (void)state;
     fake_system.partitions[1].dma = DESCRIPTION_DMA_NONE;
-    boot();
+    (void)boot();
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0);
     assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
@@ -302,7 +305,7 @@ static void test_status_is_cleared_by_ones(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     fake_set(nic, PCI_STATUS, 2, 0xf910);
     guest_write(NIC, PCI_COMMAND, 4, 0x20000000);
     assert_int_equal(guest_read(NIC, PCI_STATUS, 2), 0xd910);
@@ -320,7 +323,7 @@ static void test_messages_are_hidden(void **state)
     unsigned seen = 0, at;
 
     (void)state;
-    boot();
+    (void)boot();
     for (at = guest_read(NIC, PCI_CAPABILITIES, 1); at != 0; at = guest_read(NIC, at + 1, 1)) {
         uint32_t id = guest_read(NIC, at, 1);
 
@@ -349,7 +352,7 @@ static void test_lists_that_do_not_end(void **state)
     }
     one->config[one->last] = 0xfd;
     one->config[0x40] = 0; /* a capability that is none */
-    boot();
+    (void)boot();
     for (at = guest_read(NIC, PCI_CAPABILITIES, 1); at != 0 && seen < 100; seen++) {
         at = guest_read(NIC, at + 1, 1);
     }
@@ -370,7 +373,7 @@ static void test_express(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     fake_set(nic, 0xac, 4, 0x00052810);
     guest_write(NIC, 0xac, 2, 0x7fff);
     assert_int_equal(last_result, ACCESS_DONE);
@@ -406,7 +409,7 @@ static void test_function_level_reset(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     use(nic);
     guest_write(NIC, 0xac, 2, 0x8000);
     assert_int_equal(nic->resets, 1);
@@ -423,7 +426,7 @@ static void test_power(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     use(nic);
     guest_write(NIC, 0x44, 2, 0xffff);
     assert_int_equal(guest_read(NIC, 0x44, 2), 0x0003); /* no PME */
@@ -445,7 +448,7 @@ static void test_vendors_registers(void **state)
 
     (void)state;
     fake_set(nic, 0x88, 4, 0x12345678);
-    boot();
+    (void)boot();
     for (unsigned at = 0x84; at < 0x98; at++) {
         guest_write(NIC, at, 1, 0xff);
         assert_int_equal(last_result, ACCESS_REFUSED);
@@ -461,7 +464,7 @@ static void test_sizes_of_writes(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     guest_write(NIC, PCI_CACHE_LINE, 1, 0x10);
     assert_int_equal(nic->last_bytes, 1);
     guest_write(NIC, PCI_CACHE_LINE, 2, 0x4020);
@@ -475,7 +478,7 @@ static void test_hardware_that_does_not_listen(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    boot();
+    (void)boot();
     set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
     for (unsigned i = 0; i < 2 * RESET_ACCESSES; i++) {
         guest_write(NIC, PCI_COMMAND, 2, 0);
@@ -501,23 +504,155 @@ static void test_reset(void **state)
 
     (void)state;
     fake_bar(two, 0, 0x1000, 0);
-    boot();
+    (void)boot();
     before = fake_accesses;
-    pci_reset(&fake_partition); /* nobody has used them */
+    assert_true(pci_reset(&fake_partition)); /* nobody has used them */
     assert_int_equal(fake_accesses, before);
     assert_int_equal(fake_delay, 0);
     use(nic);
     guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY);
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
     guest_write(NIC, 0x44, 2, 3);
-    pci_reset(&fake_partition);
+    fake_system.partitions[1].restart = DESCRIPTION_RESTART_WITHOUT_RESET;
+    assert_true(pci_reset(&fake_partition));
     assert_int_equal(nic->resets, 2); /* from D3 too */
     assert_int_equal(fake_delay, 100000 + 10000);
     require_fresh(nic);
     assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
     assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0); /* it has no reset */
-    pci_reset(&fake_partition);
+    fake_system.partitions[1].restart = DESCRIPTION_RESTART_AFTER_RESET;
+    assert_false(pci_reset(&fake_partition)); /* the other one still was not */
     assert_int_equal(nic->resets, 2);
+}
+
+/* A function without any, with decoding on, so that a reset is due. */
+static struct fake_function *add_two(void)
+{
+    struct fake_function *two = fake_add(2);
+
+    fake_bar(two, 0, 0x1000, 0);
+    fake_bar(two, 1, 0x20000, 0x4);
+    return two;
+}
+
+static void use_two(const struct fake_function *two)
+{
+    guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY + 0x40000);
+    guest_write(TWO, PCI_BAR + 4, 4, FAKE_MEMORY);
+    guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+}
+
+static void require_reset(struct fake_function *two, uint64_t delay)
+{
+    assert_int_equal(boot(), PCI_NO_FUNCTION);
+    for (unsigned i = 1; i < 3; i++) {
+        use_two(two);
+        assert_true(pci_reset(&fake_partition));
+        assert_int_equal(two->resets, i);
+        assert_int_equal(fake_delay, i * delay);
+        assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+        assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
+        assert_int_equal(guest_read(TWO, PCI_COMMAND, 2), 0);
+        assert_true(pci_reset(&fake_partition)); /* it is fresh */
+        assert_int_equal(two->resets, i);
+    }
+}
+
+static void test_no_reset(void **state)
+{
+    struct fake_function *two = add_two();
+
+    (void)state;
+    (void)add_nic();
+    assert_int_equal(boot(), TWO);
+    use_two(two);
+    assert_false(pci_reset(&fake_partition));
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0); /* it masters the bus no more */
+    assert_false(pci_reset(&fake_partition));
+}
+
+static void test_reset_by_power(void **state)
+{
+    struct fake_function *two = add_two();
+
+    (void)state;
+    fake_capability(two, 0x40, PCI_CAPABILITY_POWER, 8);
+    fake_set(two, 0x44, 1, 8); /* it keeps its state */
+    assert_int_equal(boot(), TWO);
+    fake_set(two, 0x44, 1, 0);
+    fake_running = false;
+    require_reset(two, 20000);
+}
+
+static void test_reset_of_virtio(void **state)
+{
+    struct fake_function *two = add_two();
+
+    (void)state;
+    fake_capability(two, 0x90, PCI_CAPABILITY_VENDOR, 16); /* another structure */
+    fake_virtio(two, 0x40, 1, 0x1ff00);
+    require_reset(two, 0);
+    use_two(two);
+    two->status = 0xf;
+    two->resetting = 5; /* it takes a while */
+    assert_true(pci_reset(&fake_partition));
+    assert_int_equal(fake_delay, 5000);
+    use_two(two);
+    two->resetting = 1000000; /* it never ends */
+    assert_false(pci_reset(&fake_partition));
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+    two->resetting = 0;
+    assert_true(pci_reset(&fake_partition)); /* tried again before the next start */
+}
+
+/* 0: behind the BAR. 1: in no BAR. 2: in an upper half. 3: no room in the window. 4: others'. */
+static void test_virtio_without_a_place(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        struct fake_function *two;
+        uint32_t unresettable;
+
+        fake_reset();
+        two = add_two();
+        fake_virtio(two, 0x40, i == 1 ? 6 : i == 2 ? 2 : 1, i == 0 ? 0x20000 - 20 : 0);
+        if (i == 3) {
+            fake_bar(two, 4, 0x100000, 0x0);
+        } else if (i == 4) {
+            fake_set(two, PCI_VENDOR_ID, 2, 0x8086);
+        }
+        unresettable = boot();
+        if (i == 4) {
+            assert_int_equal(unresettable, TWO);
+        }
+        guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
+        assert_false(pci_reset(&fake_partition));
+        assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+    }
+}
+
+/* Owned or not; a host bridge keeps what it has. */
+static void test_mastering_at_boot(void **state)
+{
+    struct fake_function *nic = add_nic(), *one = fake_add(1), *two = fake_add(2);
+
+    (void)state;
+    fake_set(nic, PCI_COMMAND, 2, 0x0444);
+    fake_set(one, PCI_COMMAND, 2, 0x0440);
+    fake_set(two, PCI_COMMAND, 2, 0x0444);
+    pci_disable_mastering(&fake_system);
+    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0x0440);
+    assert_int_equal(fake_get(one, PCI_COMMAND, 2), 0x0440);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0x0440);
+    fake_set(two, PCI_COMMAND, 2, 0x0444);
+    fake_set(two, PCI_CLASS, 4, 0x06000000);
+    pci_disable_mastering(&fake_system);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0x0444);
+    fake_set(two, PCI_CLASS, 4, 0x06040000); /* a bridge: for what is behind it, too */
+    fake_set(two, PCI_HEADER_TYPE, 1, PCI_HEADER_BRIDGE);
+    pci_disable_mastering(&fake_system);
+    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0x0440);
 }
 
 int main(void)
@@ -544,6 +679,11 @@ int main(void)
         cmocka_unit_test_setup(test_sizes_of_writes, prepare),
         cmocka_unit_test_setup(test_hardware_that_does_not_listen, prepare),
         cmocka_unit_test_setup(test_reset, prepare),
+        cmocka_unit_test_setup(test_no_reset, prepare),
+        cmocka_unit_test_setup(test_reset_by_power, prepare),
+        cmocka_unit_test_setup(test_reset_of_virtio, prepare),
+        cmocka_unit_test_setup(test_virtio_without_a_place, prepare),
+        cmocka_unit_test_setup(test_mastering_at_boot, prepare),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,7 @@ static void add_bars(struct stream *stream, struct fake_function *function)
 static void add_capabilities(struct stream *stream, struct fake_function *function)
 {
     static const uint8_t ids[] = {PCI_CAPABILITY_POWER,   PCI_CAPABILITY_MSI,
-                                  FAKE_CAPABILITY_VENDOR, PCI_CAPABILITY_EXPRESS,
+                                  PCI_CAPABILITY_VENDOR,  PCI_CAPABILITY_EXPRESS,
                                   PCI_CAPABILITY_MSIX,    0x00,
                                   PCI_CAPABILITY_ENHANCED};
     unsigned at = 0x40;
@@ -66,6 +66,11 @@ static void add_capabilities(struct stream *stream, struct fake_function *functi
 
         if ((id == PCI_CAPABILITY_EXPRESS && function->express != 0) ||
             (id == PCI_CAPABILITY_POWER && function->power != 0)) {
+            continue;
+        }
+        if (id == PCI_CAPABILITY_VENDOR && choice >= 0x80 && function->status_offset == 0) {
+            fake_virtio(function, (uint8_t)at, (uint8_t)(take(stream, 1) % 8), take(stream, 2));
+            at += 60;
             continue;
         }
         fake_capability(function, (uint8_t)at, id, id == PCI_CAPABILITY_EXPRESS ? 60 : 20);
@@ -97,6 +102,7 @@ static void add_function(struct stream *stream, unsigned index)
         }
         fake_set(function, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
         function->express = function->power = 0;
+        function->status_offset = 0;
     }
 }
 
@@ -210,7 +216,7 @@ void traffic_run(const uint8_t *data, size_t bytes)
     for (unsigned i = 0; i < FAKE_FUNCTIONS; i++) {
         add_function(&stream, i);
     }
-    pci_boot(&fake_partition);
+    (void)pci_boot(&fake_partition);
     fake_running = true;
     while (stream.left > 0) {
         uint32_t kind = take(&stream, 1);
@@ -219,7 +225,7 @@ void traffic_run(const uint8_t *data, size_t bytes)
             for (unsigned i = 0; i < FAKE_FUNCTIONS; i++) {
                 fake_functions[i].deaf = 0;
             }
-            pci_reset(&fake_partition);
+            (void)pci_reset(&fake_partition);
         } else if (kind < 8) {
             disturb(&stream, &fake_functions[kind % FAKE_FUNCTIONS]);
         } else {

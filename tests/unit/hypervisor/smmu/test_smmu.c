@@ -22,7 +22,7 @@ static struct {
     uint32_t idr0, idr1, idr5, cr0, cr0ack, cr1, cr2, gbpa, irq, irqack, table_config;
     uint32_t command_prod, command_cons, event_prod, event_cons;
     uint64_t table, commands, events, message;
-    uint64_t run[8][2]; /* commands */
+    uint64_t run[64][2]; /* commands */
     unsigned count;
     bool deaf, stuck; /* never acknowledges CR0; never takes a command */
     bool open;        /* does not abort what it does not translate */
@@ -35,7 +35,7 @@ static struct partition monitors[3];
 static uint64_t roots[DESCRIPTION_PARTITIONS_MAX];
 static uint8_t *memory;
 static struct page_pool pool;
-static uint64_t events;
+static struct smmu_memory queues;
 
 static uint32_t *register_at(uintptr_t address)
 {
@@ -101,6 +101,7 @@ static void run_commands(void)
     while ((fake.cr0ack & CR0_COMMANDS) != 0 && !fake.stuck &&
            fake.command_cons != fake.command_prod) {
         assert_true(fake.published);
+        assert_true(fake.count < 64);
         memcpy(fake.run[fake.count++], &queue[(size_t)(fake.command_cons & mask >> 1) * 2], 16);
         fake.command_cons = (fake.command_cons + 1) & mask;
     }
@@ -209,12 +210,20 @@ static const uint64_t *entry_of(uint32_t stream)
     return (entry[0] >> 1 & 7) != 0 ? entry : NULL;
 }
 
+static const uint64_t *words_of(uint32_t stream)
+{
+    const uint64_t *table = (const uint64_t *)(uintptr_t)(fake.table & 0xfffffffffffc0);
+
+    return &table[(size_t)stream * 8];
+}
+
 static void require_stage2(uint32_t stream, uint32_t partition)
 {
     const uint64_t *entry = entry_of(stream);
 
     assert_non_null(entry);
     assert_true(entry[0] == (1 | 6 << 1));
+    assert_true((entry[1] >> 44 & 3) == 1); /* shareability as it comes in */
     assert_true(entry[3] == ROOT(partition));
     assert_int_equal(entry[2] & 0xffff, partition + 1);   /* VMID */
     assert_int_equal(entry[2] >> 32 & 0x3f, 64 - 39);     /* T0SZ */
@@ -249,7 +258,8 @@ static int prepare(void **state)
     memory = aligned_alloc(POOL_BYTES, POOL_BYTES);
     assert_non_null(memory);
     memset(memory, 0x5a, POOL_BYTES);
-    events = (uintptr_t)memory;
+    queues =
+        (struct smmu_memory){.events = (uintptr_t)memory, .commands = (uintptr_t)memory + 0x1000};
     memset(memory, 0, 0x2000);
     pool = (struct page_pool){(uintptr_t)memory + 0x3000, (uintptr_t)memory + POOL_BYTES};
     return 0;
@@ -264,33 +274,138 @@ static int finish(void **state)
 
 static const char *boot(void)
 {
-    return smmu_boot(&board, &pool, roots, events);
+    return smmu_boot(&board, &pool, roots, &queues);
+}
+
+/* Boots, and makes a monitor for each partition. */
+static void boot_partitions(void)
+{
+    assert_null(boot());
+    for (uint32_t i = 0; i < 3; i++) {
+        bool has_streams = board.partitions[i].dma != DESCRIPTION_DMA_NONE;
+
+        monitors[i] = (struct partition){.system = &board,
+                                         .described = &board.partitions[i],
+                                         .index = i,
+                                         .commands = has_streams ? queues.commands : 0,
+                                         .streams = has_streams ? queues.streams : 0};
+    }
+    fake.count = 0;
+    fake.published = false;
 }
 
 static void test_streams(void **state)
 {
     (void)state;
-    assert_null(boot());
+    boot_partitions();
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(smmu_permit_dma(&monitors[i]));
+    }
     assert_int_equal(fake.cr0 & 0xf, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS);
     assert_int_equal(fake.irq, IRQ_CTRL_EVENTS);
     assert_true(fake.message == 0);
     for (uint32_t stream = 0; stream < 0x10000; stream++) {
         if (stream == 0x09 || stream == 0x121) {
             require_stage2(stream, 1);
+        } else if (stream == 0x0a || stream == 0x122) { /* trusted: bypass */
+            assert_non_null(entry_of(stream));
+            assert_true(entry_of(stream)[0] == (1 | 4 << 1));
+            assert_true((entry_of(stream)[1] >> 44 & 3) == 1);
         } else {
             assert_null(entry_of(stream));
         }
     }
+    assert_true(queues.streams == (fake.table & 0xfffffffffffc0));
+    assert_true(queues.stream_bytes == UINT64_C(64) << (fake.table_config & 0x3f));
+    assert_true(pool.next <= (uintptr_t)memory + 0x3000 + 0x10000);
+}
+
+/* Before the first partition starts every stream is aborted, and nothing older is cached. */
+static void test_boot_aborts_all(void **state)
+{
+    (void)state;
+    assert_null(boot());
+    for (uint32_t stream = 0; stream < 0x10000; stream++) {
+        assert_null(entry_of(stream));
+    }
+    assert_int_equal(fake.count, 3);
     assert_true(fake.run[0][0] == 0x04 && fake.run[0][1] == 31);
     assert_true(fake.run[1][0] == 0x30 && fake.run[2][0] == 0x46);
-    assert_true(pool.next <= (uintptr_t)memory + 0x3000 + 0x10000);
+}
+
+/* IHI 0070, 4.3.1, 4.4.3, 4.7.3: each entry, then what was translated for the VMID, then the end.
+ */
+static void require_commands(const uint32_t streams[2], uint32_t vmid)
+{
+    assert_int_equal(fake.count, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(fake.run[i][0] == (0x03 | (uint64_t)streams[i] << 32));
+        assert_true(fake.run[i][1] == 1);
+    }
+    assert_true(fake.run[2][0] == (0x28 | (uint64_t)vmid << 32) && fake.run[2][1] == 0);
+    assert_true(fake.run[3][0] == 0x46 && fake.run[3][1] == 0);
+    fake.count = 0;
+    fake.published = false;
+}
+
+/* Often enough for the queue's indices to wrap. */
+static void test_a_partition_that_stops_and_starts(void **state)
+{
+    static const uint32_t confined[] = {0x09, 0x121}, trusted[] = {0x0a, 0x122};
+
+    (void)state;
+    boot_partitions();
+    for (unsigned i = 0; i < 100; i++) {
+        assert_true(smmu_permit_dma(&monitors[1]));
+        require_stage2(0x09, 1);
+        require_commands(confined, 2);
+        assert_true(smmu_permit_dma(&monitors[2]));
+        require_commands(trusted, 3);
+        assert_true(smmu_block_dma(&monitors[1]));
+        require_commands(confined, 2);
+        assert_null(entry_of(0x09));
+        assert_null(entry_of(0x121));
+        assert_true(entry_of(0x0a)[0] == (1 | 4 << 1)); /* another's stays */
+        assert_true(smmu_block_dma(&monitors[2]));
+        require_commands(trusted, 3);
+        assert_null(entry_of(0x0a));
+        assert_true(words_of(0x09)[3] == ROOT(1));
+    }
+    assert_true(smmu_block_dma(&monitors[0]) && smmu_permit_dma(&monitors[0])); /* no DMA */
+    assert_int_equal(fake.count, 0);
+}
+
+/* The partition is not started, and a later command does not go unnoticed either. */
+static void test_an_smmu_that_does_not_answer(void **state)
+{
+    (void)state;
+    boot_partitions();
+    fake.stuck = true;
+    assert_false(smmu_block_dma(&monitors[1]));
+    fake.stuck = false;
+    assert_false(smmu_permit_dma(&monitors[1]));
+    assert_int_equal(fake.count, 0);
+    fake.command_cons = fake.command_prod | 1u << 24; /* CMDQ_CONS.ERR */
+    assert_false(smmu_block_dma(&monitors[2]));
+}
+
+static void test_without_an_smmu(void **state)
+{
+    (void)state;
+    boot_partitions();
+    board.board.smmu = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(smmu_block_dma(&monitors[i]) && smmu_permit_dma(&monitors[i]));
+    }
+    assert_int_equal(fake.count, 0);
 }
 
 static void test_nobody_goes_through(void **state)
 {
     (void)state;
-    board.partitions[1].dma = DESCRIPTION_DMA_NONE;
-    assert_null(boot());
+    board.partitions[1].dma = board.partitions[2].dma = DESCRIPTION_DMA_NONE;
+    boot_partitions();
+    assert_true(smmu_permit_dma(&monitors[1]) && smmu_permit_dma(&monitors[2]));
     for (uint32_t stream = 0; stream < 0x200; stream++) {
         assert_null(entry_of(stream));
     }
@@ -301,11 +416,12 @@ static void test_only_what_is_described(void **state)
     (void)state;
     board.partitions[1].function_count = 1;
     fake.idr5 = 0x76; /* 52 bits: more than the tables have */
-    assert_null(boot());
+    boot_partitions();
+    assert_true(smmu_permit_dma(&monitors[1]));
     assert_null(entry_of(0x121));
     assert_int_equal(entry_of(0x09)[2] >> 48 & 7, 5);
     assert_null(
-        smmu_boot(&(struct description){0}, &pool, roots, events)); /* no SMMU is asked for */
+        smmu_boot(&(struct description){0}, &pool, roots, &queues)); /* no SMMU is asked for */
 }
 
 static void test_what_is_wrong(void **state)
@@ -332,7 +448,7 @@ static void test_what_is_wrong(void **state)
     fake.idr0 = idr0;
     fake.idr1 = idr1 | 1u << 29;
     assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
-    fake.idr1 = 1u << 21 | 19u << 16 | 16u;
+    fake.idr1 = 3u << 21 | 19u << 16 | 16u;
     assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
     fake.idr1 = 19u << 21 | 6u << 16 | 16u;
     assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
@@ -381,7 +497,7 @@ static void prepare_events(void)
         monitors[i] = (struct partition){.system = &board,
                                          .described = &board.partitions[i],
                                          .index = i,
-                                         .events = i == 0 ? 0 : events};
+                                         .events = i == 0 ? 0 : queues.events};
         board.partitions[i].boot_core = 5 - i;
     }
 }
@@ -392,7 +508,7 @@ static void test_events(void **state)
 
     (void)state;
     prepare_events();
-    assert_true(events == (fake.events & 0xffffffffff000));
+    assert_true(queues.events == (fake.events & 0xffffffffff000));
     assert_true(UINT64_C(32) << (fake.events & 0x1f) == 4096);
     assert_false(smmu_event(&monitors[1], &event));
     assert_int_equal(fake.routes, 0);
@@ -483,6 +599,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_streams, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_boot_aborts_all, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_a_partition_that_stops_and_starts, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_an_smmu_that_does_not_answer, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_without_an_smmu, prepare, finish),
         cmocka_unit_test_setup_teardown(test_nobody_goes_through, prepare, finish),
         cmocka_unit_test_setup_teardown(test_only_what_is_described, prepare, finish),
         cmocka_unit_test_setup_teardown(test_what_is_wrong, prepare, finish),

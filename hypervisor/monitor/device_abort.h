@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* External aborts of a monitor's own accesses to devices (Arm ARM, ESR_EL2, "ISS encoding for an
+ * exception from a Data Abort"). */
+#ifndef MONITOR_DEVICE_ABORT_H
+#define MONITOR_DEVICE_ABORT_H
+
+#include "monitor/core.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Returns true if a synchronous exception from EL2 is an external abort of an access to a device.
+ * `translation`: PAR_EL1 after a translation of FAR_EL2. All device memory is accessed by the
+ * functions of <arch/device_access.h>, which are one instruction each: such an access can be
+ * skipped.
+ */
+bool device_abort_can_skip(uint64_t syndrome, uint64_t translation);
+
+/* Continues behind the instruction; a load leaves ones in its register. */
+void device_abort_skip(struct registers *registers, uint64_t syndrome, uint32_t instruction);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "smmu/commands.h"
+
+#include "smmu/registers.h"
+#include <arch/device_access.h>
+#include <stddef.h>
+
+/* Polls of a register before the SMMU counts as dead; each takes tens of nanoseconds at least. */
+#define POLLS_MAX 10000000u
+
+/* An index has a bit more than the queue's entries: the wrap bit (3.5.1). */
+#define INDEX_MASK (2 * COMMANDS - 1)
+
+bool smmu_wait(uintptr_t address, uint32_t mask, uint32_t value)
+{
+    for (uint32_t i = 0; i < POLLS_MAX; i++) {
+        if ((device_read32(address) & mask) == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool smmu_run(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
+              uint32_t count)
+{
+    volatile uint64_t *words = (volatile uint64_t *)(uintptr_t)queue;
+    uint32_t next = device_read32(registers + SMMU_CMDQ_PROD) & INDEX_MASK;
+
+    /* The queue is empty unless the SMMU stopped at an error (4.2): then CONS stays behind. */
+    if (device_read32(registers + SMMU_CMDQ_CONS) != next) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        size_t at = (size_t)(next % COMMANDS) * COMMAND_WORDS;
+
+        words[at] = commands[i].first;
+        words[at + 1] = commands[i].second;
+        next = (next + 1) & INDEX_MASK;
+    }
+    device_publish();
+    device_write32(registers + SMMU_CMDQ_PROD, next);
+    return smmu_wait(registers + SMMU_CMDQ_CONS, UINT32_MAX, next);
+}

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes a machine's physical memory, registers of devices included, through QEMU's GDB stub.
+
+The machine stands still from the connection to its end.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_TIMEOUT_S = 60
+
+
+def arguments(path: Path) -> tuple[str, str]:
+    """QEMU's arguments for a stub at a Unix socket."""
+    return ("-gdb", f"unix:{path},server=on,wait=off")
+
+
+class PhysicalMemory:
+    """A connection to the stub: the remote serial protocol of GDB's manual, appendix E."""
+
+    def __init__(self, path: Path) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(_TIMEOUT_S)
+        end = time.monotonic() + _TIMEOUT_S
+        while not path.exists():  # QEMU begins to listen before the machine runs
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        self._socket.connect(str(path))
+        assert self._request("Qqemu.PhyMemMode:1") == "OK"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._request("D")
+        self._socket.close()
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes at a physical address."""
+        return bytes.fromhex(self._request(f"m{address:x},{size:x}"))
+
+    def write(self, address: int, data: bytes) -> None:
+        """Writes bytes to a physical address, in one access if the size is that of a register."""
+        assert self._request(f"M{address:x},{len(data):x}:{data.hex()}") == "OK"
+
+    def _request(self, text: str) -> str:
+        self._socket.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
+        answer = b""
+        while b"#" not in answer[:-2]:
+            answer += self._socket.recv(65536)
+        self._socket.sendall(b"+")
+        return answer[answer.index(b"$") + 1 : answer.rindex(b"#")].decode()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Devices that fail, that nobody owns, or whose partition is stopped: who notices what."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from physical_memory import PhysicalMemory, arguments
+from support.rogue_system import ROGUE, Run, StartGuest, start
+from support.translation_tables import HypervisorMemory
+from support.witness import read_register
+
+from bulkhead.system import board_tree
+from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.board_tree import registers
+from bulkhead.system.model import Unmapped
+from bulkhead.system.reports import State
+
+_STREAM_TABLE_BASE, _STREAM_BITS = 0x80, 0x88  # IHI 0070, 6.3.24 and 6.3.25
+_STE_BYTES = 64
+_ABORT, _STAGE2 = 0, 6  # STE.Config (IHI 0070, 5.2)
+_STREAM = 0x10  # the rogue's function, 00:02.0
+_PATIENCE_S = 30
+
+
+def config_of(run: Run, stream: int) -> int:
+    """STE.Config of a stream: what becomes of its DMA."""
+    smmu = registers(run.layout.board.roles["smmu"])[0][0]
+    qmp = run.guest.qmp()
+    table = read_register(qmp, smmu + _STREAM_TABLE_BASE, "g") & 0xF_FFFF_FFFF_FFC0
+    assert stream < 1 << (read_register(qmp, smmu + _STREAM_BITS) & 0x3F)
+    entry = HypervisorMemory(run.guest, run.layout).read(table + _STE_BYTES * stream, 8)
+    return int.from_bytes(entry, "little") >> 1 & 7
+
+
+def wait_for_config(run: Run, stream: int, config: int) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while (found := config_of(run, stream)) != config:
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("attack", ["", "dma-none", "read 0x41000000", "dma-transmit 0x50000000"])
+def test_dma_of_a_stopped_partition_is_aborted(start_guest: StartGuest, attack: str) -> None:
+    """Stopped from the terminal, or for what it did; it is translated again after a restart."""
+    run = start(start_guest)
+    assert config_of(run, _STREAM) == _STAGE2
+    for _ in range(2):
+        if attack:
+            run.order(attack)
+        if attack in ("", "dma-none"):
+            run.stop()
+        else:
+            run.wait_for(r"(?m)^bulkhead\| rogue is stopped")
+            run.stopped()
+        wait_for_config(run, _STREAM, _ABORT)
+        run.begin_anew()
+        run.wait_for(r"(?m)^rogue\| rogue: listens")
+        assert config_of(run, _STREAM) == _STAGE2
+    run.victim_is_unharmed()
+
+
+_FUNCTION_OF_NOBODY = 5 << 15  # 00:05.0, its offset in the ECAM
+_COMMAND, _MASTER, _MEMORY = 4, 1 << 2, 1 << 1  # PCI 3.0, 6.2.2
+
+
+def test_a_function_of_nobody_masters_the_bus_no_more(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """Firmware left it so; the rest of its command stays."""
+    stub = tmp_path / "gdb"
+
+    def leave_mastering() -> None:
+        with PhysicalMemory(stub) as memory:
+            command = _ecam() + _FUNCTION_OF_NOBODY + _COMMAND
+            memory.write(command, (_MASTER | _MEMORY).to_bytes(2, "little"))
+            assert int.from_bytes(memory.read(command, 2), "little") == _MASTER | _MEMORY
+
+    run = start(start_guest, extra=("-S", *arguments(stub)), prepare=leave_mastering)
+    line = read_register(run.guest.qmp(), _ecam() + _FUNCTION_OF_NOBODY + _COMMAND)
+    assert line & 0xFFFF == _MEMORY
+    run.victim_is_unharmed()
+
+
+def _ecam() -> int:
+    return registers(board_tree.load("qemu-virt").roles["pci"])[0][0]
+
+
+_NOTHING = 0x3F000000  # of the board, 16 MiB
+_ENTRY_BYTES = 8
+
+
+def _entry_of(run: Run, address: int) -> tuple[int, int]:
+    """The block of 2 MiB in the services' tables of the rogue's monitor: where its descriptor is,
+    and the descriptor (Arm ARM, D8.3)."""
+    memory = HypervisorMemory(run.guest, run.layout)
+    table = memory.core(ROGUE).services
+    at = table + _ENTRY_BYTES * (address >> 30)
+    table = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little") & 0xFFFF_FFFF_F000
+    at = table + _ENTRY_BYTES * (address >> 21 & 511)
+    descriptor = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little")
+    assert descriptor & 3 == 1  # a block
+    return at, descriptor
+
+
+def test_a_device_that_does_not_answer_stops_its_partition(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """Its configuration space: accesses of the monitor raise an external abort."""
+    stub = tmp_path / "gdb"
+    run = start(start_guest, extra=arguments(stub))
+    at, descriptor = _entry_of(run, _ecam())
+    broken = descriptor & ~(0xFFFF_FFFF_F000) | _NOTHING
+    with PhysicalMemory(stub) as memory:
+        memory.write(at, broken.to_bytes(_ENTRY_BYTES, "little"))
+    line = run.attack("ecam 0")
+    found = re.fullmatch(
+        r"bulkhead\| rogue is stopped: core 1, no answer from the device at (0x[0-9a-f]+), "
+        r"syndrome (0x[0-9a-f]+), pc 0x[0-9a-f]+",
+        line,
+    )
+    assert found is not None, line
+    assert int(found[1], 16) & -0x1000 == _ecam() + (_STREAM << 12)
+    assert int(found[2], 16) >> 26 == 0x25  # EC: a data abort from EL2
+    report = run.stopped()
+    assert report.exits["fault"] >= 1
+    assert report.syndrome >> 26 == 0x25
+    run.begin_anew()
+    run.wait_for(r"(?m)^bulkhead\| rogue can't start: a PCI function or the SMMU does not answer")
+    with PhysicalMemory(stub) as memory:
+        memory.write(at, descriptor.to_bytes(_ENTRY_BYTES, "little"))
+    assert "survived" in run.attack_anew("ecam 0")
+    run.victim_is_unharmed()
+
+
+_EXTERNAL = 0x96000010  # ESR_EL1: a data abort of EL1 itself, synchronous external abort
+_WRITE = 1 << 6
+
+
+def test_an_unmapped_access_is_an_external_abort_if_asked_for(start_guest: StartGuest) -> None:
+    run = start(start_guest, unmapped=Unmapped.ABORT)
+    board, (victim, _) = run.layout.board, run.layout.places
+    places = [
+        victim.physical,
+        run.layout.hypervisor.end - PAGE_BYTES,
+        registers(board.roles["smmu"])[0][0],
+        _NOTHING,
+        1 << 38,
+        board.cores[2].redistributor,
+    ]
+    own = run.layout.places[ROGUE].memory
+    assert not any(own.start <= address < own.end for address in places)
+    for number, address in enumerate(places, 1):
+        assert "survived" in run.attack(f"abort {address:#x}")
+        said = re.findall(r"(?m)^rogue\| (\w+): (\w+) at (\w+)", run.guest.console())[-3:]
+        assert [(kind, int(syndrome, 16)) for kind, syndrome, _ in said] == [
+            ("read", _EXTERNAL),
+            ("write", _EXTERNAL | _WRITE),
+            ("pair", _EXTERNAL),
+        ], hex(address)
+        assert {int(where, 16) for _, _, where in said} == {address}
+        assert run.reports()[ROGUE].exits["fault"] == 3 * number
+    assert run.reports()[ROGUE].state == State.RUNNING
+    run.nothing_changed()
+    assert "is stopped" in run.attack(f"walk {_NOTHING:#x}")  # not described to a guest
+    run.victim_is_unharmed()
