@@ -13,8 +13,9 @@
 #define TRANSLATION_ATTRIBUTES 56
 #define ATTRIBUTES_DEVICE      0x04u /* Device-nGnRE: MONITOR_DEVICE (memory/tables.h) */
 
-#define TARGET(instruction) ((instruction) & 0x1fu) /* Rt of every load and store of one register \
-                                                     */
+#define TARGET(instruction)                                               \
+    ((instruction) & 0x1fu) /* Rt of every load and store of one register \
+                             */
 
 bool device_abort_can_skip(uint64_t syndrome, uint64_t translation)
 {

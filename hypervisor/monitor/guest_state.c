@@ -210,7 +210,7 @@ void guest_state_reset(void)
     __asm__ volatile("isb\n\ttlbi vmalls12e1\n\tic iallu\n\tdsb nsh\n\tisb" : : : "memory");
 }
 
-void guest_state_undefined(struct registers *registers)
+void guest_state_take_exception(struct registers *registers, uint64_t syndrome)
 {
     struct exception_context context = {
         .control = register_read(sctlr_el1),
@@ -220,9 +220,14 @@ void guest_state_undefined(struct registers *registers)
             ID_FIELD(id_register_read(ID_AA64PFR1_EL1), PFR1_MTE) >= MTE_WITH_MEMORY,
     };
 
-    register_write(esr_el1, UNDEFINED_SYNDROME);
+    register_write(esr_el1, syndrome);
     register_write(elr_el1, registers->pc);
     register_write(spsr_el1, registers->state);
     registers->pc = register_read(vbar_el1) + exception_offset(registers->state);
     registers->state = exception_state(registers->state, &context);
+}
+
+void guest_state_undefined(struct registers *registers)
+{
+    guest_state_take_exception(registers, UNDEFINED_SYNDROME);
 }

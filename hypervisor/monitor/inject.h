@@ -10,12 +10,6 @@
  * this syndrome. `state`: SPSR_EL2, the guest's PSTATE. */
 uint64_t inject_abort_syndrome(uint64_t syndrome, uint64_t state);
 
-/* Offset from VBAR_EL1 of the vector for a synchronous exception. */
-uint64_t inject_vector_offset(uint64_t state);
-
-/* PSTATE after the exception entry; `control`: SCTLR_EL1. */
-uint64_t inject_state(uint64_t state, uint64_t control);
-
 /* guest_abort.c: has the guest of this core take a synchronous external abort where it stands.
  * `syndrome`, `address`: ESR_EL2 and FAR_EL2 of its data or instruction abort. */
 void inject_external_abort(struct registers *registers, uint64_t syndrome, uint64_t address);

@@ -15,7 +15,6 @@
 #define EL1T        UINT64_C(4)
 #define EL0T        UINT64_C(0)
 #define EL0_32      UINT64_C(0x10)
-#define SYSTEM_32   UINT64_C(0x1f)
 
 static void test_syndrome(void **state)
 {
@@ -34,42 +33,10 @@ static void test_syndrome(void **state)
     assert_int_equal(inject_abort_syndrome(INSTRUCTION | IL | 0x0f, EL0T), 0x82000010);
 }
 
-static void test_vector(void **state)
-{
-    (void)state;
-    assert_int_equal(inject_vector_offset(EL1T), 0x000);
-    assert_int_equal(inject_vector_offset(EL1H), 0x200);
-    assert_int_equal(inject_vector_offset(EL0T), 0x400);
-    assert_int_equal(inject_vector_offset(EL0_32), 0x600);
-    assert_int_equal(inject_vector_offset(SYSTEM_32), 0x600);
-    assert_int_equal(inject_vector_offset(EL1H | UINT64_C(0xf00003c0)), 0x200);
-}
-
-static void test_state(void **state)
-{
-    const uint64_t span = UINT64_C(1) << 23, dssbs = UINT64_C(1) << 44;
-    const uint64_t pan = UINT64_C(1) << 22, tco = UINT64_C(1) << 25, dit = UINT64_C(1) << 24;
-    uint64_t entered = tco | 0x3c5; /* EL1h, D, A, I and F masked */
-
-    (void)state;
-    assert_true(inject_state(EL0T, span) == entered);
-    assert_true(inject_state(EL1T, 0) == (entered | pan));
-    assert_true(inject_state(EL1H | pan, span) == (entered | pan));
-    assert_true(inject_state(EL0T | dit | UINT64_C(0xa0000000), span) ==
-                (entered | dit | UINT64_C(0xa0000000)));
-    assert_true(inject_state(EL0_32 | dit | UINT64_C(0x60000000), span) ==
-                (entered | UINT64_C(0x60000000)));
-    assert_true(inject_state(EL0T, span | dssbs) == (entered | UINT64_C(1) << 12));
-    /* Single step, illegal state, BTYPE, UAO and SSBS do not stay. */
-    assert_true(inject_state(EL0T | UINT64_C(0x00b01c00), span) == entered);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_syndrome),
-        cmocka_unit_test(test_vector),
-        cmocka_unit_test(test_state),
     };
 
     return cmocka_run_group_tests_name("inject", tests, NULL, NULL);
