@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from physical_memory import PhysicalMemory, arguments
+from support.physical_memory import PhysicalMemory, arguments
 from support.rogue_system import ROGUE, Run, StartGuest, start
 from support.translation_tables import HypervisorMemory
 from support.witness import read_register

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from bulkhead.build import variants
 
 from bulkhead import changed
+from bulkhead.building.build import variants
 from bulkhead.changed import BuildGraph, PythonFiles, Reach, changed_files
 from bulkhead.errors import UserError
 from bulkhead.testing import is_named
@@ -112,8 +112,8 @@ def test_the_hypervisor_reaches_all_that_is_put_together() -> None:
 @pytest.mark.parametrize(
     ("name", "expected", "unexpected"),
     [
-        ("tools/bulkhead/wire.py", "tools/test_wire.py", "vm/test_kernel.py"),
-        ("tools/bulkhead/qmp.py", "vm/test_kernel.py", "tools/test_wire.py"),
+        ("tools/bulkhead/measuring/wire.py", "tools/test_wire.py", "vm/test_kernel.py"),
+        ("tools/bulkhead/running/qmp.py", "vm/test_kernel.py", "tools/test_wire.py"),
         ("tests/support/tap_wire.py", "device/test_device.py", "vm/test_kernel.py"),
         ("tests/support/demos.py", "vm/test_network.py", "device/test_device.py"),
         ("tests/vm/test_frames.py", "vm/test_frames.py", "vm/test_network.py"),

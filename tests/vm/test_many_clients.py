@@ -15,7 +15,7 @@ import pytest
 from support.bad_frames import BadFrames, Target
 from support.demo_client import DISCARD, ECHO, HTTP, DemoClient, assert_buffers_balance
 from support.demos import Demos, FindImage, StartGuest
-from test_frames import send_all
+from support.frames_on_tap import send_all
 
 from bulkhead.running.network import Namespace
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from bulkhead import build
+from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.paths import ROOT, TESTS
 
