@@ -94,6 +94,18 @@ def test_counts_by_function(
     assert set(code.bytes_by_part()) >= {"driver", "kernel"}
 
 
+def test_an_image_built_in_another_copy_has_the_same_parts(
+    elf: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = elf(5)
+    copy = tmp_path / "copy"
+    for name in ("virtio/net/code.c", "kernel/triple.h"):
+        (copy / name).parent.mkdir(parents=True)
+        (copy / name).touch()
+    monkeypatch.setattr(instructions, "ROOT", copy)
+    assert set(ImageCode(path).bytes_by_part()) >= {"driver", "kernel"}
+
+
 def test_where_the_image_runs(elf: Callable[[int], Path]) -> None:
     code = ImageCode(elf(5))
     mark = start_of(code, "mark")

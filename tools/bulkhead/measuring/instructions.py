@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which part of a guest image the counted instructions belong to."""
+"""Assigns counted instructions to parts of a guest image."""
 
 import bisect
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from bulkhead.paths import ROOT
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
-# The first that a source file lies in; what lies in none is other people's.
+# The first folder that contains a source file counts. Files in none are another project's.
 _PARTS = {
     "virtio/ports": "port",
     "virtio": "driver",
@@ -32,7 +33,7 @@ _INSTRUCTION_BYTES = 4
 
 
 def part_of(source: Path) -> str:
-    """The part a source file belongs to."""
+    """Return the part that a source file belongs to."""
     try:
         path = source.relative_to(ROOT).as_posix()
     except ValueError:
@@ -43,9 +44,9 @@ def part_of(source: Path) -> str:
 
 @dataclass(frozen=True)
 class Function:
-    """A function's name, and the part that instructions of it come from.
+    """The name of a function, and the part that some of its instructions come from.
 
-    Compilers join code of several parts in one function: each of them then has one.
+    Compilers inline code of several parts into a function: then there is a Function for each part.
     """
 
     name: str
@@ -75,7 +76,7 @@ class ImageCode:
             )
 
     def function_at(self, address: int) -> Function:
-        """Where the instruction at an address belongs; without a name, if it is in no function."""
+        """Return the function of an instruction; its name is empty if there is none."""
         index = bisect.bisect_right(self.symbols, (address, 1 << 64, "")) - 1
         if index >= 0:
             start, size, name = self.symbols[index]
@@ -88,9 +89,9 @@ class ImageCode:
         return self._lines[index][1] if index >= 0 else UNKNOWN
 
     def load_offset(self, instruction: int, address: int) -> int:
-        """How far from where it was linked the image runs, by an instruction seen at an address.
+        """Return load address minus link address, from an instruction at a run-time address.
 
-        The instruction may stand at several places; the image lies at a whole page.
+        The instruction may occur more than once; the image is aligned to a page.
         """
         encoded = instruction.to_bytes(4, "little")
         for place in range(0, len(self._text), 4):
@@ -100,14 +101,14 @@ class ImageCode:
         raise ValueError(f"the image has no instruction {instruction:#x} for {address:#x}")
 
     def count_by_function(self, counts: Mapping[int, int], offset: int) -> Counter[Function]:
-        """Sums of counts by address; `offset` is load_offset()'s."""
+        """Return the sums of `counts`, which are by address. `offset` is that of load_offset()."""
         result: Counter[Function] = Counter()
         for address, count in counts.items():
             result[self.function_at(address - offset)] += count
         return result
 
     def bytes_by_part(self) -> Counter[str]:
-        """Bytes of code."""
+        """Return the bytes of code of each part."""
         result: Counter[str] = Counter()
         for start, size, _ in self.symbols:
             for address in range(start, start + size, _INSTRUCTION_BYTES):
@@ -116,10 +117,10 @@ class ImageCode:
 
 
 def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
-    """Each address from which on instructions come from another line, and that line's part.
+    """Yield each address at which instructions of another line start, with the part of that line.
 
-    It is the line table, and not the compilation units, that tells this also of an image that was
-    optimised as a whole.
+    The line table is used, because in an image with link-time optimisation the compilation units
+    do not name the source files.
     """
     dwarf = elf.get_dwarf_info()
     for unit in dwarf.iter_CUs():
@@ -128,7 +129,7 @@ def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
             continue
         base = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
         folder = Path(os.fsdecode(base.value)) if base else ROOT
-        parts = [part_of(path) for path in _files(program.header, folder)]
+        parts = [_part_of_any_copy(path) for path in _files(program.header, folder)]
         first = 0 if program.header.version >= 5 else 1
         for entry in program.get_entries():
             state = entry.state
@@ -137,8 +138,26 @@ def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
                 yield int(state.address), part
 
 
+@cache
+def _part_of_any_copy(source: Path) -> str:
+    """Return the part of a source file, which may be in another copy of the repository.
+
+    A compiler cache returns object files with the paths of the copy that filled it. A file of such
+    a copy has a path whose end names a file of this one.
+    """
+    if not source.is_relative_to(ROOT):
+        for number in range(1, len(source.parts)):
+            here = ROOT.joinpath(*source.parts[number:])
+            if here.is_file():
+                return part_of(here)
+    return part_of(source)
+
+
 def _files(header: Any, folder: Path) -> Iterator[Path]:
-    """The files of a line program, in its order (DWARF 5, 6.2.4; before, folder 0 was implied)."""
+    """Yield the files of a line program in its order (DWARF 5, 6.2.4).
+
+    Before version 5, folder 0 is implicit.
+    """
     folders = [Path(os.fsdecode(each)) for each in header.include_directory]
     if header.version < 5:
         folders.insert(0, folder)
