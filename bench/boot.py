@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions to the first thread, an address from DHCP, the last partition; memory in use.
+"""Instructions to the first thread, to an address by DHCP, to the last partition; memory in use.
 
-The machine counts instructions (QEMU's icount, one instruction a virtual nanosecond), so the
-numbers are the same on every run and every host. Those of the hypervisor, and of Xen beside it, are
-counted by a plugin (bench/boot/entries.c) until a guest begins.
+The machine counts instructions (QEMU's icount, one instruction per virtual nanosecond), so the
+numbers are the same in each run and on each host. A plugin (bench/boot/entries.c) counts the
+instructions of the hypervisor, and those of Xen, until a guest starts.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _BOOT_TIMEOUT_S = 120
 _POLL_S = 0.05
 
 _WHOLE, _SINGLE, _XEN = "demo", "minimal", "xen"
-_ZEROED_BYTES = 64  # by one DC ZVA on the board's processor
+_ZEROED_BYTES = 64  # zeroed by one DC ZVA on the board's processor
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A guest begins on a processor."""
+    """The start of a guest on a processor."""
 
     processor: int
-    instructions: int  # of this processor's till then
-    all_instructions: int  # of all processors, guests' not counted
-    all_zeroed: int  # those of them that zeroed a block of memory
+    instructions: int  # executed by this processor until then
+    all_instructions: int  # executed by all processors, without those of guests
+    all_zeroed: int  # the part of them that zeroed a block of memory
 
 
 @dataclass(frozen=True)
@@ -53,21 +53,21 @@ class _Hypervised:
     name: str
     machine: Machine
     board: BoardTree
-    images: list[Path]  # of its guests
+    images: list[Path]  # of the guests
 
     @property
     def counts_time(self) -> bool:
-        """Whether time is counted in instructions: not with several processors (entries.c)."""
+        """True if the machine runs with icount, which needs a single processor (entries.c)."""
         return len(self.images) == 1
 
     @property
     def start(self) -> int:
-        """Where QEMU puts an image that may lie anywhere, and where ours and Xen's begin."""
+        """The address at which QEMU loads a relocatable image; our image and Xen's start there."""
         return self.board.memory + int(self.board.settings["hypervisor"]["image"])
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot the demo alone with each transport, then systems on the hypervisor, then Xen."""
+    """Boot the demo on a bare machine with each transport, then two systems, then Xen."""
     context.require("run", "bench", "host")
     folder = context.build(Variant("arm64"))
     runs = [boot_alone(context, guest_image("demo", folder=folder), each) for each in TRANSPORTS]
@@ -96,7 +96,7 @@ def boot_alone(context: BenchContext, image: Path, transport: str) -> dict[str, 
 
 
 def _number(guest: GuestProcess, pattern: str) -> int:
-    """The number in a line of the console; lines may come in any order."""
+    """Return the number in a line of the console. Lines may come in any order."""
     text = guest.wait_for_match(pattern, _BOOT_TIMEOUT_S)
     found = re.search(pattern, text)
     assert found is not None
@@ -104,7 +104,7 @@ def _number(guest: GuestProcess, pattern: str) -> int:
 
 
 def _hypervised(context: BenchContext) -> Iterator[_Hypervised]:
-    """Our systems, and Xen with the guest of the one that has a single guest."""
+    """Yield our systems, and Xen with the guest of the system that has a single one."""
 
     def network(_: int) -> Network:
         return UserNetwork()
@@ -127,7 +127,7 @@ def _image(partition: Partition) -> Path:
 
 
 def _count(context: BenchContext, plugin: Path, hypervised: _Hypervised) -> list[Entry]:
-    """Boot until all guests have begun."""
+    """Boot until all guests have started."""
     context.say(f"counting {hypervised.name}")
     log = context.folder / f"{hypervised.name}.entries"
     log.unlink(missing_ok=True)
@@ -148,25 +148,28 @@ def _count(context: BenchContext, plugin: Path, hypervised: _Hypervised) -> list
             if len(entries) == wanted:
                 return entries
             if guest.process.poll() is not None or time.monotonic() > deadline:
-                raise GuestError(f"not every guest has begun\n{guest.last_words()}")
+                raise GuestError(f"not every guest has started\n{guest.last_words()}")
             time.sleep(_POLL_S)
 
 
 def plugin_option(plugin: Path, log: Path, start: int, images: Sequence[Path]) -> str:
-    """For QEMU. A guest is known by its image's first instruction."""
+    """Return QEMU's option. The plugin recognises a guest by its image's first instruction."""
     first = sorted({int.from_bytes(image.read_bytes()[:4], "little") for image in images})
     entries = "".join(f",entry={word:#x}" for word in first)
     return f"{escape(plugin)},start={start:#x},log={escape(log)}{entries}"
 
 
 def parse_entries(text: str) -> list[Entry]:
-    """The plugin's lines; the last may not be whole yet."""
+    """Parse the plugin's lines. The last line may be incomplete."""
     whole, _, _ = text.rpartition("\n")
     return [Entry(*map(int, line.split())) for line in whole.splitlines()]
 
 
 def boot_summary(entries: dict[str, list[Entry]]) -> dict[str, Number]:
-    """Until the last guest begins. That of Xen is compared with a partition with the same guest."""
+    """Return the counts until the last guest starts.
+
+    Xen is compared with the system that has the same guest.
+    """
     whole, single, other = (entries[name][-1] for name in (_WHOLE, _SINGLE, _XEN))
     return {
         "boot_instructions": whole.all_instructions,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counted figures beside the kept ones: what is a finding, and in which order."""
+"""Counted figures beside the kept ones: verdicts and their order."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_every_kept_figure_is_fine() -> None:
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> dict[str, Number]:
-    """The figures of a single bench, which stands for all."""
+    """Replace all benches by one with these figures."""
     values: dict[str, Number] = {"monitor_text_bytes": 3000}
     monkeypatch.setattr(counts, "_BENCHES", ())
     monkeypatch.setattr("bulkhead.measuring.size.measure", lambda _: BenchResult(dict(values)))
     return values
 
 
-def test_the_exit_status_tells_of_findings(
+def test_the_exit_status_reports_findings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -119,7 +119,7 @@ def test_the_exit_status_tells_of_findings(
     assert counts.run_counts(Settings(), None, 1, 1.0, keep=False) == 0
 
 
-def test_only_counts_is_kept() -> None:
+def test_keep_is_for_counts_only() -> None:
     from bulkhead.cli import main
 
     assert main(["bench", "size", "--keep"]) == 2

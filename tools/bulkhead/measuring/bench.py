@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead bench: runs an experiment of bench/, prints its numbers and writes them as JSON.
+"""./bulkhead bench: runs a bench of bench/, prints its results and writes them as JSON.
 
-A bench is a module bench/NAME.py (with _ where NAME has -). The first line of its docstring says
-what it shows, and it has `def run(context: BenchContext) -> BenchResult`. If it can measure other
-guests than ours, GUESTS names all it can.
+A bench is a module bench/NAME.py (with _ where NAME has -). The first line of its docstring
+describes its figures, and it has `def run(context: BenchContext) -> BenchResult`. A bench that can
+measure other guests than ours lists all of them in GUESTS.
 """
 
 import ast
@@ -32,7 +32,7 @@ from bulkhead.setup import packages, qemu_program, versions
 Number = int | float
 Measured = TypeVar("Measured")
 
-_STOLEN_MAX = 0.02  # of the time of a measurement that counts
+_STOLEN_MAX = 0.02  # accepted share of stolen time in a measurement
 _TRIES = 5
 _OLDEST_WITH_PLUGINS = (9, 1)
 OUR_GUEST = "bulkhead"
@@ -40,7 +40,7 @@ OUR_GUEST = "bulkhead"
 
 @dataclass
 class BenchContext:
-    """What a bench is given."""
+    """The options of a bench, and functions that it needs."""
 
     name: str
     settings: Settings
@@ -50,22 +50,22 @@ class BenchContext:
 
     @property
     def folder(self) -> Path:
-        """Where it may leave files."""
+        """The folder for the bench's files."""
         folder = OUTPUT / "bench" / self.name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
     def require(self, *groups: str) -> None:
-        """Install what the bench needs."""
+        """Install the packages of some groups."""
         packages.ensure(groups, self.settings)
 
     def build(self, variant: Variant, *targets: str) -> Path:
-        """Build a variant, or only some targets of it; its folder."""
+        """Build a variant, or some targets of it. Returns its folder."""
         packages.ensure(variant.groups, self.settings)
         return build(variant, targets)
 
     def plugin(self, target: str) -> Path:
-        """Build a plugin for QEMU, bench/NAME/PLUGIN.so."""
+        """Build a plugin for QEMU, bench/NAME/PLUGIN.so. Returns its path."""
         version = versions.of_program(qemu_program.path())
         if version is None or version < _OLDEST_WITH_PLUGINS:
             raise UserError(
@@ -77,7 +77,7 @@ class BenchContext:
         return self.build(variant, target) / target
 
     def say(self, text: str) -> None:
-        """Tell how far it is."""
+        """Print a line about the progress."""
         console.say(text)
 
     def undisturbed(
@@ -86,11 +86,11 @@ class BenchContext:
         allowed: float = _STOLEN_MAX,
         held_up: Callable[[Measured], float] = lambda _: 0.0,
     ) -> Measured:
-        """Measure anew, a few times at most, while this machine's host gives time to others.
+        """Measure, and repeat the measurement if it lost processor time, at most five times in all.
 
-        `allowed`: the share of it that does not matter; for a greatest time, none. `held_up`: a
-        share that the measurement itself knows to have gone to others. If there is always more, the
-        measurement with the least counts. That depends on nothing that is measured, so it favours
+        `allowed` is the share of lost time that is accepted: 0 for a maximum. `held_up` returns a
+        share of lost time that the measurement itself knows. If each measurement lost more, the one
+        that lost the least counts. This choice does not depend on the measured value, so it favours
         neither of two systems.
         """
         taken: list[tuple[float, Measured]] = []
@@ -100,26 +100,26 @@ class BenchContext:
             lost = processor_time().stolen_since(before) + held_up(measured)
             taken.append((lost, measured))
             if lost > allowed:
-                self.say(f"others took {lost:.1%} of the time")
+                self.say(f"other processes or machines took {lost:.1%} of the time")
         return min(taken, key=lambda each: each[0])[1]
 
 
 @dataclass
 class BenchResult:
-    """What a bench found: the numbers that count, and the single runs behind them."""
+    """The result of a bench: its figures, and the single runs behind them."""
 
     summary: dict[str, Number]
     runs: list[dict[str, Number | str]] = field(default_factory=list)
-    environment: dict[str, Number] = field(default_factory=dict)  # beside environment()
+    environment: dict[str, Number] = field(default_factory=dict)  # added to environment()
 
 
 def median_and_range(name: str, values: Sequence[Number]) -> dict[str, Number]:
-    """Three entries of a summary: NAME (the median), NAME_min, NAME_max."""
+    """Return three entries of a summary: NAME (the median), NAME_min, NAME_max."""
     return {name: statistics.median(values), f"{name}_min": min(values), f"{name}_max": max(values)}
 
 
 def listing() -> dict[str, str]:
-    """Names of the benches and what they show."""
+    """Return the names of the benches, each with a description."""
     found = {}
     for path in sorted(BENCHES.glob("[a-z]*.py")):
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
@@ -128,7 +128,7 @@ def listing() -> dict[str, str]:
 
 
 def run_bench(name: str, json_path: Path | None, context: BenchContext) -> None:
-    """Run one bench; print, and write the JSON file if one is asked for."""
+    """Run a bench, print its result, and write the JSON file if one is asked for."""
     if name not in listing():
         known = ", ".join([*listing(), "counts"])
         raise UserError(f"there is no bench '{name}'", f"the benches are: {known}")
@@ -146,7 +146,7 @@ def run_bench(name: str, json_path: Path | None, context: BenchContext) -> None:
 
 
 def report(name: str, result: BenchResult, json_path: Path | None) -> None:
-    """Print, and write the JSON file if one is asked for."""
+    """Print a result, and write the JSON file if one is asked for."""
     _print(name, result)
     if json_path:
         write_record(name, result.summary, result.runs, result.environment, json_path)
@@ -172,7 +172,7 @@ def write_record(
 
 
 def check_output_path(path: Path | None, option: str = "--json") -> None:
-    """Refuse early what could not be written in the end."""
+    """Raise UserError if the file can't be written. Call it before a long measurement."""
     if path is None:
         return
     fix = "name a file in a folder that can be written to"
@@ -185,7 +185,7 @@ def check_output_path(path: Path | None, option: str = "--json") -> None:
 
 
 def load(name: str) -> ModuleType:
-    """The module of a bench."""
+    """Load the module of a bench."""
     stem = name.replace("-", "_")
     specification = importlib.util.spec_from_file_location(f"bench_{stem}", BENCHES / f"{stem}.py")
     assert specification is not None
@@ -197,7 +197,7 @@ def load(name: str) -> ModuleType:
 
 
 def environment() -> dict[str, str | int | bool]:
-    """What the numbers depend on."""
+    """Return facts about the machine and the tools, on which the figures depend."""
     commit = _output("git", "-C", str(ROOT), "rev-parse", "HEAD")
     changed = _output("git", "-C", str(ROOT), "status", "--porcelain")
     compiler = _output("aarch64-linux-gnu-gcc", "--version")
@@ -250,7 +250,7 @@ def _print(name: str, result: BenchResult) -> None:
 
 
 def format_value(value: Number | str) -> str:
-    """For a table: thousands grouped, ratios with three digits."""
+    """Format a value for a table: thousands are grouped, ratios have three digits."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):

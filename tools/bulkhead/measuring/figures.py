@@ -27,7 +27,7 @@ Figures = Mapping[str, Mapping[str, Number]]  # by bench, then by name
 
 @dataclass(frozen=True)
 class Rule:
-    """What is expected of the figures whose names match in a bench."""
+    """The goal and the tolerance of the figures of a bench whose names match."""
 
     bench: str
     names: str  # regular expression for the whole name
@@ -69,7 +69,7 @@ class Verdict(enum.IntEnum):
 
     @property
     def text(self) -> str:
-        """For a table."""
+        """The text for a table."""
         return "" if self is Verdict.FINE else self.name.lower().replace("_", " ")
 
 
@@ -157,7 +157,7 @@ def _are_figures(content: object) -> bool:
 
 
 def keep(measured: Figures, path: Path = KEPT) -> None:
-    """Write the file anew."""
+    """Write the figures to the file."""
     record = {"environment": tools(), "figures": measured}
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_text(json.dumps(record, indent=2) + "\n")
@@ -165,5 +165,5 @@ def keep(measured: Figures, path: Path = KEPT) -> None:
 
 
 def findings(comparisons: Iterable[Comparison]) -> Sequence[Comparison]:
-    """Return the comparisons that someone has to look at."""
+    """Return the comparisons with a verdict other than FINE."""
     return [each for each in comparisons if each.verdict is not Verdict.FINE]
