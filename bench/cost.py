@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions a packet: UDP of 64 and 1448 bytes, sent and received, beside a Linux guest.
+"""Instructions per packet: UDP of 64 and 1448 bytes, sent and received, beside a Linux guest.
 
 Both guests run the same rounds (bench/cost/rounds.c) on the same QEMU machine. A plugin
-(bench/cost/counter.c) counts the instructions executed and holds the guest between two rounds, so
-that all packets of a round are with the device, or off it, before the next round begins.
+(bench/cost/counter.c) counts the executed instructions and holds the guest between two rounds, so
+that the device has taken or delivered all packets of a round before the next round starts.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Counts = dict[int, int]
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured: direction, bytes a datagram, datagrams a round."""
+    """A case: direction, bytes per datagram, datagrams per round."""
 
     direction: str
     bytes: int
@@ -65,18 +65,18 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """As in the summary's keys."""
+        """Direction and size, as in the summary's keys."""
         return f"{self.direction}_{self.bytes}"
 
     @property
     def name(self) -> str:
-        """The kind and the round's size."""
+        """The kind, and the size of a round."""
         return f"{self.kind}_by_{self.round}"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Counts by address of all packets of a case, and where the mark lies."""
+    """Counts by address for all packets of a case, and the address of the mark."""
 
     counts: Counts
     mark: int
@@ -84,7 +84,7 @@ class Cost:
 
     @property
     def instructions(self) -> float:
-        """A packet."""
+        """Instructions per packet."""
         return sum(self.counts.values()) / self.packets
 
 
@@ -92,7 +92,7 @@ _CASES = [Case(d, b, r) for d in _DIRECTIONS for b in _SIZES for r in _ROUND_SIZ
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Measure each guest in each case, several times in turn."""
+    """Measure each guest in each case, --pairs times."""
     context.require("run", "bench", "host")
     folder = context.build(Variant("arm64"))
     plugin = context.plugin("bench/cost/counter.so")
@@ -167,7 +167,7 @@ def _measure(
 
 @contextmanager
 def _booted(context: BenchContext, plugin: Path, name: str, machine: Machine) -> Iterator[_Rounds]:
-    # A socket's path is short: build/ may lie deep.
+    # The path of a socket has a maximum length, which a path in build/ may exceed.
     with (
         tempfile.TemporaryDirectory(prefix="bulkhead-") as folder,
         Wire(Path(folder), _HOST, _GUEST) as wire,
@@ -192,7 +192,7 @@ def _booted(context: BenchContext, plugin: Path, name: str, machine: Machine) ->
             try:
                 connection, _ = listener.accept()
             except TimeoutError:
-                raise GuestError(f"QEMU loads no plugin\n{guest.last_words()}") from None
+                raise GuestError(f"QEMU did not load the plugin\n{guest.last_words()}") from None
             with connection:
                 rounds = _Rounds(guest, wire, connection)
                 rounds.wait_ready()
@@ -200,7 +200,7 @@ def _booted(context: BenchContext, plugin: Path, name: str, machine: Machine) ->
 
 
 class _Rounds:
-    """A guest in measurement."""
+    """A guest that runs rounds of packets."""
 
     def __init__(self, guest: GuestProcess, wire: Wire, counter: socket.socket) -> None:
         self._guest = guest
@@ -211,14 +211,14 @@ class _Rounds:
         self._selector.register(counter, selectors.EVENT_READ)
 
     def wait_ready(self) -> None:
-        """The guest's first datagram says that its socket is open."""
+        """Wait for the guest's first datagram, which it sends when its socket is open."""
         deadline = time.monotonic() + _READY_TIMEOUT_S
         while b"\0" not in self._wire.received():
             self._check(deadline, "first datagram")
             self._selector.select(0.1)
 
     def measure(self, case: Case) -> Cost:
-        """The instructions of _PACKETS packets, after _WARM_UP_PACKETS that don't count."""
+        """Count the instructions of _PACKETS packets, after _WARM_UP_PACKETS that do not count."""
         warm_up, rounds = _WARM_UP_PACKETS // case.round, _PACKETS // case.round
         data = bytes(range(256)) * 8
         waiting: list[bytes] = []
@@ -233,12 +233,13 @@ class _Rounds:
                 counts = self._fetch_counts()
             elif case.direction == "rx":
                 waiting = self._offer([data[: case.bytes]] * case.round)
-            self._guest.qmp().execute("query-status")  # the device has done what it had begun
+            # QEMU answers when the device has finished its work.
+            self._guest.qmp().execute("query-status")
             self._counter.sendall(b"g")
         return Cost(counts, mark, rounds * case.round)
 
     def _wait_for_mark(self, case: Case, waiting: list[bytes], first: bool) -> int:
-        """Wait for the end of a round: at its mark, and with all that it sent received."""
+        """Wait until a guest is at the mark, and all datagrams of the round have arrived."""
         deadline = time.monotonic() + _ROUND_TIMEOUT_S
         missing = case.round if case.direction == "tx" and not first else 0
         mark = None
@@ -252,11 +253,11 @@ class _Rounds:
             while waiting and self._wire.send(waiting[0]):
                 waiting.pop(0)
         if missing < 0 or waiting:
-            raise GuestError(f"a round of {case.name} has not as many packets as ordered")
+            raise GuestError(f"a round of {case.name} has a wrong number of packets")
         return mark
 
     def _offer(self, datagrams: list[bytes]) -> list[bytes]:
-        """Send as many as the card takes while the guest is held; the rest."""
+        """Send as many datagrams as the card takes while the guest is held. Returns the others."""
         rest = list(datagrams)
         progress = time.monotonic()
         while rest and time.monotonic() - progress < _STALLED_S:
@@ -274,7 +275,7 @@ class _Rounds:
     def _receive_word(self) -> int:
         data = self._counter.recv(_WORD.size, socket.MSG_WAITALL)
         if len(data) < _WORD.size:
-            raise GuestError(f"QEMU is gone\n{self._guest.last_words()}")
+            raise GuestError(f"QEMU has ended\n{self._guest.last_words()}")
         return int(_WORD.unpack(data)[0])
 
     def _check(self, deadline: float, wanted: str) -> None:
@@ -285,7 +286,7 @@ class _Rounds:
 def _parts(
     context: BenchContext, code: ImageCode, case: Case, cost: Cost
 ) -> dict[str, Number | str]:
-    """Our instructions a packet in each part; those in each function go to a file."""
+    """Return our instructions per packet in each part. Writes those per function to a file."""
     offset = code.load_offset(_MARK, cost.mark)
     functions = code.count_by_function(cost.counts, offset)
     parts = Counter[str](dict.fromkeys(PARTS, 0))
@@ -298,7 +299,7 @@ def _parts(
 
 
 def _summary(runs: list[dict[str, Number | str]]) -> dict[str, Number]:
-    """The goals' ratios, those of packets one at a time, and what each is made of."""
+    """Return the ratios with goals, those of single packets, and the counts behind them."""
     summary: dict[str, Number] = {}
     for suffix, size in (("", _BURST), ("_single", 1)):
         chosen = [run for run in runs if run["round"] == size]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How often partitions come to the hypervisor while their networks are busy: the system `demo`.
+"""Exits of the partitions of `demo` to the hypervisor while their networks are busy.
 
-Both guests with a network card receive TCP at full speed. The counters are read through the
-machine's memory before and after: six times --seconds, so a minute unless another is asked for.
-The control loop is told to be silent: each character that a partition prints is an exit.
+Both guests with a network card receive TCP at full speed. The counters are read from the machine's
+memory before and after six times --seconds, which is a minute by default. The control loop prints
+nothing, because each character that a partition prints is an exit.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _IPERF = 5001
 _TIMES = 6
 _READY_TIMEOUT_S = 180
 _SETTLE_S = 5.0
-_MORE_S = 20.0  # the traffic goes on, so that nobody reports its end within the measurement
+_MORE_S = 20.0  # the traffic continues, so that no guest prints its end during the measurement
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot, load both networks, count."""
+    """Boot the system, start traffic on both networks, and count exits."""
     context.require("run", "bench")
     system, board = read(_SYSTEM)
     system = _silent(system)
@@ -67,7 +67,7 @@ def _silent(system: System) -> System:
 
 @contextmanager
 def _traffic(context: BenchContext, ports: list[int], seconds: float) -> Iterator[None]:
-    """An iperf to each guest; it is an error if one of them moves nothing."""
+    """Run an iperf to each guest. Raises an error if one of them ends early."""
     processes = []
     for number, port in enumerate(ports):
         with (context.folder / f"iperf-{number}.log").open("wb") as log:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions from an interrupt to its handler: the same image bare, as a partition, under Xen.
 
-The machine counts instructions (QEMU's icount), its counter runs at one tick for each, and the
-guest (apps/irq_latency/main.c) reads it. QEMU's log of exceptions tells who got the interrupts.
+The machine counts instructions (QEMU's icount). Its counter has one tick per instruction, and the
+guest (apps/irq_latency/main.c) reads it. QEMU's log of exceptions shows which level took each
+interrupt.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ _EL1 = 1
 class Taken:
     """Exceptions between the two firmware calls of a case."""
 
-    interrupts: int  # IRQs that went straight to EL1
-    elsewhere: int  # exceptions of any kind that went to another level
+    interrupts: int  # IRQs that EL1 took
+    elsewhere: int  # exceptions of any kind that another level took
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot each system once; there is next to nothing by chance (without_strays())."""
+    """Boot each system once. The counts hardly vary (without_strays())."""
     context.require("run", "bench")
     folder = context.build(Variant("arm64"))
     latencies, taken = {}, {}
@@ -79,7 +80,7 @@ def run(context: BenchContext) -> BenchResult:
 def bare_and_partition(
     image: Path, settings: Settings, compiler: str = "gcc"
 ) -> dict[str, Machine]:
-    """The same board without the hypervisor and with it."""
+    """Return the board without the hypervisor, and the board with it."""
     system, board = read(str(_SYSTEM))
     assembled = assemble(system, board, settings, compiler)
 
@@ -93,30 +94,30 @@ def bare_and_partition(
 def measure(
     system: Machine, console_path: Path
 ) -> tuple[dict[str, Counter[int]], dict[str, Taken]]:
-    """Boot it; what the guest saw, and the exceptions meanwhile, by case."""
+    """Boot a machine. Returns the guest's counts and the exceptions, both by case."""
     log = console_path.with_suffix(".exceptions")
     counting = replace(
         system,
         cpu=f"{system.cpu},cntfrq={_FREQUENCY}",
         icount=True,
-        # The PL031 on virtual time: a second of the host's that ends while the guest sets the
-        # alarm to now would make it one of 136 years.
+        # The PL031 runs on virtual time. On real time a second could end while the guest sets the
+        # alarm to the present second, and the alarm would come after 136 years.
         extra=[*system.extra, "-rtc", "clock=vm", "-d", "int", "-D", str(log)],
     )
     with GuestProcess(counting, console_path) as guest:
         guest.wait_for_match(r"irq-latency: end|FAIL", _TIMEOUT_S)
     console = guest.console()
     if f"irq-latency: frequency {_FREQUENCY}\n" not in console:
-        raise GuestError(f"a tick of the counter is no instruction\n{guest.last_words()}")
+        raise GuestError(f"a tick of the counter is not an instruction\n{guest.last_words()}")
     found = parse_latencies(console)
     if list(found) != list(_CASES):
-        raise GuestError(f"not all was measured\n{guest.last_words()}")
+        raise GuestError(f"not all cases were measured\n{guest.last_words()}")
     between = parse_exceptions(log.read_text(errors="replace"))
     return found, dict(zip(_CASES, between, strict=True))
 
 
 def parse_latencies(console: str) -> dict[str, Counter[int]]:
-    """How often each number of instructions was seen, by case."""
+    """Return how often each number of instructions occurred, by case."""
     found: dict[str, Counter[int]] = {}
     for case, instructions, count in re.findall(r"irq-latency: (\w+) (\d+) x (\d+)", console):
         found.setdefault(case, Counter())[int(instructions)] += int(count)
@@ -124,11 +125,11 @@ def parse_latencies(console: str) -> dict[str, Counter[int]]:
 
 
 def without_strays(latencies: dict[str, Counter[int]]) -> dict[str, Counter[int]]:
-    """Without what fewer than one in ten took while the core slept: QEMU (10.0) adds to it.
+    """Return the counts without values that fewer than one in ten interrupts took in WFI.
 
-    Its main loop sets the clock to the timer's deadline once the core sleeps, and may do so before
-    it adds the instructions that the core did since it last looked at the clock: 31 here. How many
-    are left depends on how many strayed: compare what they took, not how often.
+    QEMU's (10.0) main loop sets the clock to the timer's deadline when the core sleeps. It may do
+    so before it adds the instructions that the core executed since it last read the clock: 31 here.
+    The number of such stray values varies, so compare the values and not their counts.
     """
     counts = latencies[_IDLE]
     usual = {each: n for each, n in counts.items() if 10 * n >= counts.total()}
@@ -136,9 +137,9 @@ def without_strays(latencies: dict[str, Counter[int]]) -> dict[str, Counter[int]
 
 
 def parse_exceptions(log: str) -> list[Taken]:
-    """Those of QEMU's log between the first call of the firmware and the second, and so on.
+    """Return the exceptions in QEMU's log between the two firmware calls of each case.
 
-    The guest's first calls, at EL1, are those; a hypervisor has its own.
+    The calls are the guest's first ones, from EL1; a hypervisor makes calls of its own.
     """
     result: list[Taken] = []
     interrupts = elsewhere = calls = 0
@@ -157,14 +158,14 @@ def parse_exceptions(log: str) -> list[Taken]:
 
 
 def spread(latencies: Counter[int]) -> tuple[int, int, int]:
-    """Least, median, greatest."""
+    """Return minimum, median, maximum."""
     return min(latencies), statistics.median_low(latencies.elements()), max(latencies)
 
 
 def summary(
     latencies: dict[str, dict[str, Counter[int]]], taken: dict[str, dict[str, Taken]]
 ) -> dict[str, Number]:
-    """What the hypervisors add to the bare machine's: medians, and the greatest."""
+    """Return the instructions that the hypervisors add: medians, and the maximum."""
 
     steady = {system: without_strays(cases) for system, cases in latencies.items()}
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Linux as a partition, bare, and as Xen's dom0: processes, page faults, primes, TCP.
 
-The same kernel, initramfs and network card in the same QEMU. All are there at once, and one runs at
-a time, for half a second: what disturbs this machine disturbs all alike. Instructions are counted
-as well.
+Kernel, initramfs, network card and QEMU are the same. All systems are booted, and one runs at a
+time, for half a second, so that a disturbance of this machine affects all alike. Instructions are
+counted, too.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ _FOLDER = BENCHES / "linux"
 _PROGRAM = "tasks"
 _TASKS = ("fork", "fault", "primes")
 _TRANSFERS = ("rx", "tx")
-# Mitigations and the kernel's own place depend on what firmware and devicetree say: none has them.
+# Mitigations and KASLR depend on firmware and devicetree, so they are off in all systems.
 _ARGUMENTS = ("quiet", "panic=-1", "nokaslr", "norandmaps", "mitigations=off")
 _BARE_MACHINE = "virt,gic-version=3,its=off"
-# The serial line is Xen's: dom0 writes by calls. No IOMMU: its memory lies where dom0 sees it.
+# Xen has the serial line, and dom0 prints by hypercalls. No IOMMU: dom0 is mapped one to one.
 _XEN_OPTIONS = ("console=dtuart", "iommu=no")
 _XEN_CONSOLE = "console=hvc0"
-_XEN_MIB = 512  # beside dom0's
+_XEN_MIB = 512  # in addition to dom0's
 _START_TIMEOUT_S = 240
-_SLICE_S = 0.5  # what a system runs before it is the next one's turn
-_PART_S = 0.5  # of a transfer, likewise,
-_PARTS_MIN = 5  # or less, so that there are so many
+_SLICE_S = 0.5  # run time of a system before the next one runs
+_PART_S = 0.5  # run time of a part of a transfer
+_PARTS_MIN = 5  # parts are shorter if there would be fewer
 _END = rf"\b{_PROGRAM}: (done|\w+ failed)"
 _TASK_LINE = re.compile(rf"\b{_PROGRAM}: (\w+) (\d+) times in (\d+) ns")
 
@@ -53,7 +53,7 @@ Run = dict[str, Number | str]
 
 @dataclass(frozen=True)
 class TaskTime:
-    """How often a task was done, and how long that took."""
+    """A task, its number of repetitions, and their time."""
 
     name: str
     times: int
@@ -61,7 +61,7 @@ class TaskTime:
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Count, then measure all in turn."""
+    """Count instructions, then measure all systems in turn."""
     context.require("run", "tap", "bench")
     network.check_tap_right()
     image = linux_guest.with_program(
@@ -78,7 +78,7 @@ def run(context: BenchContext) -> BenchResult:
 
 
 def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
-    """All with as many cores, as much memory and the same card."""
+    """Return the systems, with the same number of cores, memory and card."""
     work = f"serve=/bin/{_PROGRAM},seconds,{context.seconds:g}"
 
     def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
@@ -109,9 +109,9 @@ def _guests(context: BenchContext, image: LinuxImage) -> list[Guest]:
 
 
 def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
-    """The same board, of which Linux has what the partition has.
+    """Return the board, on which Linux has the memory, cores and devices of the partition.
 
-    Cores that are off have their price: QEMU tells them, too, of every TLB invalidation.
+    The cores that are off stay: QEMU forwards each TLB invalidation to them, which takes time.
     """
     system, board = read(str(_FOLDER / f"{name}.toml"))
     only = system.partitions[0]
@@ -128,7 +128,7 @@ def _bare(image: LinuxImage, name: str, arguments: Sequence[str]) -> Machine:
 
 
 def dom0_of(bare: Machine, cores: int) -> Machine:
-    """What has that memory and those devices bare, as Xen's dom0."""
+    """Return the machine with that memory and those devices, with Linux as Xen's dom0."""
     larger = replace(
         bare,
         machine=f"{bare.machine},virtualization=on",
@@ -157,7 +157,7 @@ def _partition(
 
 
 def _measure(context: BenchContext, guests: Sequence[Guest]) -> dict[str, dict[str, Number | str]]:
-    """Of each system times a second of each task, megabits a second each way."""
+    """Return each system's repetitions per second of each task, and Mb/s each way."""
     with ExitStack() as stack:
         systems: list[Running] = []
         for number, guest in enumerate(guests):
@@ -172,7 +172,7 @@ def _measure(context: BenchContext, guests: Sequence[Guest]) -> dict[str, dict[s
 
 
 def _take_turns(systems: Sequence[Running], seconds: float) -> None:
-    """Until all have done their tasks, which takes each of them so long by its own clock."""
+    """Run the systems in turn until each has done its tasks, by its own clock."""
     deadline = time.monotonic() + _START_TIMEOUT_S + len(systems) * seconds
     waiting = list(systems)
     while waiting:
@@ -188,7 +188,7 @@ def _take_turns(systems: Sequence[Running], seconds: float) -> None:
 def _transfers(
     context: BenchContext, systems: Sequence[Running], transfer: Callable[[Running], float]
 ) -> dict[str, list[float]]:
-    """Megabits a second, each system's in turn; --seconds in all."""
+    """Return each system's Mb/s, measured in turn, for --seconds in all."""
     parts = max(_PARTS_MIN, round(context.seconds / _PART_S))
     part = replace(context, seconds=context.seconds / parts)
     seen: dict[str, list[float]] = {system.guest.name: [] for system in systems}
@@ -206,9 +206,9 @@ def _task_speeds(system: Running) -> dict[str, Number | str]:
 
 
 def _count(context: BenchContext, image: LinuxImage, name: str) -> list[TaskTime]:
-    """Virtual time of one core, of which an instruction takes a nanosecond; --pairs rounds.
+    """Return the instructions of --pairs rounds, by the virtual time of one core.
 
-    One more comes first, in which the kernel fills its caches.
+    A further round comes first, in which the kernel fills its caches.
     """
     context.say(f"counting instructions: {name}")
     arguments = [*_ARGUMENTS, f"run=/bin/{_PROGRAM},rounds,{context.pairs + 1}"]
@@ -230,7 +230,7 @@ def _wait_for_tasks(guest: GuestProcess, seconds: float) -> list[TaskTime]:
 
 
 def _has_ended(guest: GuestProcess) -> bool:
-    """Whether all tasks are done."""
+    """Return True if all tasks are done."""
     found = re.search(_END, guest.console())
     if found and found.group(1) != "done":
         raise GuestError(f"{found.group()}\n{guest.last_words()}")
@@ -238,7 +238,7 @@ def _has_ended(guest: GuestProcess) -> bool:
 
 
 def parse_tasks(console: str) -> list[TaskTime]:
-    """What the program in the guest has written."""
+    """Parse the output of the program in the guest."""
     found = _TASK_LINE.findall(console)
     return [TaskTime(name, int(times), int(time)) for name, times, time in found]
 
@@ -246,7 +246,7 @@ def parse_tasks(console: str) -> list[TaskTime]:
 def summarise_counts(
     ours: Sequence[TaskTime], bare: Sequence[TaskTime], xen: Sequence[TaskTime]
 ) -> dict[str, Number]:
-    """Ratios of the medians, the worst of them first, and what they are made of."""
+    """Return ratios of the medians, the worst first, and the counts behind them."""
     summary: dict[str, Number] = {}
     worst: dict[str, Number] = {}
     for peer, theirs in (("bare", bare), ("xen", xen)):
@@ -261,12 +261,12 @@ def summarise_counts(
 
 
 def _instructions(tasks: Sequence[TaskTime], name: str) -> float:
-    """Each time."""
+    """Return the time of each repetition."""
     return statistics.median(each.nanoseconds / each.times for each in tasks if each.name == name)
 
 
 def summarise_speeds(runs: Sequence[Run]) -> dict[str, Number]:
-    """Ours over the others', pair by pair; the least of the medians first."""
+    """Return ratios of our speed to the others', pair by pair; the least median first."""
     least: dict[str, Number] = {}
     summary: dict[str, Number] = {}
     for peer in ("xen", "bare"):
@@ -279,7 +279,7 @@ def summarise_speeds(runs: Sequence[Run]) -> dict[str, Number]:
         summary |= median_and_range(
             f"{name}_confined_vs_bare", _ratios(runs, name, "confined", "bare")
         )
-    for name in _TASKS:  # the same, since no task has to do with DMA
+    for name in _TASKS:  # no task uses DMA, so the two are the same
         summary |= median_and_range(
             f"{name}_vs_confined", _ratios(runs, name, "partition", "confined")
         )

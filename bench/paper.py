@@ -48,12 +48,12 @@ _ENOUGH = 0.99  # of the best bandwidth
 _EXPOSED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _FEWEST, _MOST = 8, 256
 _BUFFER_BYTES = 2048
-# Beside Linux, with all that both can do: 43 hold the largest frame (virtio/net.h). Linux has 256.
+# For the comparison with Linux: 43 hold the largest frame (virtio/net.h). Linux has 256.
 _FOR_LARGE_FRAMES = 64
 
 _MESSAGES = (1, 1448)
 _ROUND_TRIPS = 10_000
-_RUNS = 3  # of so many
+_RUNS = 3  # of _ROUND_TRIPS each
 
 _RTEMS_STACKS = {"rtems": rtems.LWIP, "rtems-legacy": rtems.LEGACY}
 GUESTS = (OUR_GUEST, *_RTEMS_STACKS)
@@ -63,35 +63,35 @@ Run = dict[str, Number | str]
 
 @dataclass(frozen=True)
 class Subject:
-    """Whose figures are made: itself, with TCP buffers of each size, and with buffers exposed."""
+    """The system whose figures are made: with each TCP buffer size and number of buffers."""
 
     name: str
     title: str
     guest: Guest
     buffers: list[Guest]
     exposed: list[Guest]
-    options: dict[str, str]  # of the card, beside Linux
+    options: dict[str, str]  # of the card, in the comparison with Linux
 
 
 @dataclass
 class Measured:
-    """The figures' points: medians over the pairs are made of these."""
+    """The values behind the points of the figures, for each pair."""
 
     values: dict[tuple[str, ...], list[float]] = field(default_factory=lambda: defaultdict(list))
     runs: list[Run] = field(default_factory=list)
 
     def median(self, *key: str) -> float:
-        """Of all pairs."""
+        """Return the median over all pairs."""
         return statistics.median(self.values[key])
 
     def ratios(self, one: Sequence[str], other: Sequence[str]) -> list[float]:
-        """Of the values of each pair."""
+        """Return the values of each pair."""
         pairs = zip(self.values[tuple(one)], self.values[tuple(other)], strict=True)
         return [a / b for a, b in pairs]
 
 
 def run(context: BenchContext) -> BenchResult:
-    """All figures; the plots are left beside the consoles."""
+    """Make all figures. The plots are written to the folder of the consoles."""
     context.require("run", "tap", "bench")
     subject = _bulkhead(context) if context.guest == OUR_GUEST else _rtems(context)
     pair = [subject.guest, _linux_guest(subject.options)]
@@ -124,7 +124,7 @@ def _bulkhead(context: BenchContext) -> Subject:
 
 
 def _image(context: BenchContext, kib: int) -> Path:
-    """The demo with TCP buffers of a size: lwIP's are fixed when it is compiled."""
+    """Return the demo with TCP buffers of a size, which lwIP fixes at compile time."""
     size = str(kib * _KIB)
     options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
     variant = Variant("arm64", options=options, name=f"bench-paper-{kib}k")
@@ -132,7 +132,7 @@ def _image(context: BenchContext, kib: int) -> Path:
 
 
 def _rtems(context: BenchContext) -> Subject:
-    """The user's RTEMS with our driver, without offloads: as the paper's had none."""
+    """Return the user's RTEMS with our driver, without offloads, as in the paper."""
     stack = _RTEMS_STACKS[context.guest]
     installed = rtems.require(stack)
     if rtems.skips_idle_time(installed):
@@ -191,8 +191,8 @@ def _take(context: BenchContext, running: Running, what: str) -> Iterator[tuple[
         yield "tx_mbit_s", running.send()
     if what == "linux":
         for bytes_ in _MESSAGES:
-            # Once for the emulator, which translates a guest's code when it runs for the first
-            # time: a millisecond now and then that no processor takes.
+            # The first run does not count: the emulator translates code when it first runs, which
+            # takes up to a millisecond, and no time on a processor.
             running.round_trips(bytes_, _ROUND_TRIPS)
         for bytes_ in _MESSAGES:
             runs = [_microseconds(_round_trips(context, running, bytes_)) for _ in range(_RUNS)]
@@ -201,7 +201,7 @@ def _take(context: BenchContext, running: Running, what: str) -> Iterator[tuple[
 
 
 def _round_trips(context: BenchContext, running: Running, bytes_: int) -> RoundTrips:
-    """The host's slices are as long as what is looked for: not one may fall into it."""
+    """Repeat after any stolen time: a stolen time slice is as long as the measured maximum."""
     return context.undisturbed(
         partial(running.round_trips, bytes_, _ROUND_TRIPS),
         allowed=0,
@@ -234,7 +234,7 @@ def _summary(measured: Measured, subject: Subject) -> dict[str, Number]:
                 ratios = _vs_linux(measured, subject, link, f"{name}_{bytes_}_us")
                 summary |= median_and_range(f"latency_{name}_vs_linux_{bytes_}{link}", ratios)
     for name in ("avg", "max"):
-        # Of both sizes, the one that is further from the goal.
+        # The size that is further from the goal.
         values = [summary[f"latency_{name}_vs_linux_{bytes_}"] for bytes_ in _MESSAGES]
         summary[f"latency_{name}_vs_linux"] = max(values)
     return summary | _memory(measured, subject.buffers)
@@ -249,7 +249,7 @@ def _vs_linux(measured: Measured, subject: Subject, link: str, name: str) -> lis
 
 
 def _memory(measured: Measured, buffers: Sequence[Guest]) -> dict[str, Number]:
-    """The paper's sum: receive buffers saved, less what the TCP buffers had to grow."""
+    """Return the paper's sum: saved receive buffers minus the growth of the TCP buffers."""
     kib = _PAPER_DEFAULT_KIB
     for name in ("rx_mbit_s", "tx_mbit_s"):
         reached = [measured.median("_shaped", guest.name, name) for guest in buffers]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP to and from our guest beside a Linux guest, and with 8 receive buffers exposed beside 256.
+"""TCP to and from our guest beside a Linux guest, and with 8 exposed receive buffers beside 256.
 
 Both guests boot in the same QEMU machine, with the same device on the same tap, in turn. Each
 number is what the receiving iperf 2 counted. A ratio is ours over Linux's of one pair.
@@ -20,7 +20,7 @@ _FEWEST_BUFFERS, _MOST_BUFFERS = 8, 256
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Three comparisons, each in pairs taken in turn."""
+    """Make three comparisons, each in pairs that are measured in turn."""
     context.require("run", "tap", "bench")
     image = guest_image("demo", folder=context.build(Variant("arm64")))
     linux = linux_guest.prepare()

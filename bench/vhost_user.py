@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets a second over vhost-user beside DPDK's virtio-user driver, on the same DPDK back-end.
+"""Packets per second over vhost-user beside DPDK's virtio-user driver, on the same DPDK back-end.
 
 Back-end and front-end have a core each. The front-ends are our driver (bench/vhost_user/station.c)
 and dpdk-testpmd on net_virtio_user, in turn; the packets are counted by the back-end, another
-dpdk-testpmd, which is started anew for each measurement.
+dpdk-testpmd, which is restarted for each measurement.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _END_TIMEOUT_S = 20
 
 _HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
 _HUGE_PAGES_FREE = re.compile(r"HugePages_Free:\s+(\d+)")
-_HUGE_PAGES_NEEDED = 320  # of 2 MiB: 128 for each testpmd, 16 for our driver, and to spare
+_HUGE_PAGES_NEEDED = 320  # of 2 MiB: 128 for each testpmd, 16 for our driver, and some spare
 
-# As fast as a compiler makes it, in one piece, and without the unit tests' sanitizers.
+# Optimised, with link-time optimisation, and without the unit tests' sanitizers.
 _BUILD = Variant(
     "host",
     options={"b_sanitize": "none", "optimization": "3", "b_lto": "true"},
@@ -51,7 +51,7 @@ _STATION = "bench/vhost_user/station"
 
 @dataclass(frozen=True)
 class Direction:
-    """What the two sides do (testpmd's names for it), and what the back-end counts."""
+    """The forwarding modes of both sides, by testpmd's names, and the back-end's counter."""
 
     suffix: str
     front: str
@@ -65,9 +65,9 @@ _DIRECTIONS = (
     Direction("_rx", "rxonly", "txonly", "Tx-pps"),
 )
 
-# How DPDK's driver can be at its quickest, for each ring format and direction: its vector path, and
-# buffers used in order. Where any can be ahead, all are measured, and the one with the best median
-# counts.
+# The fastest settings of DPDK's driver for each ring format and direction: its vector path, and
+# buffers used in order. If several may be fastest, all are measured, and the one with the best
+# median counts.
 _VECTOR = "mrg_rxbuf=0,in_order=0,vectorized=1"
 _IN_ORDER = "mrg_rxbuf=0,in_order=1"
 _PACKED = "mrg_rxbuf=0,in_order=1,packed_vq=1"
@@ -84,18 +84,18 @@ _RINGS = ("split", "packed")
 
 
 class BenchFailure(Exception):
-    """A program of the bench did not do what was waited for."""
+    """A program of the bench did not do what the bench waited for."""
 
 
 @dataclass
 class Program:
-    """One of the two sides: its process, what it has written, and commands to it."""
+    """One of the two sides: its process, its output, and commands to it."""
 
     process: subprocess.Popen[bytes]
     log: Path
 
     def wait_for(self, pattern: str) -> None:
-        """Until it has written that."""
+        """Wait until the output contains a text."""
         deadline = time.monotonic() + _START_TIMEOUT_S
         while re.search(pattern, self.log.read_text(errors="replace")) is None:
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -103,18 +103,18 @@ class Program:
             time.sleep(0.02)
 
     def command(self, *lines: str) -> None:
-        """Type lines for testpmd's prompt."""
+        """Send lines to testpmd's prompt."""
         assert self.process.stdin is not None
         self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
         self.process.stdin.flush()
 
     def last_words(self) -> str:
-        """The end of what it wrote."""
+        """Return the end of its output."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Our driver and DPDK's in turn, for each ring, frame size and direction."""
+    """Measure our driver and DPDK's in turn, for each ring, frame size and direction."""
     _check_machine()
     context.require("vhost-user")
     station = context.build(_BUILD, _STATION) / _STATION
@@ -146,8 +146,11 @@ def run(context: BenchContext) -> BenchResult:
 def _compare(
     context: BenchContext, ring: str, size: int, direction: Direction, station: Path
 ) -> list[tuple[int, int]]:
-    """Packets a second of ours and of DPDK's in each pair, the latter with the settings that are
-    the quickest of all over the pairs: the best of each pair would be the luckiest."""
+    """Return the packets per second of our driver and of DPDK's in each pair.
+
+    For DPDK the settings with the best median over the pairs count: the best of each pair would
+    select by chance.
+    """
     ours: list[int] = []
     theirs: dict[str, list[int]] = {settings: [] for settings in _PEER[ring, direction.front]}
     for _ in range(context.pairs):
@@ -161,12 +164,14 @@ def _check_machine() -> None:
     if os.geteuid() != 0:
         raise UserError("huge pages need root", "call with sudo")
     if len(os.sched_getaffinity(0)) < 2:
-        raise UserError("a core for each side is needed, and this machine has one", "use another")
+        raise UserError(
+            "a core for each side is needed, and this machine has one", "use another machine"
+        )
 
 
 @contextmanager
 def _huge_pages() -> Iterator[None]:
-    """As many free huge pages as the bench needs; given back afterwards."""
+    """Reserve the huge pages that the bench needs, and release them afterwards."""
     before = int(_HUGE_PAGES.read_text())
     found = _HUGE_PAGES_FREE.search(Path("/proc/meminfo").read_text())
     free = int(found.group(1)) if found else 0
@@ -178,7 +183,7 @@ def _huge_pages() -> Iterator[None]:
             raise UserError(f"huge pages can't be reserved ({error})", "call as root") from None
         if int(_HUGE_PAGES.read_text()) < before + lacking:
             raise UserError(
-                f"{_HUGE_PAGES_NEEDED} huge pages of 2 MiB are not to be had",
+                f"{_HUGE_PAGES_NEEDED} huge pages of 2 MiB are not available",
                 "free memory, or reserve them at boot",
             )
         yield
@@ -193,8 +198,11 @@ def _measure(
     settings: str,
     station: Path | None = None,
 ) -> int:
-    """Packets a second, as the back-end counts them: of our driver over rings of that format, or
-    without `station` of DPDK's with those settings."""
+    """Return the packets per second that the back-end counts.
+
+    They are those of our driver over rings of a format, or without `station` those of DPDK's driver
+    with the given settings.
+    """
     return context.undisturbed(lambda: _count(context, direction, size, settings, station))
 
 
@@ -237,7 +245,7 @@ def _run(backend: Program, direction: Direction, seconds: float) -> None:
 
 
 def _rate(backend: Program, direction: Direction) -> int:
-    """Packets a second between the two looks at its counters, from what it wrote until it ended."""
+    """Return the packets per second between the two printed values of its counters."""
     text = backend.log.read_text(errors="replace")
     found = re.findall(rf"{direction.counted}:\s+(\d+)", text)
     if len(found) < 2 or int(found[1]) == 0:
@@ -246,8 +254,10 @@ def _rate(backend: Program, direction: Direction) -> int:
 
 
 def _testpmd(core: int, device: str) -> list[str]:
-    """Both of testpmd's threads on one core: the one that reads commands sleeps. What it says comes
-    line by line, although it goes to a file."""
+    """Return the command of a testpmd, with both of its threads on one core.
+
+    The thread that reads commands sleeps. Its output is line-buffered, although it is a file.
+    """
     testpmd = packages.program("dpdk-testpmd")
     assert testpmd is not None
     # fmt: off
@@ -288,7 +298,7 @@ def _started(command: Sequence[str], log: Path) -> Iterator[Program]:
 
 
 def _end(program: Program) -> None:
-    """At the end of its input each of the programs ends by itself, and says so by its status."""
+    """End the programs by the end of their input. Each must end with status 0."""
     assert program.process.stdin is not None
     program.process.stdin.close()
     try:
