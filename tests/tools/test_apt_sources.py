@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The machine's package archives are read from both of apt's formats, and further ones derived."""
+"""Package archives are read from both of apt's formats, and further archives are derived."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_one_line_lists_of_architectures_become_words() -> None:
 
 
 @pytest.mark.parametrize("line", ["deb", "deb http://mirror.example/debian", "rpm x y z", ""])
-def test_broken_lines_are_passed_over(line: str) -> None:
+def test_broken_lines_are_skipped(line: str) -> None:
     assert apt_sources.parse_one_line_format(line) == []
 
 
@@ -143,7 +143,7 @@ def test_own_entries_prefer_the_distributions_key(tmp_path: Path) -> None:
     assert [entry.uris for entry in own] == [("http://mirror.example/ubuntu/",)]
 
 
-def test_own_entries_heed_the_origin_that_fetched_lists_state(tmp_path: Path) -> None:
+def test_own_entries_have_the_distributions_origin(tmp_path: Path) -> None:
     entries = apt_sources.parse_one_line_format(
         "deb http://mirror.example/debian bookworm main\n"
         "deb http://third.example/apt bookworm main\n"
@@ -154,7 +154,7 @@ def test_own_entries_heed_the_origin_that_fetched_lists_state(tmp_path: Path) ->
     assert [entry.uris for entry in own] == [("http://mirror.example/debian",)]
 
 
-def test_another_release_is_not_ours(tmp_path: Path) -> None:
+def test_another_release_is_skipped(tmp_path: Path) -> None:
     entries = apt_sources.parse_one_line_format(DEBIAN_12_LIST)
     assert apt_sources.own_entries(entries, DEBIAN_13, tmp_path) == []
 
@@ -179,7 +179,7 @@ def test_native_entries_of_ubuntu_have_universe(tmp_path: Path) -> None:
     assert native.components == ("main", "restricted", "universe")
 
 
-def test_source_entries_are_of_the_suite_asked_for(tmp_path: Path) -> None:
+def test_source_entries_are_of_the_given_suite(tmp_path: Path) -> None:
     entries = apt_sources.parse_deb822_format(DEBIAN_13_SOURCES)
     own = apt_sources.own_entries(entries, DEBIAN_13, tmp_path)
     (source,) = apt_sources.source_entries(own, DEBIAN_13, "sid")

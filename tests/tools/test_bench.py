@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bench framework: what a bench returns is printed and written; its numbers are summed up."""
+"""The bench framework: results are printed and written."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("benches")
-def test_listing_tells_what_a_bench_shows() -> None:
+def test_listing_describes_each_bench() -> None:
     assert bench.listing() == {"sample": "Shows that the framework works."}
 
 
@@ -78,7 +78,7 @@ def test_tables_in_a_file_are_not_cut(capsys: pytest.CaptureFixture[str]) -> Non
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed
 
 
-def test_vhost_user_says_at_once_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vhost_user_checks_the_machine_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "vhost-user" in bench.listing()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UserError, match="huge pages need root"):
@@ -107,7 +107,7 @@ def test_a_bench_refuses_a_guest_that_it_cannot_measure() -> None:
         bench.run_bench("tcp", None, context)
 
 
-def test_rtems_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_rtems_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("RTEMS_PREFIX", "RTEMS_TOOLS"):
         monkeypatch.delenv(variable, raising=False)
     assert rtems.find() is None
@@ -126,7 +126,7 @@ def test_rtems_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
         ("/* #undef CLOCK_DRIVER_USE_FAST_IDLE */", False),
     ],
 )
-def test_a_clock_that_skips_idle_time_is_seen(tmp_path: Path, line: str, skips: bool) -> None:
+def test_a_clock_that_skips_idle_time_is_detected(tmp_path: Path, line: str, skips: bool) -> None:
     folder = tmp_path / "aarch64-rtems7/a53_lp64_qemu/lib/include"
     folder.mkdir(parents=True)
     (folder / "bspopts.h").write_text(f"{line}\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bench boot: what it asks of its plugin, and what it makes of what that writes."""
+"""The bench boot: the options of its plugin, and the figures from the plugin's output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bulkhead.measuring import bench
 boot = bench.load("boot")
 
 
-def test_guests_are_known_by_their_first_instructions(tmp_path: Path) -> None:
+def test_guests_are_recognised_by_their_first_instruction(tmp_path: Path) -> None:
     images = [tmp_path / name for name in ("a", "b", "c")]
     for image, word in zip(images, (0xD53BE054, 0xFA405A4D, 0xD53BE054), strict=True):
         image.write_bytes(word.to_bytes(4, "little") + bytes(60))
@@ -20,7 +20,7 @@ def test_guests_are_known_by_their_first_instructions(tmp_path: Path) -> None:
     )
 
 
-def test_a_line_that_is_not_whole_is_left() -> None:
+def test_an_incomplete_line_is_skipped() -> None:
     assert boot.parse_entries("") == []
     assert boot.parse_entries("0 15 ") == []
     assert boot.parse_entries("0 15 16 3\n1 2") == [boot.Entry(0, 15, 16, 3)]

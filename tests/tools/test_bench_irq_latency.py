@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bench irq-latency: the guest's lines, QEMU's log of exceptions, and what follows."""
+"""The bench irq-latency: parses the guest's lines and QEMU's log of exceptions, and sums up."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_exceptions_count_between_two_calls() -> None:
     assert irq_latency.parse_exceptions(log) == [Taken(3, 0), Taken(1, 3), Taken(0, 0)]
 
 
-def test_what_is_added_is_the_difference_of_medians() -> None:
+def test_added_instructions_are_a_difference_of_medians() -> None:
     bare = {case: Counter({100: 2, 104: 1}) for case in ("timer", "timer_idle", "device")}
     partition = {**bare, "device": Counter({101: 2, 110: 1})}
     xen = {case: Counter({1100: 2, 104: 1}) for case in bare}
@@ -72,7 +72,7 @@ def test_what_is_added_is_the_difference_of_medians() -> None:
     assert summary["exits"] == 1
 
 
-def test_what_qemu_adds_to_few_of_a_sleeping_core_does_not_count() -> None:
+def test_stray_values_of_a_sleeping_core_do_not_count() -> None:
     few, many = Counter({146: 901, 177: 99}), Counter({146: 900, 177: 100})
     for case in ("timer", "device"):
         assert irq_latency.without_strays({case: few, "timer_idle": many}) == {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""bench linux: what the guest's program writes is read, and ratios are made of it."""
+"""bench linux: parses the output of the guest's program, and computes ratios."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_lines_of_the_program_are_found_on_any_console(linux: Any) -> None:
     ]
 
 
-def test_the_worst_count_is_the_one_that_counts(linux: Any) -> None:
+def test_the_worst_ratio_of_instructions_counts(linux: Any) -> None:
     ours, bare = counted(linux, 101, 206, (99, 100, 500)), counted(linux, 100, 200, (100,) * 3)
     xen = counted(linux, 202, 412, (198, 198, 198))
     summary = linux.summarise_counts(ours, bare, xen)
@@ -67,7 +67,7 @@ def test_the_worst_count_is_the_one_that_counts(linux: Any) -> None:
     assert (summary["instructions_fault"], summary["bare_instructions_fault"]) == (206, 200)
 
 
-def test_the_least_ratio_is_the_one_that_counts(linux: Any) -> None:
+def test_the_least_ratio_of_speed_counts(linux: Any) -> None:
     runs = [
         speeds("partition", 10, 10, 10, 10, 10),
         speeds("bare", 10, 20, 10, 10, 10),
@@ -120,7 +120,7 @@ def test_the_program_refuses_other_arguments(tasks: Path, arguments: list[str]) 
     assert done.stderr == "tasks: seconds N, or rounds N\n"
 
 
-def test_dom0_has_what_it_would_have_bare(
+def test_dom0_has_the_devices_of_the_bare_machine(
     linux: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(xen, "prepare", lambda: tmp_path / "xen")
@@ -147,9 +147,7 @@ def test_dom0_has_what_it_would_have_bare(
     assert any("initrd=/x/initrd" in each for each in modules)
 
 
-def test_a_dom0_without_arguments_has_none_of_xens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dom0_does_not_get_xens_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xen, "prepare", lambda: tmp_path / "xen")
     machine = under_xen(Machine(Path("/x/guest"), memory_mib=2048), 64, SERIAL_LINE_OF_DOM0)
     assert machine.memory_mib == 2048
@@ -172,7 +170,7 @@ def test_xen_is_where_its_package_puts_it(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 class Archive:
-    """An apt state that has nothing."""
+    """An apt state without packages."""
 
     def update(self, _update: object) -> None:
         raise AptFailure("E: no such archive")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards: they say what the machine is."""
+"""Boards: descriptions of machines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bulkhead.setup import qemu_program
 from bulkhead.system import board_tree
 from bulkhead.system.model import PciAddress
 
-# Chosen anew at each start, or by who starts it.
+# Values that QEMU chooses at each start, or that its options choose.
 _NO_FACTS = {"phandle", "rng-seed", "kaslr-seed"}
 
 
@@ -45,7 +45,10 @@ def _facts(tree: Any) -> dict[str, Any]:
 
 
 def _same(ours: Any, theirs: Any) -> bool:
-    """Equal, but that phandles need only mean the same node. QEMU's are large and stand out."""
+    """Return True if equal, where phandles need only refer to the same node.
+
+    QEMU's phandles are recognised because they are large.
+    """
     if ours.value == theirs.value:
         return True
     pairs = list(zip(board_tree.words(ours), board_tree.words(theirs), strict=True))
@@ -55,7 +58,7 @@ def _same(ours: Any, theirs: Any) -> bool:
     )
 
 
-def test_devicetree_is_what_qemu_says(tmp_path: Path) -> None:
+def test_devicetree_is_that_of_qemu(tmp_path: Path) -> None:
     board = board_tree.load("qemu-virt")
     ours, theirs = _facts(board.tree), _facts(_dumped(tmp_path, board))
     assert set(ours) == set(theirs)
@@ -63,7 +66,7 @@ def test_devicetree_is_what_qemu_says(tmp_path: Path) -> None:
     assert different == []
 
 
-def test_what_the_checker_asks() -> None:
+def test_facts_for_the_checker() -> None:
     board = board_tree.load("qemu-virt")
     assert (board.core_count, board.memory, board.memory_bytes) == (4, 0x40000000, 2 << 30)
     assert board.pci_buses == 256
@@ -84,12 +87,12 @@ def test_pci_lines_are_swizzled_as_the_interrupt_map_says() -> None:
         assert board.pci_interrupt(PciAddress(0, device, 0), pin) == 32 + number
 
 
-def test_unknown_board_is_told() -> None:
+def test_unknown_board_is_refused() -> None:
     with pytest.raises(UserError, match=r"no board 'foo'.*qemu-virt"):
         board_tree.load("foo")
 
 
-def test_masters_are_those_that_keep_caches_coherent() -> None:
+def test_masters_are_coherent() -> None:
     devices = board_tree.load("qemu-virt").devices
     assert devices["virtio_mmio0"].is_master
     assert not devices["rtc"].is_master
@@ -104,7 +107,7 @@ def test_masters_are_those_that_keep_caches_coherent() -> None:
         ("board.dts", "cpu2: cpu@2 {", "cpu2: cpu@9 { reg = <9>; }; cpu@2 {"),
     ],
 )
-def test_damaged_board_is_told(
+def test_damaged_board_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, other: str
 ) -> None:
     shutil.copytree(board_tree.BOARDS / "qemu-virt", tmp_path / "mine")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad input to ./bulkhead: one line that says what and what to do, exit 2, no traceback."""
+"""Bad input to ./bulkhead: one line that names the error and the remedy, exit 2, no traceback."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call(
 
 
 def refused(*arguments: str, **environment: str) -> str:
-    """The one line with which a call is refused."""
+    """Return the one line of a refused call."""
     done = call(*arguments, environment=environment)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
@@ -49,7 +49,7 @@ def refused(*arguments: str, **environment: str) -> str:
 
 
 def path_without(tmp_path: Path, *names: str) -> str:
-    """A PATH on which some programs are not to be found: a folder of links to all others."""
+    """Return a PATH without some programs: a folder of links to all others."""
     folder = tmp_path / "programs"
     folder.mkdir()
     for place in os.environ["PATH"].split(os.pathsep):
@@ -61,7 +61,7 @@ def path_without(tmp_path: Path, *names: str) -> str:
 
 
 def free_forwards() -> list[str]:
-    """Options for `run` that forward from ports nobody uses now."""
+    """Return options for `run` that forward from free ports."""
     options = []
     for guest, host in zip(DEFAULT_FORWARDS, free_ports(len(DEFAULT_FORWARDS)), strict=True):
         options += ["--forward", f"{guest}={host}"]
@@ -90,7 +90,7 @@ def test_no_arguments_show_the_commands() -> None:
     assert "Commands:" in done.stdout
 
 
-def test_unknown_command_names_those_there_are() -> None:
+def test_unknown_command_lists_the_commands() -> None:
     line = refused("lunch")
     assert (
         "no command 'lunch'; the commands are: setup, build, run, check, stat, top, test, bench"
@@ -108,7 +108,7 @@ def test_value_out_of_range() -> None:
     assert "--rx-buffers" in refused("run", "--rx-buffers", "0")
 
 
-def test_arguments_after_dashes_only_where_they_go_somewhere() -> None:
+def test_arguments_after_dashes_are_for_run_and_test() -> None:
     assert "after --" in refused("build", "--", "-x")
 
 
@@ -127,9 +127,9 @@ def test_no_install_is_taken_before_the_command_too(tmp_path: Path) -> None:
 
 
 def test_without_the_right_to_install(tmp_path: Path) -> None:
-    """Not root and no sudo: as --no-install."""
+    """Without root and sudo the command acts as with --no-install."""
     if os.geteuid() != 0:
-        pytest.skip("needs root to become somebody without rights")
+        pytest.skip("needs root to drop its rights")
     path = path_without(tmp_path, "qemu-system-aarch64", "sudo")
     script = (
         "import os, sys; os.geteuid = lambda: 1000; from bulkhead.cli import main; "
@@ -147,9 +147,9 @@ def test_without_the_right_to_install(tmp_path: Path) -> None:
     assert "sudo apt-get" in line
 
 
-def test_qemu_that_is_no_program() -> None:
+def test_qemu_that_is_not_a_program() -> None:
     line = refused("run", "--bare", *free_forwards(), BULKHEAD_QEMU="/nowhere/qemu")
-    assert "BULKHEAD_QEMU=/nowhere/qemu is no program" in line
+    assert "BULKHEAD_QEMU=/nowhere/qemu is not a program" in line
     assert "8.2" in line
 
 
@@ -161,26 +161,26 @@ def test_qemu_that_is_too_old(tmp_path: Path) -> None:
     assert f"QEMU 7.2.19 at {program} is too old, 8.2 or newer is needed" in line
 
 
-def test_qemu_that_tells_no_version(tmp_path: Path) -> None:
+def test_qemu_that_reports_no_version(tmp_path: Path) -> None:
     program = tmp_path / "qemu-system-aarch64"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    assert "does not tell its version" in refused(
+    assert "does not report its version" in refused(
         "run", "--bare", *free_forwards(), BULKHEAD_QEMU=str(program)
     )
 
 
-def test_port_in_use_names_port_and_holder(busy_port: int) -> None:
+def test_port_in_use_names_port_and_owner(busy_port: int) -> None:
     line = refused("run", "--bare", "--forward", f"80={busy_port}")
     assert f"port {busy_port} on 127.0.0.1 is in use" in line
     assert f"(process {os.getpid()})" in line
-    assert line.endswith("choose another with --forward 80=HOST")
+    assert line.endswith("choose another port with --forward 80=HOST")
 
 
 def test_port_in_use_of_a_partition(busy_port: int) -> None:
     line = refused("run", *free_forwards(), "--forward", f"linux:5001={busy_port}")
     assert f"port {busy_port} on 127.0.0.1 is in use" in line
-    assert line.endswith("choose another with --forward linux:5001=HOST")
+    assert line.endswith("choose another port with --forward linux:5001=HOST")
 
 
 def test_one_host_port_for_two_guest_ports() -> None:
@@ -201,11 +201,11 @@ def test_forward_that_is_no_pair(pair: str) -> None:
         (["lunch"], "there is no system 'lunch'; the systems are: "),
         (["x" * 5000], f"there is no system '{'x' * 36}...; the systems are: "),
         (["no/file"], "no/file does not exist; name a system file"),
-        (["--bare", "minimal"], "'minimal' is a system, not a program; leave out --bare"),
+        (["--bare", "minimal"], "'minimal' is a system, not a program; remove --bare"),
         (["--bare", "thread"], "there is no program 'thread'; write 'threads'"),
         (["--bare", "no/file"], "there is no program 'no/file'; the programs are: "),
-        (["--transport", "mmio"], "--transport is for a program on a bare machine; leave it out"),
-        (["--rx-buffers", "4"], "--rx-buffers is for a program on a bare machine; leave it out"),
+        (["--transport", "mmio"], "--transport is for a program on a bare machine; remove it"),
+        (["--rx-buffers", "4"], "--rx-buffers is for a program on a bare machine; remove it"),
         (["--forward", "x:80=81"], "there is no partition 'x' with a network; those with one are"),
         (["--bare", "--forward", "net:80=81"], "a bare machine has no partitions; write --forward"),
         (["minimal", "--forward", "80=81"], "--forward has no meaning for a system without net"),
@@ -233,7 +233,7 @@ def test_tap_without_the_right(tmp_path: Path) -> None:
     assert line == "bulkhead: a tap device needs root; call with sudo, or use --net user"
 
 
-def test_lwip_folder_that_is_none(tmp_path: Path) -> None:
+def test_folder_that_is_not_lwip(tmp_path: Path) -> None:
     line = refused("build", "--target", "arm64", LWIP_DIR=str(tmp_path))
     assert f"LWIP_DIR={tmp_path} has no src/include/lwip/init.h" in line
 
@@ -248,16 +248,16 @@ def make_lwip(folder: Path, major: int, minor: int, revision: int) -> str:
 
 def test_lwip_that_is_too_old(tmp_path: Path) -> None:
     line = refused("build", "--target", "arm64", LWIP_DIR=make_lwip(tmp_path, 2, 1, 2))
-    assert "it holds lwIP 2.1.2, 2.1.3 or newer is needed" in line
+    assert "it is lwIP 2.1.2, and 2.1.3 or newer is needed" in line
 
 
-def test_libfdt_folder_that_is_none(tmp_path: Path) -> None:
+def test_folder_that_is_not_libfdt(tmp_path: Path) -> None:
     lwip = make_lwip(tmp_path / "lwip", 2, 2, 0)
     line = refused("build", "--target", "arm64", LWIP_DIR=lwip, DTC_DIR=str(tmp_path))
     assert f"DTC_DIR={tmp_path} has no libfdt/libfdt.h" in line
 
 
-def test_unknown_bench_names_those_there_are() -> None:
+def test_unknown_bench_lists_the_benches() -> None:
     line = refused("bench", "lunch")
     names = "boot, cost, exits, irq-latency, linux, paper, tcp"
     assert f"no bench 'lunch'; the benches are: {names}" in line

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The system description's bytes are what the hypervisor's header says, on its processor."""
+"""The system description's bytes match the hypervisor's header, compiled for its processor."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF executables as images: where they lie, and that damaged files are refused in one line."""
+"""ELF executables as images: their addresses, and the one-line errors for damaged files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DAMAGED_FILES = 4000
 
 @dataclass(frozen=True)
 class Loaded:
-    """A program header; `content` lies behind all headers."""
+    """A program header; `content` is placed after all headers."""
 
     start: int
     content: bytes
@@ -42,7 +42,7 @@ DATA = Loaded(RAM + 0x9000, b"data", 0x2345)
 
 @dataclass(frozen=True)
 class Elf:
-    """A file, right unless something in it is chosen otherwise."""
+    """A file; it is valid with the default values."""
 
     entry: int = RAM + 0x8000
     loaded: tuple[Loaded, ...] = (CODE, DATA)
@@ -50,7 +50,7 @@ class Elf:
     file_type: int = 2
     machine: int = 183
     header_bytes: int = 56
-    trailing: bytes = b"sections that nobody loads"
+    trailing: bytes = b"sections that are not loaded"
 
     def file(self) -> bytes:
         count = len(self.loaded)
@@ -75,7 +75,7 @@ def refusal(file: bytes) -> str:
     return str(refused.value)
 
 
-def test_segments_lie_at_their_physical_addresses() -> None:
+def test_segments_are_loaded_at_their_physical_addresses() -> None:
     made = parse(Elf(loaded=(DATA, CODE)).file(), "x.exe")
     assert (made.entry, made.start, made.end) == (RAM + 0x8000, RAM + 0x8000, RAM + 0x9000 + 0x2345)
     assert made.content() == CODE.content.ljust(0x1000, b"\0") + b"data"
@@ -102,7 +102,7 @@ def test_zeroed_segments_take_no_bytes() -> None:
 
 
 _REFUSED = {
-    "is no program of 64-bit, little-endian Arm; name one that is compiled for AArch64": [
+    "is not a program for 64-bit, little-endian Arm; name one that is compiled for AArch64": [
         Elf(identification=b"\x7fELF\x01\x01\x01"),
         Elf(identification=b"\x7fELF\x02\x02\x01"),
         Elf(machine=62),
@@ -128,29 +128,29 @@ _REFUSED = {
     "loads two segments to address 0x4000801f; copy it again, or link it again": [
         Elf(loaded=(replace(DATA, start=RAM + 0x801F), CODE))
     ],
-    "begins at 0x40008010, where it has no instruction; copy it again, or link it again": [
+    "has its entry at 0x40008010, where there is no instruction; copy it again, or link it again": [
         Elf(entry=RAM + 0x8010)
     ],
-    "begins at 0x40007ffc, where it has no instruction; copy it again, or link it again": [
+    "has its entry at 0x40007ffc, where there is no instruction; copy it again, or link it again": [
         Elf(entry=RAM + 0x7FFC)
     ],
-    "begins at 0x40008002, where it has no instruction; copy it again, or link it again": [
+    "has its entry at 0x40008002, where there is no instruction; copy it again, or link it again": [
         Elf(entry=RAM + 0x8002)
     ],
 }
 
 
 @pytest.mark.parametrize(("line", "files"), _REFUSED.items(), ids=list(_REFUSED))
-def test_what_can_not_boot_is_told(line: str, files: list[Elf]) -> None:
+def test_files_that_can_not_boot_are_refused(line: str, files: list[Elf]) -> None:
     assert [refusal(each.file()) for each in files] == [f"image 'x.exe' {line}"] * len(files)
 
 
-def test_every_way_to_be_cut_off_is_told() -> None:
+def test_a_file_of_any_shorter_length_is_refused() -> None:
     whole = Elf(trailing=b"").file()
     parse(whole, "x.exe")
     for length in range(4, len(whole)):
         assert refusal(whole[:length]) == (
-            f"image 'x.exe' is cut off: it has {length} bytes, and more by its headers; "
+            f"image 'x.exe' is truncated: it has {length} bytes, and its headers describe more; "
             "copy it again, or link it again"
         )
 
@@ -212,12 +212,12 @@ def test_memory_ends_behind_its_last_address_and_devicetree(tmp_path: Path) -> N
     assert "need 4100 KiB" in problems(system(tmp_path, elf, 4 * MIB, initrd=initrd))
 
 
-def test_memory_without_end_is_told(tmp_path: Path) -> None:
+def test_a_segment_without_end_is_refused(tmp_path: Path) -> None:
     elf = Elf(loaded=(CODE, Loaded((1 << 64) - 1, b"", (1 << 64) - 1)))
     assert "; give it more" in problems(system(tmp_path, elf))
 
 
-def test_addresses_below_the_memory_are_told(tmp_path: Path) -> None:
+def test_addresses_below_the_memory_are_refused(tmp_path: Path) -> None:
     elf = Elf(loaded=(CODE, replace(DATA, start=RAM - 0x1000, bytes=4)))
     assert problems(system(tmp_path, elf)).endswith(
         "'rtos' has an image that is linked for 0x3ffff000; "
@@ -225,7 +225,7 @@ def test_addresses_below_the_memory_are_told(tmp_path: Path) -> None:
     )
 
 
-def test_trusted_dma_is_for_none_that_is_linked(tmp_path: Path) -> None:
+def test_trusted_dma_is_refused_for_a_linked_image(tmp_path: Path) -> None:
     assert problems(system(tmp_path, Elf(), dma=Dma.TRUSTED)).endswith(
         "'rtos' has dma = \"trusted\", so its memory lies where the board has it free, and its "
         'image is linked for 0x40008000; write "smmu" or "none"'
@@ -240,7 +240,7 @@ def test_damaged_file_is_one_problem(tmp_path: Path) -> None:
     )
 
 
-def test_image_of_a_system_has_it_in_its_place(tmp_path: Path) -> None:
+def test_a_system_image_contains_the_segments(tmp_path: Path) -> None:
     made = system(tmp_path, Elf(entry=RAM + 0x8004))
     linked = images.executable(tmp_path / "x.exe")
     assert linked is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest under control: its console is watched, its status told, and no QEMU is left behind.
+"""A controlled guest: its console is read, its status is returned, and no QEMU stays.
 
 The guest is a few instructions made here, so that these tests say nothing about our kernel.
 """
@@ -113,7 +113,7 @@ def test_machine_protocol(make_image: Callable[[str], Path], tmp_path: Path) -> 
             guest.qmp().execute("query-status")
 
 
-def test_bad_arguments_are_told(make_image: Callable[[str], Path], tmp_path: Path) -> None:
+def test_bad_arguments_are_reported(make_image: Callable[[str], Path], tmp_path: Path) -> None:
     machine = Machine(make_image(""), extra=["-no-such-option"])
     with (
         GuestProcess(machine, tmp_path / "console.log") as guest,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network namespaces: what is between the host and a guest's tap."""
+"""Network namespaces: the link between the host and a guest's tap."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command finds on this machine before it installs anything."""
+"""Packages that are recognised as installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bulkhead.setup import packages
 
 @pytest.fixture
 def clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A compiler that ccache stands for: a link to another program; returns its resource folder."""
+    """Make `clang` a link to a compiler cache. Returns the compiler's resource folder."""
     resources = tmp_path / "llvm-19/lib/clang/19"
     launcher = tmp_path / "ccache"
     launcher.write_text(

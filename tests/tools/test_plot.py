@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots: the same file for the same numbers, with everything named in it."""
+"""Plots: the same numbers give the same file, with all names in it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""QEMU's command line is built as the machine says; versions are read and compared."""
+"""QEMU's command line for a machine; versions are read and compared."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest in real time: its threads run before everything else, and are as before afterwards."""
+"""A guest with real-time priority: its threads run first, and are restored afterwards."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _priority(thread: int) -> int:
 
 
 def _refused() -> str:
-    """Why this machine has no real-time priority for us; "" if it has."""
+    """Return why this machine grants no real-time priority, or "" if it does."""
     try:
         _LIMIT.write_text(_LIMIT.read_text())
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -70,7 +70,7 @@ pytestmark = pytest.mark.skipif(_REASON != "", reason=_REASON or "it is there")
 
 
 class FakeGuest:
-    """A process of two threads, of which QEMU's protocol would call one the guest's processor."""
+    """A process of two threads, one of which stands for the guest's processor."""
 
     def __init__(self, process: subprocess.Popen[str], processor: int) -> None:
         self.process = process
@@ -96,7 +96,7 @@ def guest() -> Iterator[FakeGuest]:
         process.stdin.close()
 
 
-def test_all_share_one_processor_and_all_comes_back(guest: FakeGuest) -> None:
+def test_all_share_one_processor_and_are_restored(guest: FakeGuest) -> None:
     main, processor = guest.process.pid, guest.processor
     before = {thread: os.sched_getaffinity(thread) for thread in (main, processor)}
     limit = _LIMIT.read_text()
@@ -121,7 +121,7 @@ def test_all_share_one_processor_and_all_comes_back(guest: FakeGuest) -> None:
     assert _LIMIT.read_text() == limit
 
 
-def test_the_limit_comes_back_after_an_error(guest: FakeGuest) -> None:
+def test_the_limit_is_restored_after_an_error(guest: FakeGuest) -> None:
     limit = _LIMIT.read_text()
     with (
         pytest.raises(RuntimeError, match="measurement"),
@@ -131,13 +131,13 @@ def test_the_limit_comes_back_after_an_error(guest: FakeGuest) -> None:
     assert _LIMIT.read_text() == limit
 
 
-def test_the_client_is_none_of_the_others(guest: FakeGuest) -> None:
+def test_the_time_of_the_client_is_not_lost(guest: FakeGuest) -> None:
     with real_time.real_time(cast(GuestProcess, guest)) as running:
         subprocess.run([*running.prefix, *_BUSY], stdout=subprocess.DEVNULL, check=True)
     assert running.held_up == 0.0
 
 
-def test_what_others_take_is_told(guest: FakeGuest) -> None:
+def test_the_time_of_other_processes_is_reported(guest: FakeGuest) -> None:
     with real_time.real_time(cast(GuestProcess, guest)) as running:
         intruder = subprocess.Popen([*running.prefix, *_BUSY], stdout=subprocess.PIPE)
         assert intruder.stdout is not None
@@ -147,14 +147,14 @@ def test_what_others_take_is_told(guest: FakeGuest) -> None:
         assert running.held_up > 0.0
 
 
-def test_a_machine_that_refuses_says_so(guest: FakeGuest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_priority_is_one_line(guest: FakeGuest, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     limit = _LIMIT.read_text()
     monkeypatch.setattr("os.sched_setscheduler", refuse)
     with (
-        pytest.raises(UserError, match="real-time priority is refused: Operation not permitted"),
+        pytest.raises(UserError, match="real-time priority is not permitted: Operation"),
         real_time.real_time(cast(GuestProcess, guest)),
     ):
         pass

@@ -19,7 +19,7 @@ def page(magic: int = _MAGIC, partition: int = 1) -> bytes:
     return (bytes(48) + report).ljust(4096, b"\0")
 
 
-def test_fields_are_where_the_hypervisor_has_them() -> None:
+def test_fields_have_the_hypervisors_offsets() -> None:
     report = parse(page())
     assert report is not None
     assert (report.core, report.partition, report.state, report.starts) == (3, 1, State.RUNNING, 2)
@@ -28,12 +28,12 @@ def test_fields_are_where_the_hypervisor_has_them() -> None:
     assert (report.syndrome, report.address, report.pc) == (0x93, 0x41000000, 0x40007D00)
 
 
-def test_a_page_that_no_monitor_wrote_is_none() -> None:
+def test_a_page_without_a_report_is_none() -> None:
     assert parse(bytes(4096)) is None
     assert parse(page(magic=_MAGIC + 1)) is None
 
 
-def test_a_core_of_nobody() -> None:
+def test_a_core_without_a_partition() -> None:
     report = parse(page(partition=0xFFFFFFFF))
     assert report is not None
     assert report.partition is None

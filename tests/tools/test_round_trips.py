@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Round trips are timed one by one, and a service that does not echo is told."""
+"""Round trips are timed one by one, and a service that does not echo is an error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`./bulkhead run` as a person uses it: the demo answers where it says, and leaving cleans up."""
+"""`./bulkhead run` as a user calls it: the demo answers at the printed addresses, and quitting
+cleans up."""
 
 from __future__ import annotations
 
@@ -107,7 +108,7 @@ def test_forwarded_ports_answer_until_a_signal(tmp_path: Path, number: signal.Si
         assert not psutil.pid_exists(qemu)
 
 
-def test_tap_has_a_namespace_that_goes_away(tmp_path: Path) -> None:
+def test_the_namespace_of_taps_is_removed(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("a tap needs root")
     output = tmp_path / "output"
@@ -153,7 +154,7 @@ def test_namespace_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) ->
         assert not Path("/run/netns", name).exists()
 
 
-def test_terminal_is_left_with_control_a_x() -> None:
+def test_control_a_x_quits() -> None:
     options, _ = forward_options()
     process, terminal = pty.fork()
     if process == 0:
@@ -168,7 +169,7 @@ def test_terminal_is_left_with_control_a_x() -> None:
             text += os.read(terminal, 4096).decode(errors="replace")
         except OSError:
             break
-        if not left and "Leave with Ctrl-A X" in text and "iperf" in text.split("Ctrl-A X")[1]:
+        if not left and "Press Ctrl-A X" in text and "iperf" in text.split("Ctrl-A X")[1]:
             os.write(terminal, b"\x01x")
             left = True
     else:

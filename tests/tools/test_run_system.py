@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`./bulkhead run`: the machine a system runs on, and what leads to its networks."""
+"""`./bulkhead run`: the machine of a system, and the ports of its networks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_each_function_is_a_card_in_its_slot() -> None:
     assert "semihosting" not in text
 
 
-def test_machine_has_no_smmu_that_nobody_uses() -> None:
+def test_machine_has_no_unused_smmu() -> None:
     assert "smmu" not in arguments(system(ALONE))
     text = arguments(system(replace(NET, dma=Dma.TRUSTED)))
     assert "smmu" not in text
@@ -72,14 +72,14 @@ def test_forwarding_needs_a_network() -> None:
         guests_of(system(NET, replace(ALONE, name="alone"), LINUX), [parse_forward("alone:1=2")])
 
 
-def test_a_host_port_leads_to_one_place() -> None:
+def test_a_host_port_is_forwarded_once() -> None:
     chosen = [parse_forward("linux:22=7007")]
     with pytest.raises(UserError, match="both guest ports net:7 and linux:22"):
         reach.check(guests_of(system(NET, LINUX), chosen), chosen, tap=False)
 
 
 @pytest.mark.parametrize("columns", ["", "20"])
-def test_what_to_type_is_never_cut(
+def test_commands_are_never_cut(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`./bulkhead run` on a terminal: what is typed goes to one partition, until it is off."""
+"""`./bulkhead run` on a terminal: input goes to one partition, until it is off."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ image = "boot"
 
 
 class Terminal:
-    """The command on a terminal of its own."""
+    """The command on a pseudo-terminal."""
 
     def __init__(self, *arguments: str) -> None:
         self.process, self._terminal = pty.fork()
@@ -51,11 +51,11 @@ class Terminal:
         self.status: int | None = None
 
     def type(self, text: str) -> None:
-        """Press keys."""
+        """Type text."""
         os.write(self._terminal, text.encode())
 
     def expect(self, wanted: str) -> None:
-        """Wait for a text, behind the one that was waited for last."""
+        """Wait for a text after the last one that was waited for."""
         deadline = time.monotonic() + _TIMEOUT_S
         while wanted not in self._text:
             assert time.monotonic() < deadline, f"no {wanted!r} in:\n{self._text}"
@@ -64,7 +64,7 @@ class Terminal:
         self._text = self._text.partition(wanted)[2]
 
     def wait(self) -> int:
-        """The command's exit status."""
+        """Return the command's exit status."""
         deadline = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < deadline:
             process, status = os.waitpid(self.process, os.WNOHANG)
@@ -75,7 +75,7 @@ class Terminal:
         raise AssertionError("the command does not end")
 
     def end(self) -> None:
-        """End what still runs."""
+        """End the command if it still runs."""
         if self.status is None:
             os.kill(self.process, signal.SIGTERM)
             os.waitpid(self.process, 0)
@@ -101,12 +101,12 @@ def terminal(*arguments: str) -> Iterator[Terminal]:
         opened.end()
 
 
-def test_what_does_not_run_has_no_counters() -> None:
+def test_a_system_that_is_not_running_has_no_counters() -> None:
     for name in ("stat", "top"):
         done = command(name, "minimal")
         assert done.returncode == 2
         assert done.stderr.endswith(
-            "system 'minimal' does not run, or somebody else looks at it; "
+            "system 'minimal' is not running, or another stat or top is connected to it; "
             "start it: ./bulkhead run minimal\n"
         )
 
@@ -137,8 +137,8 @@ def test_partitions_share_a_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attack", ["spin", "priority address=1"])
-def test_what_keeps_its_core_busy_is_stopped_and_begins_anew(tmp_path: Path, attack: str) -> None:
-    """With everything masked, or in an interrupt of the highest priority that it never ends."""
+def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) -> None:
+    """It masks all interrupts, or never ends an interrupt of the highest priority."""
     file = tmp_path / "busy.toml"
     text = (ROOT / "systems" / "isolation" / "system.toml").read_text()
     file.write_text(re.sub(r'(?m)^arguments = ".*"$', f'arguments = "attack={attack}"', text))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a system to one image: where things lie, what guests are told, and what is in the file."""
+"""From a system to an image: addresses, the guests' devicetrees, and the content of the file."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_hypervisor_has_room_for_all_images_and_its_tables(tmp_path: Path) -> No
     assert placed.hypervisor.bytes >= settings["image"] + whole + settings["tables"]
 
 
-def test_too_much_memory_is_told_with_its_place() -> None:
+def test_too_much_memory_is_refused_with_its_line() -> None:
     with pytest.raises(UserError, match=r"test.toml:15: partition 'linux': no 2048 MiB"):
         made(CONTROL, replace(LINUX, memory_bytes=2048 * MIB))
 
@@ -157,7 +157,7 @@ def test_tree_of_a_partition_without_pci(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cores", [(0,), (3,), (1, 2), (0, 2, 3)])
 def test_tree_has_as_many_frames_as_cores(tmp_path: Path, cores: tuple[int, ...]) -> None:
-    """From the first on, whichever cores they are of."""
+    """The frames are the first ones, for any cores."""
     first, stride = BOARD.cores[0].redistributor, 0x20000
     system = made(replace(LINUX, cores=cores))
     gic = tree_of(system, "linux", tmp_path).get_node("/intc@8000000")
@@ -196,7 +196,7 @@ def test_tree_of_a_partition_with_pci(tmp_path: Path) -> None:
     assert len(rows) == 160
 
 
-def test_tree_says_what_the_loader_did(tmp_path: Path) -> None:
+def test_tree_describes_the_loaders_work(tmp_path: Path) -> None:
     placed = made(LINUX)
     chosen = tree_of(placed, "linux", tmp_path).get_node("/chosen")
     assert chosen.props["bootargs"].to_string() == 'a="b" c'
@@ -217,7 +217,7 @@ def test_console_of_the_tree_has_the_spare_interrupt(tmp_path: Path) -> None:
     assert "stdout-path" not in tree.get_node("/chosen").props
 
 
-def test_image_has_all_in_its_place(tmp_path: Path) -> None:
+def test_image_contains_all_parts(tmp_path: Path) -> None:
     placed = made(CONTROL, NET, LINUX)
     image = pack(placed, HYPERVISOR, tmp_path)
     assert struct.unpack_from("<Q", image, 16)[0] == len(image)
@@ -249,7 +249,7 @@ def test_same_images_are_packed_once(tmp_path: Path) -> None:
     assert kernels[0] == kernels[1]
 
 
-def test_description_says_who_has_what(tmp_path: Path) -> None:
+def test_description_lists_owners(tmp_path: Path) -> None:
     placed = made(CONTROL, NET, LINUX)
     _, head = described(pack(placed, HYPERVISOR, tmp_path))
     control, net, linux = head.partitions[:3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The bench's end of a guest's wire: frames as the standards have them, ARP answered."""
+"""The bench's end of a guest's wire: frames follow the standards, ARP is answered."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def card(tmp_path: Path) -> Iterator[tuple[Wire, socket.socket]]:
         yield wire, other
 
 
-def test_wire_answers_and_hands_on(card: tuple[Wire, socket.socket]) -> None:
+def test_wire_answers_arp_and_returns_data(card: tuple[Wire, socket.socket]) -> None:
     wire, other = card
     for frame in (_question(HOST.address), udp_frame(GUEST, HOST, b"one"), b"nonsense"):
         other.sendto(frame, str(wire.ours))
@@ -93,7 +93,7 @@ def test_wire_answers_and_hands_on(card: tuple[Wire, socket.socket]) -> None:
     assert wire.received() == []
 
 
-def test_wire_tells_what_is_not_taken(card: tuple[Wire, socket.socket]) -> None:
+def test_wire_reports_frames_that_are_not_taken(card: tuple[Wire, socket.socket]) -> None:
     wire, other = card
     assert wire.wait_until_taken(0)
     sent = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command says while it works. Progress goes to stderr, results go to stdout."""
+"""Output of the command: progress goes to stderr, results go to stdout."""
 
 import os
 import subprocess
@@ -18,12 +18,12 @@ Update = Callable[[str], None]
 
 
 def is_interactive() -> bool:
-    """Whether a moving progress display makes sense."""
+    """Return True if a progress display may move."""
     return sys.stderr.isatty() and os.environ.get("CI", "").lower() not in ("1", "true")
 
 
 def say(text: str) -> None:
-    """One line about what happens now."""
+    """Print a line about the current step."""
     print(f"bulkhead: {text}", file=sys.stderr, flush=True)
 
 
@@ -38,22 +38,22 @@ def results() -> "Console":
 
 
 class Progress:
-    """A long step under way: called with how far it is; `outcome` is what is said at its end."""
+    """A long step. Call it with a text about its progress; `outcome` is printed at its end."""
 
     def __init__(self, show: Update) -> None:
         self._show = show
         self.outcome = ""
 
     def __call__(self, text: str) -> None:
-        """Show how far the step is."""
+        """Show the progress of the step."""
         self._show(text)
 
 
 @contextmanager
 def progress(title: str) -> Iterator[Progress]:
-    """Show that a long step is under way, and how it ended.
+    """Show a long step and its outcome.
 
-    On a terminal a line moves and ends as the outcome; elsewhere start and outcome are written.
+    A terminal shows a moving line. Elsewhere the start and the outcome are printed.
     """
     if not is_interactive():
         say(title)
@@ -78,7 +78,10 @@ def run_shown(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Run a command without input, `update` gets each line; return its status and output."""
+    """Run a command without input, and call `update` with each line of its output.
+
+    Returns its status and its output.
+    """
     lines: list[str] = []
     with subprocess.Popen(
         command,

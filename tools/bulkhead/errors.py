@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The error a user can do something about."""
+"""Errors that the user can correct."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,10 @@ EXIT_USER_ERROR = 2
 
 
 class UserError(Exception):
-    """Something the user can put right: reported as one line, exit status 2, no traceback."""
+    """An error that the user can correct: one line, exit status 2, no traceback.
+
+    `what` names the error, `fix` tells the user what to do.
+    """
 
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(what, fix)
@@ -19,7 +22,7 @@ class UserError(Exception):
 
 
 class UserErrors(Exception):
-    """Several at once, a line for each."""
+    """Several errors, one line each."""
 
     def __init__(self, errors: Sequence[UserError]) -> None:
         super().__init__(errors)

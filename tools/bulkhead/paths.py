@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where things are."""
+"""Paths in the repository."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ OUTPUT = Path(os.environ.get(OUTPUT_VARIABLE) or BUILD)
 
 
 def display(path: Path) -> str:
-    """The path as a person in the repository would type it."""
+    """Return the path relative to the repository, if it is inside."""
     try:
         return str(path.resolve().relative_to(ROOT))
     except ValueError:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the user chose for the whole call."""
+"""Settings for the whole call."""
 
 from dataclasses import dataclass
 
 
 @dataclass
 class Settings:
-    """Options every subcommand takes, and what stood after --."""
+    """Options of all subcommands, and the arguments after --."""
 
     no_install: bool = False
     passed_on: tuple[str, ...] = ()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building the libraries and guest images, and measuring their size."""
+"""Building the libraries and guest images."""

@@ -20,21 +20,21 @@ TARGETS = ("host", "arm64")
 COMPILERS = ("gcc", "clang")
 
 _BUILD_TYPES = {
-    # Unit tests: quick enough, and every report with a line number.
+    # For unit tests: fast enough, and sanitizer reports have line numbers.
     "host": ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined", "-Db_lundef=false"),
-    # Images: as fast as they get, with what a backtrace needs.
+    # For images: fast, with the debug information for backtraces.
     "arm64": ("-Doptimization=2", "-Ddebug=true", "-Db_lto=true"),
     # Unit tests too, without sanitizers: the emulator's processes have no room for their shadows.
     "arm32": ("--buildtype=debugoptimized", "-Db_lundef=false"),
 }
-# Flags from the user's surroundings would give every machine a build of its own.
+# Flags from the user's environment would make a build differ from machine to machine.
 _IGNORED_VARIABLES = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "CC_LD", "AR", "STRIP", "PKG_CONFIG")
 _OPTIONS_STAMP = "bulkhead-options.json"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One build: what for, by which compiler, with which Meson options beside the usual ones."""
+    """A build: its target, its compiler, and Meson options in addition to the default ones."""
 
     target: str
     compiler: str = "gcc"
@@ -43,18 +43,18 @@ class Variant:
 
     @property
     def folder(self) -> Path:
-        """Where it is built."""
+        """The build folder."""
         return BUILD / (self.name or f"{self.target}-{self.compiler}")
 
     @property
     def groups(self) -> set[str]:
-        """The groups of packages it needs."""
+        """The groups of packages that the build needs."""
         needed = {"host": {"host"}, "arm64": {"guest"}, "arm32": {"host", "arm32"}}[self.target]
         return needed | ({"clang"} if self.compiler == "clang" else set())
 
     @property
     def runner(self) -> tuple[str, ...]:
-        """What its programs are run by on this machine."""
+        """The command that runs the build's programs on this machine, empty if none is needed."""
         return ("qemu-arm",) if self.target == "arm32" else ()
 
 
@@ -64,18 +64,18 @@ ARM32 = Variant("arm32")
 
 
 class BuildFailure(Exception):
-    """The sources don't build; the text is what the tools said."""
+    """The build failed; the text is the output of the tools."""
 
 
 def variants(target: str, compiler: str, options: dict[str, str] | None = None) -> list[Variant]:
-    """The builds that --target and --compiler ask for, "all" included."""
+    """Return the builds for --target and --compiler; either may be "all"."""
     targets = TARGETS if target == "all" else (target,)
     compilers = COMPILERS if compiler == "all" else (compiler,)
     return [Variant(t, c, dict(options or {})) for c in compilers for t in targets]
 
 
 def build_all(wanted: Sequence[Variant], settings: Settings) -> None:
-    """Install what the builds need, then make them."""
+    """Install the packages that the builds need, and build."""
     groups: set[str] = set()
     for variant in wanted:
         groups |= variant.groups
@@ -85,7 +85,10 @@ def build_all(wanted: Sequence[Variant], settings: Settings) -> None:
 
 
 def build(variant: Variant, targets: Iterable[str] = ()) -> Path:
-    """Configure if need be, and compile; what it needs must be there. Returns its folder."""
+    """Configure if necessary, and compile. Returns the build folder.
+
+    The packages of the variant's groups must be installed.
+    """
     setup = _setup_arguments(variant)
     stamp = variant.folder / _OPTIONS_STAMP
     wanted = json.dumps(setup)
@@ -118,7 +121,7 @@ def _setup_arguments(variant: Variant) -> list[str]:
 
 def _configure(variant: Variant, setup: list[str]) -> None:
     if not (ROOT / "meson.build").is_file():
-        raise UserError(f"{ROOT} has no meson.build", "call from a whole copy of Bulkhead")
+        raise UserError(f"{ROOT} has no meson.build", "call from a complete copy of Bulkhead")
     shutil.rmtree(variant.folder, ignore_errors=True)
     command = [_tool("meson"), "setup", *setup, str(variant.folder), str(ROOT)]
     with console.progress(f"configuring {display(variant.folder)}") as update:
@@ -126,7 +129,7 @@ def _configure(variant: Variant, setup: list[str]) -> None:
     if status != 0:
         shutil.rmtree(variant.folder, ignore_errors=True)
         if unknown := re.search(r"ERROR: (Unknown option.*|.*is not one of the choices.*)", output):
-            raise UserError(unknown.group(1), "see meson_options.txt for the options there are")
+            raise UserError(unknown.group(1), "meson_options.txt lists the options")
         raise BuildFailure(output)
 
 
@@ -159,7 +162,7 @@ def _environment() -> dict[str, str]:
 
 
 def guest_image(name: str, compiler: str = "gcc", folder: Path | None = None) -> Path:
-    """The image of a guest program, built before: a program of apps/, or of apps/tests/."""
+    """Return the image of a program of apps/ or apps/tests/. It must have been built."""
     base = (folder or Variant("arm64", compiler).folder) / "apps"
     for path in sorted(base.glob(f"*/{name}.image")):
         return path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source trees Bulkhead is built with: lwIP, libfdt from the devicetree compiler, cmocka."""
+"""Source trees of other projects: lwIP, libfdt from the devicetree compiler, and cmocka."""
 
 import os
 import re
@@ -20,7 +20,11 @@ _OLDEST_LWIP = (2, 1, 3)
 
 @dataclass(frozen=True)
 class SourceTree:
-    """A tree: the Debian source package it is in, and the variable that names another."""
+    """A source tree.
+
+    `package` is the Debian source package, `variable` the environment variable that names another
+    tree. `landmark` is a file in the tree. `lack` returns why a tree is unusable, or None.
+    """
 
     package: str
     variable: str
@@ -34,11 +38,11 @@ def _lwip_lack(tree: Path) -> str | None:
     for part in ("MAJOR", "MINOR", "REVISION"):
         found = re.search(rf"^#define\s+LWIP_VERSION_{part}\s+(\d+)", text, re.MULTILINE)
         if not found:
-            return "its src/include/lwip/init.h names no version"
+            return "its src/include/lwip/init.h defines no version"
         parts.append(int(found.group(1)))
     if tuple(parts) < _OLDEST_LWIP:
         held, oldest = versions.text(tuple(parts)), versions.text(_OLDEST_LWIP)
-        return f"it holds lwIP {held}, {oldest} or newer is needed"
+        return f"it is lwIP {held}, and {oldest} or newer is needed"
     return None
 
 
@@ -49,7 +53,7 @@ DTC = SourceTree("device-tree-compiler", "DTC_DIR", "libfdt/libfdt.h", lambda _t
 
 
 def locate(tree: SourceTree) -> Path:
-    """The tree's folder: the user's, or the one fetched from the archive (now, if need be)."""
+    """Return the tree's folder: the user's, or one that is fetched from the archive once."""
     override = os.environ.get(tree.variable)
     if override:
         return _check_override(tree, Path(override).expanduser().absolute())
@@ -70,9 +74,9 @@ def _check_override(tree: SourceTree, folder: Path) -> Path:
 
 
 def _fetch(tree: SourceTree, folder: Path) -> None:
-    """Fetch the source package's upstream archive and unpack it; never half-done in `folder`.
+    """Fetch the source package's upstream archive and unpack it. `folder` is never incomplete.
 
-    A mirror may lack files of the machine's own suite that later ones have.
+    If a mirror lacks the files of the machine's own suite, later suites are tried.
     """
     here = distribution.current()
     suites = [here.codename]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Benches, and how they measure."""
+"""Benches, and the means by which they measure."""

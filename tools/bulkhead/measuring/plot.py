@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots as SVG files, the same file for the same numbers."""
+"""Plots as SVG files. The same numbers give the same file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ def lines(
     y_label: str,
     series: Mapping[str, Points],
 ) -> None:
-    """A line for each series; the x axis is logarithmic and labelled where there are points."""
+    """Draw a line for each series. The x axis is logarithmic, with a label at each point."""
     with _figure(path, title, conditions, y_label) as axes:
         for (name, points), colour, marker in zip(series.items(), _COLOURS, _MARKERS, strict=False):
             x, y = zip(*points, strict=True)
@@ -47,7 +47,7 @@ def bars(
     series: Mapping[str, Sequence[float]],
     logarithmic: bool = False,
 ) -> None:
-    """A group of bars for each name in `groups`: in it a bar of each series, with its value."""
+    """Draw a group of bars for each name in `groups`, with a bar and a value for each series."""
     with _figure(path, title, conditions, y_label) as axes:
         width = 0.8 / len(series)
         for number, ((name, values), colour) in enumerate(
@@ -68,7 +68,7 @@ def bars(
 
 @contextmanager
 def _figure(path: Path, title: str, conditions: str, y_label: str) -> Iterator["Axes"]:
-    """The axes of a figure that is written when they are complete; the conditions stand below."""
+    """Yield the axes of a figure, and write it afterwards. The conditions are printed below."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest that nothing else on this machine holds up: for measurements of greatest times.
+"""A guest with real-time priority, which no other process delays: for measurements of maxima.
 
-On an ordinary host the greatest of ten thousand round trips says when another process had the
-processor. Here QEMU's threads and its client have real-time priority, and the kernel does not stop
-them for having run long. They share one processor: nobody waits for another one to wake up, which
-takes a virtual machine's processor a millisecond now and then. Of those that could run, the devices
-and the client come before the guest, as if they were on processors of their own.
+On an ordinary host the maximum of ten thousand round trips is the time for which another process
+had the processor. Here QEMU's threads and its client have real-time priority without the kernel's
+limit on run time. They share one processor, so none waits until another processor wakes up, which
+can take a millisecond on a virtual machine. Devices and client have a higher priority than the
+guest, as if they were on processors of their own.
 
-Since Linux 6.8 ordinary processes get 50 ms of each second all the same if they would get nothing
-else: a client should pause more often (round_trips.py). What others took nevertheless is told.
+Since Linux 6.8 ordinary processes get 50 ms of each second even so, if they would otherwise not run
+at all. A client should therefore pause more often (round_trips.py). Time that other processes took
+nevertheless is reported.
 """
 
 from __future__ import annotations
@@ -32,26 +33,26 @@ _RUNTIME = Path("/proc/sys/kernel/sched_rt_runtime_us")
 _UNLIMITED = "-1"
 _STAT = Path("/proc/stat")
 _IDLE = slice(3, 5)  # among the times of a processor in proc_stat(5): idle, iowait
-_NOT_WORTH_TELLING_S = 0.03  # three ticks of /proc/stat
+_RESOLUTION_S = 0.03  # three ticks of /proc/stat
 
 
 @dataclass
 class RealTime:
-    """A guest in real time."""
+    """A guest with real-time priority."""
 
-    prefix: list[str]  # to put before the client's command: it runs where the guest does
-    held_up: float = 0.0  # afterwards: share of the time that others had the processor
+    prefix: list[str]  # before the client's command: runs it on the guest's processor
+    held_up: float = 0.0  # set at the end: share of the time that other processes had
 
 
 @contextmanager
 def real_time(guest: GuestProcess) -> Iterator[RealTime]:
-    """Until the end of the block. Needs root.
+    """Give a guest real-time priority until the end of the block. Needs root.
 
-    The guest must be one that sleeps when it has nothing to do: nobody else gets its processor.
-    What the caller starts meanwhile, and waits for, must be the client alone.
+    The guest must sleep when it is idle, because no other process gets its processor. The caller
+    may start only the client inside the block, and must wait for its end.
     """
     available = os.sched_getaffinity(0)
-    processor = max(available)  # the last: interrupts tend to be on the first
+    processor = max(available)  # the last, because interrupts are usually on the first
     process = guest.process.pid
     threads = {thread.id for thread in psutil.Process(process).threads()}
     runs_guest = {cpu["thread-id"] for cpu in guest.qmp().execute("query-cpus-fast")}
@@ -64,7 +65,7 @@ def real_time(guest: GuestProcess) -> Iterator[RealTime]:
             start, before = time.monotonic(), _taken_by_others(processor, process)
             yield running
             lost = _taken_by_others(processor, process) - before
-            if lost > _NOT_WORTH_TELLING_S:
+            if lost > _RESOLUTION_S:
                 running.held_up = lost / (time.monotonic() - start)
         finally:
             for thread in threads:
@@ -72,32 +73,32 @@ def real_time(guest: GuestProcess) -> Iterator[RealTime]:
 
 
 def _prefix(processor: int) -> list[str]:
-    """Both programs are of every Linux: util-linux."""
+    """Return the words before the client's command. Both programs are in util-linux."""
     return ["taskset", "--cpu-list", str(processor), "chrt", "--fifo", str(_PRIORITY)]
 
 
 def _taken_by_others(processor: int, process: int) -> float:
-    """Seconds of the processor that neither it, nor the process, nor a child that ended, had.
+    """Return the seconds for which other processes had a processor, with an unknown offset.
 
-    Counted from any point in time: a difference says something.
+    That is the time in which it neither was idle nor ran `process` or our ended children.
     """
     return time.monotonic() - _idle(processor) - _ran(process) - _children_ran()
 
 
 def _idle(processor: int) -> float:
-    """Seconds that the processor had nothing to do: proc_stat(5)."""
+    """Return the seconds for which the processor was idle (proc_stat(5))."""
     times = {name: ticks for name, *ticks in map(str.split, _STAT.read_text().splitlines())}
     return sum(map(int, times[f"cpu{processor}"][_IDLE])) / os.sysconf("SC_CLK_TCK")
 
 
 def _ran(process: int) -> float:
-    """Seconds that its threads had a processor."""
+    """Return the seconds for which the threads of a process had a processor."""
     texts = (task.read_text() for task in Path(f"/proc/{process}/task").glob("*/schedstat"))
     return sum(int(text.split()[0]) for text in texts) / 1e9
 
 
 def _children_ran() -> float:
-    """Seconds that our own children have had, those that have ended."""
+    """Return the seconds for which our ended children had a processor."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
@@ -107,21 +108,21 @@ def _prefer(thread: int, processors: Set[int], policy: int, priority: int) -> No
         os.sched_setaffinity(thread, processors)
         os.sched_setscheduler(thread, policy, os.sched_param(priority))
     except ProcessLookupError:
-        return  # QEMU's worker threads come and go
+        return  # one of QEMU's worker threads has ended
     except OSError as error:
         raise _refused(error) from None
 
 
 def _refused(error: OSError) -> UserError:
     return UserError(
-        f"real-time priority is refused: {error.strerror}",
+        f"real-time priority is not permitted: {error.strerror}",
         "call as root, where /proc/sys/kernel can be written to",
     )
 
 
 @contextmanager
 def _no_limit() -> Iterator[None]:
-    """A thread of real-time priority may run without a break: sched(7)."""
+    """Remove the limit on the run time of real-time threads (sched(7)) inside the block."""
     before = _RUNTIME.read_text()
     try:
         _RUNTIME.write_text(_UNLIMITED)

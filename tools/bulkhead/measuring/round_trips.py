@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times messages to a TCP echo service and back: ADDRESS PORT BYTES COUNT.
+"""Times round trips to a TCP echo service. Arguments: ADDRESS PORT BYTES COUNT.
 
-Prints the least, the mean and the most microseconds. A program of its own, so that it can run in a
-guest's network namespace, and with nothing else to do.
+Prints the minimum, the mean and the maximum in microseconds. It is a separate program, so that it
+runs in a guest's network namespace and does nothing else.
 
-It pauses now and then: where it has real-time priority, the kernel would otherwise interrupt it
-after a second for what waits behind it (real_time.py). The round trips that find a guest idle again
-do not count: the pause is ours.
+It pauses regularly, because the kernel would otherwise interrupt a program with real-time priority
+after a second, for other processes (real_time.py). The round trips after a pause, which wake the
+guest, do not count.
 """
 
 import gc
@@ -20,7 +20,7 @@ _AFTER_PAUSE = 10  # round trips that do not count
 
 
 def measure(address: str, port: int, bytes_: int, count: int) -> list[int]:
-    """Nanoseconds of each round trip, the first included."""
+    """Return the nanoseconds of each round trip, including the first."""
     message = bytes(bytes_)
     times = []
     with socket.create_connection((address, port), timeout=30) as connection:

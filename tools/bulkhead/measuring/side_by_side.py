@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our demo guest and a Linux guest, each booted in the same QEMU machine to measure its TCP.
+"""Our demo guest and a Linux guest, each booted on the same QEMU machine to measure its TCP.
 
-Receiving is what the guest's iperf 2 counts, sending what an iperf on the host does.
+The guest's iperf 2 counts received bytes; an iperf on the host counts sent bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.network import Namespace, Tap
 from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 
-# Linux's network stalls for good on QEMU 10.0's virtio-net-pci under TCG; over MMIO it does not.
+# Linux's network stalls on QEMU 10.0's virtio-net-pci under TCG. Over MMIO it does not.
 _TRANSPORT = "mmio"
 _MEMORY_MIB = 256
 _IPERF_PORT = 5001
@@ -36,7 +36,10 @@ IPERF_REPORT = r"\] 0\.0+-[\d.]+ sec +\d+ KBytes +(\d+) Kbits/sec"
 
 @dataclass(frozen=True)
 class Guest:
-    """A system to measure: name, machine, how to see that it is ready, its iperf's report."""
+    """A system to measure.
+
+    `wait_ready` waits until it is ready; `report` is a pattern for its iperf's report.
+    """
 
     name: str
     machine: Callable[[Tap], Machine]
@@ -46,7 +49,7 @@ class Guest:
 
 @dataclass(frozen=True)
 class RoundTrips:
-    """Microseconds, and the share of the time that others of this machine kept from the guest."""
+    """Times in microseconds, and the share of time that other processes took from the guest."""
 
     least: float
     mean: float
@@ -57,7 +60,10 @@ class RoundTrips:
 def our_guest(
     image: Path, options: dict[str, str], buffers: int | None = None, name: str = "bulkhead"
 ) -> Guest:
-    """The demo; `options` are the network card's. It listens to iperf and echoes."""
+    """Return the demo, which has an iperf server and an echo service.
+
+    `options` are those of the network card.
+    """
     arguments = ["exit=semihosting", *([f"rx_buffers={buffers}"] if buffers else [])]
 
     def machine(tap: Tap) -> Machine:
@@ -75,7 +81,7 @@ def rtems_guest(
     name: str = "rtems",
     qemu_machine: str = Machine.machine,
 ) -> Guest:
-    """A sample of virtio/ports/rtems: what the demo does, as far as it is measured."""
+    """Return a sample of virtio/ports/rtems, with the demo's services that are measured."""
 
     def machine(tap: Tap) -> Machine:
         return Machine(
@@ -92,7 +98,7 @@ def rtems_guest(
 def peer_guest(
     image: linux_guest.LinuxImage, options: dict[str, str], service: str | None = None
 ) -> Guest:
-    """Linux with iperf, and with a program of ours beside it (linux_guest.with_program())."""
+    """Return Linux with iperf, and with a program of ours (linux_guest.with_program())."""
 
     def machine(tap: Tap) -> Machine:
         return Machine(
@@ -127,7 +133,7 @@ def _wait_for_echo(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
 
 @dataclass(frozen=True)
 class Running:
-    """A guest that has booted and is ready."""
+    """A guest that is ready."""
 
     context: BenchContext
     guest: Guest
@@ -136,7 +142,7 @@ class Running:
     tap: Tap
 
     def receive(self) -> float:
-        """Megabits a second into the guest, as its iperf counted them. Not after send()."""
+        """Return the Mb/s that the guest's iperf received. It must not be called after send()."""
         target = ["-c", self.tap.address, "-p", str(_IPERF_PORT)]
         self._run(["iperf", *target, "-t", f"{self.context.seconds:g}"])
         report = self.guest.report
@@ -147,10 +153,10 @@ class Running:
         return int(found.group(1)) * 8 / 1e3 / max(int(found.group(2)), 1)
 
     def send(self) -> float:
-        """Megabits a second out of the guest, as an iperf here counts them.
+        """Return the Mb/s that an iperf on the host received from the guest.
 
-        The guest's iperf server is asked to send back once we are done (iperf's "tradeoff" test),
-        and we are done at once. The request is the first 24 bytes of a test's stream: flags (run
+        The guest's iperf server is told to send back after our test (iperf's "tradeoff" test),
+        and our test ends at once. The request is the first 24 bytes of a test's stream: flags (run
         the opposite test afterwards), threads, port to send to, buffer length, window, time
         (negative, in 10 ms).
         """
@@ -177,7 +183,7 @@ class Running:
         return int(found.group(1)) / 1e3
 
     def round_trips(self, bytes_: int, count: int) -> RoundTrips:
-        """How long messages take to the guest's echo service (TCP) and back, undisturbed."""
+        """Measure round trips to the guest's echo service (TCP), with real-time priority."""
         module = Path(__file__).parent / "round_trips.py"
         where = [self.tap.address, str(_ECHO_PORT)]
         client = [sys.executable, str(module), *where, str(bytes_), str(count)]
@@ -187,11 +193,11 @@ class Running:
         return RoundTrips(least, mean, most, running.held_up)
 
     def let_run(self) -> None:
-        """Go on after hold()."""
+        """Continue after hold()."""
         self.process.qmp().execute("cont")
 
     def hold(self) -> None:
-        """Stop, and with it the guest's clock: it does not notice."""
+        """Stop the guest together with its clock, so that it does not notice the pause."""
         self.process.qmp().execute("stop")
 
     def _run(self, command: Sequence[str]) -> str:
@@ -206,9 +212,9 @@ class Running:
 def booted(
     context: BenchContext, guest: Guest, megabits: int | None = None, number: int = 0
 ) -> Iterator[Running]:
-    """The guest on a network of its own, whose link lets so many megabits a second through.
+    """Boot a guest on a network of its own, with a link of `megabits` Mb/s.
 
-    `number`: of guests that run at the same time each has another.
+    Guests that run at the same time need different numbers.
     """
     with Namespace(number, megabits) as namespace:
         tap = namespace.add_tap(MAC)

@@ -83,7 +83,7 @@ def arp_answer(frame: bytes, own: Endpoint) -> bytes | None:
 
 
 class Wire:
-    """The datagram sockets of a guest's network card, held from our side; a context manager."""
+    """Our end of the datagram sockets of a guest's network card; a context manager."""
 
     def __init__(self, folder: Path, own: Endpoint, guest: Endpoint) -> None:
         self.own = own
@@ -103,11 +103,11 @@ class Wire:
         self.ours.unlink(missing_ok=True)
 
     def fileno(self) -> int:
-        """For select()."""
+        """Return the socket's descriptor, for select()."""
         return self._socket.fileno()
 
     def received(self) -> list[bytes]:
-        """The data of the datagrams that have come; answers who asks for our MAC."""
+        """Return the data of the datagrams that have arrived. Answers ARP requests for our MAC."""
         found: list[bytes] = []
         while True:
             try:
@@ -121,11 +121,11 @@ class Wire:
                 self.send_frame(answer)
 
     def send(self, data: bytes) -> bool:
-        """Send a datagram to the guest; False, if the card does not take it now."""
+        """Send a datagram to the guest. Returns False if the card does not accept it now."""
         return self.send_frame(udp_frame(self.own, self.guest, data))
 
     def send_frame(self, frame: bytes) -> bool:
-        """Send a frame as it is."""
+        """Send a frame unchanged. Returns False if the card does not accept it now."""
         try:
             self._socket.sendto(frame, str(self.theirs))
         except BlockingIOError:
@@ -133,7 +133,7 @@ class Wire:
         return True
 
     def wait_until_taken(self, timeout: float) -> bool:
-        """Wait until QEMU has read all that was sent; False, if it does not within the time."""
+        """Wait until QEMU has read all sent frames. Returns False after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while self._unread_bytes() > 0:
             if time.monotonic() > deadline:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packages for arm64, fetched with an apt state of their own and unpacked into a folder.
+"""Packages for arm64, fetched with a separate apt state and unpacked into a folder.
 
-The machine's package database never hears of them.
+The machine's package database does not change.
 """
 
 import re
@@ -18,14 +18,14 @@ from bulkhead.setup import apt
 
 @dataclass(frozen=True)
 class Wanted:
-    """Packages, and those of them and of what they depend on that are to be unpacked."""
+    """Packages to fetch with their dependencies, and a pattern for those to unpack."""
 
     names: str
     pattern: str = ""
 
 
 def unpack(folder: Path, what: str, wanted: Sequence[Wanted]) -> Path:
-    """Fetch and unpack into `folder`/root, unless it is there; it appears when it is whole."""
+    """Fetch and unpack into `folder`/root, unless it exists. It is never incomplete."""
     root = folder / "root"
     if root.is_dir():
         return root
@@ -44,7 +44,7 @@ def unpack(folder: Path, what: str, wanted: Sequence[Wanted]) -> Path:
             raise UserError(
                 f"{what} can't be fetched ({failure.reason()})",
                 f"if this machine's archive has no arm64, set {apt.ARM64_ARCHIVE_VARIABLE} to the "
-                "address of one that has",
+                "address of one that has it",
             ) from None
     temporary.rename(root)
     return root

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guest that benches measure beside ours: an arm64 kernel package and an initramfs."""
+"""The Linux guest of systems and benches: an arm64 kernel package and an initramfs."""
 
 import gzip
 import io
@@ -67,7 +67,7 @@ while [ -n "$shell" ]; do setsid cttyhack sh; done
 while true; do sleep 3600; done
 """
 
-# What udhcpc calls when something happens to the address.
+# udhcpc calls this when the address changes.
 _DHCP = """#!/bin/sh
 if [ "$1" = bound ]; then
     ip addr add "$ip/$mask" dev "$interface"
@@ -78,14 +78,14 @@ fi
 
 @dataclass(frozen=True)
 class LinuxImage:
-    """What QEMU boots."""
+    """The files that QEMU boots."""
 
     kernel: Path
     initrd: Path
 
 
 def prepare() -> LinuxImage:
-    """Fetch and build what is missing."""
+    """Return the files. Fetches and builds what is missing."""
     with lock.held(_FOLDER):
         return _prepare()
 
@@ -108,10 +108,10 @@ def _prepare() -> LinuxImage:
 def with_program(
     image: LinuxImage, name: str, sources: Sequence[Path], includes: Sequence[Path]
 ) -> LinuxImage:
-    """The image with a program of our own, /bin/NAME.
+    """Return the image with a program of ours added, /bin/NAME.
 
-    It runs instead of iperf when the command line says run=/bin/NAME,ARGUMENT,... and beside it
-    when that says serve=/bin/NAME,ARGUMENT,...
+    With run=/bin/NAME,ARGUMENT,... on the command line it runs instead of iperf, with
+    serve=/bin/NAME,ARGUMENT,... it runs in addition to iperf.
     """
     program = _FOLDER / name
     command = [
@@ -125,18 +125,16 @@ def with_program(
     whole = image.initrd.read_bytes()
     initrd = _FOLDER / f"initrd-{name}"
     archive = _pack({f"bin/{name}": program.read_bytes()})
-    # The kernel unpacks one archive after the other, each on a boundary of four bytes.
+    # The kernel unpacks the archives in turn; each starts at a multiple of four bytes.
     initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + archive)
     return LinuxImage(image.kernel, initrd)
 
 
 def _kernel() -> bytes:
-    """The kernel as a plain Image; some distributions compress it."""
+    """Return the kernel as an uncompressed Image; some distributions compress it."""
     found = sorted(_ROOT.glob("boot/vmlinuz-*"))
     if not found:
-        raise UserError(
-            "the Linux guest's packages hold no kernel", f"remove {_ROOT} and call again"
-        )
+        raise _lacks("kernel")
     content = found[-1].read_bytes()
     return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
@@ -156,15 +154,21 @@ def _initramfs() -> bytes:
     )
 
 
+def _lacks(what: str) -> UserError:
+    return UserError(
+        f"the Linux guest's packages contain no {what}", f"remove {_ROOT} and call again"
+    )
+
+
 def _read(path: str) -> bytes:
     for candidate in (_ROOT / path, _ROOT / "usr" / path):
         if candidate.is_file():
             return candidate.read_bytes()
-    raise UserError(f"the Linux guest's packages hold no {path}", f"remove {_ROOT} and call again")
+    raise _lacks(path)
 
 
 def _libraries(program: bytes) -> Iterator[tuple[str, bytes]]:
-    """The shared libraries a program needs, those they need, and the loader."""
+    """Yield the shared libraries that a program needs, directly or indirectly, and the loader."""
     from elftools.elf.dynamic import DynamicSection
     from elftools.elf.elffile import ELFFile
 
@@ -174,7 +178,7 @@ def _libraries(program: bytes) -> Iterator[tuple[str, bytes]]:
     while True:
         dynamic = ELFFile(io.BytesIO(content)).get_section_by_name(".dynamic")
         if isinstance(dynamic, DynamicSection):
-            # The attribute has the name of the tag: pyelftools sets it while it reads.
+            # pyelftools sets an attribute with the name of the tag.
             tags = (tag for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED")
             waiting += [str(tag.needed) for tag in tags]  # type: ignore[attr-defined]
         waiting = [name for name in waiting if name not in done]
@@ -191,11 +195,11 @@ def _library(name: str) -> bytes:
         path = _ROOT / folder / name
         if path.is_file():
             return path.read_bytes()
-    raise UserError(f"the Linux guest's packages hold no {name}", f"remove {_ROOT} and call again")
+    raise _lacks(name)
 
 
 def _modules_in_order(names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """Kernel modules, each after those it depends on; what is built into the kernel is left out."""
+    """Yield kernel modules, each after its dependencies, without those built into the kernel."""
     files = {
         re.sub(r"\.ko(\.\w+)?$", "", path.name).replace("-", "_"): path
         for path in _ROOT.rglob("*.ko*")

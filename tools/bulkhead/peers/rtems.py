@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The samples of virtio/ports/rtems, built with an RTEMS that the user has installed.
 
-We neither bring nor build RTEMS: the variable RTEMS_PREFIX says where it is, as it does for the
-port's makefile.
+We do not install RTEMS. The variable RTEMS_PREFIX names its folder, as for the port's makefile.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ _LEGACY_BSP = "aarch64/a53_ilp32_qemu"
 _PORT = ROOT / "virtio/ports/rtems"
 _DEFAULT_BUFFER = 65535
 
-LWIP, LEGACY = "lwip", "bsd"  # the samples, by their stack
-# The legacy stack's pointers of 32 bits reach configuration space of PCI below 4 GiB only.
+LWIP, LEGACY = "lwip", "bsd"  # names of the samples, by stack
+# With its 32-bit pointers the legacy stack reaches PCI configuration space below 4 GiB only.
 LEGACY_MACHINE = "virt,gic-version=3,highmem=off"
 
 
 @dataclass(frozen=True)
 class Rtems:
-    """An installation: its folder, its tool-chain's, and the board support package to use."""
+    """An installation: its folder, the tool-chain's folder, and the board support package."""
 
     prefix: Path
     tools: Path
@@ -43,23 +42,23 @@ class Rtems:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample program: the stack it is on, and what is fixed when it is compiled."""
+    """A sample program: its stack, and the settings at compile time."""
 
     stack: str = LWIP
     tcp_buffer: int = _DEFAULT_BUFFER
-    rx_buffers: int = 0  # exposed; 0: as the device needs them
-    linker_scripts: Path | None = None  # a folder of some that come before the BSP's
+    rx_buffers: int = 0  # exposed; 0: the driver adapts the number
+    linker_scripts: Path | None = None  # a folder that is searched before the BSP's
 
     @property
     def path(self) -> Path:
-        """The executable file, once it is built (with one BSP only: each stack has its own)."""
+        """The path of the executable file. Each stack has its own BSP, so the BSP is not in it."""
         kind = f"-{self.linker_scripts.name}" if self.linker_scripts else ""
         folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}{kind}"
         return folder / f"{self.stack}-sample.exe"
 
 
 def find() -> Rtems | None:
-    """The installation that the environment names; None if it names none."""
+    """Return the installation that the environment names, or None."""
     prefix = os.environ.get(PREFIX)
     if not prefix:
         return None
@@ -69,7 +68,10 @@ def find() -> Rtems | None:
 
 
 def find_with_legacy_stack() -> Rtems | None:
-    """The installation, with a BSP that has the legacy BSD stack: it needs pointers of 32 bits."""
+    """Return the installation with the BSP of the legacy BSD stack, or None.
+
+    That stack needs 32-bit pointers.
+    """
     found = find()
     if found is None:
         return None
@@ -80,9 +82,9 @@ def find_with_legacy_stack() -> Rtems | None:
 
 
 def skips_idle_time(rtems: Rtems) -> bool:
-    """Whether the BSP's clock skips to the next timer when it idles, as RTEMS's own tests want it.
+    """Return True if the BSP's clock skips to the next timer when idle, as for RTEMS's own tests.
 
-    Its time then runs ahead of the world's: what is measured with it is worse.
+    Its time is then ahead of real time, and measured times are longer.
     """
     name = rtems.bsp.partition("/")[2]
     options = rtems.prefix.glob(f"*/{name}/lib/include/bspopts.h")
@@ -90,12 +92,12 @@ def skips_idle_time(rtems: Rtems) -> bool:
 
 
 def require(stack: str = LWIP) -> Rtems:
-    """The same, where it cannot be done without."""
+    """Return the installation for a stack; raises UserError if there is none."""
     found = find()
     if found is None:
         raise UserError(
             f"{PREFIX} names no folder, and this needs an installed RTEMS",
-            f"set {PREFIX} (virtio/ports/rtems/README.md says what it has to hold)",
+            f"set {PREFIX} (virtio/ports/rtems/README.md lists its content)",
         )
     if stack == LEGACY:
         found = find_with_legacy_stack()
@@ -108,7 +110,10 @@ def require(stack: str = LWIP) -> Rtems:
 
 
 def build(rtems: Rtems, sample: Sample) -> Path:
-    """Make a sample; the executable file. The makefile says itself what an installation lacks."""
+    """Build a sample. Returns the executable file.
+
+    The makefile reports what is missing in an installation.
+    """
     folder = sample.path.parent
     make = packages.program("make")
     if make is None:

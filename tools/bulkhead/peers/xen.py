@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Xen, which benches measure beside our hypervisor: the distribution's arm64 package, unpacked."""
+"""Xen, which benches compare with our hypervisor: the distribution's arm64 package."""
 
 from pathlib import Path
 
@@ -8,12 +8,12 @@ from bulkhead.paths import BUILD
 from bulkhead.peers import arm64_packages
 from bulkhead.peers.arm64_packages import Wanted
 
-# The first depends on the current hypervisor's package, which has its version in its name.
+# xen-system-arm64 depends on the current hypervisor's package, whose name has the version.
 _WANTED = Wanted("xen-system-arm64", r"^xen-hypervisor-\d")
 
 
 def prepare() -> Path:
-    """Xen's image, fetched if it is missing."""
+    """Return the path of Xen's image. Fetches it if it is missing."""
     root = arm64_packages.unpack(BUILD / "xen", "Xen for arm64", [_WANTED])
     found = sorted(root.glob("boot/xen-*-arm64"))
     if not found:

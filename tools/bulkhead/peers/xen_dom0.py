@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine with Xen, and what it boots without as Xen's dom0: one maker for all benches."""
+"""Puts Xen into a machine, with the machine's own guest as dom0: one way for all benches."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,29 +7,30 @@ from dataclasses import replace
 from bulkhead.peers import xen
 from bulkhead.running.qemu import Machine, escape
 
-# In RAM of QEMU's `virt`: above Xen and the devicetree, below where dom0 gets its memory.
+# In the RAM of QEMU's `virt`: above Xen and the devicetree, below dom0's memory.
 _KERNEL, _INITRD = 0x50000000, 0x54000000
 
-# All that Xen is quickest with: a core for each virtual processor and nobody else to run there, a
-# guest's WFI left to the hardware, and no time for wiping memory that is nobody's.
+# The fastest configuration of Xen: a core for each virtual processor and nothing else on it, WFI
+# not trapped, and free memory not scrubbed.
 _OPTIONS = (
     "maxcpus={cores}", "dom0_max_vcpus={cores}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
     "vwfi=native", "bootscrub=0",
 )  # fmt: skip
 
-# For a dom0 that drives the UART itself.
+# For a dom0 that uses the UART itself.
 SERIAL_LINE_OF_DOM0 = ("dtuart=none",)
 
 
 def under_xen(
     machine: Machine, memory_mib: int, options: Sequence[str], *, cores: int = 1
 ) -> Machine:
-    """The machine, which has EL2, with Xen; what it boots, with its arguments, becomes dom0.
+    """Return the machine with Xen. Its image and boot arguments become dom0's.
 
-    dom0 has so many cores, so much memory, and all devices. `options`: Xen's, beside those that
-    all have. QEMU's guest-loader puts dom0's kernel and initramfs where Xen looks for them.
+    The machine must have EL2. dom0 gets `cores` cores, `memory_mib` MiB and all devices. `options`
+    are further ones of Xen. QEMU's guest-loader loads dom0's kernel and initramfs, and tells Xen
+    where they are.
     """
-    # Without arguments of its own for the module, Xen takes -append to be dom0's.
+    # If the module has no arguments of its own, Xen uses -append for dom0.
     arguments = escape(" ".join(machine.boot_arguments) or "-")
     modules = [f"addr={_KERNEL:#x},kernel={escape(machine.image)},bootargs={arguments}"]
     if machine.initrd:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest under a test's or a bench's control: started, watched by its console, always ended."""
+"""A guest that a test or a bench controls: it is started, observed by its console, and ended."""
 
 import ctypes
 import os
@@ -22,12 +22,12 @@ _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent() -> None:
-    """For a child process before exec: it is killed when the parent ends, however that ends."""
+    """Make the kernel kill this process when its parent ends. For a child process before exec."""
     _C_LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class GuestError(Exception):
-    """The guest did not do what was waited for."""
+    """The guest did not do what the caller waited for."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class _ConsoleLine:
 
 
 class GuestProcess:
-    """QEMU with a machine; a context manager.
+    """A QEMU process; a context manager.
 
-    The console is written to `console_path`, and takes what is typed. `prefix` is put before the
+    The console is written to `console_path`, and accepts input. `prefix` stands before the
     command (`ip netns exec NAME`).
-    Start it from the main thread: QEMU is killed with the thread that started it.
+    Start it from the main thread: the kernel kills QEMU when the starting thread ends.
     """
 
     def __init__(self, machine: Machine, console_path: Path, prefix: Sequence[str] = ()) -> None:
@@ -56,7 +56,7 @@ class GuestProcess:
 
     @property
     def error_path(self) -> Path:
-        """What QEMU itself wrote to its stderr."""
+        """The file with QEMU's own messages."""
         return self.console_path.with_suffix(".qemu")
 
     def start(self) -> Self:
@@ -66,7 +66,7 @@ class GuestProcess:
         keys = self.console_path.with_suffix(".keys")
         keys.unlink(missing_ok=True)
         os.mkfifo(keys)
-        # Open for both, it is there when QEMU opens it, and never ends.
+        # Open for reading and writing: QEMU can open the FIFO at once, and never reads its end.
         self._keyboard = os.open(keys, os.O_RDWR)
         console = [
             "-chardev",
@@ -74,7 +74,7 @@ class GuestProcess:
             "-serial",
             "chardev:console",
         ]
-        # The machine protocol comes over an inherited socket: no path to choose, or to remove.
+        # QEMU inherits the socket of the machine protocol, so that it needs no path.
         self._qmp_socket, theirs = socket.socketpair()
         command = [*self._prefix, *self.machine.arguments(console, theirs.fileno())]
         with self.error_path.open("wb") as errors, theirs:
@@ -90,33 +90,33 @@ class GuestProcess:
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """QEMU's process."""
+        """The process of QEMU; GuestError before start()."""
         if self._process is None:
             raise GuestError("the guest is not started")
         return self._process
 
     def type_text(self, text: str) -> None:
-        """Type on the console."""
+        """Send text to the console, as typed on a keyboard."""
         if self._keyboard is None:
             raise GuestError("the guest is not started")
         os.write(self._keyboard, text.encode())
 
     def console(self) -> str:
-        """All the guest has written."""
+        """Return everything that the guest has printed."""
         return self.console_path.read_text(errors="replace").replace("\r\n", "\n")
 
     def wait_for(self, text: str, timeout: float = 30.0) -> str:
-        """Wait for a line with `text` after the line waited for last; the line."""
+        """Wait for a line with `text` after the last line waited for. Returns the line."""
         found = self._wait(re.compile(re.escape(text)), self._position, f"'{text}'", timeout)
         self._position = found.end
         return found.line
 
     def wait_for_match(self, pattern: str, timeout: float = 30.0) -> str:
-        """Wait for a line that matches, wherever it stands on the console; the line."""
+        """Wait for a matching line anywhere on the console. Returns the line."""
         return self._wait(re.compile(pattern), 0, f"match of '{pattern}'", timeout).line
 
     def wait_for_next_match(self, pattern: str, timeout: float = 30.0) -> str:
-        """Wait for a line that matches, after the line waited for last; the line."""
+        """Wait for a matching line after the last line waited for. Returns the line."""
         found = self._wait(re.compile(pattern), self._position, f"match of '{pattern}'", timeout)
         self._position = found.end
         return found.line
@@ -141,7 +141,7 @@ class GuestProcess:
             time.sleep(0.02)
 
     def wait(self, timeout: float = 60.0) -> int:
-        """Wait until the guest ends by itself; its exit status."""
+        """Wait until the guest ends. Returns its exit status."""
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -150,7 +150,7 @@ class GuestProcess:
             ) from None
 
     def qmp(self) -> QmpClient:
-        """The connection to QEMU's machine protocol; always the same."""
+        """Return the connection to QEMU's machine protocol; the same one at each call."""
         if self._qmp is None:
             if self._qmp_socket is None:
                 raise GuestError("the guest is not started")
@@ -161,7 +161,7 @@ class GuestProcess:
         return self._qmp
 
     def stop(self) -> None:
-        """End QEMU if it runs; may be called again."""
+        """End QEMU if it runs. It may be called more than once."""
         process = self._process
         if process is not None and process.poll() is None:
             process.terminate()
@@ -178,7 +178,7 @@ class GuestProcess:
             self.console_path.with_suffix(".keys").unlink(missing_ok=True)
 
     def last_words(self) -> str:
-        """The end of the console and QEMU's own messages, for an error's text."""
+        """Return the last lines of the console, and QEMU's own messages, for an error's text."""
         console = "\n".join(self.console().splitlines()[-30:])
         errors = self.error_path.read_text(errors="replace").strip()
         return f"console (all of it in {self.console_path}):\n{console}\n{errors}".rstrip()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Network namespaces with taps for guests, and ports of this host.
 
-The host's own network stays as it is.
+The host's own network does not change.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _NAME = re.compile(r"bulkhead-(\d+)(?:-\d+)?")
 
 
 def check_tap_right() -> None:
-    """Refuse early where namespaces and taps can't be made."""
+    """Raise UserError if namespaces and taps can't be made."""
     if os.geteuid() != 0:
         raise UserError("a tap device needs root", "call with sudo, or use --net user")
     if not Path("/dev/net/tun").exists():
@@ -42,7 +42,7 @@ def check_tap_right() -> None:
 
 
 def stable_address_6(mac: str) -> str:
-    """The IPv6 address a guest makes from our prefix and its MAC (RFC 4291, appendix A)."""
+    """Return the IPv6 address that a guest forms of our prefix and its MAC (RFC 4291, A)."""
     octets = [int(part, 16) for part in mac.split(":")]
     octets = [octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]]
     groups = [f"{octets[i] << 8 | octets[i + 1]:x}" for i in range(0, 8, 2)]
@@ -51,7 +51,7 @@ def stable_address_6(mac: str) -> str:
 
 @dataclass(frozen=True)
 class Tap:
-    """A tap device in a namespace: its name, and the guest's addresses behind it."""
+    """A tap device in a namespace: its name, and the addresses of its guest."""
 
     interface: str
     mac: str
@@ -62,9 +62,9 @@ class Tap:
 class Namespace:
     """A network namespace with a bridge of taps at 10.77.0.1/24 and fd77::1/64; a context manager.
 
-    With `megabits`, no more than that goes through the link between the taps and the host in a
-    second, each way: a token bucket that queues up to 20 ms. Its name carries our process id, so
-    that one left behind by a killed process can be told and removed.
+    `megabits` limits the link between the taps and the host, in Mb/s each way, by a token bucket
+    that queues up to 20 ms. The name contains our process id, so that remove_stale() can find the
+    namespaces of killed processes.
     """
 
     def __init__(self, number: int = 0, megabits: int | None = None) -> None:
@@ -77,7 +77,7 @@ class Namespace:
 
     @property
     def prefix(self) -> list[str]:
-        """What to put before a command to run it inside."""
+        """The words before a command that run it inside the namespace."""
         return [_ip(), "netns", "exec", self.name]
 
     def __enter__(self) -> Self:
@@ -107,7 +107,7 @@ class Namespace:
         self.close()
 
     def _add_shaped_link(self, megabits: int) -> None:
-        """Put a pair of interfaces between the host and the bridge: each shapes what it sends."""
+        """Put a veth pair between the host and the bridge. Each end shapes the frames it sends."""
         self._ip("link", "add", self._host, "type", "veth", "peer", "name", "port0")
         self._ip("link", "set", "port0", "master", "bridge0")
         for interface in (self._host, "port0"):
@@ -125,7 +125,7 @@ class Namespace:
                 )
 
     def add_tap(self, mac: str) -> Tap:
-        """Make a tap for a guest with this MAC."""
+        """Make a tap device for a guest with this MAC."""
         number = len(self.taps)
         tap = Tap(f"tap{number}", mac, f"10.77.0.{10 + number}", stable_address_6(mac))
         self._ip("tuntap", "add", "dev", tap.interface, "mode", "tap")
@@ -135,7 +135,7 @@ class Namespace:
         return tap
 
     def serve_addresses(self) -> None:
-        """Start DHCP (each tap's guest gets its own address) and IPv6 router advertisements."""
+        """Start DHCP, with a fixed address for each tap's guest, and IPv6 router advertisements."""
         reservations = [f"--dhcp-host={tap.mac},{tap.address}" for tap in self.taps]
         program = packages.program("dnsmasq")
         if program is None:
@@ -155,13 +155,13 @@ class Namespace:
 
     @property
     def lease_file(self) -> Path:
-        """dnsmasq's record of the addresses it gave."""
+        """The file in which dnsmasq records the leases."""
         return self._folder / "leases"
 
     def run(
         self, command: Sequence[str], timeout: float = 60.0
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command inside; its output is captured."""
+        """Run a command inside. Returns its status and output."""
         return subprocess.run(
             [*self.prefix, *command],
             stdin=subprocess.DEVNULL,
@@ -173,7 +173,7 @@ class Namespace:
         )
 
     def start(self, command: Sequence[str], output: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start a command inside that runs until it ends or the namespace is closed."""
+        """Start a command inside. It runs until it ends or the namespace is closed."""
         with (output or self._folder / "output").open("wb") as stream:
             child = subprocess.Popen(
                 [*self.prefix, *command],
@@ -186,7 +186,7 @@ class Namespace:
         return child
 
     def close(self) -> None:
-        """End what runs inside and remove it all."""
+        """End all processes inside, and remove the namespace."""
         for child in self._children:
             if child.poll() is None:
                 child.terminate()
@@ -204,7 +204,7 @@ class Namespace:
 
 
 def remove_stale() -> None:
-    """Remove namespaces whose process is gone."""
+    """Remove the namespaces of processes that have ended."""
     for path in Path("/run/netns").glob("bulkhead-*"):
         found = _NAME.fullmatch(path.name)
         if found and not psutil.pid_exists(int(found.group(1))):
@@ -228,7 +228,7 @@ def _run(*command: str) -> None:
     if done.returncode != 0:
         raise UserError(
             f"'{' '.join(command)}' failed: {done.stderr.strip()}",
-            "a tap in a namespace needs root and a kernel with tun and bridge; else use --net user",
+            "a tap in a namespace needs root and a kernel with tun and bridge; or use --net user",
         )
 
 
@@ -244,8 +244,10 @@ def _program(name: str) -> str:
 
 
 def check_port_is_free(port: int, guest: str) -> None:
-    """Refuse a port of 127.0.0.1 that QEMU could not listen on, and say who has it; `guest` is what
-    --forward calls the guest's port."""
+    """Raise UserError if QEMU can't listen on a port of 127.0.0.1; it names the port's owner.
+
+    `guest` is the name of the guest's port in --forward.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -253,14 +255,14 @@ def check_port_is_free(port: int, guest: str) -> None:
         except OSError as error:
             if error.errno == errno.EACCES:
                 raise UserError(
-                    f"port {port} on 127.0.0.1 is for root only",
-                    f"choose one above 1023 with --forward {guest}=HOST",
+                    f"port {port} on 127.0.0.1 is reserved for root",
+                    f"choose a port above 1023 with --forward {guest}=HOST",
                 ) from None
             owner = _port_owner(port)
             by = f" by {owner}" if owner else ""
             raise UserError(
                 f"port {port} on 127.0.0.1 is in use{by}",
-                f"choose another with --forward {guest}=HOST",
+                f"choose another port with --forward {guest}=HOST",
             ) from None
 
 

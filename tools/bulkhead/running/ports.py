@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ports of this machine, for tests and benches."""
+"""TCP ports of this machine, for tests and benches."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class PortBlock:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports of 127.0.0.1 that nobody listens on, and no other process of ours uses."""
+    """Return ports of 127.0.0.1 that are free, and that no other process of Bulkhead uses."""
     return _block_of(os.getpid()).take(count)
 
 
 @cache
 def _block_of(_process: int) -> PortBlock:
-    """A process that was forked has its own."""
+    """Return the block of a process: a forked process has one of its own."""
     return PortBlock()
 
 

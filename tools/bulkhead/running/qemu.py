@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a guest machine is made of, and the QEMU command line that says so."""
+"""Descriptions of guest machines, and the QEMU command lines for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from bulkhead.setup import qemu_program
 TRANSPORTS = ("mmio", "pci")
 MAC = "52:54:00:12:34:56"
 
-# What makes both the device and the host's network code leave checksums and segments alone.
+# With these off, neither the device nor the host's network code touches checksums and segments.
 _OFFLOADS = (
     "csum", "guest_csum", "gso", "guest_tso4", "guest_tso6", "guest_ecn", "guest_ufo",
     "guest_uso4", "guest_uso6", "host_tso4", "host_tso6", "host_ecn", "host_ufo", "host_uso",
@@ -20,13 +20,13 @@ NO_OFFLOADS = dict.fromkeys(_OFFLOADS, "off")
 
 
 def escape(value: object) -> str:
-    """A value inside an option: commas are doubled."""
+    """Return a value for use inside an option of QEMU, where commas are doubled."""
     return str(value).replace(",", ",,")
 
 
 @dataclass(frozen=True)
 class Forward:
-    """A port of the host's 127.0.0.1 that leads to a port of the guest."""
+    """A port of 127.0.0.1 that is forwarded to a port of the guest."""
 
     guest_port: int
     host_port: int
@@ -34,12 +34,12 @@ class Forward:
 
 @dataclass(frozen=True)
 class UserNetwork:
-    """QEMU's own network stack: an address by DHCP, and forwarded ports; needs no right."""
+    """QEMU's own network stack, with DHCP and forwarded ports; it needs no privileges."""
 
     forwards: Sequence[Forward] = ()
 
     def options(self, identity: str) -> list[str]:
-        """The -netdev options."""
+        """Return the -netdev options."""
         forwards = "".join(
             f",hostfwd=tcp:127.0.0.1:{forward.host_port}-:{forward.guest_port}"
             for forward in self.forwards
@@ -49,13 +49,13 @@ class UserNetwork:
 
 @dataclass(frozen=True)
 class TapNetwork:
-    """A tap device that exists already."""
+    """An existing tap device."""
 
     interface: str
     vnet_header: bool = True
 
     def options(self, identity: str) -> list[str]:
-        """The -netdev options."""
+        """Return the -netdev options."""
         header = "" if self.vnet_header else ",vnet_hdr=off"
         return [
             "-netdev",
@@ -65,13 +65,13 @@ class TapNetwork:
 
 @dataclass(frozen=True)
 class DatagramNetwork:
-    """Each frame is a datagram on a Unix socket: a test reads and writes frames directly."""
+    """A pair of Unix sockets on which each datagram is a frame, for a test to read and write."""
 
     local: Path
     remote: Path
 
     def options(self, identity: str) -> list[str]:
-        """The -netdev options."""
+        """Return the -netdev options."""
         return [
             "-netdev",
             f"dgram,id={identity},local.type=unix,local.path={escape(self.local)},"
@@ -81,12 +81,12 @@ class DatagramNetwork:
 
 @dataclass(frozen=True)
 class HubNetwork:
-    """Several networks on one wire, such as user networking beside a test's datagram socket."""
+    """Several networks on one wire, such as user networking and a test's datagram socket."""
 
     parts: Sequence[UserNetwork | DatagramNetwork | TapNetwork]
 
     def options(self, identity: str) -> list[str]:
-        """The -netdev options."""
+        """Return the -netdev options."""
         result: list[str] = []
         for number, part in enumerate(self.parts):
             result += part.options(f"{identity}part{number}")
@@ -99,13 +99,13 @@ class HubNetwork:
 
 @dataclass(frozen=True)
 class PortNetwork:
-    """A network, and the PCI Express root port that its card is to be plugged into by `bus`."""
+    """A network, and a PCI Express root port for its card, whose option `bus` names the port."""
 
     inner: TapNetwork
     port: str
 
     def options(self, identity: str) -> list[str]:
-        """The -netdev options, and the port, which has to be there before its card."""
+        """Return the -netdev options, and the port, which must stand before its card."""
         port = ["-device", f"pcie-root-port,id={self.port},chassis=1"]
         return [*self.inner.options(identity), *port]
 
@@ -123,11 +123,11 @@ class NetworkCard:
     options: dict[str, str] = field(default_factory=dict)
 
     def arguments(self, number: int) -> list[str]:
-        """Its options on the command line."""
+        """Return its options on the command line."""
         if self.transport == "mmio":
             device = "virtio-net-device"
         else:
-            # Without romfile= QEMU wants a network boot ROM that comes in a package of its own.
+            # Without romfile= QEMU needs a network boot ROM, which is in another package.
             device = "virtio-net-pci,disable-legacy=on,romfile="
         options = "".join(f",{name}={escape(value)}" for name, value in self.options.items())
         return [
@@ -154,10 +154,10 @@ class Machine:
     extra: Sequence[str] = ()
 
     def arguments(self, console: Sequence[str], qmp: int | None = None) -> list[str]:
-        """QEMU and its arguments.
+        """Return QEMU's path and its arguments.
 
-        `console` are the options that say where the serial line goes, `qmp` is a connected socket
-        for the machine protocol.
+        `console` holds the options for the serial line. `qmp` is a connected socket for the machine
+        protocol.
         """
         command = [
             str(qemu_program.path()),

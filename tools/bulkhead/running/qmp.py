@@ -11,7 +11,7 @@ class QmpError(Exception):
 
 
 class QmpClient:
-    """One connection; each command is answered before the next, events in between are dropped."""
+    """A connection. Each command is answered before the next; events are dropped."""
 
     def __init__(self, connection: socket.socket, timeout: float = 10.0) -> None:
         self._socket = connection
@@ -21,7 +21,7 @@ class QmpClient:
         self.execute("qmp_capabilities")
 
     def execute(self, command: str, **arguments: object) -> Any:
-        """Run a command; its return value."""
+        """Run a command. Returns its result; raises QmpError."""
         message: dict[str, object] = {"execute": command}
         if arguments:
             message["arguments"] = {
@@ -30,11 +30,11 @@ class QmpClient:
         try:
             self._socket.sendall(json.dumps(message).encode() + b"\n")
         except OSError as error:
-            raise QmpError(f"QEMU does not take {command}: {error}") from None
+            raise QmpError(f"QEMU does not accept {command}: {error}") from None
         return self._receive("return")
 
     def set_link(self, name: str, up: bool) -> None:
-        """Plug a network cable in or out."""
+        """Plug in or unplug the cable of a network card."""
         self.execute("set_link", name=name, up=up)
 
     def _receive(self, key: str) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The networks of a run: what each guest offers, and what to type to reach it."""
+"""The networks of a run: the services of each guest, and the commands to reach them."""
 
 import re
 import sys
@@ -12,12 +12,12 @@ from bulkhead.running import network
 from bulkhead.running.qemu import Forward, Network, TapNetwork, UserNetwork
 from bulkhead.setup import packages
 
-_Row = tuple[str, str, str]  # partition, service, what to type on this machine
+_Row = tuple[str, str, str]  # partition, service, command to type on this machine
 
 
 @dataclass(frozen=True)
 class Service:
-    """Something a guest offers, and how to use it from a shell."""
+    """A service of a guest, and how to use it from a shell."""
 
     name: str
     guest_port: int
@@ -25,7 +25,7 @@ class Service:
     usage: str
 
     def command(self, address: str, port: int, prefix: str) -> str:
-        """What to type (a URL too, where a browser can reach it)."""
+        """Return the command to type, or the URL if a browser can reach it."""
         web_port = "" if port == 80 else f":{port}"
         text = self.usage.format(address=address, port=port, web_port=web_port)
         if not prefix:
@@ -46,7 +46,7 @@ DEFAULT_FORWARDS = {service.guest_port: service.host_port for service in SERVICE
 
 @dataclass(frozen=True)
 class ChosenForward:
-    """A --forward; without a partition it is about the first network."""
+    """An option --forward. Without a partition it applies to the first network."""
 
     partition: str
     guest_port: int
@@ -55,8 +55,11 @@ class ChosenForward:
 
 @dataclass(frozen=True)
 class Guest:
-    """Who has a network card: its partition ("" on a bare machine), and the host ports that lead
-    to its TCP ports in user networking. Behind those of ours are the services above."""
+    """A guest with a network card.
+
+    `partition` is "" on a bare machine. `ports` maps its TCP ports to host ports in user
+    networking. If `is_ours`, it offers the services above.
+    """
 
     partition: str
     mac: str
@@ -66,40 +69,40 @@ class Guest:
 
 @dataclass(frozen=True)
 class Connection:
-    """What QEMU is to be started with: a network for each guest, and words before its command."""
+    """A network for each guest, and the words that stand before QEMU's command."""
 
     networks: Sequence[Network]
     prefix: Sequence[str] = ()
 
 
 def parse_forward(text: str) -> ChosenForward:
-    """ "linux:22=2222", "80=8081"."""
+    """Parse the value of --forward, such as "linux:22=2222" or "80=8081"."""
     found = re.fullmatch(r"(?:([\w-]+):)?([0-9]{1,5})=([0-9]{1,5})", text)
     if found and 0 < int(found[2]) < 65536 and 0 < int(found[3]) < 65536:
         return ChosenForward(found[1] or "", int(found[2]), int(found[3]))
     raise UserError(
-        f"'{text}' is no GUEST=HOST pair of ports",
+        f"'{text}' is not a GUEST=HOST pair of ports",
         "write for example --forward 80=8081, or with a partition --forward linux:22=2222",
     )
 
 
 def check(guests: Sequence[Guest], chosen: Sequence[ChosenForward], *, tap: bool) -> None:
-    """Refuse what can't be, before anything is built."""
+    """Refuse impossible options, before anything is built."""
     if not guests and (tap or chosen):
         option = "--net tap" if tap else "--forward"
-        raise UserError(f"{option} has no meaning for a system without network", "leave it out")
+        raise UserError(f"{option} has no meaning for a system without network", "remove it")
     if tap:
         network.check_tap_right()
         if chosen:
             raise UserError(
-                "--forward has no meaning with --net tap", "leave it out: every port is reachable"
+                "--forward has no meaning with --net tap", "remove it: every port is reachable"
             )
     else:
         _check_ports(guests)
 
 
 def _check_ports(guests: Sequence[Guest]) -> None:
-    """Refuse host ports that are used twice, or by others."""
+    """Refuse host ports that are used twice, or by other processes."""
     seen: dict[int, str] = {}
     for guest in guests:
         for port, host in guest.ports.items():
@@ -156,7 +159,7 @@ def _on_taps(guests: Sequence[Guest], namespace: network.Namespace) -> Connectio
 
 
 def _rows(guest: Guest, address: str, ports: dict[int, int], prefix: str) -> Iterator[_Row]:
-    """What a guest offers; with a prefix, inside the machine's network namespace."""
+    """Return the services of a guest; with a prefix, from inside the network namespace."""
     services = SERVICES if guest.is_ours else ()
     for service in services:
         if port := ports.get(service.guest_port):
@@ -177,7 +180,7 @@ def _name_missing_programs(rows: Sequence[_Row]) -> None:
 
 
 def _print_rows(rows: Sequence[_Row]) -> None:
-    """In columns, the last of which is never cut: it is to be copied."""
+    """Print the rows in columns. The last column is never cut, so that it can be copied."""
     if not rows:
         return
     table = [("partition", "service", "from this machine"), *rows]

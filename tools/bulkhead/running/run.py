@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead run --bare: boots a program alone; and QEMU on this terminal, for systems too."""
+"""./bulkhead run --bare boots a program; boot() runs QEMU on this terminal for systems, too."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ from bulkhead.system.problems import choose, show
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What the command line chose."""
+    """The options of the command line."""
 
     name: str = "demo"
     compiler: str = "gcc"
@@ -40,7 +40,7 @@ class RunOptions:
 
 
 def run(options: RunOptions, settings: Settings) -> int:
-    """Build a program, boot it, wait for the end; the guest's exit status."""
+    """Build and boot a program, and wait for its end. Returns its exit status."""
     _check_is_program(options.name)
     if any(chosen.partition for chosen in options.forwards):
         raise UserError("a bare machine has no partitions", "write --forward GUEST=HOST")
@@ -61,7 +61,7 @@ def _check_is_program(name: str) -> None:
     if name in known:
         return
     if is_system(name):
-        raise UserError(f"{show(name)} is a system, not a program", "leave out --bare")
+        raise UserError(f"{show(name)} is a system, not a program", "remove --bare")
     raise UserError(f"there is no program {show(name)}", choose(name, known, "programs"))
 
 
@@ -73,8 +73,10 @@ def _machine(image: Path, cards: Sequence[NetworkCard], options: RunOptions) -> 
 
 
 def boot(machine: Machine, prefix: Sequence[str] = (), keys: str = "") -> int:
-    """Run QEMU on this terminal until it ends; the guest's exit status. `keys` says what keys do
-    beside those of QEMU."""
+    """Run QEMU on this terminal until it ends. Returns the guest's exit status.
+
+    `keys` is a text about keys, printed before QEMU's.
+    """
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if terminal:
         serial = [
@@ -85,7 +87,7 @@ def boot(machine: Machine, prefix: Sequence[str] = (), keys: str = "") -> int:
             "-mon",
             "console",
         ]
-        print(f"\n{keys}Leave with Ctrl-A X. The console:\n", flush=True)
+        print(f"\n{keys}Press Ctrl-A X to quit. The console:\n", flush=True)
     else:
         serial = ["-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"]
     command = [*prefix, *machine.arguments(serial)]
@@ -102,8 +104,11 @@ def boot(machine: Machine, prefix: Sequence[str] = (), keys: str = "") -> int:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the end, looking up once a second: a signal that comes just before a wait begins
-    does not interrupt that wait, and its handler would not run until the end."""
+    """Wait for the end, in steps of a second.
+
+    A signal that arrives just before a wait starts does not interrupt it. Its handler runs after
+    the step.
+    """
     descriptor = os.pidfd_open(process.pid)
     try:
         while process.poll() is None:
@@ -124,7 +129,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Ended(Exception):
-    """A signal asked us to end."""
+    """A signal requests the end of the command."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -133,7 +138,7 @@ class _Ended(Exception):
 
 @contextlib.contextmanager
 def signals_end_the_guest() -> Iterator[None]:
-    """Turn the first signal into an exception, so that what is set up is taken down again."""
+    """Turn the first signal into an exception, so that networks and QEMU are cleaned up."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def end(number: int, _frame: FrameType | None) -> None:
@@ -153,7 +158,7 @@ def signals_end_the_guest() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _terminal_restored(terminal: bool) -> Iterator[None]:
-    """QEMU makes the terminal raw; undo that even if it is killed."""
+    """Restore the terminal's mode, which QEMU sets to raw, even if QEMU is killed."""
     if not terminal:
         yield
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead run: boots a system with a network for each function that it gives away."""
+"""./bulkhead run: boots a system, with a network for each PCI function of a partition."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
 from bulkhead.system.problems import show
 
-_PORTS_APART = 10_000  # host ports of one network and the next
+_PORTS_APART = 10_000  # distance of the host ports of one network and the next
 _ECHO, _IPERF = 7, 5001
-_OFFERS = {LINUX: {_IPERF}, RTEMS: {_ECHO, _IPERF}}  # others: all of DEFAULT_FORWARDS
+_OFFERS = {LINUX: {_IPERF}, RTEMS: {_ECHO, _IPERF}}  # other images: all of DEFAULT_FORWARDS
 
 
 def run_system(options: RunOptions, settings: Settings) -> int:
-    """Build, pack, boot, wait for the end."""
+    """Build and boot a system, and wait for its end. Returns QEMU's exit status."""
     _check_options(options)
     system, board = read(options.name)
     guests = guests_of(system, options.forwards)
@@ -53,13 +53,15 @@ def _check_options(options: RunOptions) -> None:
     ):
         if value != usual:
             raise UserError(
-                f"{option} is for a program on a bare machine", "leave it out, or add --bare"
+                f"{option} is for a program on a bare machine", "remove it, or add --bare"
             )
 
 
 def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
-    """Who has a network card, in the order of the functions. A chosen port is of a partition's
-    first card, or of the system's."""
+    """Return the guests with a network card, in the order of the PCI functions.
+
+    A chosen forward applies to the first card of its partition, or to the first of the system.
+    """
     guests = [
         Guest(
             partition.name,
@@ -90,7 +92,7 @@ def _ports(partition: Partition, apart: int) -> dict[int, int]:
 
 
 def _print_partitions(system: System) -> None:
-    """Who is on which cores: the names are those of the lines to come."""
+    """Print the cores of each partition. The console's lines start with the partitions' names."""
     parts = []
     for each in system.partitions:
         cores = ", ".join(map(str, each.cores))
@@ -99,7 +101,7 @@ def _print_partitions(system: System) -> None:
 
 
 def _keys(system: System) -> str:
-    """Who has the keyboard, and how another gets it."""
+    """Return the text that says which partition has the keyboard, and how to switch."""
     talking = [each for each in system.partitions if each.console is not Console.NONE]
     first = next((each for each in talking if each.console is Console.INTERACTIVE), None)
     if not talking:

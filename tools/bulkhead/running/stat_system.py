@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead stat and top: what the monitors of a running system counted, read from outside."""
+"""./bulkhead stat and top: the counters of a running system, read from the machine's memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PERIOD_S = 1.0
 
 @dataclass(frozen=True)
 class _Running:
-    """What has to be known of a system to read its reports."""
+    """Facts about a running system that are needed to read its reports."""
 
     name: str
     hypervisor_end: int
@@ -37,7 +37,10 @@ class _Running:
 
 
 def qmp_arguments(layout: Layout) -> list[str]:
-    """For QEMU: where stat and top will ask; what they need to know is left beside the image."""
+    """Return QEMU's options for the socket that stat and top connect to.
+
+    Also writes the facts that they need to a file beside the image.
+    """
     name = layout.system.name
     running = {
         "hypervisor_end": layout.hypervisor.end,
@@ -59,7 +62,7 @@ def stat_system(name: str, json_path: Path | None) -> None:
 
 
 def top_system(name: str) -> None:
-    """Show them until interrupted, with what each came to within the last second."""
+    """Show the counters until Ctrl-C, with their growth within the last second."""
     from rich.live import Live
 
     running, qmp = _connect(name)
@@ -82,7 +85,7 @@ def _path(name: str) -> Path:
 
 
 def _socket_name(name: str) -> str:
-    """In the abstract name space: a path could be longer than a socket's may be."""
+    """Return a name in the abstract namespace, since a path may be too long for a socket."""
     return f"bulkhead-{name}-{hashlib.sha256(str(OUTPUT).encode()).hexdigest()[:16]}"
 
 
@@ -96,7 +99,7 @@ def _connect(given: str) -> tuple[_Running, QmpClient]:
     except (OSError, ValueError, TypeError, QmpError):
         connection.close()
         raise UserError(
-            f"system '{name}' does not run, or somebody else looks at it",
+            f"system '{name}' is not running, or another stat or top is connected to it",
             f"start it: ./bulkhead run {given}",
         ) from None
 

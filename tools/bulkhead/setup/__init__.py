@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command needs from the system, and how it is installed."""
+"""Packages of the system: detecting and installing them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""apt with configurations of our own under build/apt; the machine's stays as it is."""
+"""apt with our own configurations in build/apt; the machine's configuration does not change."""
 
 import contextlib
 import os
@@ -25,10 +25,10 @@ ARM64_ARCHIVE_VARIABLE = "BULKHEAD_ARM64_ARCHIVE"
 
 
 class AptFailure(Exception):
-    """apt-get ended with an error; the text is what it said."""
+    """apt-get failed; the text is its output."""
 
     def reason(self) -> str:
-        """Its most telling line."""
+        """Return the line of the output that names the cause."""
         lines = [line.strip() for line in str(self).splitlines() if line.strip()]
         for start in (r"[EW]: Failed to fetch", r"E: "):
             for line in lines:
@@ -39,7 +39,7 @@ class AptFailure(Exception):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file of the archive as the archive's signed index describes it."""
+    """A file of the archive, as described by the archive's signed index."""
 
     uri: str
     name: str
@@ -48,10 +48,10 @@ class RemoteFile:
 
 
 class PrivateApt:
-    """One apt state: sources, lists and cache in a folder of its own.
+    """An apt state: sources, lists and cache in a folder of its own.
 
-    One for `fetching` knows nothing of the packages installed on the machine, and takes nothing
-    from its preferences: both would bear on which version is chosen.
+    With `fetching` it ignores the machine's installed packages and preferences, because both
+    would influence the choice of a version.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class PrivateApt:
         self._architecture = architecture
 
     def prepare(self) -> None:
-        """Write the configuration; drop lists that belong to other sources."""
+        """Write the configuration. Removes lists that were fetched from other sources."""
         sources = self.folder / "archives.sources"
         wanted = apt_sources.render(self._entries)
         if not sources.is_file() or sources.read_text() != wanted:
@@ -89,7 +89,7 @@ class PrivateApt:
             "Acquire::Languages": "none",
             "Acquire::Retries": "3",
             "Acquire::ForceHash": "SHA256",
-            # Without this an archive that can't be reached counts as one that holds nothing.
+            # Without this setting apt treats an unreachable archive as an empty one.
             "APT::Update::Error-Mode": "any",
         }
         if self._fetching:
@@ -107,12 +107,12 @@ class PrivateApt:
                 "APT::Architecture": self._architecture,
                 "APT::Architectures": self._architecture,
             }
-        # Descriptions and icons for software centres, where those are set up: nothing for us.
+        # DEP-11 holds descriptions and icons for software centres, which we do not need.
         clear = "#clear Acquire::IndexTargets::deb::DEP-11;\n"
         return clear + "".join(f'{name} "{value}";\n' for name, value in settings.items())
 
     def update(self, update: console.Update, *, force: bool = False) -> None:
-        """Fetch the lists unless they are fresh."""
+        """Fetch the lists, unless they are recent."""
         stamp = self.folder / "lists.stamp"
         self.prepare()
         fresh = stamp.is_file() and time.time() - stamp.stat().st_mtime < _LISTS_STAY_FRESH_S
@@ -124,7 +124,7 @@ class PrivateApt:
     def run(
         self, arguments: Sequence[str], update: console.Update, *, cwd: Path | None = None
     ) -> str:
-        """Run apt-get as the user we are; its output."""
+        """Run apt-get as the current user. Returns its output; raises AptFailure."""
         command = ["apt-get", "-c", str(self.configuration), "-q", *arguments]
         status, output = console.run_shown(command, update, cwd=cwd, environment=environment())
         if status != 0:
@@ -132,13 +132,13 @@ class PrivateApt:
         return output
 
     def remote_files(self, arguments: Sequence[str]) -> list[RemoteFile]:
-        """What `apt-get ... --print-uris` lists."""
+        """Return the files that `apt-get ... --print-uris` lists."""
         output = self.run([*arguments, "--print-uris"], lambda _line: None)
         found = re.findall(r"^'([^']+)' (\S+) (\d+) (SHA\d+:[0-9a-f]+)", output, re.MULTILINE)
         return [RemoteFile(uri, name, int(size), checksum) for uri, name, size, checksum in found]
 
     def fetch(self, remote: RemoteFile, folder: Path) -> Path:
-        """Fetch one file of the archive with apt's own downloader, which checks it."""
+        """Fetch a file of the archive with apt's own downloader, which verifies it."""
         folder.mkdir(parents=True, exist_ok=True)
         target = folder / remote.name
         if target.is_file() and target.stat().st_size == remote.size:
@@ -157,7 +157,7 @@ class PrivateApt:
 
 
 def environment() -> dict[str, str]:
-    """For apt-get: no questions, messages in English."""
+    """Return the environment for apt-get: no questions, messages in English."""
     return {
         **os.environ,
         "DEBIAN_FRONTEND": "noninteractive",
@@ -167,7 +167,7 @@ def environment() -> dict[str, str]:
 
 
 def own_entries() -> list[apt_sources.Entry]:
-    """The machine's archives of its own distribution."""
+    """Return the machine's archives of its own distribution."""
     here = distribution.current()
     own = apt_sources.own_entries(apt_sources.read_machine(), here) if here.is_known else []
     if not own:
@@ -179,7 +179,7 @@ def own_entries() -> list[apt_sources.Entry]:
 
 
 def native() -> PrivateApt:
-    """For installing on this machine."""
+    """Return the state for installing on this machine."""
     here = distribution.current()
     backports = here.codename in distribution.QEMU_FROM_BACKPORTS
     return PrivateApt(
@@ -188,13 +188,13 @@ def native() -> PrivateApt:
 
 
 def source(suite: str) -> PrivateApt:
-    """For fetching source packages of a suite."""
+    """Return the state for fetching source packages of a suite."""
     entries = apt_sources.source_entries(own_entries(), distribution.current(), suite)
     return PrivateApt(f"source-{suite}", entries, fetching=True)
 
 
 def foreign(architecture: str) -> PrivateApt:
-    """For fetching another architecture's packages."""
+    """Return the state for fetching packages of another architecture."""
     archive = os.environ.get(ARM64_ARCHIVE_VARIABLE)
     entries = apt_sources.foreign_entries(
         own_entries(), distribution.current(), architecture, archive
@@ -204,19 +204,19 @@ def foreign(architecture: str) -> PrivateApt:
 
 @dataclass(frozen=True)
 class Packages:
-    """Packages to install together, from a certain suite if one is named."""
+    """Packages to install together, from a suite if one is named."""
 
     names: tuple[str, ...]
     suite: str | None = None
 
     def arguments(self) -> list[str]:
-        """For apt-get."""
+        """Return the arguments for apt-get."""
         target = ["-t", self.suite] if self.suite else []
         return ["install", "-y", "--no-install-recommends", *target, *self.names]
 
 
 def advice(batches: Sequence[Packages]) -> str:
-    """The one line to type instead."""
+    """Return the line that a user types to install the packages."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     if not distribution.current().is_known:
         return "install " + ", ".join(name for batch in batches for name in batch.names)
@@ -225,7 +225,7 @@ def advice(batches: Sequence[Packages]) -> str:
         apt.prepare()
     except UserError:
         return "install " + ", ".join(name for batch in batches for name in batch.names)
-    # An absolute path: the user's shell may stand in another folder. It may have spaces.
+    # An absolute path, because the user may be in another folder. It may contain spaces.
     configuration = re.sub(r"([^\w@%+=:,./-])", r"\\\1", str(apt.configuration))
     get = f"apt-get -c {configuration}"
     installs = [f"{sudo}{get} {' '.join(batch.arguments())}" for batch in batches]
@@ -233,14 +233,14 @@ def advice(batches: Sequence[Packages]) -> str:
 
 
 def may_install() -> bool:
-    """Whether there is a way to the right to install."""
+    """Return True if this user can install packages, with sudo if necessary."""
     return distribution.current().is_known and (
         os.geteuid() == 0 or shutil.which("sudo") is not None
     )
 
 
 def install(batches: Sequence[Packages]) -> None:
-    """Install packages on this machine, with progress."""
+    """Install packages on this machine, and show the progress."""
     names = ", ".join(name for batch in batches for name in batch.names)
     prefix = _privilege(batches)
     apt = native()
@@ -256,7 +256,7 @@ def install(batches: Sequence[Packages]) -> None:
     except AptFailure as failure:
         log.write_text(str(failure))
         raise UserError(
-            f"installing {names} failed: {failure.reason()} (all of it in {display(log)})",
+            f"installing {names} failed: {failure.reason()} (see {display(log)})",
             advice(batches),
         ) from None
 
@@ -264,7 +264,7 @@ def install(batches: Sequence[Packages]) -> None:
 def _update_as_far_as_possible(
     apt: PrivateApt, update: console.Update, *, force: bool = False
 ) -> None:
-    """One archive out of reach (of security updates, say) need not keep us from installing."""
+    """Fetch the lists. An unreachable archive, such as one of updates, is no error here."""
     with contextlib.suppress(AptFailure):
         apt.update(update, force=force)
 
@@ -285,7 +285,7 @@ def _install_batch(
     ]
     status, output = console.run_shown(command, update)
     if status != 0:
-        # The archive moved on since the lists were read: read them again, once.
+        # The archive may have changed since the lists were fetched: fetch them again, once.
         _update_as_far_as_possible(apt, update, force=True)
         status, output = console.run_shown(command, update)
     if status != 0:
@@ -297,7 +297,7 @@ _FOR_ROOT = ("DEBIAN_FRONTEND", "NEEDRESTART_SUSPEND", "LC_ALL")
 
 
 def _privilege(batches: Sequence[Packages]) -> list[str]:
-    """The prefix that gives a command the right to install; a password is asked for here."""
+    """Return the words before a command that give it root's rights. May ask for a password."""
     if os.geteuid() == 0:
         return []
     silent = [] if sys.stdin.isatty() else ["-n"]
@@ -305,5 +305,5 @@ def _privilege(batches: Sequence[Packages]) -> list[str]:
         subprocess.run(["sudo", *silent, "-v"], check=False, stderr=subprocess.DEVNULL).returncode
         != 0
     ):
-        raise UserError("no right to install packages (sudo refused)", advice(batches))
+        raise UserError("packages can't be installed (sudo refused)", advice(batches))
     return ["sudo", *silent]

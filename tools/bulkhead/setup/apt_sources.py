@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads the machine's package archives from its apt configuration, and derives further ones.
 
-No address of an archive is known here: all come from /etc/apt, in both of its formats
+This module contains no address of an archive: all come from /etc/apt, in both of its formats
 (sources.list(5)).
 """
 
@@ -31,7 +31,7 @@ _OPTION_NAMES = {
 }
 _BASIC_FIELDS = ("types", "uris", "suites", "components", "enabled")
 _DISABLED = ("no", "false", "off", "0", "without", "disable")
-# Kind, options, address (a CD's has a name with spaces in brackets), suite, components.
+# Type, options, address (a CD's contains a name with spaces in brackets), suite, components.
 _ONE_LINE = re.compile(
     r"\s*(deb|deb-src)\s+(?:\[([^\]]*)\]\s*)?"
     r"((?:cdrom:\[[^\]]*\])?[^\s#]+)\s+([^\s#]+)((?:\s+[^\s#]+)*)"
@@ -41,7 +41,7 @@ _OWN_POCKETS = ("", "-updates", "-security", "-backports", "/updates")
 
 @dataclass(frozen=True)
 class Entry:
-    """One archive line or stanza."""
+    """A line or a stanza that names archives."""
 
     types: tuple[str, ...]
     uris: tuple[str, ...]
@@ -50,12 +50,12 @@ class Entry:
     options: dict[str, str] = field(default_factory=dict)
 
     def without(self, *names: str) -> "Entry":
-        """The entry less some options."""
+        """Return the entry without some options."""
         return replace(self, options={k: v for k, v in self.options.items() if k not in names})
 
 
 def parse_one_line_format(text: str) -> list[Entry]:
-    """Entries of a sources.list: `deb [options] uri suite component...`."""
+    """Return the entries of a sources.list: `deb [options] uri suite component...`."""
     entries = []
     for line in text.splitlines():
         match = _ONE_LINE.match(line)
@@ -72,7 +72,7 @@ def parse_one_line_format(text: str) -> list[Entry]:
 
 
 def parse_deb822_format(text: str) -> list[Entry]:
-    """Entries of a *.sources file (deb822), without those that are disabled."""
+    """Return the entries of a *.sources file (deb822) that are not disabled."""
     entries = []
     for fields in Deb822.iter_paragraphs(text, use_apt_pkg=False):
         if not all(name in fields for name in ("Types", "URIs", "Suites")):
@@ -92,7 +92,7 @@ def parse_deb822_format(text: str) -> list[Entry]:
 
 
 def read_machine(folder: Path = Path("/etc/apt")) -> list[Entry]:
-    """All enabled entries of the machine's configuration."""
+    """Return all enabled entries of the machine's configuration."""
     entries = []
     one_line_files = [folder / "sources.list", *sorted(folder.glob("sources.list.d/*.list"))]
     for path in one_line_files:
@@ -106,11 +106,11 @@ def read_machine(folder: Path = Path("/etc/apt")) -> list[Entry]:
 def own_entries(
     entries: Iterable[Entry], distribution: Distribution, lists: Path = Path("/var/lib/apt/lists")
 ) -> list[Entry]:
-    """The binary entries of the distribution itself, of its own release.
+    """Return the binary entries of the distribution's own archives and release.
 
-    Known by their suites, since a mirror can have any address. Third parties name their suites
-    after the distribution's too; they give themselves away by their key, or by the origin they
-    state in lists fetched earlier.
+    They are recognised by their suites, because a mirror can have any address. Third parties use
+    the same names of suites; they are recognised by their key, or by the origin in lists that
+    were fetched earlier.
     """
     own = []
     suites = {distribution.codename + pocket for pocket in _OWN_POCKETS}
@@ -128,7 +128,7 @@ def own_entries(
 
 
 def _trust(entry: Entry, distribution: Distribution) -> int:
-    """2: signed by the distribution's key; 1: by any key apt trusts; 0: by a key of its own."""
+    """Return 2 if signed by the distribution's key, 1 by any trusted key, 0 by a key of its own."""
     key = entry.options.get("Signed-By")
     if key is None:
         return 1
@@ -136,7 +136,7 @@ def _trust(entry: Entry, distribution: Distribution) -> int:
 
 
 def _may_be_own(uri: str, suites: Sequence[str], distribution: Distribution, lists: Path) -> bool:
-    """Whether no list fetched earlier says that the archive is someone else's."""
+    """Return False if a list that was fetched earlier names another origin."""
     name = re.sub(r"^[a-z0-9+]+:(//)?", "", uri).strip("/").replace("/", "_")
     for suite in suites:
         path = lists / f"{name}_dists_{suite.replace('/', '_')}_InRelease"
@@ -150,7 +150,7 @@ def _may_be_own(uri: str, suites: Sequence[str], distribution: Distribution, lis
 
 
 def archive_entries(own: Iterable[Entry], distribution: Distribution) -> list[Entry]:
-    """The entries of the archive proper: those that carry the release's base suite."""
+    """Return the entries that contain the release's base suite, reduced to that suite."""
     return [
         replace(entry, suites=(distribution.codename,))
         for entry in own
@@ -161,7 +161,7 @@ def archive_entries(own: Iterable[Entry], distribution: Distribution) -> list[En
 def native_entries(
     own: Sequence[Entry], distribution: Distribution, backports: bool
 ) -> list[Entry]:
-    """What packages for this machine are installed from."""
+    """Return the entries from which packages for this machine are installed."""
     entries = [_with_all_components(entry, distribution) for entry in own]
     wanted = f"{distribution.codename}-backports"
     if backports and not any(wanted in entry.suites for entry in entries):
@@ -172,7 +172,7 @@ def native_entries(
 
 
 def source_entries(own: Sequence[Entry], distribution: Distribution, suite: str) -> list[Entry]:
-    """Where the source packages of a suite are."""
+    """Return the entries of the source packages of a suite."""
     return [
         _with_all_components(
             replace(entry, types=("deb-src",), suites=(suite,)), distribution
@@ -184,7 +184,7 @@ def source_entries(own: Sequence[Entry], distribution: Distribution, suite: str)
 def foreign_entries(
     own: Sequence[Entry], distribution: Distribution, architecture: str, archive: str | None
 ) -> list[Entry]:
-    """Where packages of another architecture are: the same archive, or the one the user names."""
+    """Return the entries for another architecture, of the same archive or of a given one."""
     result = []
     for entry in archive_entries(own, distribution)[:1]:
         suites = (distribution.codename, f"{distribution.codename}-updates")
@@ -195,14 +195,14 @@ def foreign_entries(
 
 
 def _with_all_components(entry: Entry, distribution: Distribution) -> Entry:
-    """Ubuntu keeps in universe what Debian keeps in main."""
+    """Add universe on Ubuntu, which contains packages that are in main on Debian."""
     if distribution.identity == "ubuntu" and "universe" not in entry.components:
         return replace(entry, components=(*entry.components, "universe"))
     return entry
 
 
 def render(entries: Iterable[Entry]) -> str:
-    """A *.sources file."""
+    """Return the text of a *.sources file."""
     stanzas = []
     for entry in entries:
         fields = {

@@ -1,46 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which Linux distribution this machine runs, and what differs between those we install on."""
+"""The Linux distribution of this machine, and the differences between supported ones."""
 
 import platform
 from dataclasses import dataclass
 from functools import cache
 
-# Machines' names as the archives spell them.
+# Debian's names of architectures, by the kernel's names.
 DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
-# Where a source archive is looked for when the machine's own suite lacks it.
+# Suites to try for a source package that the machine's own suite lacks.
 LATER_SUITES = {"debian": ("trixie", "sid")}
 
-# Suites with a QEMU that is too old have a new enough one in their backports.
+# The QEMU of these suites is too old; their backports have a newer one.
 QEMU_FROM_BACKPORTS = {"bookworm"}
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """From /etc/os-release."""
+    """A distribution, by the fields ID and VERSION_CODENAME of /etc/os-release."""
 
     identity: str
     codename: str
 
     @property
     def is_known(self) -> bool:
-        """Whether package names and archives are known to Bulkhead."""
+        """True if Bulkhead can install packages on it."""
         return self.identity in ("debian", "ubuntu") and bool(self.codename)
 
     @property
     def kernel_package(self) -> str:
-        """The package that pulls in the current arm64 Linux kernel."""
+        """The package that depends on the current arm64 Linux kernel."""
         return "linux-image-generic" if self.identity == "ubuntu" else "linux-image-arm64"
 
 
 def from_os_release(fields: dict[str, str]) -> Distribution:
-    """The distribution that /etc/os-release's fields describe."""
+    """Return the distribution that fields of /etc/os-release describe."""
     return Distribution(fields.get("ID", ""), fields.get("VERSION_CODENAME", ""))
 
 
 @cache
 def current() -> Distribution:
-    """This machine's."""
+    """Return the distribution of this machine."""
     try:
         return from_os_release(platform.freedesktop_os_release())
     except OSError:
@@ -48,5 +48,5 @@ def current() -> Distribution:
 
 
 def architecture() -> str:
-    """This machine's architecture as Debian spells it."""
+    """Return Debian's name for the architecture of this machine."""
     return DEBIAN_ARCHITECTURES.get(platform.machine(), platform.machine())

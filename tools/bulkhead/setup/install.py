@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead setup: installs ahead of time what other commands install when they need it."""
+"""./bulkhead setup: installs the packages that the other commands need."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from bulkhead.setup import packages
 
 
 def setup(groups: Sequence[str], settings: Settings) -> None:
-    """Install what some groups need (if none is named: all but those on request)."""
+    """Install the packages of some groups; without names, of all groups not on request only."""
     for group in groups:
         if group not in packages.GROUPS:
             raise UserError(
@@ -22,4 +22,6 @@ def setup(groups: Sequence[str], settings: Settings) -> None:
     if {"guest", "host"} & set(wanted):
         sources.locate(sources.LWIP)
         sources.locate(sources.DTC)
-    console.say(f"installed {', '.join(installed)}" if installed else "everything is there")
+    console.say(
+        f"installed {', '.join(installed)}" if installed else "everything is installed already"
+    )

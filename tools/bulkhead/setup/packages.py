@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is needed from the system, for what, how to see that it is there, and what brings it."""
+"""Programs and files that we need from the system, and the packages that contain them."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from bulkhead.errors import UserError
 from bulkhead.settings import Settings
 from bulkhead.setup import apt, distribution, qemu_program
 
-# Programs of the administrator are not on everybody's PATH.
+# /usr/sbin and /sbin are not in every user's PATH.
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 GROUPS = {
@@ -26,13 +26,16 @@ GROUPS = {
     "bench": "the Linux guest, and the benches",
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
 }
-# Only for who asks for them: large, and of use to one bench and its test.
+# Installed only if named: large, and used by one bench and its test only.
 GROUPS_ON_REQUEST = frozenset({"vhost-user"})
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing needed."""
+    """A program or file that some groups need.
+
+    `is_there` returns True if it is installed, `package` returns the packages that contain it.
+    """
 
     name: str
     groups: frozenset[str]
@@ -41,7 +44,7 @@ class Need:
 
 
 def program(name: str) -> str | None:
-    """Where a program is."""
+    """Return the path of a program, or None if it is not installed."""
     return shutil.which(name, path=_PATH)
 
 
@@ -153,13 +156,13 @@ NEEDS = (
 
 
 def missing(groups: Iterable[str]) -> list[Need]:
-    """The needs of some groups that this machine lacks."""
+    """Return the needs of some groups that this machine lacks."""
     wanted = set(groups)
     return [need for need in NEEDS if need.groups & wanted and not need.is_there()]
 
 
 def batches(needs: Iterable[Need]) -> list[apt.Packages]:
-    """Their packages, one batch for each suite."""
+    """Return the packages of some needs, in one batch for each suite."""
     by_suite: dict[str | None, list[str]] = {}
     for need in needs:
         package = need.package()
@@ -169,7 +172,10 @@ def batches(needs: Iterable[Need]) -> list[apt.Packages]:
 
 
 def ensure(groups: Iterable[str], settings: Settings) -> list[str]:
-    """Make sure that everything some groups need is there; the names of what was installed."""
+    """Install all that some groups need and that is missing. Returns the installed needs' names.
+
+    Raises UserError if it may not install.
+    """
     wanted = list(groups)
     if "run" in wanted:
         qemu_program.check_override()
@@ -182,7 +188,7 @@ def ensure(groups: Iterable[str], settings: Settings) -> list[str]:
     apt.install(batches(needs))
     left = missing(wanted)
     if left:
-        fix = "look into build/install.log"
+        fix = "see build/install.log"
         if any(need.name == qemu_program.PROGRAM for need in left):
             fix += f", or point {qemu_program.VARIABLE} at a newer QEMU"
         raise UserError(f"after installing, {_describe_all(left)}", fix)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Versions of programs: reading, comparing, and remembering them (asking QEMU takes a while)."""
+"""Versions of programs. They are cached, because QEMU needs some time to print its version."""
 
 import json
 import re
@@ -14,18 +14,21 @@ Version = tuple[int, ...]
 
 
 def parse(text: str) -> Version | None:
-    """The first dotted number in a text: "QEMU emulator version 10.0.2 (...)" -> (10, 0, 2)."""
+    """Return the first dotted number: (10, 0, 2) for "QEMU emulator version 10.0.2 (...)"."""
     found = re.search(r"\d+(?:\.\d+)+", text)
     return tuple(int(part) for part in found.group().split(".")) if found else None
 
 
 def text(version: Version) -> str:
-    """(8, 2) -> "8.2"."""
+    """Return a version as text: "8.2" for (8, 2)."""
     return ".".join(str(part) for part in version)
 
 
 def of_program(path: Path) -> Version | None:
-    """What `path --version` says, remembered in build/setup.stamp until the file changes."""
+    """Return the version of a QEMU program, or None if it is none.
+
+    The answer is cached in build/setup.stamp until the file changes.
+    """
     try:
         status = path.stat()
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead check: whether a system file is right, and where everything of the system lies."""
+"""./bulkhead check: checks a system file, and shows the map of its cores and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bulkhead.system.memory_map import map_of, show_tables
 
 
 def check_system(name: str, svg: Path | None, settings: Settings) -> None:
-    """Check; build what it is made of, and show the map."""
+    """Check a system, build its images, and show its map."""
     check_output_path(svg, "--svg")
     system, board = read(name)
     made = map_of(assemble(system, board, settings).layout)

@@ -94,7 +94,9 @@ def parse(data: bytes, name: str) -> Executable:
         entry = each.start + offset
         if 0 <= offset <= each.file_bytes - _INSTRUCTION_BYTES and entry % _INSTRUCTION_BYTES == 0:
             return Executable(data, entry, tuple(segments))
-    raise _refusal(name, f"begins at {virtual_entry:#x}, where it has no instruction", _ANEW)
+    raise _refusal(
+        name, f"has its entry at {virtual_entry:#x}, where there is no instruction", _ANEW
+    )
 
 
 def _read_header(data: bytes, name: str) -> ELFFile:
@@ -102,7 +104,7 @@ def _read_header(data: bytes, name: str) -> ELFFile:
         raise _cut_off(name, len(data))
     wrong_machine = _refusal(
         name,
-        "is no program of 64-bit, little-endian Arm",
+        "is not a program for 64-bit, little-endian Arm",
         "name one that is compiled for AArch64",
     )
     try:
@@ -152,7 +154,9 @@ def _segments(elf: ELFFile, data: bytes, name: str) -> Iterator[Segment]:
 
 
 def _cut_off(name: str, count: int) -> UserError:
-    return _refusal(name, f"is cut off: it has {count} bytes, and more by its headers", _ANEW)
+    return _refusal(
+        name, f"is truncated: it has {count} bytes, and its headers describe more", _ANEW
+    )
 
 
 def _refusal(name: str, what: str, fix: str) -> UserError:
