@@ -4,7 +4,8 @@
  * driver keeps up, and few cost little memory and cache. When the driver is kept away for longer
  * than the device needs to fill them, the device runs dry and drops frames or stands still. Both
  * can be seen from here, and the number follows, between the two bounds:
- *   - all of them found used at once: twice as many;
+ *   - all of them found used at once: twice as many. A turn takes at most interrupt_budget; used
+ *     buffers that are left over count with those of the next turn;
  *   - in a period of many buffers never more than a quarter found used at once: half as many.
  * It never goes below the lower bound and shrinks only by not exposing again what came back, so
  * the ring is never left empty on purpose.
@@ -27,18 +28,22 @@ static void set_target(struct virtio_net *net, unsigned target)
     net->period_left = PERIOD_BUFFERS;
 }
 
-void net_receive_adapt(struct virtio_net *net, unsigned moved)
+void net_receive_adapt(struct virtio_net *net, unsigned moved, bool budget_used_up)
 {
     unsigned target = net->exposed_target;
+    bool follows = net->used_left_over != 0; /* a turn that left some */
+    unsigned at_once = net_at_most(net->used_left_over + moved, UINT16_MAX);
 
+    net->used_left_over = budget_used_up ? (uint16_t)at_once : 0;
     if (moved == 0) {
         return;
     }
-    if (moved > net->used_peak) {
-        net->used_peak = (uint16_t)moved;
+    if (at_once > net->used_peak) {
+        net->used_peak = (uint16_t)at_once;
     }
-    if (virtqueue_in_flight(&net->receive.ring) == 0) {
+    if (virtqueue_in_flight(&net->receive.ring) == 0 || (follows && at_once >= target)) {
         net->statistics.rx_dry++;
+        net->used_left_over = 0;
         set_target(net, 2u * target);
     } else if (moved >= net->period_left) {
         set_target(net, net->used_peak <= target / 4u ? target / 2u : target);

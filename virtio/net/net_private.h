@@ -144,6 +144,7 @@ struct virtio_net {
 
     uint16_t exposed_target; /* receive buffers to expose */
     uint16_t used_peak;      /* the most found used at once in this period */
+    uint16_t used_left_over; /* found used in turns that each used up their budget, until now */
     uint32_t period_left;    /* buffers until it ends */
 
     /* Constant after creation; but for index, context and the rings' sizes the same in all pairs,
@@ -237,8 +238,9 @@ void net_check(struct virtio_net *net);
 /* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
  * many. */
 unsigned net_receive_service(struct virtio_net *net, unsigned budget);
-/* Changes exposed_target after `moved` buffers were found used. */
-void net_receive_adapt(struct virtio_net *net, unsigned moved);
+/* Changes exposed_target after `moved` buffers were found used in one turn. If the turn used up its
+ * budget, there may be more. */
+void net_receive_adapt(struct virtio_net *net, unsigned moved, bool budget_used_up);
 /* The owner has no more buffers: contents itself with what is exposed, if that is enough. */
 void net_receive_short(struct virtio_net *net);
 /* Exposes buffers up to the target, as far as there are any. Not yet published. */

@@ -225,7 +225,7 @@ unsigned net_receive_service(struct virtio_net *net, unsigned budget)
     unsigned moved = take_used(net, budget);
 
     if (net->state != NET_BROKEN) {
-        net_receive_adapt(net, moved);
+        net_receive_adapt(net, moved, moved >= budget);
         net_receive_expose(net);
     }
     return moved;

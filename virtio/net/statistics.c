@@ -37,6 +37,11 @@ const char *virtio_net_broken(const struct virtio_net *net)
     return net->device->broken;
 }
 
+uint16_t virtio_net_receive_target(const struct virtio_net *net)
+{
+    return net->exposed_target;
+}
+
 /* A device can have lost sight of its transmit queues without a link: QEMU 10.0 asks not to be
  * notified then, and with a packed queue never asks again. One notification too many does no harm
  * (2.8.16). */

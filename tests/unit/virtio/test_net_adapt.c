@@ -54,6 +54,44 @@ static void grows_when_the_device_runs_dry(void **state)
     owner_finish(&owner);
 }
 
+/* The handler takes interrupt_budget buffers at a time, so all of more than that are never found
+ * used in one turn. */
+static void grows_above_the_interrupt_budget(void **state)
+{
+    (void)state;
+    for (uint16_t budget = 1; budget <= 8; budget++) {
+        owner_prepare(&owner, FAKE_MMIO, 0);
+        owner.parameters.rx_buffers = 8;
+        owner.parameters.rx_buffers_max = 48;
+        owner.parameters.interrupt_budget = budget;
+        owner_start(&owner);
+        for (unsigned i = 0; i < 3; i++) {
+            burst(exposed());
+        }
+        assert_int_equal(exposed(), 48);
+        owner_finish(&owner);
+    }
+}
+
+/* A driver that is not behind finds an empty ring between two turns, however many there are. */
+static void turns_that_use_up_the_budget_are_no_reason(void **state)
+{
+    (void)state;
+    owner_prepare(&owner, FAKE_MMIO, 0);
+    owner.parameters.rx_buffers = 16;
+    owner.parameters.rx_buffers_max = 48;
+    owner.parameters.interrupt_budget = 4;
+    owner_start(&owner);
+    for (unsigned i = 0; i < 1000; i++) {
+        burst(4);
+        burst(8);
+        burst(11);
+    }
+    assert_int_equal(exposed(), 16);
+    assert_int_equal(owner_statistics(&owner).rx_dry, 0);
+    owner_finish(&owner);
+}
+
 static void shrinks_when_few_are_used(void **state)
 {
     (void)state;
@@ -123,6 +161,8 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_when_the_device_runs_dry),
+        cmocka_unit_test(grows_above_the_interrupt_budget),
+        cmocka_unit_test(turns_that_use_up_the_budget_are_no_reason),
         cmocka_unit_test(shrinks_when_few_are_used),
         cmocka_unit_test(without_a_range_it_is_constant),
         cmocka_unit_test(no_more_than_the_ring),

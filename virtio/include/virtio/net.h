@@ -325,6 +325,10 @@ uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex);
 uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
 /* Not NULL: the device broke the protocol, and how; the queues stand still. */
 const char *virtio_net_broken(const struct virtio_net *net);
+/* Receive buffers that the driver wants to be with the device now, between rx_buffers and
+ * rx_buffers_max. An owner that allocates them when they are needed looks now and then. Any
+ * context. */
+uint16_t virtio_net_receive_target(const struct virtio_net *net);
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);
 
 #endif

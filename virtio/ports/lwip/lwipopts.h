@@ -26,7 +26,7 @@
 /* As many datagrams as the device may have buffers for (RECEIVE_BUFFERS_MAX) can arrive before the
  * thread that waits for them runs; one place is kept free
  * (external/lwip_corrections/netconn.c). */
-#define DEFAULT_UDP_RECVMBOX_SIZE 33
+#define DEFAULT_UDP_RECVMBOX_SIZE 65
 #define DEFAULT_RAW_RECVMBOX_SIZE 4
 /* All connections there can be, opened before the program takes the first: one that finds no place
  * is reset. Here too one is kept free. */

@@ -27,7 +27,7 @@
 
 /* Exposed to the device: at first, and when it runs dry (virtio/net/adapt.c). */
 #define RECEIVE_BUFFERS     8u
-#define RECEIVE_BUFFERS_MAX 32u
+#define RECEIVE_BUFFERS_MAX 64u
 
 /* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
 #define RECEIVE_POOL_SPARE 18u
@@ -265,6 +265,7 @@ static void bottom_half(void *argument)
             while (!take_batch(interface)) {
                 network_yield();
             }
+            receive_grow(interface);
             linger(interface);
         } while (virtio_net_bottom_half(interface->net));
         virtio_network_attend(interface->device);

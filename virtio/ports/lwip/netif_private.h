@@ -69,6 +69,7 @@ struct virtio_netif {
     void *blocks_memory;
     struct virtio_net_buffer *blocks; /* free ones of the receive pool: the driver's lock */
     uint32_t blocks_count;            /* all of the pool */
+    uint32_t blocks_for_device;       /* of those, as many as may be with the device */
     uint32_t blocks_free;             /* the driver's lock */
     uint32_t blocks_lowest;           /* of blocks_free, ever: the driver's lock */
     bool ring_short;                  /* the driver found none: the driver's lock */
@@ -96,6 +97,9 @@ bool receive_init(struct virtio_netif *interface);
 /* Frees the pool, unless the device still has blocks of it: it may write to them until it confirms
  * a reset (VIRTIO 1.3, 2.4.1), so that memory is given up. After the driver was freed. */
 void receive_destroy(struct virtio_netif *interface);
+/* Adds blocks to the pool when the driver has begun to expose more than ever before. Bottom-half
+ * thread. */
+void receive_grow(struct virtio_netif *interface);
 struct virtio_net_buffer *receive_buffer_take(void *context);
 void receive_buffer_return(void *context, struct virtio_net_buffer *buffer);
 /* Hands a frame to lwIP, now or with the next ones; receive_finish() ends a batch. Network's lock

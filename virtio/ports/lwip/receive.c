@@ -88,18 +88,15 @@ static void free_copy(struct pbuf *pbuf)
     mem_free(copy);
 }
 
-bool receive_init(struct virtio_netif *interface)
+/* Returns the memory that the blocks lie in, NULL if there is none. */
+static void *add_blocks(struct virtio_netif *interface, uint32_t count)
 {
-    const struct virtio_net_parameters *driver = &interface->parameters.driver;
-    uint32_t count =
-        LWIP_MAX(driver->rx_buffers, driver->rx_buffers_max) + interface->parameters.rx_pool;
-    uintptr_t storage =
-        (uintptr_t)network_memory_allocate((count + (size_t)1) * RECEIVE_BLOCK_BYTES);
+    void *memory = network_memory_allocate((count + (size_t)1) * RECEIVE_BLOCK_BYTES);
+    uintptr_t storage = (uintptr_t)memory;
 
-    if (storage == 0) {
-        return false;
+    if (memory == NULL) {
+        return NULL;
     }
-    interface->blocks_memory = (void *)storage;
     storage = (storage + RECEIVE_BLOCK_BYTES - 1) & ~(uintptr_t)(RECEIVE_BLOCK_BYTES - 1);
     for (uint32_t i = count; i > 0; i--) {
         struct receive_block *block =
@@ -111,11 +108,31 @@ bool receive_init(struct virtio_netif *interface)
                        .capacity = (uint32_t)(RECEIVE_BLOCK_BYTES - RECEIVE_BLOCK_OFFSET)},
             .interface = interface,
         };
-        receive_buffer_return(interface, &block->buffer);
+        free_block(block);
     }
-    interface->blocks_count = count;
-    interface->blocks_lowest = count;
-    return true;
+    interface->blocks_count += count;
+    return memory;
+}
+
+bool receive_init(struct virtio_netif *interface)
+{
+    interface->blocks_for_device = interface->parameters.driver.rx_buffers;
+    interface->blocks_memory =
+        add_blocks(interface, interface->blocks_for_device + interface->parameters.rx_pool);
+    interface->blocks_lowest = interface->blocks_count;
+    return interface->blocks_memory != NULL;
+}
+
+void receive_grow(struct virtio_netif *interface)
+{
+    uint32_t wanted = virtio_net_receive_target(interface->net);
+
+    if (wanted <= interface->blocks_for_device) {
+        return;
+    }
+    /* Without memory the driver takes what the pool has, and frames are copied earlier. */
+    (void)add_blocks(interface, wanted - interface->blocks_for_device);
+    interface->blocks_for_device = wanted;
 }
 
 void receive_destroy(struct virtio_netif *interface)

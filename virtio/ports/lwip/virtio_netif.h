@@ -4,6 +4,7 @@
  *
  * Receive. A pool of blocks of 2048 bytes, each with its pbuf in front of the memory the device
  * writes to: `rx_buffers` of them are with the device, the others with lwIP and programs, or free.
+ * When the device needs more, up to `rx_buffers_max`, as many are added to the pool.
  * A pbuf that is freed, by whatever thread, is a free block again. One block holds one frame,
  * however short, so a peer that sends tiny segments which nobody reads could strand reception.
  * TCP connections share what there is (receive_window.h). And when few blocks are free, what lwIP
@@ -24,7 +25,7 @@ struct virtio_netif;
 struct virtio_network_device;
 
 struct virtio_netif_parameters {
-    struct virtio_net_parameters driver; /* rx_buffers 0: 8, and when it runs dry up to 32 */
+    struct virtio_net_parameters driver; /* rx_buffers 0: 8, and when it runs dry up to 64 */
     uint32_t rx_pool; /* blocks beyond those with the device; 0: for a TCP window of full frames,
                        * which all connections share (receive_window.h) */
     int priority;     /* of the bottom-half thread, as sys_thread_new() takes it */
