@@ -122,6 +122,7 @@ static struct virtio_bsdnet *create(const struct rtems_bsdnet_ifconfig *config, 
         add_interface(interface, config, name);
         return interface;
     }
+    receive_empty(interface); /* clusters for the first receive buffers */
     virtio_platform_free(interface->packets, 0);
     virtio_platform_free(interface, sizeof(*interface));
     return NULL;
