@@ -373,7 +373,7 @@ bool virtio_network_connect(struct virtio_network_device *given, struct virtio_n
     return net == NULL || world.connected;
 }
 
-void virtio_network_attend(struct virtio_network_device *given)
+void virtio_network_rearm(struct virtio_network_device *given)
 {
     assert_ptr_equal(given, &world_device);
 }

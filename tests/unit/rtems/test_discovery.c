@@ -213,7 +213,7 @@ static void masks_a_line_that_does_not_fall(void **state)
     storm = true;
     raise_line();
     assert_false(line.enabled);
-    virtio_network_attend(&device);
+    virtio_network_rearm(&device);
     assert_true(line.enabled);
 }
 

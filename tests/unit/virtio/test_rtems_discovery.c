@@ -103,7 +103,7 @@ static void bottom_half(void)
     signalled = false;
     while (virtio_net_bottom_half(net)) {
     }
-    virtio_network_attend(&device);
+    virtio_network_rearm(&device);
 }
 
 static struct virtio_net_buffer *receive_buffer(void *context)

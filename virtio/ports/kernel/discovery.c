@@ -216,7 +216,7 @@ bool virtio_network_connect(struct virtio_network_device *device, struct virtio_
     return device->net != NULL;
 }
 
-void virtio_network_attend(struct virtio_network_device *device)
+void virtio_network_rearm(struct virtio_network_device *device)
 {
     if (device->masked != 0) {
         unmask(device);

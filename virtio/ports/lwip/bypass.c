@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames past lwIP (see virtio_netif.h). */
+/* Frames that bypass lwIP (see virtio_netif.h). */
 #include "netif_private.h"
 
 void virtio_netif_set_bypass(struct virtio_netif *interface,
@@ -24,7 +24,7 @@ bool virtio_netif_reserve(struct virtio_netif *interface, int blocks)
     return granted;
 }
 
-/* The driver goes away when the device is restarted, but not in a critical section. */
+/* A restart of the device frees the driver, but never during a critical section. */
 bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_packet *packet)
 {
     bool accepted;

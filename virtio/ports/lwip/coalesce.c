@@ -4,7 +4,7 @@
 
 static void hold(struct coalesce *coalesce, struct pbuf *frame, const struct tcp_segment *segment)
 {
-    /* Without the padding that a short frame has. */
+    /* Removes the padding of a short frame. */
     pbuf_realloc(frame, (u16_t)(segment->header_bytes + segment->data_bytes));
     coalesce->held = frame;
     coalesce->tail = frame;
@@ -13,8 +13,8 @@ static void hold(struct coalesce *coalesce, struct pbuf *frame, const struct tcp
     coalesce->pushed = tcp_segment_pushed(frame->payload, segment);
 }
 
-static bool joins(const struct coalesce *coalesce, const struct pbuf *frame,
-                  const struct tcp_segment *segment)
+static bool can_join(const struct coalesce *coalesce, const struct pbuf *frame,
+                     const struct tcp_segment *segment)
 {
     return coalesce->held != NULL &&
            coalesce->data_bytes + segment->data_bytes <= tcp_segment_data_max(segment) &&
@@ -61,7 +61,7 @@ void coalesce_input(struct coalesce *coalesce, struct pbuf *frame, bool checked,
 
     if (tcp_segment_parse(frame->payload, frame->len, frame->len, &segment) &&
         (checked || tcp_segment_checksum_valid(frame->payload, &segment))) {
-        if (joins(coalesce, frame, &segment)) {
+        if (can_join(coalesce, frame, &segment)) {
             join(coalesce, frame, &segment);
             return;
         }

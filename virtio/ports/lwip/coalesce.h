@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Receive coalescing: TCP segments that follow each other within one batch of the bottom half
- * become one, so that lwIP looks up the connection once, the program is called once, and one
- * acknowledgement is sent. Nothing waits for it: what a batch leaves is handed on at its end. The
- * order of frames never changes.
+ * Receive coalescing. Joins consecutive TCP segments of one batch of the bottom half, so that lwIP
+ * looks up the connection once, calls the program once and sends one acknowledgement. No frame is
+ * delayed beyond the end of its batch, and the order of frames never changes.
  */
 #ifndef VIRTIO_PORT_COALESCE_H
 #define VIRTIO_PORT_COALESCE_H
@@ -15,22 +14,22 @@
 
 struct coalesce {
     struct pbuf *held; /* a segment that others may be joined to, or NULL */
-    struct pbuf *tail; /* its last pbuf; the chain's tot_len are set when it is complete */
+    struct pbuf *tail; /* its last pbuf; coalesce_flush() sets the tot_len of the chain */
     uint32_t data_bytes;
-    struct tcp_segment segment; /* the first one's */
+    struct tcp_segment segment; /* the first of the joined segments */
     bool pushed;
-    uint64_t joined; /* segments that were joined to another */
+    uint64_t joined; /* number of segments joined to another */
 };
 
-/* Where frames go: `checked` if the transport checksum is known to be right. Takes the pbuf. */
+/* Takes a frame. `checked`: its transport checksum has been verified. */
 typedef void (*coalesce_output)(void *context, struct pbuf *frame, bool checked);
 
-/* Takes in a frame in one pbuf; hands on what can't be held any longer. Network's lock held, like
- * all that output() calls. */
+/* Takes a frame in one pbuf, and calls output() with frames that cannot be held any longer. Network
+ * lock held, also in output(). */
 void coalesce_input(struct coalesce *coalesce, struct pbuf *frame, bool checked,
                     coalesce_output output, void *context);
 
-/* Hands on what is held. At the end of each batch. */
+/* Calls output() with the frame that is held. At the end of each batch. */
 void coalesce_flush(struct coalesce *coalesce, coalesce_output output, void *context);
 
 #endif

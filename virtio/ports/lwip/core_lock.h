@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lock around lwIP (lwip/arch/cc.h: LOCK_TCPIP_CORE). lwIP transmits under it and nowhere else,
- * so the interface is told when it is about to be released: that is when the device gets to know of
- * all frames queued meanwhile, by one notification.
+ * The network lock: lwIP's core lock (lwip/arch/cc.h: LOCK_TCPIP_CORE). lwIP transmits only while
+ * it is held. The interface is called before the lock is released, and notifies the device once of
+ * all frames that were queued meanwhile.
  */
 #ifndef NET_CORE_LOCK_H
 #define NET_CORE_LOCK_H
@@ -11,7 +11,8 @@
 void network_lock(void);
 void network_unlock(void);
 
-/* `release` is called with the lock held, each time before it is released. Set under the lock. */
+/* Sets the function that network_unlock() calls before it releases the lock; NULL: none. Lock held.
+ */
 void network_set_release(void (*release)(void *context), void *context);
 
 #endif

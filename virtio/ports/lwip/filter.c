@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which frames the device passes on: those for the interface's address, broadcasts, and the groups
- * that lwIP has joined. A device that has no filters, or not enough, passes on more. */
+/* The device's receive filters: the interface's address, broadcasts, and the multicast groups that
+ * lwIP has joined. A device without filters, or with too small ones, delivers more frames. */
 #include "core_lock.h"
 #include "lwip/etharp.h"
 #include "lwip/mld6.h"
@@ -24,7 +24,7 @@ static void group_address(const ip6_addr_t *group, uint8_t address[ETH_HWADDR_LE
     memcpy(&address[2], &group->addr[3], 4);
 }
 
-static unsigned find(const struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
+static unsigned find_group(const struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
 {
     unsigned at = 0;
 
@@ -34,10 +34,10 @@ static unsigned find(const struct group_filter *filter, const uint8_t address[ET
     return at;
 }
 
-/* Several groups can have the same address. */
-static void join(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
+/* Several groups can have the same address, so the table counts them. */
+static void add_group(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
 {
-    unsigned at = find(filter, address);
+    unsigned at = find_group(filter, address);
 
     if (at == FILTER_GROUPS_MAX) {
         filter->overflowed = true;
@@ -51,9 +51,9 @@ static void join(struct group_filter *filter, const uint8_t address[ETH_HWADDR_L
     filter->users[at]++;
 }
 
-static void leave(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
+static void remove_group(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
 {
-    unsigned at = find(filter, address);
+    unsigned at = find_group(filter, address);
 
     if (at < filter->count && --filter->users[at] == 0) {
         filter->count--;
@@ -62,8 +62,8 @@ static void leave(struct group_filter *filter, const uint8_t address[ETH_HWADDR_
     }
 }
 
-/* lwIP's function to join and leave groups, called with the network's lock. The device is told by
- * the bottom half: to wait for it here would keep every other user of the network waiting too. */
+/* lwIP's function to join and leave groups, called with the network lock held. The bottom half
+ * sends the command: waiting for the device here would block every other user of the network. */
 static err_t filter_group(struct netif *netif, const ip6_addr_t *group,
                           enum netif_mac_filter_action action)
 {
@@ -72,9 +72,9 @@ static err_t filter_group(struct netif *netif, const ip6_addr_t *group,
 
     group_address(group, address);
     if (action == NETIF_ADD_MAC_FILTER) {
-        join(&interface->groups, address);
+        add_group(&interface->groups, address);
     } else {
-        leave(&interface->groups, address);
+        remove_group(&interface->groups, address);
     }
     if (interface->groups.due == FILTER_UP_TO_DATE) {
         interface->groups.due = FILTER_GROUPS;
@@ -88,10 +88,10 @@ void filter_init(struct virtio_netif *interface)
     uint8_t address[ETH_HWADDR_LEN];
     ip6_addr_t all_nodes;
 
-    /* The one group that everybody is in without joining (RFC 4291, 2.7.1). */
+    /* Every node is a member of this group without joining it (RFC 4291, 2.7.1). */
     ip6_addr_set_allnodes_linklocal(&all_nodes);
     group_address(&all_nodes, address);
-    join(&interface->groups, address);
+    add_group(&interface->groups, address);
     netif_set_mld_mac_filter(&interface->netif, filter_group);
     filter_restart(interface);
 }
@@ -120,7 +120,7 @@ void filter_update(struct virtio_netif *interface)
     if (groups.due != FILTER_ALL) {
         return;
     }
-    /* Frames for the interface's address must come through before all others are kept out. */
+    /* The device must accept frames for the interface's address before promiscuous mode ends. */
     known = virtio_net_mac(interface->net, mac) && memcmp(mac, address, ETH_HWADDR_LEN) == 0;
     if (known || virtio_net_set_mac(interface->net, address) == VIRTIO_NET_DONE) {
         (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_PROMISCUOUS, false);
@@ -138,6 +138,6 @@ void filter_announce(struct virtio_netif *interface)
     if (!ip4_addr_isany(netif_ip4_addr(netif))) {
         (void)etharp_gratuitous(netif);
     }
-    mld6_report_groups(netif); /* frames from our address, for switches to learn */
+    mld6_report_groups(netif); /* frames from our address, so that switches learn it */
     network_unlock();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP's heap: the system's memory, with a limit of its own, so that peers cannot make the network
- * eat the memory of everything else. What exceeds the limit is refused, and lwIP copes: it drops,
- * or sends later.
+ * lwIP's heap: memory of the system up to a limit, so that peers cannot make the network use up the
+ * memory of the whole system. Allocations beyond the limit fail; lwIP then drops the packet or
+ * sends it later.
  */
 #include "heap.h"
 #include "lwip/sys.h"
@@ -11,28 +11,28 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Two connections that send as fast as they can, each byte in segments with their headers, the
- * status page's copies, and what is received while the receive pool is low. */
+/* Room for two connections that send at full speed, all bytes in segments with headers, for the
+ * copies of the status page, and for the copies of received frames while few blocks are free. */
 #define HEAP_LIMIT_BYTES (4u * TCP_SND_BUF + TCP_WND + 96u * 1024u)
 
-/* In front of each block; keeps an alignment of 16. */
+/* The header of each block; keeps the block aligned to 16. */
 struct block_header {
-    size_t bytes; /* header included; 0: a packet block */
+    size_t bytes; /* including this header; 0: a packet block */
     uint64_t reserved;
 };
 
-/* The pbuf with the headers of each segment is allocated and freed with it: blocks of its size are
- * kept apart, which costs a tenth of what the heap does. As many as segments may be under way. */
+/* Each segment's headers are a pbuf of this size. A list of blocks for them costs a tenth of the
+ * heap's instructions. One block for each segment that can be in flight. */
 #define PACKET_BYTES  176u
 #define PACKET_BLOCKS (TCP_SND_BUF / TCP_MSS + 32u)
 
 union packet_block {
-    struct block_header header; /* while it is given out */
+    struct block_header header; /* while it is allocated */
     union packet_block *next;   /* while it is free */
     _Alignas(16) uint8_t bytes[PACKET_BYTES];
 };
 
-/* Changed in critical sections (SYS_ARCH_PROTECT). */
+/* Accessed in critical sections (SYS_ARCH_PROTECT). */
 static union packet_block packet_blocks[PACKET_BLOCKS];
 static union packet_block *free_packets;
 static struct network_heap_statistics usage = {.limit_bytes = HEAP_LIMIT_BYTES,
@@ -57,7 +57,7 @@ void network_heap_init(void)
     }
 }
 
-/* NULL: none is free, and the heap takes over. */
+/* Returns NULL if no packet block is free; the heap is used then. */
 static void *allocate_packet(void)
 {
     union packet_block *packet;
@@ -77,7 +77,7 @@ static void *allocate_packet(void)
     return &packet->header + 1;
 }
 
-/* Books `bytes` more; false if that passes the limit. */
+/* Adds `bytes` to the used memory. Returns false if that would exceed the limit. */
 static bool reserve(size_t bytes)
 {
     bool fits;

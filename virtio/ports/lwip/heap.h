@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lwIP's heap: a limited part of the system's memory (network_system.h), and blocks of its own for
- * packets without data. */
+/* lwIP's heap: a limited part of the system's memory (network_system.h), and a list of blocks for
+ * the headers of packets whose data lie elsewhere. */
 #ifndef NET_HEAP_H
 #define NET_HEAP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before lwIP starts. */
+/* Call it before lwIP starts. */
 void network_heap_init(void);
 
 /* As malloc(), calloc() and free(), for lwIP (lwipopts.h). Thread context. */
@@ -16,12 +16,12 @@ void *network_heap_allocate_cleared(size_t count, size_t bytes);
 void network_heap_free(void *memory);
 
 struct network_heap_statistics {
-    uint32_t packets; /* blocks for packets to transmit whose data lie elsewhere */
+    uint32_t packets; /* blocks for headers of packets to transmit */
     uint32_t packets_free;
-    size_t limit_bytes; /* of the rest: packets with data, pages of the HTTP server */
+    size_t limit_bytes; /* of all other allocations: packets with data, pages of the HTTP server */
     size_t used_bytes;
     size_t peak_bytes;
-    uint64_t failures; /* refused: at the limit, or out of memory */
+    uint64_t failures; /* allocations that failed: at the limit, or no memory */
 };
 
 /* Any context. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How lwIP is built: 2.1.3 or newer. Sizes are for a machine of one megabyte; the two that matter
- * for speed, the TCP buffers, are the build's (network_settings.h).
+ * Options of lwIP (2.1.3 or newer). Sizes are for a machine with one megabyte of memory. The TCP
+ * buffers, which determine the speed, are options of the build (network_settings.h).
  */
 #ifndef NETWORK_LWIPOPTS_H
 #define NETWORK_LWIPOPTS_H
@@ -23,19 +23,18 @@
 #define TCPIP_MBOX_SIZE               16
 #define DEFAULT_THREAD_PRIO           20
 #define DEFAULT_THREAD_STACKSIZE      8192
-/* As many datagrams as the device may have buffers for (RECEIVE_BUFFERS_MAX) can arrive before the
- * thread that waits for them runs; one place is kept free
- * (external/lwip_corrections/netconn.c). */
+/* As many datagrams as the device has buffers (RECEIVE_BUFFERS_MAX) can arrive before the receiving
+ * thread runs; one place stays free (external/lwip_corrections/netconn.c). */
 #define DEFAULT_UDP_RECVMBOX_SIZE 65
 #define DEFAULT_RAW_RECVMBOX_SIZE 4
-/* All connections there can be, opened before the program takes the first: one that finds no place
- * is reset. Here too one is kept free. */
+/* Room for all connections, opened before the program accepts the first; a connection that finds no
+ * place is reset. One place stays free here too. */
 #define DEFAULT_ACCEPTMBOX_SIZE (MEMP_NUM_TCP_PCB + 1)
-/* A segment that finds the mailbox full is dropped and sent again a timeout later: room for a
- * window of segments of 512 bytes. */
+/* A segment that finds the mailbox full is dropped and retransmitted after a timeout, so there is
+ * room for a window of segments of 512 bytes. */
 #define DEFAULT_TCP_RECVMBOX_SIZE (TCP_WND / 512 + 2)
 
-/* Memory: objects of fixed number in pools, packets to transmit in a heap with a limit (heap.c). */
+/* Memory: objects of a fixed number in pools, packets to transmit in a limited heap (heap.c). */
 #define MEM_ALIGNMENT            8
 #define MEM_LIBC_MALLOC          1
 #define mem_clib_malloc          network_heap_allocate
@@ -56,14 +55,14 @@
 #define MEMP_NUM_ND6_QUEUE       32
 #define MEMP_NUM_MLD6_GROUP      8
 #define MEMP_NUM_TCPIP_MSG_API   8
-#define MEMP_NUM_TCPIP_MSG_INPKT 1 /* frames are taken in by the bottom half, not by messages */
+#define MEMP_NUM_TCPIP_MSG_INPKT 1 /* the bottom half passes frames to lwIP, without messages */
 #define MEMP_NUM_SELECT_CB       4
 #define MEMP_NUM_SYS_TIMEOUT \
     (LWIP_NUM_SYS_TIMEOUT_INTERNAL + 2)  /* netif.c, kernel/net/datagram.c */
-#define PBUF_POOL_SIZE                 2 /* receive buffers are the driver port's own */
+#define PBUF_POOL_SIZE                 2 /* received frames lie in the port's receive pool */
 #define PBUF_POOL_BUFSIZE              256
 #define LWIP_SUPPORT_CUSTOM_PBUF       1
-#define LWIP_DISABLE_TCP_SANITY_CHECKS 1 /* they relate TCP_WND to PBUF_POOL */
+#define LWIP_DISABLE_TCP_SANITY_CHECKS 1 /* they compare TCP_WND with PBUF_POOL */
 
 /* Room in front of each frame for the virtio header (virtio/net.h, VIRTIO_NET_HEADER_BYTES; the
  * port checks that it fits). */
@@ -76,8 +75,8 @@
  * to. */
 #define ARP_TABLE_SIZE 48
 #define ARP_QUEUEING   1
-/* Several clients behind one gateway, all at once, before it has told its address: what does not
- * wait for that here is sent again 3 s later. */
+/* Several clients behind one gateway can connect at once, before the gateway's address is known. A
+ * packet that finds no place in the queue is sent again 3 s later. */
 #define ARP_QUEUE_LEN              16
 #define ETHARP_SUPPORT_VLAN        0
 #define ETH_PAD_SIZE               0
@@ -103,8 +102,8 @@
 #define LWIP_MULTICAST_PING 0
 #define LWIP_IGMP           0
 #define LWIP_DHCP           1
-/* The address is used as soon as the server grants it: probing for another user of it takes the
- * better part of a second of every boot. */
+/* The address is used as soon as the server grants it, because probing for another station with
+ * this address takes most of a second at every boot. */
 #define DHCP_DOES_ARP_CHECK      0 /* lwIP 2.1 */
 #define LWIP_DHCP_DOES_ACD_CHECK 0 /* lwIP 2.2 */
 #define LWIP_ACD                 0

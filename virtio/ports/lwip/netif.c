@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interface: start, bottom half, link, restart of a device that failed (see virtio_netif.h). */
+/* The interface: start, bottom half, link, restart of a failed device (see virtio_netif.h). */
 #include "core_lock.h"
 #include "discovery.h"
 #include "lwip/etharp.h"
@@ -12,33 +12,34 @@
 #include "virtio_netif.h"
 #include <string.h>
 
-/* Frames taken in under one hold of the network's lock. */
+/* Maximum number of frames received while the network lock is held once. */
 #define BATCH_FRAMES 64u
 
-/* After so many, what was answered goes out at the latest: a sender of full segments has used up
- * its window by then. Earlier costs more than it gains: a device with 8 buffers fills them and
- * stands still while it is notified of the answers. */
+/* Number of frames after which the answers are sent: a sender of full segments has used up its
+ * window by then. A smaller number costs more than it gains: a device with 8 buffers fills them and
+ * stalls while it is notified of the answers. */
 #define FLUSH_FRAMES LWIP_MIN(TCP_WND / TCP_MSS, BATCH_FRAMES)
 
-/* So many frames without a pause are a stream, not a question or an answer. */
+/* Number of frames without a pause that count as a stream, not as a request or an answer. */
 #define STREAM_FRAMES 8u
 
 #define BOTTOM_HALF_STACK_BYTES 8192u
 
-/* Exposed to the device: at first, and when it runs dry (virtio/net/adapt.c). */
+/* Buffers exposed to the device: at first, and at most (virtio/net/adapt.c). */
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 64u
 
-/* Blocks beyond those with the device: a TCP window of full segments, and what is on its way. */
+/* Blocks in addition to those that the device has: a TCP window of full segments, and frames that
+ * lwIP is processing. */
 #define RECEIVE_POOL_SPARE 18u
 #define RECEIVE_POOL       (TCP_WND / TCP_MSS + RECEIVE_POOL_SPARE)
 
-/* How often the device's status is looked at: a device that was reset by somebody else, or is gone,
+/* Period of the checks of the device's status: a device that was reset from outside, or removed,
  * does not interrupt. */
 #define WATCH_MILLISECONDS 1000u
 
-/* Between two attempts to restart a device, doubled each time. One that has run for a while before
- * it failed begins anew. */
+/* Time between two attempts to restart a device, doubled after each failure. A device that has run
+ * for HEALTHY_NANOSECONDS before it failed starts at the minimum again. */
 #define RETRY_MILLISECONDS_MIN 10u
 #define RETRY_MILLISECONDS_MAX 10000u
 #define HEALTHY_NANOSECONDS    UINT64_C(10000000000)
@@ -56,14 +57,14 @@ static const struct virtio_net_operations operations = {
     .signal = wake_bottom_half,
 };
 
-/* Called by lwIP's thread, with the network's lock. */
-static void watch(void *context)
+/* lwIP's timer function: lwIP's thread, network lock held. */
+static void request_watch(void *context)
 {
     struct virtio_netif *interface = context;
 
     interface->watch_due = true;
     wake_bottom_half(interface);
-    sys_timeout(WATCH_MILLISECONDS, watch, interface);
+    sys_timeout(WATCH_MILLISECONDS, request_watch, interface);
 }
 
 static struct virtio_net *start_driver(struct virtio_netif *interface, const char **reason)
@@ -82,8 +83,8 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
         virtio_net_free(net);
         return NULL;
     }
-    /* What arrived before the interrupt was connected: taken in, and acknowledged. An
-     * edge-triggered line that is high already would never rise again. */
+    /* Handle and acknowledge what arrived before the interrupt was connected. An edge-triggered
+     * line that is already high would never rise again. */
     SYS_ARCH_PROTECT(level);
     (void)virtio_net_interrupt(net);
     SYS_ARCH_UNPROTECT(level);
@@ -91,7 +92,7 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
     return net;
 }
 
-/* What lwIP has to know of the device. */
+/* Copies MTU, address and checksum offload of the device to lwIP's structure. */
 static void describe_device(struct virtio_netif *interface)
 {
     struct netif *netif = &interface->netif;
@@ -106,7 +107,7 @@ static void describe_device(struct virtio_netif *interface)
     (void)virtio_net_mac(interface->net, netif->hwaddr);
 }
 
-static void look_at_link(struct virtio_netif *interface)
+static void update_link(struct virtio_netif *interface)
 {
     if (virtio_net_link_up(interface->net)) {
         netif_set_link_up(&interface->netif);
@@ -121,15 +122,16 @@ static void pause_before_retry(struct virtio_netif *interface)
     interface->retry = LWIP_MIN(2 * interface->retry, RETRY_MILLISECONDS_MAX);
 }
 
-/* For the stack the cable is out; nobody uses the driver any more. */
-static struct virtio_net *take_down(struct virtio_netif *interface)
+/* Takes the link down and detaches the driver, so that no other thread uses it. Returns the driver.
+ */
+static struct virtio_net *detach_driver(struct virtio_netif *interface)
 {
     struct virtio_net *net = interface->net;
 
     network_lock();
     netif_set_link_down(&interface->netif);
-    transmit_release(interface); /* what is held back goes to the driver, which refuses it */
-    interface->net = NULL;       /* before it is stopped: see bypass.c */
+    transmit_release(interface); /* passes held frames to the driver, which refuses them */
+    interface->net = NULL;       /* before the driver is stopped: see bypass.c */
     network_unlock();
     (void)virtio_network_connect(interface->device, NULL);
     if (virtio_platform_now() - interface->started >= HEALTHY_NANOSECONDS) {
@@ -140,8 +142,8 @@ static struct virtio_net *take_down(struct virtio_netif *interface)
     return net;
 }
 
-/* What the device has is its own until it confirms a reset (VIRTIO 1.3, 2.4.1). The network's lock
- * is not held: that can take long. */
+/* Stops and frees the driver. Repeats until the device confirms the reset, because it owns its
+ * buffers until then (VIRTIO 1.3, 2.4.1). That can take long, so the network lock is not held. */
 static void release_driver(struct virtio_netif *interface, struct virtio_net *net)
 {
     while (!virtio_network_restore(interface->device) || !virtio_net_stop(net)) {
@@ -153,7 +155,9 @@ static void release_driver(struct virtio_netif *interface, struct virtio_net *ne
     virtio_net_free(net);
 }
 
-static bool bring_up(struct virtio_netif *interface, const char **reason)
+/* Returns false if the device cannot be started now; *reason is then a static text, or NULL if it
+ * is another device. */
+static bool try_restart(struct virtio_netif *interface, const char **reason)
 {
     struct virtio_net *net = NULL;
 
@@ -170,20 +174,21 @@ static bool bring_up(struct virtio_netif *interface, const char **reason)
     interface->net = net;
     describe_device(interface);
     filter_restart(interface);
-    look_at_link(interface);
+    update_link(interface);
     network_unlock();
     filter_update(interface);
     return true;
 }
 
-/* A device that failed is reset and started anew, however often that takes. Bottom-half thread. */
+/* Resets a failed device and starts it again, with as many attempts as it takes. Bottom-half
+ * thread. */
 static void restart(struct virtio_netif *interface)
 {
     const char *reported = NULL;
     const char *reason = NULL;
 
-    release_driver(interface, take_down(interface));
-    while (!bring_up(interface, &reason)) {
+    release_driver(interface, detach_driver(interface));
+    while (!try_restart(interface, &reason)) {
         if (reason != reported) {
             virtio_platform_log("net: the device cannot be restarted yet: %s",
                                 reason == NULL ? "it is another one" : reason);
@@ -195,11 +200,11 @@ static void restart(struct virtio_netif *interface)
 }
 
 /*
- * Takes in up to a batch of frames; false if there may be more. After each of them the device gets
- * a fresh buffer for what it has received meanwhile: one that has only 8 would otherwise stand
- * still while the bottom half works.
+ * Receives up to a batch of frames. Returns false if there may be more. Polls the ring between the
+ * frames, so that the device gets new buffers: a device with only 8 buffers would otherwise stall
+ * while the bottom half works.
  */
-static bool take_batch(struct virtio_netif *interface)
+static bool receive_batch(struct virtio_netif *interface)
 {
     struct virtio_net_buffer *buffer = NULL;
     bool changed;
@@ -222,9 +227,9 @@ static bool take_batch(struct virtio_netif *interface)
     receive_finish(interface);
     changed = virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL;
     if (changed) {
-        look_at_link(interface);
+        update_link(interface);
     }
-    network_unlock(); /* tells the device of the answers, takes back what it has sent */
+    network_unlock(); /* notifies the device of the answers, and reclaims sent packets */
     if (changed) {
         filter_announce(interface);
     }
@@ -232,12 +237,12 @@ static bool take_batch(struct virtio_netif *interface)
 }
 
 /*
- * While frames stream in, looks at the ring for a while instead of sleeping. To sleep and to be
- * woken takes longer than a device needs to fill 8 buffers: it would stand still each time. Spends
- * only time that no other thread wants, and none while the device has much to send (its interrupt
- * is needed then).
+ * While frames arrive in a stream, polls the ring for a while instead of sleeping. Sleeping and
+ * waking up take longer than a device needs to fill 8 buffers, so the device would stall each time.
+ * Polls only while no other thread is ready, and not while the device has many frames to send,
+ * because its interrupt is needed then.
  */
-static void linger(struct virtio_netif *interface)
+static void poll_before_sleep(struct virtio_netif *interface)
 {
     if (interface->streak < STREAM_FRAMES || interface->packets_free < TRANSMIT_PACKETS / 2) {
         return;
@@ -262,20 +267,20 @@ static void bottom_half(void *argument)
         }
         filter_update(interface);
         do {
-            while (!take_batch(interface)) {
+            while (!receive_batch(interface)) {
                 network_yield();
             }
             receive_grow(interface);
-            linger(interface);
+            poll_before_sleep(interface);
         } while (virtio_net_bottom_half(interface->net));
-        virtio_network_attend(interface->device);
+        virtio_network_rearm(interface->device);
         if (virtio_net_broken(interface->net) != NULL) {
             restart(interface);
         }
     }
 }
 
-/* lwIP's init function of the interface. */
+/* lwIP's init function for the interface. */
 static err_t init_interface(struct netif *netif)
 {
     struct virtio_netif *interface = netif->state;
@@ -289,8 +294,9 @@ static err_t init_interface(struct netif *netif)
     netif->linkoutput = transmit_frame;
     netif->hwaddr_len = ETH_HWADDR_LEN;
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_MLD6;
-    memcpy(netif->hwaddr, words, ETH_HWADDR_LEN); /* if the device has none of its own */
-    netif->hwaddr[0] = (u8_t)((netif->hwaddr[0] & 0xfc) | 0x02); /* one station, of local making */
+    /* A random address, locally administered and individual, in case the device has none. */
+    memcpy(netif->hwaddr, words, ETH_HWADDR_LEN);
+    netif->hwaddr[0] = (u8_t)((netif->hwaddr[0] & 0xfc) | 0x02);
     describe_device(interface);
     return ERR_OK;
 }
@@ -304,8 +310,8 @@ static bool add_interface(struct virtio_netif *interface)
     if (added) {
         filter_init(interface);
         network_set_release(transmit_release, interface);
-        look_at_link(interface);
-        sys_timeout(WATCH_MILLISECONDS, watch, interface);
+        update_link(interface);
+        sys_timeout(WATCH_MILLISECONDS, request_watch, interface);
         network_window_share(
             (LWIP_MAX(interface->parameters.rx_pool, RECEIVE_POOL_SPARE) - RECEIVE_POOL_SPARE) *
             TCP_MSS);
@@ -314,19 +320,19 @@ static bool add_interface(struct virtio_netif *interface)
     return added;
 }
 
-/* After add_interface(), before anything was sent or received. */
+/* Undoes add_interface(), before any frame was sent or received. */
 static void remove_interface(struct virtio_netif *interface)
 {
     network_lock();
-    sys_untimeout(watch, interface);
+    sys_untimeout(request_watch, interface);
     network_set_release(NULL, NULL);
     network_window_share(0);
     netif_remove(&interface->netif);
     network_unlock();
 }
 
-/* The bottom half runs once, unasked: for interrupts that came before it was there (virtio/net.h),
- * and for the device's filters. */
+/* The bottom half runs once without a signal, to handle interrupts that came before it existed
+ * (virtio/net.h) and to write the device's filters. */
 static bool start_bottom_half(struct virtio_netif *interface)
 {
     wake_bottom_half(interface);
@@ -334,7 +340,7 @@ static bool start_bottom_half(struct virtio_netif *interface)
                           interface->parameters.priority) != 0;
 }
 
-/* A number that was asked for stays as it is, unless a range was asked for. */
+/* A given number of buffers is fixed, unless an upper bound is given too. */
 static void set_defaults(struct virtio_netif_parameters *parameters)
 {
     struct virtio_net_parameters *driver = &parameters->driver;
@@ -347,8 +353,8 @@ static void set_defaults(struct virtio_netif_parameters *parameters)
     parameters->rx_pool = parameters->rx_pool == 0 ? RECEIVE_POOL : parameters->rx_pool;
 }
 
-/* For a start that failed: the device is reset, and has no interrupt handler and no memory any
- * more. What it does not let go of is given up (VIRTIO 1.3, 2.4.1). */
+/* After a failed start: disconnects the interrupt, resets the device and frees the driver. If the
+ * device does not confirm the reset, the memory that it has is lost (VIRTIO 1.3, 2.4.1). */
 static void stop_driver(struct virtio_netif *interface)
 {
     struct virtio_net *net = interface->net;
@@ -361,7 +367,8 @@ static void stop_driver(struct virtio_netif *interface)
     }
 }
 
-/* Adds what runs to what was started; false if something is missing, and nothing is left of it. */
+/* Starts driver, interface and bottom half. Returns false and sets *reason if one of them fails;
+ * the others are then stopped. */
 static bool start(struct virtio_netif *interface, const char **reason)
 {
     if (!receive_init(interface) || !transmit_init(interface)) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Received frames: the pool they are written to, and how they become lwIP's (see virtio_netif.h).
- */
+/* Received frames: the receive pool, and the way of frames to lwIP (see virtio_netif.h). */
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"
@@ -12,27 +11,28 @@
 #include "receive_pressure.h"
 #include <string.h>
 
-/* While no more blocks than this are free, frames are copied: the interrupt handler still finds
- * a block for each it takes from the ring. */
+/* While no more blocks than this are free, frames are copied, so that the interrupt handler still
+ * finds a block for each that it takes from the ring. */
 #define RESERVE_BLOCKS 8u
 
-/* Copies of received frames: beyond the first, connections with unread data get no more; the second
- * is the end. The first is what peers are let send (receive_window.h); between them is room for a
- * full segment of every connection, datagrams and fragments. */
+/* Limits of the memory in copies of received frames. Above the first, connections with unread data
+ * receive no more; at the second, frames are dropped. The first is the memory that TCP windows
+ * promise (receive_window.h). The difference has room for a full segment of every connection, for
+ * datagrams and for fragments. */
 #define COPIES_PRESSURE_BYTES LWIP_MAX(32u * 1024u, (uint32_t)TCP_WND)
 #define COPIES_MAX_BYTES      (COPIES_PRESSURE_BYTES + (MEMP_NUM_TCP_PCB + 48u) * 1600u)
 
 #define CHECKS_TRANSPORT (NETIF_CHECKSUM_CHECK_TCP | NETIF_CHECKSUM_CHECK_UDP)
 
-/* A received frame in memory of its own size. */
+/* A copy of a received frame, in memory of the frame's size. */
 struct received_copy {
-    struct pbuf_custom custom; /* first: lwIP gives back a pointer to it */
+    struct pbuf_custom custom; /* first, because lwIP returns a pointer to it */
     struct virtio_netif *interface;
     uint32_t bytes;
     uint8_t frame[];
 };
 
-/* With the driver's lock, as it calls these two. */
+/* The driver calls these two functions with its lock held. */
 
 struct virtio_net_buffer *receive_buffer_take(void *context)
 {
@@ -59,7 +59,7 @@ void receive_buffer_return(void *context, struct virtio_net_buffer *buffer)
     interface->blocks_free++;
 }
 
-/* Nobody reads the frame in it any more. Any thread. */
+/* Returns a block to the pool. Any thread. */
 static void free_block(struct receive_block *block)
 {
     struct virtio_netif *interface = block->interface;
@@ -74,7 +74,7 @@ static void free_block(struct receive_block *block)
     }
 }
 
-/* These two are called by pbuf_free(), in any thread. */
+/* pbuf_free() calls these two functions, in any thread. */
 static void free_block_of(struct pbuf *pbuf)
 {
     free_block((struct receive_block *)pbuf);
@@ -88,7 +88,8 @@ static void free_copy(struct pbuf *pbuf)
     mem_free(copy);
 }
 
-/* Returns the memory that the blocks lie in, NULL if there is none. */
+/* Adds `count` free blocks to the pool. Returns the memory that they lie in, NULL if memory is
+ * exhausted. */
 static void *add_blocks(struct virtio_netif *interface, uint32_t count)
 {
     void *memory = network_memory_allocate((count + (size_t)1) * RECEIVE_BLOCK_BYTES);
@@ -130,7 +131,8 @@ void receive_grow(struct virtio_netif *interface)
     if (wanted <= interface->blocks_for_device) {
         return;
     }
-    /* Without memory the driver takes what the pool has, and frames are copied earlier. */
+    /* If memory is exhausted, the driver takes the blocks from the pool as it is, and frames are
+     * copied earlier. */
     (void)add_blocks(interface, wanted - interface->blocks_for_device);
     interface->blocks_for_device = wanted;
 }
@@ -171,7 +173,7 @@ void receive_relieve(struct virtio_netif *interface)
     }
 }
 
-/* The frame in memory of its own; NULL: there is none left for such. */
+/* Returns a copy of the frame, NULL if the memory for copies is used up. */
 static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *frame, uint16_t bytes)
 {
     uint32_t size = (uint32_t)sizeof(struct received_copy) + bytes;
@@ -193,9 +195,9 @@ static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *fr
     return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &copy->custom, copy->frame, bytes);
 }
 
-/* Whether the frame is a whole IP packet with TCP or UDP directly behind the IP header: only of
- * such does the device's word on the checksum cover what lwIP would verify. */
-static bool transport_in_frame(const uint8_t *frame, uint16_t bytes)
+/* Returns true if the frame is an unfragmented IP packet with TCP or UDP directly behind the IP
+ * header. Only then does the checksum that the device has verified cover what lwIP would verify. */
+static bool has_whole_transport(const uint8_t *frame, uint16_t bytes)
 {
     const struct eth_hdr *ethernet = (const struct eth_hdr *)frame;
     const void *packet = frame + SIZEOF_ETH_HDR;
@@ -219,7 +221,7 @@ static bool transport_in_frame(const uint8_t *frame, uint16_t bytes)
     return protocol == IP_PROTO_TCP || protocol == IP_PROTO_UDP;
 }
 
-/* To lwIP, which verifies the transport checksum unless it is known to be right. */
+/* Passes a frame to lwIP, which verifies the transport checksum unless `checked`. */
 static void deliver(void *context, struct pbuf *frame, bool checked)
 {
     struct virtio_netif *interface = context;
@@ -243,12 +245,13 @@ static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
     return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &block->custom, data, bytes);
 }
 
-/* A frame in several blocks: most likely segments that the device has joined. */
+/* Passes on a frame in several blocks, which usually is several segments that the device has
+ * joined. */
 static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
 {
     uint8_t *data = buffer->memory + VIRTIO_NET_HEADER_BYTES;
     bool trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN &&
-                   transport_in_frame(data, (uint16_t)buffer->frame_bytes);
+                   has_whole_transport(data, (uint16_t)buffer->frame_bytes);
     struct pbuf *frame = block_pbuf(buffer, data);
     uint32_t bytes = buffer->frame_bytes;
     struct pbuf *last = frame;
@@ -259,7 +262,7 @@ static void deliver_large(struct virtio_netif *interface, struct virtio_net_buff
         last = last->next;
     }
     receive_finish(interface);
-    if (bytes > UINT16_MAX) { /* lwIP has no room for the length */
+    if (bytes > UINT16_MAX) { /* lwIP has 16 bits for the length */
         pbuf_free(frame);
         interface->dropped++;
         return;
@@ -286,7 +289,7 @@ void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *b
     if (interface->bypass != NULL && interface->bypass->input(buffer, frame, bytes)) {
         return;
     }
-    trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN && transport_in_frame(frame, bytes);
+    trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN && has_whole_transport(frame, bytes);
     if (pool_low(interface)) {
         pbuf = copy_frame(interface, frame, bytes);
         free_block(block);

@@ -25,12 +25,12 @@ static enum virtio_net_gso type_of(const struct tcp_segment *segment)
     return segment->version_6 ? VIRTIO_NET_GSO_TCPV6 : VIRTIO_NET_GSO_TCPV4;
 }
 
-/* Leaves the data alone in the packet: what follows the headers of the frame's first one. */
+/* Removes the headers from a packet that is joined to another. */
 static void strip_headers(struct virtio_net_packet *packet, uint16_t header_bytes)
 {
     packet->segment[0].memory += header_bytes;
     packet->segment[0].bytes -= header_bytes;
-    if (packet->segment[0].bytes == 0) { /* the data lie elsewhere */
+    if (packet->segment[0].bytes == 0) { /* the data are in the other pieces */
         packet->segment_count--;
         for (unsigned i = 0; i < packet->segment_count; i++) {
             packet->segment[i] = packet->segment[i + 1];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every system does alike to bring lwIP up (virtio_netif.h). */
+/* The start of lwIP, the same on every system (virtio_netif.h). */
 #include "heap.h"
 #include "lwip/sys.h"
 #include "lwip/tcpip.h"
 #include "receive_window.h"
 #include "virtio_netif.h"
 
-/* In lwIP's thread, with the core lock held. */
+/* Called in lwIP's thread, with the network lock held. */
 static void finish_start(void *started)
 {
     network_window_init();

@@ -29,10 +29,11 @@ static void put16(uint8_t *bytes, uint32_t value)
     bytes[1] = (uint8_t)value;
 }
 
-/* The packet's bytes by its own length field, or 0 if it is not of the kind that can be joined. */
+/* Returns the packet's length according to its header, 0 if the packet cannot be joined to others.
+ */
 static uint32_t ipv4_bytes(const uint8_t *ip)
 {
-    /* Version 4, header of 5 words; no fragment: offset and "more fragments" are 0; TCP. */
+    /* Version 4, a header of 5 words, no fragment (offset and "more fragments" are 0), TCP. */
     if (ip[0] != 0x45 || (get16(ip + 6) & 0x3fff) != 0 || ip[9] != PROTOCOL_TCP ||
         internet_checksum(ip, IPV4_BYTES) != 0xffff) {
         return 0;

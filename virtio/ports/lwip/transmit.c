@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames to transmit: from lwIP's pbufs to the driver's packets and back (see virtio_netif.h). */
+/* Transmission: describes lwIP's pbufs in packets of the driver, and releases them (see
+ * virtio_netif.h).
+ */
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"
 #include "lwip/prot/ip4.h"
@@ -9,9 +11,9 @@
 #include "network_system.h"
 #include <string.h>
 
-/* Of the interface's pool: a frame of lwIP's. */
+/* A packet of the interface's pool, for a frame of lwIP. */
 struct frame_packet {
-    struct virtio_netif_packet transmit; /* first: what packet.owner and release() know */
+    struct virtio_netif_packet transmit; /* first, because release() gets a pointer to it */
     struct virtio_netif *interface;
     struct pbuf *pbuf;
 };
@@ -97,7 +99,8 @@ void transmit_take_back(struct virtio_net *net)
     }
 }
 
-/* Describes the frame's pieces; false if it can't be sent as it lies. */
+/* Describes the frame's pieces in `packet`. Returns false if the frame must be copied to be sent.
+ */
 static bool describe_pieces(struct virtio_net_packet *packet, struct pbuf *frame)
 {
     uint16_t count = 0;
@@ -121,7 +124,7 @@ static bool describe_pieces(struct virtio_net_packet *packet, struct pbuf *frame
     return true;
 }
 
-/* One's complement sum of 16-bit words, folded at the end. */
+/* Adds 16-bit words; fold() makes the ones' complement sum of the result. */
 static uint64_t sum_words(uint64_t sum, const uint8_t *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += 2) {
@@ -142,9 +145,10 @@ static uint16_t fold(uint64_t sum)
 }
 
 /*
- * Leaves the checksum of an unfragmented TCP segment to the device (VIRTIO 1.3, 5.1.6.2): the
- * pseudo header's sum in its place, and where to begin. UDP checksums are lwIP's own: it makes them
- * before it cuts a datagram into fragments, which no device can finish.
+ * Leaves the checksum of an unfragmented TCP segment to the device (VIRTIO 1.3, 5.1.6.2): writes
+ * the sum of the pseudo header to the checksum field, and sets csum_start and csum_offset. lwIP
+ * computes UDP checksums itself, before it fragments a datagram; no device can complete the
+ * checksum of fragments.
  */
 static void leave_checksum(struct virtio_netif *interface, struct virtio_net_packet *packet)
 {
@@ -194,8 +198,8 @@ static void leave_checksum(struct virtio_netif *interface, struct virtio_net_pac
     interface->transmit_checksums++;
 }
 
-/* To the driver. It has room for as many as there are packets: it refuses only when it does not run
- * any more, and the connection notices by itself. */
+/* Passes a packet to the driver, whose send queue has room for all packets of the pool. The driver
+ * refuses a packet only if it is stopped; TCP then retransmits. */
 static bool send_packet(struct virtio_netif *interface, struct virtio_net_packet *packet)
 {
     if (interface->checksum_offered) {
@@ -228,15 +232,15 @@ void transmit_release(void *context)
         interface->unflushed = false;
         virtio_net_flush(interface->net);
     }
-    /* lwIP does not send a segment again that the device may still read: what it has read must not
-     * wait for the next interrupt. */
+    /* lwIP does not retransmit a segment whose pbuf the device may still read, so sent packets are
+     * released here instead of at the next interrupt. */
     if (interface->net != NULL && virtio_net_transmitting(interface->net) != 0) {
         transmit_take_back(interface->net);
     }
 }
 
-/* The frame itself with one more reference, or a copy of it; described in `packet`. NULL: no
- * memory. */
+/* Describes the frame in `packet` and returns it with one more reference, or does so with a copy of
+ * it. Returns NULL if memory is exhausted. */
 static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net_packet *packet,
                                struct pbuf *frame)
 {
@@ -258,7 +262,8 @@ static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net
     return copy;
 }
 
-/* The frame as a packet; NULL, and *error: no memory. */
+/* Returns a packet that describes the frame. Returns NULL and sets *error if memory is exhausted.
+ */
 static struct virtio_net_packet *make_packet(struct virtio_netif *interface, struct pbuf *frame,
                                              err_t *error)
 {
@@ -299,7 +304,7 @@ err_t transmit_frame(struct netif *netif, struct pbuf *frame)
         interface->bypass->output(frame->payload, frame->len);
     }
     if (interface->checksum_offered) {
-        /* It may have been switched on for fragments (tcp_guard.c). */
+        /* tcp_guard.c may have enabled it for a fragmented packet. */
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
     packet = make_packet(interface, frame, &error);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A virtio network device as an interface of lwIP. Frames go up and down without being copied:
+ * A virtio network device as an interface of lwIP. Frames are not copied in either direction:
  *
- * Receive. A pool of blocks of 2048 bytes, each with its pbuf in front of the memory the device
- * writes to: `rx_buffers` of them are with the device, the others with lwIP and programs, or free.
- * When the device needs more, up to `rx_buffers_max`, as many are added to the pool.
- * A pbuf that is freed, by whatever thread, is a free block again. One block holds one frame,
- * however short, so a peer that sends tiny segments which nobody reads could strand reception.
- * TCP connections share what there is (receive_window.h). And when few blocks are free, what lwIP
- * holds out of order is dropped, and each frame is copied into memory of its own size while its
- * block returns to the pool at once. When such copies pile up too, connections that have unread
- * data get no more of it (receive_pressure.h) until the pool recovers; TCP sends it again.
+ * Receive. The receive pool has blocks of 2048 bytes, each with its pbuf in front of the memory
+ * that the device writes to. The device has `rx_buffers` blocks, lwIP and programs have others, the
+ * rest is free. If the device needs more, up to `rx_buffers_max`, the pool grows by as many. A pbuf
+ * that is freed, in any thread, becomes a free block. A block holds one frame, however short, so a
+ * peer that sends tiny segments which no program reads could use up the pool. Three measures
+ * prevent that. TCP connections share the pool (receive_window.h). When few blocks are free, lwIP's
+ * out-of-order segments are dropped, and each received frame is copied into memory of its own size,
+ * so that its block is free again at once. When the copies take too much memory, connections with
+ * unread data receive no more (receive_pressure.h) until the pool recovers; TCP retransmits.
  *
- * Transmit. The pbuf is referenced until the device has sent it. Copied once are only frames that
- * are volatile, have no room for the header in front, or more pieces than a packet can have.
+ * Transmit. The pbuf is referenced until the device has sent it. A frame is copied, once, if it is
+ * volatile, has no room for the header in front, or has more pieces than a packet can have.
  */
 #ifndef VIRTIO_PORT_VIRTIO_NETIF_H
 #define VIRTIO_PORT_VIRTIO_NETIF_H
@@ -25,88 +25,89 @@ struct virtio_netif;
 struct virtio_network_device;
 
 struct virtio_netif_parameters {
-    struct virtio_net_parameters driver; /* rx_buffers 0: 8, and when it runs dry up to 64 */
-    uint32_t rx_pool; /* blocks beyond those with the device; 0: for a TCP window of full frames,
-                       * which all connections share (receive_window.h) */
+    struct virtio_net_parameters driver; /* rx_buffers 0: from 8 to 64, as the device needs */
+    uint32_t rx_pool; /* blocks in addition to those that the device has; 0: enough for a TCP window
+                       * of full frames, which all connections share (receive_window.h) */
     int priority;     /* of the bottom-half thread, as sys_thread_new() takes it */
-    uint32_t poll;    /* looks at the rings before it sleeps, in time nobody else wants; 0: none */
+    uint32_t poll;    /* times that the bottom half polls the rings before it sleeps, while no
+                       * other thread is ready; 0: never */
 };
 
 struct virtio_netif_statistics {
     struct virtio_net_statistics driver; /* since the last restart */
     uint32_t rx_pool_blocks;
-    uint32_t rx_pool_free; /* neither with the device nor with lwIP */
+    uint32_t rx_pool_free; /* blocks that neither the device nor lwIP has */
     uint32_t rx_pool_lowest;
     uint64_t rx_copied;       /* frames copied because few blocks were free */
-    uint64_t rx_copies_bytes; /* in use now */
-    uint64_t rx_dropped;      /* frames dropped because memory for copies was used up too */
-    uint64_t tx_copied;       /* frames copied once, see above */
+    uint64_t rx_copies_bytes; /* memory in copies now */
+    uint64_t rx_dropped;      /* frames dropped because the memory for copies was used up */
+    uint64_t tx_copied;       /* frames copied, see above */
     uint64_t tx_dropped;      /* frames that found no packet or no room in the send queue */
-    uint64_t tx_packets_free; /* of the fixed pool, now */
-    uint64_t tx_checksums;    /* left to the device */
-    uint64_t tx_joined;       /* segments joined to others, for the device to cut */
-    uint64_t restarts;        /* attempts to start the device again after it had failed */
+    uint64_t tx_packets_free; /* free packets of the fixed pool now */
+    uint64_t tx_checksums;    /* checksums left to the device */
+    uint64_t tx_joined;       /* segments joined to others, for the device to segment */
+    uint64_t restarts;        /* attempts to restart a device that had failed */
 };
 
-/* Starts lwIP and what guards it. Once, before anything else of it, when its random numbers have
- * been seeded (random.h). Thread context. */
+/* Starts lwIP and its guards. Call it once, before any other function of lwIP, after the random
+ * numbers were seeded (random.h). Thread context. */
 void virtio_netif_start_lwip(void);
 
 /*
- * Starts the driver on `device` and adds the interface to lwIP. The network's lock is taken: not to
- * be held. On failure *reason is a static text. Thread context.
+ * Starts the driver on `device` and adds the interface to lwIP. Returns NULL on failure: *reason is
+ * then a static text, the device is reset, and all memory is freed that the device does not still
+ * hold (VIRTIO 1.3, 2.4.1). Takes the network lock, so the caller must not hold it. Thread context.
  */
 struct virtio_netif *virtio_netif_create(struct virtio_network_device *device,
                                          const struct virtio_netif_parameters *parameters,
                                          const char **reason);
 
-/* Up, where packets go by default, with IPv6 addresses that it finds itself. The network's lock is
- * held. */
+/* Sets the interface up, as the default one, with IPv6 autoconfiguration. Network lock held. */
 void virtio_netif_set_up(struct virtio_netif *interface);
 
-/* The interface as lwIP knows it. */
+/* Returns lwIP's structure of the interface. */
 struct netif *virtio_netif_interface(struct virtio_netif *interface);
-/* Features negotiated. */
+/* Returns the negotiated features; 0 while the device is being restarted. */
 uint64_t virtio_netif_features(const struct virtio_netif *interface);
-/* Mb/s as the device says now; 0: it does not. With the network's lock held. */
+/* Returns the speed in Mb/s that the device reports; 0 if it reports none. Network lock held. */
 uint32_t virtio_netif_speed(const struct virtio_netif *interface, bool *full_duplex);
-/* With the network's lock held. */
+/* Network lock held. */
 void virtio_netif_statistics(struct virtio_netif *interface,
                              struct virtio_netif_statistics *statistics);
 
 /*
- * Past lwIP, for kernel/net/datagram.c: frames that are made and recognised without it.
+ * The bypass: kernel/net/datagram.c makes and recognises frames without lwIP.
  */
 
-/* Who sends: embeds it, and gets it back by release(), in any thread. */
+/* A packet to send. The sender embeds it; release() gives it back, in any thread. */
 struct virtio_netif_packet {
-    struct virtio_net_packet packet; /* owner is the structure's address */
+    struct virtio_net_packet packet; /* packet.owner is the address of this structure */
     void (*release)(struct virtio_netif_packet *packet);
 };
 
 struct virtio_netif_bypass {
-    /* A frame in one piece before lwIP sees it. True: it was taken, and the buffer comes back by
-     * virtio_netif_release(). */
+    /* Called with each received frame in one buffer, before lwIP. Returns true if it takes the
+     * frame; it then returns the buffer with virtio_netif_release(). */
     bool (*input)(struct virtio_net_buffer *buffer, const uint8_t *frame, size_t bytes);
-    /* The first piece of a frame that lwIP sends. */
+    /* Called with the first piece of each frame that lwIP sends. */
     void (*output)(const uint8_t *frame, size_t bytes);
 };
 
-/* Both are called with the network's lock held; set under it. */
+/* Sets the two functions. Network lock held, as when they are called. */
 void virtio_netif_set_bypass(struct virtio_netif *interface,
                              const struct virtio_netif_bypass *bypass);
-/* A buffer that input() took is not needed any more. Any thread. */
+/* Returns a buffer that input() took. Any thread. */
 void virtio_netif_release(struct virtio_net_buffer *buffer);
-/* Sets `blocks` of the receive pool aside for the bypass, or gives as many back (negative): while
- * no more than those are free, lwIP's frames are copied. False: there are not so many. Any thread.
- */
+/* Reserves `blocks` of the receive pool for the bypass, or returns as many if negative. While only
+ * reserved blocks are free, frames for lwIP are copied. Returns false if the pool has too few. Any
+ * thread. */
 bool virtio_netif_reserve(struct virtio_netif *interface, int blocks);
-/* Sends now. False: the link is down, the device is restarted, or has no room. Thread context, the
- * network's lock not needed. */
+/* Sends at once. Returns false if the link is down, the device is being restarted, or the ring and
+ * the send queue are full. Thread context, without the network lock. */
 bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_packet *packet);
-/* Takes back what the device has sent. As virtio_netif_transmit(). */
+/* Releases the packets that the device has sent. Context as of virtio_netif_transmit(). */
 void virtio_netif_reclaim(struct virtio_netif *interface);
-/* UDP checksums may be left to the device. */
+/* Returns true if UDP checksums may be left to the device. */
 bool virtio_netif_offers_checksum(const struct virtio_netif *interface);
 
 #endif

@@ -85,7 +85,7 @@ bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
     return false;
 }
 
-void virtio_network_attend(struct virtio_network_device *device)
+void virtio_network_rearm(struct virtio_network_device *device)
 {
     virtio_lock_state state = virtio_platform_lock();
 
@@ -104,7 +104,7 @@ static void let_through(void *device, const char *information, rtems_option opti
     (void)options;
     (void)handler;
     (void)argument;
-    virtio_network_attend(device);
+    virtio_network_rearm(device);
 }
 
 /* Under the lock, so that mask_line() does not mask for a driver that is gone. */

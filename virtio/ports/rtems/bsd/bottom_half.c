@@ -61,7 +61,7 @@ static void serve(struct virtio_bsdnet *interface)
         }
     } while (more && interface->running);
     if (interface->running) {
-        virtio_network_attend(&interface->device);
+        virtio_network_rearm(&interface->device);
         if (virtio_net_broken(interface->net) != NULL) {
             fail(interface);
         }
