@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The control queue (VIRTIO 1.3, 5.1.6.5): one command at a time, in memory of its own. */
+/* The control queue (VIRTIO 1.3, 5.1.6.5). One command at a time, in net_device.command. */
 #include "net_private.h"
 #include "virtio/net_control.h"
 #include <string.h>
 
 #define ANSWER_NANOSECONDS UINT64_C(1000000000)
 
-/* In net_device.command: class and command, what belongs to it, and where the device answers. */
+/* Layout of net_device.command: class and command, the command's data, and the device's answer. */
 #define HEAD_BYTES 2u
 #define DATA_BYTES (2u * 4u + 6u * VIRTIO_NET_FILTER_MAX)
 #define ANSWER     (HEAD_BYTES + DATA_BYTES)
 
 #define ANSWER_OK   0u    /* VIRTIO_NET_OK; all others are errors */
-#define ANSWER_NONE 0xffu /* no device's */
+#define ANSWER_NONE 0xffu /* the device has not written its answer */
 
 enum { CLASS_RECEIVE, CLASS_MAC, CLASS_VLAN, CLASS_ANNOUNCE, CLASS_PAIRS };
 enum { MAC_TABLE_SET, MAC_ADDRESS_SET };
@@ -35,20 +35,24 @@ void net_control_free(struct net_device *device)
     }
 }
 
-/* Returns the device's verdict on the command that it has finished, after `written` bytes. */
+/* Evaluates the device's answer, for which it has reported `written` bytes. */
 static enum virtio_net_answer read_answer(const struct virtio_net *net, uint32_t written)
 {
     const volatile uint8_t *answer = &net->device->command[ANSWER];
-    /* A legacy device's length says nothing (5.1.6.1). The byte then still holds ANSWER_NONE if the
-     * device did not write it. */
+    /* A legacy device's length is ignored (5.1.6.1): ANSWER_NONE tells whether it wrote the answer.
+     */
     bool has_answer = net->transport->legacy || written != 0;
 
     return has_answer && *answer == ANSWER_OK ? VIRTIO_NET_DONE : VIRTIO_NET_REFUSED;
 }
 
-/* A descriptor for each part, as devices from before VERSION_1 want it (2.7.4.3). */
-static enum virtio_net_answer command(struct virtio_net *net, uint64_t features, unsigned class,
-                                      unsigned what, const void *data, uint32_t bytes)
+/*
+ * Sends a command of class `class` with `bytes` of data, and waits for the answer. Requires all of
+ * `features`. Each part has a descriptor of its own, as legacy devices demand (2.7.4.3).
+ */
+static enum virtio_net_answer send_command(struct virtio_net *net, uint64_t features,
+                                           unsigned class, unsigned what, const void *data,
+                                           uint32_t bytes)
 {
     struct net_device *device = net->device;
     struct virtqueue *ring = &device->control.ring;
@@ -61,7 +65,7 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     if ((net->features & features) != features || net->state != NET_RUNNING) {
         return VIRTIO_NET_NOT_SENT;
     }
-    /* The memory is the device's while there is no answer to the last command. */
+    /* The device uses the command's memory until it answers the last command. */
     if (virtqueue_in_flight(ring) != 0 && virtqueue_take(ring, &written) == NULL) {
         net_control_recover(net);
         return VIRTIO_NET_NO_ANSWER;
@@ -69,7 +73,7 @@ static enum virtio_net_answer command(struct virtio_net *net, uint64_t features,
     device->command[0] = (uint8_t) class;
     device->command[1] = (uint8_t)what;
     memcpy(&device->command[HEAD_BYTES], data, bytes);
-    device->command[ANSWER] = ANSWER_NONE; /* else the last answer could pass for this one's */
+    device->command[ANSWER] = ANSWER_NONE; /* in place of the last command's answer */
     segments[readable] = (struct virtqueue_segment){device->command_address + ANSWER, 1};
     if (!virtqueue_add(ring, segments, readable, 1, device)) {
         return VIRTIO_NET_NO_ANSWER;
@@ -91,13 +95,14 @@ enum virtio_net_answer virtio_net_set_receive_mode(struct virtio_net *net,
 {
     uint8_t value = on;
 
-    return command(
+    return send_command(
         net, mode <= VIRTIO_NET_ALL_MULTICAST ? VIRTIO_NET_F_CTRL_RX : VIRTIO_NET_F_CTRL_RX_EXTRA,
         CLASS_RECEIVE, mode, &value, sizeof(value));
 }
 
-/* A le32 and so many addresses (struct virtio_net_ctrl_mac). Returns where it ends. */
-static uint8_t *put_table(uint8_t *at, const uint8_t (*address)[6], unsigned count)
+/* Writes a table of `count` addresses: struct virtio_net_ctrl_mac, a le32 and the addresses.
+ * Returns the byte behind it. */
+static uint8_t *append_table(uint8_t *at, const uint8_t (*address)[6], unsigned count)
 {
     size_t bytes = sizeof(*address) * count;
 
@@ -115,16 +120,17 @@ enum virtio_net_answer virtio_net_set_filter(struct virtio_net *net, const uint8
     if (unicasts > VIRTIO_NET_FILTER_MAX || multicasts > VIRTIO_NET_FILTER_MAX - unicasts) {
         return VIRTIO_NET_NOT_SENT;
     }
-    end = put_table(put_table(data, address, unicasts), address + unicasts, multicasts);
-    return command(net, VIRTIO_NET_F_CTRL_RX, CLASS_MAC, MAC_TABLE_SET, data,
-                   (uint32_t)(end - data));
+    end = append_table(append_table(data, address, unicasts), address + unicasts, multicasts);
+    return send_command(net, VIRTIO_NET_F_CTRL_RX, CLASS_MAC, MAC_TABLE_SET, data,
+                        (uint32_t)(end - data));
 }
 
 enum virtio_net_answer virtio_net_set_mac(struct virtio_net *net, const uint8_t mac[6])
 {
     struct net_device *device = net->device;
-    enum virtio_net_answer answer = command(net, VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_CTRL_RX,
-                                            CLASS_MAC, MAC_ADDRESS_SET, mac, sizeof(device->mac));
+    enum virtio_net_answer answer =
+        send_command(net, VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_CTRL_RX, CLASS_MAC,
+                     MAC_ADDRESS_SET, mac, sizeof(device->mac));
 
     if (answer == VIRTIO_NET_DONE) {
         memcpy(device->mac, mac, sizeof(device->mac));
@@ -133,27 +139,26 @@ enum virtio_net_answer virtio_net_set_mac(struct virtio_net *net, const uint8_t 
     return answer;
 }
 
-/* With a le16. */
-static enum virtio_net_answer command_number(struct virtio_net *net, uint64_t features,
-                                             unsigned class, unsigned what, uint16_t number)
+/* Sends a command with a le16 as its data. */
+static enum virtio_net_answer send_number(struct virtio_net *net, uint64_t features, unsigned class,
+                                          unsigned what, uint16_t number)
 {
     uint8_t data[2] = {(uint8_t)number, (uint8_t)(number >> 8)};
 
-    return command(net, features, class, what, data, sizeof(data));
+    return send_command(net, features, class, what, data, sizeof(data));
 }
 
 enum virtio_net_answer virtio_net_receive_vlan(struct virtio_net *net, uint16_t vlan, bool on)
 {
     return vlan > VLAN_MAX ? VIRTIO_NET_NOT_SENT
-                           : command_number(net, VIRTIO_NET_F_CTRL_VLAN, CLASS_VLAN,
-                                            on ? VLAN_ADD : VLAN_DELETE, vlan);
+                           : send_number(net, VIRTIO_NET_F_CTRL_VLAN, CLASS_VLAN,
+                                         on ? VLAN_ADD : VLAN_DELETE, vlan);
 }
 
 bool net_use_pairs(struct virtio_net *net)
 {
     return net->transport->enabled_queues_used ||
-           command_number(net, VIRTIO_NET_F_MQ, CLASS_PAIRS, 0, net->device->pairs) ==
-               VIRTIO_NET_DONE;
+           send_number(net, VIRTIO_NET_F_MQ, CLASS_PAIRS, 0, net->device->pairs) == VIRTIO_NET_DONE;
 }
 
 bool virtio_net_announce_asked(struct virtio_net *net)
@@ -162,6 +167,6 @@ bool virtio_net_announce_asked(struct virtio_net *net)
 
     return net->state == NET_RUNNING && net_read_status(net, &status) &&
            (status & STATUS_ANNOUNCE) != 0 &&
-           command(net, VIRTIO_NET_F_GUEST_ANNOUNCE, CLASS_ANNOUNCE, 0, "", 0) !=
+           send_command(net, VIRTIO_NET_F_GUEST_ANNOUNCE, CLASS_ANNOUNCE, 0, "", 0) !=
                VIRTIO_NET_NOT_SENT;
 }

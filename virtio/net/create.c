@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bringing the network device up (VIRTIO 1.3, 3.1.1 and 5.1.5). */
+/* Creates the driver of a network device and starts the device (VIRTIO 1.3, 3.1.1 and 5.1.5). */
 #include "net_private.h"
 
-#define RX_BUFFERS_DEFAULT       8u /* the paper's measure: more gain nothing at 1 Gb/s (4.2) */
+#define RX_BUFFERS_DEFAULT       8u /* the paper (4.2): more gain nothing at 1 Gb/s */
 #define TX_RING_DEFAULT          256u
 #define SEND_QUEUE_DEFAULT       64u
 #define INTERRUPT_BUDGET_DEFAULT 64u
 #define TRANSMIT_THRESHOLD_MIN   16u
-#define CONTROL_RING             4u  /* a command's parts are at most 3 */
+#define CONTROL_RING             4u  /* a command has at most 3 segments */
 #define INDIRECT_TABLES_MAX      32u /* 4 KiB; see virtqueue/split.c for when they are used */
 
 static void set_default(uint16_t *value, uint16_t standard)
@@ -36,7 +36,8 @@ static void set_parameters(struct virtio_net *net)
     net->device->control = (struct net_queue){.index = 2, .vector = VIRTIO_NO_VECTOR};
 }
 
-/* The largest power of two that is at most `limit`, but no larger than needed to be >= `wanted`. */
+/* Returns the smallest power of two that is at least `wanted`, or if that is larger than `limit`
+ * the largest one that is not. */
 uint16_t net_ring_size(uint16_t wanted, uint16_t limit)
 {
     uint32_t size = 1;
@@ -47,7 +48,8 @@ uint16_t net_ring_size(uint16_t wanted, uint16_t limit)
     return (uint16_t)size;
 }
 
-/* The ring of the wanted size, or the nearest the device has. */
+/* Creates a queue's ring of at least `wanted` entries, or as many as the device allows. Returns
+ * false if that fails, with the reason in *reason. */
 static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_t wanted,
                         const char **reason)
 {
@@ -58,7 +60,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .features = net->features,
         .alignment = transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
         .by_index = queue == &net->transmit && net->parameters.polling,
-        /* kvmtool reports the bytes of the whole command as written. */
+        /* kvmtool reports the length of the whole command. */
         .length_clamped = queue == &net->device->control,
     };
 
@@ -90,7 +92,7 @@ static bool create_rings(struct virtio_net *net, const char **reason)
     parameters->rx_buffers = net_at_most(parameters->rx_buffers, fit);
     parameters->rx_buffers_max = net_at_most(parameters->rx_buffers_max, fit);
     net->exposed_target = parameters->rx_buffers;
-    /* A quarter of the ring, but at least 16 and at most half of it. */
+    /* A quarter of the ring, but at least 16 entries, and at most half of the ring. */
     size = net->transmit.ring.size;
     net->transmit_threshold = size / 4u > TRANSMIT_THRESHOLD_MIN
                                   ? (uint16_t)(size / 4u)
@@ -109,20 +111,32 @@ bool net_enable_queue(struct net_device *device, struct net_queue *queue, const 
     return transport->operations->queue_enable(transport, &setup, &queue->notification, reason);
 }
 
-/* A queue of a pair, numbered as in 5.1.2, with the vector that net.h says. */
-static void number_queue(const struct virtio_net *net, struct net_queue *queue, unsigned which)
+/* Returns the interrupt vector of a pair's queue, as the table in net.h has it. */
+static uint16_t queue_vector(const struct virtio_net *net, uint16_t index)
 {
     unsigned vectors = net->transport->vectors;
     unsigned pairs = net->device->pairs;
 
-    queue->index = (uint16_t)(2u * net->index + which);
-    queue->vector = (uint16_t)(vectors == 0          ? VIRTIO_NO_VECTOR
-                               : vectors > 2 * pairs ? queue->index + 1u
-                               : vectors > pairs     ? net->index + 1u
-                                                     : vectors > 1);
+    if (vectors == 0) {
+        return VIRTIO_NO_VECTOR;
+    }
+    if (vectors > 2 * pairs) {
+        return (uint16_t)(index + 1u);
+    }
+    if (vectors > pairs) {
+        return (uint16_t)(net->index + 1u);
+    }
+    return vectors > 1 ? 1 : 0;
 }
 
-/* What was agreed for the first pair holds for all. */
+/* Sets number (5.1.2) and vector of a pair's queue. `which`: 0 receive, 1 transmit. */
+static void number_queue(const struct virtio_net *net, struct net_queue *queue, unsigned which)
+{
+    queue->index = (uint16_t)(2u * net->index + which);
+    queue->vector = queue_vector(net, queue->index);
+}
+
+/* Initialises all pairs from pair 0, whose features were negotiated. */
 static void make_pairs(struct net_device *device, void *const *contexts)
 {
     for (uint16_t i = 0; i < device->pairs; i++) {
@@ -165,7 +179,7 @@ static bool set_up_queues(struct net_device *device, const char **reason)
     return !control || net_enable_queue(device, &device->control, reason);
 }
 
-static void run(struct virtio_net *net)
+static void start_pair(struct virtio_net *net)
 {
     virtio_lock_state state = virtio_platform_lock();
 
@@ -178,8 +192,8 @@ static void run(struct virtio_net *net)
     net_leave(net, state);
 }
 
-/* 3.1.1, step by step. */
-static bool start(struct net_device *device, const char **reason)
+/* Follows 3.1.1 step by step. Returns false if a step fails, with the reason in *reason. */
+static bool start_device(struct net_device *device, const char **reason)
 {
     struct virtio_net *net = &device->pair[0];
 
@@ -192,13 +206,13 @@ static bool start(struct net_device *device, const char **reason)
         return false;
     }
     virtio_transport_add_status(net->transport, VIRTIO_STATUS_DRIVER_OK);
-    run(net);
+    start_pair(net);
     if (device->pairs > 1 && !net_use_pairs(net)) {
         *reason = "the device does not use its queue pairs when told to";
         return false;
     }
     for (uint16_t i = 1; i < device->pairs; i++) {
-        run(&device->pair[i]);
+        start_pair(&device->pair[i]);
     }
     return true;
 }
@@ -235,7 +249,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
     net->context = context;
     net->parameters = *parameters;
     set_parameters(net);
-    if (!start(device, reason)) {
+    if (!start_device(device, reason)) {
         virtio_transport_add_status(transport, VIRTIO_STATUS_FAILED);
         if (virtio_net_stop(net)) {
             virtio_net_free(net);

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The paper's event handling (3.2): the interrupt handler moves descriptors, transmit side first,
- * and signals once; the bottom half does what is left and turns interrupts on again.
+ * Event handling as in the paper (3.2): the interrupt handler moves descriptors, transmit side
+ * first, and signals once; the bottom half moves the rest and enables interrupts again.
  */
 #include "net_private.h"
 
-/* Interrupts of the device between two runs of the bottom half. Once they are suppressed, each
- * queue and a change of the configuration can still cause one; a device that reacts late to the
- * flag causes a few more. */
+/* The largest number of interrupts between two runs of the bottom half. After they were suppressed,
+ * each queue and a change of the configuration can cause one more, and a device that reads the flag
+ * late a few more. */
 #define INTERRUPTS_MAX 16u
-/* Consecutive runs of the bottom half that found INTERRUPTS_MAX and no work: the device does not
- * lower its line. */
+/* After so many consecutive runs of the bottom half that found INTERRUPTS_MAX interrupts and no
+ * work, the device's line is stuck. */
 #define STORMS_MAX 8u
 /*
- * On a shared line the interrupts that the device does not claim are those of other devices, as
- * many as they like: the line is theirs too. More than 10,000 a second without a pause leave
- * threads no time to run, so one of the devices, perhaps this one, holds the line without admitting
- * it.
+ * On a shared line the interrupts that this device does not claim are other devices', and are not
+ * limited. But UNCLAIMED_MAX of them within UNCLAIMED_NANOSECONDS, more than 10,000 a second, leave
+ * threads no time to run: a device, perhaps this one, holds the line and does not show it in its
+ * interrupt status.
  */
 #define UNCLAIMED_MAX         1024u
 #define UNCLAIMED_NANOSECONDS UINT64_C(100000000)
 
-/* True: there was one to pass on. */
-static bool leave(struct virtio_net *net, virtio_lock_state state)
+/* Ends the critical section, and sends the signal that was requested in it. Returns true if there
+ * was one. */
+static bool unlock_and_signal(struct virtio_net *net, virtio_lock_state state)
 {
-    bool signal = net->signal_wanted && !net->parameters.polling; /* who polls needs no waking */
+    bool signal = net->signal_wanted && !net->parameters.polling; /* polling: no bottom half */
 
     if (signal) {
         net->signal_wanted = false;
@@ -41,15 +42,15 @@ void net_leave(struct virtio_net *net, virtio_lock_state state)
 {
     struct net_device *device = net->device;
 
-    /* That the device broke concerns the other pairs too. */
-    if (leave(net, state) && net->state == NET_BROKEN) {
+    /* A broken device is broken for all pairs. */
+    if (unlock_and_signal(net, state) && net->state == NET_BROKEN) {
         for (uint16_t i = 0; i < device->pairs; i++) {
-            (void)leave(&device->pair[i], virtio_platform_lock());
+            (void)unlock_and_signal(&device->pair[i], virtio_platform_lock());
         }
     }
 }
 
-static void suppress(struct virtio_net *net)
+static void suppress_interrupts(struct virtio_net *net)
 {
     virtqueue_suppress(&net->receive.ring);
     virtqueue_suppress(&net->transmit.ring);
@@ -59,7 +60,7 @@ static void suppress(struct virtio_net *net)
 void net_wake(struct virtio_net *net)
 {
     if (!net->bottom_half_pending) {
-        suppress(net);
+        suppress_interrupts(net);
         net->signal_wanted = true;
     }
 }
@@ -89,7 +90,7 @@ const char *net_trouble(const struct virtio_net *net)
 {
     uint8_t status = net->transport->operations->status(net->transport);
 
-    if (status == UINT8_MAX) { /* what a bus answers for nobody; two of these bits are reserved */
+    if (status == UINT8_MAX) { /* a bus without the device; no device sets the two reserved bits */
         return "the device is gone";
     }
     if ((status & VIRTIO_STATUS_NEEDS_RESET) != 0) {
@@ -98,14 +99,14 @@ const char *net_trouble(const struct virtio_net *net)
     return (status & VIRTIO_STATUS_DRIVER_OK) == 0 ? "the device was reset" : NULL;
 }
 
-static const char *broken_queue(const struct virtio_net *net)
+static const char *broken_reason(const struct virtio_net *net)
 {
     return net->receive.ring.broken != NULL ? net->receive.ring.broken : net->transmit.ring.broken;
 }
 
 void net_check(struct virtio_net *net)
 {
-    const char *reason = broken_queue(net);
+    const char *reason = broken_reason(net);
 
     if (reason == NULL || net->state != NET_RUNNING) {
         return;
@@ -125,7 +126,7 @@ void net_check(struct virtio_net *net)
  * of the budget to the receive side; the odd one goes to each side in turn. Afterwards the transmit
  * side gets what the receive side did not need.
  */
-static unsigned service(struct virtio_net *net, unsigned budget)
+static unsigned serve_queues(struct virtio_net *net, unsigned budget)
 {
     unsigned receive_share = (budget + net->odd_to_receive) / 2u;
     unsigned transmit_share = budget - receive_share;
@@ -157,7 +158,8 @@ static void count_moved(struct virtio_net *net, unsigned moved)
     }
 }
 
-/* True: the interrupt was about the configuration. *queues: it may have been about queues. */
+/* Reads and acknowledges the interrupt's cause. Returns true if it may be a configuration change.
+ * Sets *queues if it may be used buffers. */
 static bool interrupt_cause(struct virtio_net *net, bool *queues)
 {
     struct virtio_transport *transport = net->transport;
@@ -167,13 +169,14 @@ static bool interrupt_cause(struct virtio_net *net, bool *queues)
         *queues = true;
         return net->single_vector;
     }
-    /* Read even when stopped: it takes the line back (4.1.5.3, 4.2.3.4). */
+    /* Also when the driver is stopped, because the device then lowers its line (4.1.5.3, 4.2.3.4).
+     */
     cause = transport->operations->interrupt_cause(transport);
     *queues = (cause & VIRTIO_CAUSE_QUEUE) != 0;
     return (cause & VIRTIO_CAUSE_CONFIG) != 0;
 }
 
-static void configuration_changed(struct virtio_net *net)
+static void handle_configuration_change(struct virtio_net *net)
 {
     struct virtio_transport *transport = net->transport;
     const char *trouble;
@@ -183,8 +186,8 @@ static void configuration_changed(struct virtio_net *net)
     if (transport->vectors != 0 || net->state != NET_RUNNING) {
         return;
     }
-    /* 2.1.2: a device that gives up may do nothing more until it is reset, not even take back its
-     * line (QEMU's MMIO). virtio_net_stop() waits for the reset. */
+    /* 2.1.2: a device that needs a reset may do nothing until then, not even lower its line (QEMU's
+     * MMIO). virtio_net_stop() waits for the reset. */
     trouble = net_trouble(net);
     if (trouble != NULL) {
         net_stop_broken(net, trouble);
@@ -192,13 +195,14 @@ static void configuration_changed(struct virtio_net *net)
     }
 }
 
-/* Returns the pair that counts the interrupts of this one: pair 0 if they share an interrupt. */
+/* Returns the pair that counts this pair's interrupts: pair 0 if all pairs share an interrupt. */
 static struct virtio_net *counting_pair(struct virtio_net *net)
 {
     return net->device->interrupt_pairs > 1 ? &net->device->pair[0] : net;
 }
 
-/* Returns true for the last of UNCLAIMED_MAX interrupts in less than UNCLAIMED_NANOSECONDS. */
+/* Counts an interrupt that the device did not claim. Returns true if it is the last of
+ * UNCLAIMED_MAX within UNCLAIMED_NANOSECONDS. */
 static bool is_unclaimed_storm(struct virtio_net *net)
 {
     if (net->interrupts_unclaimed == 0) {
@@ -212,8 +216,8 @@ static bool is_unclaimed_storm(struct virtio_net *net)
     return virtio_platform_now() - net->unclaimed_since < UNCLAIMED_NANOSECONDS;
 }
 
-/* Counts an interrupt, which the device claimed or not. Returns true if there are so many that the
- * interrupt has to be masked until the bottom half has run. */
+/* Counts an interrupt; `claimed`: this device raised it. Returns true if the interrupt must be
+ * masked until the bottom half has run. */
 static bool count_interrupt(struct virtio_net *net, bool claimed)
 {
     if (net->mask_requested) {
@@ -246,9 +250,10 @@ static uint16_t chains_taken(const struct virtio_net *counting)
 }
 
 /*
- * The bottom half runs, so interrupts may come again. A line that the device raises again and again
- * while it finishes nothing is stuck. Messages, and what other devices do on a shared line, cost no
- * more than a run of the bottom half.
+ * The bottom half runs: starts to count interrupts anew. A line that the device raises again and
+ * again without using a buffer is stuck, and stops the device. Superfluous messages (MSI-X), and
+ * other devices' interrupts on a shared line, cost no more than a run of the bottom half, and do
+ * not.
  */
 static void restart_interrupt_count(struct virtio_net *net)
 {
@@ -274,19 +279,20 @@ bool virtio_net_mask_requested(const struct virtio_net *net)
                                             : net->mask_requested;
 }
 
-/* False: there is nothing to do for this pair. */
-static bool handle(struct virtio_net *net)
+/* Serves a pair's queues and wakes its bottom half. Returns false if the pair has no used buffers.
+ */
+static bool handle_queues(struct virtio_net *net)
 {
     if (net->state != NET_RUNNING ||
         (!virtqueue_pending(&net->transmit.ring) && !virtqueue_pending(&net->receive.ring))) {
         return false;
     }
     net_wake(net);
-    count_moved(net, service(net, net->parameters.interrupt_budget));
+    count_moved(net, serve_queues(net, net->parameters.interrupt_budget));
     return true;
 }
 
-static void keep_longest(struct virtio_net *net, uint32_t began)
+static void record_handler_length(struct virtio_net *net, uint32_t began)
 {
     uint32_t count = virtio_platform_instructions() - began;
 
@@ -305,19 +311,19 @@ bool virtio_net_interrupt(struct virtio_net *net)
 
     net->statistics.interrupts++;
     if (configuration) {
-        configuration_changed(net);
+        handle_configuration_change(net);
     }
-    if ((!queues || !handle(net)) && (!configuration || net->single_vector)) {
-        /* Nobody's, or about what was collected meanwhile; interrupts are as they were. */
+    if ((!queues || !handle_queues(net)) && (!configuration || net->single_vector)) {
+        /* Another device's, or for buffers that were taken before; suppression stays as it was. */
         net->statistics.interrupts_spurious++;
     }
     net_leave(net, state);
     for (uint16_t i = 1; i < net->device->interrupt_pairs; i++) {
         state = virtio_platform_lock();
-        (void)handle(&net->device->pair[i]);
+        (void)handle_queues(&net->device->pair[i]);
         net_leave(&net->device->pair[i], state);
     }
-    keep_longest(net, began);
+    record_handler_length(net, began);
     return mask;
 }
 
@@ -328,14 +334,14 @@ bool virtio_net_configuration_interrupt(struct virtio_net *net)
     virtio_lock_state state = virtio_platform_lock();
     bool mask = count_interrupt(first, true);
 
-    configuration_changed(first);
+    handle_configuration_change(first);
     net_leave(first, state);
-    keep_longest(first, began);
+    record_handler_length(first, began);
     return mask;
 }
 
-/* Turns interrupts on. False: something was finished before that took effect. */
-static bool enable(struct virtio_net *net)
+/* Enables interrupts. Returns false if the device used buffers before that took effect. */
+static bool enable_interrupts(struct virtio_net *net)
 {
     return virtqueue_enable(&net->receive.ring, 0) &&
            (!net_transmit_needs_interrupt(net) || net_transmit_arm(net));
@@ -351,17 +357,17 @@ bool virtio_net_bottom_half(struct virtio_net *net)
     restart_interrupt_count(net);
     if (net->state == NET_RUNNING) {
         bool exhausted =
-            service(net, net->parameters.interrupt_budget) == net->parameters.interrupt_budget;
+            serve_queues(net, net->parameters.interrupt_budget) == net->parameters.interrupt_budget;
         bool news = net->transmitted_news && net->transmitted.first != NULL;
 
         net->transmitted_news = false;
-        more = exhausted || news || broken_queue(net) != NULL || net->received.first != NULL ||
+        more = exhausted || news || broken_reason(net) != NULL || net->received.first != NULL ||
                net->fetched.first != NULL;
     }
     net->bottom_half_pending = false;
-    if (net->state == NET_RUNNING && (more || !enable(net))) {
+    if (net->state == NET_RUNNING && (more || !enable_interrupts(net))) {
         more = true;
-        suppress(net);
+        suppress_interrupts(net);
     }
     net_leave(net, state);
     return more;

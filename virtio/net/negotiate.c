@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the driver and the device agree on (VIRTIO 1.3, 3.1.1 steps 4 to 6), and what the device's
- * configuration says (5.1.4). */
+/* Negotiates features (VIRTIO 1.3, 3.1.1 steps 4 to 6) and reads the device's configuration
+ * (5.1.4). */
 #include "net_private.h"
 #include <string.h>
 
@@ -11,8 +11,8 @@
      VIRTIO_NET_F_GUEST_ANNOUNCE | VIRTIO_NET_F_MQ | VIRTIO_NET_F_CTRL_MAC_ADDR)
 
 /*
- * What the driver can use. ACCESS_PLATFORM: every address given to a device comes from the platform
- * (virtio_platform_dma_address() and _allocate()), which is what the feature asks for (6).
+ * Features that the driver supports. ACCESS_PLATFORM (6) requires that every address given to the
+ * device comes from the platform: from virtio_platform_dma_address() or _allocate().
  */
 #define FEATURES_KNOWN                                                                             \
     (VIRTIO_F_VERSION_1 | VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC | VIRTIO_F_ACCESS_PLATFORM | \
@@ -38,15 +38,16 @@ static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *valu
     return read;
 }
 
-/* 5.1.4.2: who accepts VIRTIO_NET_F_MTU must have room to receive frames of that size. */
+/* 5.1.4.2: a driver that accepts VIRTIO_NET_F_MTU must supply receive buffers for frames of that
+ * MTU. */
 static bool mtu_fits(const struct virtio_net *net, uint32_t mtu)
 {
     return mtu >= MTU_MIN &&
            mtu + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->parameters.receive_bytes;
 }
 
-/* The first without all of the others is not accepted (5.1.3.1, 3.1.1). That large frames need
- * MRG_RXBUF is the driver's choice: 5.1.6.3.1 would also allow large buffers. */
+/* `features` are accepted only with all of `need` (5.1.3.1, 3.1.1). Large frames need MRG_RXBUF by
+ * the driver's choice: 5.1.6.3.1 would also allow large buffers. */
 static const struct {
     uint64_t features;
     uint64_t need;
@@ -58,14 +59,15 @@ static const struct {
     {VIRTIO_NET_F_GUEST_ANNOUNCE, VIRTIO_NET_F_STATUS},
 };
 
-/* Not one alone, nor so many that the control queue's number, which comes after theirs (5.1.2), is
- * beyond what a transport here can address. */
+/* Returns true if the device's number of pairs can be used: more than one is wanted and offered,
+ * and the control queue, which is numbered after them (5.1.2), is below VIRTIO_QUEUES_MAX. */
 static bool pairs_fit(const struct virtio_net *net, uint32_t pairs)
 {
     return net->device->room > 1 && pairs > 1 && pairs <= VIRTIO_NET_PAIRS_MAX;
 }
 
-/* See VIRTIO_NET_LARGE_RECEIVE_BYTES. `header_alone`: a buffer takes two entries of the ring. */
+/* Returns true if the exposed buffers amount to VIRTIO_NET_LARGE_RECEIVE_BYTES. `header_alone`: a
+ * buffer takes two entries of the ring. */
 static bool room_for_large_frames(struct virtio_net *net, bool header_alone)
 {
     unsigned entries = header_alone ? 2 : 1;
@@ -85,7 +87,7 @@ static bool is_header_alone(uint64_t features)
     return (features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
 }
 
-/* 5.1.6: num_buffers came with VERSION_1 or MRG_RXBUF. */
+/* 5.1.6: the header contains num_buffers with VERSION_1 or MRG_RXBUF. */
 static void choose_header(struct virtio_net *net)
 {
     if ((net->features & (VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF)) == 0) {
@@ -144,7 +146,7 @@ static bool read_mac(struct virtio_net *net)
     for (unsigned i = 0; i < 6; i++) {
         net->device->mac[i] = (uint8_t)field[i].value;
     }
-    /* A group address, or none at all, is no station's. */
+    /* A group address and the address 0 are no station addresses. */
     net->device->has_mac =
         (net->device->mac[0] & 1u) == 0 && memcmp(net->device->mac, (uint8_t[6]){0}, 6) != 0;
     return true;
@@ -159,7 +161,8 @@ bool net_read_status(struct virtio_net *net, uint32_t *status)
     return true;
 }
 
-/* What was looked at before can have changed since; what matters is that it fits. */
+/* Reads MTU and number of pairs again, because they can have changed since the negotiation, and
+ * checks them again. */
 bool net_read_configuration(struct virtio_net *net, const char **reason)
 {
     struct net_device *device = net->device;

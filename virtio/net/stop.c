@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Taking the network device down: what the device had comes back once it has confirmed a reset
- * (2.4.1). */
+/* Stops the network device, or resets one queue. Buffers and packets that were with the device are
+ * returned once it has confirmed the reset (2.4.1, 2.6.1). */
 #include "net_private.h"
 
-/* A queue that breaks again so soon after its reset is not worth the next one. */
+/* A queue that breaks again within this time after its reset stops the device. */
 #define RESET_PERIOD UINT64_C(1000000000)
 
-/* A frame's buffers. Critical sections of one item each: there can be many. */
+/* Returns a frame's buffers to the owner. One critical section for each, because there can be many.
+ */
 static void return_buffers(struct virtio_net *net, const struct net_queue *queue,
                            struct virtio_net_buffer *buffer)
 {
@@ -31,8 +32,8 @@ static void finish_packet(struct virtio_net *net, struct virtio_net_packet *pack
     net_leave(net, state);
 }
 
-/* What the driver itself holds. */
-static void return_held(struct virtio_net *net)
+/* Returns the buffers and packets in the driver's own lists. */
+static void return_queued(struct virtio_net *net)
 {
     struct virtio_net_buffer *buffer;
     struct virtio_net_packet *packet;
@@ -41,15 +42,15 @@ static void return_held(struct virtio_net *net)
            (buffer = buffer_list_take(&net->received)) != NULL) {
         return_buffers(net, &net->receive, buffer);
     }
-    return_buffers(net, &net->receive, net->merging); /* the frame's other buffers won't come */
+    return_buffers(net, &net->receive, net->merging); /* the device won't finish this frame */
     net->merging = NULL;
     while ((packet = packet_list_take(&net->waiting)) != NULL) {
         finish_packet(net, packet);
     }
 }
 
-/* What the device held until it confirmed the reset. */
-static void return_exposed(struct virtio_net *net, struct net_queue *queue)
+/* Returns the buffers and packets that were with the device until it confirmed the reset. */
+static void return_detached(struct virtio_net *net, struct net_queue *queue)
 {
     uint16_t position = 0;
     void *token;
@@ -58,7 +59,7 @@ static void return_exposed(struct virtio_net *net, struct net_queue *queue)
         struct virtio_net_buffer *buffer = token;
 
         if (queue == &net->device->control) {
-            continue; /* a command's memory is the driver's own */
+            continue; /* a command's memory belongs to the driver */
         }
         if (queue == &net->transmit && !net->parameters.polling) {
             finish_packet(net, token);
@@ -69,14 +70,15 @@ static void return_exposed(struct virtio_net *net, struct net_queue *queue)
     }
 }
 
-/* True: the queue is as new, and what it had is the owner's (2.6.1.2). */
+/* Resets a broken queue and enables it again (2.6.1.2), after returning its buffers to the owner.
+ * Returns false if that fails, with the reason in *reason. */
 static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const char **reason)
 {
     uint64_t now = virtio_platform_now();
     virtio_lock_state state;
     bool enabled;
 
-    /* A device that needs more than that, or is gone, is left alone. */
+    /* A device that needs a reset as a whole, or is gone, is not accessed. */
     *reason = net_trouble(net);
     if (*reason != NULL) {
         return false;
@@ -88,9 +90,9 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     }
     queue->was_reset = true;
     queue->reset_at = now;
-    return_exposed(net, queue);
+    return_detached(net, queue);
     if (queue == &net->receive) {
-        return_buffers(net, queue, net->merging); /* the frame's other buffers won't come */
+        return_buffers(net, queue, net->merging); /* the device won't finish this frame */
         net->merging = NULL;
     }
     state = virtio_platform_lock();
@@ -141,20 +143,20 @@ bool virtio_net_stop(struct virtio_net *net)
 
         device->pair[i].state = NET_STOPPED;
         net_leave(&device->pair[i], state);
-        /* From here on nobody else touches transport, rings, `received` and `waiting`. */
-        return_held(&device->pair[i]);
+        /* From here on no other context uses transport, rings, `received` and `waiting`. */
+        return_queued(&device->pair[i]);
     }
     if (device->memory_with_device) {
         if (!virtio_transport_reset(net->transport)) {
-            virtio_platform_log("virtio-net: the device does not confirm a reset; it keeps what "
-                                "it has");
+            virtio_platform_log("virtio-net: the device does not confirm a reset; its buffers stay "
+                                "with it");
             return false;
         }
         device->memory_with_device = false;
     }
     for (uint16_t i = 0; i < device->pairs; i++) {
-        return_exposed(&device->pair[i], &device->pair[i].receive);
-        return_exposed(&device->pair[i], &device->pair[i].transmit);
+        return_detached(&device->pair[i], &device->pair[i].receive);
+        return_detached(&device->pair[i], &device->pair[i].transmit);
     }
     return true;
 }
@@ -163,7 +165,7 @@ void virtio_net_free(struct virtio_net *net)
 {
     struct net_device *device = net->device;
 
-    if (device->memory_with_device) { /* lost rather than corrupted: the device may still write */
+    if (device->memory_with_device) { /* not freed, because the device may still write to it */
         return;
     }
     for (uint16_t i = 0; i < device->pairs; i++) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Transmitting: into the ring if there is room, else into the send queue, else refused. Finished
- * packets are collected along the way; an interrupt is armed only when nothing else is certain to
- * come by. Who polls (virtio/net_burst.h) has the ring alone.
+ * Transmits packets: into the ring if it has room, else into the send queue, else they are refused.
+ * Finished packets are collected on these occasions. An interrupt is armed only when no other
+ * occasion is certain to come. A thread that polls (virtio/net_burst.h) uses the ring alone.
  */
 #include "net_private.h"
 #include "virtio/endian.h"
 #include "virtio/net_burst.h"
 #include <string.h>
 
-/* How often settling tries to be quicker than the device before it leaves that to the bottom half.
- */
+/* Attempts to arm an interrupt for a device that finishes packets meanwhile, before the bottom half
+ * is woken instead. */
 #define SETTLE_TRIES 2u
 
-/* Puts the header into the first piece or in front of it. False: a piece of no bytes, or none, or
- * too many. */
-static bool gather(struct virtio_net *net, const struct virtio_net_packet *packet)
+/* Describes a packet's segments in net->frame, with the header in the first segment or in one of
+ * its own. Returns false if the packet has no segment, too many, or one of 0 bytes. */
+static bool describe_frame(struct virtio_net *net, const struct virtio_net_packet *packet)
 {
     struct net_frame *frame = &net->frame;
     uint32_t header = net->header_bytes;
@@ -51,8 +51,8 @@ static bool gather(struct virtio_net *net, const struct virtio_net_packet *packe
     return true;
 }
 
-/* 5.1.6.2.1: only with the feature, and with the checksum left to the device; the frames cut from
- * it keep to the MTU (5.1.4.2). */
+/* Checks a packet that the device is to segment (5.1.6.2.1): the feature was negotiated, the device
+ * completes the checksum, and the resulting frames do not exceed the MTU (5.1.4.2). */
 static bool gso_valid(const struct virtio_net *net, const struct virtio_net_packet *packet,
                       uint64_t bytes, uint32_t limit)
 {
@@ -69,7 +69,7 @@ static bool has_vlan_tag(const uint8_t *frame)
     return (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE;
 }
 
-/* The rules of net.h; 5.1.4.2 and 5.1.6.2.1 behind them. */
+/* Checks the rules of net.h (5.1.4.2, 5.1.6.2.1). */
 static bool packet_valid(const struct virtio_net *net, const struct virtio_net_packet *packet,
                          uint64_t bytes)
 {
@@ -91,7 +91,7 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
             (uint32_t)packet->checksum_start + packet->checksum_offset + 2u <= bytes);
 }
 
-/* 5.1.6.2 */
+/* Writes struct virtio_net_hdr (5.1.6.2) in front of the frame. */
 static void write_header(const struct virtio_net *net, const struct virtio_net_packet *packet)
 {
     struct net_header header = {0};
@@ -111,7 +111,8 @@ static void write_header(const struct virtio_net *net, const struct virtio_net_p
     memcpy(packet->segment[0].memory - net->header_bytes, &header, net->header_bytes);
 }
 
-/* Adds the packet that gather() has described in net->frame. Returns false if the ring is full. */
+/* Adds the packet that describe_frame() has described in net->frame. Returns false if the ring is
+ * full. */
 static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *packet)
 {
     const struct net_frame *frame = &net->frame;
@@ -124,8 +125,8 @@ static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *pack
     return true;
 }
 
-/* At most NET_BATCH. */
-static unsigned collect(struct virtio_net *net, unsigned limit)
+/* Moves up to `limit` (<= NET_BATCH) finished packets to `transmitted`. Returns their number. */
+static unsigned collect_finished(struct virtio_net *net, unsigned limit)
 {
     struct virtqueue_item items[NET_BATCH];
     unsigned count = virtqueue_take_batch(&net->transmit.ring, items, limit);
@@ -137,11 +138,11 @@ static unsigned collect(struct virtio_net *net, unsigned limit)
     return count;
 }
 
-static unsigned move_up(struct virtio_net *net, unsigned limit)
+static unsigned send_waiting(struct virtio_net *net, unsigned limit)
 {
     unsigned count = 0;
 
-    while (count < limit && net->waiting.first != NULL && gather(net, net->waiting.first) &&
+    while (count < limit && net->waiting.first != NULL && describe_frame(net, net->waiting.first) &&
            put_into_ring(net, net->waiting.first)) {
         (void)packet_list_take(&net->waiting);
         count++;
@@ -155,12 +156,14 @@ unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
     unsigned limit;
     unsigned count;
 
-    do { /* while frames wait half for each, so that a small budget does not empty the ring */
+    /* While frames wait, collecting and sending get half of the budget each, so that a small budget
+     * does not leave the ring empty. */
+    do {
         limit = budget - moved;
         limit = net_at_most(net->waiting.first == NULL ? limit : (limit + 1) / 2, NET_BATCH);
-        count = collect(net, limit);
+        count = collect_finished(net, limit);
         moved += count;
-        moved += move_up(net, budget - moved);
+        moved += send_waiting(net, budget - moved);
     } while (count == limit && moved < budget);
     return moved;
 }
@@ -175,11 +178,11 @@ bool net_transmit_arm(struct virtio_net *net)
 {
     struct virtqueue *ring = &net->transmit.ring;
 
-    if (virtqueue_in_flight(ring) == 0) { /* nothing there that could end in an interrupt */
+    if (virtqueue_in_flight(ring) == 0) { /* there is no packet to interrupt for */
         return false;
     }
-    /* Once half of what is with the device has finished: then it still has work while the rest of
-     * the send queue moves up, and one interrupt serves many packets. */
+    /* Interrupt when the device has finished half of its packets: it then still has work while the
+     * send queue is moved into the ring, and one interrupt serves many packets. */
     return virtqueue_armed(ring) ||
            virtqueue_enable(ring, (uint16_t)(virtqueue_in_flight(ring) / 2u));
 }
@@ -206,7 +209,7 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
     if (net->state != NET_RUNNING) {
         return false;
     }
-    if (net_transmit_needs_interrupt(net)) { /* or would, if finished packets were left there */
+    if (net_transmit_needs_interrupt(net)) { /* perhaps not, once finished packets are collected */
         (void)net_transmit_service(net, NET_BATCH);
         net_check(net);
         if (net->state != NET_RUNNING) {
@@ -214,7 +217,7 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
         }
     }
     /* After the service, which describes the packets that it moves in the same place. */
-    if (!gather(net, packet) || !packet_valid(net, packet, net->frame.bytes)) {
+    if (!describe_frame(net, packet) || !packet_valid(net, packet, net->frame.bytes)) {
         return false;
     }
     write_header(net, packet);
@@ -238,7 +241,7 @@ bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packe
     } else {
         net->statistics.tx_refused++;
     }
-    /* The ring is full, or was: don't wait for a flush to get it emptied. */
+    /* The ring is or was full: notify the device now, do not wait for a flush. */
     if (net->waiting.first != NULL) {
         net_transmit_settle(net);
     }
@@ -280,8 +283,8 @@ unsigned virtio_net_transmitting(const struct virtio_net *net)
     return (unsigned)(net->statistics.tx_accepted - net->statistics.tx_returned);
 }
 
-/* 5.1.6.2: all zero without offloads. Most often it is so already, and then the line it is in stays
- * as it is. */
+/* Clears the header, which is all zero without offloads (5.1.6.2). Most often it is zero already,
+ * and then its cache line is not written. */
 static inline void clear_header(uint8_t *memory)
 {
     static const uint8_t cleared[VIRTIO_NET_HEADER_BYTES] = {0};
