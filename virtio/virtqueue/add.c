@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adding chains. Of those of one segment many at a time, with what is the same for all of them in
- * local variables; the others one by one.
+ * Adds chains: those of one segment many at a time, with values that are the same for all of them
+ * in local variables, the others one by one.
  *
- * Direct or indirect: an indirect chain costs an extra descriptor to write here and an extra table
- * to fetch for the device, and saves ring entries. So chains are direct while the ring is at most
- * half full, and indirect after that, when entries are what is scarce. Chains of one segment are
- * always direct; so is everything while no table is free.
+ * Direct or indirect: an indirect chain costs the driver an extra descriptor to write and the
+ * device a table to fetch, and saves ring entries. So chains are direct while the ring is at most
+ * half full, and indirect when entries are scarce. Chains of one segment are always direct, and so
+ * are all chains while no table is free.
  */
 #include "packed.h"
 
-static inline void remember(struct virtqueue_slot *slot, void *token, uint32_t writable_bytes,
-                            unsigned shape)
+static inline void record_chain(struct virtqueue_slot *slot, void *token, uint32_t writable_bytes,
+                                unsigned shape)
 {
     slot->token = token;
     slot->writable_bytes = writable_bytes;
@@ -19,10 +19,10 @@ static inline void remember(struct virtqueue_slot *slot, void *token, uint32_t w
 }
 
 /*
- * What is in shared memory already stays as it is: with IN_ORDER ids follow the ring, so that a lap
- * repeats the available entries of the one before, and a pool that gives buffers back in turn the
- * descriptors as well; and a line of the cache that nobody writes stays with both sides. A device
- * that spoils a word spoils it for itself, whether it is read back here or not.
+ * Words that have their value already are not written, so that their cache line stays with both
+ * sides: with IN_ORDER each lap of the ring repeats the available entries of the lap before, and
+ * with a pool that reuses buffers in turn the descriptors too. Reading them back is safe: a device
+ * that changes such a word harms only itself.
  */
 static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *items,
                           unsigned count, unsigned flags)
@@ -40,7 +40,7 @@ static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *
             virtio_shared_store16(&ring[(added + i) & mask], id);
         }
         descriptor_update(&descriptors[id], items[i].address, split_rest(items[i].bytes, flags, 0));
-        remember(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
+        record_chain(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
         id = slots[id].next;
     }
     queue->free_first = id;
@@ -69,7 +69,7 @@ static unsigned packed_add(struct virtqueue *queue, const struct virtqueue_item 
         } else {
             descriptor_announce(&descriptors[place & mask], rest);
         }
-        remember(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
+        record_chain(&slots[id], items[i].token, flags == DESCRIPTOR_WRITE ? items[i].bytes : 0, 0);
         id = slots[id].next;
     }
     queue->free_first = id;
@@ -77,7 +77,8 @@ static unsigned packed_add(struct virtqueue *queue, const struct virtqueue_item 
     return i;
 }
 
-/* Chains of one descriptor, as far as there is room. */
+/* Adds up to `count` chains of one descriptor, as many as there is room for. Returns their number.
+ */
 static unsigned add_items(struct virtqueue *queue, const struct virtqueue_item *items,
                           unsigned count, unsigned flags)
 {
@@ -96,11 +97,13 @@ unsigned virtqueue_add_batch(struct virtqueue *queue, const struct virtqueue_ite
                                  : 0;
 }
 
-/* What 2.7.4.2 and 2.7.5 demand of a chain; *writable_bytes is what the device may write. */
+/* Checks a chain's length, segments and bytes (2.7.4.2, 2.7.5). *writable_bytes receives the bytes
+ * of its writable segments. */
 static bool chain_valid(const struct virtqueue *queue, const struct virtqueue_segment *segments,
                         unsigned readable, unsigned count, uint32_t *writable_bytes)
 {
-    uint64_t sum[2] = {0, 0};
+    uint64_t all = 0;
+    uint64_t writable = 0;
 
     if (count == 0 || count > queue->size) {
         return false;
@@ -109,10 +112,13 @@ static bool chain_valid(const struct virtqueue *queue, const struct virtqueue_se
         if (segments[i].bytes == 0) {
             return false;
         }
-        sum[i >= readable] += segments[i].bytes;
+        all += segments[i].bytes;
+        if (i >= readable) {
+            writable += segments[i].bytes;
+        }
     }
-    *writable_bytes = (uint32_t)sum[1];
-    return sum[0] + sum[1] <= UINT32_MAX;
+    *writable_bytes = (uint32_t)writable;
+    return all <= UINT32_MAX;
 }
 
 static inline bool goes_indirect(const struct virtqueue *queue, unsigned count)
@@ -127,17 +133,19 @@ bool virtqueue_has_room(const struct virtqueue *queue, unsigned segments)
            (queue->free_count != 0 && goes_indirect(queue, segments));
 }
 
-/* Of segment `i` of a chain: readable ones come first (2.7.4.2, 2.8.17), the last has no next. */
+/* Returns the flags of segment `i` of a chain: the readable ones come first (2.7.4.2, 2.8.17), and
+ * all but the last have a next one. */
 static inline unsigned chain_flags(unsigned i, unsigned readable, unsigned count)
 {
     return (i >= readable ? DESCRIPTOR_WRITE : 0) | (i + 1 < count ? DESCRIPTOR_NEXT : 0);
 }
 
-/* 2.7.5.3 and 2.8.7: fills a table, and the ring's one descriptor for it. Returns its shape. */
+/* Adds a chain as an indirect table with one descriptor in the ring (2.7.5.3, 2.8.7). Returns its
+ * shape. */
 static unsigned add_indirect(struct virtqueue *queue, const struct virtqueue_segment *segments,
                              unsigned readable, unsigned count, void *token)
 {
-    uint16_t table = queue->free_tables[--queue->free_table_count];
+    uint16_t table = queue->free_tables[queue->free_table_count - 1u];
     size_t first = (size_t)table * queue->indirect_entries;
     struct virtqueue_item whole = {
         .token = token,
@@ -145,10 +153,11 @@ static unsigned add_indirect(struct virtqueue *queue, const struct virtqueue_seg
         .bytes = (uint32_t)(count * sizeof(struct virtqueue_descriptor)),
     };
 
+    queue->free_table_count--;
     for (unsigned i = 0; i < count; i++) {
         unsigned flags = chain_flags(i, readable, count);
 
-        /* 2.8.19: of the flags a packed queue's tables have WRITE only. */
+        /* 2.8.19: in a packed queue's tables WRITE is the only valid flag. */
         descriptor_write(&queue->tables[first + i], segments[i].address,
                          queue->packed ? packed_rest(segments[i].bytes, 0, flags & DESCRIPTOR_WRITE)
                                        : split_rest(segments[i].bytes, flags, (uint16_t)(i + 1)));
@@ -158,9 +167,9 @@ static unsigned add_indirect(struct virtqueue *queue, const struct virtqueue_seg
 }
 
 /*
- * Writes a chain's next descriptor. The first of all that are not yet published keeps its flags
- * back: the device looks at nothing behind it (2.8.2), so that one store in packed_publish() makes
- * everything available, with one barrier for all chains (2.8.21.1).
+ * Writes a chain's next descriptor. The flags of the first descriptor that is not yet published are
+ * held back: the device reads no descriptor behind it (2.8.2), so that one store in
+ * packed_publish() makes all of them available, with one barrier for all chains (2.8.21.1).
  */
 static inline void packed_write(struct virtqueue *queue, uint16_t id,
                                 const struct virtqueue_segment *segment, unsigned flags)
@@ -178,28 +187,44 @@ static inline void packed_write(struct virtqueue *queue, uint16_t id,
     queue->ring_added = (uint16_t)(place + 1u);
 }
 
-/* Returns its shape. */
+/* Writes a chain's descriptors into the ring, all with the id of the chain. Returns the next free
+ * id. */
+static uint16_t packed_add_chain(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                                 unsigned readable, unsigned count)
+{
+    uint16_t id = queue->free_first;
+
+    for (unsigned i = 0; i < count; i++) {
+        packed_write(queue, id, &segments[i], chain_flags(i, readable, count));
+    }
+    return queue->slots[id].next;
+}
+
+/* Writes a chain's descriptors, linked in the order of the free ones, and its available entry.
+ * Returns the next free descriptor. */
+static uint16_t split_add_chain(struct virtqueue *queue, const struct virtqueue_segment *segments,
+                                unsigned readable, unsigned count)
+{
+    uint16_t id = queue->free_first;
+
+    for (unsigned i = 0; i < count; i++) {
+        uint16_t next = queue->slots[id].next;
+        unsigned flags = chain_flags(i, readable, count);
+
+        descriptor_write(&queue->descriptors[id], segments[i].address,
+                         split_rest(segments[i].bytes, flags, next));
+        id = next;
+    }
+    virtio_shared_store16(&queue->available->ring[queue->added & queue->mask], queue->free_first);
+    return id;
+}
+
+/* Adds a chain with a descriptor of the ring for each segment. Returns its shape. */
 static unsigned add_direct(struct virtqueue *queue, const struct virtqueue_segment *segments,
                            unsigned readable, unsigned count)
 {
-    uint16_t id = queue->free_first;
-    uint16_t at = id;
-
-    for (unsigned i = 0; i < count; i++) {
-        unsigned flags = chain_flags(i, readable, count);
-
-        if (queue->packed) {
-            packed_write(queue, id, &segments[i], flags);
-        } else {
-            descriptor_write(&queue->descriptors[at], segments[i].address,
-                             split_rest(segments[i].bytes, flags, queue->slots[at].next));
-        }
-        at = queue->packed && i != 0 ? at : queue->slots[at].next;
-    }
-    if (!queue->packed) {
-        virtio_shared_store16(&queue->available->ring[queue->added & queue->mask], id);
-    }
-    queue->free_first = at;
+    queue->free_first = queue->packed ? packed_add_chain(queue, segments, readable, count)
+                                      : split_add_chain(queue, segments, readable, count);
     queue->free_count = (uint16_t)(queue->free_count - count);
     queue->added++;
     return count - 1;
@@ -224,6 +249,6 @@ bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segm
     }
     shape = goes_indirect(queue, count) ? add_indirect(queue, segments, readable, count, token)
                                         : add_direct(queue, segments, readable, count);
-    remember(&queue->slots[id], token, writable_bytes, shape);
+    record_chain(&queue->slots[id], token, writable_bytes, shape);
     return true;
 }

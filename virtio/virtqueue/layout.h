@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Virtqueues as they lie in memory: split (VIRTIO 1.3, 2.7) and packed (2.8). All fields are
+/* The layout of virtqueues in memory: split (VIRTIO 1.3, 2.7) and packed (2.8). All fields are
  * little-endian. */
 #ifndef VIRTIO_VIRTQUEUE_LAYOUT_H
 #define VIRTIO_VIRTQUEUE_LAYOUT_H
@@ -75,8 +75,8 @@ struct virtqueue_used {
 
 #define USED_NO_NOTIFY 0x1u
 
-/* Packed: an event suppression structure (2.8.14) as one word: the offset (bits 0-14), the wrap
- * counter (15) and the flags (16-17). */
+/* Packed: the event suppression structure (2.8.14) as one word: descriptor offset (bits 0-14), wrap
+ * counter (15) and flags (16-17). */
 #define EVENT_WRAP    0x8000u
 #define EVENT_ENABLE  0x00000u
 #define EVENT_DISABLE 0x10000u

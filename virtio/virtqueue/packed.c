@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Packed virtqueues (VIRTIO 1.3, 2.8): what is done once for many chains. */
+/* Packed virtqueues (VIRTIO 1.3, 2.8): operations that are done once for many chains. */
 #include "packed.h"
 
 bool packed_publish(struct virtqueue *queue)
@@ -9,22 +9,26 @@ bool packed_publish(struct virtqueue *queue)
     uint32_t event;
     uint16_t where;
 
-    /* 2.8.21.1.1: everything else before the flags of the first descriptor. */
+    /* 2.8.21.1.1: everything else is visible before the flags of the first descriptor. */
     virtio_barrier(VIRTIO_BARRIER_PUBLISH, queue->order_platform);
     descriptor_announce(&queue->descriptors[before & queue->mask], queue->held_back);
     queue->ring_published = queue->ring_added;
     queue->published = queue->added;
-    /* 2.8.21.3.1: the flags before the device's wish is read. The device writes its wish and then
-     * looks for available descriptors, so one of the two sees the other. */
+    /* 2.8.21.3.1: the flags are visible before the device's event suppression structure is read.
+     * The device writes that first and then reads descriptors, so one of the two sees what the
+     * other wrote. */
     virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     event = virtio_shared_load32(queue->device_event);
     if (!queue->event_index || (event & EVENT_FLAGS) != EVENT_DESC) {
         return (event & EVENT_FLAGS) != EVENT_DISABLE;
     }
-    /* 2.8.10: notify unless the descriptor it names, in the lap it names, is still to come, in one
-     * of the places that are free. One that was published before is named by no device that is done
-     * with it and waits, but QEMU 10.0, after its network was full, works off all there is, names
-     * the same as before, and sleeps. Places repeat after two laps. */
+    /*
+     * 2.8.10: notify unless the descriptor that the device names, in the lap that it names, is
+     * still to be published, which means in a free place. A device that has processed a descriptor
+     * and waits should not name it again, but QEMU 10.0 does after its network was full: it
+     * processes all descriptors, names the same one as before, and waits. Places repeat after two
+     * laps.
+     */
     where = (uint16_t)((event & queue->mask) | ((event & EVENT_WRAP) != 0 ? 0 : queue->size));
     return (uint16_t)((where - queue->ring_added) & span) >= queue->free_count;
 }
@@ -46,7 +50,7 @@ unsigned packed_used(struct virtqueue *queue, struct virtqueue_item *items, unsi
             break;
         }
     }
-    /* 2.8.22: what the device wrote into the descriptors and the buffers, after the flags that
+    /* 2.8.22: what the device wrote into descriptors and buffers is read after the flags that
      * announce it. */
     virtio_barrier(VIRTIO_BARRIER_OBSERVE, queue->order_platform);
     for (unsigned i = 0; i < count; i++) {
@@ -61,10 +65,12 @@ void packed_suppress(struct virtqueue *queue)
 }
 
 /*
- * The device counts descriptors, so with chains of several it may interrupt earlier than asked for.
- * Where it writes a used descriptor depends on the length of those it finished before, and with
- * IN_ORDER on its batches: only if neither matters is the descriptor at the event written for sure.
- * Otherwise anything finished counts as too much: the next used descriptor is written in any case.
+ * The device counts descriptors, so with chains of several descriptors it may interrupt earlier
+ * than asked for. The place of a used descriptor depends on the length of the chains before it, and
+ * with IN_ORDER on the device's batches. Only if all chains have one descriptor and there are no
+ * batches does the device write the descriptor at the event (`exact`). Otherwise the next used
+ * descriptor is read instead, which the device writes in any case, so that a single finished chain
+ * is too many.
  */
 bool packed_enable(struct virtqueue *queue, uint16_t delay)
 {
@@ -79,10 +85,11 @@ bool packed_enable(struct virtqueue *queue, uint16_t delay)
         queue->interrupt_after = after;
         event = EVENT_DESC | (after & queue->mask) | ((after & queue->size) != 0 ? 0 : EVENT_WRAP);
     }
-    /* Offset and flags in one store: the device never sees the one without the other. */
+    /* One store for offset and flags: the device never sees one without the other. */
     virtio_shared_store32(queue->driver_event, event);
-    /* 2.8.22: the wish before the descriptor is read once more. The device writes the descriptor
-     * and then reads the wish, so either it interrupts or this sees what it finished. */
+    /* 2.8.22: the event suppression structure is visible before the descriptor is read once more.
+     * The device writes the descriptor first and then reads the structure, so either it interrupts
+     * or this function sees the used descriptor. */
     virtio_barrier(VIRTIO_BARRIER_FULL, queue->order_platform);
     flags = descriptor_flags(&queue->descriptors[place & queue->mask]);
     return queue->batch == 0 && !packed_is_used(queue, place, flags);

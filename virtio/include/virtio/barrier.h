@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Single accesses to memory shared with a device, and the order between them. The device may change
+ * Single accesses to memory shared with a device, and barriers between them. The device may change
  * this memory at any time: each access below is exactly one load or store, which the compiler can
- * neither repeat, split nor omit (of 64 bits: if the processor has such accesses).
+ * neither repeat, split nor omit (of 64 bits: if the processor has such accesses). Any context.
  *
- * The barriers order normal memory between processors, which is what a device in software needs. A
- * device that is hardware asks for stronger ones with VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6):
- * these are the platform's.
+ * The barriers order normal memory between processors, which suffices for a device in software. A
+ * device in hardware demands stronger ones by VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6), which the
+ * platform provides.
  */
 #ifndef VIRTIO_BARRIER_H
 #define VIRTIO_BARRIER_H
@@ -38,19 +38,21 @@ DEFINE_SHARED_ACCESS(64)
  * OBSERVE: later loads see at least what the device wrote before the value that was loaded last: a
  * used element after the index that announces it (2.7.14, 2.8.22).
  *
- * FULL: earlier stores are visible before later loads are made. Both sides of each handshake need
- * it: the driver between publishing an index and reading whether to notify (2.7.13.4.1,
- * 2.8.21.3.1), and between asking for interrupts and looking once more for what came before (2.7.7,
- * 2.8.22).
+ * FULL: earlier stores are visible before later loads are made. Driver and device both need it
+ * wherever each writes a word and then reads the other's: the driver between publishing an index
+ * and reading whether to notify (2.7.13.4.1, 2.8.21.3.1), and between enabling interrupts and
+ * reading the ring once more (2.7.7, 2.8.22).
  */
 static inline void virtio_barrier(enum virtio_barrier barrier, bool order_platform)
 {
     if (order_platform) {
         virtio_platform_barrier(barrier);
+    } else if (barrier == VIRTIO_BARRIER_FULL) {
+        atomic_thread_fence(memory_order_seq_cst);
+    } else if (barrier == VIRTIO_BARRIER_PUBLISH) {
+        atomic_thread_fence(memory_order_release);
     } else {
-        atomic_thread_fence(barrier == VIRTIO_BARRIER_FULL      ? memory_order_seq_cst
-                            : barrier == VIRTIO_BARRIER_PUBLISH ? memory_order_release
-                                                                : memory_order_acquire);
+        atomic_thread_fence(memory_order_acquire);
     }
 }
 

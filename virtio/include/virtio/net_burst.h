@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The network driver for a thread that polls: created with parameters.polling, and then used by
- * this thread alone, through the functions here. No interrupt is asked for, no lock taken, nothing
- * queued; frames go in and out in bursts, each in one buffer, without offloads.
+ * The network driver for a thread that polls: created with parameters.polling, and then used by one
+ * thread, through the functions here. The driver enables no interrupt, takes no lock and has no
+ * queues of its own. Frames are moved in bursts, each frame in one buffer, without offloads.
  *
- * A buffer serves both directions: with its header and frame at `memory`, one that was received can
- * be transmitted as it is. So a forwarder is
- *     n = virtio_net_receive_burst(net, buffers, 32);
- *     n -= virtio_net_transmit_burst(net, buffers, n);         (what is left stays the caller's)
+ * Buffers are the same for both directions: a received buffer, with header and frame at `memory`,
+ * can be transmitted without a change. So a forwarder is n = virtio_net_receive_burst(net, buffers,
+ * 32); n -= virtio_net_transmit_burst(net, buffers, n);    (the caller keeps those that are left)
  *     m = virtio_net_transmitted_burst(net, buffers, 32);
  *     virtio_net_expose_burst(net, buffers, m);
- * After virtio_net_create() nothing is exposed yet. virtio_net_stop() gives back all buffers of
- * both directions by return_buffer(); receive_buffer() and signal() are not called.
+ * After virtio_net_create() no buffer is exposed yet. virtio_net_stop() returns all buffers of both
+ * directions by return_buffer(). The driver does not call receive_buffer() and signal().
  *
- * The counters of virtio_net_statistics() are kept.
+ * virtio_net_statistics() counts as ever. Thread context.
  */
 #ifndef VIRTIO_NET_BURST_H
 #define VIRTIO_NET_BURST_H
 
 #include "virtio/net.h"
 
-#define VIRTIO_NET_BURST_MAX 32u /* buffers; of a longer burst only so many are looked at */
+#define VIRTIO_NET_BURST_MAX 32u /* buffers; the rest of a longer burst is left */
 
-/* Frames received, in order; how many. */
+/* Stores up to `count` received frames in `buffers`, in order. Returns their number. */
 unsigned virtio_net_receive_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,
                                   unsigned count);
-/* Gives the device buffers to receive into; how many it took. All but those that are smaller than
- * parameters.receive_bytes, up to the first that finds no room. */
+/* Exposes buffers to the device, to receive into, up to the first that is smaller than
+ * parameters.receive_bytes or finds no room. Returns their number. */
 unsigned virtio_net_expose_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                                  unsigned count);
 /*
  * Transmits frames of frame_bytes at memory + VIRTIO_NET_HEADER_BYTES, and notifies the device if
- * it wants that; how many. Fewer: the ring is full, or the next frame is shorter than 14 bytes or
- * longer than virtio_net_mtu(), its Ethernet header, and a VLAN tag if it has one.
+ * it wants that. Returns their number, which is less than `count` if the ring is full, or the next
+ * frame is shorter than 14 bytes or longer than virtio_net_mtu(), its Ethernet header, and a VLAN
+ * tag if it has one.
  */
 unsigned virtio_net_transmit_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                                    unsigned count);
-/* Buffers whose frames have been sent; how many. */
+/* Stores up to `count` buffers in `buffers` whose frames the device has sent. Returns their number.
+ */
 unsigned virtio_net_transmitted_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,
                                       unsigned count);
 
