@@ -5,13 +5,13 @@
  * handler. With the boot argument `messages=no` the machine must have no message-signalled
  * interrupts.
  */
+#include "interrupt/controller.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "run_checks.h"
-#include <arch/interrupt_controller.h>
 #include <string.h>
 
 #define PRIVATE_UNUSED 20u

@@ -3,7 +3,7 @@
 
 #include "hypervisor/ticket_lock.h"
 #include <arch/device_access.h>
-#include <arch/pl011_registers.h>
+#include <devices/pl011_registers.h>
 #include <stdarg.h>
 
 /* Looks at the PL011's flags that a byte may take: more than a tenth of a second. */

@@ -3,7 +3,7 @@
 
 #include "console/terminal.h"
 #include "gic/setup.h"
-#include <arch/pl011_registers.h>
+#include <devices/pl011_registers.h>
 
 #define REGISTER(offset) ((offset) / 4u)
 #define NEWLINE          '\n'

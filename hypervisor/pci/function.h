@@ -4,7 +4,7 @@
 #define PCI_FUNCTION_H
 
 #include "hypervisor/partition.h"
-#include "pci/pci_registers.h" /* the kernel's */
+#include <devices/pci_registers.h>
 
 #define PCI_FUNCTION_SHIFT 12u /* PCI_CONFIG_BYTES of ECAM a function */
 #define PCI_DWORD          4u

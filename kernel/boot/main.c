@@ -3,7 +3,6 @@
  * The boot sequence: from the first instruction in C with the MMU on, to the program that was
  * linked.
  */
-#include "boot/boot.h"
 #include "boot/machine.h"
 #include "boot/memory_map.h"
 #include "console/console.h"
@@ -17,6 +16,7 @@
 #include "kernel/time.h"
 #include "sched/scheduler.h"
 #include "time/clock.h"
+#include <arch/boot.h>
 #include <arch/clock.h>
 #include <arch/machine.h>
 
@@ -55,7 +55,7 @@ static void run_application(void *argument)
     machine_exit(application_main());
 }
 
-void kernel_main(const void *devicetree, uint64_t first_ticks)
+void arch_main(const void *devicetree, uint64_t first_ticks)
 {
     const struct thread_attributes init = {
         .name = "init", .priority = INIT_PRIORITY, .stack_bytes = INIT_STACK_BYTES};

@@ -2,7 +2,7 @@
 #include "console/pl011.h"
 
 #include <arch/device_access.h>
-#include <arch/pl011_registers.h>
+#include <devices/pl011_registers.h>
 
 void pl011_init(struct pl011 *uart, uintptr_t registers)
 {

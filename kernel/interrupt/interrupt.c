@@ -6,7 +6,7 @@
  */
 #include "kernel/interrupt.h"
 
-#include "arch/interrupt_controller.h"
+#include "interrupt/controller.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 

@@ -6,7 +6,7 @@
  */
 #include "kernel/print.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 /* Bridges pass whole units of this. */
 #define BRIDGE_UNIT UINT64_C(0x100000)

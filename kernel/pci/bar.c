@@ -4,7 +4,7 @@
  * is no power of two, or a 64-bit one without an upper half, counts as absent.
  */
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 unsigned pci_bar_count(const struct pci_function *function)
 {

@@ -5,8 +5,8 @@
  */
 #include "arch/mmu.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
 #include <arch/device_access.h>
+#include <devices/pci_registers.h>
 
 #define BUS_BYTES ((size_t)1024 * 1024)
 

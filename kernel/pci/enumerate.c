@@ -7,7 +7,7 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 #define FUNCTIONS_MAX 128u
 #define DEPTH_MAX     8u

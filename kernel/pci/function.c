@@ -5,7 +5,7 @@
 #include "arch/mmu.h"
 #include "kernel/pci.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 /* A list that ends meets each 4-byte aligned offset of 0x40..0xFF once. */
 #define CAPABILITIES_MAX 48u

@@ -6,7 +6,7 @@
 #include "kernel/devicetree.h"
 #include "kernel/pci.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 #define PINS 4u
 

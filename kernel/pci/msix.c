@@ -7,8 +7,8 @@
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
 #include <arch/device_access.h>
+#include <devices/pci_registers.h>
 
 /* The id that requests of the function arrive with. A conventional bridge, or one from PCI Express
  * to PCI, puts its own in place (PCI Express to PCI Bridge 1.0, 2.3). */

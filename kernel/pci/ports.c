@@ -5,7 +5,7 @@
  */
 #include "arch/mmu.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 /* Functions never share a page, so that each can be given away alone. */
 #define PORTS_UNIT UINT64_C(4096)

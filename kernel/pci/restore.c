@@ -4,7 +4,7 @@
  * bridge, or its slot's power (PCI Express Base 4.0, 6.6).
  */
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 /* Where the processor's address lies on the bus; false: in no window. */
 static bool on_bus(const struct pci_window *window, uint64_t address, uint64_t *bus_address)

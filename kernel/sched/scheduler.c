@@ -76,28 +76,6 @@ void scheduler_switch(void)
     arch_context_switch(&previous->context, &next->context);
 }
 
-interrupt_state interrupts_save(void)
-{
-    return arch_interrupts_save();
-}
-
-/* Ends a critical section; the place where a thread that woke a more urgent one is preempted. */
-void interrupts_restore(interrupt_state state)
-{
-    struct core *core = core_this();
-
-    if (core->reschedule && arch_interrupts_enabled_in(state) && core->interrupt_depth == 0 &&
-        core->preemption_depth == 0 && core->current != NULL) {
-        scheduler_switch();
-    }
-    arch_interrupts_restore(state);
-}
-
-bool interrupt_context(void)
-{
-    return core_this()->interrupt_depth != 0;
-}
-
 void scheduler_preemption_disable(void)
 {
     struct core *core = core_this();

@@ -4,7 +4,7 @@
 #include "kernel/time.h"
 #include "rogue.h"
 #include <arch/device_access.h>
-#include <arch/pl011_registers.h>
+#include <devices/pl011_registers.h>
 
 #define ROUNDS 100000u
 #define LINES  1000u

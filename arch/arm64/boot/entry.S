@@ -141,7 +141,7 @@ enter_el1:
 
     mov x0, x19
     mov x1, x20
-    bl kernel_main
+    bl arch_main
 halt:
     wfi
     b halt

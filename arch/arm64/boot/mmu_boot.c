@@ -54,7 +54,7 @@ static void map_image(struct translation *translation)
 }
 
 /* Only through the cache is the devicetree sure to be seen as the loader wrote it: nothing is read
- * yet. A wrong address is left for kernel_main() to find. */
+ * yet. A wrong address is left for arch_main() to find. */
 static void map_devicetree_header(struct translation *translation, uint64_t devicetree)
 {
     uint64_t first = page_floor(devicetree);

@@ -125,12 +125,13 @@ context_resume:
     eret
     .size context_resume, . - context_resume
 
-/* Where a new thread begins: its entry function in x19, the argument in x0. */
+/* Where a new thread begins: its entry function in x19, the argument in x0, and in x20 the function
+ * that ends the thread when the entry function has returned. */
     .global context_thread_begin
     .type context_thread_begin, %function
 context_thread_begin:
     blr x19
-    bl thread_exit
+    blr x20
     .size context_thread_begin, . - context_thread_begin
 
     .section .note.GNU-stack, "", %progbits

@@ -10,7 +10,7 @@
 #ifndef TRANSLATION_TABLE_H
 #define TRANSLATION_TABLE_H
 
-#include "kernel/result.h"
+#include <arch/result.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #ifndef ARCH_CLOCK_H
 #define ARCH_CLOCK_H
 
-#include "kernel/result.h"
+#include <arch/result.h>
 
 /* Finds the timer in the devicetree and attaches its interrupt. Boot, once, after interrupt_init();
  * the counter and its frequency can be read before. RESULT_NOT_FOUND (no timer, or no interrupt of

@@ -6,7 +6,7 @@
 #ifndef ARCH_MMU_H
 #define ARCH_MMU_H
 
-#include "kernel/result.h"
+#include <arch/result.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -42,7 +42,7 @@ enum result interrupt_unmask(uint32_t number);
 bool interrupt_context(void);
 
 /* Starts the interrupt controller of the devicetree. Boot, once; memory and the MMU work. Results:
- * arch/interrupt_controller.h. */
+ * interrupt/controller.h. */
 enum result interrupt_init(void);
 
 /* Handles what is pending: the vector code calls it on the interrupt stack, interrupts masked, once

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "arch/interrupt_controller.h"
+#include "interrupt/controller.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"

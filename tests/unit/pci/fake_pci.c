@@ -6,8 +6,8 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
 #include <arch/device_access.h>
+#include <devices/pci_registers.h>
 #include <stdlib.h>
 #include <string.h>
 

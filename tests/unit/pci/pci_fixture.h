@@ -15,7 +15,7 @@
 
 #include "fake_pci.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
+#include <devices/pci_registers.h>
 
 #define NIC          0x10D38086u
 #define MIB          UINT64_C(0x100000)

@@ -4,8 +4,8 @@
 #include "fake_pci.h"
 #include "machine.h"
 #include "pci/pci_private.h"
-#include "pci/pci_registers.h"
 #include "virtio/platform.h"
+#include <devices/pci_registers.h>
 #include <setjmp.h>
 #include <stdarg.h>
 

@@ -2,7 +2,7 @@
 /* See ecam.h; virtio_platform_pci_map() is here too. */
 #include "ecam.h"
 #include "../network_device.h"
-#include "kernel/pci/pci_registers.h"
+#include "devices/include/devices/pci_registers.h"
 #include "machine.h"
 
 #define SECONDARY_BUS (PCI_BRIDGE_BUSES + 1u)

@@ -7,7 +7,7 @@
 #include "console/terminal.h"
 #include "console/uart.h"
 #include "hypervisor/partition.h"
-#include <arch/pl011_registers.h>
+#include <devices/pl011_registers.h>
 #include <stddef.h>
 
 #define PARTITIONS       3u

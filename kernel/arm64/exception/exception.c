@@ -3,8 +3,7 @@
  * Interrupts from the vectors to the scheduler and back, and the report of an exception that ends
  * everything.
  */
-#include "exception/exception.h"
-
+#include "exception/describe.h"
 #include "exception/frame_layout.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"

@@ -2,8 +2,8 @@
 /*
  * An exception in words: ESR_EL1 decoded (Arm ARM, ESR_EL1 and its ISS encodings).
  */
+#include "exception/describe.h"
 #include "boot/image.h"
-#include "exception/exception.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "sched/thread_private.h"

@@ -2,8 +2,8 @@
 /*
  * Registers of the Arm PrimeCell UART (PL011) (Arm DDI 0183, chapter 3), as offsets in bytes.
  */
-#ifndef ARCH_PL011_REGISTERS_H
-#define ARCH_PL011_REGISTERS_H
+#ifndef DEVICES_PL011_REGISTERS_H
+#define DEVICES_PL011_REGISTERS_H
 
 #define UARTDR            0x00u
 #define UARTFR            0x18u

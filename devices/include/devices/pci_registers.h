@@ -3,8 +3,8 @@
  * Configuration space (PCI Local Bus 3.0, chapter 6; PCI-to-PCI Bridge 1.2, chapter 3; PCI Express
  * Base 4.0, chapter 7).
  */
-#ifndef PCI_REGISTERS_H
-#define PCI_REGISTERS_H
+#ifndef DEVICES_PCI_REGISTERS_H
+#define DEVICES_PCI_REGISTERS_H
 
 #define PCI_CONFIG_BYTES 4096u
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What kernel/interrupt asks of the interrupt controller: GICv3 in arch/arm64/gic, a model in unit
- * tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made with
- * this core's interrupts masked, and takes at most 300 register accesses: where the controller has
- * to be waited for, the wait has a bound.
+ * What kernel/interrupt asks of the interrupt controller: GICv3 in kernel/arm64/gic, a model in
+ * unit tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made
+ * with this core's interrupts masked, and takes at most 300 register accesses: where the controller
+ * has to be waited for, the wait has a bound.
  */
-#ifndef ARCH_INTERRUPT_CONTROLLER_H
-#define ARCH_INTERRUPT_CONTROLLER_H
+#ifndef INTERRUPT_CONTROLLER_H
+#define INTERRUPT_CONTROLLER_H
 
 #include "kernel/interrupt.h"
 #include "kernel/result.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the vectors and the C side of exceptions share.
+ * Exceptions, as the vectors (exception/vectors.S) hand them over. The functions are defined by the
+ * program that links the vectors.
  */
-#ifndef EXCEPTION_H
-#define EXCEPTION_H
+#ifndef ARCH_EXCEPTION_H
+#define ARCH_EXCEPTION_H
 
 #include <arch/cpu_inline.h>
 #include <stdint.h>
@@ -24,8 +25,5 @@ struct arch_context *exception_interrupt(struct arch_context *interrupted);
 
 /* Called by vectors.S on the emergency stack. */
 _Noreturn void exception_fatal(const struct exception_frame *frame);
-
-/* Prints in one line what happened. */
-void exception_describe(const struct exception_frame *frame);
 
 #endif

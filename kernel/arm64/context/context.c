@@ -7,6 +7,7 @@
 #include "context/context_layout.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
+#include "kernel/thread.h"
 #include <arch/cpu.h>
 #include <arch/mmu.h>
 #include <string.h>
@@ -45,6 +46,7 @@ void arch_context_init(struct arch_context *context, void *stack, size_t stack_b
     }
     context->x[0] = (uintptr_t)argument;
     context->x[19] = (uintptr_t)entry;
+    context->x[20] = (uintptr_t)thread_exit;
     context->stack_pointer = top;
     context->program_counter = (uintptr_t)context_thread_begin;
     context->processor_state = PROCESSOR_STATE_THREAD | PROCESSOR_STATE_DEBUG_MASKED;

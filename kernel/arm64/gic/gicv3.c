@@ -7,11 +7,11 @@
  * us. Only the registers' bits of interrupts that the kernel attaches are written, and
  * nothing relies on a write having had an effect, because a hypervisor may own the rest.
  */
-#include "arch/interrupt_controller.h"
 #include "arch/mmu.h"
 #include "gic/cpu_interface.h"
 #include "gic/gic_private.h"
 #include "gic/gic_registers.h"
+#include "interrupt/controller.h"
 #include "kernel/devicetree.h"
 #include <arch/device_access.h>
 

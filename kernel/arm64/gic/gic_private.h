@@ -5,7 +5,7 @@
 #ifndef GIC_PRIVATE_H
 #define GIC_PRIVATE_H
 
-#include "arch/interrupt_controller.h"
+#include "interrupt/controller.h"
 #include "kernel/result.h"
 #include <stdbool.h>
 #include <stddef.h>

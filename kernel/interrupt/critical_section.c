@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Critical sections: interrupts masked on this core, and preemption deferred to their end. */
+#include "arch/cpu.h"
+#include "kernel/interrupt.h"
+#include "sched/core.h"
+#include "sched/scheduler.h"
+
+interrupt_state interrupts_save(void)
+{
+    return arch_interrupts_save();
+}
+
+/* Ends a critical section; the place where a thread that woke a more urgent one is preempted. */
+void interrupts_restore(interrupt_state state)
+{
+    struct core *core = core_this();
+
+    if (core->reschedule && arch_interrupts_enabled_in(state) && core->interrupt_depth == 0 &&
+        core->preemption_depth == 0 && core->current != NULL) {
+        scheduler_switch();
+    }
+    arch_interrupts_restore(state);
+}
+
+bool interrupt_context(void)
+{
+    return core_this()->interrupt_depth != 0;
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Includes go one way: programs, kernel or hypervisor, what they share of the hardware."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Where the headers of a layer are looked up.
+INCLUDE_FOLDERS = {
+    "apps": ("apps",),
+    "kernel": ("kernel/include", "kernel", "kernel/arm64", "kernel/host/include"),
+    "hypervisor": ("hypervisor/include", "hypervisor"),
+    "virtio": ("virtio/include", "virtio"),
+    "libc": ("libc/include", "libc/extensions"),
+    "arch": ("arch/include", "arch/arm64/include", "arch/arm64"),
+    "devices": ("devices/include",),
+}
+
+# The layers whose headers a layer may include, besides its own and the C library's. Ports of the
+# driver library belong to the systems that they attach it to, so that only its own code counts.
+ALLOWED = {
+    "apps": {"kernel", "virtio", "arch", "devices"},
+    "kernel": {"virtio", "arch", "devices"},
+    "hypervisor": {"arch", "devices"},
+    "virtio": set(),
+    "libc": {"arch"},
+    "arch": set(),
+    "devices": set(),
+}
+
+# Functions that the assembly of arch/ calls and that somebody else defines.
+DECLARED_IN_ARCH = {"arch_main", "exception_interrupt", "exception_fatal"}
+
+
+def sources(layer: str) -> list[Path]:
+    patterns = [f"{layer}/*.c", f"{layer}/*.h", f"{layer}/*.S"]
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    paths = [Path(name) for name in listing.split("\0") if name]
+    return [path for path in paths if (ROOT / path).is_file() and path.parts[:2] != PORTS]
+
+
+PORTS = ("virtio", "ports")
+
+
+def layers_of(header: str, includer: Path) -> set[str]:
+    """The layers that have a header of that name, as far as the includer can mean it."""
+    if (ROOT / includer.parent / header).is_file():
+        return {includer.parts[0]}
+    return {
+        layer
+        for layer, folders in INCLUDE_FOLDERS.items()
+        if any((ROOT / folder / header).is_file() for folder in folders)
+    }
+
+
+@pytest.mark.parametrize("layer", ALLOWED)
+def test_layer_includes_only_those_below(layer: str) -> None:
+    files = sources(layer)
+    assert files
+    wrong = []
+    for path in files:
+        for header in re.findall(r"^#\s*include [<\"]([^>\"]+)", (ROOT / path).read_text(), re.M):
+            found = layers_of(header, path)
+            if found and not found & (ALLOWED[layer] | {layer, "libc"}):
+                wrong.append(f"{path} includes {header}, of {', '.join(sorted(found))}")
+    assert wrong == []
+
+
+def test_assembly_of_arch_calls_only_what_its_headers_declare() -> None:
+    assembly = [path for path in sources("arch") if path.suffix == ".S"]
+    assert assembly
+    text = "\n".join((ROOT / path).read_text() for path in assembly)
+    defined = set(re.findall(r"^(\w+):", text, re.M))
+    # mmu_boot is C of arch/ itself.
+    called = set(re.findall(r"^\s+(?:bl|b)\s+([a-z_]\w{2,})\b", text, re.M)) - {"mmu_boot"}
+    assert called - defined == DECLARED_IN_ARCH

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * kernel/arm64/gic against a model of the hardware (fake_gic.h): calls that must succeed, and the
+ * runner. The driver's state is a machine's, so each test is a process.
+ */
+#ifndef GIC_FIXTURE_H
+#define GIC_FIXTURE_H
+
+/* cmocka.h needs these first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel/result.h"
+
+/* Starts the interrupt controller. */
+void start(void);
+
+/* Allocates a message-signalled interrupt; returns its number. */
+uint32_t allocate(uint32_t device, uint32_t event);
+/* The same must fail with `expected`. */
+void refuse(uint32_t device, uint32_t event, enum result expected);
+
+/* Checks the first three words of a command that the ITS has carried out. */
+void assert_command(unsigned index, uint64_t zero, uint64_t one, uint64_t two);
+
+/* Returns the LPI's byte in the configuration table. */
+uint8_t configuration_of(uint32_t number);
+
+/* Set-up of each test: a machine without surprises, with the devicetree of argument 1. */
+int prepare(void **state);
+
+/* For main(): runs each test in a process of its own. Argument 1 is virt.dtb of
+ * tests/unit/devicetree. Returns the exit status, the number of failed tests. */
+int run_each_alone(const struct CMUnitTest *tests, unsigned number, int count, char **arguments);
+
+#endif
