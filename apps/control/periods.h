@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A loop of a fixed period, and how late its turns begin. Each belongs to one thread. */
+/*
+ * A loop of a fixed period, and how late its turns begin. Each loop belongs to one thread.
+ *
+ * Lateness has two causes, which are counted apart. Either this system's own threads and interrupt
+ * handlers ran when the turn was due. Or the processor slept, and nothing here was in the way: then
+ * what lies below did not wake it in time, the hypervisor, the machine, or the host of an emulated
+ * machine that ran something else.
+ */
 #ifndef CONTROL_PERIODS_H
 #define CONTROL_PERIODS_H
 
@@ -9,8 +16,14 @@ struct periods {
     uint64_t length; /* nanoseconds */
     uint64_t due;    /* when the last turn was to begin */
     uint64_t count;  /* turns that began */
-    uint64_t missed; /* those of them that began when the next one was due already */
-    uint64_t worst;  /* nanoseconds by which the latest of them began late */
+    /* Turns that began when the next one was due already, and nanoseconds by which the latest turn
+     * began late: because of this system's own work, */
+    uint64_t missed;
+    uint64_t worst;
+    /* and because the processor slept on. */
+    uint64_t missed_asleep;
+    uint64_t worst_asleep;
+    uint64_t asleep; /* of the last turn's lateness: nanoseconds that the processor slept */
 };
 
 /* The first turn is due `length` nanoseconds from now. */
