@@ -373,7 +373,7 @@ static bool statistics_add_up(void)
     size_t count = thread_statistics(threads, 8);
     bool own = false;
 
-    CHECK(count == 2); /* "init" and "idle": all others have been joined */
+    CHECK(count == 3); /* "init", "idle", "console": all others have been joined */
     for (size_t i = 0; i < count; i++) {
         own |= threads[i].state == THREAD_RUNNING && threads[i].base_priority == OWN;
         CHECK(threads[i].run_nanoseconds > 0 && threads[i].switches > 0);

@@ -77,11 +77,24 @@ static enum partition_request take(struct partition *partition, uint8_t byte)
     return REQUEST_NONE;
 }
 
+/* A UART whose FIFO was full has room again: its monitors did not see that happen. */
+static void raise_waiting(const struct description *system)
+{
+    uint32_t partitions = terminal_continue();
+
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        if ((partitions >> i & 1u) != 0) {
+            gic_raise(system, system->partitions[i].console_interrupt);
+        }
+    }
+}
+
 enum partition_request terminal_input(struct partition *partition)
 {
     enum partition_request request = REQUEST_NONE;
     uint8_t byte;
 
+    raise_waiting(partition->system);
     if (terminal_input_owner() == partition->index) {
         uart_flush(partition, false);
     }

@@ -11,6 +11,16 @@
 /* Looks at the lock: much longer than a line of each of the others. */
 #define PATIENCE (UINT64_C(1) << 30)
 
+/* Of the ring: a power of two. Each of 8 partitions may have PARTITION_BYTES in it. */
+#define RING_BYTES      2048u
+#define PARTITION_BYTES (RING_BYTES / DESCRIPTION_PARTITIONS_MAX)
+/* The most that terminal_show() adds: the end of another's line, a name, "| ", a whole line, its
+ * end. */
+#define SHOW_BYTES_MAX \
+    (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
+
+_Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's part of the ring holds a line");
+
 #define NOBODY 0u /* partitions count from 1 here, so that all zero is right at first */
 
 static struct {
@@ -20,36 +30,93 @@ static struct {
     bool stuck;              /* the PL011 takes nothing */
     uint32_t line;           /* whose line is begun, and not ended */
     uint32_t input;          /* who has the input */
+    bool listening;          /* the PL011's interrupt is routed to a core */
+    bool sending;            /* it interrupts when it has room */
+    uint32_t waiting;        /* bit i: partition i found no room in the ring */
     const char *explanation; /* of an exception */
+    /* What the PL011 had no room for, from `read` to `write`: total bytes, modulo the size. */
+    uint32_t read, write;
+    uint32_t unsent[DESCRIPTION_PARTITIONS_MAX]; /* in the ring, at most so many ... */
+    uint32_t end[DESCRIPTION_PARTITIONS_MAX];    /* ... and none once `read` has come here */
+    char ring[RING_BYTES];
 } terminal __attribute__((section(".bss.monitor_shared")));
 
-static void take(void)
+/* Sends from the ring what the PL011 takes at once. */
+static void send_at_once(void)
+{
+    while (terminal.read != terminal.write &&
+           (device_read32(terminal.uart + UARTFR) & FLAG_TRANSMIT_FULL) == 0) {
+        device_write32(terminal.uart + UARTDR, (uint8_t)terminal.ring[terminal.read % RING_BYTES]);
+        terminal.read++;
+    }
+}
+
+/* Waits until at most `bytes` are in the ring. A PL011 that takes nothing is waited for once. */
+static void wait_for_ring(uint32_t bytes)
+{
+    uint32_t polls = terminal.stuck ? 1 : POLLS_MAX;
+
+    while (polls != 0 && terminal.write - terminal.read > bytes) {
+        uint32_t before = terminal.read;
+
+        send_at_once();
+        polls = terminal.read == before ? polls - 1 : POLLS_MAX;
+    }
+    terminal.stuck = polls == 0;
+}
+
+static void put(char character)
+{
+    if (terminal.uart == 0) {
+        return;
+    }
+    if (terminal.write - terminal.read == RING_BYTES) {
+        wait_for_ring(RING_BYTES - 1);
+    }
+    if (terminal.write - terminal.read < RING_BYTES) {
+        terminal.ring[terminal.write % RING_BYTES] = character;
+        terminal.write++;
+    }
+}
+
+/* Returns true if a line of the partition has room in the ring. Locked. */
+static bool has_room(uint32_t partition)
+{
+    if ((int32_t)(terminal.read - terminal.end[partition]) >= 0) {
+        terminal.unsent[partition] = 0;
+    }
+    return PARTITION_BYTES - terminal.unsent[partition] >= SHOW_BYTES_MAX;
+}
+
+/* Enables the PL011's interrupts: for input, and if there is more to send, for room in its FIFO. */
+static void enable_interrupts(void)
+{
+    terminal.sending = terminal.read != terminal.write;
+    device_write32(terminal.uart + UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT |
+                                                 (terminal.sending ? INTERRUPT_TRANSMIT : 0));
+}
+
+static void lock(void)
 {
     if (terminal.shared) {
         ticket_lock_take(&terminal.lock, PATIENCE);
     }
 }
 
-static void give(void)
+/* Sends what the PL011 takes at once. The rest is sent when the PL011 interrupts; as long as it
+ * can't, the caller waits for it, and what it does not take is lost. */
+static void send_and_unlock(void)
 {
+    send_at_once();
+    if (!terminal.listening && terminal.read != terminal.write) {
+        wait_for_ring(0);
+        terminal.read = terminal.write;
+    }
+    if (terminal.listening && terminal.sending != (terminal.read != terminal.write)) {
+        enable_interrupts();
+    }
     if (terminal.shared) {
         ticket_lock_give(&terminal.lock);
-    }
-}
-
-static void put(char character)
-{
-    uint32_t polls = terminal.stuck ? 1 : POLLS_MAX;
-
-    if (terminal.uart == 0) {
-        return;
-    }
-    while (polls != 0 && (device_read32(terminal.uart + UARTFR) & FLAG_TRANSMIT_FULL) != 0) {
-        polls--;
-    }
-    terminal.stuck = polls == 0;
-    if (polls != 0) {
-        device_write32(terminal.uart + UARTDR, (uint8_t)character);
     }
 }
 
@@ -142,11 +209,11 @@ void terminal_print(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    take();
+    lock();
     begin_line("bulkhead");
     put_format(format, arguments);
     end_line();
-    give();
+    send_and_unlock();
     va_end(arguments);
 }
 
@@ -159,9 +226,20 @@ void terminal_refuse(uint64_t uart, const struct description_problem *problem)
     terminal_failed(problem->text, problem->value);
 }
 
+/* No core may be left that sends the rest. */
+static void send_all(void)
+{
+    lock();
+    if (terminal.uart != 0) {
+        wait_for_ring(0);
+    }
+    send_and_unlock();
+}
+
 void terminal_failed(const char *text, uint64_t number)
 {
     terminal_print("the system can't start: %s 0x%lx", text, number);
+    send_all();
 }
 
 void terminal_explain(const char *text)
@@ -181,13 +259,17 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
     } else {
         terminal_print("a monitor failed: address 0x%lx, syndrome 0x%lx, pc 0x%lx", address,
                        syndrome, pc);
+        send_all();
     }
 }
 
 void terminal_show(const struct partition *partition, const char *line, uint32_t shown,
                    uint32_t bytes, bool end)
 {
-    take();
+    uint32_t before;
+
+    lock();
+    before = terminal.write;
     if (terminal.line != partition->index + 1) {
         begin_line(partition->described->name);
         shown = 0;
@@ -199,7 +281,10 @@ void terminal_show(const struct partition *partition, const char *line, uint32_t
     if (end) {
         end_line();
     }
-    give();
+    (void)has_room(partition->index); /* forgets what was sent */
+    terminal.unsent[partition->index] += terminal.write - before;
+    terminal.end[partition->index] = terminal.write;
+    send_and_unlock();
 }
 
 uint32_t terminal_input_owner(void)
@@ -214,8 +299,39 @@ void terminal_give_input(uint32_t partition)
 
 void terminal_listen(void)
 {
+    terminal.listening = true;
     /* The time-out is for bytes that stay below the FIFO's trigger level. */
-    device_write32(terminal.uart + UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
+    enable_interrupts();
+}
+
+bool terminal_has_room(const struct partition *partition)
+{
+    bool room;
+
+    lock();
+    send_at_once();
+    room = has_room(partition->index);
+    if (!room) {
+        terminal.waiting |= 1u << partition->index;
+    }
+    send_and_unlock();
+    return room;
+}
+
+uint32_t terminal_continue(void)
+{
+    uint32_t wake = 0;
+
+    lock();
+    send_at_once();
+    for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
+        if ((terminal.waiting >> i & 1u) != 0 && has_room(i)) {
+            wake |= 1u << i;
+        }
+    }
+    terminal.waiting &= ~wake;
+    send_and_unlock();
+    return wake;
 }
 
 bool terminal_get(uint8_t *byte)

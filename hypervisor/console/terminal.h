@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one terminal, on the board's PL011. Everything on it is a line of somebody: `NAME| text` of a
- * partition, `bulkhead| text` of the hypervisor. Several monitors print at the same time, a line
- * each. What is behind it (its lock, whose line is being printed, who has the input) is one small
- * object in .bss.monitor_shared, and the PL011's page: every monitor maps both.
+ * The terminal on the board's PL011, which all partitions and the hypervisor share. It shows lines:
+ * `NAME| text` of a partition, `bulkhead| text` of the hypervisor. Several monitors print at the
+ * same time, a line each. The state (lock, output ring, partition whose line is being printed,
+ * partition that has the input) is one small object in .bss.monitor_shared. Every monitor maps it
+ * and the PL011's page.
  *
- * A PL011 that takes nothing more is waited for once, and what it has no room for is lost.
+ * No monitor waits for the PL011. What it does not take at once stays in the ring: any monitor that
+ * prints sends more of it, and so does the core that has the PL011's interrupt, which is enabled
+ * for transmission as long as the ring is not empty. Each partition may have one line in the ring;
+ * the virtual PL011 (uart.h) says that it is full until that line is sent. Only before the
+ * interrupt is routed (terminal_listen()), for the hypervisor's own lines when the ring is full,
+ * and when the system fails, the PL011 is waited for; one that takes nothing is waited for once,
+ * and what it has no room for is lost.
  */
 #ifndef HYPERVISOR_TERMINAL_H
 #define HYPERVISOR_TERMINAL_H
@@ -49,11 +56,21 @@ void terminal_show(const struct partition *partition, const char *line, uint32_t
 /* For uart.c: the columns in front of each line of the partition. */
 uint32_t terminal_margin(const struct partition *partition);
 
+/* For uart.c. Returns true if a call of terminal_show() for this partition finds room in the ring;
+ * it waits for the PL011 if there is none. If false, terminal_continue() tells when there is. Any
+ * core.
+ */
+bool terminal_has_room(const struct partition *partition);
+
+/* For input.c: the PL011's interrupt came, maybe because it has room. Returns the partitions that
+ * have room in the ring now and had none before, bit i for partition i. Any core. */
+uint32_t terminal_continue(void);
+
 /* For input.c and uart.c. Who has the input: an index, or DESCRIPTION_NO_PARTITION; only a monitor
  * of who has it takes it away, and takes what was typed. */
 uint32_t terminal_input_owner(void);
 void terminal_give_input(uint32_t partition);
-/* Has the PL011 interrupt when there is input. */
+/* Boot: the PL011's interrupt is routed to a core. Enables it for input. */
 void terminal_listen(void);
 /* The next byte that was typed; false: there is none. */
 bool terminal_get(uint8_t *byte);

@@ -8,6 +8,9 @@
 #define REGISTER(offset) ((offset) / 4u)
 #define NEWLINE          '\n'
 
+/* A line so near to its end may be printed with the next byte. */
+#define LINE_MARGIN 16u
+
 /* Bits that can be written, of registers that keep what is written. */
 static const uint16_t writable[VIRTUAL_UART_REGISTERS] = {
     [REGISTER(UARTILPR)] = 0xff,  [REGISTER(UARTIBRD)] = 0xffff, [REGISTER(UARTFBRD)] = 0x3f,
@@ -38,9 +41,6 @@ static void transmit(struct partition *partition, uint8_t byte)
     char output[FILTER_OUTPUT_MAX];
     uint32_t count;
 
-    /* The byte leaves the FIFO at once, which then falls below any level: from now on until it is
-     * cleared, and not before a first byte (DDI 0183, UARTTXINTR). */
-    uart->transmitted = true;
     if (byte == NEWLINE) {
         show(partition, true);
         return;
@@ -60,10 +60,55 @@ static void transmit(struct partition *partition, uint8_t byte)
     }
 }
 
+/* Returns true if transmit() of `byte` may print, and the terminal has no room for what it prints.
+ */
+static bool must_wait(const struct partition *partition, uint8_t byte)
+{
+    const struct virtual_uart *uart = &partition->uart;
+    bool prints = byte == NEWLINE || terminal_input_owner() == partition->index ||
+                  uart->line_bytes >= CONSOLE_LINE_BYTES - LINE_MARGIN;
+
+    return prints && !terminal_has_room(partition);
+}
+
+/* Transmits from the FIFO as long as the terminal has room; `all`: the terminal waits for room. */
+static void empty_fifo(struct partition *partition, bool all)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    while (uart->output_count != 0) {
+        uint8_t byte = uart->output[uart->output_first];
+
+        if (!all && must_wait(partition, byte)) {
+            return;
+        }
+        uart->output_first = (uart->output_first + 1) % VIRTUAL_UART_FIFO;
+        uart->output_count--;
+        /* The FIFO may fall below its level: from now on until it is cleared, and not before a
+         * first byte (DDI 0183, UARTTXINTR). */
+        uart->transmitted = true;
+        transmit(partition, byte);
+    }
+}
+
+/* A byte that finds the FIFO full is lost (DDI 0183, UARTDR). */
+static void put_output(struct partition *partition, uint8_t byte)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    if (uart->output_count < VIRTUAL_UART_FIFO) {
+        uart->output[(uart->output_first + uart->output_count) % VIRTUAL_UART_FIFO] = byte;
+        uart->output_count++;
+    }
+    empty_fifo(partition, false);
+}
+
 static uint32_t interrupts(const struct virtual_uart *uart)
 {
+    bool room = uart->transmitted && uart->output_count <= VIRTUAL_UART_FIFO / 2;
+
     /* Any input is past its time-out. */
-    return (uart->transmitted ? INTERRUPT_TRANSMIT : 0) |
+    return (room ? INTERRUPT_TRANSMIT : 0) |
            (uart->input_count != 0 ? INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT : 0);
 }
 
@@ -95,7 +140,9 @@ static uint8_t take_input(struct virtual_uart *uart)
 
 static uint32_t flags(const struct virtual_uart *uart)
 {
-    return FLAG_TRANSMIT_EMPTY | (uart->input_count == 0 ? FLAG_RECEIVE_EMPTY : 0) |
+    return (uart->output_count == 0 ? FLAG_TRANSMIT_EMPTY : FLAG_BUSY) |
+           (uart->output_count == VIRTUAL_UART_FIFO ? FLAG_TRANSMIT_FULL : 0) |
+           (uart->input_count == 0 ? FLAG_RECEIVE_EMPTY : 0) |
            (uart->input_count == CONSOLE_INPUT_BYTES ? FLAG_RECEIVE_FULL : 0);
 }
 
@@ -121,7 +168,7 @@ static void write_register(struct partition *partition, uint64_t offset, uint64_
     struct virtual_uart *uart = &partition->uart;
 
     if (offset == UARTDR) {
-        transmit(partition, (uint8_t)value);
+        put_output(partition, (uint8_t)value);
     } else if (offset == UARTICR) {
         uart->transmitted = uart->transmitted && (value & INTERRUPT_TRANSMIT) == 0;
     } else {
@@ -139,6 +186,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
         return ACCESS_REFUSED;
     }
     ticket_lock_take(&partition->uart.lock, UINT64_MAX);
+    empty_fifo(partition, false);
     if (access->write) {
         write_register(partition, offset, access->value);
     } else {
@@ -168,7 +216,8 @@ void uart_receive(struct partition *partition, uint8_t byte)
 void uart_flush(struct partition *partition, bool end)
 {
     ticket_lock_take(&partition->uart.lock, UINT64_MAX);
-    if (partition->uart.line_bytes != 0) {
+    empty_fifo(partition, end);
+    if (partition->uart.line_bytes != 0 && (end || terminal_has_room(partition))) {
         show(partition, end);
     }
     ticket_lock_give(&partition->uart.lock);
@@ -179,6 +228,7 @@ void uart_reset(struct partition *partition)
     struct virtual_uart *uart = &partition->uart;
 
     ticket_lock_take(&uart->lock, UINT64_MAX);
+    empty_fifo(partition, true);
     if (uart->line_bytes != 0) {
         show(partition, true);
     }

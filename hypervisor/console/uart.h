@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The PL011 that a partition sees (Arm DDI 0183). What it sends becomes lines of the terminal. Its
- * transmit FIFO is always empty; its receive FIFO is deeper than the real one, and full it loses
- * what is typed. Baud rate, line and modem control are kept and mean nothing.
+ * The PL011 that a partition sees (Arm DDI 0183). The bytes that it transmits become lines of the
+ * terminal. Its transmit FIFO of 16 bytes fills while the terminal has no room for a line of the
+ * partition, and the flags and the transmit interrupt say so: no access of a guest waits for the
+ * board's PL011. Its receive FIFO is deeper than the real one; when it is full, typed bytes are
+ * lost. Baud rate, line and modem control are kept and mean nothing.
  *
  * A partition that has the terminal's input is printed byte by byte, so that a prompt appears and
  * line editing works; any other's line appears when it is complete or full, without control

@@ -48,6 +48,7 @@ static void run_application(void *argument)
 
     (void)argument;
     print("boot: first thread after %llu ns\n", (unsigned long long)now);
+    console_start_thread();
     result = pci_init();
     if (result != RESULT_OK && result != RESULT_NOT_FOUND) {
         print("boot: no PCI: %s\n", result_text(result));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring between print() and the serial line, and the queue for what is typed. All state is
- * changed with interrupts masked; how long for is bounded by one message and the line's own FIFO.
+ * The ring between print() and the serial line, and the queue for input. The ring is filled in any
+ * context, and emptied by one thread, which masks interrupts for one byte at a time: in a partition
+ * each access to the line is an exit to the hypervisor.
  */
 #include "console/console.h"
 
@@ -10,25 +11,41 @@
 #include "kernel/console.h"
 #include "kernel/interrupt.h"
 #include "kernel/sync.h"
+#include "kernel/thread.h"
 #include "kernel/time.h"
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #define RING_BYTES  4096u /* a power of two */
 #define INPUT_BYTES 64u
 #define NOTE_BYTES  64u
 
+/* Above the thread `init`, so that the output of a program that never sleeps is seen; below the
+ * network (40 and 48) and whatever is more urgent. */
+#define THREAD_PRIORITY    36u
+#define THREAD_STACK_BYTES 4096u
+
+/* Between two looks at a line that is full: its FIFO of 16 bytes lasts longer at 115,200 baud. Each
+ * look that finds it full still doubles the pause. */
+#define PAUSE_MIN NANOSECONDS_PER_MILLISECOND
+#define PAUSE_MAX (128 * NANOSECONDS_PER_MILLISECOND)
+
 /* Polls that a byte may take: more than a second on any machine, at rates from 1200 baud. */
 #define POLLS_MAX 100000000u
 
+/* Changed with interrupts masked. */
 static struct {
     struct pl011 uart;
-    bool absent;  /* there is no line: nothing is kept */
-    bool waiting; /* console_poll() was called */
+    bool absent;   /* there is no line: nothing is kept */
+    bool polling;  /* console_poll() was called */
+    bool threaded; /* the thread sends */
+    bool returned; /* the carriage return before the newline at `read` is sent */
     bool input_ready;
     uint32_t read;  /* total bytes taken out of the ring; modulo its size */
     uint32_t write; /* total bytes put in */
     uint64_t dropped;
+    struct semaphore filled; /* posted when text was put in */
     struct message_queue input;
     uint8_t input_storage[INPUT_BYTES];
     char ring[RING_BYTES];
@@ -39,23 +56,48 @@ static uint32_t room(void)
     return RING_BYTES - (console.write - console.read);
 }
 
-static void pump(void)
+/* Sends the next byte, to a line that has room for it. A newline is preceded by a carriage return.
+ * Returns false if the ring is empty. Interrupts masked. */
+static bool send_next(void)
 {
-    while (console.read != console.write &&
-           pl011_put(&console.uart, (uint8_t)console.ring[console.read % RING_BYTES])) {
-        console.read++;
+    char next = console.ring[console.read % RING_BYTES];
+
+    if (console.read == console.write) {
+        return false;
     }
+    if (next == '\n' && !console.returned) {
+        pl011_send(&console.uart, '\r');
+        console.returned = true;
+        return true;
+    }
+    pl011_send(&console.uart, (uint8_t)next);
+    console.returned = false;
+    console.read++;
+    return true;
 }
 
-static void pump_waiting(void)
+/* Sends what the line takes at once. Returns true if it took anything. Interrupts masked. */
+static bool send_at_once(void)
+{
+    bool sent = false;
+    unsigned line_room;
+
+    while (console.read != console.write && (line_room = pl011_room(&console.uart)) != 0) {
+        while (line_room != 0 && send_next()) {
+            line_room--;
+            sent = true;
+        }
+    }
+    return sent;
+}
+
+/* Interrupts masked. */
+static void send_all(void)
 {
     unsigned polls = 0;
 
     while (console.read != console.write || !pl011_is_idle(&console.uart)) {
-        uint32_t before = console.read;
-
-        pump();
-        polls = console.read == before ? polls + 1 : 0;
+        polls = send_at_once() ? 0 : polls + 1;
         if (polls == POLLS_MAX) {
             console.absent = true;
             return;
@@ -63,52 +105,78 @@ static void pump_waiting(void)
     }
 }
 
-static void put(char character)
+/* Interrupts masked. */
+static void put(const char *text, size_t bytes)
 {
-    if (room() == 0) {
-        console.dropped++;
-        return;
-    }
-    console.ring[console.write % RING_BYTES] = character;
-    console.write++;
+    size_t kept = bytes < room() ? bytes : room();
+    size_t at = console.write % RING_BYTES;
+    size_t first = kept < RING_BYTES - at ? kept : RING_BYTES - at;
+
+    memcpy(&console.ring[at], text, first);
+    memcpy(console.ring, text + first, kept - first);
+    console.write += (uint32_t)kept;
+    console.dropped += bytes - kept;
 }
 
-static void put_text(const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == '\n') {
-            put('\r');
-        }
-        put(text[i]);
-    }
-}
-
+/* Thread context. */
 static void put_note_of_loss(void)
 {
+    uint64_t dropped = console.dropped;
     char note[NOTE_BYTES];
+    interrupt_state state;
+    int length;
 
-    if (console.dropped != 0 && room() >= 2 * NOTE_BYTES) {
-        int length = snprintf(note, sizeof note, "\n[console: %llu bytes dropped]\n",
-                              (unsigned long long)console.dropped);
+    if (dropped == 0 || room() < NOTE_BYTES) {
+        return;
+    }
+    length = snprintf(note, sizeof note, "\n[console: %llu bytes dropped]\n",
+                      (unsigned long long)dropped);
+    state = interrupts_save();
+    console.dropped -= dropped;
+    put(note, (size_t)length);
+    interrupts_restore(state);
+}
 
-        console.dropped = 0;
-        put_text(note, (size_t)length);
+/* Sends up to `count` bytes, which the line has room for. */
+static void send_bytes(unsigned count)
+{
+    bool sent = true;
+
+    while (sent && count != 0) {
+        interrupt_state state = interrupts_save();
+
+        sent = send_next();
+        interrupts_restore(state);
+        count--;
     }
 }
 
-/* Moves what the line takes, and has it ask for the rest. */
-static void drain(void)
+/* The thread, from one time that text was written to the next. */
+static void empty_ring(void)
 {
-    if (console.uart.registers == 0 || console.absent) {
-        return;
+    uint64_t pause = PAUSE_MIN;
+
+    while (console.read != console.write) {
+        unsigned line_room = pl011_room(&console.uart);
+
+        if (line_room == 0) {
+            thread_sleep_until(time_after(pause));
+            pause = pause < PAUSE_MAX ? 2 * pause : PAUSE_MAX;
+            continue;
+        }
+        pause = PAUSE_MIN;
+        send_bytes(line_room);
+        put_note_of_loss();
     }
-    if (console.waiting) {
-        pump_waiting();
-        return;
+}
+
+static void run(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        (void)semaphore_wait(&console.filled, DEADLINE_NONE);
+        empty_ring();
     }
-    pump();
-    put_note_of_loss();
-    pl011_want_room(&console.uart, console.read != console.write);
 }
 
 void console_write(const char *text, size_t bytes)
@@ -116,23 +184,32 @@ void console_write(const char *text, size_t bytes)
     interrupt_state state = interrupts_save();
 
     if (!console.absent) {
-        put_text(text, bytes);
-        drain();
+        put(text, bytes);
+        if (console.polling) {
+            send_all();
+        } else if (console.threaded) {
+            (void)semaphore_post(&console.filled); /* refused if it is posted already */
+        } else if (console.uart.registers != 0) {
+            (void)send_at_once();
+        }
     }
     interrupts_restore(state);
 }
 
 void console_poll(void)
 {
-    console.waiting = true;
-    drain();
+    console.polling = true;
+    if (console.uart.registers != 0 && !console.absent) {
+        send_all();
+    }
 }
 
-static void take_input(void)
+/* Reads at most as much as the queue holds, so that a line that never stops does not keep the
+ * handler. */
+static void read_input(void)
 {
     uint8_t byte;
 
-    /* At most what the queue holds: a line that never stops does not keep us in here. */
     for (unsigned i = 0; i < INPUT_BYTES && pl011_get(&console.uart, &byte); i++) {
         (void)message_queue_send(&console.input, &byte, DEADLINE_POLL);
     }
@@ -142,8 +219,7 @@ static void handle_interrupt(void *argument)
 {
     (void)argument;
     pl011_acknowledge(&console.uart);
-    take_input();
-    drain();
+    read_input();
 }
 
 void console_init(void)
@@ -153,7 +229,7 @@ void console_init(void)
     console.absent = registers == 0;
     if (registers != 0) {
         pl011_init(&console.uart, registers);
-        drain();
+        (void)send_at_once();
     }
 }
 
@@ -166,9 +242,24 @@ void console_start(void)
     console.input_ready = true;
     if (console.absent || !serial_line_interrupt(&number, &trigger) ||
         interrupt_attach(number, trigger, handle_interrupt, NULL) != RESULT_OK) {
-        return; /* output then moves with each print, and there is no input */
+        return; /* there is no input then */
     }
-    pl011_want_input(&console.uart, true);
+    pl011_enable_input(&console.uart);
+}
+
+void console_start_thread(void)
+{
+    const struct thread_attributes attributes = {
+        .name = "console", .priority = THREAD_PRIORITY, .stack_bytes = THREAD_STACK_BYTES};
+    struct thread *thread;
+
+    if (console.absent) {
+        return;
+    }
+    semaphore_init(&console.filled, 1, 1);
+    /* Before the thread: text that comes from now on is its own. */
+    console.threaded = true;
+    console.threaded = thread_create(&thread, &attributes, run, NULL) == RESULT_OK;
 }
 
 enum result console_read(char *byte, uint64_t deadline)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The console: output of print() through a ring buffer to the serial line that the devicetree
- * names. What is printed before the line is found waits in the ring. On a machine without one all
- * is dropped.
+ * The console: print() writes to a ring buffer, and a thread sends what is in the ring to the
+ * serial line that the devicetree names. Text printed before the line is found waits in the ring.
+ * On a machine without a serial line all text is dropped.
  */
 #ifndef CONSOLE_CONSOLE_H
 #define CONSOLE_CONSOLE_H
@@ -12,16 +12,20 @@
 /* Finds, maps and starts the serial line. Boot, after devicetree_init(). */
 void console_init(void);
 
-/* From now on the line's interrupt drains the ring and takes input. Boot, after interrupt_init().
- */
+/* Attaches the handler for input. Boot, after interrupt_init(). */
 void console_start(void);
 
-/* Puts text into the ring, and from there into the line as far as it takes it at once. What finds
- * no room is dropped and counted. Any context. */
+/* Starts the thread that sends. Until then console_write() itself sends what the line takes at
+ * once. Thread context. */
+void console_start_thread(void);
+
+/* Copies text to the ring and wakes the thread. Text that does not fit is dropped and counted.
+ * Interrupts are masked for the copy. Any context. */
 void console_write(const char *text, size_t bytes);
 
-/* Sends what waits, and from now on everything, by waiting for the line: for panics and the
- * machine's end. A line that does not move is given up. Interrupts masked. */
+/* Sends what is in the ring, and from now on everything that is written, by polling the line until
+ * it has taken it: for panics and the end of the machine. Gives up a line that takes nothing for
+ * more than a second. Interrupts masked. */
 void console_poll(void);
 
 #endif

@@ -13,13 +13,19 @@ void pl011_init(struct pl011 *uart, uintptr_t registers)
     device_write32(registers + UARTCR, CONTROL_ENABLE | CONTROL_TRANSMIT | CONTROL_RECEIVE);
 }
 
-bool pl011_put(const struct pl011 *uart, uint8_t byte)
+unsigned pl011_room(const struct pl011 *uart)
 {
-    if ((device_read32(uart->registers + UARTFR) & FLAG_TRANSMIT_FULL) != 0) {
-        return false;
+    uint32_t flags = device_read32(uart->registers + UARTFR);
+
+    if ((flags & FLAG_TRANSMIT_EMPTY) != 0) {
+        return PL011_FIFO_BYTES;
     }
+    return (flags & FLAG_TRANSMIT_FULL) != 0 ? 0 : 1;
+}
+
+void pl011_send(const struct pl011 *uart, uint8_t byte)
+{
     device_write32(uart->registers + UARTDR, byte);
-    return true;
 }
 
 bool pl011_is_idle(const struct pl011 *uart)
@@ -36,26 +42,13 @@ bool pl011_get(const struct pl011 *uart, uint8_t *byte)
     return true;
 }
 
-static void want(const struct pl011 *uart, uint32_t interrupts, bool wanted)
-{
-    uint32_t mask = device_read32(uart->registers + UARTIMSC);
-
-    device_write32(uart->registers + UARTIMSC, wanted ? mask | interrupts : mask & ~interrupts);
-}
-
-void pl011_want_room(const struct pl011 *uart, bool wanted)
-{
-    want(uart, INTERRUPT_TRANSMIT, wanted);
-}
-
-void pl011_want_input(const struct pl011 *uart, bool wanted)
+void pl011_enable_input(const struct pl011 *uart)
 {
     /* The time-out is for bytes that stay below the FIFO's trigger level. */
-    want(uart, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT, wanted);
+    device_write32(uart->registers + UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
 }
 
 void pl011_acknowledge(const struct pl011 *uart)
 {
-    device_write32(uart->registers + UARTICR,
-                   INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT | INTERRUPT_TRANSMIT);
+    device_write32(uart->registers + UARTICR, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
 }

@@ -8,24 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of the transmit FIFO. From revision r1p5 on it has 32. */
+#define PL011_FIFO_BYTES 16u
+
 struct pl011 {
-    uintptr_t registers; /* 0: there is none, and no call below may be made */
+    uintptr_t registers; /* 0: there is no UART, and no function below may be called */
 };
 
-/* Turns it on, 8 bits without parity; the baud rate is the firmware's. Interrupts are off. */
+/* Enables the UART with its FIFOs, 8 bits without parity, and disables its interrupts. The firmware
+ * has set the baud rate. */
 void pl011_init(struct pl011 *uart, uintptr_t registers);
 
-/* False if its FIFO is full. */
-bool pl011_put(const struct pl011 *uart, uint8_t byte);
-/* Whether all is out on the wire. */
+/* Returns how many bytes pl011_send() may send before the next call: PL011_FIFO_BYTES if the
+ * transmit FIFO is empty (UARTFR.TXFE), 0 if it is full (UARTFR.TXFF), else 1. */
+unsigned pl011_room(const struct pl011 *uart);
+/* Puts a byte into the transmit FIFO, which has room for it. */
+void pl011_send(const struct pl011 *uart, uint8_t byte);
+/* Returns true if all bytes are out on the wire. */
 bool pl011_is_idle(const struct pl011 *uart);
-/* False if there is no input. */
+/* Reads the oldest byte of the receive FIFO. Returns false if there is none. */
 bool pl011_get(const struct pl011 *uart, uint8_t *byte);
 
-/* Whether an interrupt is wanted when the FIFO has room again. */
-void pl011_want_room(const struct pl011 *uart, bool wanted);
-/* Whether an interrupt is wanted when there is input. */
-void pl011_want_input(const struct pl011 *uart, bool wanted);
+/* Enables the receive interrupt and the receive time-out interrupt. */
+void pl011_enable_input(const struct pl011 *uart);
+/* Clears the receive interrupts. */
 void pl011_acknowledge(const struct pl011 *uart);
 
 #endif

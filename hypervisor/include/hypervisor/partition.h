@@ -15,6 +15,7 @@
 #define CONSOLE_INPUT_BYTES    512u
 #define CONSOLE_LINE_BYTES     160u /* a longer line is printed in parts */
 #define VIRTUAL_UART_REGISTERS 19u
+#define VIRTUAL_UART_FIFO      16u /* bytes to transmit; of the revision that it says it is */
 
 /* console/: the virtual PL011. The lock is for all of it. */
 struct virtual_uart {
@@ -22,6 +23,8 @@ struct virtual_uart {
     uint16_t registers[VIRTUAL_UART_REGISTERS]; /* as last written, by offset / 4 */
     bool transmitted;                           /* UARTRIS.TXRIS */
     bool commanded; /* the last key was Ctrl-^: its boot core's monitor alone looks at this */
+    uint8_t output[VIRTUAL_UART_FIFO]; /* transmit FIFO: empty unless the terminal has no room */
+    uint32_t output_first, output_count;
     uint8_t input[CONSOLE_INPUT_BYTES];
     uint32_t input_first, input_count;
     struct filter filter;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Text output. print() goes to the console's buffer and never waits for the line: what does not fit
- * is dropped and counted, and the count is printed when there is room again. One call's text is
- * kept together, and cut after 255 characters.
+ * Text output. print() copies its text to the console's buffer, and the thread "console" (priority
+ * 36) sends it to the serial line. Text that does not fit into the buffer is dropped and counted;
+ * the count is printed when there is room again. The text of one call is kept together, and cut
+ * after 255 characters. A panic, and the end of the machine, send what is left in the buffer before
+ * they end.
  */
 #ifndef KERNEL_PRINT_H
 #define KERNEL_PRINT_H

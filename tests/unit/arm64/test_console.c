@@ -16,7 +16,8 @@ static struct {
     bool present;
     bool stuck;          /* the line takes nothing any more */
     unsigned fifo_bytes; /* the last so many of `sent` are in the FIFO, the others on the wire */
-    bool want_room;
+    unsigned room;       /* that pl011_room() told of and that is not used */
+    bool moves;          /* a byte leaves the FIFO each time somebody looks at it */
     bool want_input;
     interrupt_handler handler;
     char sent[65536];
@@ -53,18 +54,25 @@ void pl011_init(struct pl011 *uart, uintptr_t registers)
     uart->registers = registers;
 }
 
-/* Whoever waits for the line lets time pass. */
-bool pl011_put(const struct pl011 *uart, uint8_t byte)
+/* Whoever polls the line lets time pass. */
+unsigned pl011_room(const struct pl011 *uart)
 {
     assert_int_equal(uart->registers, 0x1000);
-    if (line.fifo_bytes == FIFO_BYTES) {
-        line.fifo_bytes -= console.waiting && !line.stuck ? 1 : 0;
-        return false;
+    if (line.fifo_bytes != 0 && (line.moves || console.polling) && !line.stuck) {
+        line.fifo_bytes--;
     }
+    line.room = line.fifo_bytes == 0 ? PL011_FIFO_BYTES : line.fifo_bytes < FIFO_BYTES ? 1 : 0;
+    return line.room;
+}
+
+void pl011_send(const struct pl011 *uart, uint8_t byte)
+{
+    assert_int_equal(uart->registers, 0x1000);
+    assert_true(line.room > 0); /* or it would be lost */
     assert_true(line.sent_bytes < sizeof line.sent);
+    line.room--;
     line.sent[line.sent_bytes++] = (char)byte;
     line.fifo_bytes++;
-    return true;
 }
 
 bool pl011_is_idle(const struct pl011 *uart)
@@ -84,16 +92,10 @@ bool pl011_get(const struct pl011 *uart, uint8_t *byte)
     return true;
 }
 
-void pl011_want_room(const struct pl011 *uart, bool wanted)
+void pl011_enable_input(const struct pl011 *uart)
 {
     assert_int_equal(uart->registers, 0x1000);
-    line.want_room = wanted;
-}
-
-void pl011_want_input(const struct pl011 *uart, bool wanted)
-{
-    assert_int_equal(uart->registers, 0x1000);
-    line.want_input = wanted;
+    line.want_input = true;
 }
 
 void pl011_acknowledge(const struct pl011 *uart)
@@ -122,17 +124,6 @@ static void write(const char *text)
     console_write(text, strlen(text));
 }
 
-/* The FIFO runs empty, and the line interrupts if it was asked to, until nothing moves. */
-static void let_out(void)
-{
-    while (line.fifo_bytes > 0) {
-        line.fifo_bytes = 0;
-        if (line.want_room) {
-            line.handler(NULL);
-        }
-    }
-}
-
 static void expect_sent(const char *text)
 {
     assert_int_equal(line.sent_bytes, strlen(text));
@@ -149,16 +140,108 @@ static void test_waits_for_the_line(void **state)
     expect_sent("early\r\nlater\r\n");
 }
 
-static void test_interrupts_drain(void **state)
+/* Without the thread what does not fit into the FIFO waits for the next text. */
+static void test_before_the_thread(void **state)
 {
     (void)state;
     start_line();
     write("the quick brown fox jumps over the lazy dog\n");
     assert_int_equal(line.sent_bytes, FIFO_BYTES);
-    assert_true(line.want_room);
-    let_out();
+    line.fifo_bytes = 0;
+    write("");
+    assert_int_equal(line.sent_bytes, 2 * FIFO_BYTES);
+}
+
+static void sleep_a_while(void)
+{
+    thread_sleep_until(time_after(NANOSECONDS_PER_SECOND));
+}
+
+static void init_thread_sends(void)
+{
+    start_line();
+    line.moves = true;
+    console_start_thread();
+    CHECK_EQUAL(thread_set_priority(thread_current(), THREAD_PRIORITY_HIGHEST), RESULT_OK);
+    write("the quick brown fox jumps over the lazy dog\n");
+    CHECK_EQUAL(line.sent_bytes, 0); /* printing does not touch the line */
+    sleep_a_while();
+    CHECK_EQUAL(line.sent_bytes, 45);
+}
+
+static void test_the_thread_sends(void **state)
+{
+    (void)state;
+    kernel_run(init_thread_sends);
     expect_sent("the quick brown fox jumps over the lazy dog\r\n");
-    assert_false(line.want_room);
+}
+
+static void note_urgent(void *argument)
+{
+    (void)argument;
+    note("urgent");
+}
+
+static void wake_urgent(void *argument)
+{
+    (void)thread_set_priority(argument, THREAD_PRIORITY_HIGHEST);
+}
+
+/* Wherever an interrupt comes, the thread that it makes urgent runs at once: no more than one byte
+ * is sent with interrupts masked. */
+static void init_one_byte_at_a_time(void)
+{
+    struct thread *urgent;
+    size_t before;
+
+    (void)set_up(NULL);
+    start_line();
+    line.moves = true;
+    console_start_thread();
+    urgent = start("urgent", THREAD_PRIORITY_LOWEST, note_urgent, NULL);
+    before = line.sent_bytes;
+    sweep_interrupt(wake_urgent, urgent);
+    write("the quick brown fox\n");
+    sleep_a_while();
+    CHECK_EQUAL(line.sent_bytes - before, 21);
+    finish(urgent);
+    CHECK_NOTES("urgent");
+}
+
+static void test_one_byte_at_a_time(void **state)
+{
+    (void)state;
+    kernel_sweep(init_one_byte_at_a_time, 2 * 21);
+}
+
+/* A line that does not move is looked at ever more seldom, and goes on when it moves again. */
+static void init_line_that_stands_still(void)
+{
+    struct scheduler_statistics before;
+    struct scheduler_statistics after;
+
+    start_line();
+    line.stuck = true;
+    console_start_thread();
+    write("the quick brown fox jumps over the lazy dog\n");
+    sleep_a_while();
+    CHECK_EQUAL(line.sent_bytes, FIFO_BYTES);
+    scheduler_statistics(&before);
+    for (unsigned i = 0; i < 10; i++) {
+        sleep_a_while();
+    }
+    scheduler_statistics(&after);
+    CHECK(after.context_switches - before.context_switches < 10 * 40);
+    line.stuck = false;
+    line.moves = true;
+    sleep_a_while();
+    CHECK_EQUAL(line.sent_bytes, 45);
+}
+
+static void test_line_that_stands_still(void **state)
+{
+    (void)state;
+    kernel_run(init_line_that_stands_still);
 }
 
 static void test_no_line(void **state)
@@ -176,26 +259,35 @@ static void test_no_line(void **state)
     assert_int_equal(console.dropped, 0);
 }
 
-static void test_loss_is_counted(void **state)
+static void init_loss(void)
 {
     char expected[64];
-    size_t kept = FIFO_BYTES + RING_BYTES;
+    size_t sent = RING_BYTES + RING_BYTES / 9; /* with the carriage returns of whole lines */
 
-    (void)state;
     start_line();
+    line.moves = true;
+    console_start_thread();
+    CHECK_EQUAL(thread_set_priority(thread_current(), THREAD_PRIORITY_HIGHEST), RESULT_OK);
     for (unsigned i = 0; i < 600; i++) {
         write("12345678\n");
     }
     (void)snprintf(expected, sizeof expected, "\r\n[console: %zu bytes dropped]\r\n",
-                   (size_t)600 * 10 - kept);
-    let_out();
-    assert_int_equal(line.sent_bytes, kept + strlen(expected));
-    assert_memory_equal(line.sent + kept, expected, strlen(expected));
-    assert_memory_equal(line.sent, "12345678\r\n12345678\r\n", 20);
+                   (size_t)600 * 9 - RING_BYTES);
+    sleep_a_while();
+    CHECK_EQUAL(line.sent_bytes, sent + strlen(expected));
+    CHECK(memcmp(line.sent + sent, expected, strlen(expected)) == 0);
+    CHECK(memcmp(line.sent, "12345678\r\n12345678\r\n", 20) == 0);
     line.sent_bytes = 0;
     write("after\n");
-    let_out();
-    expect_sent("after\r\n");
+    sleep_a_while();
+    CHECK_EQUAL(line.sent_bytes, 7);
+    CHECK(memcmp(line.sent, "after\r\n", 7) == 0);
+}
+
+static void test_loss_is_counted(void **state)
+{
+    (void)state;
+    kernel_run(init_loss);
 }
 
 static void test_poll_sends_all(void **state)
@@ -262,30 +354,40 @@ static void test_input(void **state)
     assert_int_equal(console_read(&byte, DEADLINE_POLL), RESULT_TIMED_OUT);
 }
 
-static void test_ring_wraps(void **state)
+static void init_ring_wraps(void)
 {
     char text[64];
     size_t checked = 0;
 
-    (void)state;
     start_line();
+    line.moves = true;
     console.read = console.write = UINT32_MAX - 100;
+    console_start_thread();
     for (unsigned i = 0; i < 2000; i++) {
         (void)snprintf(text, sizeof text, "number %u\n", i);
         write(text);
-        let_out();
+        thread_sleep_until(time_after(NANOSECONDS_PER_SECOND));
         (void)snprintf(text, sizeof text, "number %u\r\n", i);
-        assert_memory_equal(line.sent + checked, text, strlen(text));
+        CHECK(memcmp(line.sent + checked, text, strlen(text)) == 0);
         checked += strlen(text);
     }
-    assert_int_equal(checked, line.sent_bytes);
+    CHECK_EQUAL(checked, line.sent_bytes);
+}
+
+static void test_ring_wraps(void **state)
+{
+    (void)state;
+    kernel_run(init_ring_wraps);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_waits_for_the_line, set_up),
-        cmocka_unit_test_setup(test_interrupts_drain, set_up),
+        cmocka_unit_test_setup(test_before_the_thread, set_up),
+        cmocka_unit_test_setup(test_the_thread_sends, set_up),
+        cmocka_unit_test_setup(test_one_byte_at_a_time, set_up),
+        cmocka_unit_test_setup(test_line_that_stands_still, set_up),
         cmocka_unit_test_setup(test_no_line, set_up),
         cmocka_unit_test_setup(test_loss_is_counted, set_up),
         cmocka_unit_test_setup(test_poll_sends_all, set_up),

@@ -146,6 +146,81 @@ static void test_lines(void **state)
     assert_non_null(strstr(fake.printed, "x\r\ncontrol| y\r\n"));
 }
 
+/* The PL011's interrupt, which goes to the boot core of who has the input. */
+static void interrupt(void)
+{
+    (void)terminal_input(&fixture_partitions[fixture_system.cores[fake.route].partition]);
+}
+
+/* With the name it takes so much of the partition's part of the ring that no other line fits. */
+#define LONG_LINE "0123456789012345678901234567890123456789012345678901234567890123456789"
+
+static void test_a_full_terminal_is_not_waited_for(void **state)
+{
+    (void)state;
+    fake.full = true;
+    fake.looks = 0;
+    fixture_send(CONTROL, LONG_LINE "\n");
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+    fixture_send(CONTROL, "\n");
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_BUSY | FLAG_RECEIVE_EMPTY);
+    fixture_send(CONTROL, "and of others15");
+    assert_int_equal(fixture_read(CONTROL, UARTFR),
+                     FLAG_BUSY | FLAG_TRANSMIT_FULL | FLAG_RECEIVE_EMPTY);
+    fixture_write(CONTROL, UARTDR, '!'); /* lost */
+    assert_true(fake.looks < 500);       /* each access looks a few times */
+    assert_string_equal(fixture_printed(), "");
+
+    /* Its neighbour is not the worse for it. */
+    fixture_send(LINUX, "mine\n");
+    assert_int_equal(fixture_read(LINUX, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+
+    fake.full = false;
+    assert_true((fake.mask & INTERRUPT_TRANSMIT) != 0);
+    assert_int_equal(fake.raised[CONTROL], 0);
+    interrupt();
+    assert_int_equal(fake.raised[CONTROL], 1);
+    assert_int_equal(fake.mask & INTERRUPT_TRANSMIT, 0);
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+    fixture_send(CONTROL, "\n");
+    assert_string_equal(fixture_printed(), "control| " LONG_LINE "\r\nlinux| mine\r\n"
+                                           "control| \r\ncontrol| and of others15\r\n");
+    interrupt();
+    assert_int_equal(fake.raised[CONTROL], 1);
+}
+
+/* The transmit interrupt says that the FIFO is not more than half full (DDI 0183, UARTIFLS). */
+static void test_transmit_interrupt_of_a_full_terminal(void **state)
+{
+    (void)state;
+    fixture_write(CONTROL, UARTIMSC, INTERRUPT_TRANSMIT);
+    fake.full = true;
+    fixture_send(CONTROL, LONG_LINE "\n\n1234567");
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_TRANSMIT);
+    fixture_send(CONTROL, "8");
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
+    fake.raised[CONTROL] = 0;
+    fake.full = false;
+    interrupt();
+    assert_int_equal(fake.raised[CONTROL], 1);
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_TRANSMIT);
+    fixture_write(CONTROL, UARTICR, INTERRUPT_TRANSMIT);
+    assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
+}
+
+static void test_a_reset_waits_for_a_full_terminal(void **state)
+{
+    (void)state;
+    fake.full = true;
+    fixture_send(CONTROL, LONG_LINE "\n\nlast");
+    uart_reset(&fixture_partitions[CONTROL]);
+    assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
+    fake.full = false;
+    interrupt();
+    assert_string_equal(fixture_printed(),
+                        "control| " LONG_LINE "\r\ncontrol| \r\ncontrol| last\r\n");
+}
+
 static void test_a_prompt_appears_at_once(void **state)
 {
     (void)state;
@@ -429,6 +504,9 @@ int main(void)
         cmocka_unit_test_setup(test_accesses_of_all_sizes, fixture_set_up),
         cmocka_unit_test_setup(test_what_is_no_register, fixture_set_up),
         cmocka_unit_test_setup(test_lines, fixture_set_up),
+        cmocka_unit_test_setup(test_a_full_terminal_is_not_waited_for, fixture_set_up),
+        cmocka_unit_test_setup(test_transmit_interrupt_of_a_full_terminal, fixture_set_up),
+        cmocka_unit_test_setup(test_a_reset_waits_for_a_full_terminal, fixture_set_up),
         cmocka_unit_test_setup(test_a_prompt_appears_at_once, fixture_set_up),
         cmocka_unit_test_setup(test_line_editing, fixture_set_up),
         cmocka_unit_test_setup(test_what_no_line_editor_needs, fixture_set_up),
