@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Gives BARs their addresses: bus by bus, depth first, from the front of the host bridge's windows,
- * so that what lies behind a bridge is one range that the bridge's own windows can name (PCI-to-PCI
- * Bridge 1.2, 3.2.5.8 and 3.2.5.9).
+ * Assigns addresses to BARs: bus by bus, depth first, from the start of the host bridge's windows.
+ * So the BARs behind a bridge lie in one range, which the bridge's own windows can describe
+ * (PCI-to-PCI Bridge 1.2, 3.2.5.8 and 3.2.5.9).
  */
 #include "kernel/print.h"
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
 
-/* Bridges pass whole units of this. */
+/* Granularity of a bridge's memory windows. */
 #define BRIDGE_UNIT UINT64_C(0x100000)
-/* Functions never share a page, so that each can be given away alone. */
+/* No two functions share a page, so that each function can be given to a partition alone. */
 #define ALIGNMENT_MIN UINT64_C(4096)
-/* 64-bit BARs up to this size go into the narrow window while it lasts: addresses above 4 GiB take
- * translation tables of their own. */
+/* 64-bit BARs up to this size are placed in the narrow window while it has room, because addresses
+ * above 4 GiB need additional translation tables. */
 #define NARROW_PREFERRED (UINT64_C(16) * 1024 * 1024)
 
-/* Aligns the start of the free space; false if it ends before. */
+/* Aligns the start of the free space. Returns false if that is beyond its end. */
 static bool align(struct pci_window *window, uint64_t alignment)
 {
     uint64_t next = (window->next + alignment - 1) & ~(alignment - 1);
@@ -28,7 +28,8 @@ static bool align(struct pci_window *window, uint64_t alignment)
     return true;
 }
 
-/* Gives the BAR naturally aligned space; false if there is not enough, and nothing is taken. */
+/* Assigns naturally aligned space to the BAR. Returns false, and changes nothing, if there is not
+ * enough. */
 static bool take(struct pci_window *window, struct pci_function *function, unsigned index)
 {
     struct pci_bar *bar = &function->bar[index];
@@ -45,8 +46,8 @@ static bool take(struct pci_window *window, struct pci_function *function, unsig
     return true;
 }
 
-/* A bridge's prefetchable window is the only one that reaches above 4 GiB, and what is not
- * prefetchable must not be in it. `wide_reachable`: all bridges above have such a window. */
+/* Only a bridge's prefetchable window reaches above 4 GiB, and BARs that are not prefetchable must
+ * not lie in it. `wide_reachable`: all bridges above have a 64-bit prefetchable window. */
 static bool may_be_wide(const struct pci_host *host, const struct pci_function *function,
                         const struct pci_bar *bar, bool wide_reachable)
 {
@@ -76,8 +77,8 @@ static void assign_bar(struct pci_host *host, struct pci_function *function, uns
           function->device, function->function, (unsigned long long)bar->bytes);
 }
 
-/* PCI-to-PCI Bridge 1.2, 3.2.5.9: the low bits of the prefetchable base say whether it has 64 bits.
- */
+/* PCI-to-PCI Bridge 1.2, 3.2.5.9: the low bits of the prefetchable base register tell whether the
+ * window has 64-bit addresses. */
 static bool passes_wide(const struct pci_function *bridge)
 {
     return (pci_config_read(bridge, PCI_BRIDGE_PREFETCH, 4) & 0xF) == 1;
@@ -92,7 +93,8 @@ static uint32_t memory_range(uint64_t start, uint64_t end)
     return (uint32_t)(start >> 16 & 0xFFF0) | (uint32_t)((end - 1) & 0xFFF00000);
 }
 
-/* Begins a bridge's range in the window: whole units only. Without room it stays empty. */
+/* Starts a bridge's range in the window, at a multiple of the granularity. The range is empty if
+ * there is no room. */
 static uint64_t begin_range(struct pci_window *window)
 {
     window->end &= ~(BRIDGE_UNIT - 1);
@@ -116,7 +118,8 @@ static void open_bridge(const struct pci_function *bridge, const struct pci_host
                      closed ? 0 : (uint32_t)(wide_start >> 32));
     pci_config_write(bridge, PCI_BRIDGE_PREFETCH_LIMIT, 4,
                      closed ? 0 : (uint32_t)((wide_end - 1) >> 32));
-    /* Mastering is what passes requests upwards, messages included. */
+    /* Bus mastering makes a bridge forward requests upstream, message-signalled interrupts
+     * included. */
     pci_config_write(bridge, PCI_COMMAND, 2, command | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 }
 
@@ -135,7 +138,7 @@ static void assign_behind(struct pci_host *host, const struct pci_function *brid
     open_bridge(bridge, host, narrow_start, wide_start);
 }
 
-/* The functions on one bus, then what is behind the bridges among them. */
+/* Assigns the functions on one bus, then those behind the bridges on it. */
 static void assign_bus(struct pci_host *host, const struct pci_function *bridge,
                        bool wide_reachable)
 {
@@ -155,8 +158,8 @@ static void assign_bus(struct pci_host *host, const struct pci_function *bridge,
     }
 }
 
-/* The end of the free space that starts at `start`: the next BAR that was kept, or the window's
- * end. `start` itself if it lies inside one. */
+/* Returns the end of the free space that starts at `start`: the next BAR that was kept, or the end
+ * of the window. Returns `start` if it lies inside a BAR. */
 static uint64_t gap_end(const struct pci_host *host, const struct pci_window *window,
                         uint64_t start)
 {
@@ -192,7 +195,7 @@ static void consider_gap(const struct pci_host *host, struct pci_window *window,
     }
 }
 
-/* Everything new goes into the largest gap between the BARs that were kept. */
+/* New BARs are placed in the largest gap between the BARs that were kept. */
 static void find_free(const struct pci_host *host, struct pci_window *window)
 {
     window->next = window->bus_address;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Base address registers (PCI 3.0, 6.2.5.1). What a device answers is not trusted: a BAR whose size
- * is no power of two, or a 64-bit one without an upper half, counts as absent.
+ * Base address registers (PCI 3.0, 6.2.5.1). The device's answers are not trusted: a BAR whose size
+ * is not a power of two, or a 64-bit BAR without an upper half, is treated as absent.
  */
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
@@ -31,7 +31,8 @@ void pci_write_bar(const struct pci_function *function, unsigned index, uint64_t
     }
 }
 
-/* Writes all ones, reads which of them stick, and puts the old value back. Decoding is off. */
+/* Sizes a register: writes all ones, reads back which bits are set, and restores the old value.
+ * Decoding is off. */
 static uint32_t probe(const struct pci_function *function, unsigned index, uint32_t old)
 {
     uint32_t mask;
@@ -42,7 +43,7 @@ static uint32_t probe(const struct pci_function *function, unsigned index, uint3
     return mask;
 }
 
-/* The processor's address of a BAR that was assigned before us; 0 if it is not usable. */
+/* Returns the processor's address of a BAR that the firmware assigned, 0 if it is not usable. */
 static uint64_t keep(const struct pci_window *window, uint64_t bus_address, uint64_t bytes)
 {
     uint64_t offset = bus_address - window->bus_address;
@@ -60,7 +61,7 @@ static bool overlaps(const struct pci_bar *bar, uint64_t address, uint64_t bytes
            bar->address < address + bytes;
 }
 
-/* True if no BAR kept so far has any of it. */
+/* Returns true if the range overlaps no BAR that was kept so far. */
 static bool is_free(const struct pci_host *host, const struct pci_function *self, uint64_t address,
                     uint64_t bytes)
 {
@@ -79,7 +80,7 @@ static bool is_free(const struct pci_host *host, const struct pci_function *self
     return true;
 }
 
-/* Behind a bridge nothing is kept, because the bridge's windows are laid out anew. */
+/* Behind a bridge no address is kept, because the bridge's windows are assigned again. */
 static void keep_assigned(const struct pci_host *host, struct pci_function *function,
                           struct pci_bar *bar, uint64_t bus_address)
 {
@@ -97,7 +98,7 @@ static void keep_assigned(const struct pci_host *host, struct pci_function *func
     }
 }
 
-/* Learns one BAR; returns how many registers it takes. */
+/* Reads type, size and address of one BAR. Returns how many registers it has, 1 or 2. */
 static unsigned size_bar(const struct pci_host *host, struct pci_function *function, unsigned index)
 {
     struct pci_bar *bar = &function->bar[index];

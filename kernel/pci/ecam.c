@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Configuration space through the enhanced configuration access mechanism (PCI Express Base 4.0,
- * 7.2.2): 4 KiB a function, 1 MiB a bus. A bus is mapped when it is first looked at.
+ * 7.2.2): 4 KiB a function, 1 MiB a bus. A bus is mapped at the first access to it.
  */
 #include "arch/mmu.h"
 #include "pci/pci_private.h"
@@ -22,7 +22,7 @@ void pci_access_init(uint64_t address, uint8_t first_bus)
     ecam.first_bus = first_bus;
 }
 
-/* Address of the register, 0 if its bus cannot be mapped. */
+/* Returns the address of the register, 0 if its bus cannot be mapped. */
 static uintptr_t locate(uint8_t bus, uint8_t device_function, uint16_t offset)
 {
     uint64_t base = ecam.address + (uint64_t)(uint8_t)(bus - ecam.first_bus) * BUS_BYTES;

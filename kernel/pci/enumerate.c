@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the functions, bus by bus, depth first, and numbers the buses behind bridges
- * (PCI-to-PCI Bridge 1.2, 3.2.5). What is not there costs one read. A device that shows more than
- * the limits allow, or bridges without end, is cut short.
+ * (PCI-to-PCI Bridge 1.2, 3.2.5). An absent function costs one read. Functions, buses and levels of
+ * bridges beyond the limits are left out, so that a malicious device cannot keep the search going.
  */
 #include "kernel/memory.h"
 #include "kernel/print.h"
@@ -41,7 +41,8 @@ static enum result add(struct pci_host *host, const struct pci_function *found)
     return RESULT_OK;
 }
 
-/* Stops the function: it may have been left running by whoever ran before us. */
+/* Disables decoding and bus mastering: the firmware, or the system that ran before, may have left
+ * the function active. */
 static void quiesce(const struct pci_function *function)
 {
     uint32_t command = pci_config_read(function, PCI_COMMAND, 2);
@@ -53,7 +54,7 @@ static void quiesce(const struct pci_function *function)
     }
 }
 
-/* Takes the function in if it is there. */
+/* Adds the function to the list if it is present. */
 static bool probe(struct pci_function *function)
 {
     uint32_t id = pci_config_read(function, PCI_VENDOR_ID, 4);
@@ -74,7 +75,7 @@ static void take_in(struct enumeration *state, struct pci_function *function)
     function->msix_capability = pci_find_capability(function, PCI_CAPABILITY_MSIX);
     quiesce(function);
     if (function->header_type == PCI_HEADER_BRIDGE) {
-        /* Claims no bus until its own turn comes. */
+        /* The bridge claims no bus until its own buses are numbered. */
         pci_config_write(function, PCI_BRIDGE_BUSES, 4,
                          pci_config_read(function, PCI_BRIDGE_BUSES, 4) & 0xFF000000);
     }
@@ -101,7 +102,7 @@ static void scan_device(struct enumeration *state, uint8_t bus, struct pci_funct
     }
 }
 
-/* PCI Express Base 4.0, 7.3.1: behind a root or downstream port there is device 0 only. */
+/* PCI Express Base 4.0, 7.3.1: only device 0 exists behind a root or downstream port. */
 static unsigned devices_behind(const struct pci_function *bridge)
 {
     int type = bridge == NULL ? -1 : pci_express_type(bridge);
@@ -146,7 +147,7 @@ static void scan_bus(struct enumeration *state, uint8_t bus, struct pci_function
         scan_device(state, bus, bridge, (uint8_t)device);
     }
     function = before == NULL ? state->host->first : before->next;
-    /* What the recursion below appends is on other buses. */
+    /* The functions that the recursion below appends are on other buses. */
     for (; function != NULL && function->bus == bus; function = function->next) {
         if (function->header_type == PCI_HEADER_BRIDGE && state->result == RESULT_OK) {
             scan_behind(state, function, depth);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One function: its configuration space, capabilities, BAR mappings and switches.
+ * One function: its configuration space, its capabilities, the mapping of its BARs, and enabling
+ * it.
  */
 #include "arch/mmu.h"
 #include "kernel/pci.h"
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
 
-/* A list that ends meets each 4-byte aligned offset of 0x40..0xFF once. */
+/* A capability list without a loop contains each 4-byte aligned offset of 0x40..0xFF at most once.
+ */
 #define CAPABILITIES_MAX 48u
 
 static bool is_accessible(uint16_t offset, unsigned bytes)

@@ -17,7 +17,7 @@
 #define SPACE_PORTS     1u
 #define SPACE_MEMORY_32 2u
 #define SPACE_MEMORY_64 3u
-/* No BAR is at 0: that could mean "none". */
+/* No BAR is placed at address 0, which means that it has none. */
 #define PORTS_FIRST 0x1000u
 
 #define SPACE_PREFETCHABLE (UINT32_C(1) << 30)
@@ -39,7 +39,7 @@ static uint64_t read_number(const uint32_t *cells, unsigned count)
     return number;
 }
 
-/* Takes the window in, if it is the first of a kind we use. */
+/* Uses the window if it is the first of its kind. */
 static void add_window(struct pci_host *host, uint32_t space, const struct pci_window *window)
 {
     uint64_t end = window->bus_address + window->bytes;
@@ -137,7 +137,7 @@ enum result pci_init(void)
     }
     pci_access_init(ecam, host->first_bus);
     result = pci_enumerate(host);
-    /* Out of memory half-way: what was found is usable. */
+    /* Out of memory: the functions found so far can be used. */
     pci_assign(host);
     pci_msix_prepare(host);
     return result;

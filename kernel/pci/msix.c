@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * MSI-X (PCI 3.0, 6.8.2; PCI Express Base 4.0, 7.7.2) and which device id its messages carry (Linux
+ * MSI-X (PCI 3.0, 6.8.2; PCI Express Base 4.0, 7.7.2), and the device id of its messages (Linux
  * binding pci-msi).
  */
 #include "kernel/devicetree.h"
@@ -10,8 +10,8 @@
 #include <arch/device_access.h>
 #include <devices/pci_registers.h>
 
-/* The id that requests of the function arrive with. A conventional bridge, or one from PCI Express
- * to PCI, puts its own in place (PCI Express to PCI Bridge 1.0, 2.3). */
+/* Returns the requester id with which requests of the function arrive. A conventional bridge, or
+ * one from PCI Express to PCI, replaces it by its own (PCI Express to PCI Bridge 1.0, 2.3). */
 static uint32_t requester_id(const struct pci_function *function)
 {
     uint32_t id =
@@ -45,8 +45,8 @@ static bool map_id(const uint32_t *map, unsigned count, uint32_t masked, uint32_
     return false;
 }
 
-/* The device id as the interrupt controller sees it; false if the function's messages do not reach
- * the one we drive. */
+/* Writes the device id that the interrupt controller sees. Returns false if the function's messages
+ * do not reach the controller that the kernel drives. */
 static bool device_id_of(const struct pci_function *function, uint32_t *device_id)
 {
     int node = pci_host()->node;
@@ -99,7 +99,7 @@ static unsigned table_size(const struct pci_function *function)
     return (read_control(function) & PCI_MSIX_CONTROL_SIZE) + 1;
 }
 
-/* Where the table lies, if all of it is inside a memory BAR. */
+/* Finds the MSI-X table. Returns false unless all of it lies inside a memory BAR. */
 static bool locate_table(const struct pci_function *function, unsigned size, unsigned *bar,
                          uint32_t *offset)
 {
@@ -128,9 +128,8 @@ unsigned pci_msix_vectors(const struct pci_function *function)
     return locate_table(function, size, &bar, &offset) ? size : 0;
 }
 
-/* The vector's entry, with memory decoding on; 0 if there is none. `*table` gets the table's
- * address and
- * `*size` its entries. */
+/* Returns the address of the vector's entry, 0 if there is none, and enables memory decoding.
+ * Writes the table's address to *table and its number of entries to *size. */
 static uintptr_t find_entry(struct pci_function *function, unsigned vector, uintptr_t *table,
                             unsigned *size)
 {
@@ -162,7 +161,7 @@ static void set_masked(uintptr_t entry, bool masked)
     device_write32(control, value | (masked ? PCI_MSIX_ENTRY_MASKED : 0));
 }
 
-/* Turns MSI-X on with every vector masked: whoever ran before us may have left some unmasked. */
+/* Enables MSI-X with every vector masked: the firmware may have left some unmasked. */
 static void enable(struct pci_function *function, uintptr_t table, unsigned size)
 {
     uint32_t control = read_control(function);
@@ -238,8 +237,8 @@ enum result pci_msix_detach(struct pci_function *function, unsigned vector,
     }
     control = device_read32(entry + PCI_MSIX_ENTRY_CONTROL);
     set_masked(entry, true);
-    /* The answer to a read comes behind the messages sent before it (PCI Express Base 4.0, 2.4.1):
-     * none is on its way when the interrupt is detached. */
+    /* A read completes after the messages that were sent before it (PCI Express Base 4.0, 2.4.1),
+     * so that none is on its way when the interrupt is detached. */
     (void)device_read32(entry + PCI_MSIX_ENTRY_CONTROL);
     result = interrupt_detach(number, handler, argument);
     if (result != RESULT_OK) {

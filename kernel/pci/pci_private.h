@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of this folder share. All of it is used at boot by one thread, and read later.
+ * Shared by the files of this folder. One thread writes all of it at boot; it is only read later.
  */
 #ifndef PCI_PRIVATE_H
 #define PCI_PRIVATE_H
@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Memory space of the host bridge that BARs are assigned from. */
+/* A window of the host bridge from which BARs are assigned. */
 struct pci_window {
     uint64_t bus_address;
     uint64_t address; /* the same as the processor sees it */
     uint64_t bytes;   /* 0: there is no such window */
     bool prefetchable;
-    /* What is free, in bus addresses: [next, end). */
+    /* The free space, in bus addresses: [next, end). */
     uint64_t next;
     uint64_t end;
 };
@@ -33,11 +33,11 @@ struct pci_host {
     unsigned function_count;
 };
 
-/* The one host bridge; host.c owns it. */
+/* The only host bridge that is used; written by host.c. */
 struct pci_host *pci_host(void);
 
 /* Configuration space by bus, device << 3 | function: naturally aligned, offset < PCI_CONFIG_BYTES.
- * ecam.c, or a test's model. Reads of what is not there answer all ones. */
+ * Reads of absent functions return all ones. Implemented by ecam.c, in tests by a model. */
 uint32_t pci_access_read(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes);
 void pci_access_write(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes,
                       uint32_t value);
@@ -46,22 +46,24 @@ void pci_access_init(uint64_t address, uint8_t first_bus);
 
 /* Finds all functions, numbers the buses, sizes the BARs. RESULT_NO_MEMORY. */
 enum result pci_enumerate(struct pci_host *host);
-/* Learns the BARs of a function whose decoding is off; keeps those that lie well in a window. */
+/* Sizes the BARs of a function whose decoding is off. Keeps the addresses of those that lie inside
+ * a window of the host bridge. */
 void pci_size_bars(const struct pci_host *host, struct pci_function *function);
-/* Gives every BAR without an address one, as far as the windows reach, and sets up the bridges. */
+/* Assigns an address to every BAR without one, as far as the windows have room, and programs the
+ * bridges' windows. */
 void pci_assign(struct pci_host *host);
 
-/* Number of BARs by header type. */
+/* Returns the number of BARs of a function with this header type. */
 unsigned pci_bar_count(const struct pci_function *function);
 /* Writes a BAR's bus address. */
 void pci_write_bar(const struct pci_function *function, unsigned index, uint64_t bus_address);
 
-/* Offset of the capability, 0 if the function has none. */
+/* Returns the offset of the capability, 0 if the function has none. */
 uint16_t pci_find_capability(const struct pci_function *function, uint8_t id);
-/* Device/port type of the PCI Express capability; -1 for a conventional function. */
+/* Returns the device/port type in the PCI Express capability, -1 for a conventional function. */
 int pci_express_type(const struct pci_function *function);
 
-/* Announces to the interrupt controller which device ids have MSI-X. */
+/* Announces the device ids of functions with MSI-X to the interrupt controller. */
 void pci_msix_prepare(const struct pci_host *host);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * I/O space (PCI 3.0, 6.2.5.1). Legacy devices alone need it, so a BAR there gets its place when it
- * is asked for, and bridges stay closed for it.
+ * I/O space (PCI 3.0, 6.2.5.1). Only legacy devices need it, so an I/O BAR is assigned an address
+ * when a driver maps it. Bridges do not forward I/O space.
  */
 #include "arch/mmu.h"
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
 
-/* Functions never share a page, so that each can be given away alone. */
+/* No two functions share a page, so that each function can be given to a partition alone. */
 #define PORTS_UNIT UINT64_C(4096)
 
-/* What the BAR answers to all ones; decoding of I/O space is off. */
+/* Returns what the BAR reads after all ones were written. Decoding of I/O space is off. */
 static uint32_t size_of(const struct pci_function *function, uint16_t offset)
 {
     uint32_t mask;
@@ -33,7 +33,7 @@ uintptr_t pci_map_ports(struct pci_function *function, unsigned index, uint32_t 
     }
     bar = &function->bar[index];
     if (bar->ports == 0) {
-        /* A memory BAR has a size; the upper half of one is not asked for by anybody. */
+        /* A memory BAR was sized before; nobody maps the upper half of one. */
         if (bar->bytes != 0 || (pci_config_read(function, offset, 4) & PCI_BAR_IO) == 0 ||
             window->next + PORTS_UNIT > window->bytes) {
             return 0;

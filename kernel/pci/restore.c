@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A function that has lost its configuration: a function-level reset, the reset of a bus behind a
- * bridge, or its slot's power (PCI Express Base 4.0, 6.6).
+ * Restores the configuration of a function that has lost it by a function-level reset, by the reset
+ * of a bus behind a bridge, or because its slot was switched off (PCI Express Base 4.0, 6.6).
  */
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
 
-/* Where the processor's address lies on the bus; false: in no window. */
+/* Converts an address of the processor to a bus address. Returns false if it is in no window. */
 static bool on_bus(const struct pci_window *window, uint64_t address, uint64_t *bus_address)
 {
     if (address < window->address || address - window->address >= window->bytes) {
