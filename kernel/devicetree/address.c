@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Addresses: `reg`, and its way up through the parents' `ranges` (Devicetree Specification
- * 0.4, 2.3.5, 2.3.6 and 2.3.8).
+ * Addresses: `reg`, and its translation through the `ranges` of the parents (Devicetree
+ * Specification 0.4, 2.3.5, 2.3.6 and 2.3.8).
  */
 #include "devicetree/devicetree_private.h"
 #include "kernel/devicetree.h"
 
-/* Cells of an address and of a size on the bus that a node provides. */
+/* The number of cells of an address and of a size on the bus that a node provides. */
 struct bus_cells {
     unsigned address;
     unsigned size;
@@ -35,7 +35,7 @@ static uint64_t read_number(const uint32_t *cells, unsigned count)
     return number;
 }
 
-/* From the bus that `bus` provides to the one that it sits on. */
+/* Translates an address on the bus that `bus` provides to the bus that `bus` is on. */
 static enum result translate_once(int bus, int parent, uint64_t *address, uint64_t size)
 {
     struct bus_cells child, above;
@@ -54,7 +54,7 @@ static enum result translate_once(int bus, int parent, uint64_t *address, uint64
         return RESULT_NOT_FOUND; /* the processor cannot reach the bus (2.3.8) */
     }
     if (bytes == 0) {
-        return RESULT_OK; /* one to one (2.3.8) */
+        return RESULT_OK; /* empty `ranges`: identical addresses (2.3.8) */
     }
     ranges = devicetree_cells(bus, "ranges", &count);
     entry_cells = child.address + above.address + child.size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Boot arguments: /chosen/bootargs as words. Of a name given twice the last one counts, so that an
- * argument can be appended to override one.
+ * Boot arguments: /chosen/bootargs as words. If a name is given twice, the last one counts, so that
+ * an appended argument overrides an earlier one.
  */
 #include "devicetree/devicetree_private.h"
 #include "kernel/devicetree.h"
@@ -18,7 +18,7 @@ static bool is_space(char character)
     return character == ' ' || character == '\t' || character == '\n' || character == '\r';
 }
 
-/* Takes the next word off the front; false at the end. */
+/* Removes the next word from the front. Returns false at the end. */
 static bool next_word(struct text *rest, struct text *word)
 {
     while (rest->length > 0 && is_space(*rest->start)) {
@@ -35,7 +35,7 @@ static bool next_word(struct text *rest, struct text *word)
     return word->length > 0;
 }
 
-/* The value of a word that is `name` or `name=value`; false if it is another word. */
+/* Finds the value of a word that is `name` or `name=value`. Returns false for any other word. */
 static bool word_value(const struct text *word, const char *name, struct text *value)
 {
     size_t length = strlen(name);
@@ -88,7 +88,7 @@ bool boot_argument(const char *name, char *value, size_t capacity)
     return true;
 }
 
-/* 16 for a character that is no digit. */
+/* Returns the value of a hexadecimal digit, 16 for any other character. */
 static unsigned digit_value(char character)
 {
     if (character >= '0' && character <= '9') {

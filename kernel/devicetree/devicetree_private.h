@@ -14,31 +14,33 @@
 /* A node and those above it. */
 struct node_path {
     int node;
-    uint32_t inside;                    /* offset of what follows the node's name */
-    unsigned depth;                     /* nodes above */
+    uint32_t inside;                    /* offset of the first tag after the node's name */
+    unsigned depth;                     /* number of nodes above it */
     int ancestor[DEVICETREE_DEPTH_MAX]; /* [0] is the root, [depth] is the node itself */
 };
 
 enum walk { WALK_NODE, WALK_END, WALK_MALFORMED };
 
-/* Goes to the next node in the order of the blob; `path->node` == -1 stands before the root. */
+/* Moves to the next node in the order of the blob. `path->node` == -1 is the place before the root.
+ * Returns false after the last node. */
 enum walk devicetree_walk(struct node_path *path);
-/* Where the node's properties begin; 0 if there is no node at that offset. */
+/* Returns the offset of the node's first property, 0 if there is no node at that offset. */
 uint32_t devicetree_inside(int node);
-/* A property of the node whose properties begin there. */
+/* Returns a property of the node whose properties begin at that offset. */
 const void *devicetree_property_inside(uint32_t inside, const char *name, unsigned *bytes);
-/* The name of a node that exists. */
+/* Returns the name of an existing node. */
 const char *devicetree_name(int node);
-/* For a new tree. */
+/* Forgets everything about the tree before. Called when a new tree is loaded. */
 void devicetree_search_reset(void);
 
-/* False if `node` is no node. */
+/* Returns false if there is no node at this offset. */
 bool devicetree_path(int node, struct node_path *path);
 
-/* The text of /chosen/bootargs, `*bytes` characters without an end mark; NULL if there is none. */
+/* Returns the text of /chosen/bootargs, of *bytes characters without a terminator; NULL if there is
+ * none. */
 const char *devicetree_bootargs(unsigned *bytes);
 
-/* True if the node's `compatible` list has the string. */
+/* Returns true if the node's `compatible` list contains the string. */
 bool devicetree_compatible(int node, const char *compatible);
 
 #endif

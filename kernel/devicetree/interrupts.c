@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interrupts: from a node's properties over interrupt parents and nexus nodes to the GIC
+ * Interrupts: from a node's properties through interrupt parents and nexus nodes to the GIC
  * (Devicetree Specification 0.4, 2.4; the GIC's cells: Linux binding "arm,gic-v3").
  */
 #include "devicetree/devicetree_private.h"
 #include "kernel/devicetree.h"
 
-/* What loops of phandles could make endless is cut here; real trees need 2 or 3. */
+/* Bound on the number of interrupt parents, because phandles can form a loop. Real trees have 2 or
+ * 3. */
 #define HOPS_MAX  16u
 #define CELLS_MAX 8u /* unit address and interrupt specifier: PCI's are 3 + 1, a GIC's 2 + 4 */
 
-/* An interrupt on its way: where it stands, and the numbers that name it there. */
+/* An interrupt while it is translated: the node that was reached, and the cells that identify the
+ * interrupt there. */
 struct interrupt_place {
     int node;
     unsigned count;
@@ -22,8 +24,8 @@ static bool has(int node, const char *name)
     return devicetree_property(node, name, NULL) != NULL;
 }
 
-/* 2.4.1: `interrupt-parent`, or the devicetree parent; nodes that are neither controller nor nexus
- * hand the question on. */
+/* 2.4.1: the node's `interrupt-parent`, or its parent in the tree. Nodes that are neither an
+ * interrupt controller nor a nexus are passed over. */
 static int interrupt_parent(int node)
 {
     for (unsigned hop = 0; hop < HOPS_MAX && node >= 0; hop++) {
@@ -75,7 +77,7 @@ static enum result follow_map(struct interrupt_place *place)
             return RESULT_INVALID;
         }
         if (row_matches(row, mask, place)) {
-            /* A controller has no use for the unit address; a further nexus compares it. */
+            /* A controller ignores the unit address; a further nexus compares it. */
             if (has(parent, "interrupt-controller")) {
                 specifier += address_cells;
                 address_cells = 0;
@@ -150,7 +152,7 @@ static enum result resolve(struct interrupt_place *place, uint32_t *number,
     return RESULT_INVALID;
 }
 
-/* 2.4.1.2: a list of phandle and specifier. */
+/* 2.4.1.2: `interrupts-extended`, a list of pairs of phandle and specifier. */
 static enum result find_extended(int node, unsigned index, struct interrupt_place *place)
 {
     unsigned left;
@@ -177,7 +179,8 @@ static enum result find_extended(int node, unsigned index, struct interrupt_plac
     return RESULT_NOT_FOUND;
 }
 
-/* Puts the node's unit address, the first of its `reg`, in front of the specifier of a nexus. */
+/* Writes the node's unit address, the first of its `reg`, in front of the specifier, for a nexus.
+ */
 static enum result prepend_unit_address(int node, struct interrupt_place *place)
 {
     uint32_t address_cells = devicetree_number(place->node, "#address-cells", 0);
@@ -225,7 +228,7 @@ enum result devicetree_interrupt(int node, unsigned index, uint32_t *number,
     struct interrupt_place place;
     enum result result;
 
-    /* 2.4.1.2: with both, the extended one counts. */
+    /* 2.4.1.2: `interrupts-extended` takes precedence over `interrupts`. */
     if (has(node, "interrupts-extended")) {
         result = find_extended(node, index, &place);
     } else {

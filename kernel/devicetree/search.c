@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finding nodes: by compatible string, by path, by phandle, and upwards.
+ * Searches for nodes: by compatible string, by path, by phandle, and for the parent.
  */
 #include "devicetree/devicetree_private.h"
 #include "kernel/devicetree.h"
@@ -8,7 +8,8 @@
 #include <libfdt.h>
 #include <string.h>
 
-/* Searches mostly go on where the last one ended. Changed and read with interrupts masked. */
+/* The last results: most searches continue where the one before ended. Accessed with interrupts
+ * masked. */
 static struct {
     struct node_path path;
     uint32_t phandle; /* 0: none */
@@ -62,7 +63,7 @@ int devicetree_parent(int node)
     return devicetree_path(node, &path) && path.depth > 0 ? path.ancestor[path.depth - 1] : -1;
 }
 
-/* True if one of the strings in the list (each with its end mark) is `text`. */
+/* Returns true if one of the strings in the list, each terminated, equals `text`. */
 static bool list_has(const char *list, unsigned bytes, const char *text)
 {
     size_t text_bytes = strlen(text) + 1;
@@ -99,7 +100,8 @@ bool devicetree_compatible(int node, const char *compatible)
     return inside != 0 && property_has(inside, "compatible", compatible);
 }
 
-/* Devicetree Specification 2.3.4: no status means "okay"; a disabled bus disables what is on it. */
+/* Devicetree Specification 2.3.4: a node without `status` is "okay". A disabled bus disables the
+ * nodes below it. */
 static bool is_okay(const struct node_path *path)
 {
     for (unsigned level = 0; level <= path->depth; level++) {
@@ -155,7 +157,7 @@ int devicetree_next_child(int parent, int previous)
     return -1;
 }
 
-/* 2.2.1, 2.2.3: a name may leave out the unit address. */
+/* 2.2.1, 2.2.3: a name in a path need not contain the unit address. */
 static bool name_matches(const char *name, const char *wanted, size_t length)
 {
     return strlen(name) >= length && memcmp(name, wanted, length) == 0 &&

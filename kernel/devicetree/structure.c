@@ -2,10 +2,11 @@
 /*
  * Nodes and properties of the flattened tree (Devicetree Specification 0.4, chapter 5).
  *
- * libfdt checks the header. Walking is our own: libfdt takes every name apart character by
- * character and looks every property's name up anew, and one search through QEMU's tree costs it
- * 200,000 instructions, a fifth of what the whole boot may take. Every step here is checked against
- * the blocks' bounds, so a damaged tree can at worst hide nodes.
+ * libfdt checks the header. The walk through the nodes is our own, because libfdt compares every
+ * name character by character and searches the strings block for every property's name: one search
+ * through QEMU's tree costs it 200,000 instructions, a fifth of the goal for the whole boot. Every
+ * step is checked against the bounds of the blocks, so that the worst effect of a damaged tree is
+ * that nodes are not found.
  */
 #include "devicetree/devicetree_private.h"
 #include "kernel/devicetree.h"
@@ -33,19 +34,20 @@ struct property {
     uint32_t bytes;
 };
 
-/* The cell at an offset into the structure block, a multiple of 4 inside it. */
+/* Returns the cell at an offset into the structure block, a multiple of 4 inside the block. */
 static uint32_t cell_at(uint32_t offset)
 {
     return __builtin_bswap32(tree.structure[offset / TAG_BYTES]);
 }
 
-/* True if one of the four bytes is 0. */
+/* Returns true if one of the four bytes is 0. */
 static bool has_zero_byte(uint32_t word)
 {
     return ((word - 0x01010101u) & ~word & 0x80808080u) != 0;
 }
 
-/* The offset behind the name that starts at `offset`, aligned; 0 if the name does not end. */
+/* Returns the aligned offset behind the name that starts at `offset`, 0 if the name has no
+ * terminator. */
 static uint32_t skip_name(uint32_t offset)
 {
     while (offset < tree.structure_bytes) {
@@ -59,7 +61,8 @@ static uint32_t skip_name(uint32_t offset)
     return 0;
 }
 
-/* The offset behind the property whose tag is at `offset`, aligned; 0 if it is not all there. */
+/* Returns the aligned offset behind the property whose tag is at `offset`, 0 if the property is not
+ * complete. */
 static uint32_t skip_property(uint32_t offset)
 {
     uint32_t left = tree.structure_bytes - offset;
@@ -72,7 +75,7 @@ static uint32_t skip_property(uint32_t offset)
     if (bytes > left - PROPERTY_HEADER) {
         return 0;
     }
-    /* The block is whole cells: what is rounded up is still inside. */
+    /* The block consists of whole cells, so that the rounded offset is inside it too. */
     return (offset + PROPERTY_HEADER + bytes + TAG_BYTES - 1) & ~(TAG_BYTES - 1);
 }
 
@@ -90,7 +93,8 @@ const char *devicetree_name(int node)
     return (const char *)&tree.structure[(uint32_t)node / TAG_BYTES + 1];
 }
 
-/* Reads the property at `*offset`, padding before it skipped, and moves on; false at the last. */
+/* Skips padding, reads the property at *offset, and moves *offset behind it. Returns false if there
+ * is no further property. */
 static bool next_property(uint32_t *offset, struct property *property)
 {
     uint32_t next, name;
@@ -154,7 +158,7 @@ enum walk devicetree_walk(struct node_path *path)
             path->ancestor[open] = path->node;
             return path->inside == 0 ? WALK_MALFORMED : WALK_NODE;
         } else {
-            /* The root has ended and nothing follows; everything else is wrong. */
+            /* Valid only after the end of the root node, as the last tag. */
             return tag == FDT_END && open == 0 && path->node >= 0 ? WALK_END : WALK_MALFORMED;
         }
     }
@@ -209,7 +213,7 @@ const char *devicetree_bootargs(unsigned *bytes)
     return text;
 }
 
-/* Walks the whole tree once: what this accepts, no later walk stumbles over. */
+/* Walks the whole tree once, so that no later walk of an accepted tree fails. */
 static bool check_structure(void)
 {
     struct node_path path = {.node = -1};
@@ -237,7 +241,7 @@ enum result devicetree_init(const void *blob)
     tree.structure_bytes = fdt_size_dt_struct(blob) & ~(TAG_BYTES - 1);
     tree.strings = (const char *)blob + fdt_off_dt_strings(blob);
     tree.strings_bytes = fdt_size_dt_strings(blob);
-    /* With an end mark at the block's end every name in it has one. */
+    /* If the block ends with a terminator, every name in it has one. */
     if ((tree.strings_bytes > 0 && tree.strings[tree.strings_bytes - 1] != 0) ||
         !check_structure()) {
         return RESULT_INVALID;
