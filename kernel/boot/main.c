@@ -30,7 +30,8 @@ static void require(enum result result, const char *what)
     }
 }
 
-/* Before any line below can fail loudly there has to be a devicetree, and a console named by it. */
+/* Reads the devicetree and starts the console that it names. Errors before that cannot be printed.
+ */
 static void start_console(const void *devicetree)
 {
     if (!memory_map_devicetree(devicetree) || devicetree_init(devicetree) != RESULT_OK) {

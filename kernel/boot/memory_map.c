@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Free memory is what the devicetree's memory nodes have, without the image, the devicetree itself,
- * its memory reservation block and /reserved-memory (Devicetree Specification, "/memory node",
- * "Memory Reservation Block", "/reserved-memory Node"). What is reserved is not even mapped.
+ * Free memory: the devicetree's memory nodes without the image, the devicetree itself, its memory
+ * reservation block and /reserved-memory (Devicetree Specification, "/memory node", "Memory
+ * Reservation Block", "/reserved-memory Node"). Reserved memory is not mapped.
  */
 #include "boot/memory_map.h"
 
@@ -17,7 +17,8 @@
 
 #define MEBIBYTE UINT64_C(1048576)
 
-/* As much of the devicetree as means something: QEMU's says that it is 1 MiB long and uses 8 KiB.
+/* Returns the size of the devicetree's used part: QEMU's header says 1 MiB, of which 8 KiB are
+ * used.
  */
 static uint32_t devicetree_bytes;
 
@@ -74,7 +75,7 @@ static void remove_reservation_block(struct memory_ranges *ranges)
     uint64_t address;
     uint64_t bytes;
 
-    /* An entry without size ends the block; it may be missing. */
+    /* An entry of size 0 ends the block; the terminator may be missing. */
     for (uint32_t i = 0;
          i < entries && fdt_get_mem_rsv(blob, (int)i, &address, &bytes) == 0 && bytes != 0; i++) {
         report(memory_ranges_remove(ranges, address, bytes));
@@ -97,7 +98,7 @@ static void remove_reserved_nodes(struct memory_ranges *ranges)
     }
 }
 
-/* Keeps what the image and the devicetree occupy, by whole pages: they are mapped already. */
+/* Removes the pages of the image and of the devicetree, which are mapped already. */
 static void remove_own(struct memory_ranges *ranges)
 {
     uint64_t start = (uintptr_t)image_start;

@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-/* Maps the whole devicetree at `blob`, whose header is mapped, read-only. False if there is none.
- * Boot. */
+/* Maps the whole devicetree at `blob` read-only; its header is mapped already. Returns false if
+ * there is no devicetree. Boot. */
 bool memory_map_devicetree(const void *blob);
 
-/* Maps all memory that the devicetree has and that is not reserved, and gives it to the page
- * allocator. Boot, after devicetree_init(). */
+/* Maps all memory of the devicetree that is not reserved, and adds it to the page allocator. Boot,
+ * after devicetree_init(). */
 void memory_map_init(void);
 
 #endif

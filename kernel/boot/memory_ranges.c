@@ -41,7 +41,7 @@ bool memory_ranges_add(struct memory_ranges *ranges, uint64_t start, uint64_t by
     while (index < ranges->count && ranges->range[index].end < added.start) {
         index++;
     }
-    /* All that it overlaps or touches becomes one with it. */
+    /* Merge it with all ranges that it overlaps or touches. */
     while (index < ranges->count && ranges->range[index].start <= added.end) {
         if (ranges->range[index].start < added.start) {
             added.start = ranges->range[index].start;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A set of address ranges: what of the machine's memory is free. Pure logic; ranges are [start,
- * end), sorted, and do not touch. Not synchronised.
+ * A set of address ranges: the machine's free memory. Ranges are [start, end), sorted, and do not
+ * touch each other. Not synchronised.
  */
 #ifndef MEMORY_RANGES_H
 #define MEMORY_RANGES_H
@@ -21,18 +21,19 @@ struct memory_ranges {
     struct memory_range range[MEMORY_RANGES_MAX];
 };
 
-/* Adds `bytes` from `start`, cut at the end of the address space. False if the set would have more
- * ranges than it has room for: it is unchanged. */
+/* Adds `bytes` from `start`, cut at the end of the address space. Returns false, and changes
+ * nothing, if the set has no room for another range. */
 bool memory_ranges_add(struct memory_ranges *ranges, uint64_t start, uint64_t bytes);
 
-/* Takes bytes away. False if a range would have to be cut in two and there is no room for it: then
- * the upper part is taken away as well, so that what was to go is gone in any case. */
+/* Removes `bytes` from `start`. Returns false if a range has to be split and the set has no room
+ * for another range: then the upper part is removed too, so that the given bytes are removed in any
+ * case. */
 bool memory_ranges_remove(struct memory_ranges *ranges, uint64_t start, uint64_t bytes);
 
-/* Cuts each range to whole pages of a power-of-two size. */
+/* Shrinks each range to whole pages of a power-of-two size. */
 void memory_ranges_align(struct memory_ranges *ranges, uint64_t page_bytes);
 
-/* Sum of all ranges. */
+/* Returns the sum of the sizes of all ranges, in bytes. */
 uint64_t memory_ranges_bytes(const struct memory_ranges *ranges);
 
 #endif
