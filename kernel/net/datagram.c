@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints: opened, closed, and what they know kept fresh (kernel/datagram.h). */
+/* Opens and closes UDP endpoints, and has them learn their headers again every second
+ * (kernel/datagram.h). */
 #include "core_lock.h"
 #include "kernel/interrupt.h"
 #include "kernel/network.h"
@@ -10,8 +11,8 @@
 
 #define BUFFERS_DEFAULT 16u
 
-/* How long what was learnt from lwIP is good for. */
-#define KNOWLEDGE_MILLISECONDS 1000u
+/* How long headers and keys that were learnt from lwIP are used. */
+#define LEARNT_MILLISECONDS 1000u
 
 /* Under the network's lock. */
 static struct {
@@ -24,15 +25,16 @@ struct datagram *datagram_first(void)
     return datagrams.first;
 }
 
-/* Tells the sender and the receiver to ask lwIP again. */
-static void forget(void *unused)
+/* Marks what all endpoints have learnt as stale: the next datagram in each direction goes through
+ * lwIP. */
+static void mark_stale(void *unused)
 {
     (void)unused;
     for (struct datagram *datagram = datagrams.first; datagram != NULL; datagram = datagram->next) {
         datagram->headers_stale = true;
         datagram->key_stale = true;
     }
-    sys_timeout(KNOWLEDGE_MILLISECONDS, forget, NULL);
+    sys_timeout(LEARNT_MILLISECONDS, mark_stale, NULL);
 }
 
 size_t datagram_bytes_max(const struct datagram *datagram)
@@ -45,8 +47,9 @@ void datagram_statistics(const struct datagram *datagram, struct datagram_statis
     *statistics = datagram->statistics;
 }
 
-/* Memory, without lwIP. */
-static bool allocate(struct datagram *datagram, const struct datagram_parameters *parameters)
+/* Allocates the endpoint's buffers. Returns false if memory or receive blocks are short. */
+static bool allocate_buffers(struct datagram *datagram,
+                             const struct datagram_parameters *parameters)
 {
     uint16_t send = parameters->send_buffers != 0 ? parameters->send_buffers : BUFFERS_DEFAULT;
     uint16_t receive =
@@ -107,7 +110,7 @@ static enum result connect_endpoint(struct datagram *datagram,
     virtio_netif_set_bypass(datagram->interface, &datagram_bypass);
     if (!datagrams.started) {
         datagrams.started = true;
-        sys_timeout(KNOWLEDGE_MILLISECONDS, forget, NULL);
+        sys_timeout(LEARNT_MILLISECONDS, mark_stale, NULL);
     }
     return RESULT_OK;
 }
@@ -134,7 +137,7 @@ enum result datagram_open(struct datagram **datagram, const struct datagram_para
     made->headers_stale = true;
     made->key_stale = true;
     made->bytes_max = virtio_netif_interface(interface)->mtu - (made->ipv6 ? 48u : 28u);
-    if (allocate(made, parameters)) {
+    if (allocate_buffers(made, parameters)) {
         network_lock();
         result = connect_endpoint(made, parameters);
         network_unlock();

@@ -10,7 +10,7 @@
 #define UDP_BYTES      8u
 #define PROTOCOL_UDP   17u
 
-/* Where fields lie in a frame. */
+/* Offsets of fields in a frame. */
 #define AT_TYPE       12u
 #define AT_VERSION    14u
 #define AT_IP4_LENGTH 16u
@@ -39,7 +39,7 @@ static inline void store16(uint8_t *at, uint16_t value)
     memcpy(at, &value, sizeof(value));
 }
 
-/* Between the host's order and the network's. */
+/* Converts between host and network byte order. */
 static inline uint16_t swapped(size_t value)
 {
     return __builtin_bswap16((uint16_t)value);
@@ -51,7 +51,7 @@ static inline uint16_t fold(uint32_t sum)
     return (uint16_t)(sum + (sum >> 16));
 }
 
-/* The sum of `words` times 4 bytes, for a few of them. */
+/* Returns the ones' complement sum of `words` words of 4 bytes; for headers. */
 static inline uint16_t sum_words(const uint8_t *data, unsigned words)
 {
     uint64_t sum = 0;
@@ -67,14 +67,15 @@ static inline uint16_t sum_words(const uint8_t *data, unsigned words)
     return fold((uint32_t)sum);
 }
 
-/* Headers up to the UDP payload of a frame whose headers are the usual ones; 0: they are not. */
+/* Returns the bytes of the headers in front of the UDP payload, 0 if the headers are not Ethernet
+ * II, IP without options or extension headers, and UDP, unfragmented. */
 static size_t usual_headers(const uint8_t *frame, size_t bytes)
 {
     if (bytes < ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES) {
         return 0;
     }
     if (load16(frame + AT_TYPE) == swapped(0x0800)) {
-        /* Version 4, no options; neither a fragment nor the first of some (DF may be set). */
+        /* Version 4 without options; not a fragment, also not the first one (DF may be set). */
         return frame[AT_VERSION] == 0x45 && frame[AT_IP4_PROTO] == PROTOCOL_UDP &&
                        (load16(frame + AT_IP4_FLAGS) & swapped(0xbfff)) == 0
                    ? ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES
@@ -150,7 +151,7 @@ void datagram_write(struct datagram_headers *headers, uint8_t *payload, const vo
     uint16_t length = swapped(bytes + UDP_BYTES);
     uint32_t sum = (uint32_t)headers->pseudo_sum + length;
 
-    /* A copy of constant size is a few instructions. */
+    /* A copy of constant size compiles to a few instructions. */
     if (is_ipv4(headers->bytes)) {
         memcpy(frame, headers->frame, ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES);
     } else {
@@ -165,7 +166,7 @@ void datagram_write(struct datagram_headers *headers, uint8_t *payload, const vo
     }
     sum += (uint32_t)headers->port_sum + length + internet_checksum_copy(payload, data, bytes);
     sum = (uint16_t)~fold(sum);
-    store16(udp + 6, sum == 0 ? 0xffff : (uint16_t)sum); /* RFC 768: 0 says that there is none */
+    store16(udp + 6, sum == 0 ? 0xffff : (uint16_t)sum); /* RFC 768: 0 means no checksum */
 }
 
 void datagram_key_set(struct datagram_key *key, const void *source, const void *destination,
@@ -178,7 +179,8 @@ void datagram_key_set(struct datagram_key *key, const void *source, const void *
     key->bytes = (uint8_t)(2 * address_bytes + 4);
 }
 
-/* The lengths in the headers agree, and the frame has that much (it may be padded). */
+/* Returns true if the lengths in the headers agree and the frame is at least as long (it may be
+ * padded). */
 static bool lengths_agree(const uint8_t *frame, size_t headers, size_t bytes, size_t udp_bytes)
 {
     size_t ip_bytes = is_ipv4(headers) ? swapped(load16(frame + AT_IP4_LENGTH)) - IPV4_BYTES
@@ -204,7 +206,7 @@ const uint8_t *datagram_key_match(const struct datagram_key *key, const uint8_t 
     udp_bytes = swapped(load16(udp + 4));
     if (!lengths_agree(frame, headers, bytes, udp_bytes) ||
         (ipv4 ? sum_words(frame + ETHERNET_BYTES, IPV4_BYTES / 4) != 0xffff
-              : load16(udp + 6) == 0)) { /* RFC 8200, 8.1: a checksum is a must */
+              : load16(udp + 6) == 0)) { /* RFC 8200, 8.1: the checksum is mandatory */
         return NULL;
     }
     *payload_bytes = udp_bytes - UDP_BYTES;
@@ -217,11 +219,11 @@ bool datagram_read(const uint8_t *payload, size_t payload_bytes, bool ipv6, void
     const uint8_t *udp = payload - UDP_BYTES;
     uint32_t sum = (uint32_t)swapped(PROTOCOL_UDP) + swapped(payload_bytes + UDP_BYTES);
 
-    if (load16(udp + 6) == 0) { /* RFC 768: the sender made none */
+    if (load16(udp + 6) == 0) { /* RFC 768: the sender computed no checksum */
         memcpy(data, payload, payload_bytes < capacity ? payload_bytes : capacity);
         return true;
     }
-    /* The addresses lie directly in front of the UDP header. */
+    /* The addresses are directly in front of the UDP header. */
     sum += ipv6 ? sum_words(udp - 32, 10) : sum_words(udp - 8, 4);
     if (payload_bytes <= capacity) {
         sum += internet_checksum_copy(data, payload, payload_bytes);

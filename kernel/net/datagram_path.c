@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Datagrams on their way: past lwIP, and through it (kernel/datagram.h). */
+/* Sends and receives datagrams, past lwIP and through it (kernel/datagram.h). */
 #include "core_lock.h"
 #include "kernel/interrupt.h"
 #include "kernel/thread.h"
@@ -7,14 +7,14 @@
 #include "net/datagram_private.h"
 #include <string.h>
 
-/* The device says when it has sent much (virtio/net.h); who waits for little looks for itself, so
- * often. */
+/* The device interrupts only when it has sent many frames (virtio/net.h). A thread that waits for
+ * one buffer polls the device at this interval. */
 #define BUFFER_PAUSE (200 * NANOSECONDS_PER_MICROSECOND)
 
 /* How long datagram_close() waits for the device: a working one sends everything much sooner. */
 #define DRAIN_TIME (100 * NANOSECONDS_PER_MILLISECOND)
 
-/* The one that lwIP sends for. Under the network's lock. */
+/* The endpoint for which lwIP sends a datagram. Under the network's lock. */
 static struct datagram *learning;
 
 static void observe_output(const uint8_t *frame, size_t bytes)
@@ -71,8 +71,9 @@ static bool dequeue(struct datagram *datagram, struct arrival *arrival)
     return found;
 }
 
-/* A frame before lwIP sees it. True: it was ours. */
-static bool take_input(struct virtio_net_buffer *buffer, const uint8_t *frame, size_t bytes)
+/* Gets each received frame before lwIP. Returns true if it belongs to an endpoint. */
+static bool deliver_to_endpoint(struct virtio_net_buffer *buffer, const uint8_t *frame,
+                                size_t bytes)
 {
     for (struct datagram *datagram = datagram_first(); datagram != NULL;
          datagram = datagram->next) {
@@ -93,7 +94,8 @@ static bool take_input(struct virtio_net_buffer *buffer, const uint8_t *frame, s
     return false;
 }
 
-const struct virtio_netif_bypass datagram_bypass = {.input = take_input, .output = observe_output};
+const struct virtio_netif_bypass datagram_bypass = {.input = deliver_to_endpoint,
+                                                    .output = observe_output};
 
 void datagram_received_by_stack(void *argument, struct udp_pcb *pcb, struct pbuf *payload,
                                 const ip_addr_t *address, u16_t port)
@@ -175,7 +177,7 @@ static void release_send_buffer(struct virtio_netif_packet *packet)
     }
 }
 
-/* False: none was free by the deadline. */
+/* Returns false if no buffer was free by the deadline. */
 static bool wait_for_send_buffer(struct datagram *datagram, uint64_t deadline)
 {
     virtio_netif_reclaim(datagram->interface);
@@ -235,7 +237,7 @@ enum result datagram_send(struct datagram *datagram, const void *data, size_t by
     return RESULT_OK;
 }
 
-/* False: it is damaged. */
+/* Copies the payload. Returns false if the UDP checksum is wrong. */
 static bool copy_out(const struct datagram *datagram, const struct arrival *arrival, void *data,
                      size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What datagram.c (endpoints) and datagram_path.c (their datagrams) share. */
+/* Shared by datagram.c (endpoints) and datagram_path.c (datagrams). */
 #ifndef NET_DATAGRAM_PRIVATE_H
 #define NET_DATAGRAM_PRIVATE_H
 
@@ -11,7 +11,7 @@
 #include "virtio_netif.h"
 #include <stdbool.h>
 
-/* A datagram with the device: headers end where the payload begins. */
+/* A datagram that is sent. The headers end where the payload begins. */
 struct send_buffer {
     struct virtio_netif_packet packet;
     struct datagram *datagram;
@@ -19,11 +19,12 @@ struct send_buffer {
     uint8_t payload[];
 };
 
-/* A datagram that waits to be received: in lwIP's memory, or still where the device wrote it. */
+/* A received datagram that no thread has taken yet: in a pbuf of lwIP, or in the device's buffer.
+ */
 struct arrival {
-    struct pbuf *pbuf; /* NULL: in `buffer` */
+    struct pbuf *pbuf; /* NULL: it is in `buffer` */
     struct virtio_net_buffer *buffer;
-    const uint8_t *payload; /* there */
+    const uint8_t *payload; /* in `buffer` */
     size_t bytes;
     bool checked; /* the UDP checksum is right */
 };
@@ -36,7 +37,7 @@ struct datagram {
     size_t bytes_max;
     struct datagram_statistics statistics;
 
-    struct datagram_headers headers; /* the sender's, and lwIP's while it sends for it */
+    struct datagram_headers headers; /* used by the sending thread; set while lwIP sends for it */
     volatile bool headers_stale;
     struct pool send_buffers;
     struct semaphore returned; /* posted while `waiting` */
@@ -45,23 +46,23 @@ struct datagram {
     void *send_memory;
     size_t send_pages;
 
-    struct datagram_key key; /* under the network's lock, as is its age */
+    struct datagram_key key; /* under the network's lock, as key_stale */
     bool key_stale;
-    struct arrival *arrivals; /* a ring of a power of two; with interrupts masked */
+    struct arrival *arrivals; /* a ring; its size is a power of two; interrupts masked */
     uint32_t first_arrival;
     uint32_t end_of_arrivals;
     uint32_t arrivals_mask;
-    uint16_t receive_buffers; /* how many may wait */
-    bool receiving;           /* somebody waits for `arrived` */
+    uint16_t receive_buffers; /* the most that the ring may hold */
+    bool receiving;           /* a thread waits for `arrived` */
     struct semaphore arrived;
 };
 
-/* The endpoints that are open. Under the network's lock. */
+/* Returns the first open endpoint; the others follow by `next`. Under the network's lock. */
 struct datagram *datagram_first(void);
 
-/* Between driver and endpoints. */
+/* The driver's calls for each frame. */
 extern const struct virtio_netif_bypass datagram_bypass;
-/* lwIP's callback for what it received for an endpoint. */
+/* lwIP's callback for a datagram that it received for an endpoint. */
 void datagram_received_by_stack(void *argument, struct udp_pcb *pcb, struct pbuf *payload,
                                 const ip_addr_t *address, u16_t port);
 enum result datagram_result(err_t error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Brings up lwIP, the first virtio network device and its addresses (kernel/network.h). */
+/* Starts lwIP on the first virtio network device and configures addresses (kernel/network.h). */
 #include "kernel/network.h"
 #include "arch/instructions.h"
 #include "core_lock.h"
@@ -19,12 +19,12 @@
 
 #define BOTTOM_HALF_PRIORITY 48
 
-/* Owned by network_start(); `announced` by the callback on changes of the interface. */
+/* Written by network_start(); `announced` by lwIP's callback for changes of the interface. */
 static struct {
     struct virtio_network_device device;
     struct virtio_netif *interface;
     bool static_address;
-    bool announced; /* the first IPv4 address has been */
+    bool announced; /* the IPv4 address was printed */
 } network;
 
 static void print_start(struct virtio_netif *interface)
@@ -44,7 +44,7 @@ static void print_memory(void)
     print("boot: ram %zu bytes in use\n", memory.image_bytes + memory.page_used_bytes);
 }
 
-/* Called by lwIP on every change of address or link state. Core lock held. */
+/* Called by lwIP at every change of an address. Core lock held. */
 static void interface_changed(struct netif *netif)
 {
     char address[IP4ADDR_STRLEN_MAX];
@@ -74,7 +74,8 @@ static void link_changed(struct netif *netif)
     print("net: link %s\n", netif_is_link_up(netif) ? "up" : "down");
 }
 
-/* "10.0.2.15/24,10.0.2.2"; the gateway may be left out. Changes `text`. */
+/* Parses "10.0.2.15/24,10.0.2.2", where ",GATEWAY" is optional. Changes `text`. Returns false if it
+ * has another form. */
 static bool parse_address(char *text, ip4_addr_t *address, ip4_addr_t *mask, ip4_addr_t *gateway)
 {
     char *comma = strchr(text, ',');

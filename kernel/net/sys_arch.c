@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lwIP's operating system layer (lwip/sys.h) on the kernel's threads, mutexes, semaphores and
- * message queues, and what the driver's port asks beside it (network_system.h). Time-outs of 0 mean
- * for ever here, as lwIP has it.
+ * message queues, and the functions that the driver's port needs besides (network_system.h). As in
+ * lwIP, a time-out of 0 waits for ever.
  */
 #include "kernel/memory.h"
 #include "kernel/panic.h"
@@ -18,8 +18,8 @@ static uint64_t deadline_after(u32_t milliseconds)
                              : time_after(milliseconds * NANOSECONDS_PER_MILLISECOND);
 }
 
-/* What lwIP wants to know of a wait: whether it was in vain. */
-static u32_t waited(enum result result)
+/* Converts the result of a wait to lwIP's: SYS_ARCH_TIMEOUT if it timed out. */
+static u32_t wait_result(enum result result)
 {
     return result == RESULT_OK ? 0 : SYS_ARCH_TIMEOUT;
 }
@@ -70,19 +70,19 @@ void sys_mutex_free(sys_mutex_t *mutex)
 
 err_t sys_sem_new(sys_sem_t *sem, u8_t count)
 {
-    /* lwIP signals an operation's end at most once, but an abort may signal it again: binary. */
+    /* Binary, because an abort may signal the end of an operation a second time. */
     semaphore_init(sem, count, 1);
     return ERR_OK;
 }
 
 void sys_sem_signal(sys_sem_t *sem)
 {
-    (void)semaphore_post(sem); /* posted already: nothing to add to a binary one */
+    (void)semaphore_post(sem); /* fails if it is posted already, which is harmless */
 }
 
 u32_t sys_arch_sem_wait(sys_sem_t *sem, u32_t timeout)
 {
-    return waited(semaphore_wait(sem, deadline_after(timeout)));
+    return wait_result(semaphore_wait(sem, deadline_after(timeout)));
 }
 
 void sys_sem_free(sys_sem_t *sem)
@@ -129,7 +129,7 @@ static u32_t fetch(sys_mbox_t *mbox, void **msg, uint64_t deadline)
     if (msg != NULL) {
         *msg = received;
     }
-    return waited(result);
+    return wait_result(result);
 }
 
 u32_t sys_arch_mbox_fetch(sys_mbox_t *mbox, void **msg, u32_t timeout)

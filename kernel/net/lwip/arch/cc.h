@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What lwIP's sources ask of compiler and platform. Included by lwIP and by whatever includes
- * lwIP's headers.
+ * The compiler and platform definitions that lwIP's sources need. Included by lwIP's headers.
  */
 #ifndef NETWORK_LWIP_ARCH_CC_H
 #define NETWORK_LWIP_ARCH_CC_H
@@ -22,7 +21,7 @@
 #define INT_MAX __INT_MAX__
 #endif
 
-/* Two instructions instead of a call, fifteen times a packet. */
+/* Two instructions instead of a call; a packet needs fifteen of them. */
 #define lwip_htons(value) ((uint16_t)__builtin_bswap16((uint16_t)(value)))
 #define lwip_htonl(value) ((uint32_t)__builtin_bswap32((uint32_t)(value)))
 
@@ -37,16 +36,16 @@
 #define SZT_F "zu"
 
 #define LWIP_PROVIDE_ERRNO 1
-/* One errno for all threads would be somebody else's error. Socket calls answer by their return
- * value; why a connection failed is asked with SO_ERROR. */
+/* There is no errno, because one for all threads could hold the error of another thread. Socket
+ * calls report errors by their return value, and SO_ERROR reads why a connection failed. */
 #define set_errno(error) ((void)(error))
 
 #define LWIP_PLATFORM_DIAG(arguments) ((void)0)
 
 /*
- * An assertion of lwIP that fails means that memory or a state machine is corrupt: the kernel ends
- * there. None can be reached from the network: those of lwIP that can are headed off in
- * virtio/ports/lwip/tcp_guard.c and external/lwip_corrections/.
+ * A failed assertion of lwIP means that memory or a state machine is corrupt, so the kernel panics.
+ * No frame from the network can make one fail: virtio/ports/lwip/tcp_guard.c and
+ * external/lwip_corrections/ prevent those that could.
  */
 _Noreturn void network_assertion_failed(const char *message, int line);
 #define LWIP_PLATFORM_ASSERT(message) network_assertion_failed((message), __LINE__)
@@ -58,7 +57,7 @@ _Noreturn void network_assertion_failed(const char *message, int line);
 
 #define LWIP_RAND() network_random()
 
-/* With what is to happen before the lock is released (core_lock.h). */
+/* These also notify the device before the lock is released (core_lock.h). */
 #define LOCK_TCPIP_CORE()   network_lock()
 #define UNLOCK_TCPIP_CORE() network_unlock()
 

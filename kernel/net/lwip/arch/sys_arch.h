@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP's threads, locks and mailboxes as the kernel's (lwip/sys.h says what each call does).
+ * lwIP's threads, locks and mailboxes are the kernel's (lwip/sys.h documents each call).
  */
 #ifndef NETWORK_LWIP_ARCH_SYS_ARCH_H
 #define NETWORK_LWIP_ARCH_SYS_ARCH_H
