@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where ./bulkhead bench cost is, and where we are. */
+/* The address and port of the peer in ./bulkhead bench cost, and the port of this guest. */
 #ifndef COST_BENCH_H
 #define COST_BENCH_H
 

@@ -15,7 +15,7 @@ struct json {
     size_t capacity;
     size_t length;
     bool separate; /* the next value follows another one */
-    bool overflow; /* something did not fit: what is there is no JSON */
+    bool overflow; /* the text did not fit, and is not valid JSON */
 };
 
 void json_init(struct json *json, char *text, size_t capacity);

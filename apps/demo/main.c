@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The demo: an address, a status page (HTTP, port 80), echo (7), discard (9) and an iperf 2 server
- * (5001).
+ * The demo: a status page (HTTP, port 80), echo (7), discard (9) and an iperf 2 server (5001).
  */
 #include "kernel/application.h"
 #include "kernel/network.h"

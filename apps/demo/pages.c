@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What lwIP's HTTP server serves: the status page, the status as JSON, and error pages. It asks for
- * each by fs_open_custom(), under the core lock.
+ * The files of lwIP's HTTP server: the status page, the status as JSON, and error pages. The server
+ * opens each by fs_open_custom(), under the core lock.
  */
 #include "lwip/apps/fs.h"
 #include "lwip/mem.h"
@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for 24 threads and 16 connections with the longest of numbers; what does not fit is answered
- * with 503. */
+/* Room for 24 threads and 16 connections with numbers of the greatest length. A status that does
+ * not fit is answered with 503. */
 #define JSON_BYTES   12288u
 #define HEADER_BYTES 192u
 
 extern const char status_page[];
 extern const char status_page_end[];
 
-/* lwIP finds these by their names. */
+/* Called by lwIP, which declares them only for its own use. */
 int fs_open_custom(struct fs_file *file, const char *name);
 void fs_close_custom(struct fs_file *file);
 

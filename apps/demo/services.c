@@ -11,7 +11,7 @@
 #define BUFFER_BYTES      2048u
 #define POLL_MILLISECONDS 10000
 #define PROGRESS_TIMEOUT  (300 * NANOSECONDS_PER_SECOND)
-/* After a write that found no memory: the stack gets time to free some. */
+/* Pause after a write that found no memory, in which the stack can free some. */
 #define MEMORY_PAUSE (5 * NANOSECONDS_PER_MILLISECOND)
 
 #define NO_SOCKET (-1)
@@ -21,8 +21,8 @@ enum service_index { SERVICE_ECHO, SERVICE_DISCARD, SERVICE_ECHO_UDP };
 struct connection {
     int socket;        /* NO_SOCKET: free */
     uint64_t progress; /* when bytes last moved */
-    size_t length;     /* echo: bytes in the buffer, */
-    size_t sent;       /* and those of them sent back */
+    size_t length;     /* echo: bytes in the buffer */
+    size_t sent;       /* echo: bytes of the buffer that were sent back */
     uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -36,7 +36,7 @@ struct service {
 static struct connection echo_connections[SERVICE_CONNECTIONS_MAX];
 static struct connection discard_connections[SERVICE_CONNECTIONS_MAX];
 
-/* Owned by the thread in services_run(). */
+/* Used only by the thread in services_run(). */
 static struct service services[SERVICE_COUNT] = {
     [SERVICE_ECHO] = {.statistics = {.name = "echo", .port = 7},
                       .connections = echo_connections,
@@ -48,7 +48,7 @@ static struct service services[SERVICE_COUNT] = {
 
 #define POLLED_MAX (SERVICE_COUNT + 2 * SERVICE_CONNECTIONS_MAX)
 
-/* What a place in the poll set stands for. */
+/* The service and the connection of an entry of the poll set. */
 struct polled {
     struct service *service;
     struct connection *connection; /* NULL: the listener or the datagram socket */
@@ -123,14 +123,15 @@ static void accept_connection(struct service *service)
     service->statistics.open++;
 }
 
-/* Sends back what was received; what does not go now waits until the peer takes it. */
+/* Sends back received bytes. Those that the stack does not take now are sent when the socket is
+ * writable. */
 static void send_back(struct connection *connection)
 {
     ssize_t sent = lwip_send(connection->socket, connection->buffer + connection->sent,
                              connection->length - connection->sent, MSG_DONTWAIT);
 
     if (sent <= 0) {
-        /* No memory, or the connection is lost: the next poll tells. */
+        /* No memory, or the connection is lost, which the next poll reports. */
         thread_sleep_until(time_after(MEMORY_PAUSE));
         return;
     }
@@ -261,8 +262,8 @@ void services_run(void)
             thread_sleep_until(time_after(MEMORY_PAUSE));
             continue;
         }
-        /* A listener was looked at before its connections and is served after them: what closed
-         * before a new connection came has given up its place by then. */
+        /* A listener comes before its connections in the poll set and is served after them, so that
+         * connections that closed before a new one came have given up their places. */
         for (unsigned i = count; i-- > 0;) {
             serve(&polled[i], polls[i].revents);
         }

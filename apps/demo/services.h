@@ -3,9 +3,9 @@
  * The demo's small services, on sockets, in one thread: echo (port 7, TCP and UDP; RFC 862) and
  * discard (port 9, TCP; RFC 863).
  *
- * Each TCP service serves SERVICE_CONNECTIONS_MAX at once; who comes beyond is accepted and closed
- * again, and can come back when somebody has left. Connections without progress for five minutes
- * are closed, those whose peer is gone after a minute and a half (keepalive).
+ * Each TCP service serves SERVICE_CONNECTIONS_MAX connections at once. Further connections are
+ * accepted and closed at once. Connections without progress are closed after five minutes, those
+ * whose peer does not answer keepalive probes after a minute and a half.
  */
 #ifndef DEMO_SERVICES_H
 #define DEMO_SERVICES_H
@@ -32,7 +32,8 @@ enum result services_open(void);
 /* Serves for ever, after services_open(). Thread context. */
 _Noreturn void services_run(void);
 
-/* Any thread; each counter by itself is exact. */
+/* Copies the statistics. Each counter is exact, but they are not taken at the same moment. Any
+ * thread. */
 void services_statistics(struct service_statistics statistics[SERVICE_COUNT]);
 
 #endif

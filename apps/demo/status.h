@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Writes the state into `text`. Returns its length, 0 if `capacity` or memory did not suffice.
- * lwIP's core lock is held.
+ * Writes the state to `text`. Returns its length, 0 if `capacity` or memory does not suffice.
+ * Thread context, lwIP's core lock held.
  */
 size_t status_write(char *text, size_t capacity);
 

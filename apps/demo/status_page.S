@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The status page with its HTTP header, as it goes out. status.html is found on the include path. */
+/* The status page with its HTTP header, as it is sent. status.html is found on the include path. */
     .section .rodata.status_page, "a"
     .global status_page
     .global status_page_end

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The guest of ./bulkhead bench irq-latency, the same bare and under a hypervisor: how many ticks
- * of the counter lie between an interrupt and the first statement of its handler here. The bench
- * has a machine whose counter counts instructions.
+ * The guest of ./bulkhead bench irq-latency, the same bare and under a hypervisor. It measures the
+ * ticks of the counter between an interrupt and the first statement of its handler. In the bench's
+ * machine the counter counts instructions.
  *
- * Between two calls of the firmware, which a log of exceptions shows, nothing happens but that:
+ * Each measurement lies between two firmware calls, which mark it in QEMU's log of exceptions:
  *   timer       the kernel's timer expires while a thread runs; from its deadline
  *   timer_idle  the same while the core sleeps
- *   device      the real-time clock (PL031) raises its line; from the store that has it do so
+ *   device      the real-time clock (PL031) raises its line; from the store that causes it
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -23,9 +23,9 @@
 #include <string.h>
 
 #define SAMPLES_MAX  4096u
-#define DELAY        UINT64_C(3000) /* nanoseconds: longer than to arm a timer and to sleep */
+#define DELAY        UINT64_C(3000) /* nanoseconds: longer than arming a timer and going to sleep take */
 #define DELAY_SPREAD 1024u
-#define QUIET        (10 * NANOSECONDS_PER_MILLISECOND) /* until the console has sent all */
+#define QUIET        (10 * NANOSECONDS_PER_MILLISECOND) /* until the console has sent everything */
 
 #define PSCI_VERSION UINT32_C(0x84000000) /* Arm DEN 0022, "PSCI_VERSION" */
 
@@ -71,7 +71,7 @@ static void on_clock(void *argument)
     record(now - measure.from);
 }
 
-/* Whatever is interrupted is no reason for a difference: another instruction each time. */
+/* Returns a different delay each time, so that each interrupt comes at another instruction. */
 static uint64_t next_delay(void)
 {
     static uint32_t state = 1;
@@ -102,7 +102,7 @@ static void idle(void)
     one_timer(true);
 }
 
-/* The clock is set to the time of its alarm. */
+/* Sets the clock to the time of its alarm. */
 static void device(void)
 {
     measure.from = arch_clock_ticks();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A control loop of 1 kHz, and a memory that nobody else may touch: after so many beats (`beats`;
- * 0: when a key is pressed) it says how late the latest was and whether the memory is as it was.
- * Silent in between. An interrupt that is not its own makes it fail.
+ * A control loop of 1 kHz with a pattern in memory: after `beats` periods (boot argument; 0: when a
+ * key is pressed) it prints the greatest lateness of a period, and whether the memory still has the
+ * pattern. It prints nothing before. It fails if an interrupt came that is not its own.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What boot leaves behind: which memory is mapped and how, the free memory, the clock, the boot
- * arguments.
+ * Checks the state after boot: the mapped memory and its attributes, the free memory, the clock,
+ * the boot arguments.
  */
 #include "boot/image.h"
 #include "kernel/application.h"
@@ -16,8 +16,8 @@
 
 #define PAR_FAULT UINT64_C(1)
 
-/* Asks the processor itself, by address translation as for a load or a store (Arm ARM, AT S1E1R, AT
- * S1E1W). */
+/* Translates an address as for a load or a store, by the processor's own instructions (Arm ARM, AT
+ * S1E1R, AT S1E1W). */
 static bool is_readable(const void *address)
 {
     uint64_t result;
@@ -61,7 +61,8 @@ static bool translation_is_on(void)
     uint64_t control;
 
     __asm__("mrs %0, sctlr_el1" : "=r"(control));
-    /* M, C, SA, SA0, I, WXN; and no alignment check (A), which memcpy relies on. */
+    /* M, C, SA, SA0, I, WXN are set; A (alignment check) is not, because memcpy() accesses
+     * unaligned words. */
     CHECK((control & 0x8101f) == 0x8101d);
     return true;
 }
@@ -103,7 +104,7 @@ static bool device_is_device(void)
     CHECK(registers != NULL);
     CHECK(attributes(registers) == 0x04); /* Device-nGnRE */
     CHECK(attributes(interrupt_stack_bottom) == 0xff);
-    /* Normal memory does not become a device. */
+    /* Normal memory cannot be mapped as a device. */
     CHECK(arch_mmu_map_device((uintptr_t)interrupt_stack_bottom, PAGE_BYTES) == 0);
     CHECK(arch_mmu_map_device(arch_mmu_address_limit(), PAGE_BYTES) == 0);
     CHECK(arch_mmu_map_device(UINT64_MAX - 1, PAGE_BYTES) == 0);
@@ -115,14 +116,15 @@ struct page_run {
     size_t pages;
 };
 
-/* Each page of a small run, few of a large one: the simulator's host pays for what is touched. */
+/* Writes to each page of a small run, and to few pages of a large one, because the emulator's host
+ * has to provide every page that is touched. */
 static size_t stride(size_t pages)
 {
     return pages <= 32768 ? 1 : 8192;
 }
 
-/* Takes all free memory, largest pieces first, and writes to it: none may lie in the image, in the
- * devicetree or beyond the machine's memory. */
+/* Allocates all free memory, largest pieces first, and writes to it: no piece may lie in the image,
+ * in the devicetree or beyond the machine's memory. */
 static bool free_memory_works(void)
 {
     struct page_run *runs = NULL;
@@ -165,8 +167,8 @@ static bool free_memory_works(void)
     return true;
 }
 
-/* Guard pages come and go, also in blocks that were whole before, and the tables that split them
- * stay. */
+/* Guard pages are unmapped and mapped again, also inside blocks, which are split once and stay
+ * split. */
 static bool guards_split_blocks(void)
 {
     enum { COUNT = 16 };
@@ -191,7 +193,7 @@ static bool guards_split_blocks(void)
     return true;
 }
 
-/* The same inside a block of 1 GiB, on machines that have one to spare. */
+/* The same inside a block of 1 GiB, on machines with enough memory. */
 static bool guards_split_large_blocks(void)
 {
     const size_t pages = (size_t)1 << 18;

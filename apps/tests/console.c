@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The console under load: more text than its buffer holds, from two threads and a timer, and then
- * input, which it writes back line by line until one says `end`.
+ * The console under load: two threads and a timer print more text than the buffer holds. Then each
+ * line of input is printed, until the line `end`.
  */
 #include "kernel/console.h"
 #include "kernel/application.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sends back what comes from port 9000 of the boot argument `peer`, through kernel/datagram.h.
- * Datagrams with a meaning: "statistics" is answered by them, after "pause" nothing is received for
- * half a second, and "close" opens the endpoint anew. TCP listens on the same port, so that lwIP
- * can have all its timers at once.
+ * Echoes datagrams from port 9000 of the boot argument `peer`, through kernel/datagram.h. Commands:
+ * "statistics" is answered with the endpoint's counters, after "pause" nothing is received for half
+ * a second, and "close" closes and opens the endpoint. TCP listens on the same port, so that all of
+ * lwIP's timers can run at the same time.
  */
 #include "kernel/datagram.h"
 #include "kernel/application.h"
@@ -41,7 +41,7 @@ static size_t describe(const struct datagram *datagram)
                             (unsigned long long)all.dropped, (unsigned long long)all.damaged);
 }
 
-/* False: the endpoint is to be opened anew. */
+/* Handles one datagram. Returns false if the endpoint is to be closed and opened. */
 static bool serve(struct datagram *datagram)
 {
     size_t bytes = 0;
@@ -57,7 +57,7 @@ static bool serve(struct datagram *datagram)
     } else if (is_command(bytes, "close")) {
         return false;
     }
-    /* What exceeds a frame is only received. */
+    /* A datagram of more than one frame is not echoed. */
     if (bytes <= datagram_bytes_max(datagram) &&
         datagram_send(datagram, data, bytes, DEADLINE_NONE) != RESULT_OK) {
         print("datagram: %zu bytes could not be sent\n", bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends the way the boot arguments say: `status=N` is the exit status; `restart` starts the machine
- * anew; `unfinished` is the last thing said, on a line that does not end.
+ * Ends as the boot arguments say: `status=N` is the exit status, `restart` restarts the machine,
+ * and with `unfinished` the last text printed is a line without an end.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"

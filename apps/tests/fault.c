@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the one failure that the boot argument `fault` names, so that a test can read the report.
+ * Causes the failure that the boot argument `fault` names, so that a test can check the report.
  * Ends with status 1 if the failure did not happen.
  */
 #include "kernel/application.h"
@@ -17,7 +17,7 @@
 static const uint32_t constant = 1;
 static uint32_t writable_code[] = {0xd65f03c0}; /* RET */
 
-/* The value, without the compiler's knowing it. */
+/* Returns the value in a way that hides it from the compiler. */
 static uintptr_t hide(uintptr_t value)
 {
     __asm__ volatile("" : "+r"(value));
@@ -39,7 +39,7 @@ static void write_constants(void)
     write_to(hide((uintptr_t)&constant));
 }
 
-/* The processor has seen the page, and is to forget it. */
+/* Accesses a page, so that its translation is cached, and unmaps it. */
 static void write_unmapped(void)
 {
     void *page = page_allocate(1, PAGE_BYTES);
@@ -81,7 +81,7 @@ static void call_null(void)
     call(hide(0));
 }
 
-/* Not a tail call: each round keeps its frame. */
+/* Not a tail call: each recursion keeps its frame. */
 static unsigned recurse(unsigned depth)
 {
     volatile uint8_t frame[512];
@@ -103,8 +103,8 @@ static void undefined(void)
     __asm__ volatile("udf #0");
 }
 
-/* An exclusive access has to be aligned whatever the memory; across 16 bytes even with FEAT_LSE2.
- */
+/* An exclusive access must be aligned in every type of memory, and must not cross 16 bytes even
+ * with FEAT_LSE2. */
 static void unaligned(void)
 {
     static uint64_t words[4] __attribute__((aligned(32)));
@@ -165,7 +165,7 @@ static void overflow_in_interrupt(void)
     with_timer(overflow_in_timer);
 }
 
-/* Points the chain of frames to itself, then somewhere that is not memory. */
+/* Makes the chain of frames point to itself, then to an address that is not memory. */
 static void corrupt_frames(uintptr_t next)
 {
     uintptr_t *record = __builtin_frame_address(0);
@@ -184,7 +184,7 @@ static void frames_into_nowhere(void)
     corrupt_frames(hide(0x1230));
 }
 
-/* What every report reads is wrong: the running thread. */
+/* Corrupts the pointer to the running thread, which every report reads. */
 static void corrupt_thread(void)
 {
     struct core *core = core_this();

@@ -19,7 +19,7 @@
 #include "virtio_netif.h"
 
 #define PERIOD        NANOSECONDS_PER_MILLISECOND
-#define FLOOD_FRAMES  200u /* so many, and the flood has begun */
+#define FLOOD_FRAMES  200u /* received before the measurement starts */
 #define START_LIMIT   (60 * NANOSECONDS_PER_SECOND)
 #define HOLD          (20 * PERIOD)
 #define STACK_BYTES   4096u
@@ -35,7 +35,7 @@ static struct {
     unsigned activations;
     unsigned missed; /* woken a whole period late, or later */
     uint64_t late_max;
-    uint64_t held_interrupts;   /* while it did not give up the processor */
+    uint64_t held_interrupts;   /* while the thread kept the processor for itself */
     volatile unsigned statuses; /* written since the flood began */
 } watch;
 
@@ -49,7 +49,7 @@ static struct virtio_net_statistics driver_now(void)
     return statistics.driver;
 }
 
-/* The bottom half can't run meanwhile. */
+/* Keeps the processor busy, so that the bottom half can't run, and counts interrupts. */
 static void hold_the_processor(void)
 {
     uint64_t before = driver_now().interrupts;

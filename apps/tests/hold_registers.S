@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * uint64_t hold_registers(uint64_t pattern, uint64_t rounds): fills the floating-point registers
- * and the general ones that a call may change, looks at them `rounds` times, and returns how many
- * times one of them had changed.
+ * and the caller-saved general registers, checks them `rounds` times, and returns how many checks
+ * found a register changed.
  *
- * uint64_t hold_vectors(uint64_t pattern, void (*function)(void)): the floating-point registers
- * alone, while the function runs; how many had changed.
+ * uint64_t hold_vectors(uint64_t pattern, void (*function)(void)): fills the floating-point
+ * registers, calls the function, and returns how many registers had changed.
  */
 #define VECTORS \
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, \
@@ -13,7 +13,7 @@
 
     .arch armv8-a+fp+simd
 
-/* From the pattern in x0. Changes x2. (No assembler's macro: it would take the "\()" for itself.) */
+/* Fills from the pattern in x0. Changes x2. (Not an assembler macro, in which "\()" has a meaning.) */
 #define FILL_VECTORS            \
     .irp number, VECTORS;       \
     add x2, x0, #\number;       \
@@ -22,7 +22,7 @@
     mov v\number\().d[1], x2;   \
     .endr
 
-/* Adds to x4. Changes x2 and x3. */
+/* Adds the number of changed registers to x4. Changes x2 and x3. */
 #define COUNT_CHANGED_VECTORS   \
     .irp number, VECTORS;       \
     add x2, x0, #\number;       \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interrupts of every kind on the real controller: the timer's, private and shared ones raised by
- * software, message-signalled ones raised through the ITS, shared handlers, numbers without a
- * handler. With the boot argument `messages=no` the machine must have no message-signalled
- * interrupts.
+ * Interrupts of every kind on the machine's controller: the timer, private and shared interrupts
+ * raised by software, message-signalled interrupts raised through the ITS, shared handlers, numbers
+ * without a handler. With the boot argument `messages=no` the machine must have no
+ * message-signalled interrupts.
  */
 #include "interrupt/controller.h"
 #include "kernel/application.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define PRIVATE_UNUSED 20u
-#define SHARED_FIRST   200u /* QEMU's virt machine has 288 numbers and nothing at the end of them */
+#define SHARED_FIRST   200u /* QEMU's virt machine has 288 numbers, the last of them unused */
 #define SHARED_COUNT   40u
 #define ROUNDS         300u
 #define DEVICE_ID      5u
@@ -98,7 +98,7 @@ static bool masked_interrupts_wait(void)
     return true;
 }
 
-/* More at once than one exception handles. */
+/* Raises more interrupts at once than one exception handles. */
 static bool many_interrupts_at_once(void)
 {
     static struct counter counters[SHARED_COUNT];
@@ -183,14 +183,14 @@ static bool unknown_interrupts_are_disabled(void)
     enable_and_raise(false);
     enable_and_raise(true);
     CHECK(statistics_now().unknown == unknown + 1);
-    enable_and_raise(true); /* disabled: stays pending */
+    enable_and_raise(true); /* disabled, it stays pending */
     CHECK(statistics_now().unknown == unknown + 1);
-    enable_and_raise(false); /* takes the pending state away */
+    enable_and_raise(false); /* clears the pending state */
     CHECK(statistics_now().unknown == unknown + 2);
     return true;
 }
 
-/* False without ITS, where that is right. */
+/* Returns false if there is no ITS, which must be as the boot argument says. */
 static bool messages_expected(void)
 {
     char value[8] = "";
@@ -239,7 +239,7 @@ static bool messages_run_out(void)
     }
     CHECK(result == RESULT_NO_MEMORY);
     CHECK(allocated == MESSAGES_MAX && number == first + MESSAGES_MAX - 1);
-    /* What is there already is found again. */
+    /* A pair that has a number already gets the same number. */
     CHECK(interrupt_message_allocate(DEVICE_ID, 0, &number, &message) == RESULT_OK);
     CHECK(number == first);
     return raise_and_count(number, INTERRUPT_EDGE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory and checksum functions of libc/arm64, against plain loops. */
+/* Compares the memory and checksum functions of libc/arm64 with plain loops. */
 #include "../../tests/unit/memory_checks.h"
 #include "kernel/application.h"
 #include "kernel/print.h"
@@ -10,7 +10,7 @@
 
 static const char *wrong;
 
-/* In the thread that may use floating-point registers, and in one that may not. */
+/* Runs in a thread that may use floating-point registers, and in one that may not. */
 static void check(void *argument)
 {
     static const struct memory_functions functions = {

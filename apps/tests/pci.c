@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PCI on real device models: lists what enumeration found, checks that no two BARs meet and that
- * the devices agree with what is said of them, and has every e1000e raise interrupts by itself,
- * over INTx and MSI-X (its ICS register sets an interrupt's cause: Intel 82574 datasheet, 10.2.4).
- * With the boot argument `messages=no` there must be no MSI-X vectors.
+ * PCI on QEMU's device models: lists the functions that enumeration found, checks that no two BARs
+ * overlap and that the devices' registers agree with the list, and has every e1000e raise
+ * interrupts over INTx and MSI-X (writing its ICS register sets a cause: Intel 82574 datasheet,
+ * 10.2.4). With the boot argument `messages=no` there must be no MSI-X vectors.
  */
 #include "kernel/pci.h"
 #include "kernel/application.h"
@@ -25,7 +25,8 @@
 #define EIAC     0x00DCu
 #define IVAR     0x00E4u
 
-#define CTRL_EXT_IAME (1u << 27) /* a message takes the cause away, not the enabling */
+#define CTRL_EXT_IAME \
+    (1u << 27) /* a message clears the cause, and does not disable the interrupt */
 
 #define CAUSE_LINK    (1u << 2)
 #define CAUSE_QUEUE_0 (1u << 20)
@@ -100,7 +101,7 @@ static void intx_handler(void *argument)
 {
     struct card *card = argument;
 
-    /* Reading takes the cause, and with it the request, away. */
+    /* Reading clears the cause, which deasserts the line. */
     if ((device_read32(card->registers + ICR) & CAUSE_LINK) != 0) {
         card->interrupts++;
     }
@@ -111,7 +112,7 @@ static void msix_handler(void *argument)
     ((struct card *)argument)->interrupts++;
 }
 
-/* Raises the cause `times` times, waiting for each interrupt: the device may take its time. */
+/* Raises the cause `times` times and waits for each interrupt, which the device may delay. */
 static bool raise_and_wait(struct card *card, uint32_t cause, unsigned times)
 {
     for (unsigned round = 1; round <= times; round++) {
@@ -155,7 +156,7 @@ static void prepare_messages(const struct card *card)
     device_write32(card->registers + IMS, CAUSE_QUEUE_0 | CAUSE_QUEUE_1);
 }
 
-/* The device limits its rate and may send a message a second time: counts are lower bounds. */
+/* Counts are lower bounds, because the device limits its rate and may repeat a message. */
 static bool vectors_arrive(struct pci_function *function, struct card *first, struct card *second)
 {
     CHECK(pci_msix_attach(function, 1, msix_handler, first) == RESULT_OK);
@@ -179,7 +180,7 @@ static bool detached_vector_is_silent(struct pci_function *function, struct card
     device_write32(card->registers + ICS, CAUSE_QUEUE_0);
     thread_sleep_until(time_after(5 * NANOSECONDS_PER_MILLISECOND));
     CHECK(card->interrupts == before);
-    /* Attached again, it gets messages again. */
+    /* After it is attached again, messages arrive again. */
     CHECK(pci_msix_attach(function, 1, msix_handler, card) == RESULT_OK);
     card->interrupts = 0;
     CHECK(raise_and_wait(card, CAUSE_QUEUE_0, 1));
@@ -242,7 +243,7 @@ static bool cards_interrupt(void)
     return true;
 }
 
-/* Time for the test to compare with what the machine itself says of its devices. */
+/* Gives the test time to compare the list with QEMU's. */
 static bool linger(void)
 {
     char text[2];

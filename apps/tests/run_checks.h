@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A test guest as a list of functions: they run in order up to the first in which something does
- * not hold.
+ * A test guest as a list of functions: they run in order until the first CHECK that fails.
  */
 #ifndef APPS_TESTS_RUN_CHECKS_H
 #define APPS_TESTS_RUN_CHECKS_H
@@ -9,7 +8,7 @@
 #include "kernel/print.h"
 #include <stdbool.h>
 
-/* Ends the function that it is in, whose result says whether all was well. */
+/* If the condition is false: prints where, and returns false from the enclosing function. */
 #define CHECK(condition)                                                     \
     do {                                                                     \
         if (!(condition)) {                                                  \
@@ -23,7 +22,7 @@ struct named_check {
     bool (*run)(void);
 };
 
-/* The exit status for application_main(). */
+/* Runs the checks and returns the exit status for application_main(). */
 static inline int run_checks(const struct named_check *checks, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads on the real machine: what the host's unit tests cannot show, since it takes interrupts
- * that preempt, the processor's registers, and guard pages that come and go.
+ * Threads on the guest's processor: the cases that the host's unit tests cannot show, with
+ * interrupts that preempt, the processor's registers, and guard pages.
  */
 #include "kernel/application.h"
 #include "kernel/interrupt.h"
@@ -37,7 +37,7 @@ static bool join(struct thread *thread)
     return thread_join(thread, time_after(60 * NANOSECONDS_PER_SECOND)) == RESULT_OK;
 }
 
-/* Who came when: every thread of a check notes its number. */
+/* The order in which the threads of a check ran: each adds its number. */
 static struct {
     uintptr_t order[64];
     unsigned count;
@@ -65,7 +65,7 @@ static bool interrupts_preempt(void)
     stop = false;
     spinner = start("spinner", OWN - 1, false, spin_until_set, (void *)(uintptr_t)&stop);
     CHECK(spinner != NULL);
-    thread_sleep_until(deadline); /* the spinner never gives the processor back by itself */
+    thread_sleep_until(deadline); /* the spinner never gives up the processor by itself */
     CHECK(time_now() >= deadline);
     stop = true;
     CHECK(join(spinner));
@@ -110,8 +110,8 @@ static void sleep_and_note(void *argument)
     note(argument);
 }
 
-/* True if all slept before the first was due: an emulated core can stand still for a while, and who
- * comes too late does not sleep at all. */
+/* Returns true if all threads slept before the first deadline. On an emulated core that the host
+ * did not run for a while, a thread can be too late to sleep at all. */
 static bool start_sleepers(struct thread *threads[COUNT], uint64_t delay)
 {
     static const uintptr_t milliseconds[COUNT] = {13, 3, 8, 5, 17, 10, 6, 4};
@@ -145,7 +145,8 @@ static bool sleepers_wake_in_order(void)
     return true;
 }
 
-/* Low holds the mutex, high wants it, medium would run for ever in between. */
+/* The low thread holds the mutex, the high one waits for it, and without inheritance the medium one
+ * would run for ever. */
 static struct {
     struct mutex mutex;
     struct semaphore locked;
@@ -317,7 +318,7 @@ static void hold_and_yield(void *argument)
     }
 }
 
-/* Borrows floating-point registers (libc/arm64/internet_checksum.S). */
+/* The function saves and uses floating-point registers (libc/arm64/internet_checksum.S). */
 static void sum_up(void)
 {
     static uint8_t from[5000];
