@@ -53,7 +53,7 @@ static void put_zeros(struct output *output, size_t count)
     put_repeated(output, "0000000000000000", count);
 }
 
-/* Text in a field. */
+/* Writes text padded to the field's width. */
 static void put_padded(struct output *output, const struct conversion *conversion, const char *text,
                        size_t bytes)
 {
@@ -69,8 +69,8 @@ static void put_padded(struct output *output, const struct conversion *conversio
     }
 }
 
-/* A sign or base prefix, then digits: with the precision's zeros, in a field that may be filled
- * with zeros. */
+/* Writes a sign or base prefix and digits, with the zeros that the precision asks for, padded to
+ * the field's width with blanks or zeros. */
 static void put_number(struct output *output, const struct conversion *conversion,
                        const char *prefix, const char *digits, size_t digit_count)
 {
@@ -99,12 +99,13 @@ static void put_number(struct output *output, const struct conversion *conversio
     }
 }
 
-/* Digits of `value`, ending in front of `end`; the first one's place. None for 0. */
+/* Writes the digits of `value` so that they end in front of `end`; none for 0. Returns the place of
+ * the first digit. */
 static char *digits_of(uintmax_t value, unsigned base, bool capitals, char *end)
 {
     const char *digits = capitals ? "0123456789ABCDEF" : "0123456789abcdef";
 
-    /* With the base known, no division by a variable. */
+    /* A constant base needs no division instruction. */
     if (base == 10) {
         for (; value != 0; value /= 10) {
             *--end = digits[value % 10];
@@ -193,7 +194,7 @@ static void convert_pointer(struct output *output, struct conversion *conversion
     convert_unsigned(output, conversion, (uintptr_t)pointer, prefix, 16);
 }
 
-/* A decimal number of the format; saturated. */
+/* Reads a decimal number of the format; saturates. */
 static int parse_number(const char **format)
 {
     int number = 0;
@@ -257,12 +258,12 @@ _Static_assert(sizeof(size_t) == sizeof(long) && sizeof(ptrdiff_t) == sizeof(lon
                    sizeof(intmax_t) == sizeof(long) && sizeof(long long) == sizeof(long),
                "lengths z, t, j and ll are read as long");
 
-/* va_list may be an array type, which cannot be passed on by address; in a structure it can. */
+/* va_list may be an array type, whose address can't be passed on unless it is in a structure. */
 struct arguments {
     va_list list;
 };
 
-/* Flags, width, precision and length behind a '%'; the place of the specifier. */
+/* Reads flags, width, precision and length behind a '%'. Returns the place of the specifier. */
 static const char *parse_conversion(const char *format, struct conversion *conversion,
                                     struct arguments *arguments)
 {
@@ -323,7 +324,7 @@ static uintmax_t unsigned_argument(enum length length, struct arguments *argumen
     }
 }
 
-/* False: the specifier is not one of ours. */
+/* Returns false if the specifier is not supported. */
 static bool convert(struct output *output, struct conversion *conversion,
                     struct arguments *arguments)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The Internet checksum for little-endian machines without their own: 32 bits at a time into 64. */
+/* The Internet checksum for little-endian machines without an implementation in assembly: adds 32
+ * bits at a time to a 64-bit sum. */
 #include "libc/internet_checksum.h"
 
 #include <string.h>
@@ -12,7 +13,9 @@ uint16_t internet_checksum(const void *data, size_t bytes)
     uint64_t sum = 0;
     uint32_t word;
 
-    /* 2^32 additions fit: carries pile up in the upper half and are folded in at the end. */
+    /* 2^32 additions fit, because the carries add up in the upper half, which is folded in at the
+     * end.
+     */
     for (; bytes >= 4; bytes -= 4, byte += 4) {
         memcpy(&word, byte, 4);
         sum += word;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memcpy and its kin for architectures without their own: a byte at a time, plainly right. */
+/* memcpy(), memmove(), memset() and memcmp() for architectures without an implementation in
+ * assembly: one byte at a time. */
 #include <string.h>
 
 #include <stdint.h>

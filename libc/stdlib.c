@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers from text. */
+/* Converts text to numbers. */
 #include <stdlib.h>
 
 #include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 
-/* The value of a digit in bases up to 36; 36 for anything else. */
+/* Returns the value of a digit in bases up to 36, 36 for any other character. */
 static int digit_value(char character)
 {
     if (isdigit((unsigned char)character)) {
@@ -18,8 +18,8 @@ static int digit_value(char character)
     return 36;
 }
 
-/* Skips a prefix that the base allows, and settles base 0. A prefix without a digit behind it is
- * a zero. */
+/* Skips a prefix that the base allows, and replaces base 0 by the base that the prefix means. A
+ * prefix without a digit behind it is read as a zero. */
 static const char *skip_prefix(const char *text, int *base)
 {
     bool hexadecimal =
@@ -35,8 +35,8 @@ static const char *skip_prefix(const char *text, int *base)
     return text;
 }
 
-/* The number's absolute value, saturated (*overflow), and its sign. *end is where it ends, or
- * `text`. */
+/* Returns the number's absolute value, saturated if *overflow is set, and writes its sign. *end is
+ * the end of the number, or `text` if there is none. */
 static unsigned long magnitude(const char *text, const char **end, int base, bool *negative,
                                bool *overflow)
 {

@@ -4,7 +4,7 @@
 #define LIBC_ARM64_FUNCTION_H
 
 /* clang-format off */
-/* A section of its own, so that the linker can leave it out. */
+/* Each function is in a section of its own, so that the linker can drop it. */
 .macro function name
     .section .text.\name, "ax", %progbits
     .global \name

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Internet checksum. What is long goes through SIMD registers, 64 bytes at a time: 32-bit words
- * are added up in 64-bit lanes, which don't overflow in a piece. The rest is added 64 bits at a time
- * with end-around carry: the ones' complement sum modulo 2^64 - 1 folds to that modulo 2^16 - 1
- * (RFC 1071, 2(C)). There the carry lives in the flags: no instruction between the first addition
- * and the fold sets them but ADCS.
+ * The Internet checksum. Long data is added with SIMD registers, 64 bytes at a time: 32-bit words
+ * are added in 64-bit lanes, which don't overflow within a piece. The rest is added 64 bits at a time
+ * with end-around carry: the ones' complement sum modulo 2^64 - 1 folds to the one modulo 2^16 - 1
+ * (RFC 1071, 2(C)). The carry stays in the flags: between the first addition and the fold only ADCS
+ * changes them.
  *
- * SIMD registers belong to threads that have used them, and their first use traps. Here they are
- * borrowed while interrupts are masked, a piece at a time, which bounds how long that is; nobody
- * finds them changed (docs/decisions/0012-borrowed-registers.md).
+ * SIMD registers belong to threads that have used them, and their first use traps. This function saves
+ * them, uses them with interrupts masked, and restores them, a piece at a time, which bounds how long
+ * interrupts are masked (docs/decisions/0012-borrowed-registers.md).
  *
  * internet_checksum: x0 data, x1 bytes; result in w0.
  * internet_checksum_copy: x0 destination, x1 source, x2 bytes; result in w0. Unaligned accesses as
@@ -49,8 +49,8 @@
 92:
 .endm
 
-/* Access that was off is off again before the next instruction: the thread's own first use of the
- * registers has to trap. */
+/* An access that was disabled is disabled again before the next instruction, because the thread's own
+ * first use of the registers has to trap. */
 .macro give_back
     cbz     x11, 93f
     ldp     q0, q1, [sp]
@@ -65,14 +65,14 @@
     msr     daif, x9
 .endm
 
-/* What was loaded is stored, too, in the function that copies. */
+/* The function that copies also stores the loaded registers. */
 .macro store copy, instruction, registers:vararg
     .if \copy
     \instruction \registers
     .endif
 .endm
 
-/* All but less than WIDE_BYTES_MIN of x1 bytes, into x2. */
+/* Adds x1 bytes to x2, except for a rest of less than WIDE_BYTES_MIN. */
 .macro sum_wide copy
 81:
     lsr     x3, x1, #6

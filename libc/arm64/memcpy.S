@@ -13,7 +13,7 @@ function memcpy
     add     x5, x0, x2              /* destination's end */
     cmp     x2, #64
     b.hi    .Lmore_than_64
-    /* Up to here everything is loaded before anything is stored: memmove relies on it. */
+    /* Up to here all loads come before all stores; memmove relies on that. */
     cmp     x2, #16
     b.lo    .Lless_than_16
     ldp     x6, x7, [x1]
@@ -90,7 +90,7 @@ function memcpy
     stp     x10, x11, [x3, #32]
     stp     x12, x13, [x3, #48]
 .Llast_64:
-    /* The last 64 bytes, whatever part of them has been copied already. */
+    /* The last 64 bytes, of which a part may have been copied already. */
     ldp     x6, x7, [x4, #-64]
     ldp     x8, x9, [x4, #-48]
     ldp     x10, x11, [x4, #-32]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* memmove: memcpy wherever that is safe, otherwise in 64-byte steps in the direction that is.
+/* memmove: uses memcpy where that is safe, otherwise copies in 64-byte steps in the safe direction.
  * Normal memory only, as memcpy.
  * 
  * x0 destination (kept: the result), x1 source, x2 bytes. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* <stdio.h> of guest builds: formatting into memory (libc/format.h says what of it). */
+/* <stdio.h> of guest builds: formatting to memory (libc/format.h lists the conversions). */
 #ifndef _STDIO_H
 #define _STDIO_H
 

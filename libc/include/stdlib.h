@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* C11 7.22.1.4, without errno: what does not fit is clamped to the type's limits. */
+/* C11 7.22.1.4, without errno: a value out of range is clamped to the type's limits. */
 long strtol(const char *restrict text, char **restrict end, int base);
 unsigned long strtoul(const char *restrict text, char **restrict end, int base);
 int atoi(const char *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * printf's formatting, into whatever takes text. Conversions d i u x X o p c s %, flags - 0 + space
- * #, width and precision (also *), lengths hh h l ll z j t. No floating point, no wide characters,
- * no %n. A conversion it does not know is written as it stands, and takes no argument.
+ * printf's formatting, to any sink of text. Conversions d i u x X o p c s %, flags - 0 + space #,
+ * width and precision (also *), lengths hh h l ll z j t. No floating point, no wide characters, no
+ * %n. An unknown conversion is written unchanged, and takes no argument.
  */
 #ifndef LIBC_FORMAT_H
 #define LIBC_FORMAT_H
@@ -10,11 +10,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Takes the next `bytes` (> 0) characters of the output; not terminated. */
+/* A sink: gets the next `bytes` (> 0) characters of the output, not terminated. */
 typedef void (*format_sink)(void *context, const char *text, size_t bytes);
 
-/* Returns how many characters the sink was given. Any context that the sink allows; uses less
- * than 300 bytes of stack besides. */
+/* Formats to the sink. Returns how many characters the sink got. Any context that the sink allows.
+ * Uses less than 300 bytes of stack in addition to the sink's. */
 size_t format_arguments(format_sink sink, void *context, const char *format, va_list list)
     __attribute__((format(printf, 3, 0)));
 

@@ -8,8 +8,8 @@
 
 /*
  * The 16-bit ones' complement sum, not inverted, of `bytes` bytes at any address; an odd last byte
- * is followed by a zero. The two bytes of the result lie in memory as those of a checksum field do:
- * ~result can be stored there as it is (RFC 1071, 2(B)); that is what lwIP expects of LWIP_CHKSUM.
+ * is followed by a zero. The result has the byte order of a checksum field in memory, so that
+ * ~result can be stored there without conversion (RFC 1071, 2(B)), as lwIP expects of LWIP_CHKSUM.
  * Zero only if all bytes are zero. Any context.
  */
 uint16_t internet_checksum(const void *data, size_t bytes);
