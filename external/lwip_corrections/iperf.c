@@ -2,14 +2,14 @@
 /*
  * lwIP's iperf server, corrected in two places:
  *
- * Its answer to the loss of a connection is to close it once more, which lwIP has freed already
- * (2.1.3), or to report addresses out of it (2.2.1): a peer decides when to corrupt memory. All
- * that is left to do then is to forget the session.
+ * When a connection is lost, lwIP's server closes it once more, although lwIP has freed it already
+ * (2.1.3), or reports the addresses in it (2.2.1). So a peer could cause memory corruption. The
+ * corrected server only frees the session.
  *
- * It takes data for repetitions of the client's header wherever as many bytes have come as an old
- * client sends between two of them, and aborts the test if they differ. Where they lie depends
- * on the length of the header, which grew in iperf 2.1, and on how TCP cut the data: only the first
- * one is looked at.
+ * lwIP's server expects the client's header again after as many bytes as an old client sends
+ * between two headers, and aborts the test if the data differ. The position depends on the length
+ * of the header, which grew in iperf 2.1, and on how TCP segmented the data. The corrected server
+ * checks only the first header.
  *
  * Compiled with lwIP's arguments; the include path has the folder of lwiperf.c. Everything runs
  * under lwIP's core lock.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP 2.1.3 believes whatever a Packet Too Big message says of a path's MTU, and then cuts packets
- * into fragments, or segments, of no bytes, for ever. No path has less than 1280 (RFC 8200, 5), and
- * what says so is not followed (RFC 8201, 4). lwIP's own function is compiled under another name.
+ * lwIP 2.1.3 accepts any MTU in a Packet Too Big message. With a very small one it divides packets
+ * into fragments or segments of no bytes, without end. Every path has an MTU of at least 1280 bytes
+ * (RFC 8200, 5), and a message with a smaller one is to be ignored (RFC 8201, 4). lwIP's own
+ * function is compiled under another name.
  */
 #include "lwip/nd6.h"
 #include "lwip/prot/ip6.h"

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP's sequential interface with two corrections (as it is: 2.1.3, 2.2.1).
+ * lwIP's sequential interface with two corrections (to 2.1.3 and 2.2.1).
  *
- * One place of every mailbox is kept for the news that a connection has ended. As it is
- * (recv_tcp()) lwIP posts data until the mailbox is full, and then forgets that the peer has
- * closed: the program waits for ever.
+ * One place of every mailbox is reserved for the message that a connection has ended. Without that,
+ * recv_tcp() posts data until the mailbox is full, and the message that the peer has closed is
+ * lost: the program waits for ever.
  *
- * Data that a connection has taken in is sent, even if there is no route for it at the moment
- * because the link is down: its timer tries again. As it is (lwip_netconn_do_writemore()) lwIP
- * tells the program that nothing was taken; a program that tries again sends the data twice.
+ * Data that a connection has accepted is reported as accepted, even if there is no route at the
+ * moment because the link is down: the connection's timer sends it later. Without that,
+ * lwip_netconn_do_writemore() reports that nothing was accepted, and a program that tries again
+ * sends the data twice.
  *
  * Compiled with lwIP's arguments; the include path has the folder of api_msg.c.
  */
@@ -33,7 +34,7 @@ static err_t output_or_later(struct tcp_pcb *connection)
     return error == ERR_RTE ? ERR_OK : error;
 }
 
-/* Under lwIP's core lock: nobody else posts meanwhile, so what is free stays free. */
+/* Under lwIP's core lock, so that no other thread posts meanwhile and a free place stays free. */
 static err_t post_message(sys_mbox_t *mbox, void *message)
 {
     const void *what = message;
