@@ -58,7 +58,7 @@ class DemoClient:
         return in_namespace(self._namespace, function) if self._namespace else function()
 
     def port(self, port: int) -> int:
-        """Where a port of the guest is reached."""
+        """The port at which a port of the guest is reached."""
         return self._ports.get(port, port)
 
     def connect(self, port: int, timeout: float = 20.0) -> socket.socket:
@@ -85,7 +85,7 @@ class DemoClient:
         return result
 
     def echo(self, data: bytes) -> bytes:
-        """What comes back of `data` through the echo service, read while it is written."""
+        """Sends `data` to the echo service, reading meanwhile; the bytes that come back."""
         with self.connect(ECHO) as connection, ThreadPoolExecutor(1) as pool:
 
             def write() -> None:
@@ -100,7 +100,7 @@ class DemoClient:
             return bytes(received)
 
     def echo_in_parts(self, data: bytes, timeout: float = 120.0) -> bytes:
-        """As echo(), patient with a connection that stands still; `echoed` tells how far it is."""
+        """As echo(), for a connection that may stand still; `echoed` counts the bytes so far."""
         self.echoed = 0
         with self.connect(ECHO, timeout) as connection, ThreadPoolExecutor(1) as pool:
             writer = pool.submit(connection.sendall, data)
@@ -112,7 +112,7 @@ class DemoClient:
             return bytes(received)
 
     def iperf_back(self, seconds: float) -> bytes:
-        """What the guest's iperf sends when it is asked for a test in the opposite direction."""
+        """The bytes that the guest's iperf sends in a test in the opposite direction."""
         listener = self.enter(lambda: socket.create_server(("", 0)))
         with listener, self.connect(IPERF) as request:
             listener.settimeout(20)
@@ -130,7 +130,7 @@ class DemoClient:
         return bytes(received)
 
     def quiet_status(self, timeout: float = 30.0) -> dict[str, Any]:
-        """The counters once no connection but the asking one holds a buffer or a packet."""
+        """The counters when no other connection holds a buffer or a packet."""
         deadline = time.monotonic() + timeout
         while True:
             status = self.status()
@@ -140,13 +140,13 @@ class DemoClient:
 
 
 def held_buffers(status: dict[str, Any]) -> int:
-    """Receive blocks that are neither free nor with the driver: the stack's."""
+    """The receive blocks that the stack holds: neither free nor with the driver."""
     pool, driver = status["network"]["rx_pool"], status["network"]["driver"]
     return int(pool["blocks"] - pool["free"] - driver["rx_exposed"] - driver["rx_queued"])
 
 
 def assert_buffers_balance(status: dict[str, Any]) -> None:
-    """No buffer and no packet is lost: what went in came out or is where it is counted."""
+    """No buffer and no packet is lost: each was returned, or is counted where it is."""
     driver = status["network"]["driver"]
     taken = driver["rx_buffers_taken"] - driver["rx_buffers_returned"]
     assert taken == driver["rx_exposed"] + driver["rx_queued"], driver
@@ -158,8 +158,8 @@ def assert_buffers_balance(status: dict[str, Any]) -> None:
 
 
 def ping(namespace: Namespace, address: str, count: int, *options: str) -> None:
-    """The guest answers `count` echo requests, however late the host lets it run: without a
-    deadline ping would wait for the last answer no longer than two round trips took before."""
+    """The guest answers `count` echo requests, however slowly the host runs it: without a deadline
+    ping would wait for the last answer only twice as long as the round trips before took."""
     command = ["ping", "-c", str(count), "-i", "0.5", "-w", "30", *options, address]
     done = namespace.run(command, timeout=60)
     assert f" {count} received" in done.stdout, done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reaches under a running guest: device registers and memory, through QEMU's qtest protocol."""
+"""Accesses a running guest's device registers and memory through QEMU's qtest protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPLIT_DESCRIPTOR = 16
 
 
 class DeviceMonitor:
-    """One guest's network card nic0, seen from below."""
+    """A guest's network card nic0, accessed without the guest."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -33,12 +33,12 @@ class DeviceMonitor:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """For QEMU's command line."""
+        """The options for QEMU's command line."""
         server = f"socket,id=qtest,path={self._path},server=on,wait=off"
         return ("-chardev", server, "-qtest", "chardev:qtest", "-qtest-log", "none")
 
     def attach(self, guest: GuestProcess) -> None:
-        """Connects to the guest, once it runs."""
+        """Connects to the guest, which runs."""
         self._guest = guest
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(20)
@@ -87,7 +87,7 @@ class DeviceMonitor:
         return bytes.fromhex(self._command(f"read {address:#x} {size:#x}")[2:])
 
     def _function(self, identity: str) -> tuple[int, dict[str, Any]]:
-        """Where a PCI device's configuration space lies, and what QEMU says of it."""
+        """The address of a PCI device's configuration space, and QEMU's data on the device."""
         buses = self._guest.qmp().execute("query-pci")
         pending = [device for bus in buses for device in bus["devices"]]
         while pending:
@@ -106,12 +106,12 @@ class DeviceMonitor:
         return config + offset
 
     def reset_function(self) -> None:
-        """Resets the whole PCI function: it forgets its addresses and interrupts, too."""
+        """Resets the whole PCI function, with its addresses and interrupts."""
         control = self._express_capability(self._function("nic0")[0]) + EXPRESS_DEVICE_CONTROL
         self.write16(control, self.read16(control) | FUNCTION_LEVEL_RESET)
 
     def reset_device(self, transport: str) -> None:
-        """Resets the virtio device behind the driver's back."""
+        """Resets the virtio device without the driver's knowledge."""
         if transport == "mmio":
             self.write32(self._mmio_base() + MMIO_STATUS, 0)
             return
@@ -137,8 +137,8 @@ class DeviceMonitor:
         return 0x0A000000 + 31 * 0x200
 
     def spoil_receive_queue(self) -> None:
-        """Makes every receive descriptor one that QEMU can't accept: of no bytes. It notices at the
-        next frame, and what the driver publishes meanwhile is spoiled as well."""
+        """Gives every receive descriptor the length 0, which QEMU can't accept. It notices at the
+        next frame; descriptors that the driver publishes until then are overwritten too."""
         queue = self._guest.qmp().execute(
             "x-query-virtio-queue-status", path=self._virtio_path(), queue=0
         )
@@ -147,7 +147,7 @@ class DeviceMonitor:
 
 
 def wait_until(condition: Any, what: str, timeout: float = 30) -> None:
-    """Until it holds."""
+    """Waits until the condition holds."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {timeout} s"

@@ -36,8 +36,8 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 def test_port_of_a_client_used_again(
     demos: Demos, namespace: Namespace, options: dict[str, str]
 ) -> None:
-    """A client's next connection from the same port opens, while the guest, which closed the last
-    one, still waits for what is left of it (RFC 9293, 3.6.1)."""
+    """A client's next connection from the same port opens, although the guest, which closed the
+    last one, is still in TIME-WAIT (RFC 9293, 3.6.1)."""
     client = demos.tap(namespace, options=options)
 
     def visit() -> int:
@@ -63,10 +63,10 @@ def has_connections() -> bool:
 
 
 def test_bulk_both_ways_on_all_connections(demos: Demos, namespace: Namespace) -> None:
-    """What the guest lets its peers send finds memory: next to nothing has to be sent again.
+    """The guest has memory for the windows that it announces: hardly any segment is repeated.
 
-    A guest that gets no processor for a while answers late. Peers that wait longer than that send
-    again only what the guest has dropped.
+    A guest that the host does not run for a while answers late. So the peers' retransmission
+    timeout is longer: then they repeat only segments that the guest has dropped.
     """
     client = demos.tap(namespace)
     network = ["10.77.0.0/24", "dev", "bridge0", "src", HOST_ADDRESS]
@@ -81,7 +81,7 @@ def test_bulk_both_ways_on_all_connections(demos: Demos, namespace: Namespace) -
 
 
 def tcp_segments() -> tuple[int, int]:
-    """Segments that this thread's network namespace has sent, and has sent again."""
+    """The segments that this thread's network namespace has sent, and has repeated."""
     lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
     names, values = (line.split() for line in lines if line.startswith("Tcp:"))
     counters = dict(zip(names[1:], values[1:], strict=True))
@@ -89,7 +89,7 @@ def tcp_segments() -> tuple[int, int]:
 
 
 def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
-    """The answers to all wait until their way is known: none has to be made twice."""
+    """The SYN-ACKs to all wait until the neighbour's address is known: none is sent twice."""
     capture = log_folder / "frames.pcap"
     dump = ("-object", f"filter-dump,id=dump,netdev=net0,file={capture}")
     client = demos.user(transport="pci", extra=dump)
@@ -109,7 +109,7 @@ def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
 
 
 def tcp_flags_of_echo(capture: Path) -> Iterator[int]:
-    """SYN and ACK of each segment from the echo service, in the order of a capture."""
+    """Yield SYN and ACK of each segment from the echo service, in the order of a capture."""
     with PcapReader(str(capture)) as frames:
         for frame in frames:
             if TCP in frame and frame[TCP].sport == ECHO:
@@ -117,8 +117,8 @@ def tcp_flags_of_echo(capture: Path) -> Iterator[int]:
 
 
 def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:
-    """The ninth is closed politely, the eight go on, and the first that comes after they have
-    closed is served: the guest sees them close before it sees the new one."""
+    """The ninth connection is closed without a reset, the eight go on, and the first one after they
+    have closed is served: the guest sees them close before it sees the new one."""
     client = demos.tap(namespace)
     data = pattern(100_000)
     for _ in range(10):
@@ -138,7 +138,7 @@ def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> Non
 
 
 def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
-    """Far more connections at once than the stack has control blocks for, most of them silent."""
+    """Far more connections at once than the stack has control blocks, most of them idle."""
     client = demos.tap(namespace)
     for _ in range(2):
         with contextlib.ExitStack() as stack:
@@ -158,7 +158,7 @@ def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> Non
 
 
 def test_connections_that_do_not_read(demos: Demos, namespace: Namespace) -> None:
-    """Peers that only write fill every buffer there is for them; others are served meanwhile."""
+    """Peers that only write fill all buffers that they may have; others are served meanwhile."""
     client = demos.tap(namespace)
     data = pattern(300_000)
     with contextlib.ExitStack() as stack:

@@ -29,7 +29,7 @@ RECEIVE_BUFFERS = 16
 
 
 class Peer:
-    """The guest's peer, and what the guest says of its endpoint."""
+    """The guest's peer, and the counters of the guest's endpoint."""
 
     def __init__(self, guest: GuestProcess, tap: Tap, namespace: Namespace, version: int) -> None:
         self.guest, self.tap, self._namespace = guest, tap, namespace
@@ -51,12 +51,12 @@ class Peer:
         return in_namespace(self._namespace.name, make)
 
     def echo(self, data: bytes) -> bytes:
-        """What the guest answers."""
+        """The guest's answer."""
         self.socket.send(data)
         return self.socket.recv(4096)
 
     def drain(self) -> int:
-        """How many datagrams came until none did for a second."""
+        """Receives until no datagram comes for a second; how many came."""
         self.socket.settimeout(1)
         count = 0
         with contextlib.suppress(TimeoutError):
@@ -71,7 +71,7 @@ class Peer:
         return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
 
     def wait_ready(self) -> None:
-        """Until the guest has an address and answers."""
+        """Waits until the guest has an address and answers."""
         self.socket.settimeout(0.5)
         deadline = time.monotonic() + 60
         while True:
@@ -82,7 +82,7 @@ class Peer:
         self.drain()
 
     def send_frame(self, frame: bytes) -> None:
-        """Past the host's own stack."""
+        """Sends a frame past the host's own stack."""
 
         def make() -> socket.socket:
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -166,7 +166,7 @@ def test_only_the_peer_is_heard(start: Callable[..., Peer]) -> None:
 
 
 def udp_frame(peer: Peer, data: bytes, *, damage: int = -1) -> bytes:
-    """From the peer to the guest; `damage` is an offset in the frame where a bit is inverted."""
+    """A frame from the peer to the guest; `damage`: offset of a byte in which a bit is flipped."""
     frame = bytearray(
         bytes(
             Ether(dst=peer.tap.mac, src="02:00:00:00:00:01")
@@ -232,7 +232,7 @@ def test_outlives_a_reset_of_the_link(start: Callable[..., Peer]) -> None:
 
 
 def test_beside_a_tcp_connection(start: Callable[..., Peer], namespace: Namespace) -> None:
-    """Every timer that lwIP can have at once, and the endpoints' own."""
+    """All timers that lwIP can have at the same time, and the endpoints' own."""
     peer = start()
     connect = functools.partial(socket.create_connection, (peer.address, PORT), timeout=5)
     with in_namespace(namespace.name, connect):

@@ -19,7 +19,7 @@ StartGuest = Callable[..., GuestProcess]
 
 SEMIHOSTING = "exit=semihosting"
 AT_EL2 = ("-machine", "virtualization=on")
-# What a program that was ended by panic() answers.
+# The exit status of a program that was ended by panic().
 PANIC_STATUS = 101
 
 
@@ -98,7 +98,7 @@ def test_threads_under_icount(start_guest: StartGuest) -> None:
 
 
 def test_control_loop_misses_nothing(start_guest: StartGuest, compiler: str) -> None:
-    """Time counts instructions here, so that a loaded host makes nothing late."""
+    """Time counts instructions here, so that a loaded host delays nothing."""
     guest = start_guest(machine("control", "report=1", compiler=compiler, icount=True))
     guest.wait_for("control: a period of 1000000 ns")
     guest.wait_for("control: 1000 periods, 0 missed, worst ")
@@ -159,7 +159,7 @@ def test_fault_in_a_handler(
     assert re.search(rf"^panic: {message}", console, re.MULTILINE)
     assert "thread: init, interrupted; in an interrupt handler\n" in console
     names = [name.split(".")[0] for name in backtrace(console)]
-    # From the handler through the interrupt into what it interrupted.
+    # From the handler through the interrupt to the interrupted function.
     assert names[0] == function
     assert names.index("exception_interrupt") < names.index("interrupt_entry")
     assert names.index("interrupt_entry") < names.index("application_main")
@@ -261,6 +261,6 @@ def test_console(compiler: str) -> None:
         assert [line for line in lines if line.startswith(name)] == expected
     timer = [line for line in lines if line.startswith("timer ")]
     assert timer == [f"timer {left}" for left in range(200, 0, -1)]
-    # What is too long for one message is cut, and says so.
+    # A message that is too long is cut, and ends with a mark.
     assert "0" * 251 + "..." in lines
     assert rest == ["read: one", "read: two three", "read: ", "read: end", "PASS", ""]

@@ -34,7 +34,7 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 
 
 def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.socket]:
-    """`count` connections to the HTTP server whose SYNs are all there before the guest sees one."""
+    """`count` connections to the HTTP server; all SYNs arrive before the guest processes one."""
 
     def start() -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -51,7 +51,7 @@ def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.so
 
 
 def exchange(sockets: list[socket.socket], timeout: float) -> list[bytes]:
-    """A request on each connection as soon as it is open; the answers, as far as they came."""
+    """Sends a request on each connection when it is open; the answers received by then."""
     answers = [b""] * len(sockets)
     deadline = time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -76,9 +76,9 @@ def exchange(sockets: list[socket.socket], timeout: float) -> list[bytes]:
 def test_clients_wait_instead_of_being_reset(
     demos: Demos, namespace: Namespace, count: int
 ) -> None:
-    """Whoever has no place yet is served later: more than may be half open, more than may be open.
+    """Clients beyond the half-open connections, and beyond all connections, are served later.
 
-    What waits for room repeats itself, after a second and then twice as long each time.
+    A client without a place repeats its segments, after a second and then at doubled intervals.
     """
     client = demos.tap(namespace)
     for _ in range(3):

@@ -91,7 +91,7 @@ def test_iperf(demos: Demos) -> None:
 
 
 def wait_for_address_6(client: DemoClient, address: str) -> None:
-    """Until the guest has heard a router and knows that nobody else has the address (RFC 4862)."""
+    """Waits until the guest has a router's prefix and has checked its address (RFC 4862)."""
     deadline = time.monotonic() + 30
     while address not in (known := [each.lower() for each in client.status()["network"]["ipv6"]]):
         assert time.monotonic() < deadline, f"{address} is not among {known}"
@@ -144,7 +144,7 @@ def test_features_on_tap(
 def test_large_segments(
     demos: Demos, namespace: Namespace, bus: str, options: dict[str, str]
 ) -> None:
-    """What the guest's iperf sends arrives whole, cut by the device if it can."""
+    """The data that the guest's iperf sends arrives complete, segmented by the device if it can."""
     client = demos.tap(namespace, bus, options)
     data = client.iperf_back(seconds=1)
     # Behind the test's header of 24 bytes, twice, lwIP's iperf sends digits.
@@ -172,8 +172,8 @@ def test_large_segments(
 def test_rings_on_tap(
     demos: Demos, namespace: Namespace, bus: str, options: dict[str, str], tx_ring: int
 ) -> None:
-    """Each kind of ring with each way to say when to notify, as the device offers it; the short
-    ring is round its end all the time and full most of it."""
+    """Each kind of ring with each kind of event suppression that the device offers. The short ring
+    wraps all the time and is mostly full."""
     client = demos.tap(namespace, bus, options, (f"tx_ring={tx_ring}",))
     data = pattern(500_000)
     assert client.echo(data) == data
@@ -187,7 +187,7 @@ def test_rings_on_tap(
 @pytest.mark.parametrize("bus", ["msix", "mmio"])
 @pytest.mark.parametrize("packed", ["off", "on"])
 def test_large_frames(demos: Demos, namespace: Namespace, bus: str, packed: str) -> None:
-    """With room for them the guest takes frames that the host did not cut, in several buffers."""
+    """With enough buffers the guest receives frames that the host did not segment."""
     arguments = ("rx_buffers=64", "rx_pool=128")
     client = demos.tap(namespace, bus, {"packed": packed}, arguments)
     data = pattern(5_000_000)
@@ -229,7 +229,7 @@ def test_link_down_and_up(demos: Demos, namespace: Namespace) -> None:
 
 @pytest.mark.parametrize("bus", ["msix", "mmio"])
 def test_filters(demos: Demos, namespace: Namespace, bus: str) -> None:
-    """VIRTIO 1.3, 5.1.6.5.2: the device passes on what the stack listens to, and no more."""
+    """VIRTIO 1.3, 5.1.6.5.2: the device filters by the addresses that the stack has joined."""
     client = demos.tap(namespace, bus)
     tap = namespace.taps[0]
     wait_for_address_6(client, tap.address_6)
@@ -245,7 +245,7 @@ def test_filters(demos: Demos, namespace: Namespace, bus: str) -> None:
 
 
 def test_announcement(demos: Demos, namespace: Namespace) -> None:
-    """VIRTIO 1.3, 5.1.6.5.4: asked for by the device, the guest's addresses become known."""
+    """VIRTIO 1.3, 5.1.6.5.4: at the device's request the guest announces its addresses."""
     client = demos.tap(namespace)
     demos.guest.wait_for_match(f"net: address {re.escape(client.address)} ", 60)
     namespace.run(["sysctl", "-q", "-w", "net.ipv4.conf.bridge0.arp_accept=1"])

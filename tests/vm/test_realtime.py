@@ -29,16 +29,16 @@ FindImage = Callable[[str], Path]
 ADDRESS = "10.0.2.15"
 PERIODS = 300
 FRAME_BYTES = 64
-# Of the interrupt handler: alone, and for each descriptor that it may move.
+# Instructions of the interrupt handler: fixed, and for each descriptor that it may move.
 HANDLER_INSTRUCTIONS = 800
 DESCRIPTOR_INSTRUCTIONS = 320
-# From the end of a handler to the thread that it kept waiting: other interrupts, critical sections,
-# the switch.
+# From the end of a handler to the thread that it delayed: other interrupts, critical sections, the
+# context switch.
 SWITCH_INSTRUCTIONS = 4000
 
 
 def udp_frame(number: int) -> bytes:
-    """A datagram to a closed port: the guest looks at each, and answers some."""
+    """A frame to a closed port of the guest: it has to process each, and answers some."""
     frame = bytes(
         Ether(dst=MAC, src="52:55:00:00:00:02")
         / IP(src="10.0.2.2", dst=ADDRESS, id=0, flags="DF")
@@ -59,13 +59,13 @@ class Flood:
         self._threads = [threading.Thread(target=each) for each in (self._send, self._drain)]
 
     def start(self) -> None:
-        """Once the guest runs."""
+        """Starts to send; the guest runs."""
         self._socket.settimeout(0.2)
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Ends it."""
+        """Ends the flood."""
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive():
@@ -99,7 +99,7 @@ def flood() -> Iterator[Flood]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the guest tells at the end."""
+    """The numbers that the guest prints at the end."""
 
     frames: int
     interrupts: int

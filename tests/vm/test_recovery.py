@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A device that fails under the running demo: the stack sees a cable out and in again.
+"""A device that fails under the running demo: the stack sees the link go down and up again.
 
 Each failure happens in the middle of a TCP transfer, which has to arrive whole.
 """
@@ -44,7 +44,7 @@ class Failing:
         return self._demos.guest
 
     def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
-        """On this bus; `port`: behind a root port."""
+        """Boots on this bus; `port`: behind a root port."""
         self.client = self._demos.tap(
             self.namespace, bus, options, extra=self.monitor.arguments, port=port
         )
@@ -52,7 +52,7 @@ class Failing:
         return self.client
 
     def wait_for_restart(self) -> None:
-        """Until the driver runs again."""
+        """Waits until the driver runs again."""
         self.guest.wait_for("net: the device was restarted", 60)
 
 
@@ -62,7 +62,7 @@ def failing(demos: Demos, monitor: DeviceMonitor, namespace: Namespace) -> Faili
 
 
 def while_data_flows(client: DemoClient, *failures: Callable[[], None]) -> None:
-    """Each failure when another part of the data has come back; all of it comes back."""
+    """Causes each failure after another part of the data has come back; all data comes back."""
     with ThreadPoolExecutor(1) as pool:
         transfer = pool.submit(client.echo_in_parts, DATA)
         for number, fail in enumerate(failures, 1):
@@ -75,7 +75,7 @@ def while_data_flows(client: DemoClient, *failures: Callable[[], None]) -> None:
 
 
 def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
-    """Nothing is lost: buffers, packets."""
+    """No buffer and no packet is lost."""
     status = failing.client.quiet_status()
     assert_buffers_balance(status)
     assert status["network"]["link"] is True
@@ -91,7 +91,7 @@ def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
 @pytest.mark.parametrize("bus", BUSES)
 @pytest.mark.parametrize("packed", ["off", "on"])
 def test_hot_reset(failing: Failing, bus: str, packed: str) -> None:
-    """Somebody else resets the device; no interrupt tells."""
+    """Another party resets the device, which causes no interrupt."""
     client = failing.boot(bus, {"packed": packed})
 
     def reset() -> None:
@@ -127,7 +127,7 @@ def test_needs_reset(failing: Failing, bus: str) -> None:
 
 @pytest.mark.parametrize("interrupts", ["MSI-X", "line"])
 def test_function_level_reset(failing: Failing, interrupts: str) -> None:
-    """Addresses, bus mastering and MSI-X are gone as well."""
+    """The reset also clears addresses, bus mastering and MSI-X."""
     vectors = {"vectors": "0"} if interrupts == "line" else None
     client = failing.boot("msix", vectors, port="plug")
 
@@ -159,7 +159,7 @@ def test_link_down_in_a_transfer(failing: Failing, bus: str) -> None:
 
 
 def test_memory_after_many_resets(failing: Failing) -> None:
-    """A device that fails again and again costs time, and no memory."""
+    """A device that fails repeatedly leaks no memory."""
     client = failing.boot("msix", port="plug")
     data = pattern(50_000)
     used = []
@@ -182,8 +182,8 @@ def wait_until_quiet(guest: GuestProcess) -> None:
 
 
 def test_device_pulled_and_plugged(failing: Failing) -> None:
-    """The card is gone for a while. The driver waits for it without a word more than needed, and
-    takes in the next one although its MAC differs."""
+    """The card is pulled for a while. The driver reports that once, waits for a card, and uses the
+    next one although its MAC address differs."""
     client = failing.boot("msix", port="plug")
     qmp = failing.guest.qmp()
     data = pattern(300_000)
@@ -200,7 +200,7 @@ def test_device_pulled_and_plugged(failing: Failing) -> None:
     qmp.execute("device_add", **card, id="nic0", netdev="net0", bus="plug", mac=OTHER_MAC)
     failing.monitor.slot_power("plug", on=True)
     failing.wait_for_restart()
-    # Another card: another address.
+    # Another card has another address.
     client.address = failing.guest.wait_for("net: address", 60).split()[2]
     assert client.echo(data) == data
     status = assert_recovered(failing, 1)

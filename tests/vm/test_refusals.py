@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board or an image that is not what the system needs: a line says which, and nothing starts."""
+"""A board or an image that does not fit the system: one line names it, and no guest starts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def right_machine() -> Machine:
 
 
 def refused(start_guest: StartGuest, board: Machine) -> str:
-    """What the hypervisor says, which is one line."""
+    """The hypervisor's message, which is one line."""
     layout = assembled().layout
     guest = start_guest(board)
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).rstrip()
