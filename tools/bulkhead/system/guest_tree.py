@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A partition's devicetree: the board's, pruned to what the partition has.
 
-What the partition only has a part of, or sees a copy of, gets other properties: cores, interrupt
-controller, timer, PCI, console. Memory, firmware and /chosen are written anew.
+Nodes of which the partition has a part or a copy get other properties: cores, interrupt controller,
+PCI, console. The timer node is the board's: it names the interrupt of EL2's timer, too, because
+software counts them; the hypervisor lets no guest enable that one, and keeps the timer off. Memory,
+firmware and /chosen are written by this module.
 """
 
 from __future__ import annotations
@@ -21,8 +23,6 @@ from bulkhead.system.layout import Place, Range
 _Changes = dict[str, dict[str, str | None]]
 
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
-_GUEST_TIMERS = 3  # secure, physical, virtual; the hypervisor's own is the fourth
-_CELLS_OF_TIMER = 3
 
 
 def guest_tree(place: Place, board: BoardTree) -> str:
@@ -35,11 +35,9 @@ def guest_tree(place: Place, board: BoardTree) -> str:
 
 def _changes(place: Place, board: BoardTree) -> _Changes:
     roles = board.roles
-    timers = words(roles["timer"].props["interrupts"])[: _GUEST_TIMERS * _CELLS_OF_TIMER]
     distributor = words(roles["interrupt_controller"].props["reg"])[:4]
     frames = _redistributors(place, board)
     changes: _Changes = {
-        roles["timer"].path: {"interrupts": _cells(timers)},
         roles["interrupt_controller"].path: {
             "reg": _cells([*distributor, *(cell for frame in frames for cell in _range(frame))]),
             "#redistributor-regions": _cells([len(frames)]),
