@@ -45,18 +45,19 @@ static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint
     return (int64_t)x0;
 }
 
-/* What a core has mapped always. */
+/* Mappings that a core always has: code and data of its monitor, and the description without the
+ * images behind it. */
 static void map_resident(uint64_t *root, const struct core *core)
 {
     const struct description *system = core->partition->system;
 
     boot_map_between(root, monitor_text_start, resident_text_end, MONITOR_CODE);
-    boot_map(root, (uint64_t)(uintptr_t)system, system->payload, MONITOR_CONSTANTS);
+    boot_map(root, (uint64_t)(uintptr_t)system, sizeof(*system), MONITOR_CONSTANTS);
     boot_map(root, (uint64_t)(uintptr_t)core, PAGE_BYTES, MONITOR_DATA);
     boot_map(root, core->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
 }
 
-/* What every monitor's services have. */
+/* Mappings common to all monitors' service tables. */
 static void map_services(uint64_t *root, const struct description *system)
 {
     boot_map_between(root, resident_text_end, monitor_text_end, MONITOR_CODE);
@@ -66,13 +67,30 @@ static void map_services(uint64_t *root, const struct description *system)
     boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
 }
 
-/* What those of a partition's cores have. */
+/* The partition's images. Two of them may be the same one. */
+static void map_images(uint64_t *root, const struct partition *partition)
+{
+    const struct description_partition *described = partition->described;
+
+    for (uint32_t i = 0; i < described->image_count; i++) {
+        const struct description_image *image = &described->images[i];
+        uint64_t start = (uint64_t)(uintptr_t)partition->system + image->offset;
+        uint64_t output, attributes;
+
+        if (!tables_find(root, start, &output, &attributes)) {
+            boot_map(root, start, image->bytes, MONITOR_CONSTANTS);
+        }
+    }
+}
+
+/* Mappings of the service tables of a partition's cores. */
 static void map_partition(uint64_t *root, const struct partition *partition)
 {
     const struct description *system = partition->system;
     const struct description_partition *described = partition->described;
 
     boot_map(root, (uint64_t)(uintptr_t)partition, PAGE_BYTES, MONITOR_DATA);
+    map_images(root, partition);
     for (uint32_t i = 0; i < described->memory_count; i++) {
         boot_map(root, described->memories[i].physical, described->memories[i].bytes, MONITOR_DATA);
     }

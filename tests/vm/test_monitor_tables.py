@@ -11,6 +11,7 @@ from support.translation_tables import CorePage, HypervisorMemory, Mapping
 
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
+from bulkhead.system import description
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board_tree import registers
 from bulkhead.system.description import PAGE_BYTES
@@ -29,6 +30,21 @@ def booted(start_guest: StartGuest) -> tuple[HypervisorMemory, Layout]:
     guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
     guest.wait_for_match(r"(?m)^net\| demo: http on 80", timeout=120)
     return HypervisorMemory(guest, assembled.layout), assembled.layout
+
+
+def images(memory: HypervisorMemory, layout: Layout) -> list[list[Range]]:
+    """Where the images of each partition lie in the hypervisor's memory."""
+    pages = range(layout.hypervisor.start, layout.hypervisor.end, PAGE_BYTES)
+    start = next(page for page in pages if memory.read(page, 8) == b"BULKHEAD")
+    size = len(bytes(description.Description()))
+    described = description.Description.from_buffer_copy(memory.read(start, size))
+    return [
+        [
+            Range(start + image.offset, image.bytes)
+            for image in partition.images[: partition.image_count]
+        ]
+        for partition in described.partitions[: described.partition_count]
+    ]
 
 
 def cores(memory: HypervisorMemory, layout: Layout) -> list[tuple[Place, CorePage]]:
@@ -57,6 +73,22 @@ def test_a_running_guests_monitor_has_one_page_of_code(
             for each in mappings
             for place in layout.places
         )
+
+
+def test_a_monitor_has_its_own_partitions_images_alone_and_none_while_the_guest_runs(
+    booted: tuple[HypervisorMemory, Layout],
+) -> None:
+    memory, layout = booted
+    all_images = images(memory, layout)
+    assert all(all_images)
+    for own, core in cores(memory, layout):
+        resident, services = memory.mappings(core.resident), memory.mappings(core.services)
+        for place, ranges in zip(layout.places, all_images, strict=True):
+            for image in ranges:
+                assert not any(overlap(image, each.range) for each in resident)
+                mapped = [each for each in services if overlap(image, each.range)]
+                assert bool(mapped) == (place is own)
+                assert not any(each.writable or each.executable for each in mapped)
 
 
 def test_services_have_the_own_partitions_memory_alone(
