@@ -9,8 +9,10 @@
 #include "description/check.h"
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
+#include "monitor/controls.h"
 #include "monitor/core.h"
 #include "monitor/load.h"
+#include "monitor/registers.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
 
@@ -77,6 +79,9 @@ uint64_t boot_early(void)
         monitor_halt();
     }
     terminal_init(system->board.uart);
+    if ((register_read(hcr_el2) & HCR_E2H) != 0) {
+        boot_refuse("the processor has EL2 with VHE alone: HCR_EL2 is", register_read(hcr_el2));
+    }
     if (start < system->board.hypervisor ||
         whole > system->board.hypervisor + system->board.hypervisor_bytes - start) {
         boot_refuse("the image was not loaded where the board keeps memory for it", start);

@@ -34,6 +34,7 @@ entry:
     mrs x1, currentel
     cmp x1, #(2 << 2)
     b.ne 5f
+    take_el2 x1, x2 /* boot_early() refuses a processor where E2H stays set */
     /* What is written below must not be overwritten by the eviction of a dirty line that a loader
      * left. */
     address x0, monitor_constants_start

@@ -42,9 +42,14 @@ monitor_mmu_on:
 monitor_core_entry:
     msr daifset, #0xf
     mov x19, x0
+    take_el2 x1, x2
+    tbnz x1, #HCR_EL2_E2H, 1f
     ldr x0, [x19, #CORE_SERVICES]
     bl monitor_mmu_on
     mov x0, x19
+    b monitor_enter
+1:  wfi /* boot_early() saw that the boot core is not of this kind */
+    b 1b
 
 /* monitor_enter(core): leaves the boot core's tables and stack for the monitor's own. */
     .global monitor_enter

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The hypervisor relies on nothing of EL2 that a loader may have left."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from demos import StartGuest
+
+from bulkhead.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.machine import machine
+
+# HCR_EL2.E2H is set; both timers of EL2 are on, and their time has come.
+_LOADER = """
+    mov x1, #(1 << 31)
+    orr x1, x1, #(1 << 34)
+    msr hcr_el2, x1
+    isb
+    mov x1, #1
+    msr s3_4_c14_c2_2, xzr // CNTHP_CVAL_EL2
+    msr s3_4_c14_c2_1, x1  // CNTHP_CTL_EL2
+    msr s3_4_c14_c3_2, xzr // CNTHV_CVAL_EL2
+    msr s3_4_c14_c3_1, x1  // CNTHV_CTL_EL2
+    isb
+"""
+_IMAGE_SIZE = 16  # offset in the arm64 Image header
+_BRANCH, _BRANCH_MASK = 0x14000000, 0x03FFFFFF
+
+
+def loader(folder: Path) -> bytes:
+    """The instructions, without what comes after them."""
+    source, code, binary = (folder / f"loader{suffix}" for suffix in (".S", ".o", ".bin"))
+    source.write_text(_LOADER)
+    subprocess.run(["aarch64-linux-gnu-gcc", "-c", "-o", str(code), str(source)], check=True)
+    subprocess.run(
+        ["aarch64-linux-gnu-objcopy", "-O", "binary", str(code), str(binary)], check=True
+    )
+    return binary.read_bytes()
+
+
+def with_loader(image: bytes, code: bytes) -> bytes:
+    """The image, whose first instruction leads to the code behind it, and from there to its own."""
+    (first,) = struct.unpack_from("<I", image)
+    assert first & ~_BRANCH_MASK == _BRANCH
+    entry = 4 * (first & _BRANCH_MASK)
+    start = -(-len(image) // PAGE_BYTES) * PAGE_BYTES
+    back = (entry - start - len(code)) // 4 & _BRANCH_MASK
+    whole = bytearray(image.ljust(start, b"\0") + code + struct.pack("<I", _BRANCH | back))
+    struct.pack_into("<I", whole, 0, _BRANCH | start // 4)
+    (size,) = struct.unpack_from("<Q", whole, _IMAGE_SIZE)
+    struct.pack_into("<Q", whole, _IMAGE_SIZE, size + len(whole) - len(image))
+    return bytes(whole)
+
+
+def test_a_loader_may_leave_vhe_and_timers_on(start_guest: StartGuest, tmp_path: Path) -> None:
+    system, board = read("minimal")
+    image = assemble(system, board, Settings()).image
+    path = tmp_path / "loaded.image"
+    path.write_bytes(with_loader(image.read_bytes(), loader(tmp_path)))
+    made = machine(system, board, path, lambda _: UserNetwork())
+    guest = start_guest(replace(made, cpu="max"))
+    for partition in system.partitions:
+        guest.wait_for_match(rf"(?m)^{partition.name}\| boot: first thread", timeout=60)
