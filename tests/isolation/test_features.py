@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Features that no guest may use are hidden and UNDEFINED; no register keeps a guest's content."""
+"""Features that no guest may use are hidden and UNDEFINED; no register outlives its guest."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_a_guest_may_not_use_is_hidden_and_undefined(
 def test_a_restarted_guest_finds_nothing_of_the_one_before(
     start_guest: StartGuest, cpu: str
 ) -> None:
-    """Pointer authentication keys, SIMD, debug and PMU registers, and other software registers."""
+    """Pointer authentication keys, SIMD, debug and PMU registers, and others."""
     run = start(start_guest, cpu=cpu)
     found = r"(?m)^rogue\| {}: (\d+) registers, (\d+) had the mark, such as (\w+); (\d+) vectors"
     assert "survived" in run.attack("mark")
