@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Linux in a partition, on processors with few and with many features."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from demos import StartGuest
+
+from bulkhead.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import State, read_reports
+
+_SYSTEM = """
+board = "qemu-virt"
+
+[[partition]]
+name = "linux"
+cores = [0, 1]
+memory = "256 MiB"
+image = "linux"
+console = "interactive"
+"""
+_CORES = 2
+_SETTLE_S, _WATCH_S = 5.0, 5.0
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("cpu", ["cortex-a53", "cortex-a72", "neoverse-n1", "neoverse-v1", "max"])
+def test_boots_and_then_makes_no_exits_but_between_its_cores(
+    start_guest: StartGuest, tmp_path: Path, cpu: str
+) -> None:
+    """Hidden features are no fault of Linux, and ID registers are read only while it starts."""
+    file = tmp_path / "linux.toml"
+    file.write_text(_SYSTEM)
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    guest = start_guest(replace(made, cpu=cpu))
+    guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
+    time.sleep(_SETTLE_S)
+
+    def exits() -> list[dict[str, int]]:
+        reports = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+        assert [each.state for each in reports[:_CORES]] == [State.RUNNING] * _CORES
+        assert all(each.exits["fault"] == 0 for each in reports)
+        return [
+            {cause: count for cause, count in each.exits.items() if cause != "sgi"}
+            for each in reports
+        ]
+
+    before = exits()
+    time.sleep(_WATCH_S)
+    assert exits() == before
+    assert "Oops" not in guest.console()
+    assert "Undefined instruction" not in guest.console()
