@@ -21,7 +21,8 @@ _COMMAND = (
     "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
     "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
     "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-    "-T", str(_SOURCES / "guest.ld"), str(_SOURCES / "start.S"), str(_SOURCES / "guest.c"),
+    "-T", str(_SOURCES / "guest.ld"), str(_SOURCES / "start.S"), str(_SOURCES / "vectors.S"),
+    str(_SOURCES / "guest.c"),
 )  # fmt: skip
 _STOP, _BEGIN_ANEW = "\x1es", "\x1er"
 _TIMES = 30
@@ -81,6 +82,18 @@ def test_ends_by_itself_and_begins_anew(guest: GuestProcess, letter: str, told: 
         guest.type_text(_BEGIN_ANEW)
         said(guest, "three", "ready")
     assert "waits" not in guest.console()
+
+
+def test_simd_registers_are_empty_at_each_start(guest: GuestProcess) -> None:
+    """Of a core that the partition starts, too."""
+    guest.type_text("v")
+    said(guest, "three", "vectors empty")
+    guest.type_text("v")
+    said(guest, "three", "vectors full")  # the first core went on meanwhile
+    guest.type_text(_BEGIN_ANEW)
+    said(guest, "three", "ready")
+    guest.type_text("v")
+    said(guest, "three", "vectors empty")
 
 
 @pytest.mark.parametrize("letter", ["r", "x"])

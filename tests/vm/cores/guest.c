@@ -21,7 +21,10 @@
 #define SYSTEM_RESET  UINT64_C(0x84000009)
 #define IS_OFF        1
 
+#define PATTERN UINT64_C(0x5ec2e75ec2e75ec2)
+
 void guest_main(void);
+unsigned vectors_fill(uint64_t pattern); /* vectors.S */
 extern const char guest_other[];
 
 static uint64_t first; /* core */
@@ -163,6 +166,24 @@ static void start_again_and_again(void (*third)(void))
     }
 }
 
+/* On the second core, which then goes off. */
+static void fill_vectors(void)
+{
+    reached = vectors_fill(PATTERN) == 0 ? 1 : 2;
+    end(CPU_OFF);
+}
+
+/* Fills the SIMD registers of the first two cores, and tells whether they were empty. */
+static void look_at_vectors(void)
+{
+    unsigned first_had = vectors_fill(PATTERN);
+
+    on_and_wait(first + 1, fill_vectors);
+    wait_until_off(first + 1);
+    print(first_had == 0 && reached == 1 ? "vectors empty\n" : "vectors full\n");
+    reached = 0;
+}
+
 static void obey(char order)
 {
     switch (order) {
@@ -204,6 +225,9 @@ static void obey(char order)
         break;
     case 't':
         start_again_and_again(fault_soon);
+        break;
+    case 'v':
+        look_at_vectors();
         break;
     default:
         print("FAIL: no such order\n");
