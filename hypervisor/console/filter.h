@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The part of a guest's output that reaches the terminal (docs/decisions/0018): nothing that moves
+ * The part of a guest's output that reaches the terminal (docs/decisions/0019): nothing that moves
  * the cursor out of the guest's own line or into the name in front of it, changes a mode of the
  * terminal, or makes the terminal answer. Control functions: ECMA-48.
  */
