@@ -210,7 +210,7 @@ void guest_state_reset(void)
     __asm__ volatile("isb\n\ttlbi vmalls12e1\n\tic iallu\n\tdsb nsh\n\tisb" : : : "memory");
 }
 
-void guest_state_take_exception(struct registers *registers, uint64_t syndrome)
+void guest_state_exception(struct registers *registers, uint64_t syndrome)
 {
     struct exception_context context = {
         .control = register_read(sctlr_el1),
@@ -229,5 +229,5 @@ void guest_state_take_exception(struct registers *registers, uint64_t syndrome)
 
 void guest_state_undefined(struct registers *registers)
 {
-    guest_state_take_exception(registers, UNDEFINED_SYNDROME);
+    guest_state_exception(registers, UNDEFINED_SYNDROME);
 }

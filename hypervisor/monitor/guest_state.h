@@ -14,9 +14,9 @@ void guest_state_rule(uint64_t stage2, uint32_t vmid);
  * interrupt controller. Each time before a guest starts on this core. */
 void guest_state_reset(void);
 
-/* Makes the guest take a synchronous exception at EL1, at its program counter (Arm ARM, pseudocode
- * AArch64.TakeException). `syndrome`: the value of ESR_EL1. FAR_EL1 is the caller's to set. */
-void guest_state_take_exception(struct registers *registers, uint64_t syndrome);
+/* Makes the guest take a synchronous exception at EL1 where it stands. `syndrome`: ESR_EL1. FAR_EL1
+ * is the caller's. */
+void guest_state_exception(struct registers *registers, uint64_t syndrome);
 
 /* Makes the guest take an UNDEFINED exception at EL1 for the instruction at its program counter. */
 void guest_state_undefined(struct registers *registers);

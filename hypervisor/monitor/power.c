@@ -8,7 +8,6 @@
 #include "monitor/guest_state.h"
 #include "monitor/load.h"
 #include "monitor/registers.h"
-#include "monitor/syndrome.h"
 #include "pci/config_space.h"
 #include "psci/psci.h"
 #include "smmu/smmu.h"

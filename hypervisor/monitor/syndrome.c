@@ -13,6 +13,16 @@
 #define STATUS(iss)   ((iss) & 0x3c) /* without the level */
 #define STATUS_NO_MAP 0x04u
 
+#define CLASS_SHIFT     26
+#define SAME_LEVEL      1u                  /* added to the class of an abort from a lower level */
+#define LONG            (UINT64_C(1) << 25) /* IL: an instruction of 32 bits */
+#define STATUS_EXTERNAL UINT64_C(0x10)      /* synchronous, not of a table walk */
+
+/* SPSR_EL2. */
+#define STATE_AARCH32 (UINT64_C(1) << 4)
+#define STATE_LEVEL   (UINT64_C(3) << 2)
+#define STATE_LEVEL1  (UINT64_C(1) << 2)
+
 bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
 {
     access->bytes = (uint8_t)(1u << SIZE(syndrome));
@@ -25,6 +35,20 @@ bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
 bool syndrome_of_table_walk(uint64_t syndrome)
 {
     return (syndrome & OF_TABLE_WALK) != 0;
+}
+
+/* ISV is clear for external aborts to EL1; CM and WnR are those of the access. */
+uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state)
+{
+    uint64_t exception_class = SYNDROME_CLASS(syndrome), specific = STATUS_EXTERNAL;
+
+    if (exception_class == CLASS_DATA) {
+        specific |= syndrome & (CACHE | WRITE);
+    }
+    if ((state & (STATE_AARCH32 | STATE_LEVEL)) == STATE_LEVEL1) {
+        exception_class += SAME_LEVEL;
+    }
+    return exception_class << CLASS_SHIFT | (syndrome & LONG) | specific;
 }
 
 uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value)

@@ -21,7 +21,6 @@
 #define CLASS_FETCH     0x20u
 #define CLASS_DATA      0x24u
 #define CLASS_DATA_SAME 0x25u /* a data abort without a change of the exception level */
-#define CLASS_SERROR    0x2fu
 
 /* Of a trapped MSR, MRS or system instruction: which one, without direction and register. */
 #define REGISTER_NAME(op0, op1, crn, crm, op2) \
@@ -46,6 +45,10 @@ bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
 
 /* Returns true if a data or instruction abort is one of the guest's own table walk (S1PTW). */
 bool syndrome_of_table_walk(uint64_t syndrome);
+
+/* Returns ESR_EL1 of a synchronous external abort in place of the data or instruction abort to EL2
+ * with this syndrome. `state`: SPSR_EL2. */
+uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state);
 
 /* What a load leaves in its register: sign-extended or not, to 32 or 64 bits. */
 uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value);

@@ -8,7 +8,6 @@
 #include "monitor/core.h"
 #include "monitor/features.h"
 #include "monitor/guest_state.h"
-#include "monitor/inject.h"
 #include "monitor/power.h"
 #include "monitor/registers.h"
 #include "monitor/syndrome.h"
@@ -135,16 +134,6 @@ static enum access_result system_register(struct core *core, struct registers *r
     }
 }
 
-/* An instruction of a class that is trapped as a whole. */
-static enum access_result trapped_instruction(struct core *core, uint64_t syndrome)
-{
-    if ((CLASSES_UNDEFINED >> SYNDROME_CLASS(syndrome) & 1) == 0) {
-        return ACCESS_FORBIDDEN;
-    }
-    core->report.exits[EXIT_REGISTER]++;
-    return ACCESS_UNDEFINED;
-}
-
 /* Whether the guest asked for an external abort instead of being stopped. Not for a walk of its own
  * tables: ESR_EL1 has to name the level of its stage 1, which the hypervisor does not know. */
 static bool takes_abort(const struct core *core, uint64_t syndrome)
@@ -154,6 +143,16 @@ static bool takes_abort(const struct core *core, uint64_t syndrome)
     return core->partition->described->unmapped == DESCRIPTION_UNMAPPED_ABORT &&
            (exception_class == CLASS_DATA || exception_class == CLASS_FETCH) &&
            !syndrome_of_table_walk(syndrome);
+}
+
+/* An instruction of a class that is trapped as a whole. */
+static enum access_result trapped_instruction(struct core *core, uint64_t syndrome)
+{
+    if ((CLASSES_UNDEFINED >> SYNDROME_CLASS(syndrome) & 1) == 0) {
+        return ACCESS_FORBIDDEN;
+    }
+    core->report.exits[EXIT_REGISTER]++;
+    return ACCESS_UNDEFINED;
 }
 
 static void synchronous(struct core *core, struct registers *registers)
@@ -181,15 +180,16 @@ static void synchronous(struct core *core, struct registers *registers)
         result = trapped_instruction(core, syndrome);
         break;
     }
-    if (result == ACCESS_UNDEFINED) {
-        core->report.refused++;
-        guest_state_undefined(registers);
-        return;
-    }
     if (result == ACCESS_FORBIDDEN && takes_abort(core, syndrome)) {
         core->report.exits[EXIT_FAULT]++;
         core->report.refused++;
-        inject_external_abort(registers, syndrome, virtual_address);
+        register_write(far_el1, virtual_address);
+        guest_state_exception(registers, syndrome_external_abort(syndrome, registers->state));
+        return;
+    }
+    if (result == ACCESS_UNDEFINED) {
+        core->report.refused++;
+        guest_state_undefined(registers);
         return;
     }
     if (result == ACCESS_FORBIDDEN) {

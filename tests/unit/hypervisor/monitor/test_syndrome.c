@@ -61,12 +61,40 @@ static void test_what_a_load_leaves(void **state)
     assert_int_equal(syndrome_loaded(ABORT | SIZE(3) | SIGNED | WIDE, UINT64_MAX), UINT64_MAX);
 }
 
+#define DATA        (UINT64_C(0x24) << 26)
+#define INSTRUCTION (UINT64_C(0x20) << 26)
+#define IL          (UINT64_C(1) << 25)
+#define EL1H        UINT64_C(5)
+#define EL1T        UINT64_C(4)
+#define EL0T        UINT64_C(0)
+#define EL0_32      UINT64_C(0x10)
+
+static void test_external_abort_for_the_guest(void **state)
+{
+    /* ISV, SAS, SRT and the translation fault go; WnR, CM and IL stay. */
+    uint64_t load = DATA | IL | UINT64_C(0x93) << 16 | 0x07;
+
+    (void)state;
+    assert_int_equal(syndrome_external_abort(load, EL1H), 0x96000010);
+    assert_int_equal(syndrome_external_abort(load, EL1T), 0x96000010);
+    assert_int_equal(syndrome_external_abort(load, EL0T), 0x92000010);
+    assert_int_equal(syndrome_external_abort(load, EL0_32), 0x92000010);
+    assert_int_equal(syndrome_external_abort(load | 1u << 6, EL1H), 0x96000050);
+    assert_int_equal(syndrome_external_abort(load | 1u << 8 | 1u << 6, EL1H), 0x96000150);
+    assert_int_equal(syndrome_external_abort(load & ~IL, EL0_32), 0x90000010); /* Thumb */
+    assert_int_equal(syndrome_external_abort(INSTRUCTION | IL | 0x06, EL1H), 0x86000010);
+    assert_int_equal(syndrome_external_abort(INSTRUCTION | IL | 0x0f, EL0T), 0x82000010);
+    assert_true(syndrome_of_table_walk(ABORT | 1u << 7));
+    assert_false(syndrome_of_table_walk(ABORT));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size_direction_and_register),
         cmocka_unit_test(test_what_is_not_described_whole_is_none),
         cmocka_unit_test(test_what_a_load_leaves),
+        cmocka_unit_test(test_external_abort_for_the_guest),
     };
 
     return cmocka_run_group_tests_name("syndrome", tests, NULL, NULL);

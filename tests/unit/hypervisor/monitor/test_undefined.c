@@ -9,12 +9,11 @@
 
 #include <cmocka.h>
 
-#define EL0T      UINT64_C(0x0)
-#define EL1T      UINT64_C(0x4)
-#define EL1H      UINT64_C(0x5)
-#define USER_32   UINT64_C(0x10)
-#define SYSTEM_32 UINT64_C(0x1f)
-#define TAKEN     UINT64_C(0x3c5) /* EL1h, everything masked */
+#define EL0T    UINT64_C(0x0)
+#define EL1T    UINT64_C(0x4)
+#define EL1H    UINT64_C(0x5)
+#define USER_32 UINT64_C(0x10)
+#define TAKEN   UINT64_C(0x3c5) /* EL1h, everything masked */
 
 #define BTYPE   (UINT64_C(3) << 10)
 #define SSBS    (UINT64_C(1) << 12)
@@ -38,7 +37,6 @@ static void test_vectors(void **state)
     assert_int_equal(exception_offset(EL1H | FLAGS), 0x200);
     assert_int_equal(exception_offset(EL0T | FLAGS), 0x400);
     assert_int_equal(exception_offset(USER_32), 0x600);
-    assert_int_equal(exception_offset(SYSTEM_32), 0x600);
 }
 
 static void test_conditions_stay_and_the_rest_is_cleared(void **state)
