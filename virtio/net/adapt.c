@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many receive buffers are exposed: the paper's future work (5). Few are enough while the
- * driver keeps up, and few cost little memory and cache. When the driver is kept away for longer
- * than the device needs to fill them, the device runs dry and drops frames or stands still. Both
- * can be seen from here, and the number follows, between the two bounds:
- *   - all of them found used at once: twice as many. A turn takes at most interrupt_budget; used
- *     buffers that are left over count with those of the next turn;
- *   - in a period of many buffers never more than a quarter found used at once: half as many.
- * It never goes below the lower bound and shrinks only by not exposing again what came back, so
- * the ring is never left empty on purpose.
+ * Adapts the number of exposed receive buffers: the paper's future work (5). A small number
+ * suffices while the driver keeps up, and saves memory and cache. If the driver does not run for
+ * longer than the device needs to fill them, the device has no buffer left and drops frames or
+ * stands still. The driver sees both cases, and adapts the number between the two bounds:
+ *   - all exposed buffers were used at once: it doubles the number. The driver takes at most
+ *     interrupt_budget buffers in a turn; used buffers left over count with those of the next turn;
+ *   - in a period of many buffers never more than a quarter was used at once: it halves the number.
+ * The number shrinks only by not replacing used buffers, so that the ring is never left empty.
  */
 #include "net_private.h"
 
-/* Buffers in a period: long enough that a burst of the usual length is in each. */
+/* Buffers in a period: so many that each period contains a burst of the usual length. */
 #define PERIOD_BUFFERS 4096u
 
-/* For the period that begins. */
+/* Starts a new measuring period with this target, clamped to the configured bounds. */
 static void set_target(struct virtio_net *net, unsigned target)
 {
     if (target < net->parameters.rx_buffers) {

@@ -189,7 +189,7 @@ static void start_pair(struct virtio_net *net)
         (void)virtqueue_enable(&net->receive.ring, 0); /* nothing is published yet */
         net_kick(net, &net->receive);
     }
-    net_leave(net, state);
+    net_unlock(net, state);
 }
 
 /* Follows 3.1.1 step by step. Returns false if a step fails, with the reason in *reason. */

@@ -38,7 +38,7 @@ static bool unlock_and_signal(struct virtio_net *net, virtio_lock_state state)
     return signal;
 }
 
-void net_leave(struct virtio_net *net, virtio_lock_state state)
+void net_unlock(struct virtio_net *net, virtio_lock_state state)
 {
     struct net_device *device = net->device;
 
@@ -86,7 +86,7 @@ void net_stop_broken(struct virtio_net *net, const char *reason)
     virtio_platform_log("virtio-net: device stopped: %s", reason);
 }
 
-const char *net_trouble(const struct virtio_net *net)
+const char *net_status_failure(const struct virtio_net *net)
 {
     uint8_t status = net->transport->operations->status(net->transport);
 
@@ -104,7 +104,7 @@ static const char *broken_reason(const struct virtio_net *net)
     return net->receive.ring.broken != NULL ? net->receive.ring.broken : net->transmit.ring.broken;
 }
 
-void net_check(struct virtio_net *net)
+void net_check_queues(struct virtio_net *net)
 {
     const char *reason = broken_reason(net);
 
@@ -141,7 +141,7 @@ static unsigned serve_queues(struct virtio_net *net, unsigned budget)
         moved += net_transmit_service(net, budget - moved);
         net_kick(net, &net->transmit);
     }
-    net_check(net);
+    net_check_queues(net);
     return moved;
 }
 
@@ -188,7 +188,7 @@ static void handle_configuration_change(struct virtio_net *net)
     }
     /* 2.1.2: a device that needs a reset may do nothing until then, not even lower its line (QEMU's
      * MMIO). virtio_net_stop() waits for the reset. */
-    trouble = net_trouble(net);
+    trouble = net_status_failure(net);
     if (trouble != NULL) {
         net_stop_broken(net, trouble);
         transport->operations->set_status(transport, 0);
@@ -317,11 +317,11 @@ bool virtio_net_interrupt(struct virtio_net *net)
         /* Another device's, or for buffers that were taken before; suppression stays as it was. */
         net->statistics.interrupts_spurious++;
     }
-    net_leave(net, state);
+    net_unlock(net, state);
     for (uint16_t i = 1; i < net->device->interrupt_pairs; i++) {
         state = virtio_platform_lock();
         (void)handle_queues(&net->device->pair[i]);
-        net_leave(&net->device->pair[i], state);
+        net_unlock(&net->device->pair[i], state);
     }
     record_handler_length(net, began);
     return mask;
@@ -335,7 +335,7 @@ bool virtio_net_configuration_interrupt(struct virtio_net *net)
     bool mask = count_interrupt(first, true);
 
     handle_configuration_change(first);
-    net_leave(first, state);
+    net_unlock(first, state);
     record_handler_length(first, began);
     return mask;
 }
@@ -369,7 +369,7 @@ bool virtio_net_bottom_half(struct virtio_net *net)
         more = true;
         suppress_interrupts(net);
     }
-    net_leave(net, state);
+    net_unlock(net, state);
     return more;
 }
 
@@ -378,17 +378,17 @@ bool virtio_net_poll(struct virtio_net *net)
     virtio_lock_state state;
     bool more;
 
-    if (net->fetched.first != NULL && net->delivered < net->poll_at) {
+    if (net->fetched.first != NULL && net->delivered < net->next_poll) {
         return true;
     }
     state = virtio_platform_lock();
-    net->poll_at = net->delivered + net->exposed_target / 4u;
+    net->next_poll = net->delivered + net->exposed_target / 4u;
     if (net->state == NET_RUNNING) {
         (void)net_receive_service(net, net->parameters.interrupt_budget);
         net_kick(net, &net->receive);
-        net_check(net);
+        net_check_queues(net);
     }
     more = net->received.first != NULL || net->fetched.first != NULL;
-    net_leave(net, state);
+    net_unlock(net, state);
     return more;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inside the network driver. One lock (virtio_platform_lock) guards everything below except what is
- * constant after creation and what is marked as the bottom half's own. Pairs have nothing to do
- * with each other until the device breaks.
+ * Private to the network driver. One lock (virtio_platform_lock) guards all fields below, except
+ * those that are constant after creation, and those that only the bottom half uses. Pairs share
+ * nothing until the device breaks.
  *
- * Interrupts and the bottom half. While `bottom_half_pending`, the bottom half has been signalled
- * or runs, both queues' interrupts are suppressed, and it is bound to look at both queues again
- * before it clears the flag. While not, these hold whenever the lock is free and the driver runs:
- *   - the receive queue's interrupt is enabled, with nothing used that it would not interrupt for;
- *   - the transmit queue's is armed if a frame waits in the send queue, and, after each flush, if
- *     transmit_threshold packets or more are with the device.
- * So whatever the device finishes, somebody comes to look. Each function that leaves the lock keeps
- * this; net_transmit_settle() and virtio_net_bottom_half() are where it is established.
+ * Interrupts and the bottom half. While `bottom_half_pending` is set, the bottom half has been
+ * signalled or is running, both queues' interrupts are suppressed, and the bottom half reads both
+ * queues again before it clears the flag. While it is not set, these hold whenever the lock is free
+ * and the driver is running:
+ *   - the receive queue's interrupt is enabled, and there is no used buffer that it would not be
+ *     raised for;
+ *   - the transmit queue's interrupt is armed if a frame waits in the send queue, and, after each
+ *     flush, if transmit_threshold packets or more are with the device.
+ * So every used buffer is followed by a run of the handler or of the bottom half. Each function
+ * that releases the lock keeps this; net_transmit_settle() and virtio_net_bottom_half() establish
+ * it.
  */
 #ifndef VIRTIO_NET_PRIVATE_H
 #define VIRTIO_NET_PRIVATE_H
@@ -62,13 +65,13 @@ struct net_queue {
     struct virtqueue ring;
     struct virtio_notification notification;
     uint64_t notifications;
-    uint16_t index;  /* of the device's queues (5.1.2) */
-    uint16_t vector; /* or VIRTIO_NO_VECTOR */
-    bool was_reset;  /* by itself, and when that was */
-    uint64_t reset_at;
+    uint16_t index;    /* of the device's queues (5.1.2) */
+    uint16_t vector;   /* or VIRTIO_NO_VECTOR */
+    bool was_reset;    /* the queue alone, at least once */
+    uint64_t reset_at; /* when, the last time; nanoseconds */
 };
 
-/* A list of buffers or packets, linked by `next`, that counts what each of them weighs. */
+/* A list of buffers or packets, linked by `next`. `count` is the sum of its items' weights. */
 #define DEFINE_LIST(list_type, item_type, weight)                                         \
     struct list_type {                                                                    \
         struct item_type *first;                                                          \
@@ -116,7 +119,7 @@ struct virtio_net {
     void *context;
     enum net_state state;
     bool bottom_half_pending;
-    bool signal_wanted;    /* net_leave() signals */
+    bool signal_wanted;    /* net_unlock() signals */
     bool link_changed;     /* not yet queried */
     bool transmitted_news; /* packets finished since the bottom half last ran */
     bool odd_to_receive;   /* of an odd budget the receive side gets one more this time */
@@ -124,19 +127,19 @@ struct virtio_net {
     /* Interrupts; for pairs that share one, in pair 0. */
     bool mask_requested;                   /* until the bottom half runs */
     uint16_t interrupts_since_bottom_half; /* on a shared line: those that the device claimed */
-    uint16_t interrupts_unclaimed; /* on a shared line: the others, since then or since ... */
-    uint64_t unclaimed_since;      /* ... the first of UNCLAIMED_MAX */
-    uint16_t spurious_storms;      /* consecutive bottom halves that found a storm and no work */
-    uint16_t taken_before;         /* chains taken from the rings when the bottom half last ran */
+    uint16_t interrupts_unclaimed;         /* on a shared line: the others, up to UNCLAIMED_MAX */
+    uint64_t unclaimed_since;              /* when the first of these came; nanoseconds */
+    uint16_t spurious_storms; /* consecutive bottom halves that found a storm and no work */
+    uint16_t taken_before;    /* chains taken from the rings when the bottom half last ran */
 
     struct net_queue receive;
     struct buffer_list received; /* frames for the bottom half */
-    struct buffer_list fetched;  /* the bottom half's own: taken over from `received` as a whole */
-    struct virtio_net_buffer *merging; /* a frame of which buffers are still to come, or NULL */
-    struct virtio_net_buffer *merged;  /* its last buffer so far */
-    uint16_t merge_left;               /* how many are to come */
-    uint64_t delivered;                /* the bottom half's own */
-    uint64_t poll_at;                  /* as well: `delivered` when to look again */
+    struct buffer_list fetched;  /* taken over from `received`; only the bottom half uses it */
+    struct virtio_net_buffer *merging; /* first buffer of an incomplete frame, or NULL */
+    struct virtio_net_buffer *merged;  /* last buffer of that frame so far */
+    uint16_t merge_left;               /* buffers that this frame lacks */
+    uint64_t delivered;                /* buffers; only the bottom half uses it */
+    uint64_t next_poll;                /* value of `delivered` at which to poll the ring again */
 
     struct net_queue transmit;
     struct packet_list waiting;     /* the send queue */
@@ -144,117 +147,123 @@ struct virtio_net {
 
     uint16_t exposed_target; /* receive buffers to expose */
     uint16_t used_peak;      /* the most found used at once in this period */
-    uint16_t used_left_over; /* found used in turns that each used up their budget, until now */
-    uint32_t period_left;    /* buffers until it ends */
+    uint16_t
+        used_left_over; /* used buffers found in the preceding turns that had too small a budget */
+    uint32_t period_left; /* buffers until it ends */
 
-    /* Constant after creation; but for index, context and the rings' sizes the same in all pairs,
-     * so that a frame on its way needs nothing else. */
-    struct virtio_net_parameters
-        parameters; /* with the defaults, and what the rings have room for */
+    /* Constant after creation. The same in all pairs, except for index, context and the rings'
+     * sizes: a copy, so that moving a frame uses no memory of other pairs. */
+    struct virtio_net_parameters parameters; /* with defaults, and cut to the sizes of the rings */
     uint16_t index;
     uint16_t transmit_threshold; /* packets at the device that make an interrupt necessary */
     uint16_t segments_max;
     uint16_t mtu;
-    uint32_t header_bytes; /* of struct net_header, as the device has it */
+    uint32_t header_bytes; /* the part of struct net_header that the device uses */
     bool header_alone;     /* in a descriptor of its own */
     uint64_t features;
-    bool single_vector; /* vector 0 stands for configuration changes too */
+    bool single_vector; /* vector 0 is for queues and configuration changes */
 
-    struct virtio_net_statistics statistics; /* the counters; gauges are filled in when asked */
+    struct virtio_net_statistics statistics; /* counters; gauges are filled in when they are read */
     /* The frame that is being added to the ring. It is here because a KiB is too much for the stack
      * of an interrupt handler. */
     struct net_frame frame;
-    uint8_t unshared[CACHE_LINE_BYTES]; /* from what the next pair's processor writes */
+    uint8_t unshared[CACHE_LINE_BYTES]; /* keeps the next pair out of this pair's cache lines */
 };
 
-/* What the pairs have in common. Written at start and stop, by whom the device breaks with, and for
- * pair 0, which the configuration belongs to. */
+/* Common to all pairs. Written at start and stop, by the pair that detects a failure, and by pair
+ * 0, which handles configuration changes. */
 struct net_device {
     const char *broken;      /* what the device did, or NULL */
-    bool memory_with_device; /* queues were enabled, and no reset confirmed since */
+    bool memory_with_device; /* queues were enabled, and the device has confirmed no reset since */
     bool link_up;            /* as last read */
     bool has_mac;
     uint8_t mac[6];
-    uint16_t pairs;           /* in use */
-    uint16_t room;            /* for so many */
-    uint16_t interrupt_pairs; /* that an interrupt for pair 0 concerns: all, if they share it */
-    bool selecting;           /* somebody uses the registers that are about a selected queue */
-    /* If CTRL_VQ was negotiated; the owner's single caller at a time (control.c). */
+    uint16_t pairs; /* in use */
+    uint16_t room;  /* size of pair[] */
+    uint16_t
+        interrupt_pairs; /* pairs that pair 0's interrupt is for: all if they share it, else 1 */
+    bool selecting;      /* spin lock of the registers that access a selected queue */
+    /* With CTRL_VQ; used by the owner's one caller at a time (control.c). */
     struct net_queue control;
     uint8_t *command; /* shared with the device */
     virtio_address command_address;
     struct virtio_net pair[];
 };
 
-/* The limit is < 2^16. */
+/* Returns the smaller of the two; limit < 2^16. */
 static inline uint16_t net_at_most(unsigned value, unsigned limit)
 {
     return (uint16_t)(value < limit ? value : limit);
 }
 
-/* Ends the critical section that virtio_platform_lock() began, and passes on the signal that came
- * up in it. */
-void net_leave(struct virtio_net *net, virtio_lock_state state);
+/* Ends the critical section that virtio_platform_lock() began, and sends the signal that was
+ * requested in it. */
+void net_unlock(struct virtio_net *net, virtio_lock_state state);
 
-/* The offer, the choice, and what it means for `net`. */
+/* Negotiate features, and read the device's configuration. Return false if that fails, with the
+ * reason in *reason. */
 bool net_negotiate(struct virtio_net *net, const char **reason);
 bool net_read_configuration(struct virtio_net *net, const char **reason);
 uint16_t net_ring_size(uint16_t wanted, uint16_t limit);
-/* The configuration's status field (5.1.4); keeps link_up. False: there is none, or it never stands
- * still. */
+/* Reads the configuration's status field (5.1.4) and updates link_up. Returns false if the device
+ * has none, or it can't be read consistently. */
 bool net_read_status(struct virtio_net *net, uint32_t *status);
 
-/* Tells the device of a queue, which is then enabled. */
+/* Enables a queue. Returns false if that fails, with the reason in *reason. */
 bool net_enable_queue(struct net_device *device, struct net_queue *queue, const char **reason);
-/* Resets what is broken of the pair's queues; if that fails, the device is broken. Thread context,
- * without the lock. */
+/* Resets those of the pair's queues that are broken; if that fails, stops the device. Thread
+ * context, without the lock. */
 void net_recover(struct virtio_net *net);
 
-/* As net_recover(), for the control queue. By the caller that gives the device commands
- * (control.c), because nobody else uses that queue. Thread context, without the lock. */
+/* As net_recover(), for the control queue. Only the sender of commands (control.c) calls it,
+ * because no other function uses that queue. Thread context, without the lock. */
 void net_control_recover(struct virtio_net *net);
 
-/* The control queue's memory. False: there is none left. */
+/* Allocates the control queue's memory. Returns false if memory is exhausted. */
 bool net_control_create(struct net_device *device);
 void net_control_free(struct net_device *device);
-/* Tells the device to use all pairs (5.1.6.5.6.1). False: it does not. Thread context. */
+/* Commands the device to use all pairs (5.1.6.5.6.1). Returns false if it does not. Thread context.
+ */
 bool net_use_pairs(struct virtio_net *net);
 
-/* With the lock held, for all of these: */
+/* All functions below are called with the lock held. */
 
-/* The bottom half shall look at both queues. */
+/* Suppresses both queues' interrupts and requests a signal to the bottom half. */
 void net_wake(struct virtio_net *net);
-/* Publishes what was added to a queue; notifies if the device asks for it. */
+/* Publishes the chains added to a queue, and notifies the device if it wants that. */
 void net_kick(struct virtio_net *net, struct net_queue *queue);
-/* The device is not to be trusted any more: nothing touches any pair's queues until
- * virtio_net_stop(). */
+/* Puts the device into the broken state: no pair's queues are accessed until virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
-/* What is wrong with the status of a device that should be running; NULL: nothing. With the lock
- * held or without. */
-const char *net_trouble(const struct virtio_net *net);
-/* Notices a broken queue: the bottom half resets it, or the device is broken. */
-void net_check(struct virtio_net *net);
+/* Returns what is wrong with the status of a device that should be running, or NULL. With the lock
+ * or without. */
+const char *net_status_failure(const struct virtio_net *net);
+/* If a queue is broken, has the bottom half reset it, or stops the device if it can't reset queues.
+ */
+void net_check_queues(struct virtio_net *net);
 
-/* Moves used buffers to `received`, at most `budget`, and exposes as many fresh ones. Returns how
- * many. */
+/* Moves at most `budget` used buffers to `received`, and exposes as many fresh ones. Returns the
+ * number of used buffers. */
 unsigned net_receive_service(struct virtio_net *net, unsigned budget);
-/* Changes exposed_target after `moved` buffers were found used in one turn. If the turn used up its
+/* Adapts exposed_target after a turn that found `moved` used buffers. If the turn used up its
  * budget, there may be more. */
 void net_receive_adapt(struct virtio_net *net, unsigned moved, bool budget_used_up);
-/* The owner has no more buffers: contents itself with what is exposed, if that is enough. */
+/* The owner has no more buffers: reduces the target to what is exposed, but not below rx_buffers.
+ */
 void net_receive_short(struct virtio_net *net);
-/* Exposes buffers up to the target, as far as there are any. Not yet published. */
+/* Exposes buffers up to the target, as many as the owner has. Does not publish them. */
 void net_receive_expose(struct virtio_net *net);
 
-/* Takes finished packets out of the ring and puts waiting ones in, at most `budget` in all. Not yet
- * published. Returns how many. */
+/* Takes finished packets out of the ring and adds waiting ones, at most `budget` in all. Does not
+ * publish them. Returns the number of packets moved. */
 unsigned net_transmit_service(struct virtio_net *net, unsigned budget);
-/* True: too much is with the device, or something waits for it, to do without an interrupt. */
+/* Returns true if so many packets are with the device, or a packet waits, that a transmit interrupt
+ * is necessary. */
 bool net_transmit_needs_interrupt(const struct virtio_net *net);
-/* Arms it. False: enough has finished meanwhile. Everything must be published. */
+/* Arms the transmit interrupt; all chains must be published. Returns false if the device has
+ * finished enough packets already. */
 bool net_transmit_arm(struct virtio_net *net);
-/* Publishes, and arms an interrupt if one is needed; if the device is quicker each time, the bottom
- * half takes over. */
+/* Publishes, and arms a transmit interrupt if one is necessary. If the device finishes packets
+ * before that each time, wakes the bottom half instead. */
 void net_transmit_settle(struct virtio_net *net);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Receiving: buffers to the device, frames to the bottom half. The paper's empty ring (3.3):
- * however many entries the ring has, `exposed_target` buffers are with the device, and each one
- * that comes back is replaced at once. Where there is none to replace it with, the difference is
- * made up at the next occasion: any interrupt, the bottom half, virtio_net_refill().
+ * Receives frames: exposes buffers to the device, and passes used ones to the bottom half. This is
+ * the paper's empty ring (3.3): however many entries the ring has, `exposed_target` buffers are
+ * with the device, and each used buffer is replaced at once. If the owner has no buffer, the
+ * replacement follows on the next occasion: an interrupt, the bottom half, virtio_net_refill().
  *
- * Who polls (virtio/net_burst.h) does all of this in one thread, with no lock and no lists.
+ * A thread that polls (virtio/net_burst.h) does all of this itself, without lock and lists.
  */
 #include "net_private.h"
 #include "virtio/net_burst.h"
 
-/* Gives buffers to the device, up to the first that is too small or finds no room; how many.
- * `items` has room for `count`: on an interrupt handler's stack that is less than a burst needs. */
+/* Exposes buffers to the device, up to the first that is too small or finds no room. Returns their
+ * number. `items` has room for `count`: on an interrupt handler's stack fewer than for a burst. */
 static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                               unsigned count, struct virtqueue_item *items)
 {
@@ -42,7 +42,7 @@ static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *
     return usable;
 }
 
-static void give_back(struct virtio_net *net, struct virtio_net_buffer *buffer)
+static void return_to_owner(struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
     net->statistics.rx_buffers_returned++;
     net->operations->return_buffer(net->context, buffer);
@@ -59,15 +59,18 @@ void net_receive_expose(struct virtio_net *net)
         unsigned count = 0;
         unsigned done;
 
-        while (count < wanted &&
-               (buffers[count] = net->operations->receive_buffer(net->context)) != NULL) {
+        while (count < wanted) {
+            buffers[count] = net->operations->receive_buffer(net->context);
+            if (buffers[count] == NULL) {
+                break;
+            }
             count++;
         }
         net->statistics.rx_buffers_taken += count;
         done = expose(net, buffers, count, items);
         exposed += done;
         for (unsigned i = done; i < count; i++) {
-            give_back(net, buffers[i]);
+            return_to_owner(net, buffers[i]);
         }
         if (count < wanted) {
             net_receive_short(net);
@@ -83,8 +86,8 @@ static inline uint16_t read_header16(const volatile uint8_t *field)
     return (uint16_t)(field[0] | field[1] << 8);
 }
 
-/* Reads the flags of the header, and csum_start and csum_offset if they mean something (5.1.6.4).
- * The other fields are of no use to an owner. */
+/* Reads the flags of the header, and csum_start and csum_offset if the flags make them valid
+ * (5.1.6.4). Owners need no other field. */
 static void read_checksum(const struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
     const volatile uint8_t *header = buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes;
@@ -99,14 +102,14 @@ static void read_checksum(const struct virtio_net *net, struct virtio_net_buffer
     }
 }
 
-/* What the device made of a buffer; `bytes` is at most its capacity: the queue saw to that. False:
- * no frame is that short. */
-static inline bool fill_in(const struct virtio_net *net, struct virtio_net_buffer *buffer,
-                           uint32_t bytes)
+/* Fills in the fields of a buffer that the device has used. `bytes` were written, at most its
+ * capacity, which the queue has checked. Returns false if they are too few for a frame. */
+static inline bool describe_received(const struct virtio_net *net, struct virtio_net_buffer *buffer,
+                                     uint32_t bytes)
 {
-    /* Without GUEST_CSUM a device has no business setting flags (5.1.6.4.1), and unknown ones are
-     * ignored (5.1.6.4.2): then the header is not even read, it may lie in a line of the cache that
-     * nobody else needs. */
+    /* Without GUEST_CSUM a device must set no flags (5.1.6.4.1), and unknown flags are ignored
+     * (5.1.6.4.2), so the header is not read: it may be in a cache line that is needed for nothing
+     * else. */
     buffer->checksum = VIRTIO_NET_CHECKSUM_UNKNOWN;
     if ((net->features & VIRTIO_NET_F_GUEST_CSUM) != 0) {
         read_checksum(net, buffer);
@@ -117,13 +120,13 @@ static inline bool fill_in(const struct virtio_net *net, struct virtio_net_buffe
     return bytes >= net->header_bytes + ETHERNET_HEADER_BYTES;
 }
 
-static void reuse(struct virtio_net *net, struct virtio_net_buffer *buffer)
+static void expose_again(struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
     struct virtqueue_item item;
 
     net->statistics.rx_bad++;
     if (expose(net, &buffer, 1, &item) == 0) {
-        give_back(net, buffer);
+        return_to_owner(net, buffer);
     }
 }
 
@@ -144,7 +147,8 @@ static void finish_frame(struct virtio_net *net, struct virtio_net_buffer *frame
     buffer_list_append(&net->received, frame);
 }
 
-/* The next buffer of a frame that fills several (5.1.6.4): data alone, from its first byte on. */
+/* Adds the next buffer of a frame that fills several (5.1.6.4). It contains data only, without a
+ * header. */
 static void receive_rest(struct virtio_net *net, struct virtio_net_buffer *buffer, uint32_t bytes)
 {
     struct virtio_net_buffer *frame = net->merging;
@@ -162,18 +166,19 @@ static void receive_rest(struct virtio_net *net, struct virtio_net_buffer *buffe
     }
 }
 
-/* The first buffer of a frame, or its only one; `others` are at hand or with the device. */
+/* Handles the first or only buffer of a frame. `others`: the buffers that can follow it, used or
+ * with the device. */
 static void receive_first(struct virtio_net *net, struct virtio_net_buffer *buffer, uint32_t bytes,
                           unsigned others)
 {
-    if (!fill_in(net, buffer, bytes)) {
-        reuse(net, buffer);
+    if (!describe_received(net, buffer, bytes)) {
+        expose_again(net, buffer);
         return;
     }
     if ((net->features & VIRTIO_NET_F_MRG_RXBUF) != 0) {
         buffer->buffers = read_header16(buffer->memory + HEADER_BUFFERS);
         if (buffer->buffers == 0 || buffer->buffers > others + 1u) {
-            reuse(net, buffer);
+            expose_again(net, buffer);
             net_stop_broken(net, "a frame in more buffers than the device has, or in none");
             return;
         }
@@ -191,8 +196,8 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
                           unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (net->state == NET_BROKEN) { /* by one of the others */
-            give_back(net, items[i].token);
+        if (net->state == NET_BROKEN) { /* an earlier buffer showed that */
+            return_to_owner(net, items[i].token);
         } else if (net->merging != NULL) {
             receive_rest(net, items[i].token, items[i].bytes);
         } else {
@@ -240,7 +245,7 @@ struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net)
 
         net->fetched = net->received;
         net->received = (struct buffer_list){0};
-        net_leave(net, state);
+        net_unlock(net, state);
     }
     buffer = buffer_list_take(&net->fetched);
     if (buffer != NULL) {
@@ -257,7 +262,7 @@ void virtio_net_refill(struct virtio_net *net)
         net_receive_expose(net);
         net_kick(net, &net->receive);
     }
-    net_leave(net, state);
+    net_unlock(net, state);
 }
 
 unsigned virtio_net_expose_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
@@ -289,16 +294,16 @@ unsigned virtio_net_receive_burst(struct virtio_net *net, struct virtio_net_buff
     for (unsigned i = 0; i < count; i++) {
         struct virtio_net_buffer *buffer = items[i].token;
 
-        if (fill_in(net, buffer, items[i].bytes)) {
+        if (describe_received(net, buffer, items[i].bytes)) {
             sum += buffer->frame_bytes;
             buffers[good++] = buffer;
         } else {
-            reuse(net, buffer);
+            expose_again(net, buffer);
         }
     }
     net->statistics.rx_frames += good;
     net->statistics.rx_bytes += sum;
     net->statistics.rx_buffers_returned += good;
-    net_check(net);
+    net_check_queues(net);
     return good;
 }

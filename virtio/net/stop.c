@@ -18,7 +18,7 @@ static void return_buffers(struct virtio_net *net, const struct net_queue *queue
         net->statistics.rx_buffers_returned += queue == &net->receive;
         net->statistics.tx_returned += queue == &net->transmit;
         net->operations->return_buffer(net->context, buffer);
-        net_leave(net, state);
+        net_unlock(net, state);
         buffer = rest;
     }
 }
@@ -29,7 +29,7 @@ static void finish_packet(struct virtio_net *net, struct virtio_net_packet *pack
 
     packet_list_append(&net->transmitted, packet);
     net->transmitted_news = true;
-    net_leave(net, state);
+    net_unlock(net, state);
 }
 
 /* Returns the buffers and packets in the driver's own lists. */
@@ -79,7 +79,7 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     bool enabled;
 
     /* A device that needs a reset as a whole, or is gone, is not accessed. */
-    *reason = net_trouble(net);
+    *reason = net_status_failure(net);
     if (*reason != NULL) {
         return false;
     }
@@ -99,7 +99,7 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
     net->statistics.queue_resets++;
     virtqueue_reset(&queue->ring);
     enabled = net_enable_queue(net->device, queue, reason);
-    net_leave(net, state);
+    net_unlock(net, state);
     return enabled;
 }
 
@@ -118,7 +118,7 @@ static void recover_queue(struct virtio_net *net, struct net_queue *queue)
         virtio_lock_state state = virtio_platform_lock();
 
         net_stop_broken(net, reason);
-        net_leave(net, state);
+        net_unlock(net, state);
     }
     __atomic_clear(&net->device->selecting, __ATOMIC_RELEASE);
 }
@@ -142,7 +142,7 @@ bool virtio_net_stop(struct virtio_net *net)
         virtio_lock_state state = virtio_platform_lock();
 
         device->pair[i].state = NET_STOPPED;
-        net_leave(&device->pair[i], state);
+        net_unlock(&device->pair[i], state);
         /* From here on no other context uses transport, rings, `received` and `waiting`. */
         return_queued(&device->pair[i]);
     }

@@ -200,7 +200,7 @@ void net_transmit_settle(struct virtio_net *net)
             return;
         }
         (void)net_transmit_service(net, net->parameters.interrupt_budget);
-        net_check(net);
+        net_check_queues(net);
     }
 }
 
@@ -211,7 +211,7 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
     }
     if (net_transmit_needs_interrupt(net)) { /* perhaps not, once finished packets are collected */
         (void)net_transmit_service(net, NET_BATCH);
-        net_check(net);
+        net_check_queues(net);
         if (net->state != NET_RUNNING) {
             return false;
         }
@@ -245,7 +245,7 @@ bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packe
     if (net->waiting.first != NULL) {
         net_transmit_settle(net);
     }
-    net_leave(net, state);
+    net_unlock(net, state);
     return accepted;
 }
 
@@ -254,7 +254,7 @@ void virtio_net_flush(struct virtio_net *net)
     virtio_lock_state state = virtio_platform_lock();
 
     net_transmit_settle(net);
-    net_leave(net, state);
+    net_unlock(net, state);
 }
 
 struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
@@ -265,7 +265,7 @@ struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
     if (net->transmitted.first == NULL && net->state == NET_RUNNING) {
         unsigned moved = net_transmit_service(net, net->parameters.interrupt_budget);
 
-        net_check(net);
+        net_check_queues(net);
         if (moved != 0) {
             net_transmit_settle(net);
         }
@@ -274,7 +274,7 @@ struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
     if (packet != NULL) {
         net->statistics.tx_returned++;
     }
-    net_leave(net, state);
+    net_unlock(net, state);
     return packet;
 }
 
@@ -352,6 +352,6 @@ unsigned virtio_net_transmitted_burst(struct virtio_net *net, struct virtio_net_
         buffers[i] = items[i].token;
     }
     net->statistics.tx_returned += count;
-    net_check(net);
+    net_check_queues(net);
     return count;
 }

@@ -60,29 +60,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes the driver needs free directly in front of a frame to transmit, and keeps free in front of
- * a received one: struct virtio_net_hdr with num_buffers (VIRTIO 1.3, 5.1.6). The header that the
- * device sees ends where the frame begins; a legacy one may see only the last 10 bytes. */
+/* Bytes in front of each frame for struct virtio_net_hdr with num_buffers (VIRTIO 1.3, 5.1.6). The
+ * header ends where the frame begins; a legacy device may use only the last 10 bytes. */
 #define VIRTIO_NET_HEADER_BYTES 12u
 
 /* The smallest receive buffer without mergeable buffers and large receive offloads (5.1.6.3.1):
  * header, Ethernet header and 1500 bytes. */
 #define VIRTIO_NET_RECEIVE_BYTES 1526u
 
-/* Pairs a device can have here: the control queue comes after them. */
+/* The largest number of pairs: the control queue is numbered after them. */
 #define VIRTIO_NET_PAIRS_MAX ((VIRTIO_QUEUES_MAX - 1) / 2)
 
 #define VIRTIO_NET_SEGMENTS_MAX       8u  /* of one packet */
-#define VIRTIO_NET_FRAME_SEGMENTS_MAX 64u /* of a frame that goes on in further packets */
+#define VIRTIO_NET_FRAME_SEGMENTS_MAX 64u /* of a frame in several packets */
 
-/* The largest frame the device can cut: an IP packet of 65535 bytes. */
+/* The largest frame that a device segments: an IP packet of 65535 bytes. */
 #define VIRTIO_NET_GSO_FRAME_MAX (65535u + 14u)
 
 struct virtio_net; /* opaque */
 
-/* Exposed receive buffers of this many bytes in all hold the largest frame that a device makes of
- * several TCP segments (5.1.6.3.1): GUEST_TSO4 and GUEST_TSO6 are accepted, and MRG_RXBUF with
- * them, if rx_buffers and receive_bytes amount to it. With less a device could wait for ever. */
+/* The size of the largest frame that a device makes of several TCP segments (5.1.6.3.1).
+ * GUEST_TSO4, GUEST_TSO6 and MRG_RXBUF are accepted if the exposed buffers, rx_buffers of
+ * receive_bytes, hold such a frame. With smaller buffers a device could wait for ever. */
 #define VIRTIO_NET_LARGE_RECEIVE_BYTES 65562u
 
 /* The transport checksum of a received frame (5.1.6.4). The values other than UNKNOWN need
@@ -100,26 +99,26 @@ enum virtio_net_checksum {
 
 /* A receive buffer. The owner embeds it beside the memory it describes. */
 struct virtio_net_buffer {
-    struct virtio_net_buffer *next; /* the holder's */
-    struct virtio_net_buffer *rest; /* set when it comes back: the frame goes on there; or NULL */
-    uint8_t *memory;                /* header and frame are written here */
+    struct virtio_net_buffer *next; /* for the lists of whoever has the buffer */
+    struct virtio_net_buffer *rest; /* result: the next buffer of the same frame, or NULL */
+    uint8_t *memory;                /* for header and frame */
     uint32_t capacity;              /* bytes, >= parameters.receive_bytes */
-    /* Set when the buffer comes back: */
-    uint32_t frame_bytes;    /* of the frame in this buffer: at memory + VIRTIO_NET_HEADER_BYTES, in
-                                `rest` at memory */
-    uint16_t buffers;        /* that the frame fills; in `rest` void */
-    uint16_t checksum_start; /* with VIRTIO_NET_CHECKSUM_PARTIAL: as in virtio_net_packet, */
+    /* Results, when the buffer is returned: */
+    uint32_t frame_bytes; /* of the frame in this buffer, from memory + VIRTIO_NET_HEADER_BYTES on;
+                             in `rest` from memory on */
+    uint16_t buffers;     /* number of buffers of the frame; undefined in `rest` */
+    uint16_t checksum_start;  /* with VIRTIO_NET_CHECKSUM_PARTIAL: as in virtio_net_packet, */
     uint16_t checksum_offset; /* and both inside the frame */
     enum virtio_net_checksum checksum;
 };
 
-/* One contiguous piece of a frame. */
+/* One contiguous part of a frame. */
 struct virtio_net_segment {
     uint8_t *memory;
     uint32_t bytes; /* > 0 */
 };
 
-/* What the device cuts into frames of the MTU (5.1.6); the values are the standard's. */
+/* Frames that the device segments into frames of the MTU (5.1.6). The values are the standard's. */
 enum virtio_net_gso {
     VIRTIO_NET_GSO_NONE = 0,
     VIRTIO_NET_GSO_TCPV4 = 1,
@@ -127,41 +126,41 @@ enum virtio_net_gso {
 };
 
 /*
- * A frame to transmit. segment[0].memory points to the frame's first byte, and the
- * VIRTIO_NET_HEADER_BYTES in front of it belong to the driver until the packet comes back. A frame
- * with more pieces goes on in `rest`: of those packets only the segments and their own `rest` are
- * looked at, and they come back with the first one, still linked to it.
+ * A frame to transmit. segment[0].memory points to the frame's first byte; the driver uses the
+ * VIRTIO_NET_HEADER_BYTES in front of it until the packet is returned. A frame with more segments
+ * continues in `rest`. Of those packets the driver uses only the segments and `rest`, and it
+ * returns them with the first one, still linked to it.
  */
 struct virtio_net_packet {
-    struct virtio_net_packet *next; /* the holder's */
-    struct virtio_net_packet *rest; /* NULL: the frame ends here */
-    void *owner;                    /* the sender's own use */
-    enum virtio_net_gso gso_type;   /* only what virtio_net_offers_gso(), and checksum_partial */
-    uint16_t gso_bytes;             /* with gso_type: data in each frame to be sent, > 0 */
-    uint16_t header_bytes;          /* with gso_type: headers up to the data, of each such frame */
+    struct virtio_net_packet *next; /* for the lists of whoever has the packet */
+    struct virtio_net_packet *rest; /* the frame's next packet, or NULL */
+    void *owner;                    /* for the sender */
+    enum virtio_net_gso gso_type;   /* requires virtio_net_offers_gso() and checksum_partial */
+    uint16_t gso_bytes;             /* gso_size: bytes of data in each resulting frame, > 0 */
+    uint16_t header_bytes;          /* hdr_len: bytes of headers in each resulting frame */
     uint16_t segment_count;         /* 1..VIRTIO_NET_SEGMENTS_MAX */
-    bool checksum_partial;   /* the device shall finish a ones' complement checksum; only when
-                                VIRTIO_NET_F_CSUM was negotiated */
-    uint16_t checksum_start; /* from the frame's first byte: where to begin summing */
-    uint16_t
-        checksum_offset; /* from checksum_start: where to store; holds the pseudo header's sum */
+    bool checksum_partial;          /* the device completes a ones' complement checksum; requires
+                                       VIRTIO_NET_F_CSUM */
+    uint16_t checksum_start;  /* csum_start: where the sum begins, from the frame's first byte */
+    uint16_t checksum_offset; /* csum_offset: where the checksum is stored, from checksum_start; it
+                                 contains the sum of the pseudo header */
     struct virtio_net_segment segment[VIRTIO_NET_SEGMENTS_MAX];
 };
 
 struct virtio_net_operations {
-    /* A fresh receive buffer, or NULL if there is none now (the driver asks again when buffers come
-     * back: virtio_net_refill()). Interrupt or thread context, driver lock held: short, no calls
-     * back. */
+    /* Returns a free receive buffer, or NULL if there is none now; the owner then calls
+     * virtio_net_refill() when it has buffers again. Interrupt or thread context, driver lock held:
+     * must be short and must not call the driver. */
     struct virtio_net_buffer *(*receive_buffer)(void *context);
-    /* A buffer the driver does not need any more (shutdown, reset). Same context. */
+    /* Takes back a buffer that the driver does not need any more (stop, reset). Same context. */
     void (*return_buffer)(void *context, struct virtio_net_buffer *buffer);
-    /* Wakes the bottom-half thread (see above); a wake-up while it runs must not get lost.
+    /* Wakes the bottom-half thread (see above). A signal while it is running must not be lost.
      * Interrupt or thread context, driver lock not held. */
     void (*signal)(void *context);
 };
 
 struct virtio_net_parameters {
-    uint16_t rx_buffers;       /* exposed to the device; 0: 8. Cut to the ring size */
+    uint16_t rx_buffers;       /* exposed to the device; 0: 8. At most the ring size */
     uint16_t rx_buffers_max;   /* > rx_buffers: so many may be exposed when the device runs dry, see
                                   virtio/net/adapt.c; else always rx_buffers */
     uint16_t tx_ring;          /* ring size wanted; 0: 256. Cut to what the device offers */
@@ -178,7 +177,7 @@ struct virtio_net_parameters {
 };
 
 /*
- * What the driver did; all counters since virtio_net_create(). At any time
+ * Counters since virtio_net_create(), and gauges (`now`). At any time
  *     rx_buffers_taken == rx_buffers_returned + rx_exposed + rx_queued
  *     tx_accepted == tx_returned + tx_in_flight + tx_queued + tx_finished
  */
@@ -215,119 +214,125 @@ struct virtio_net_statistics {
 };
 
 /*
- * Takes the device through reset, negotiation and queue set-up (3.1.1) up to DRIVER_OK; exposes the
- * first receive buffers. On failure the device is reset or FAILED, and *reason (may be NULL) is a
- * static text that says why; if it does not confirm the reset, buffers and rings that it may still
- * write to are given up for good (2.4.1). The transport stays the caller's and must outlive the
- * driver. Thread context.
+ * Creates a driver: resets the device, negotiates features, enables the queues and sets DRIVER_OK
+ * (3.1.1), then exposes the first receive buffers. The transport must outlive the driver. Returns
+ * pair 0, or NULL on failure, with a static text in *reason (`reason` may be NULL). The device is
+ * then reset or FAILED. If it does not confirm the reset, buffers and rings that it may still write
+ * to are never freed (2.4.1). Thread context.
  */
 struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_parameters *parameters,
                                      const struct virtio_net_operations *operations, void *context,
                                      const char **reason);
-/* Another pair of the same device: index 0 is the one that was created. NULL: it is not in use. */
+/* Returns the pair `index` of a device, or NULL if that is not in use. Any context. */
 struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index);
 /*
- * Resets the device, returns every receive buffer by return_buffer(); packets in flight can then be
- * fetched by virtio_net_transmitted() until it is empty, then virtio_net_free(). All pairs,
- * whichever is given. Works on a broken device too. False: the device does not confirm the reset,
- * so it may still write to what it has (2.4.1): that stays with the driver, everything else is
- * returned; may be called again. Thread context, no bottom half running.
+ * Stops all pairs of a device, broken or not: resets the device and returns all receive buffers by
+ * return_buffer(). Then the owner fetches the packets that were in flight by
+ * virtio_net_transmitted() until it returns NULL, and calls virtio_net_free(). Returns false if the
+ * device does not confirm the reset: it may still write to its buffers (2.4.1), which the driver
+ * keeps; all others are returned, and the function may be called again. Thread context, no bottom
+ * half running.
  */
 bool virtio_net_stop(struct virtio_net *net);
-/* After virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread context. */
+/* Frees the driver, after virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread
+ * context. */
 void virtio_net_free(struct virtio_net *net);
 
 /*
  * Interrupt handler for the line or a queue's vector. Moves at most interrupt_budget descriptors.
- * Returns true if the device goes on interrupting although it was told not to, or does not lower
- * its line: the caller masks the interrupt, and unmasks it after virtio_net_bottom_half(), for
- * which the bottom half has been signalled. Without that a device could keep every thread from
- * running. Other devices on a shared line may interrupt as often as they like, up to 10,000 times a
- * second.
+ * Returns true if the device goes on interrupting although its interrupts are suppressed, or does
+ * not lower its line. The caller then masks the interrupt, and unmasks it after
+ * virtio_net_bottom_half(), for which the bottom half has been signalled; otherwise the device
+ * could keep all threads from running. Other devices on a shared line may interrupt up to 10,000
+ * times a second.
  *
- * The bottom half can have run on another processor before the caller comes to mask anything. So
- * the caller decides and masks in one critical section: if (virtio_net_interrupt(net)) { state =
- * virtio_platform_lock(); if (virtio_net_mask_requested(net)) { mask the interrupt;
- *         }
- *         virtio_platform_unlock(state);
- *     }
- * and unmasks it in another, after virtio_net_bottom_half().
+ * On several processors the bottom half can run before the caller masks the interrupt. So the
+ * caller, when this function has returned true, enters virtio_platform_lock(), and masks the
+ * interrupt only if virtio_net_mask_requested() returns true. It unmasks in a critical section of
+ * its own.
  */
 bool virtio_net_interrupt(struct virtio_net *net);
-/* Interrupt handler for the configuration's own vector. Returns true as above, of pair 0. */
-bool virtio_net_configuration_interrupt(struct virtio_net *net);
-/* Returns true from the moment that one of these handlers returns true until the bottom half runs.
- * `net` is the handler's; for the configuration's vector pair 0. Any context, platform lock held.
+/* Interrupt handler for the configuration's own vector. The return value is as above, for pair 0.
  */
+bool virtio_net_configuration_interrupt(struct virtio_net *net);
+/* Returns true if one of these handlers has returned true and the bottom half has not run since.
+ * `net`: the pair given to the handler; for the configuration's vector pair 0. Any context,
+ * platform lock held. */
 bool virtio_net_mask_requested(const struct virtio_net *net);
 
 /*
- * Moves what the handler left over, at most interrupt_budget descriptors, refills, and turns
- * interrupts back on when nothing is left (with the re-check that closes the window, 2.7.7). True:
- * there is more, fetch frames and call again. Bottom-half thread.
+ * Moves descriptors that the handler left, at most interrupt_budget, exposes buffers, and enables
+ * interrupts if none is left (with the re-check of 2.7.7). Returns true if there is more work: the
+ * caller fetches frames and calls again. Bottom-half thread.
  */
 bool virtio_net_bottom_half(struct virtio_net *net);
 
 /*
- * Moves what has been received meanwhile, at most interrupt_budget frames, and refills; interrupts
- * stay as they are, and so does what waits to be sent. For after each frame: a device with few
- * buffers gets them back while it is still receiving. While there are frames to fetch it looks only
- * once a quarter of the exposed buffers have been fetched. True: there is something to fetch.
+ * Moves frames received meanwhile, at most interrupt_budget, and exposes buffers; does not change
+ * interrupt suppression or the send queue. To be called after each frame, so that a device with few
+ * buffers gets new ones while it is still receiving. While there are frames to fetch the ring is
+ * read only after every quarter of the exposed buffers. Returns true if there are frames to fetch.
  * Bottom-half thread, before the virtio_net_bottom_half() that returns false.
  */
 bool virtio_net_poll(struct virtio_net *net);
 
-/* The next received frame, in order, or NULL. Bottom-half thread. */
+/* Returns the next received frame, in order, or NULL. Bottom-half thread. */
 struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net);
-/* The owner has buffers again: exposes up to rx_buffers. Any context, not from an operation. */
+/* Exposes buffers up to the target; for an owner that has buffers again. Any context, not from an
+ * operation. */
 void virtio_net_refill(struct virtio_net *net);
 
 /*
- * Queues a frame of 14 bytes up to virtio_net_mtu() and its Ethernet header, with a VLAN tag
- * (IEEE 802.1Q) 4 bytes more, or, if the device is to cut it, up to VIRTIO_NET_GSO_FRAME_MAX. True:
- * the driver has it until virtio_net_transmitted() gives it back. False: not taken (send queue
- * full, not running, or the packet breaks a rule above). The device is notified by
- * virtio_net_flush() at the latest, so that several frames cost one notification. Any context.
+ * Queues a frame for transmission. It has 14 bytes up to virtio_net_mtu() and its Ethernet header,
+ * 4 more with a VLAN tag (IEEE 802.1Q), or, if the device segments it, up to
+ * VIRTIO_NET_GSO_FRAME_MAX. Returns true if the driver accepts the packet, until
+ * virtio_net_transmitted() returns it; false if the send queue is full, the driver is not running,
+ * or the packet breaks a rule above. The device is notified by virtio_net_flush() at the latest, so
+ * that several frames cost one notification. Any context.
  */
 bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packet);
 void virtio_net_flush(struct virtio_net *net);
-/* A packet the device has sent (or that was dropped by stop or reset), or NULL. Thread context. */
+/* Returns a packet that the device has sent, or that a stop or a reset dropped, or NULL. Thread
+ * context. */
 struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net);
-/* Packets (of a driver that polls: buffers) that have yet to come back. Any context. */
+/* Returns the number of packets (polling: buffers) that were accepted and not yet returned. Any
+ * context. */
 unsigned virtio_net_transmitting(const struct virtio_net *net);
 
-/* The device's address. False, and mac untouched: it has none that a station can have, and the
- * caller chooses a locally administered one (5.1.5); the device need not know. */
+/* Reads the device's address. Returns false and leaves `mac` unchanged if the device has no valid
+ * station address; the caller then chooses a locally administered one (5.1.5), which the device
+ * need not know. */
 bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6]);
 uint16_t virtio_net_mtu(const struct virtio_net *net); /* 1500 unless the device says otherwise */
-/* Reads the device's configuration: true if it says so, or has no link status. Thread context. */
+/* Reads the link status from the configuration. Returns true if the link is up, or the device has
+ * no link status. Thread context. */
 bool virtio_net_link_up(struct virtio_net *net);
 /*
- * True once after the device announced a change of its configuration (link status, 5.1.4). With a
- * single vector the driver can't tell what an interrupt is for, so every one counts. Then it also
- * does what virtio_net_watch() does. Thread context.
+ * Returns true once after the device announced a change of its configuration (link status, 5.1.4),
+ * and then also does what virtio_net_watch() does. With a single vector every interrupt counts as a
+ * change, because the driver can't tell the causes apart. Thread context.
  */
 bool virtio_net_link_changed(struct virtio_net *net);
 /*
- * Looks at the device's status, and notices that it asks for a reset (2.1.2), was reset by somebody
- * else, or is gone: it is broken then. Those two no interrupt announces, so this is called now and
- * then. Thread context, by the bottom half.
+ * Reads the device's status. A device that needs a reset (2.1.2), was reset by another agent, or is
+ * gone, becomes broken. No interrupt announces the latter two, so this is called about once a
+ * second. Bottom-half thread.
  */
 void virtio_net_watch(struct virtio_net *net);
-/* VIRTIO_NET_F_HOST_TSO4 or _TSO6 negotiated. */
+/* Returns true if VIRTIO_NET_F_HOST_TSO4 or _TSO6 was negotiated for this type. */
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type);
-/* Pieces a frame can have: VIRTIO_NET_FRAME_SEGMENTS_MAX, or what fits into the ring. */
+/* Returns the largest number of segments of a frame: VIRTIO_NET_FRAME_SEGMENTS_MAX, or fewer if the
+ * ring is smaller. */
 uint16_t virtio_net_segments_max(const struct virtio_net *net);
-/* Reads the device's configuration: Mb/s, 0: it does not say; *full_duplex is void then. Thread
- * context. VIRTIO_NET_F_SPEED_DUPLEX (5.1.4). */
+/* Reads the link's speed from the configuration (5.1.4). Returns Mb/s, or 0 if the device does not
+ * report it; *full_duplex is then undefined. Requires VIRTIO_NET_F_SPEED_DUPLEX. Thread context. */
 uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex);
 uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
-/* Not NULL: the device broke the protocol, and how; the queues stand still. */
+/* Returns a static text that says why the device is broken, or NULL if it is not. */
 const char *virtio_net_broken(const struct virtio_net *net);
-/* Receive buffers that the driver wants to be with the device now, between rx_buffers and
- * rx_buffers_max. An owner that allocates them when they are needed looks now and then. Any
- * context. */
+/* Returns the number of receive buffers that the driver wants to expose now, between rx_buffers and
+ * rx_buffers_max, for an owner that allocates them on demand. Any context. */
 uint16_t virtio_net_receive_target(const struct virtio_net *net);
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);
 
