@@ -10,20 +10,21 @@
  * Life of a transmit packet:
  *     owner, virtio_net_transmit(), driver and device, virtio_net_transmitted(), owner
  *
- * Nothing is copied. Counters in virtio_net_statistics balance: what went in came out or is in
- * flight.
+ * Nothing is copied. The counters in virtio_net_statistics balance: every buffer and packet that
+ * the driver took was returned or is in one of its queues.
  *
  * Pairs. A `struct virtio_net` is one pair of a receive and a transmit queue, with buffers,
- * counters and a bottom half of its own. A device can have several, one for each processor say
- * (VIRTIO_NET_F_MQ, 5.1.6.5.6): parameters.queue_pairs asks for them, virtio_net_pair() names them,
- * and functions that move frames are about the one that is given. Pairs share nothing that is
- * written while frames move. What the device has once (address, MTU, link, configuration's
- * interrupt) is the same for all, and its news go to pair 0. Pairs start and stop together, and a
- * device that breaks the protocol is broken for all: each bottom half is signalled, and has to
- * stand still for virtio_net_stop().
+ * counters and a bottom half of its own. A device can have several pairs
+ * (VIRTIO_NET_F_MQ, 5.1.6.5.6), for example one for each processor: parameters.queue_pairs asks for
+ * them, virtio_net_pair() returns them, and functions that move frames work on the given pair.
+ * Pairs share no memory that is written while frames move. Address, MTU, link and the
+ * configuration's interrupt exist once for a device: they are the same for all pairs, and changes
+ * are reported to pair 0. All pairs start and stop together. A device that breaks the protocol is
+ * broken for all pairs: the driver signals each bottom half, and all of them must have stopped
+ * before virtio_net_stop().
  *
- * Interrupts. transport->vectors says how they arrive, and which function each of them calls, with
- * which pair; p is the number of pairs in use:
+ * Interrupts. transport->vectors determines how they arrive. The table has the function that each
+ * interrupt's handler calls, and the pair; p is the number of pairs in use:
  *   0            one line                     virtio_net_interrupt(), pair 0
  *   1            vector 0 for everything      virtio_net_interrupt(), pair 0
  *   2 to p       vector 0 configuration       virtio_net_configuration_interrupt()
@@ -32,24 +33,25 @@
  *                vector 1+i both queues       virtio_net_interrupt(), pair i
  *   2p+1 or more vector 0 configuration       virtio_net_configuration_interrupt()
  *                vectors 1+2i, 2+2i receive, transmit queue   virtio_net_interrupt(), pair i
- * So with one pair: 2 vectors for configuration and queues, 3 for configuration and each queue. A
- * shared interrupt looks at all pairs: then they have to be used on one processor, or the
- * platform's lock to be one for all of them.
+ * So with one pair: 2 vectors for configuration and queues, 3 for configuration and each queue. The
+ * handler of an interrupt that all pairs share serves all of them: then all pairs must be used on
+ * one processor, or virtio_platform_lock() must be one lock for all processors.
  *
  * The bottom half is one thread that waits for operations->signal and then runs
  *     do {
  *         fetch by virtio_net_receive() and virtio_net_transmitted() until they return NULL;
- *         if virtio_net_link_changed(): look at virtio_net_link_up() and virtio_net_broken();
+ *         if virtio_net_link_changed(): check virtio_net_link_up() and virtio_net_broken();
  *     } while (virtio_net_bottom_half(net));
- * It runs this once, unasked, after the handlers were connected: a message-signalled interrupt that
- * came between virtio_net_create() and that moment does not come again.
+ * It also runs this once after the handlers were connected, without a signal, because a
+ * message-signalled interrupt that was raised after virtio_net_create() and before that is lost.
  *
- * Transmit completions normally cause no interrupt. Packets come back when something is received,
- * from virtio_net_transmitted(), which looks at the ring itself, and from each transmission while a
- * quarter of the ring (at least 16 packets, at most half the ring) or more is with the device. Only
- * then, or while frames wait in the send queue, is an interrupt asked for. So up to that many
- * finished packets can stay with the driver for as long as nothing else happens: a sender that
- * needs them back (a retransmission timer, an empty pool) calls virtio_net_transmitted().
+ * Transmit completions normally cause no interrupt. The driver collects finished packets when a
+ * frame is received, in virtio_net_transmitted(), which reads the ring, and in each transmission
+ * while a quarter of the ring (at least 16 packets, at most half the ring) or more is with the
+ * device. An interrupt is enabled only in that case, or while frames wait in the send queue. So up
+ * to that many finished packets can stay in the ring while nothing else happens: a sender that
+ * needs them (for a retransmission timer, or because its pool is empty) calls
+ * virtio_net_transmitted().
  */
 #ifndef VIRTIO_NET_H
 #define VIRTIO_NET_H
