@@ -26,7 +26,7 @@ static void mask_if_requested(struct virtio_network_device *device, unsigned ind
     virtio_platform_unlock(state);
 }
 
-/* The line, or the queues' vector. */
+/* Handler of the interrupt line, or of the vector of the queues. */
 static void handle_queues(void *argument)
 {
     struct virtio_network_device *device = argument;
@@ -36,7 +36,7 @@ static void handle_queues(void *argument)
     }
 }
 
-/* Vector 0: for configuration changes alone if there are vectors for the queues (virtio/net.h). */
+/* Handler of vector 0: only configuration changes if the queues have a vector (virtio/net.h). */
 static void handle_vector_0(void *argument)
 {
     struct virtio_network_device *device = argument;
@@ -87,7 +87,7 @@ static bool find_mmio(int node, struct virtio_network_device *device)
     return found;
 }
 
-/* Whatever vector it had is free again. */
+/* Detaches the vectors that an earlier probe attached. */
 static void drop_vectors(struct pci_function *function, struct virtio_network_device *device)
 {
     for (unsigned vector = 0; vector < 2; vector++) {
@@ -95,8 +95,8 @@ static void drop_vectors(struct pci_function *function, struct virtio_network_de
     }
 }
 
-/* How many vectors could be routed: 2 (configuration, queues), 1, or 0 for the line. They are
- * masked until somebody is connected. */
+/* Routes up to two vectors (configuration, queues), masked until a driver is connected. Returns
+ * their number; 0: the device uses the line. */
 static uint16_t route_vectors(struct pci_function *function, struct virtio_network_device *device)
 {
     unsigned available = pci_msix_vectors(function);
@@ -188,8 +188,8 @@ static void disconnect(struct virtio_network_device *device)
 {
     device->net = NULL;
     if (device->transport->vectors == 0) {
-        /* A level-triggered line that nobody acknowledges would interrupt for ever. Others on it
-         * get it back. */
+        /* A level-triggered line that no handler acknowledges would interrupt for ever. The
+         * handlers of other devices on the line need it unmasked. */
         (void)interrupt_detach(device->number[0], handle_queues, device);
         unmask(device);
         return;
@@ -207,7 +207,7 @@ bool virtio_network_connect(struct virtio_network_device *device, struct virtio_
         disconnect(device);
         return true;
     }
-    device->net = net; /* first: nobody else takes the line back */
+    device->net = net; /* before the line is attached: only this driver acknowledges it */
     if (attach &&
         interrupt_attach(device->number[0], device->trigger, handle_queues, device) != RESULT_OK) {
         device->net = NULL;

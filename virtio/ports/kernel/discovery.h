@@ -14,10 +14,10 @@
 #include "virtio/pci.h"
 
 struct virtio_network_device {
-    struct virtio_transport *transport; /* of one of the two below */
+    struct virtio_transport *transport; /* of the union below */
     const char *bus;                    /* "mmio" or "pci" */
-    const char *interrupts;             /* "line", "MSI-X": how they arrive */
-    struct virtio_net *volatile net;    /* whom the handlers call; NULL: nobody */
+    const char *interrupts;             /* "line" or "MSI-X" */
+    struct virtio_net *volatile net;    /* the driver that the handlers call, or NULL */
     /* Private: */
     union {
         struct virtio_mmio mmio;
@@ -26,15 +26,15 @@ struct virtio_network_device {
     uintptr_t registers; /* MMIO */
     size_t register_bytes;
     struct pci_function *function; /* NULL: MMIO */
-    uint32_t number[2];            /* of the line, or of the vectors */
+    uint32_t number[2];            /* interrupt numbers of the line, or of the vectors */
     enum interrupt_trigger trigger;
-    volatile uint8_t masked; /* bit i: number[i] is */
+    volatile uint8_t masked; /* bit i: number[i] is masked */
 };
 
 /*
- * The network device number `index` (0: the first), those on the devicetree's nodes before those on
- * PCI, each in their order. `device` must stay where it is. RESULT_NOT_FOUND. Devices that are
- * there but can't be driven are reported on the console and not counted.
+ * Fills in network device number `index` (0: the first): first the devices on nodes of the
+ * devicetree, then those on PCI. `device` must not move afterwards. Returns RESULT_NOT_FOUND if
+ * there are fewer. A device that cannot be driven is reported on the console and not counted.
  */
 enum result virtio_find_network(unsigned index, struct virtio_network_device *device);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * virtio/platform.h on our kernel. Memory is mapped one to one and coherent with the devices, so an
- * address is a pointer; rings come from the heap, which packs small ones tightly.
+ * virtio/platform.h on our kernel. Memory is mapped one to one and is coherent with the devices, so
+ * the device's address of memory is the pointer. Rings come from the heap, which wastes little on
+ * small ones.
  */
 #include "arch/device_access.h"
 #include "arch/instructions.h"
@@ -17,7 +18,7 @@
 
 #define PAUSE_NANOSECONDS (100 * NANOSECONDS_PER_MICROSECOND)
 
-/* Of all devices; changed with interrupts masked. */
+/* Allocations of all devices; accessed with interrupts masked. */
 static struct virtio_platform_memory given_out;
 
 static void count(size_t *bytes, size_t change)
@@ -101,8 +102,8 @@ static uint32_t read_register(virtio_register reg, unsigned bytes)
     }
 }
 
-/* The cause of an interrupt is one of these: the rings, in normal memory, are read after it. DMB
- * orders Device and Normal accesses alike (Arm ARM DDI 0487, B2.3.7). */
+/* The cause of an interrupt is read by this function: the rings, in normal memory, are read after
+ * it. DMB orders accesses to Device and Normal memory alike (Arm ARM DDI 0487, B2.3.7). */
 uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 {
     uint32_t value = read_register(reg, bytes);
@@ -111,8 +112,7 @@ uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
     return value;
 }
 
-/* A notification is one of these: the ring it announces, in normal memory, must be visible before.
- */
+/* A notification is such a write: the ring, in normal memory, must be visible before it. */
 void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
 {
     device_publish();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the library has of the kernel's memory: virtio/platform.h's allocations, as many bytes as it
- * asked for. Receive buffers and packets are the network port's (virtio/ports/lwip).
+ * The memory that the library has allocated through virtio/platform.h, in bytes as requested.
+ * Receive buffers and packets are not included: they belong to the network port
+ * (virtio/ports/lwip).
  */
 #ifndef VIRTIO_PORT_PLATFORM_MEMORY_H
 #define VIRTIO_PORT_PLATFORM_MEMORY_H
@@ -10,10 +11,10 @@
 
 struct virtio_platform_memory {
     size_t private_bytes;
-    size_t shared_bytes; /* with devices */
+    size_t shared_bytes; /* shared with devices */
 };
 
-/* Of all devices together, now. Any context. */
+/* Returns the current sums over all devices in *memory. Any context. */
 void virtio_platform_memory(struct virtio_platform_memory *memory);
 
 #endif

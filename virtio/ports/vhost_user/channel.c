@@ -11,7 +11,8 @@
 
 #define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
 
-/* What a back-end may have left to say while we wait for it to hang up; more at the next look. */
+/* Number of reads at a time that drop what the back-end still sends before it closes the
+ * connection. */
 #define LEAVE_DRAINED_MAX 64u
 
 void channel_open(struct vhost_user_channel *channel, int socket, unsigned timeout_ms)
@@ -45,7 +46,7 @@ static bool hung_up(struct vhost_user_channel *channel)
     return channel_break(channel, "the back-end has hung up");
 }
 
-/* What the back-end asks. False: it did so against the protocol. */
+/* Answers the back-end's requests. Returns false if one of them violates the protocol. */
 static bool answer_requests(struct vhost_user_channel *channel)
 {
     const char *reason = requests_serve(&channel->requests);
@@ -53,7 +54,7 @@ static bool answer_requests(struct vhost_user_channel *channel)
     return reason == NULL || channel_break(channel, reason);
 }
 
-/* Waits until the socket is ready for `events`, or the time is up. */
+/* Waits until the socket is ready for `events`. Returns false if the deadline has passed. */
 static bool await(struct vhost_user_channel *channel, short events, uint64_t deadline)
 {
     for (;;) {
@@ -116,7 +117,8 @@ static bool send_message(struct vhost_user_channel *channel, const void *message
     return true;
 }
 
-/* Receives exactly `bytes`. Descriptors that come along are dropped: nobody asked for any. */
+/* Receives exactly `bytes`. The kernel closes descriptors that come along, because none is
+ * expected. */
 static bool receive_exactly(struct vhost_user_channel *channel, void *memory, size_t bytes,
                             uint64_t deadline)
 {

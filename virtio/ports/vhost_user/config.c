@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The configuration (VIRTIO 1.3, 5.1.4). A field is the back-end's if it keeps a configuration
- * (protocol feature CONFIG) and offers the feature that the field belongs to; else it is this
- * port's own. How many queue pairs there are is always told by GET_QUEUE_NUM.
+ * The configuration (VIRTIO 1.3, 5.1.4). The back-end provides a field if it has a configuration
+ * (protocol feature CONFIG) and offers the feature of the field; otherwise this port provides it.
+ * The number of queue pairs always comes from GET_QUEUE_NUM.
  *
- * It is read as a whole, so that no field is half old: once when the generation is asked for before
- * the fields are read, and once more when it is asked for afterwards.
+ * config_generation() reads the whole configuration, so that no field is partly old: before the
+ * fields are read, and again afterwards.
  */
 #include "vhost_user_private.h"
 #include <string.h>
@@ -53,6 +53,7 @@ static void put16(uint8_t *at, uint16_t value)
     at[1] = (uint8_t)(value >> 8);
 }
 
+/* Replaces the fields that the back-end provides. */
 static void overlay_back_ends(struct vhost_user *vhost, uint8_t *config)
 {
     struct vhost_user_config request = {.bytes = VHOST_USER_CONFIG_BYTES};
@@ -63,7 +64,8 @@ static void overlay_back_ends(struct vhost_user *vhost, uint8_t *config)
         return;
     }
     if (answer.offset != request.offset || answer.bytes != request.bytes) {
-        (void)channel_break(&vhost->channel, "the back-end tells another configuration");
+        (void)channel_break(&vhost->channel,
+                            "the back-end's answer is about another part of the configuration");
         return;
     }
     for (unsigned i = 0; i < FIELDS; i++) {

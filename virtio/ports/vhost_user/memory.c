@@ -12,12 +12,12 @@
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define PAGE_BYTES      UINT64_C(4096)
 
-/* Freed memory is reused in pieces of this, so that neighbours share no cache line. */
+/* Granularity of allocations, so that two of them never share a cache line. */
 #define GRAIN_BYTES 64u
 
 #define ENTRIES_FIRST 16u
 
-/* A hole: nobody's arena. */
+/* A range of the arena that is not allocated. */
 struct hole {
     size_t offset;
     size_t bytes;
@@ -25,10 +25,10 @@ struct hole {
 
 static struct {
     struct vhost_user_region region;
-    struct hole *holes; /* by offset, with something taken between any two */
+    struct hole *holes; /* sorted by offset; never adjacent */
     size_t hole_count;
-    size_t hole_limit; /* room in holes[] */
-    size_t taken;      /* pieces */
+    size_t hole_limit; /* capacity of holes[] */
+    size_t taken;      /* number of allocations */
 } arena;
 
 static size_t round_up(size_t value, size_t unit)
@@ -115,8 +115,8 @@ static void remove_hole(size_t position)
             (arena.hole_count - position) * sizeof(struct hole));
 }
 
-/* There is at most one hole more than pieces taken, and one more still while a piece is given back.
- * Room for them is made when it is taken, so that giving back never fails. */
+/* There is at most one hole more than allocations, and one more while an allocation is freed. The
+ * room for them is made at allocation, so that freeing never fails. */
 static bool reserve_holes(void)
 {
     size_t limit = arena.hole_limit;
@@ -134,7 +134,7 @@ static bool reserve_holes(void)
     return true;
 }
 
-/* Takes [offset, offset + bytes) out of a hole that contains it. */
+/* Removes [offset, offset + bytes) from the hole that contains it. */
 static void cut(size_t position, size_t offset, size_t bytes)
 {
     struct hole *hole = &arena.holes[position];

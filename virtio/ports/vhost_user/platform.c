@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * virtio/platform.h in a Linux process, but for the memory it shares (memory.c) and for time
- * (clock.c). A vhost-user device has no registers and no PCI function, so those are missing: a
- * program that uses the MMIO or the PCI transport doesn't link.
+ * virtio/platform.h in a Linux process, except for the shared memory (memory.c) and for time
+ * (clock.c). A vhost-user device has no registers and no PCI function, so those functions are
+ * missing: a program that uses the MMIO or the PCI transport does not link.
  */
 #include "virtio/platform.h"
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define LINE_BYTES 256
 
-/* Threads take the part of interrupt handlers here. */
+/* Threads run the interrupt handlers here. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void *virtio_platform_allocate(size_t bytes)

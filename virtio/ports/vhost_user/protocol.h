@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers and layouts of the vhost-user protocol (QEMU, docs/interop/vhost-user.rst). Everything is
- * in the machine's own byte order: both sides run on it.
+ * Numbers and layouts of the vhost-user protocol (QEMU, docs/interop/vhost-user.rst). All fields
+ * have the byte order of the machine, on which both sides run.
  */
 #ifndef VHOST_USER_PROTOCOL_H
 #define VHOST_USER_PROTOCOL_H
@@ -33,7 +33,8 @@ enum vhost_user_request {
     REQUEST_GET_STATUS = 40,
 };
 
-/* What the back-end asks, on its own channel; of all the others nothing is negotiated. */
+/* The only request of the back-end that can be negotiated here; it arrives on the back-end's
+ * channel. */
 #define BACKEND_REQUEST_CONFIG_CHANGE 2u
 
 struct vhost_user_header {
@@ -47,7 +48,7 @@ struct vhost_user_header {
 #define MESSAGE_REPLY        0x4u
 #define MESSAGE_NEED_REPLY   0x8u
 
-/* A feature bit that no virtio device has: the back-end knows protocol features. */
+/* Not a feature bit of virtio: the back-end supports protocol features. */
 #define VHOST_USER_F_PROTOCOL_FEATURES VIRTIO_FEATURE(30)
 
 #define PROTOCOL_F_MQ           VIRTIO_FEATURE(0)
@@ -58,11 +59,11 @@ struct vhost_user_header {
 #define PROTOCOL_F_RESET_DEVICE VIRTIO_FEATURE(13)
 #define PROTOCOL_F_STATUS       VIRTIO_FEATURE(16)
 
-/* With the queue's index in the payload of SET_VRING_KICK, _CALL and _ERR: no descriptor comes with
- * it. */
+/* Added to the queue's index in the payload of SET_VRING_KICK, _CALL and _ERR: the message carries
+ * no descriptor. */
 #define VRING_NO_DESCRIPTOR 0x100u
 
-/* With a packed ring, index 0 and wrap counter 1 for both directions in SET_VRING_BASE. */
+/* Value of SET_VRING_BASE for a packed ring: index 0 and wrap counter 1 in both directions. */
 #define VRING_BASE_PACKED 0x80008000u
 
 struct vhost_user_vring_state {
@@ -90,7 +91,7 @@ struct vhost_user_memory_table {
     } region[1];
 };
 
-/* The part of the configuration that is read, up to the MTU (VIRTIO 1.3, 5.1.4). */
+/* Length of the part of the configuration that is read, up to the MTU (VIRTIO 1.3, 5.1.4). */
 #define VHOST_USER_CONFIG_BYTES 12u
 
 struct vhost_user_config {

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PIECES_MAX 64u /* of messages, read at one look */
+#define PIECES_MAX 64u /* pieces of messages read by one call */
 
 #define DONE    0u
 #define REFUSED 1u
@@ -36,12 +36,12 @@ void requests_close(struct vhost_user_requests *requests)
     }
 }
 
-static bool later(void)
+static bool would_block(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/* The whole message is there. */
+/* Handles a complete message. */
 static const char *answer(struct vhost_user_requests *requests)
 {
     const struct vhost_user_header *asked = &requests->message.header;
@@ -61,14 +61,15 @@ static const char *answer(struct vhost_user_requests *requests)
             (ssize_t)sizeof(reply)) {
         return NULL;
     }
-    if (later()) {
+    if (would_block()) {
         return "the back-end does not read the answers to its requests";
     }
-    requests_close(requests); /* it wants to know nothing more */
+    requests_close(requests); /* the back-end has closed the channel */
     return NULL;
 }
 
-/* What the message lacks of its header, then of its payload. */
+/* Returns the number of bytes that the message's header lacks, then those that its payload lacks.
+ */
 static size_t missing(const struct vhost_user_requests *requests)
 {
     size_t bytes = sizeof(struct vhost_user_header);
@@ -79,7 +80,8 @@ static size_t missing(const struct vhost_user_requests *requests)
     return bytes - requests->received;
 }
 
-static const char *take(struct vhost_user_requests *requests, size_t count)
+/* Accounts for `count` more bytes of the message, and handles it when it is complete. */
+static const char *continue_message(struct vhost_user_requests *requests, size_t count)
 {
     const struct vhost_user_header *header = &requests->message.header;
 
@@ -107,9 +109,9 @@ const char *requests_serve(struct vhost_user_requests *requests)
                              missing(requests), MSG_DONTWAIT);
 
         if (count > 0) {
-            broken = take(requests, (size_t)count);
-        } else if (count == 0 || !later()) {
-            requests_close(requests); /* it may; then it asks nothing more */
+            broken = continue_message(requests, (size_t)count);
+        } else if (count == 0 || !would_block()) {
+            requests_close(requests); /* the back-end may close its channel */
         } else {
             break;
         }

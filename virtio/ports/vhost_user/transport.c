@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * virtio's transport over the connection. What other transports keep in registers is kept here;
- * what it means to the back-end are messages.
+ * The virtio transport over the connection. Values that other transports keep in registers are kept
+ * in memory here, and sent to the back-end as messages.
  *
- * Order: memory table with the features, a queue's set-up when the driver enables it, and with
- * DRIVER_OK the queues are started.
+ * Order: the memory table is sent with the features, a queue's set-up when the driver enables the
+ * queue, and DRIVER_OK starts the queues.
  */
 #include "memory.h"
 #include "vhost_user_private.h"
@@ -13,10 +13,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define QUEUE_SIZE_MAX 32768u /* 2.7; the protocol has no way to ask */
+#define QUEUE_SIZE_MAX 32768u /* 2.7; the protocol has no request for it */
 
-/* Of the device's features, those that are about its rings and the frames in them are the
- * back-end's to offer. */
+/* Features of the rings and of the frames, which the back-end offers. */
 #define FEATURES_PASSED                                                                          \
     (VIRTIO_F_INDIRECT_DESC | VIRTIO_F_EVENT_IDX | VIRTIO_F_VERSION_1 | VIRTIO_F_RING_PACKED |   \
      VIRTIO_F_IN_ORDER | VIRTIO_F_ORDER_PLATFORM | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | \
@@ -28,7 +27,7 @@ static bool tell_number(struct vhost_user *vhost, uint32_t request, uint64_t num
     return channel_tell_number(&vhost->channel, request, number, CHANNEL_NO_DESCRIPTOR);
 }
 
-/* A descriptor for queue `index`, or none. */
+/* Sends a descriptor, or CHANNEL_NO_DESCRIPTOR, for queue `index`. */
 static bool tell_descriptor(struct vhost_user *vhost, uint32_t request, uint64_t index,
                             int descriptor)
 {
@@ -82,7 +81,7 @@ static void set_driver_features(struct virtio_transport *transport, uint64_t fea
     }
 }
 
-/* As the driver set it, but for what only the back-end can know. */
+/* The status that the driver has set, and the bits that only the back-end knows. */
 static uint8_t status(struct virtio_transport *transport)
 {
     struct vhost_user *vhost = vhost_user_of(transport);
@@ -100,14 +99,14 @@ static uint8_t status(struct virtio_transport *transport)
     } else if (vhost->queue_failed) {
         answer |= VIRTIO_STATUS_NEEDS_RESET;
     }
-    /* 3.1.1 step 6: the device may refuse FEATURES_OK. 2.1: NEEDS_RESET is its own to set. */
+    /* The device may refuse FEATURES_OK (3.1.1 step 6) and set NEEDS_RESET (2.1). */
     if ((answer & VIRTIO_STATUS_FEATURES_OK) == 0) {
         own &= (uint8_t)~VIRTIO_STATUS_FEATURES_OK;
     }
     return own | (uint8_t)(answer & VIRTIO_STATUS_NEEDS_RESET);
 }
 
-/* 3.1.1 step 8: the device is live. A back-end may begin with a queue when it is kicked. */
+/* 3.1.1 step 8: the device is live. Some back-ends start a queue only when it is kicked. */
 static void start_queues(struct vhost_user *vhost)
 {
     for (uint32_t i = 0; i < vhost->queue_count; i++) {
@@ -123,7 +122,7 @@ static void start_queues(struct vhost_user *vhost)
     }
 }
 
-/* The back-end's answer to GET_VRING_BASE says that it has stopped the queue. */
+/* The back-end has stopped the queue when it answers GET_VRING_BASE. */
 static void stop_queue(struct vhost_user *vhost, uint32_t index)
 {
     struct vhost_user_vring_state state = {.index = index};
@@ -254,7 +253,7 @@ static bool queue_disabled(struct virtio_transport *transport, uint16_t index)
            (vhost_user_sound(vhost) || channel_leave(&vhost->channel));
 }
 
-/* A full counter is a kick that the back-end has yet to see. */
+/* If the eventfd's counter is full, the back-end has not seen an earlier kick yet. */
 static void notify(struct virtio_transport *transport,
                    const struct virtio_notification *notification)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The connection to the back-end: made, watched, and given up. */
+/* The connection to the back-end: set-up, supervision, end. */
 #define _GNU_SOURCE /* accept4, preadv2 */
 #include "clock.h"
 #include "vhost_user_private.h"
@@ -37,7 +37,7 @@ static int begin_to_listen(const struct sockaddr_un *address)
     if (listener < 0) {
         return -1;
     }
-    (void)unlink(address->sun_path); /* what an earlier server left behind */
+    (void)unlink(address->sun_path); /* the socket of an earlier server */
     if (bind(listener, (const struct sockaddr *)address, sizeof(*address)) != 0 ||
         listen(listener, 1) != 0) {
         close(listener);
@@ -161,8 +161,8 @@ void vhost_user_close(struct vhost_user *vhost)
     }
 }
 
-/* A connected socket, or -1 if the other side is not there now. */
-static int reach(const struct vhost_user *vhost)
+/* Returns a connected socket, -1 if the back-end is not there now. */
+static int connect_socket(const struct vhost_user *vhost)
 {
     struct sockaddr_un address;
     int descriptor;
@@ -185,8 +185,8 @@ static bool ask_number(struct vhost_user *vhost, uint32_t request, uint64_t *num
     return channel_ask(&vhost->channel, request, NULL, 0, number, sizeof(*number));
 }
 
-/* A channel on which the back-end asks. */
-static bool give_channel(struct vhost_user *vhost)
+/* Creates the back-end's request channel and sends its end to the back-end. */
+static bool send_request_channel(struct vhost_user *vhost)
 {
     struct vhost_user_channel *channel = &vhost->channel;
     int back_ends = requests_open(&channel->requests, vhost->news, channel->acknowledged,
@@ -201,7 +201,7 @@ static bool give_channel(struct vhost_user *vhost)
     return given;
 }
 
-static bool agree_on_protocol(struct vhost_user *vhost)
+static bool negotiate_protocol(struct vhost_user *vhost)
 {
     if ((vhost->features & VHOST_USER_F_PROTOCOL_FEATURES) == 0) {
         return true;
@@ -215,21 +215,21 @@ static bool agree_on_protocol(struct vhost_user *vhost)
         return false;
     }
     vhost->channel.acknowledged = vhost_user_negotiated(vhost, PROTOCOL_F_REPLY_ACK);
-    return !vhost_user_negotiated(vhost, PROTOCOL_F_BACKEND_REQ) || give_channel(vhost);
+    return !vhost_user_negotiated(vhost, PROTOCOL_F_BACKEND_REQ) || send_request_channel(vhost);
 }
 
-/* What both sides know of the protocol, before anything about virtio. */
-static bool agree(struct vhost_user *vhost)
+/* Negotiates the protocol features and the number of queues, before virtio's negotiation. */
+static bool negotiate(struct vhost_user *vhost)
 {
     uint64_t pairs = 1;
 
     vhost->features = 0;
     vhost->protocol_features = 0;
     if (!channel_tell(&vhost->channel, REQUEST_SET_OWNER, NULL, 0, CHANNEL_NO_DESCRIPTOR) ||
-        !ask_number(vhost, REQUEST_GET_FEATURES, &vhost->features) || !agree_on_protocol(vhost)) {
+        !ask_number(vhost, REQUEST_GET_FEATURES, &vhost->features) || !negotiate_protocol(vhost)) {
         return false;
     }
-    /* For a network device the number is that of queue pairs. */
+    /* Of a network device this is the number of queue pairs. */
     if (vhost_user_negotiated(vhost, PROTOCOL_F_MQ) &&
         !ask_number(vhost, REQUEST_GET_QUEUE_NUM, &pairs)) {
         return false;
@@ -244,7 +244,7 @@ static bool agree(struct vhost_user *vhost)
 
 static bool try_to_connect(struct vhost_user *vhost)
 {
-    int descriptor = reach(vhost);
+    int descriptor = connect_socket(vhost);
 
     if (descriptor < 0) {
         return false;
@@ -254,7 +254,7 @@ static bool try_to_connect(struct vhost_user *vhost)
     if (!vhost_user_listen_to(vhost, descriptor)) {
         return channel_break(&vhost->channel, "no descriptors left");
     }
-    return agree(vhost);
+    return negotiate(vhost);
 }
 
 bool vhost_user_connect(struct vhost_user *vhost, unsigned wait_ms)
@@ -262,7 +262,7 @@ bool vhost_user_connect(struct vhost_user *vhost, unsigned wait_ms)
     uint64_t deadline = virtio_platform_now() + wait_ms * NANOSECONDS_PER_MILLISECOND;
 
     while (!vhost_user_sound(vhost)) {
-        if (vhost->transport.queues != 0) { /* a lost back-end may still use them: reset first */
+        if (vhost->transport.queues != 0) { /* the old back-end may still use them: reset first */
             return false;
         }
         channel_close(&vhost->channel);
@@ -287,8 +287,9 @@ void vhost_user_acknowledge(struct vhost_user *vhost, unsigned vector)
     (void)vhost_user_drain(vhost->vectors[vector]);
 }
 
-/* Who is lost is not listened to any more: vector 0 would not fall silent. */
-static bool loss(struct vhost_user *vhost)
+/* Returns true once after the connection broke. Its descriptors leave the epoll set, because vector
+ * 0 would stay readable. */
+static bool report_loss(struct vhost_user *vhost)
 {
     if (vhost->channel.broken == NULL || vhost->loss_told) {
         return false;
@@ -299,7 +300,8 @@ static bool loss(struct vhost_user *vhost)
     return true;
 }
 
-/* VHOST_USER_SET_VRING_ERR. Once is enough, until the reset. */
+/* Returns true once after the back-end reported an error of a queue (VHOST_USER_SET_VRING_ERR),
+ * until the reset. */
 static bool queue_failed(struct vhost_user *vhost)
 {
     bool failed = false;
@@ -326,11 +328,11 @@ bool vhost_user_service(struct vhost_user *vhost)
     if (vhost_user_sound(vhost)) {
         (void)channel_look(&vhost->channel);
     }
-    (void)vhost_user_drain(vhost->news); /* what has been told up to here is looked at below */
+    (void)vhost_user_drain(vhost->news); /* before the counters that it announces are read */
     failed = queue_failed(vhost);
     changed = vhost->channel.requests.changes != vhost->changes_told;
     vhost->changes_told = vhost->channel.requests.changes;
-    return loss(vhost) || failed || changed;
+    return report_loss(vhost) || failed || changed;
 }
 
 const char *vhost_user_lost(const struct vhost_user *vhost)

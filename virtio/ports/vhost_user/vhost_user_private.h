@@ -12,7 +12,7 @@ static inline struct vhost_user *vhost_user_of(struct virtio_transport *transpor
     return (struct vhost_user *)transport;
 }
 
-/* True: there is a connection, and nothing went wrong on it yet. */
+/* Returns true if there is a connection and it is not broken. */
 static inline bool vhost_user_sound(const struct vhost_user *vhost)
 {
     return vhost->channel.socket >= 0 && vhost->channel.broken == NULL;
@@ -23,17 +23,17 @@ static inline bool vhost_user_negotiated(const struct vhost_user *vhost, uint64_
     return (vhost->protocol_features & protocol_feature) != 0;
 }
 
-/* A descriptor of which vector 0 tells that it is readable; forgotten before it is closed, because
- * one that the back-end has too would go on telling. */
+/* Makes vector 0 readable while the descriptor is, and ends that. To be ended before the descriptor
+ * is closed: a descriptor that the back-end has too would stay in the epoll set. */
 bool vhost_user_listen_to(const struct vhost_user *vhost, int descriptor);
 void vhost_user_forget(const struct vhost_user *vhost, int descriptor);
-/* Makes an eventfd unreadable again. True: it was readable. Doesn't wait, whatever the back-end,
- * which shares it, has done to its flags. */
+/* Makes an eventfd unreadable. Returns true if it was readable. Does not wait, even if the
+ * back-end, which shares the eventfd, has cleared O_NONBLOCK. */
 bool vhost_user_drain(int descriptor);
 
-/* config.c: features that belong to the configuration and that the device has. */
+/* config.c: the device's features that belong to fields of the configuration. */
 uint64_t vhost_user_config_features(const struct vhost_user *vhost);
-/* True: the field of that feature is the back-end's. */
+/* Returns true if the back-end provides the field of that feature. */
 bool vhost_user_config_kept(const struct vhost_user *vhost, uint64_t feature);
 uint32_t vhost_user_config_generation(struct virtio_transport *transport);
 uint32_t vhost_user_config_read(struct virtio_transport *transport, uint16_t offset,
