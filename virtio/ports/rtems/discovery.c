@@ -4,8 +4,8 @@
 #include "machine.h"
 #include <rtems/irq-extension.h>
 
-/* Masks the line, unless on another processor the bottom half has run meanwhile or the driver was
- * disconnected: neither would come again to unmask it. */
+/* Masks the line, unless the bottom half has run or the driver was disconnected meanwhile on
+ * another processor: the line would not be unmasked again. */
 static void mask_line(struct virtio_network_device *device, const struct virtio_net *net)
 {
     virtio_lock_state state = virtio_platform_lock();
@@ -45,7 +45,7 @@ bool virtio_network_probe(struct virtio_network_device *device, const char **rea
     return found && device->transport->device_type == VIRTIO_DEVICE_NETWORK;
 }
 
-/* Whether it is the one that is looked for. */
+/* Returns true if the device is a network device and number *index of them; counts down *index. */
 static bool is_wanted(struct virtio_network_device *device, unsigned *index, uintptr_t address)
 {
     const char *reason;
@@ -96,9 +96,9 @@ void virtio_network_rearm(struct virtio_network_device *device)
     virtio_platform_unlock(state);
 }
 
-/* Called for each handler that the line has. */
-static void let_through(void *device, const char *information, rtems_option options,
-                        rtems_interrupt_handler handler, void *argument)
+/* Called for each handler of the line. */
+static void unmask_for_handler(void *device, const char *information, rtems_option options,
+                               rtems_interrupt_handler handler, void *argument)
 {
     (void)information;
     (void)options;
@@ -107,7 +107,7 @@ static void let_through(void *device, const char *information, rtems_option opti
     virtio_network_rearm(device);
 }
 
-/* Under the lock, so that mask_line() does not mask for a driver that is gone. */
+/* Takes the lock, so that mask_line() does not mask for a driver that was disconnected. */
 static void set_driver(struct virtio_network_device *device, struct virtio_net *net)
 {
     virtio_lock_state state = virtio_platform_lock();
@@ -118,7 +118,7 @@ static void set_driver(struct virtio_network_device *device, struct virtio_net *
 
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
-    /* A line that nobody acknowledges would interrupt for ever. */
+    /* A line that no handler acknowledges would interrupt for ever. */
     (void)rtems_interrupt_handler_remove(device->vector, handle, device);
     set_driver(device, net);
     if (net != NULL &&
@@ -126,8 +126,8 @@ bool virtio_network_connect(struct virtio_network_device *device, struct virtio_
                                         handle, device) != RTEMS_SUCCESSFUL) {
         set_driver(device, NULL);
     }
-    /* RTEMS ends at an interrupt without any handler: only for others on the line. */
-    (void)rtems_interrupt_handler_iterate(device->vector, let_through, device);
+    /* Unmask only if the line has a handler: RTEMS stops at an interrupt without one. */
+    (void)rtems_interrupt_handler_iterate(device->vector, unmask_for_handler, device);
     return device->net == net;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds a board's virtio network devices and connects their interrupts, by RTEMS's interrupt
- * manager, to a driver (network_device.h). Thread context.
+ * Finds a board's virtio network devices, and connects their interrupts to a driver through RTEMS's
+ * interrupt manager (network_device.h). Thread context.
  */
 #ifndef VIRTIO_PORT_DISCOVERY_H
 #define VIRTIO_PORT_DISCOVERY_H
@@ -15,25 +15,25 @@
 #include <rtems.h>
 
 struct virtio_network_device {
-    struct virtio_transport *transport; /* of one of the two below */
-    struct virtio_net *volatile net;    /* whom the handler calls; NULL: nobody */
+    struct virtio_transport *transport; /* of the union below */
+    struct virtio_net *volatile net;    /* the driver that the handler calls, or NULL */
     /* Private: */
     union {
         struct virtio_mmio mmio;
         struct virtio_pci pci;
     } on;
-    struct virtio_pci_function function; /* configuration 0: MMIO */
+    struct virtio_pci_function function; /* function.configuration is 0: MMIO */
     uintptr_t registers;                 /* MMIO */
     size_t register_bytes;
     rtems_vector_number vector;
-    volatile bool masked; /* by the handler, until the bottom half has run */
+    volatile bool masked; /* the handler has masked the line, until the bottom half has run */
 };
 
 /*
- * The board's network device number `index` (0: the first), those on PCI before those with
- * memory-mapped registers: where PCI has it, windows of which a partition has none are not touched.
- * `device` must stay where it is. False: there are not so many. Devices that are there but can't be
- * driven are reported on the console and not counted.
+ * Fills in the board's network device number `index` (0: the first): first the devices on PCI, then
+ * those with memory-mapped registers, because a partition with a PCI device must not access
+ * register windows that it does not have. `device` must not move afterwards. Returns false if there
+ * are fewer devices. A device that cannot be driven is reported on the console and not counted.
  */
 bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
                          struct virtio_network_device *device);

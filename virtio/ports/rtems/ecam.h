@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Functions on a PCI bus whose configuration space is mapped to memory, with no PCI code of the
- * BSP's. Bridges must have been numbered by firmware, if there are any. BARs that firmware has set
- * stay as they are; others get an address. Thread context.
+ * PCI functions behind a memory-mapped configuration space, without PCI code of the BSP. Firmware
+ * must have numbered the bridges, if there are any. BARs that firmware has set keep their
+ * addresses; others get an address. Thread context.
  */
 #ifndef VIRTIO_RTEMS_ECAM_H
 #define VIRTIO_RTEMS_ECAM_H
@@ -16,18 +16,19 @@
 
 struct virtio_pci_function {
     uintptr_t configuration;  /* mapped */
-    uint32_t id;              /* vendor and device that were found there */
-    uint8_t line;             /* 0 to 3: which of the host bridge's its interrupt comes on */
-    bool has_line;            /* it has one */
-    uint32_t bar[PCI_BARS];   /* the registers as they are to be */
-    uint32_t bytes[PCI_BARS]; /* of memory behind them; 0: none, or the driver cannot reach it */
+    uint32_t id;              /* vendor and device id */
+    uint8_t line;             /* line of the host bridge that its interrupt arrives on, 0 to 3 */
+    bool has_line;            /* the function has an interrupt line */
+    uint32_t bar[PCI_BARS];   /* values of the BARs */
+    uint32_t bytes[PCI_BARS]; /* sizes; 0: no memory, or the driver cannot access it */
 };
 
-/* The virtio network device number `index` on the bus; its BARs have addresses. False: there are
- * not so many. */
+/* Finds virtio network device number `index` on the bus and gives its BARs addresses. Returns false
+ * if there are fewer devices. */
 bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
                        struct virtio_pci_function *function);
-/* After a reset of the function as a whole: BARs and DMA as they were. False: it is not there. */
+/* Restores BARs and bus mastering after a reset of the whole function. Returns false if the
+ * function is not there. */
 bool ecam_restore(struct virtio_pci_function *function);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AArch64: RTEMS's BSPs map only what they use themselves. */
+/* AArch64: RTEMS's BSPs map only the devices that they use. */
 #include "machine.h"
 #include <libcpu/mmu-vmsav8-64.h>
 #include <rtems.h>
@@ -8,15 +8,15 @@ uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
 {
     uintptr_t address = (uintptr_t)physical;
 
-    if (address != physical || /* the ILP32 ABI has no pointer to it */
+    if (address != physical || /* a pointer of the ILP32 ABI cannot address it */
         aarch64_mmu_map(address, (uint64_t)bytes, AARCH64_MMU_DEVICE) != RTEMS_SUCCESSFUL) {
         return 0;
     }
     return address;
 }
 
-/* Arm ARM DDI 0487, B2.3.7: DMB orders Normal and Device accesses alike; the outer domain is the
- * devices' too. */
+/* Arm ARM DDI 0487, B2.3.7: DMB orders accesses to Normal and Device memory alike; the outer
+ * shareable domain includes the devices. */
 void machine_order(void)
 {
     __asm__ volatile("dmb osh" ::: "memory");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processors whose BSPs map all registers where they are, and whose full barrier is the
- * compiler's. */
+/* Processors whose BSPs map all registers at their physical addresses, and whose full barrier is
+ * the compiler's. */
 #include "machine.h"
 #include <stdatomic.h>
 

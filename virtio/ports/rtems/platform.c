@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * virtio/platform.h on RTEMS. Devices see the memory that programs see, through the processors'
- * caches: true of all that a virtual machine monitor models, and of hardware that its devicetree
- * calls dma-coherent. Addresses are the same for both.
+ * virtio/platform.h on RTEMS. Devices must access memory coherently with the processors' caches:
+ * all devices of virtual machine monitors do, and hardware whose devicetree node is dma-coherent.
+ * Devices and programs use the same addresses.
  */
 #include "virtio/platform.h"
 #include "ecam.h"
@@ -90,9 +90,9 @@ void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t of
 }
 
 /*
- * The lock of all short critical sections of driver and ports: interrupts off on this processor,
- * and, with RTEMS for several processors, the others kept out. Here it may be nested, which RTEMS's
- * interrupt locks may not: depth and owner are kept here.
+ * The lock of all short critical sections of driver and ports. It masks interrupts on this
+ * processor and, if RTEMS runs on several processors, excludes the others. Unlike RTEMS's interrupt
+ * locks it may be nested, so it has a depth and an owner.
  */
 #define NOBODY UINT32_MAX
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interface as the stack has it (virtio_bsdnet.h). */
+/* The interface in the stack: configuration, attach, detach (virtio_bsdnet.h). */
 #include "bsdnet_private.h"
 #include <netinet/in_systm.h>
 #include <netinet/ip.h>
 #include <netinet/ip_var.h>
 #include <rtems/bspIo.h>
 
-/* tcp_input() and udp_input() lay a structure with two pointers over the IP header. Where these are
- * wider than 32 bits they find no checksum right, and only ICMP works. */
+/* tcp_input() and udp_input() overlay the IP header with a structure that has two pointers. With
+ * pointers wider than 32 bits every checksum is wrong for them, and only ICMP works. */
 _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
                "the legacy stack needs an ABI with 32-bit pointers, such as BSP a53_ilp32_qemu");
 
@@ -15,16 +15,17 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 32u
-#define CLUSTERS_SHARE      16u /* one in so many of the stack's may be more than 8 */
-#define SET_ASIDE           12u /* what arrives while the exposed ones are filled in again */
+#define CLUSTERS_SHARE      16u /* exposed buffers are at most one in so many of the stack's clusters \
+                                 */
+#define SET_ASIDE 12u /* clusters for frames that arrive before the task provides new ones */
 
-/* That stack has no use for offloads, nor for frames in several buffers. */
+/* The stack supports neither offloads nor frames in several buffers. */
 #define FEATURES_OFF                                                              \
     (VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_HOST_TSO4 |       \
      VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6 | \
      VIRTIO_NET_F_MRG_RXBUF)
 
-static struct virtio_bsdnet *interfaces; /* all there ever were; under the network's semaphore */
+static struct virtio_bsdnet *interfaces; /* never removed; network semaphore */
 
 /* if_init. */
 static void init(void *argument)
@@ -45,8 +46,8 @@ static bool find_device(struct virtio_bsdnet *interface, const struct rtems_bsdn
     return true;
 }
 
-/* Where the configuration does not say how many are exposed: more than 8 if the device runs dry, as
- * long as the stack has plenty. */
+/* Without a configured number, from 8 on as many buffers as the device needs, if the stack has
+ * enough clusters. */
 static void set_receive_buffers(struct virtio_bsdnet *interface, int count)
 {
     uint16_t most = (uint16_t)min(max(mbstat.m_clusters / CLUSTERS_SHARE, RECEIVE_BUFFERS),
@@ -64,7 +65,7 @@ static bool configure(struct virtio_bsdnet *interface, const struct rtems_bsdnet
 
     set_receive_buffers(interface, config->rbuf_count);
     interface->parameters.tx_ring = ring;
-    interface->parameters.send_queue = ring; /* never too short: there are no more packets */
+    interface->parameters.send_queue = ring; /* room for all packets */
     interface->parameters.features_off = FEATURES_OFF;
     interface->ignore_broadcast = config->ignore_broadcast != 0;
     if (config->hardware_address != NULL) {
@@ -154,7 +155,7 @@ int virtio_bsdnet_attach(struct rtems_bsdnet_ifconfig *config, int attaching)
     if (!attaching) {
         if_down(&interface->arpcom.ac_if);
         if (interface->running) {
-            (void)device_stop(interface); /* the bottom half tries on */
+            (void)device_stop(interface); /* the bottom half repeats it */
         }
         bottom_half_wake(interface);
     }

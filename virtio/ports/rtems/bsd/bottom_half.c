@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The task that does what the interrupt handler leaves, and starts a device anew that failed. */
+/* The bottom half's task: finishes the interrupt handler's work and restarts a failed device. */
 #include "bsdnet_private.h"
 #include <rtems/bspIo.h>
 
-/* Of the task's system events; those of the stack are others. */
+/* One of the task's system events that the stack does not use. */
 #define WAKE_EVENT RTEMS_EVENT_1
 
 #define STACK_BYTES 8192
@@ -25,8 +25,8 @@ static void wait_longer(struct virtio_bsdnet *interface)
     interface->retry = min(2 * interface->retry, RETRY_MAX);
 }
 
-/* The device broke: it has to be stopped, and is started again after a pause. */
-static void fail(struct virtio_bsdnet *interface)
+/* Stops a broken device; it is restarted after a pause. */
+static void stop_broken(struct virtio_bsdnet *interface)
 {
     if (virtio_platform_now() - interface->started >= HEALTHY_TIME) {
         interface->retry = 1;
@@ -36,7 +36,7 @@ static void fail(struct virtio_bsdnet *interface)
     (void)device_stop(interface);
 }
 
-/* The stack's task, of the same priority, takes in what was delivered. */
+/* Lets the stack's task, of the same priority, process the delivered frames. */
 static void let_others_run(void)
 {
     rtems_bsdnet_semaphore_release();
@@ -44,7 +44,7 @@ static void let_others_run(void)
     rtems_bsdnet_semaphore_obtain();
 }
 
-/* Everything that the device and the interrupt handler have left to do. */
+/* Handles all pending work of the device. */
 static void serve(struct virtio_bsdnet *interface)
 {
     bool more;
@@ -53,7 +53,7 @@ static void serve(struct virtio_bsdnet *interface)
         receive_batch(interface);
         transmit_start(&interface->arpcom.ac_if);
         if (virtio_net_link_changed(interface->net) && virtio_net_broken(interface->net) == NULL) {
-            device_look_at_link(interface);
+            device_update_link(interface);
         }
         more = virtio_net_bottom_half(interface->net);
         if (more) {
@@ -63,7 +63,7 @@ static void serve(struct virtio_bsdnet *interface)
     if (interface->running) {
         virtio_network_rearm(&interface->device);
         if (virtio_net_broken(interface->net) != NULL) {
-            fail(interface);
+            stop_broken(interface);
         }
     }
 }
@@ -73,8 +73,8 @@ static bool is_wanted(const struct virtio_bsdnet *interface)
     return interface->attached && (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
 }
 
-/* A device that failed is started anew, however often that takes; of one that nobody wants only the
- * memory is taken back. */
+/* Restarts a failed device, with as many attempts as it takes. Of a detached device only the memory
+ * is taken back. */
 static void recover(struct virtio_bsdnet *interface)
 {
     if (!is_wanted(interface)) {
@@ -89,9 +89,9 @@ static void recover(struct virtio_bsdnet *interface)
     }
 }
 
-/* A device that was reset by somebody else, or is gone, does not interrupt: it is looked at once a
- * second. So that the device has buffers soon when there are mbufs again, they are asked for at
- * each tick. */
+/* A device that was reset from outside, or removed, does not interrupt, so it is checked once a
+ * second. While mbufs are exhausted, they are requested at each tick, so that the device soon has
+ * buffers again. */
 static rtems_interval patience(const struct virtio_bsdnet *interface)
 {
     if (interface->running) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this port share. */
+/* Declarations shared by the files of this port. */
 #ifndef VIRTIO_BSDNET_PRIVATE_H
 #define VIRTIO_BSDNET_PRIVATE_H
 
-/* The stack's headers show what is inside to those who define these (its own
- * machine/rtems-bsd-kernel-space.h is not installed). */
+/* The stack's headers declare its internals if these are defined (machine/rtems-bsd-kernel-space.h,
+ * which defines them, is not installed). */
 #define _KERNEL 1
 #define INET    1
 
@@ -24,73 +24,77 @@
 #include <netinet/in.h>
 #include <sys/mbuf.h>
 
-/* Of a first mbuf as much is copied to lie behind the driver's header: Ethernet, IP and TCP
- * headers with all that tcp_output() and ip_output() put into one mbuf without a cluster. */
+/* Bytes of the first mbuf that are copied behind the driver's header: Ethernet, IP and TCP headers,
+ * and all that tcp_output() and ip_output() put into one mbuf without a cluster. */
 #define HEAD_BYTES 100u
 
 /* A frame to send. */
 struct transmit {
-    struct virtio_net_packet packet; /* `owner` is this */
-    struct transmit *next;           /* free ones */
+    struct virtio_net_packet packet; /* packet.owner points to this structure */
+    struct transmit *next;           /* in the list of free ones */
     struct mbuf *chain;
     uint8_t head[VIRTIO_NET_HEADER_BYTES + HEAD_BYTES];
 };
 
-/* Owned by whoever holds the network's semaphore, but for `ready` and what is marked. */
+/* Accessed with the network semaphore held, except for the members marked "driver lock". */
 struct virtio_bsdnet {
     struct arpcom arpcom; /* first: the stack's interface */
     struct virtio_bsdnet *next;
     struct virtio_network_device device;
     struct virtio_net_parameters parameters;
-    struct virtio_net *net; /* NULL: none; not `running`: the device has yet to confirm a reset */
+    struct virtio_net *net; /* or NULL; while not `running`, the device has not confirmed a reset */
     bool running;
     bool attached;
     bool ignore_broadcast;
     rtems_id bottom_half; /* 0: not created yet */
-    rtems_interval retry; /* ticks before the next attempt to start the device */
-    uint64_t started;     /* when it was, last */
+    rtems_interval retry; /* ticks until the next attempt to start the device */
+    uint64_t started;     /* time of the last start, ns */
     uint32_t restarts;
-    const char *reported; /* why it did not start, last */
+    const char *reported; /* last reported reason of a failed start */
 
-    /* Clusters for the interrupt handler; under the driver's lock. */
+    /* Clusters for the interrupt handler; driver lock. */
     struct virtio_net_buffer *ready;
     unsigned ready_count;
-    unsigned set_aside; /* so many are to be ready */
-    bool dry;           /* it found none */
+    unsigned set_aside; /* target of ready_count */
+    bool dry;           /* the interrupt handler found none */
 
     struct transmit *packets; /* parameters.tx_ring of them */
     struct transmit *free;
 };
 
-/* device.c: makes the device work, if it does not yet; false: it can't be started now. */
+/* device.c: starts the device unless it runs. Returns false if it cannot be started now. */
 bool device_start(struct virtio_bsdnet *interface);
-/* Takes back all that the device has. False: it has not confirmed the reset, to be called again. */
+/* Stops the device and takes its buffers back. Returns false if it has not confirmed the reset;
+ * call it again then. */
 bool device_stop(struct virtio_bsdnet *interface);
-/* Tells the stack whether there is a link, and the network its addresses if the device asks. */
-void device_look_at_link(struct virtio_bsdnet *interface);
+/* Reports the link state to the stack, and announces the addresses if the device asks for it. */
+void device_update_link(struct virtio_bsdnet *interface);
 
-/* bottom_half.c: makes the task, */
+/* bottom_half.c: creates the task. */
 void bottom_half_start(struct virtio_bsdnet *interface);
-/* and signals it, from the interrupt handler too. */
+/* Signals the task. Any context. */
 void bottom_half_wake(void *interface);
 
-/* control.c: if_ioctl, and what the device is to let through, told after each start. */
+/* control.c: the interface's if_ioctl function. */
 int control_command(struct ifnet *ifp, ioctl_command_t command, caddr_t data);
+/* Writes the receive filters to the device, after each start. */
 void control_filter(struct virtio_bsdnet *interface);
 
-/* receive.c: the driver's operations, */
+/* receive.c: the driver's operations (virtio/net.h). */
 struct virtio_net_buffer *receive_take(void *context);
 void receive_return(void *context, struct virtio_net_buffer *buffer);
-/* an mbuf with a cluster, or NULL, */
+/* Returns an mbuf with a cluster, or NULL. */
 struct mbuf *receive_cluster(void);
-/* so many clusters at least for the interrupt handler, if there are; or none, */
+/* Provides at least `count` clusters for the interrupt handler, as far as the stack has them. */
 void receive_fill(struct virtio_bsdnet *interface, unsigned count);
+/* Frees the clusters of the interrupt handler. After the interrupt was disconnected. */
 void receive_empty(struct virtio_bsdnet *interface);
-/* and a batch of frames for the stack. */
+/* Passes the received frames to the stack. */
 void receive_batch(struct virtio_bsdnet *interface);
 
-/* transmit.c: if_start, and what comes back. */
+/* transmit.c: the interface's if_start function. */
 void transmit_start(struct ifnet *ifp);
+/* Frees the packets that the driver returns. */
 void transmit_take_back(struct virtio_bsdnet *interface);
 
 #endif

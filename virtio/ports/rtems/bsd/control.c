@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interface's commands, and which frames the device passes on. */
+/* The interface's commands, and the device's receive filters. */
 #include "bsdnet_private.h"
 #include "virtio/net_control.h"
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The groups that the stack has joined; false: the device can't be told all of them. */
+/* Writes the groups that the stack has joined to the device. Returns false if the device does not
+ * accept all of them. */
 static bool set_groups(struct virtio_bsdnet *interface)
 {
     uint8_t groups[VIRTIO_NET_FILTER_MAX][6];
@@ -35,7 +36,7 @@ void control_filter(struct virtio_bsdnet *interface)
     ours = virtio_net_mac(interface->net, mac) && memcmp(mac, address, sizeof(mac)) == 0;
     (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_ALL_MULTICAST,
                                       !set_groups(interface) || (flags & IFF_ALLMULTI) != 0);
-    /* What is for us must come through before everything else is kept out. */
+    /* The device must accept frames for our address before promiscuous mode ends. */
     ours = ours || virtio_net_set_mac(interface->net, address) == VIRTIO_NET_DONE;
     (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_PROMISCUOUS,
                                       !ours || (flags & IFF_PROMISC) != 0);
@@ -43,7 +44,7 @@ void control_filter(struct virtio_bsdnet *interface)
                                       interface->ignore_broadcast);
 }
 
-/* What the stack's own command prints below an interface's name. */
+/* Prints the counters for the stack's own command, below the interface's name. */
 static void show_counters(struct virtio_bsdnet *interface)
 {
     struct virtio_net_statistics net;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device of an interface and its driver: start, stop, link. */
+/* Start and stop of the device, and its link. */
 #include "bsdnet_private.h"
 #include "virtio/net_control.h"
 #include <rtems/bspIo.h>
@@ -22,7 +22,7 @@ static void announce(struct virtio_bsdnet *interface)
     }
 }
 
-/* For the stack an interface without link does not run: its senders are told at once. */
+/* Without a link the interface does not run, so that senders get an error at once. */
 static void set_link(struct ifnet *ifp, bool up)
 {
     if (up != ((ifp->if_flags & IFF_RUNNING) != 0)) {
@@ -31,7 +31,7 @@ static void set_link(struct ifnet *ifp, bool up)
     }
 }
 
-void device_look_at_link(struct virtio_bsdnet *interface)
+void device_update_link(struct virtio_bsdnet *interface)
 {
     bool up = virtio_net_link_up(interface->net);
 
@@ -41,9 +41,9 @@ void device_look_at_link(struct virtio_bsdnet *interface)
     }
 }
 
-/* What arrived before the interrupt was connected is taken in, and acknowledged: an edge-triggered
- * line that is high already would never rise again. */
-static void catch_up(struct virtio_bsdnet *interface)
+/* Handles and acknowledges what arrived before the interrupt was connected. An edge-triggered line
+ * that is already high would never rise again. */
+static void handle_earlier_interrupts(struct virtio_bsdnet *interface)
 {
     uint64_t state = virtio_platform_lock();
 
@@ -74,7 +74,7 @@ static struct virtio_net *create_driver(struct virtio_bsdnet *interface, const c
     return net;
 }
 
-/* An interface that was given none takes the device's address, or makes one up of the time. */
+/* Without a configured address, uses the device's, or one made from the time. */
 static void adopt_address(struct virtio_bsdnet *interface)
 {
     static const uint8_t none[ETHER_ADDR_LEN];
@@ -110,8 +110,8 @@ bool device_start(struct virtio_bsdnet *interface)
     interface->started = virtio_platform_now();
     adopt_address(interface);
     control_filter(interface);
-    device_look_at_link(interface);
-    catch_up(interface);
+    device_update_link(interface);
+    handle_earlier_interrupts(interface);
     return true;
 }
 
@@ -121,7 +121,7 @@ bool device_stop(struct virtio_bsdnet *interface)
     set_link(&interface->arpcom.ac_if, false);
     interface->arpcom.ac_if.if_flags &= ~IFF_OACTIVE;
     (void)virtio_network_connect(&interface->device, NULL);
-    /* What the device has is its own until it confirms a reset (VIRTIO 1.3, 2.4.1). */
+    /* The device owns its buffers until it confirms a reset (VIRTIO 1.3, 2.4.1). */
     if (!virtio_network_restore(&interface->device) || !virtio_net_stop(interface->net)) {
         return false;
     }

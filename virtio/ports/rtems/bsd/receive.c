@@ -97,8 +97,8 @@ static bool is_for_us(const struct virtio_bsdnet *interface, const struct ether_
            memcmp(header->ether_dhost, interface->arpcom.ac_enaddr, ETHER_ADDR_LEN) == 0;
 }
 
-/* What others are to get comes from a device without filters too. The stack would take it for its
- * own; only who listens (SIOCSIFTAP) to a promiscuous interface is to see it. */
+/* A device without filters also delivers frames for other stations. The stack would accept them, so
+ * only the listener (SIOCSIFTAP) of a promiscuous interface gets them. */
 static void show_to_listener(struct ifnet *ifp, struct ether_header *header, struct mbuf *mbuf)
 {
     if ((ifp->if_flags & IFF_PROMISC) != 0 && ifp->if_tap != NULL) {
@@ -130,7 +130,7 @@ void receive_batch(struct virtio_bsdnet *interface)
 
     for (unsigned i = 0; i < BATCH_FRAMES; i++) {
         receive_fill(interface, interface->set_aside);
-        /* A device with few buffers would stand still until all its frames are delivered. */
+        /* A device with few buffers would stall until all its frames are delivered. */
         (void)virtio_net_poll(interface->net);
         buffer = virtio_net_receive(interface->net);
         if (buffer == NULL) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames to send: from the interface's queue to the driver, and what it gives back. */
+/* Transmission: from the interface's queue to the driver, and the return of packets. */
 #include "bsdnet_private.h"
 
 void transmit_take_back(struct virtio_bsdnet *interface)
@@ -22,9 +22,9 @@ static void add_piece(struct virtio_net_packet *packet, void *memory, uint32_t b
     packet->segment_count++;
 }
 
-/* The chain's pieces; false: there are too many. The first one rarely has room in front of it for
- * the driver's header: the stack leaves 2 bytes before an Ethernet header. What it begins with is
- * copied, which also saves a descriptor for the headers' mbuf. */
+/* Describes the pieces of the chain. Returns false if there are too many. The first mbuf rarely has
+ * room for the driver's header in front of the frame, because the stack leaves 2 bytes there. So
+ * the first bytes are copied, which also saves the descriptor of the mbuf with the headers. */
 static bool describe(struct transmit *transmit)
 {
     struct virtio_net_packet *packet = &transmit->packet;
@@ -48,7 +48,8 @@ static bool describe(struct transmit *transmit)
     return true;
 }
 
-/* The frame in one cluster instead of many mbufs; NULL: there is none, or it is too long. */
+/* Copies the frame from many mbufs to one cluster. Returns NULL if there is no cluster or the frame
+ * is too long. */
 static struct mbuf *gather(struct mbuf *chain)
 {
     int bytes = chain->m_pkthdr.len;
@@ -63,7 +64,8 @@ static struct mbuf *gather(struct mbuf *chain)
     return whole;
 }
 
-/* True: the driver has it. Else it is lost: it breaks a rule, or the device no longer works. */
+/* Returns true if the driver takes the frame. Otherwise the frame is lost: it violates a rule of
+ * net.h, or the device no longer works. */
 static bool send(struct virtio_bsdnet *interface, struct transmit *transmit)
 {
     if (!describe(transmit)) {
@@ -101,7 +103,7 @@ void transmit_start(struct ifnet *ifp)
             ifp->if_oerrors++;
         }
     }
-    /* The rest waits in the queue until the device has sent some: it interrupts then. */
+    /* The other frames wait in the queue until the device has sent some and interrupts. */
     if (interface->free == NULL) {
         ifp->if_flags |= IFF_OACTIVE;
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How lwIP is built for RTEMS: as for our own kernel, but for what RTEMS's C library brings, and
- * what its applications expect of a network stack.
+ * Options of lwIP on RTEMS: those of our own kernel, except for what RTEMS's C library provides and
+ * what RTEMS's applications expect of a network stack.
  */
 #ifndef NETWORK_RTEMS_LWIPOPTS_H
 #define NETWORK_RTEMS_LWIPOPTS_H
@@ -14,7 +14,7 @@
 #undef DEFAULT_THREAD_PRIO
 #define DEFAULT_THREAD_PRIO 128
 
-/* Names of the standard: socket(), bind(), select() and so on, for who includes lwip/sockets.h. */
+/* POSIX names (socket(), bind(), select() ...) for programs that include lwip/sockets.h. */
 #undef LWIP_COMPAT_SOCKETS
 #define LWIP_COMPAT_SOCKETS 1
 #undef LWIP_SOCKET_SELECT

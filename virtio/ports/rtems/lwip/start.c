@@ -7,9 +7,9 @@
 #include "virtio_lwip.h"
 #include <unistd.h>
 
-#define BOTTOM_HALF_PRIORITY 100 /* where RTEMS's own network stacks have theirs */
+#define BOTTOM_HALF_PRIORITY 100 /* the priority of RTEMS's own network stacks */
 
-static struct virtio_network_device device; /* virtio_lwip_start()'s */
+static struct virtio_network_device device; /* of virtio_lwip_start() */
 
 static void seed_random(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lwIP's operating system layer (lwip/sys.h) on RTEMS, and what the driver's port asks beside it
- * (network_system.h). */
+/* lwIP's operating system layer (lwip/sys.h) on RTEMS, and the functions that the driver's port
+ * needs in addition (network_system.h). */
 #include "lwip/sys.h"
 #include "network_system.h"
 #include <rtems/bspIo.h>
 #include <stdlib.h>
 
-/* At least so long; 0 is for ever, for lwIP and for RTEMS. */
+/* Rounds up. 0 means without a limit, in lwIP and in RTEMS. */
 static rtems_interval ticks_of(u32_t milliseconds)
 {
     uint64_t tick = rtems_configuration_get_microseconds_per_tick();
@@ -41,7 +41,7 @@ void sys_mutex_unlock(sys_mutex_t *mutex)
     rtems_mutex_unlock(mutex);
 }
 
-/* lwIP signals an operation's end at most once, but an abort may signal it again: binary. */
+/* Binary, because lwIP signals the end of an operation once, but an abort may signal it again. */
 err_t sys_sem_new(sys_sem_t *sem, u8_t count)
 {
     rtems_binary_semaphore_init(&sem->object, "lwIP");
@@ -95,7 +95,7 @@ err_t sys_mbox_trypost(sys_mbox_t *mbox, void *msg)
     return ERR_OK;
 }
 
-/* A full mailbox is looked at again each tick: lwIP's thread empties it. */
+/* Retries each tick while the mailbox is full; lwIP's thread empties it. */
 void sys_mbox_post(sys_mbox_t *mbox, void *msg)
 {
     while (sys_mbox_trypost(mbox, msg) != ERR_OK) {
@@ -140,7 +140,7 @@ void sys_mbox_free(sys_mbox_t *mbox)
     free(mbox->messages);
 }
 
-/* What a task starts with; freed by it. */
+/* Function and argument of a new task, which frees the structure. */
 struct entry {
     lwip_thread_fn function;
     void *argument;
@@ -190,7 +190,7 @@ void network_yield(void)
     (void)rtems_task_wake_after(RTEMS_YIELD_PROCESSOR);
 }
 
-/* RTEMS does not tell whether somebody else wants to run. */
+/* RTEMS does not tell if another task is ready. */
 bool network_is_alone(void)
 {
     return false;

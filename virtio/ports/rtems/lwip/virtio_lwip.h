@@ -15,16 +15,17 @@
 
 struct virtio_lwip_configuration {
     const struct virtio_rtems_board *board;
-    unsigned device;   /* the board's network device: 0, the first */
-    ip_addr_t address; /* IPADDR4_INIT_BYTES(10, 77, 0, 10); 0: all three by DHCP */
+    unsigned device;   /* number of the board's network device; 0: the first */
+    ip_addr_t address; /* IPADDR4_INIT_BYTES(10, 77, 0, 10); 0: address, netmask, gateway by DHCP */
     ip_addr_t netmask;
     ip_addr_t gateway;
     struct virtio_netif_parameters interface; /* virtio_netif.h; priority 0: 100 */
 };
 
 /*
- * Starts lwIP, the driver and the interface. NULL: *reason is a static text that says why not.
- * Once, task context; an address by DHCP comes later (netif's status callback).
+ * Starts lwIP, the driver and the interface. Returns NULL on failure; *reason is then a static
+ * text. Call it once, in task context. An address by DHCP arrives later (status callback of the
+ * netif).
  */
 struct virtio_netif *virtio_lwip_start(const struct virtio_lwip_configuration *configuration,
                                        const char **reason);

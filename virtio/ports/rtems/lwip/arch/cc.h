@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What lwIP's sources ask of compiler and platform: newlib's headers, RTEMS's locks. */
+/* lwIP's requirements on compiler and platform: newlib's headers, RTEMS's locks. */
 #ifndef NETWORK_LWIP_ARCH_CC_H
 #define NETWORK_LWIP_ARCH_CC_H
 
