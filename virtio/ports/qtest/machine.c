@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The machines, their memory, and the conversation with QEMU. */
+/* The machines, their memory, and the qtest protocol. */
 #include "qtest.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,7 @@
 #define LINE_BYTES          256u
 #define ANSWER_MILLISECONDS 60000
 
-/* hw/arm/virt.c and hw/i386/pc_q35.c in QEMU's sources; q35 has nothing above its memory that
- * firmware would have to move away first. */
+/* From hw/arm/virt.c and hw/i386/pc_q35.c in QEMU's sources. */
 static const struct qtest_machine machines[] = {
     {
         .name = "virt",
@@ -33,7 +32,7 @@ static const struct qtest_machine machines[] = {
         .name = "q35",
         .interrupt_controller = "ioapic",
         .ram = 0,
-        .shared_from = 0x1000000, /* clear of what looks like a PC below 1 MiB */
+        .shared_from = 0x1000000, /* above the areas of a PC below 1 MiB */
         .pci_memory = 0xc0000000,
         .intx_line = 20,
     },
@@ -76,7 +75,7 @@ const struct qtest_machine *qtest_attached(void)
     return port.machine;
 }
 
-/* True: something came. */
+/* Returns true if data have arrived. */
 static bool receive(int milliseconds)
 {
     struct pollfd poll_for = {.fd = port.protocol, .events = POLLIN};
@@ -99,7 +98,7 @@ static bool receive(int milliseconds)
 }
 
 /* "IRQ raise NUMBER" or "IRQ lower NUMBER" */
-static void take_report(const char *line)
+static void handle_report(const char *line)
 {
     static const char raise[] = "IRQ raise ";
     static const char lower[] = "IRQ lower ";
@@ -114,7 +113,8 @@ static void take_report(const char *line)
     }
 }
 
-/* Takes the first whole line; lines about interrupts are dealt with here. False: there is none. */
+/* Handles interrupt reports and copies the first other complete line. Returns false if there is
+ * none. */
 static bool next_answer(char line[LINE_BYTES])
 {
     char *end;
@@ -132,14 +132,15 @@ static bool next_answer(char line[LINE_BYTES])
         if (strncmp(line, "IRQ ", 4) != 0) {
             return true;
         }
-        take_report(line);
+        handle_report(line);
     }
     return false;
 }
 
 static uint64_t command(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* One command and its answer; the number in it, if there is one. */
+/* Sends a command and waits for its answer. Returns the number in the answer, 0 if there is none.
+ */
 static uint64_t command(const char *format, ...)
 {
     char request[LINE_BYTES];
@@ -168,7 +169,7 @@ void qtest_wait(int milliseconds)
 {
     char line[LINE_BYTES];
 
-    /* Reports may have come together with the last answer. */
+    /* Reports may have arrived together with the last answer. */
     do {
         if (port.received_bytes != 0) {
             milliseconds = 0;

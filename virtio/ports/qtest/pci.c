@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * PCI as firmware would leave it: buses numbered depth first, BARs in one memory and one I/O
- * window, bridges open for what lies behind them.
+ * Enumerates PCI as firmware does: numbers the buses depth first, places BARs in one memory and one
+ * I/O window, opens the windows of bridges.
  */
 #include "qtest.h"
 #include <stdlib.h>
@@ -42,7 +42,7 @@ static struct {
     uint64_t memory; /* next free address of each window */
     uint32_t ports;
     unsigned buses;
-    uint32_t *messages; /* where MSI-X vectors write to, one word each */
+    uint32_t *messages; /* target of the MSI-X vectors, one word each */
     virtio_address messages_address;
 } pci;
 
@@ -147,7 +147,7 @@ static uint16_t find_msix(struct virtio_pci_function *function)
 
 static void scan_bus(unsigned bus, unsigned swizzle, bool root);
 
-/* What lies behind is numbered and placed first; then the windows are known. */
+/* Enumerates the bus behind the bridge first, because its size determines the bridge's windows. */
 static void open_bridge(struct virtio_pci_function *bridge, unsigned swizzle)
 {
     unsigned bus = ++pci.buses;
@@ -163,7 +163,7 @@ static void open_bridge(struct virtio_pci_function *bridge, unsigned swizzle)
     virtio_platform_pci_write(bridge, BRIDGE_BUSES, 4, pci.buses << 16 | bus << 8 | bridge->bus);
     pci.memory = align_up(pci.memory, MEMORY_GRANULE);
     pci.ports = (uint32_t)align_up(pci.ports, PORTS_GRANULE);
-    /* A limit below its base: closed. */
+    /* A window whose limit is below its base is closed. */
     virtio_platform_pci_write(bridge, BRIDGE_PORTS, 2, ((pci.ports - 1) & 0xf000u) | ports >> 8);
     virtio_platform_pci_write(bridge, BRIDGE_MEMORY, 4,
                               ((uint32_t)(pci.memory - 1) & 0xfff00000u) | memory >> 16);
@@ -171,7 +171,7 @@ static void open_bridge(struct virtio_pci_function *bridge, unsigned swizzle)
     virtio_platform_pci_write(bridge, COMMAND, 2, COMMAND_ON);
 }
 
-/* `swizzle`: what the bridges above add to the number of an interrupt pin. */
+/* `swizzle`: offset that the bridges above add to the number of an interrupt pin. */
 static void add_function(const struct virtio_pci_function *place, unsigned swizzle, bool root)
 {
     struct virtio_pci_function *function = &pci.function[pci.functions];
@@ -188,7 +188,7 @@ static void add_function(const struct virtio_pci_function *place, unsigned swizz
     pin = virtio_platform_pci_read(function, INTERRUPT_PIN, 1);
     pin = (pin == 0 ? 0 : pin - 1) + function->device + swizzle;
     function->line = qtest_attached()->intx_line + pin % 4;
-    /* What the chip set itself has at addresses of its own stays there. */
+    /* Devices of the chip set keep their fixed addresses. */
     if (!root || qtest_attached()->configuration != 0 || function->device < 0x1f) {
         place_bars(function);
     }
@@ -240,7 +240,7 @@ unsigned qtest_msix_enable(struct virtio_pci_function *function, unsigned vector
     virtio_register entry;
 
     vectors = vectors < size ? vectors : size;
-    /* Its BAR answers only when decoding is on; the driver's probe comes later. */
+    /* The table is accessible only while decoding is on, which the driver's probe enables later. */
     virtio_platform_pci_write(function, COMMAND, 2,
                               virtio_platform_pci_read(function, COMMAND, 2) | 2u);
     entry = virtio_platform_pci_map(function, table & 7u, table & ~7u,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* virtio/platform.h for a driver whose devices are in a QEMU (qtest.h). */
+/* virtio/platform.h for a driver of QEMU's devices (qtest.h). */
 #include "qtest.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define PAGE_BYTES         ((size_t)4096)
-#define SHARED_PAGES       ((size_t)8192) /* 32 MiB to give out */
+#define SHARED_PAGES       ((size_t)8192) /* 32 MiB for allocations */
 #define PAUSE_MILLISECONDS 1
 
 static void (*watcher)(const struct qtest_access *access);
@@ -48,7 +48,7 @@ static uint64_t shared_address(void)
     return qtest_attached()->ram + qtest_attached()->shared_from;
 }
 
-/* The first page of `count` free ones in a row; SHARED_PAGES: there are none. */
+/* Returns the first of `count` consecutive free pages, SHARED_PAGES if there are none. */
 static size_t find_pages(size_t count)
 {
     size_t found = 0;
@@ -62,7 +62,7 @@ static size_t find_pages(size_t count)
     return SHARED_PAGES;
 }
 
-/* Pages, and in the first as little alignment as was asked for, so that a need for more shows. */
+/* Allocates pages, with no more alignment than requested, so that missing alignment is detected. */
 void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_address *address)
 {
     size_t skew = alignment < PAGE_BYTES ? alignment : 0;
@@ -111,7 +111,7 @@ static uint32_t access_register(struct qtest_access access)
         qtest_write(access.reg, access.bytes, access.value);
     } else {
         access.value = qtest_read(access.reg, access.bytes);
-        /* QEMU's answer came over a socket, the rings are in memory. */
+        /* QEMU's answer arrives over a socket, the rings are in memory. */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
     if (watcher != NULL) {
@@ -130,8 +130,8 @@ void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
     (void)access_register((struct qtest_access){reg, bytes, true, value});
 }
 
-/* Not nested (platform.h), and there is nobody to keep out: interrupts come when they are asked
- * for. */
+/* Not nested (platform.h). There is nothing to exclude, because interrupts are handled only on
+ * request. */
 virtio_lock_state virtio_platform_lock(void)
 {
     if (locked) {
