@@ -267,6 +267,14 @@ class Reach:
         """Tests that name a file."""
         return {_test(each) for each in self._test_files() if file in self.python.text(each)}
 
+    def _by_folder(self, name: str) -> set[str]:
+        """Tests that name the folder of a source: they compile or read what is in it."""
+        top = name.split("/", maxsplit=1)[0]
+        if top in ("tests", "tools", "bench", name):
+            return set()
+        folder = re.compile(rf"""["']{re.escape(top)}[/"']""")
+        return {_test(each) for each in self._test_files() if folder.search(self.python.text(each))}
+
     def _by_imports(self, files: set[str]) -> set[str]:
         return {_test(each) for each in self._test_files() if self.python.uses(each) & files}
 
@@ -278,7 +286,7 @@ class Reach:
     def _by_builds(self, compiled: set[str]) -> set[str]:
         found: set[str] = set()
         for name in compiled:
-            found |= self._by_readers(name)
+            found |= self._by_readers(name) | self._by_folder(name)
             if name.endswith("meson.build") or any(g.knows(name) for g in self.graphs.values()):
                 continue
             # A test compiles it by itself, or nobody knows. What used a removed file has changed.
@@ -288,10 +296,10 @@ class Reach:
                 found.add(".")
         for folder, graph in self.graphs.items():
             reached = graph.reached(self._widened(compiled))
-            if folder.startswith("host"):
-                found |= self._of_host_programs(folder, graph, reached)
-            else:
+            if folder.startswith("arm64"):
                 found |= self._of_images(graph, reached)
+            else:
+                found |= self._of_programs(folder, graph, reached)
             found |= self._of_tidy(folder, reached)
         return found
 
@@ -306,7 +314,7 @@ class Reach:
         }
         return compiled | sources
 
-    def _of_host_programs(self, folder: str, graph: BuildGraph, reached: set[str]) -> set[str]:
+    def _of_programs(self, folder: str, graph: BuildGraph, reached: set[str]) -> set[str]:
         found: set[str] = set()
         programs = set()
         for test in graph.programs():
@@ -390,8 +398,13 @@ def _without_parts(tests: set[str]) -> set[str]:
     }
 
 
+def builds() -> list[build.Variant]:
+    """Returns all builds that tests need."""
+    return [*build.variants("all", "all"), build.ARM32]
+
+
 def reach() -> Reach:
     """Returns what finds tests by the builds as they are: they must be up to date."""
-    folders = [variant.folder for variant in build.variants("all", "all")]
+    folders = [variant.folder for variant in builds()]
     graphs = {each.name: BuildGraph(each) for each in folders if (each / "build.ninja").is_file()}
     return Reach(PythonFiles.of(TESTS.parent), graphs)

@@ -57,7 +57,7 @@ def test_changed(
         console.say(f"nothing differs from {base}")
         return 0
     # The builds know what a C file reaches when they are up to date.
-    build.build_all(build.variants("all", "all"), settings)
+    build.build_all(changed.builds(), settings)
     reached = changed.reach().tests(files)
     if reached == {"."}:
         return test(names, arguments, settings)
