@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all tests share: guests under control with their consoles kept, networks, --long, and how
-tests are distributed among workers.
+"""Fixtures and options that all tests share: guests with kept consoles, networks, --long, --times,
+and the distribution of tests among workers.
 
-The C unit tests are collected here as well: each program that Meson knows as a test of a host build
-is a pytest test, named after the build and the program.
+This file also collects the C unit tests: each program that Meson knows as a test of a build for
+Linux is a pytest test, named after the build and the program.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config) -> Schedule:
 
 
 class UnitProgramFailed(Exception):
-    """A unit test program ended with an error; the text is what it wrote."""
+    """A unit test program ended with an error; the text is its output."""
 
 
 class UnitProgram(pytest.Item):
@@ -123,7 +123,7 @@ class UnitProgram(pytest.Item):
 
 
 class UnitPrograms(pytest.File):
-    """The C test programs of a suite (the folder's name), of all builds there are for Linux."""
+    """The C test programs of a suite (the name of the folder), of all existing builds for Linux."""
 
     def collect(self) -> Iterator[UnitProgram]:
         for variant in (*(Variant("host", compiler) for compiler in COMPILERS), ARM32):
@@ -163,7 +163,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def log_folder(request: pytest.FixtureRequest) -> Path:
-    """A folder of the test's own below build/test-logs."""
+    """The folder of the test below build/test-logs."""
     name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removeprefix("tests/"))
     folder = BUILD / "test-logs" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -172,7 +172,8 @@ def log_folder(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def start_guest(request: pytest.FixtureRequest, log_folder: Path) -> Iterator[StartGuest]:
-    """A function that starts a machine; the guest is ended with the test, its console is kept."""
+    """A function that starts a machine. The guest is stopped at the end of the test, and its
+    console is kept."""
     logs = request.node.stash.setdefault(_logs, [])
     with ExitStack() as guests:
 
@@ -208,7 +209,7 @@ def namespace() -> Iterator[Namespace]:
 
 @pytest.fixture
 def monitor() -> Iterator[DeviceMonitor]:
-    """Reaches under a guest whose QEMU has its arguments."""
+    """Accesses registers and memory of a guest whose QEMU was started with its `arguments`."""
     folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
     made = DeviceMonitor(folder / "qtest")
     try:
@@ -220,7 +221,7 @@ def monitor() -> Iterator[DeviceMonitor]:
 
 @pytest.fixture(params=COMPILERS)
 def compiler(request: pytest.FixtureRequest) -> str:
-    """Every compiler whose images are built."""
+    """Each compiler; the test is skipped if its images are not built."""
     name = str(request.param)
     if not (Variant("arm64", name).folder / "build.ninja").is_file():
         pytest.skip(f"no images by {name}: ./bulkhead build --compiler {name}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames that no honest neighbour sends: random, truncated, oversized, and wrong at every layer.
+"""Malformed frames: random, truncated, oversized, and invalid at every layer.
 
 A generator with its own random source: the same seed makes the same frames. No frame has the host's
 address as its source, since the test is about the guest's robustness and not about trust in ARP.
@@ -25,7 +25,7 @@ SERVICES = (7, 9, 80, 5001)
 
 @dataclass(frozen=True)
 class Target:
-    """The guest: where its frames have to be addressed to."""
+    """The addresses of the guest."""
 
     mac: bytes
     address: IPv4Address

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts demo guests, and says how to reach them."""
+"""Starts demo guests, and returns clients that reach them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Demos:
         transport: str = "",
         extra: tuple[str, ...] = (),
     ) -> DemoClient:
-        """On QEMU's user networking; `transport` and `extra` instead of what the bus stands for."""
+        """Start one on QEMU's user network; `transport` and `extra` replace those of the bus."""
         if not transport:
             transport, extra = BUSES[bus]
         ports = dict(zip((ECHO, DISCARD, HTTP, IPERF), free_ports(4), strict=True))
@@ -75,8 +75,8 @@ class Demos:
         extra: tuple[str, ...] = (),
         port: str = "",
     ) -> DemoClient:
-        """On a tap in a namespace; `extra` besides what the bus stands for; `port`: behind a root
-        port of this name."""
+        """Start a guest on a tap in a namespace. `extra` is added to the arguments of the bus; with
+        `port` the card is behind a root port of this name."""
         transport, machine = BUSES[bus]
         tap = namespace.add_tap(MAC)
         namespace.serve_addresses()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""On what transports and rings a test of the device suite runs."""
+"""The transports and ring formats that tests of the device suite run on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def named(*names: str) -> pytest.MarkDecorator:
 
 
 def rings(*names: str, of: Sequence[str] = tuple(RINGS)) -> pytest.MarkDecorator:
-    """Each transport with each of its ring formats."""
+    """Parametrize with each of the named transports and each of its ring formats."""
     chosen = [
         pytest.param(BY_NAME[name], ring, id=f"{name}-{ring}")
         for name in names
@@ -31,7 +31,7 @@ def rings(*names: str, of: Sequence[str] = tuple(RINGS)) -> pytest.MarkDecorator
 
 
 each_transport_and_ring = rings(*BY_NAME)
-# One of each interface, machine and kind of interrupt; not their every combination.
+# Each interface, machine and kind of interrupt at least once, but not all combinations.
 MODERN_KINDS = ("mmio-2", "pci-modern-virt-intx", "pci-transitional-q35-msix1",
                 "pci-modern-q35-msix3")  # fmt: skip
 LEGACY_KINDS = ("mmio-1", "pci-legacy-q35-intx", "pci-legacy-virt-msix2")
@@ -42,7 +42,7 @@ each_legacy_kind = named(*LEGACY_KINDS)
 
 
 def pairs_case(transport: Transport, name: str, ring: str, *, device: int, asked: int) -> Case:
-    """On a device that has so many queue pairs, with a driver that asks for so many."""
+    """Return a case on a device with `device` queue pairs and a driver that asks for `asked`."""
     return transport.case(
         name,
         ring,

@@ -50,7 +50,7 @@ _MACHINES = {
 
 @dataclass(frozen=True)
 class Case:
-    """What is run, and on what."""
+    """A case of the device suite: the C function, the device, and the wire."""
 
     name: str
     machine: str = "virt"
@@ -62,7 +62,7 @@ class Case:
     queues: int = 1  # of that wire
 
     def plug(self) -> str:
-        """The device as QMP's device_add wants it."""
+        """Return the device in the form of QMP's device_add."""
         options = {
             name: text == "on" if name in _BOOLEANS else text
             for name, text in self.device_options.items()
@@ -73,13 +73,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the program wrote, and what QEMU traced."""
+    """The output of the program, and QEMU's trace."""
 
     output: str
     trace: str
 
     def statuses(self) -> list[int]:
-        """The device statuses that QEMU saw written, in order, each once."""
+        """Return the device statuses that the driver wrote, in order, without repetitions."""
         found = [int(value) for value in re.findall(r"virtio_set_status .* val (\d+)", self.trace)]
         return [value for i, value in enumerate(found) if i == 0 or found[i - 1] != value]
 
@@ -118,7 +118,7 @@ def _qemu_arguments(
 
 
 def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
-    """Run one case; the test fails if the program finds something wrong."""
+    """Run one case; the test fails if the program reports an error."""
     if case.vnet and not tap_wire.is_allowed():
         pytest.skip("a tap needs root and /dev/net/tun")
     trace = log_folder / "qemu.trace"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A sample of virtio/ports/rtems in a machine with one card on a tap, on whichever stack."""
+"""A sample of virtio/ports/rtems, with either stack, in a machine with one card on a tap."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BETWEEN_KEYS_S = 0.05
 
 
 def iperf_both_ways(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
-    """An iperf each way carries data."""
+    """Check that iperf transfers data in both directions."""
     context = BenchContext("rtems", Settings(), 1, 2.0)
     rtems = side_by_side.rtems_guest(Path("unused"), {})
     running = side_by_side.Running(context, rtems, guest, namespace, tap)
@@ -72,7 +72,8 @@ class RtemsSample:
             time.sleep(_BETWEEN_KEYS_S)
 
     def reset_in_a_transfer(self, transport: str, data: bytes) -> None:
-        """Somebody else resets the device while data flow (VIRTIO 1.3, 2.1.2): all come back."""
+        """Reset the device behind the driver's back during a transfer (VIRTIO 1.3, 2.1.2), and
+        check that all data arrive."""
         with ThreadPoolExecutor(1) as pool:
             transfer = pool.submit(self.client.echo_in_parts, data)
             wait_until(lambda: self.client.echoed >= len(data) // 2, "data flow", 120)

@@ -31,12 +31,12 @@ _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def is_allowed() -> bool:
-    """Whether this process may make one."""
+    """Return whether this process may make a tap."""
     return os.geteuid() == 0 and Path("/dev/net/tun").exists()
 
 
 def make(queues: int) -> tuple[list[int], socket.socket]:
-    """The tap's queues for QEMU, and the far end; all are the caller's to close."""
+    """Return the tap's queues for QEMU, and the far end. The caller closes all of them."""
     # Namespaces are a thread's own; what it opened stays there.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_make, queues).result()

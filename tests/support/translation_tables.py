@@ -23,7 +23,7 @@ _CORE = struct.Struct("<QQQIIQQ")  # struct core of hypervisor/monitor/core.h
 
 @dataclass(frozen=True)
 class Mapping:
-    """What lies in a row, with the same attributes."""
+    """A contiguous range with the same attributes."""
 
     input: int
     output: int
@@ -32,30 +32,30 @@ class Mapping:
 
     @property
     def range(self) -> Range:
-        """Where it leads to."""
+        """The output range."""
         return Range(self.output, self.bytes)
 
     # Stage 1 of EL2: Arm ARM, D8.3.2.
 
     @property
     def executable(self) -> bool:
-        """XN is not set."""
+        """Whether XN is clear."""
         return self.attributes >> 54 & 1 == 0
 
     @property
     def writable(self) -> bool:
-        """AP[2] is not set."""
+        """Whether AP[2] is clear."""
         return self.attributes >> 7 & 1 == 0
 
     @property
     def device(self) -> bool:
-        """AttrIndx is not that of memory."""
+        """Whether AttrIndx is not that of memory."""
         return self.attributes >> 2 & 7 != 0
 
 
 @dataclass(frozen=True)
 class CorePage:
-    """What a monitor knows of itself."""
+    """The fields of a monitor's page that tests read."""
 
     address: int
     services: int
@@ -66,7 +66,7 @@ class CorePage:
 
 
 class HypervisorMemory:
-    """A copy of all that is the hypervisor's."""
+    """A copy of the hypervisor's memory."""
 
     def __init__(self, guest: GuestProcess, layout: Layout) -> None:
         self._place = layout.hypervisor
@@ -78,13 +78,13 @@ class HypervisorMemory:
             self._memory = Path(file.name).read_bytes()
 
     def read(self, address: int, size: int) -> bytes:
-        """Bytes at a physical address."""
+        """Return the bytes at a physical address."""
         offset = address - self._place.start
         assert 0 <= offset <= len(self._memory) - size, f"{address:#x} is not the hypervisor's"
         return self._memory[offset : offset + size]
 
     def core(self, index: int) -> CorePage:
-        """A core's page."""
+        """Return the page of a core."""
         address = self._place.end - (self._cores - index) * PAGE_BYTES
         services, stack, partition, _, _, stage2, resident = _CORE.unpack(
             self.read(address, _CORE.size)
@@ -92,7 +92,8 @@ class HypervisorMemory:
         return CorePage(address, services, stack, partition, stage2, resident)
 
     def mappings(self, root: int) -> list[Mapping]:
-        """All that a tree maps, in the order of its inputs; neighbours that agree are one."""
+        """Return all mappings of a tree by input address; adjacent ones with the same attributes
+        are merged."""
         found: list[Mapping] = []
         for each in self._walk(root, 0, 1):
             last = found[-1] if found else None

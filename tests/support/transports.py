@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The ways to a network device that the driver knows, and the features it can negotiate there.
+"""The transports of a network device that the driver supports, and their features.
 
 Both are tables, so that a further transport, ring format or feature is a further line.
 """
@@ -37,12 +37,12 @@ class Feature:
     large: bool = False  # only with buffers for the largest frame
 
     def applies(self, *, legacy: bool) -> bool:
-        """Whether the interface knows it."""
+        """Return whether the legacy or the modern interface has the feature."""
         return self.legacy if legacy else self.modern
 
     @property
     def mask(self) -> int:
-        """As in include/virtio/features.h."""
+        """The bit in a 64-bit feature mask, as in include/virtio/features.h."""
         return 1 << self.bit
 
 
@@ -94,7 +94,7 @@ RINGS: Mapping[str, tuple[Mapping[str, str], int]] = {
 
 @dataclass(frozen=True)
 class Transport:
-    """How the device is attached, and which of its interfaces is driven."""
+    """How the device is attached, and which of its interfaces the driver uses."""
 
     name: str
     machine: str
@@ -107,13 +107,13 @@ class Transport:
 
     @property
     def rings(self) -> Sequence[str]:
-        """The formats that the interface knows."""
+        """The ring formats of the interface."""
         return [SPLIT] if self.legacy else list(RINGS)
 
     def features(
         self, without: Iterable[str] = (), *, vnet: bool = False, large: bool = False
     ) -> int:
-        """What is negotiated."""
+        """Return the mask of the features that driver and device negotiate."""
         return sum(
             feature.mask
             for name, feature in FEATURES.items()
@@ -137,7 +137,7 @@ class Transport:
         queues: int = 1,
         **words: int,
     ) -> Case:
-        """One case on this transport.
+        """Return a case on this transport.
 
         `off`: features that the device does not offer; `refused`: that the driver shall not accept;
         `added`: a mask of further ones that both agree on; `queues`: pairs that the device has.
