@@ -77,6 +77,11 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["plan"] = str(_plan_file())
 
 
+def pytest_unconfigure() -> None:
+    # A worker that replaced a crashed one wrote the plan once more.
+    _plan_file().unlink(missing_ok=True)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config) -> Schedule:
     workers = int(config.getoption("numprocesses"))
