@@ -8,9 +8,9 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from demos import StartGuest
+from support.demos import StartGuest
 
-from bulkhead.qemu import UserNetwork
+from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.description import PAGE_BYTES
