@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a program gives to the kernel that it is linked with.
+ * The function that a program defines. The kernel is linked with the program and calls it.
  */
 #ifndef KERNEL_APPLICATION_H
 #define KERNEL_APPLICATION_H
 
-/* Called in the thread "init" (priority 32) when the kernel is up. What it
- * returns is the machine's exit status, 0 for success. */
+/* Called in the thread "init" (priority 32) when the kernel is up. Returns the machine's exit
+ * status, 0 for success. */
 int application_main(void);
 
 #endif

@@ -8,8 +8,9 @@
 #include "kernel/result.h"
 #include <stdint.h>
 
-/* Takes the oldest byte that was typed. Up to 64 wait, more are lost. Thread context.
- * RESULT_OK, RESULT_TIMED_OUT (with DEADLINE_POLL: nothing is there). */
+/* Reads the oldest byte received from the serial line. 64 bytes are buffered; more are lost.
+ * Returns RESULT_OK, or RESULT_TIMED_OUT if none came before `deadline`. Thread context; with
+ * DEADLINE_POLL any context. */
 enum result console_read(char *byte, uint64_t deadline);
 
 #endif

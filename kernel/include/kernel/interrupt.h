@@ -12,42 +12,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Called in interrupt context with the argument given to interrupt_attach(). */
 typedef void (*interrupt_handler)(void *argument);
 
 enum interrupt_trigger { INTERRUPT_LEVEL, INTERRUPT_EDGE };
 
-/* Attaches a handler; several handlers may share a level-triggered interrupt (PCI INTx) and are all
- * called. The interrupt is enabled with its first handler, and what was pending before is
- * forgotten. Thread context.
- * RESULT_INVALID (number), RESULT_NO_MEMORY, RESULT_BUSY (an edge interrupt has a handler). */
+/* Attaches a handler. Several handlers may share a level-triggered interrupt (PCI INTx); all of
+ * them are called. Attaching the first handler clears the pending state and enables the interrupt.
+ * Returns RESULT_INVALID (no such number), RESULT_NO_MEMORY, RESULT_BUSY (an edge-triggered
+ * interrupt has a handler already). Thread context. */
 enum result interrupt_attach(uint32_t number, enum interrupt_trigger trigger,
                              interrupt_handler function, void *argument);
 
-/* Detaches; the interrupt is disabled with its last handler. RESULT_NOT_FOUND. */
+/* Detaches a handler. Detaching the last one disables the interrupt. Returns RESULT_NOT_FOUND if
+ * the handler is not attached with this argument. Thread context. */
 enum result interrupt_detach(uint32_t number, interrupt_handler function, void *argument);
 
-/* Makes an attached interrupt pending by software, as its device would. Any context.
- * RESULT_NOT_FOUND (nothing is attached). */
+/* Makes an attached interrupt pending, as its device would. Returns RESULT_NOT_FOUND if it has no
+ * handler. Any context. */
 enum result interrupt_raise(uint32_t number);
 
-/* Keeps an attached interrupt from being signalled, and lets it through again: what came meanwhile
- * comes then. For all its handlers; attaching the first lets it through. Interrupts are masked
- * meanwhile, for at most 300 accesses to the controller's registers: a message-signalled interrupt
- * takes a command to the controller, and one that takes longer to carry it out may signal the
- * interrupt once more. Any context. RESULT_NOT_FOUND (nothing is attached). */
+/* Masks and unmasks an attached interrupt, for all its handlers. An interrupt that becomes pending
+ * while masked is signalled after interrupt_unmask(). Attaching the first handler unmasks. Both
+ * calls mask all interrupts of the core for at most 300 accesses to the controller's registers. A
+ * message-signalled interrupt needs a command to the controller; a controller that takes longer
+ * than that may signal it once more. Returns RESULT_NOT_FOUND if it has no handler. Any context. */
 enum result interrupt_mask(uint32_t number);
 enum result interrupt_unmask(uint32_t number);
 
-/* True in a handler. Any context. */
+/* Returns true in an interrupt handler or timer callback. Any context. */
 bool interrupt_context(void);
 
-/* Starts the interrupt controller of the devicetree. Boot, once; memory and the MMU work. Results:
- * interrupt/controller.h. */
+/* Starts the interrupt controller that the devicetree names. Called once at boot, when memory and
+ * the MMU work. Results: interrupt/controller.h. */
 enum result interrupt_init(void);
 
-/* Handles what is pending: the vector code calls it on the interrupt stack, interrupts masked, once
- * per exception. Returns when nothing is pending, or after a bounded number of interrupts (the rest
- * raises the exception again). */
+/* Handles pending interrupts until none is left, 32 at most; further ones raise the exception
+ * again. Called once per exception, on the interrupt stack, interrupts masked. */
 void interrupt_dispatch(void);
 
 struct interrupt_statistics {
@@ -59,18 +60,19 @@ struct interrupt_statistics {
 
 void interrupt_statistics(struct interrupt_statistics *statistics);
 
-/* What a device writes to raise a message-signalled interrupt. */
+/* The write with which a device raises a message-signalled interrupt. */
 struct interrupt_message {
     uint64_t address;
     uint32_t data;
 };
 
-/* True if the devicetree node is the controller that the calls below drive. Thread context. */
+/* Returns true if the devicetree node is the controller that the calls below drive. Thread context.
+ */
 bool interrupt_message_controller(int node);
 
-/* Device ids up to this one will come: tables are sized for it at the first allocation, and a
- * higher one is refused afterwards. Optional. Thread context. RESULT_UNSUPPORTED (no
- * message-signalled interrupts on this machine). */
+/* Announces the highest device id. The first allocation sizes the controller's tables for it;
+ * higher ids are refused afterwards. Optional. Returns RESULT_UNSUPPORTED if this machine has no
+ * message-signalled interrupts. Thread context. */
 enum result interrupt_message_prepare(uint32_t highest_device_id);
 
 /* Routes event `event` of the device `device_id` (PCI: the requester id as the `msi-map` translates

@@ -86,7 +86,7 @@ static inline struct list_node *list_pop_front(struct list *list)
     return node;
 }
 
-/* Visits every node; the body must not remove the node it stands on. */
+/* Visits every node. The body must not remove the node it visits. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): `node` is declared, a name cannot stand in parentheses
  */
 #define LIST_FOR_EACH(node, list) \

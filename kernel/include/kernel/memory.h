@@ -13,26 +13,29 @@
 
 #define PAGE_BYTES ((size_t)4096)
 
-/* Gives the page allocator a range of free memory; cut to whole pages. Boot only. */
+/* Adds a range of free memory, cut to whole pages. Page 0 is never used. A range that overlaps an
+ * earlier one is ignored. Boot only. */
 void page_add_range(uintptr_t address, size_t bytes);
-/* `count` > 0 contiguous pages aligned to `alignment` (a power of two, >= PAGE_BYTES), not cleared;
- * NULL if there is no such run. Readable, writable, not executable; address == physical address.
- * Thread context. */
+/* Allocates `count` > 0 contiguous pages, aligned to `alignment` bytes (a power of two, >=
+ * PAGE_BYTES). They are not cleared. Returns their address, which is the physical address, or NULL
+ * if there is no such run. Readable, writable, not executable. Thread context. */
 void *page_allocate(size_t count, size_t alignment);
+/* Frees `count` pages. Panics if they were not allocated. Thread context. */
 void page_free(void *memory, size_t count);
 
-/* Any size > 0; aligned to 16 bytes; not cleared; NULL when memory is exhausted. O(1) unless the
- * heap has to grow. Thread context. */
+/* Allocates `bytes` > 0, aligned to 16 bytes and not cleared. Returns NULL if memory is exhausted.
+ * O(1) unless the heap has to grow. Thread context. */
 void *heap_allocate(size_t bytes);
-/* `alignment` a power of two up to PAGE_BYTES. */
+/* The same, aligned to `alignment` bytes, a power of two up to PAGE_BYTES. */
 void *heap_allocate_aligned(size_t bytes, size_t alignment);
-/* NULL is allowed. A pointer that is not an allocated block is a programming error: panic. */
+/* Frees a block. Does nothing for NULL. Panics if the pointer is no allocated block. Thread
+ * context. */
 void heap_free(void *memory);
 
 struct memory_statistics {
     size_t ram_bytes;       /* all memory of the machine (or partition) */
     size_t image_bytes;     /* kernel image in memory, .bss included */
-    size_t page_used_bytes; /* pages given out (heap's included), image not included */
+    size_t page_used_bytes; /* allocated pages, the heap's included, the image not */
     size_t page_free_bytes;
     size_t heap_total_bytes; /* pages the heap owns */
     size_t heap_used_bytes;  /* allocated, block headers included */
@@ -42,7 +45,7 @@ struct memory_statistics {
 
 void memory_statistics(struct memory_statistics *statistics);
 
-/* Blocks of one size, constant time, usable in interrupts. */
+/* Blocks of one size, allocated and freed in constant time, in any context. */
 struct pool {
     void *free_list;
     size_t block_bytes;
@@ -53,11 +56,13 @@ struct pool {
     uintptr_t storage;
 };
 
-/* `storage` holds block_bytes * count bytes, aligned as the blocks must be; block_bytes >=
- * sizeof(void *) and a multiple of it. The caller owns the storage. RESULT_INVALID. */
+/* Makes a pool of `storage`, which the caller owns: block_bytes * count bytes, aligned as the
+ * blocks must be. `block_bytes` is a multiple of sizeof(void *), `count` > 0. Returns
+ * RESULT_INVALID otherwise. */
 enum result pool_init(struct pool *pool, void *storage, size_t block_bytes, uint32_t count);
-void *pool_allocate(struct pool *pool); /* NULL if empty; any context */
-/* A block that is not the pool's is a programming error: panic. Any context. */
+/* Returns a block, NULL if the pool is empty. Any context. */
+void *pool_allocate(struct pool *pool);
+/* Frees a block. Panics if it is not one of this pool. Any context. */
 void pool_free(struct pool *pool, void *memory);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The end: for broken invariants of the kernel itself, never for what came from outside.
+ * Ends of the machine. panic() is for broken invariants of the kernel and the program, never for
+ * input from a device, a peer or a file.
  */
 #ifndef KERNEL_PANIC_H
 #define KERNEL_PANIC_H
@@ -12,7 +13,7 @@ _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2
  * allows it, else by PSCI SYSTEM_OFF. */
 _Noreturn void machine_exit(int status);
 
-/* Starts the machine anew by PSCI SYSTEM_RESET; stops it where there is no such firmware. */
+/* Restarts the machine by PSCI SYSTEM_RESET. Stops it if the firmware has no such call. */
 _Noreturn void machine_restart(void);
 
 #endif

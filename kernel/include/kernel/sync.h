@@ -18,10 +18,10 @@
  * step for each mutex in a chain of owners that wait, and each step looks at the mutexes that this
  * owner holds.
  *
- * What is released is handed over: an unlocked mutex belongs to its first waiter at once, a post
- * goes to a waiter and not into the count, a message to a blocked receiver and not into the queue.
- * Nobody who comes later, however urgent, can take it away in between, and a waiter whose deadline
- * passes at the same instant has either got it or not.
+ * A release hands over: an unlocked mutex belongs to its first waiter at once, a post wakes a
+ * waiter instead of raising the count, a message goes to a blocked receiver instead of the queue.
+ * No thread that comes later can take it, however urgent it is. A waiter whose deadline passes at
+ * the same instant either has it or has timed out.
  */
 #ifndef KERNEL_SYNC_H
 #define KERNEL_SYNC_H
@@ -50,9 +50,11 @@ struct mutex {
 };
 
 void mutex_init(struct mutex *mutex);
-/* RESULT_OK, RESULT_TIMED_OUT, RESULT_BUSY (the caller holds it already). */
+/* Locks. Returns RESULT_OK, RESULT_TIMED_OUT, or RESULT_BUSY if the caller holds the mutex already.
+ * Thread context. */
 enum result mutex_lock(struct mutex *mutex, uint64_t deadline);
-/* RESULT_OK, RESULT_NOT_OWNER. */
+/* Unlocks. Returns RESULT_OK, or RESULT_NOT_OWNER if the caller does not hold the mutex. Thread
+ * context. */
 enum result mutex_unlock(struct mutex *mutex);
 
 /* Counting semaphore. Posting is allowed in interrupts. */
@@ -62,19 +64,21 @@ struct semaphore {
     struct wait_queue waiters;
 };
 
-/* `limit` > 0 and >= `count`; 1 makes it binary. */
+/* `limit` > 0 and >= `count`. A limit of 1 makes the semaphore binary. */
 void semaphore_init(struct semaphore *semaphore, uint32_t count, uint32_t limit);
-/* RESULT_OK, RESULT_OVERFLOW (the count stands at its limit and nobody waits). Any context. */
+/* Wakes the first waiter, or raises the count. Returns RESULT_OK, or RESULT_OVERFLOW if no thread
+ * waits and the count is at its limit. Any context. */
 enum result semaphore_post(struct semaphore *semaphore);
-/* RESULT_OK, RESULT_TIMED_OUT. Thread context; with DEADLINE_POLL any context. */
+/* Lowers the count, or waits for a post. Returns RESULT_OK or RESULT_TIMED_OUT. Thread context;
+ * with DEADLINE_POLL any context. */
 enum result semaphore_wait(struct semaphore *semaphore, uint64_t deadline);
 
 /* Threads that can wait for the flags of one object at the same time. */
 #define EVENT_FLAGS_WAITERS_MAX 16u
 
 /*
- * 32 event flags. Setting is allowed in interrupts. Waiters are looked at in order, as if each
- * tried again by itself: flags that the first one clears are gone for the next.
+ * 32 event flags. Setting is allowed in interrupts. Waiters are checked in order of urgency; flags
+ * that one of them clears are not seen by the next.
  */
 struct event_flags {
     uint32_t flags;
@@ -82,9 +86,9 @@ struct event_flags {
 };
 
 enum event_wait_mode {
-    EVENT_WAIT_ANY = 0,  /* one of the flags waited for */
-    EVENT_WAIT_ALL = 1,  /* all of them */
-    EVENT_WAIT_CLEAR = 2 /* or-ed in: those that ended the wait are cleared */
+    EVENT_WAIT_ANY = 0,  /* until at least one of the flags is set */
+    EVENT_WAIT_ALL = 1,  /* until all of the flags are set */
+    EVENT_WAIT_CLEAR = 2 /* or-ed in: the flags that ended the wait are cleared */
 };
 
 void event_flags_init(struct event_flags *events);

@@ -3,8 +3,8 @@
  * Threads: preemptive, fixed priorities, first-in first-out among equals. A thread runs until it
  * blocks, yields or a thread of higher priority becomes ready.
  *
- * What runs next is decided by one policy module (sched/run_queue.h), so that budgeted VCPUs can
- * take its place without touching threads, synchronisation or interrupts.
+ * One policy module (sched/run_queue.h) decides which thread runs next, so that budgeted VCPUs can
+ * replace it without a change to threads, synchronisation or interrupts.
  */
 #ifndef KERNEL_THREAD_H
 #define KERNEL_THREAD_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A larger number is more urgent. 0 is the idle thread's own. */
+/* A larger number is more urgent. Only the idle thread has priority 0. */
 #define THREAD_PRIORITY_IDLE    0u
 #define THREAD_PRIORITY_LOWEST  1u
 #define THREAD_PRIORITY_HIGHEST 63u
@@ -57,20 +57,25 @@ enum result thread_join(struct thread *thread, uint64_t deadline);
  * freed. */
 void thread_detach(struct thread *thread);
 
+/* Returns the running thread (in a handler: the interrupted one), NULL before the first. Any
+ * context. */
 struct thread *thread_current(void);
+/* Returns the thread's name, "boot" for NULL. */
 const char *thread_name(const struct thread *thread);
 
-/* The base priority; the effective one may be raised by priority inheritance. */
+/* Returns the base priority. Priority inheritance may raise the effective one. */
 unsigned thread_priority(const struct thread *thread);
+/* Sets the base priority. Returns RESULT_INVALID if `priority` is not in THREAD_PRIORITY_LOWEST ..
+ * THREAD_PRIORITY_HIGHEST, or for the idle thread. Any context. */
 enum result thread_set_priority(struct thread *thread, unsigned priority);
 
-/* Lets an equal priority run. Thread context. */
+/* Moves the caller behind the ready threads of its priority. Thread context. */
 void thread_yield(void);
 
 /*
- * True while no thread but the caller is ready to run (the idle thread apart): the processor's time
- * is nobody else's. A caller that spends such time, by looking at a device again instead of
- * sleeping, asks again every few microseconds, whatever its priority. Thread context.
+ * Returns true if no thread but the caller is ready to run, the idle thread not counted. A caller
+ * that uses this to poll a device instead of sleeping calls it again every few microseconds,
+ * whatever its priority. Thread context.
  */
 bool thread_is_alone(void);
 
@@ -84,7 +89,7 @@ struct thread_statistics {
     unsigned base_priority;
     unsigned effective_priority;
     uint64_t run_nanoseconds; /* processor time used */
-    uint64_t switches;        /* times it was given the processor */
+    uint64_t switches;        /* how often a switch chose it */
     size_t stack_bytes;
     size_t stack_used_bytes; /* high-water mark */
 };

@@ -17,7 +17,7 @@
 #define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
 #define NANOSECONDS_PER_SECOND      UINT64_C(1000000000)
 
-/* Deadlines with a meaning of their own. */
+/* Special deadlines. */
 #define DEADLINE_POLL UINT64_C(0) /* never block */
 #define DEADLINE_NONE UINT64_MAX  /* wait for ever */
 
