@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Everything the kernel keeps for one core. core.c owns it; nothing else is per core. */
+/* The kernel's state of one core. core.c defines it; no other state is per core. */
 #ifndef SCHED_CORE_H
 #define SCHED_CORE_H
 
@@ -14,8 +14,8 @@ struct core {
     struct thread *idle;
     struct run_queue run_queue;
     bool reschedule;           /* the running thread may no longer be the most urgent */
-    unsigned interrupt_depth;  /* handlers running */
-    unsigned preemption_depth; /* sections that the running thread must not be taken out of */
+    unsigned interrupt_depth;  /* nesting of interrupt handlers */
+    unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     struct timer_queue timers;
 
     struct list threads;  /* all, by number */
@@ -31,7 +31,7 @@ struct core {
 /* The running core. The address never changes (one core), so calls may be merged. */
 struct core *core_this(void) __attribute__((const));
 
-/* Boot: an empty core. */
+/* Sets up a core without threads and timers. Boot. */
 void core_init(void);
 
 /* Charges the time since the last call to `*ticks` (a thread's, or interrupt_ticks). Interrupts

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the architecture's interrupt entry calls. Interrupts stay masked from enter to exit.
+ * The functions that the interrupt entry calls. Interrupts stay masked from enter to exit.
  *
  *   save the interrupted thread's registers in its arch_context (the first member of struct thread:
  *       the pointer last given to arch_context_start(), arch_context_switch() or returned here)
@@ -22,9 +22,9 @@
 void scheduler_interrupt_enter(void);
 
 /*
- * Charges the time since enter to interrupts, and decides who continues: `interrupted`, or the
- * context of a more urgent thread that a handler woke. If handlers nest, only the outermost exit
- * switches; inner ones return `interrupted`, which is not looked at and may then be anything.
+ * Charges the time since enter to interrupts. Returns the context to continue: `interrupted`, or
+ * that of a more urgent thread that a handler woke. If handlers nest, only the outermost exit
+ * switches; inner ones return `interrupted` unread.
  */
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The scheduling policy: which of the runnable threads runs next. This is the whole interface
- * between policy and mechanism (scheduler.c); a policy of budgeted VCPUs takes the place of this
- * module.
+ * The scheduling policy: which of the runnable threads runs next. This header is the whole
+ * interface between policy and mechanism (scheduler.c), so that a policy of budgeted VCPUs can
+ * replace this module.
  *
- * Fixed priorities: one first-in first-out list a level and a bitmap of the levels in use; every
- * operation is O(1). The running thread stays on the queue, at the head of its level: preempting it
- * leaves it there, so that it continues before its equals.
+ * Fixed priorities: one first-in first-out list for each priority, and a bitmap of the priorities
+ * in use. Every operation is O(1). The running thread stays on the queue, at the head of its list,
+ * and stays there when it is preempted, so that it continues before others of its priority.
  *
  * Interrupts masked in every call.
  */
@@ -19,34 +19,35 @@
 #include <stdint.h>
 
 struct run_queue {
-    uint64_t levels; /* bit n: level n has a thread */
+    uint64_t levels; /* bit n: priority n has a thread */
     struct list level[THREAD_PRIORITY_COUNT];
 };
 
 void run_queue_init(struct run_queue *queue);
 
-/* The thread became runnable: behind its equals. */
+/* Inserts a thread that became runnable, behind those of its priority. */
 void run_queue_add(struct run_queue *queue, struct thread *thread);
 
-/* The thread blocked or ended. */
+/* Removes a thread that blocks or ends. */
 void run_queue_remove(struct run_queue *queue, struct thread *thread);
 
-/* The thread that should run now; it stays on the queue. NULL if the queue is empty. */
+/* Returns the most urgent thread, which stays on the queue; NULL if the queue is empty. */
 struct thread *run_queue_pick(const struct run_queue *queue);
 
-/* The thread gives way to its equals: behind them. */
+/* Moves a thread behind the others of its priority. */
 void run_queue_yield(struct run_queue *queue, struct thread *thread);
 
 /*
- * Moves a thread on the queue to another effective priority: raised, it goes behind its new equals;
- * lowered, in front of them, because it did not ask to give way (POSIX pthread_setschedprio).
+ * Changes the effective priority of a thread on the queue. A raised thread goes behind the others
+ * of its new priority, a lowered one in front of them, because it did not yield (POSIX,
+ * pthread_setschedprio).
  */
 void run_queue_change_priority(struct run_queue *queue, struct thread *thread, unsigned priority);
 
-/* Whether no other thread is runnable, those of THREAD_PRIORITY_IDLE apart. */
+/* Returns true if no other thread is runnable, those of THREAD_PRIORITY_IDLE not counted. */
 bool run_queue_is_alone(const struct run_queue *queue, const struct thread *running);
 
-/* Whether `candidate`, just made runnable, should take the processor from `running`. */
+/* Returns true if `candidate`, which became runnable, should preempt `running`. */
 bool run_queue_preempts(const struct thread *candidate, const struct thread *running);
 
 #endif

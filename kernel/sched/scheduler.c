@@ -25,7 +25,7 @@ static void idle(void *argument)
     for (;;) {
         thread_reap();
         interrupt_state state = interrupts_save();
-        /* A thread that ended between the two lines above would wait for the next interrupt. */
+        /* Checked with interrupts masked: a thread may have ended since thread_reap(). */
         if (list_is_empty(&core->finished)) {
             arch_wait_for_interrupt();
         }
@@ -33,7 +33,7 @@ static void idle(void *argument)
     }
 }
 
-/* `next` gets the processor: the bookkeeping, for a switch of any kind. */
+/* Makes `next` the running thread in the core's state, before a switch of any kind. */
 static void hand_over(struct core *core, struct thread *next)
 {
     if (core->current->state == THREAD_RUNNING) {
@@ -54,7 +54,7 @@ void scheduler_start(void)
     if (thread_make(&core->idle, &attributes, idle, core) != RESULT_OK) {
         panic("no memory for the idle thread");
     }
-    core->current = core->idle; /* hand_over() wants a predecessor */
+    core->current = core->idle; /* hand_over() needs a predecessor */
     core->reschedule = false;
     core->accounted_until = arch_clock_ticks();
     hand_over(core, run_queue_pick(&core->run_queue));
@@ -93,7 +93,7 @@ void scheduler_preemption_enable(void)
 
     __asm__ volatile("" ::: "memory");
     core->preemption_depth--;
-    /* An interrupt after this line preempts by itself; one before it left the flag. */
+    /* An interrupt from here on preempts at its exit; an earlier one has set `reschedule`. */
     __asm__ volatile("" ::: "memory");
     if (core->preemption_depth == 0 && core->reschedule) {
         interrupts_restore(interrupts_save());
@@ -207,7 +207,7 @@ static void set_effective_priority(struct thread *thread, unsigned priority)
 
     if (thread->state == THREAD_READY || thread->state == THREAD_RUNNING) {
         run_queue_change_priority(&core->run_queue, thread, priority);
-        core->reschedule = true; /* this thread or the running one may now be out of order */
+        core->reschedule = true; /* another thread may be the most urgent one now */
         return;
     }
     if (thread->state != THREAD_BLOCKED || thread->wait.queue == NULL) {
@@ -220,10 +220,9 @@ static void set_effective_priority(struct thread *thread, unsigned priority)
 }
 
 /*
- * The walk ends at the first thread whose priority does not change. It takes at most one step a
- * thread: in a chain because each waits for one mutex, and in a cycle (a deadlock) because there
- * every waiter has given its priority to the next, so that the second visit finds nothing to
- * change.
+ * The walk ends at the first thread whose priority does not change. It visits each thread at most
+ * once: in a chain because a thread waits for one mutex only, and in a cycle (a deadlock) because
+ * every owner has inherited from the thread before it, so that a second visit changes nothing.
  */
 void scheduler_update_priority(struct thread *thread)
 {

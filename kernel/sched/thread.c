@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads' life: creation, end, joining, and what a thread may ask for itself. */
+/* Creation, end and joining of threads, and the calls of a thread on itself. */
 #include "kernel/thread.h"
 
 #include "kernel/interrupt.h"
@@ -53,7 +53,7 @@ void thread_reap(void)
     }
 }
 
-/* A thread with its stack, known to nobody yet; NULL when memory is exhausted. */
+/* Allocates a thread and its stack. Returns NULL if memory is exhausted. */
 static struct thread *thread_allocate(size_t stack_bytes)
 {
     struct thread *thread = heap_allocate(sizeof(*thread));
@@ -140,7 +140,7 @@ void thread_exit(void)
     thread->state = THREAD_FINISHED;
     struct thread *joiner = wait_queue_first(&thread->joiners);
 
-    /* Nobody can free this stack before the switch below has left it: interrupts are masked. */
+    /* Interrupts are masked, so that no thread can free this stack before the switch below. */
     if (joiner != NULL) {
         scheduler_wake(joiner, RESULT_OK);
     } else if (thread->detached) {

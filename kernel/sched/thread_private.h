@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a thread is made of, for the scheduler, synchronisation and the architecture's panic
- * report. */
+/* The structure of a thread, for the scheduler, synchronisation and panic reports. */
 #ifndef SCHED_THREAD_PRIVATE_H
 #define SCHED_THREAD_PRIVATE_H
 
@@ -10,20 +9,21 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 
-/* Every byte of a stack before its first use: no address, no small number. */
+/* Value of each byte of a stack before its first use. It is no part of an address and no small
+ * number. */
 #define THREAD_STACK_FILL 0xb5u
 
-/* What a blocked thread waits for. Meaningful in THREAD_BLOCKED only, `timer` excepted. */
+/* The wait of a thread. Valid in state THREAD_BLOCKED only, except for `timer`. */
 struct thread_wait {
-    struct wait_queue *queue; /* NULL: nothing but the deadline */
-    struct mutex *mutex;      /* whose owner inherits this thread's priority; NULL: none */
+    struct wait_queue *queue; /* NULL: waits for the deadline alone */
+    struct mutex *mutex;      /* its owner inherits this thread's priority; NULL: none */
     struct timer timer;       /* armed while there is a deadline */
     enum result result;       /* how the wait ended */
-    /* The object's own words with the waiter. */
-    uint32_t flags;   /* event flags: in, those waited for; out, as they stood */
+    /* Arguments and results of the object's own operation. */
+    uint32_t flags;   /* event flags: in, the flags waited for; out, all flags at the end */
     unsigned mode;    /* event flags: enum event_wait_mode */
     const void *send; /* message queue: the message of a blocked sender */
-    void *receive;    /* message queue: where a blocked receiver wants it */
+    void *receive;    /* message queue: the buffer of a blocked receiver */
 };
 
 struct thread {
@@ -31,7 +31,7 @@ struct thread {
     enum thread_state state;
     unsigned base_priority;
     unsigned effective_priority; /* >= base, raised by the waiters of held mutexes */
-    bool join_claimed;           /* someone waits for, or has joined, this thread */
+    bool join_claimed;           /* a thread waits for, or has joined, this thread */
     bool detached;
     struct list_node queue_node; /* run queue, a wait queue or the core's `finished` list */
     struct list_node level_node; /* linked if it is the first of its priority on a wait queue */
@@ -47,16 +47,18 @@ struct thread {
     char name[THREAD_NAME_BYTES];
 };
 
-/* Creates a thread of any priority, the idle thread's included; ready, but does not preempt. */
+/* Creates a thread of any priority, also THREAD_PRIORITY_IDLE. It is ready, and preempts at the end
+ * of the call if it is more urgent. Returns RESULT_OK or RESULT_NO_MEMORY. Thread context or boot.
+ */
 enum result thread_make(struct thread **created, const struct thread_attributes *attributes,
                         void (*entry)(void *argument), void *argument);
 
-/* Bytes of the stack that were ever in use: what differs from the fill pattern. */
+/* Returns how many bytes of the stack were ever used: those above the lowest one that differs from
+ * the fill pattern. */
 size_t thread_stack_used(const struct thread *thread);
 
-/* Frees detached threads that have ended; not on their own stacks, hence by others: the idle
- * thread, and whoever creates a thread (so that they are never in the way of a new one). Thread
- * context. */
+/* Frees detached threads that have ended. A thread cannot free the stack that it runs on, so the
+ * idle thread and each thread_create() call this. Thread context. */
 void thread_reap(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What threads and the scheduler have done so far. */
+/* Statistics of threads and of the scheduler. */
 #include "kernel/interrupt.h"
 #include "kernel/thread.h"
 #include "sched/core.h"
