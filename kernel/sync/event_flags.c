@@ -13,8 +13,8 @@ void event_flags_init(struct event_flags *events)
     wait_queue_init(&events->waiters);
 }
 
-/* Whether a wait for `wanted` ends now; if so, *seen gets the flags, and those to be cleared
- * are. */
+/* Returns true if a wait for `wanted` ends now. Then *seen gets all flags, and EVENT_WAIT_CLEAR
+ * clears those that ended it. Interrupts masked. */
 static bool satisfy(struct event_flags *events, uint32_t wanted, unsigned mode, uint32_t *seen)
 {
     uint32_t present = events->flags & wanted;
@@ -67,7 +67,8 @@ static bool is_full(const struct event_flags *events)
     return count == EVENT_FLAGS_WAITERS_MAX;
 }
 
-/* Interrupts masked. A poll may come from an interrupt, whose thread's wait must be left alone. */
+/* Blocks the calling thread. Interrupts masked. A poll may come from an interrupt handler: then the
+ * wait of the interrupted thread must not be changed. */
 static enum result block(struct event_flags *events, uint32_t flags, unsigned mode, uint32_t *seen,
                          uint64_t deadline, interrupt_state state)
 {

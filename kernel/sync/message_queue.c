@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Message queues. Senders wait only while the queue is full and receivers only while it is empty,
- * so that a message for a waiting receiver, and the place for a waiting sender, are handed over
- * directly.
+ * Message queues. Senders wait only while the queue is full and receivers only while it is empty. A
+ * message is copied directly to a waiting receiver, and a free place is filled at once with the
+ * message of a waiting sender.
  */
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
@@ -26,7 +26,7 @@ void message_queue_init(struct message_queue *queue, void *storage, uint32_t mes
     wait_queue_init(&queue->receivers);
 }
 
-/* Where message number `index` (0: the oldest) lies. */
+/* Returns the address of message number `index`, 0 for the oldest. */
 static uint8_t *slot(const struct message_queue *queue, uint32_t index)
 {
     uint64_t place = ((uint64_t)queue->head + index) % queue->capacity;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Mutexes with priority inheritance (Sha, Rajkumar, Lehoczky, "Priority Inheritance Protocols",
- * IEEE Trans. Computers 39(9), 1990, the basic protocol). Who inherits what is worked out by
- * scheduler_update_priority(), on every event that can change it: a thread starts to wait, stops
- * waiting (by hand-over or time-out, in scheduler_wake()), releases, or gets another base priority.
+ * IEEE Trans. Computers 39(9), 1990, the basic protocol). scheduler_update_priority() computes the
+ * inherited priority on every event that can change it: a thread starts to wait, stops waiting (by
+ * hand-over or time-out, in scheduler_wake()), unlocks, or gets another base priority.
  */
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"

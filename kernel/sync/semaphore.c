@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counting semaphores. The count is above zero only while nobody waits. */
+/* Counting semaphores. The count is above zero only while no thread waits. */
 #include "kernel/interrupt.h"
 #include "kernel/sync.h"
 #include "sched/scheduler.h"
