@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The kernel's clock and the hardware alarm: what boot code and the clock's interrupt call. */
+/* The kernel's clock: the calls of boot code and of the timer's interrupt handler. */
 #ifndef TIME_CLOCK_H
 #define TIME_CLOCK_H
 
 #include <stdint.h>
 
-/* Boot, before anything asks for the time. Nanoseconds count from counter value `start` (the
- * counter when the first instruction ran). */
+/* Sets the zero of time_now(): counter value `start`, the counter when the first instruction ran.
+ * Boot, before the first call that needs the time. */
 void clock_init(uint64_t start);
 
 /*
@@ -17,10 +17,10 @@ void clock_init(uint64_t start);
  */
 void time_alarm(void);
 
-/* A span of counter ticks in nanoseconds, rounded down. */
+/* Converts a number of counter ticks to nanoseconds, rounded down. */
 uint64_t clock_nanoseconds(uint64_t ticks);
 
-/* The counter value, saturated, at which time_now() reaches `deadline`. */
+/* Returns the counter value at which time_now() reaches `deadline`, saturated at UINT64_MAX. */
 uint64_t clock_alarm_ticks(uint64_t deadline);
 
 #endif

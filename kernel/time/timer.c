@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Timers on the core's queue, and the alarm that follows the earliest of them. */
+/* Timers: the core's queue, and the hardware alarm, which is set to the earliest deadline. */
 #include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A complete binary heap of intrusive nodes. Places are numbered as in an array heap: 1 is the
- * root, 2n and 2n + 1 are the children of n; the bits of a number below its highest are the way
- * there. */
+ * root, 2n and 2n + 1 are the children of n; the bits of a number below its highest one
+ * are the path from the root. */
 #include "time/timer_queue.h"
 
 void timer_queue_init(struct timer_queue *queue)

@@ -28,8 +28,8 @@ void timer_queue_insert(struct timer_queue *queue, struct timer *timer);
 /* `timer` is armed in this queue. */
 void timer_queue_remove(struct timer_queue *queue, struct timer *timer);
 
-/* Removes and returns the earliest timer whose deadline is <= `now` and that was inserted before
- * `sequence_end` (a former next_sequence); NULL if the earliest of all is not such a one. */
+/* Removes and returns the earliest timer, if its deadline is <= `now` and it was inserted before
+ * `sequence_end` (an earlier value of next_sequence). Returns NULL otherwise. */
 struct timer *timer_queue_pop_due(struct timer_queue *queue, uint64_t now, uint64_t sequence_end);
 
 #endif
