@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel heap: TLSF over pages. Only threads use it, so that preemption off is all the lock it
- * needs, and an interrupt never waits for it.
+ * The kernel heap: TLSF over pages. Only threads use it, so that disabled preemption is a
+ * sufficient lock, and interrupts are not delayed.
  */
 #include "mm/heap.h"
 
@@ -35,7 +35,8 @@ static bool grow_by(size_t bytes)
     return true;
 }
 
-/* Grows so that the request will succeed; by less than a step when no more is to be had. */
+/* Grows the heap so that the request will succeed: by a step, or by the size of the request if a
+ * step is not available. */
 static bool grow(size_t bytes, size_t alignment)
 {
     size_t needed = tlsf_region_bytes(bytes, alignment);

@@ -27,7 +27,7 @@ static struct {
     size_t free_pages;
     size_t total_pages;
     unsigned range_count;
-    struct range range[PAGE_RANGES_MAX]; /* what was ever added: anything else cannot be freed */
+    struct range range[PAGE_RANGES_MAX]; /* all that page_add_range() accepted */
 } pages;
 
 void pages_init(void)
@@ -43,7 +43,7 @@ static uintptr_t extent_end(const struct extent *extent)
     return (uintptr_t)extent + extent->pages * PAGE_BYTES;
 }
 
-/* Makes [start, start + count pages) free. False if a part of it is free already. */
+/* Makes [start, start + count pages) free. Returns false if a part of it is free already. */
 static bool insert_extent(uintptr_t start, size_t count)
 {
     struct extent *previous = NULL;
@@ -78,7 +78,8 @@ static bool insert_extent(uintptr_t start, size_t count)
     return true;
 }
 
-/* Notes a new range, joined to one it touches; false if it overlaps one or the table is full. */
+/* Records a new range, joined to an adjacent one. Returns false if it overlaps one or the table is
+ * full. */
 static bool remember_range(uintptr_t start, uintptr_t end)
 {
     struct range *touching = NULL;
@@ -121,7 +122,8 @@ void page_add_range(uintptr_t address, size_t bytes)
         return;
     }
     address = (address + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
-    /* The memory map comes from outside: what is named twice or is too much is not used. */
+    /* The memory map comes from outside: ranges that overlap, and those beyond the table's size,
+     * are not used. */
     if (address >= end || !remember_range(address, end)) {
         return;
     }
@@ -129,7 +131,7 @@ void page_add_range(uintptr_t address, size_t bytes)
     pages.total_pages += (end - address) / PAGE_BYTES;
 }
 
-/* Takes `count` pages at `start` out of `extent`, which `link` leads to. */
+/* Removes `count` pages at `start` from `extent`, to which *link points. */
 static void carve(struct extent **link, struct extent *extent, uintptr_t start, size_t count)
 {
     struct extent *next = extent->next;

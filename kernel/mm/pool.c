@@ -60,7 +60,8 @@ void pool_free(struct pool *pool, void *memory)
     }
     interrupt_state state = interrupts_save();
 
-    /* The cheap part of the search for a double free: the block freed last, and one too many. */
+    /* Finds some double frees at no cost: of the block freed last, and of one more than the pool
+     * has. */
     if (pool->free_count == pool->capacity || pool->free_list == memory) {
         panic("pool: block %p was freed twice", memory);
     }

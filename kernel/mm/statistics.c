@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory management as a whole: its start, and its figures. */
+/* Initialization and statistics of memory management. */
 #include "kernel/memory.h"
 #include "mm/heap.h"
 #include "mm/memory_boot.h"
