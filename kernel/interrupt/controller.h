@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What kernel/interrupt asks of the interrupt controller: GICv3 in kernel/arm64/gic, a model in
- * unit tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made
+ * The interface of kernel/interrupt to the interrupt controller: GICv3 in kernel/arm64/gic, a model
+ * in unit tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made
  * with this core's interrupts masked, and takes at most 300 register accesses: where the controller
  * has to be waited for, the wait has a bound.
  */
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What arch_interrupt_acknowledge() answers when nothing is pending. */
+/* Result of arch_interrupt_acknowledge() if no interrupt is pending. */
 #define ARCH_INTERRUPT_NONE UINT32_MAX
 
 /* Finds the controller in the devicetree and starts this core's part of it, everything private
@@ -22,7 +22,7 @@
  * description), RESULT_UNSUPPORTED, RESULT_NO_MEMORY (no room to map it). */
 enum result arch_interrupt_controller_init(void);
 
-/* True for a number that this machine has and that can be attached. */
+/* Returns true if the machine has the interrupt and a handler can be attached. */
 bool arch_interrupt_exists(uint32_t number);
 
 /* Prepares a disabled interrupt: group, priority, trigger, routed to this core, neither active nor
@@ -35,7 +35,8 @@ void arch_interrupt_disable(uint32_t number);
 /* Makes it pending, as its device would. */
 void arch_interrupt_raise(uint32_t number);
 
-/* Takes the most urgent pending interrupt: active from now on, until arch_interrupt_end(). */
+/* Acknowledges the most urgent pending interrupt, which is active until arch_interrupt_end().
+ * Returns its number, or ARCH_INTERRUPT_NONE. */
 uint32_t arch_interrupt_acknowledge(void);
 void arch_interrupt_end(uint32_t number);
 

@@ -10,7 +10,8 @@ interrupt_state interrupts_save(void)
     return arch_interrupts_save();
 }
 
-/* Ends a critical section; the place where a thread that woke a more urgent one is preempted. */
+/* Ends a critical section. If a more urgent thread was woken inside the outermost section, switches
+ * to it here. */
 void interrupts_restore(interrupt_state state)
 {
     struct core *core = core_this();

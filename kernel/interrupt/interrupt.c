@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who handles which interrupt. A machine has a thousand numbers and uses a dozen, so the handlers
- * are kept by number in a small table of chains; a chain is as long as the numbers in it are alike
- * modulo the table's size, and shared interrupts are neighbours in it.
+ * Handlers of interrupts. A machine has a thousand numbers and uses a dozen, so a small hash table,
+ * indexed by the number modulo its size, holds chains of handlers. The handlers of a shared
+ * interrupt are neighbours in their chain.
  */
 #include "kernel/interrupt.h"
 
@@ -12,8 +12,8 @@
 
 #define CHAINS 16u
 
-/* After so many interrupts in one exception the interrupted code's registers are restored once,
- * which lets a more urgent thread run that a handler has woken. */
+/* Interrupts handled in one exception. Then the exception returns, so that a more urgent thread
+ * that a handler has woken can run. */
 #define DISPATCH_MAX 32u
 
 /* Unknown interrupts beyond these are only counted: one that cannot be disabled must not fill the
@@ -37,7 +37,7 @@ static struct handler **chain_of(uint32_t number)
     return &chains[number % CHAINS];
 }
 
-/* The first handler of the number, NULL if it has none. */
+/* Returns the first handler of the number, NULL if it has none. */
 static struct handler *find(uint32_t number)
 {
     struct handler *handler = *chain_of(number);
@@ -156,9 +156,9 @@ enum result interrupt_unmask(uint32_t number)
     return set_enabled(number, true);
 }
 
-/* Nobody asked for it (left on by the loader, or raised by a device that was never started): off,
- * or it would come again at once. */
-static void refuse(uint32_t number)
+/* Disables an interrupt without a handler (left enabled by the loader, or raised by a device that
+ * was never started), which would be signalled again at once. */
+static void disable_unhandled(uint32_t number)
 {
     arch_interrupt_disable(number);
     counts.unknown++;
@@ -172,7 +172,7 @@ static void handle(uint32_t number)
     struct handler *handler = find(number);
 
     if (handler == NULL) {
-        refuse(number);
+        disable_unhandled(number);
         return;
     }
     counts.handled++;
