@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Walks frame records (AAPCS64, "The Frame Pointer"): at x29 lies the caller's x29, and above it
- * the address to return to. The chain may be corrupt, it is what one looks at after a corruption.
+ * Walks frame records (AAPCS64, "The Frame Pointer"): x29 points to the caller's x29, and above it
+ * is the return address. The chain may be corrupt, because memory may be when a backtrace is
+ * printed.
  */
 #include "panic/backtrace.h"
 
@@ -51,9 +52,9 @@ static bool holds(const struct stack_range *stack, uintptr_t address)
            stack->top - address >= FRAME_RECORD_WORDS * sizeof(uintptr_t);
 }
 
-/* Accepts a frame record further up in the same stack, or in a later stack: so the walk must end.
- */
-static bool advance(struct walk *walk, uintptr_t frame_pointer)
+/* Accepts a frame record higher up in the same stack, or in a later stack, so that the walk ends.
+ * Returns false for any other. */
+static bool step_to(struct walk *walk, uintptr_t frame_pointer)
 {
     if (frame_pointer % FRAME_ALIGNMENT != 0) {
         return false;
@@ -84,7 +85,9 @@ static void print_place(uintptr_t address, const char *name, uintptr_t offset)
     }
 }
 
-/* A return address lies behind its call, which may be the last instruction of the function. */
+/* Prints a return address. It follows its call, which may be the last instruction of the function,
+ * so that the function is looked up by the call's address. Returns false if the address is no code.
+ */
 static bool print_return_address(uintptr_t address)
 {
     uintptr_t offset = 0;
@@ -114,7 +117,7 @@ static void print_link(const struct stack_position *position, const char *functi
     }
 }
 
-/* The first line; its function's name, NULL if it has none. */
+/* Prints the first line. Returns the name of its function, NULL if it has none. */
 static const char *print_first(uintptr_t program_counter)
 {
     uintptr_t offset = 0;
@@ -132,13 +135,13 @@ void backtrace_print(const struct stack_position *position)
     bool valid;
 
     walk_init(&walk);
-    valid = advance(&walk, position->frame_pointer);
+    valid = step_to(&walk, position->frame_pointer);
     print("backtrace:\n");
     function = print_first(position->program_counter);
     print_link(position, function, valid ? record : NULL);
     for (unsigned i = 0; i < FRAMES_MAX && valid && print_return_address(record[1]); i++) {
         record = (const uintptr_t *)record[0];
-        valid = advance(&walk, (uintptr_t)record);
+        valid = step_to(&walk, (uintptr_t)record);
     }
     if (record != NULL) {
         print("  (the chain of frames ends at %p)\n", (const void *)record);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who called whom, by frame pointers.
+ * Backtraces, by frame pointers.
  */
 #ifndef BACKTRACE_H
 #define BACKTRACE_H
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 struct stack_position {
-    uintptr_t program_counter; /* the instruction that stands first in the report */
+    uintptr_t program_counter; /* the instruction that is printed first */
     uintptr_t frame_pointer; /* to the frame record of that function, or of its caller; anything */
-    uintptr_t link;          /* the link register; 0: the frame record is there for sure */
+    uintptr_t link;          /* the link register; 0: the frame record is known to exist */
 };
 
-/* The position of the call to the function that uses this. */
+/* Gets the position of the call to the function that uses this macro. */
 #define backtrace_here(position)                                                                \
     (*(position) =                                                                              \
          (struct stack_position){.program_counter = (uintptr_t)__builtin_return_address(0) - 4, \

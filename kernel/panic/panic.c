@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * panic() and what every last report has in common.
+ * panic(), and the parts that all fatal reports share.
  */
 #include "kernel/panic.h"
 

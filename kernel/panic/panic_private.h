@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frame of every last report, for panic() and for the architecture's exceptions.
+ * Parts of a fatal report, for panic() and for fatal exceptions.
  */
 #ifndef PANIC_PRIVATE_H
 #define PANIC_PRIVATE_H
 
-/* Masks interrupts and turns the console to polling. If a report is under way already it ends the
- * machine here: what the report itself broke on cannot be reported. */
+/* Masks interrupts and makes the console poll. Called during another report, it ends the machine,
+ * because a failure of the report itself cannot be reported. */
 void panic_begin(void);
 
-/* The running thread, and whether it was interrupted. */
+/* Prints the running thread, and whether an interrupt handler runs. */
 void panic_print_thread(void);
 
 /* Ends the machine with PANIC_STATUS. */

@@ -12,8 +12,8 @@ extern const uint32_t symbol_table_count;
 extern const uint32_t symbol_table_offsets[];
 extern const char symbol_table_names[];
 
-/* The table is read in a panic only: walking the names is time nobody needs, an index would be
- * memory. */
+/* Walks all names before the wanted one: the table is read in a panic only, where time does not
+ * matter, and an index would cost memory. */
 static const char *name_at(size_t index)
 {
     const char *name = symbol_table_names;

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/* The function that holds the address, and how far inside; NULL if the table has none. */
+/* Returns the name of the function that contains the address, NULL if the table has none. *offset
+ * gets the distance from the function's start. */
 const char *symbol_find(uintptr_t address, uintptr_t *offset);
 
 #endif
