@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An exception in words: ESR_EL1 decoded (Arm ARM, ESR_EL1 and its ISS encodings).
+ * Text for an exception: decodes ESR_EL1 (Arm ARM, ESR_EL1 and its ISS encodings).
  */
 #include "exception/describe.h"
 #include "boot/image.h"
@@ -104,7 +104,8 @@ static bool in_page(uint64_t address, uintptr_t page)
     return address >= page && address - page < PAGE_BYTES;
 }
 
-/* Names the stack whose guard page holds the address; false if it is none. */
+/* If the address is in a stack's guard page, prints which stack overflowed. Returns false
+ * otherwise. */
 static bool describe_overflow(uint64_t address)
 {
     const struct thread *thread = thread_current();

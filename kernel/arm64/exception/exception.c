@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interrupts from the vectors to the scheduler and back, and the report of an exception that ends
- * everything.
+ * Handlers of the vectors: interrupts, and the report of a fatal exception.
  */
 #include "exception/describe.h"
 #include "exception/frame_layout.h"
@@ -25,7 +24,7 @@ _Static_assert(offsetof(struct exception_frame, vector) == FRAME_VECTOR, "layout
 #define FRAME_POINTER 29u
 #define LINK_REGISTER 30u
 
-/* Written by vectors.S; a second exception overwrites it, and is reported without it. */
+/* Written by vectors.S. A second fatal exception overwrites it; its report does not use it. */
 struct exception_frame exception_frame;
 
 struct arch_context *exception_interrupt(struct arch_context *interrupted)

@@ -3,9 +3,9 @@
  * GICv3 and 4 at Non-secure EL1 (IHI 0069): private and shared peripheral interrupts; its.c adds
  * LPIs.
  *
- * All interrupts are Group 1: with one security state the other group is left to whoever runs below
- * us. Only the registers' bits of interrupts that the kernel attaches are written, and
- * nothing relies on a write having had an effect, because a hypervisor may own the rest.
+ * All interrupts are Group 1: with one security state, Group 0 belongs to a hypervisor. The driver
+ * writes only the register bits of interrupts that the kernel attaches, and does not rely on the
+ * effect of a write, because a hypervisor may own the rest.
  */
 #include "arch/mmu.h"
 #include "gic/cpu_interface.h"
@@ -18,7 +18,7 @@
 static struct {
     uintptr_t distributor;
     uint32_t distributor_type;
-    uint32_t spi_limit; /* first number behind the shared ones */
+    uint32_t spi_limit; /* first number above the shared ones */
     uint64_t affinity;
     struct redistributor redistributor;
 } gic;
@@ -33,13 +33,13 @@ const struct redistributor *gic_redistributor(void)
     return &gic.redistributor;
 }
 
-/* The frame that has the interrupt's registers. */
+/* Returns the address of the frame with the interrupt's registers. */
 static uintptr_t frame_of(uint32_t number)
 {
     return number < GIC_SPI_FIRST ? gic.redistributor.base + GIC_FRAME_BYTES : gic.distributor;
 }
 
-/* The register with one bit for each interrupt, at `offset`. */
+/* Returns the address of the interrupt's register in the bank of one bit each at `offset`. */
 static uintptr_t bit_register(uint32_t offset, uint32_t number)
 {
     return frame_of(number) + offset + (uintptr_t)(number / 32 * 4);
@@ -50,8 +50,9 @@ static void write_bit(uint32_t offset, uint32_t number)
     device_write32(bit_register(offset, number), UINT32_C(1) << number % 32);
 }
 
-/* IHI 0069, GICD_CTLR.RWP and GICR_CTLR.RWP: what disables an interrupt has arrived everywhere. */
-static bool settle(uint32_t number)
+/* Waits until the disabling of an interrupt has taken effect everywhere (IHI 0069, GICD_CTLR.RWP
+ * and GICR_CTLR.RWP). Returns false if that takes too long. */
+static bool wait_until_disabled(uint32_t number)
 {
     if (number < GIC_SPI_FIRST) {
         return redistributor_settle(&gic.redistributor, GIC_POLLS_MASKED);
@@ -106,7 +107,8 @@ enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger tri
     if (number >= GIC_SPI_FIRST) {
         device_write64(gic.distributor + GICD_IROUTER + (uintptr_t)number * 8, gic.affinity);
     }
-    /* Active from an earlier owner's time it would never be signalled; pending, at once. */
+    /* An interrupt that an earlier owner left active would never be signalled, one left pending
+     * would be signalled at once. */
     write_bit(GIC_ICACTIVER, number);
     write_bit(GIC_ICPENDR, number);
     return RESULT_OK;
@@ -127,7 +129,7 @@ void arch_interrupt_disable(uint32_t number)
         its_set_enabled(number, false);
     } else {
         write_bit(GIC_ICENABLER, number);
-        (void)settle(number);
+        (void)wait_until_disabled(number);
     }
 }
 
@@ -171,7 +173,7 @@ static enum result init_distributor(int node)
     }
     control = gic.distributor + GICD_CTLR;
     /* IHI 0069, GICD_CTLR: affinity routing is turned on only while all groups are off. If it is on
-     * already, someone else may be using a group: nothing is turned off. */
+     * already, a hypervisor may use a group, so that no group is turned off. */
     if ((device_read32(control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
         device_write32(control, 0);
         (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0, GIC_POLLS_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Message-signalled interrupts through the Interrupt Translation Service (IHI 0069, 5.2): a
- * device's write of an event number becomes an LPI at this core. Nothing of it is started, and no
- * memory used, before a driver asks for the first message.
+ * device's write of an event number becomes an LPI at this core. The first allocation of a message
+ * starts the ITS and allocates its memory.
  *
  * Only the first ITS of the devicetree is used, with flat tables and one collection.
  */
@@ -38,9 +38,9 @@ struct its_lpi {
 enum its_state { ITS_UNSTARTED, ITS_RUNNING, ITS_ABSENT };
 
 static struct {
-    struct mutex mutex; /* held by whoever changes what follows */
+    struct mutex mutex; /* protects the fields below */
     enum its_state state;
-    int node;          /* -1: there is none */
+    int node;          /* of the devicetree; -1: there is no ITS */
     uint32_t prepared; /* highest device id announced */
     uintptr_t registers;
     uint64_t translator; /* physical address devices write to */
@@ -79,8 +79,8 @@ size_t arch_interrupt_message_bytes(void)
     return its.bytes;
 }
 
-/* IHI 0069, GITS_CTLR: tables and queue are changed only while the ITS is off and has come to rest.
- */
+/* Disables the ITS and waits until it is quiescent: only then may tables and queue change (IHI
+ * 0069, GITS_CTLR). */
 static enum result turn_off(void)
 {
     uintptr_t control = its.registers + GITS_CTLR;
@@ -91,7 +91,8 @@ static enum result turn_off(void)
                : RESULT_TIMED_OUT;
 }
 
-/* How commands name the Redistributor: its address or its number (GITS_TYPER.PTA, 5.3 "RDbase"). */
+/* Returns the Redistributor's RDbase in commands: its address or its number (GITS_TYPER.PTA, 5.3).
+ */
 static uint64_t redistributor_target(const struct redistributor *redistributor)
 {
     if ((its.type & GITS_TYPER_PTA) != 0) {
@@ -118,7 +119,7 @@ static enum result map_registers(void)
     return its.registers == 0 ? RESULT_NO_MEMORY : RESULT_OK;
 }
 
-/* Tables, queue and on; what fails here is taken back by the caller. */
+/* Sets up tables and queue, and enables the ITS. After a failure the caller undoes it. */
 static enum result turn_on(uint32_t highest_device)
 {
     uint64_t target = redistributor_target(gic_redistributor());
@@ -185,7 +186,7 @@ static enum result start_once(uint32_t device)
     if (result == RESULT_OK) {
         its.state = ITS_RUNNING;
     } else if (result != RESULT_NO_MEMORY) {
-        its.state = ITS_ABSENT; /* asking again would change nothing */
+        its.state = ITS_ABSENT; /* a second attempt would fail too */
     }
     return result;
 }
@@ -200,7 +201,7 @@ static struct its_device *find_device(uint32_t id)
     return device;
 }
 
-/* Makes the device known to the ITS (MAPD), with an empty interrupt translation table. */
+/* Maps the device (MAPD) to an empty interrupt translation table. */
 static enum result add_device(uint32_t id)
 {
     /* GITS_TYPER.ITT_entry_size: bytes minus 1. */
@@ -237,7 +238,7 @@ static enum result add_device(uint32_t id)
     return RESULT_OK;
 }
 
-/* The index of the LPI that the event is routed to; its.lpi_count if there is none yet. */
+/* Returns the index of the LPI that the event is routed to, its.lpi_count if there is none. */
 static uint32_t find_lpi(uint32_t device, uint32_t event)
 {
     uint32_t index = 0;
@@ -267,7 +268,7 @@ static enum result add_lpi(uint32_t device, uint32_t event)
     return result;
 }
 
-/* With its.mutex held. */
+/* its.mutex held. */
 static enum result allocate(uint32_t device, uint32_t event, uint32_t *number)
 {
     enum result result = start_once(device);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ITS's command queue (IHI 0069, 5.3, GITS_CBASER, GITS_CWRITER, GITS_CREADR): a ring of
- * 32-byte commands that we fill and the ITS empties.
+ * 32-byte commands that the driver writes and the ITS executes.
  */
 #include "gic/its_private.h"
 
@@ -12,7 +12,7 @@
 #include "kernel/print.h"
 #include <arch/device_access.h>
 
-/* GITS_CBASER: of the base, bits 15:12 have to be 0 as well. */
+/* GITS_CBASER: bits 15:12 of the base must be 0 too. */
 #define QUEUE_ALIGNMENT ((size_t)64 * 1024)
 #define QUEUE_COMMANDS  ((uint32_t)(ITS_QUEUE_BYTES / sizeof(struct its_command)))
 
@@ -79,7 +79,7 @@ enum result its_queue_init(struct its_queue *queue, uintptr_t registers, uint64_
                                                GITS_CBASER_VALID | (uintptr_t)queue->commands |
                                                    (ITS_QUEUE_BYTES / 4096 - 1),
                                                GITS_BASER_CACHE_SHIFT);
-    /* Writing GITS_CBASER sets GITS_CREADR to 0; the writer's side is ours to reset. */
+    /* Writing GITS_CBASER sets GITS_CREADR to 0, but not GITS_CWRITER. */
     device_write64(registers + GITS_CWRITER, 0);
     gic_publish(queue->commands, ITS_QUEUE_BYTES, queue->coherent);
     return RESULT_OK;
@@ -123,7 +123,7 @@ static void replace_stalled(struct its_queue *queue)
 
     print("gic: ITS refuses command %#llx %#llx %#llx\n", (unsigned long long)slot->word[0],
           (unsigned long long)slot->word[1], (unsigned long long)slot->word[2]);
-    /* Of a pair the end is counted, see submit(). */
+    /* submit() appends pairs, and `awaited` is the count at the end of one. */
     if ((queue->completed & ~UINT32_C(1)) + 2 == queue->awaited) {
         queue->awaited_refused = true;
     }
@@ -132,9 +132,9 @@ static void replace_stalled(struct its_queue *queue)
     write_writer(queue, GITS_CWRITER_RETRY);
 }
 
-/* Learns from GITS_CREADR how far the ITS has come. Interrupts masked; one register access, and
- * after a stall a second one. */
-static void observe(struct its_queue *queue)
+/* Updates `completed` from GITS_CREADR. Interrupts masked; one register access, and a second one
+ * after a stall. */
+static void read_progress(struct its_queue *queue)
 {
     uint64_t reader = device_read64(queue->registers + GITS_CREADR);
     uint32_t index = (uint32_t)(reader / sizeof(struct its_command)) % QUEUE_COMMANDS;
@@ -160,7 +160,7 @@ static bool is_done(const struct its_queue *queue, uint32_t end)
 static bool submit(struct its_queue *queue, struct its_command command, uint32_t *end)
 {
     if (free_slots(queue) < 2) {
-        observe(queue);
+        read_progress(queue);
         if (free_slots(queue) < 2) {
             return false;
         }
@@ -172,14 +172,15 @@ static bool submit(struct its_queue *queue, struct its_command command, uint32_t
     return true;
 }
 
-static void give_up(struct its_queue *queue)
+static void mark_dead(struct its_queue *queue)
 {
     queue->dead = true;
     print("gic: ITS does not answer: no more message-signalled interrupts\n");
 }
 
-/* One look at the queue, with interrupts masked. Returns true when the command is done. */
-static bool advance(struct its_queue *queue, struct its_command command, bool *submitted)
+/* Submits the command if that is not done yet, and reads the ITS's progress once, with interrupts
+ * masked. Returns true when the command is done. */
+static bool submit_and_check(struct its_queue *queue, struct its_command command, bool *submitted)
 {
     interrupt_state state = interrupts_save();
     bool done = false;
@@ -189,7 +190,7 @@ static bool advance(struct its_queue *queue, struct its_command command, bool *s
         queue->awaited_refused = false;
     }
     if (*submitted) {
-        observe(queue);
+        read_progress(queue);
         done = is_done(queue, queue->awaited);
     }
     interrupts_restore(state);
@@ -204,11 +205,11 @@ enum result its_execute(struct its_queue *queue, struct its_command command)
         return RESULT_TIMED_OUT;
     }
     for (unsigned poll = 0; poll < GIC_POLLS_MAX; poll++) {
-        if (advance(queue, command, &submitted)) {
+        if (submit_and_check(queue, command, &submitted)) {
             return queue->awaited_refused ? RESULT_INVALID : RESULT_OK;
         }
     }
-    give_up(queue);
+    mark_dead(queue);
     return RESULT_TIMED_OUT;
 }
 
@@ -220,10 +221,10 @@ void its_execute_masked(struct its_queue *queue, struct its_command command)
         return;
     }
     if (!submit(queue, command, &end)) {
-        give_up(queue);
+        mark_dead(queue);
         return;
     }
     for (unsigned poll = 0; poll < GIC_POLLS_MASKED && !is_done(queue, end); poll++) {
-        observe(queue);
+        read_progress(queue);
     }
 }

@@ -44,7 +44,7 @@ struct its_queue {
     bool awaited_refused;
     unsigned stalls; /* in a row, since `completed` last grew */
     bool coherent;
-    bool dead; /* it did not answer once: it is not asked again */
+    bool dead; /* the ITS did not answer: no further commands */
 };
 
 /* GITS_CBASER counts pages of 4 KiB. */
@@ -52,7 +52,7 @@ struct its_queue {
 
 /* Gives the ITS, which must be off, an empty queue. RESULT_NO_MEMORY. */
 enum result its_queue_init(struct its_queue *queue, uintptr_t registers, uint64_t target);
-/* Takes it back; no queue is fine. */
+/* Frees the queue. Does nothing if there is none. The ITS must be off. */
 void its_queue_free(struct its_queue *queue);
 
 /* Makes the ITS carry out a command, and waits until its effects are complete at the Redistributor.
@@ -65,7 +65,7 @@ enum result its_execute(struct its_queue *queue, struct its_command command);
  * at most; an ITS that takes longer carries the command out after the call. */
 void its_execute_masked(struct its_queue *queue, struct its_command command);
 
-/* The commands used (IHI 0069, 5.3). */
+/* The commands that the driver uses (IHI 0069, 5.3). */
 struct its_command its_map_device(uint32_t device, unsigned event_bits, uint64_t table);
 struct its_command its_map_collection(uint16_t collection, uint64_t target);
 struct its_command its_map_event(uint32_t device, uint32_t event, uint32_t number,

@@ -15,8 +15,9 @@ static uintptr_t table_register(const struct its_tables *tables, unsigned index)
     return tables->registers + GITS_BASER + (uintptr_t)index * 8;
 }
 
-/* GITS_BASER<n>.Page_Size may be fixed: the encoding (0: 4 KiB, 1: 16, 2: 64) that stands when the
- * smallest is asked for. The table is not valid meanwhile. */
+/* Returns the encoding of the page size (0: 4 KiB, 1: 16 KiB, 2: 64 KiB) that
+ * GITS_BASER<n>.Page_Size keeps when the smallest is written: it may be fixed. Makes the table
+ * invalid. */
 static unsigned page_size_of(uintptr_t address)
 {
     unsigned encoding;
@@ -26,7 +27,7 @@ static unsigned page_size_of(uintptr_t address)
     return encoding > 2 ? 2 : encoding;
 }
 
-/* Gives GITS_BASER<index> a table of `entries`; `*limit` gets how many fit. */
+/* Gives GITS_BASER<index> a table of `entries`; *limit gets the number of entries that fit. */
 static enum result table_init(struct its_tables *tables, unsigned index, uint64_t entries,
                               uint64_t *limit)
 {
@@ -57,7 +58,8 @@ static enum result table_init(struct its_tables *tables, unsigned index, uint64_
 enum result its_tables_init(struct its_tables *tables, uintptr_t registers, uint64_t type,
                             uint16_t collection, uint32_t highest_device)
 {
-    /* GITS_TYPER.Devbits and HCC: device id bits minus 1; collections the ITS keeps by itself. */
+    /* GITS_TYPER.Devbits: bits of a device id minus 1. HCC: collections that the ITS holds without
+     * memory. */
     uint64_t representable = UINT64_C(1) << ((type >> 13 & 0x1F) + 1);
     bool holds_collection = (type >> 24 & 0xFF) > collection;
     uint64_t wanted = (uint64_t)highest_device + 1;

@@ -10,7 +10,7 @@
 #include <arch/device_access.h>
 #include <string.h>
 
-/* The fewest bits of INTID with which there are LPIs at all (IHI 0069, GICR_PROPBASER.IDbits). The
+/* The smallest number of INTID bits with which LPIs exist (IHI 0069, GICR_PROPBASER.IDbits). The
  * configuration table then has 2^14 - 8192 bytes, the pending table 2^14 bits, at 64 KiB. */
 #define ID_BITS             14u
 #define CONFIGURATION_BYTES ((UINT32_C(1) << ID_BITS) - GIC_LPI_FIRST)
@@ -32,7 +32,7 @@ bool gic_write_table_register(uintptr_t address, uint64_t value, unsigned cache_
 
     device_write64(address, cached);
     /* A GIC that cannot share what the core has cached reads back as Non-shareable (IHI 0069,
-     * GITS_CBASER.Shareability); then neither side may cache. */
+     * GITS_CBASER.Shareability). Then both sides must use Non-cacheable accesses. */
     if ((device_read64(address) & GIC_SHAREABILITY) != 0) {
         return true;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * This core's Redistributor. Only TYPER is read of the others': in a partition they are not ours.
+ * This core's Redistributor. Of others' only TYPER is read: a partition does not own them.
  */
 #include "arch/mmu.h"
 #include "gic/gic_private.h"
@@ -32,7 +32,8 @@ static uint32_t pack_affinity(uint64_t affinity)
     return (uint32_t)(affinity >> 8 & 0xFF000000) | (uint32_t)(affinity & 0xFFFFFF);
 }
 
-/* Binding "arm,gic-v3": `redistributor-stride`, if it is not what the architecture says. */
+/* Returns the distance between Redistributors if the devicetree names one (binding "arm,gic-v3",
+ * `redistributor-stride`), 0 for the architecture's. */
 static uint64_t stride_of(int node)
 {
     unsigned count;
@@ -45,7 +46,7 @@ static uint64_t stride_of(int node)
                       : (uint64_t)devicetree_cell(cells) << 32 | devicetree_cell(cells + 1);
 }
 
-/* Searches one region; RESULT_NOT_FOUND if it is not there. */
+/* Searches one region. Returns RESULT_NOT_FOUND if the Redistributor is not in it. */
 static enum result search(uint64_t start, uint64_t size, uint64_t stride, uint64_t affinity,
                           struct redistributor *redistributor)
 {
