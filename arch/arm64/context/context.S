@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Switching between threads: voluntary here, and the way back to a thread for interrupts too.
+ * Switching between threads: arch_context_switch() for threads, context_resume for interrupts.
  * TPIDR_EL1 points to the running thread's struct arch_context. Threads run on SP_EL0 ("EL1t");
  * SP_EL1 is the top of the interrupt stack whenever a thread runs.
  */
@@ -96,7 +96,7 @@ context_hand_over:
     mov x0, x1
     .size context_hand_over, . - context_hand_over
 
-/* Continues context x0, complete or not: what does not count is loaded too, and does no harm. */
+/* Continues context x0, complete or not: registers that are not valid are loaded too, without effect. */
     .global context_resume
     .type context_resume, %function
 context_resume:

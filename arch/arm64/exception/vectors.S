@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exception vectors (Arm ARM, "Exception vectors"). One of the sixteen is part of normal life: an
- * IRQ while a thread runs (EL1 with SP_EL0). Every other one is the end, and is reported from the
- * emergency stack, since no other can be trusted then.
+ * Exception vectors (Arm ARM, "Exception vectors"). The kernel handles an IRQ while a thread runs (EL1
+ * with SP_EL0) and the first use of floating-point registers. Every other exception is fatal and is
+ * reported on the emergency stack, because no other stack can be trusted then.
  */
 #include "context/context_layout.h"
 #include "context/floating_point.h"
@@ -19,7 +19,7 @@
 
     .text
 
-/* IRQ from a thread: its registers go to its context, handlers run on the interrupt stack. */
+/* IRQ from a thread: saves its registers in its context; handlers run on the interrupt stack. */
     .type interrupt_entry, %function
 interrupt_entry:
     stp x0, x1, [sp, #-16]!
@@ -138,8 +138,8 @@ floating_point_in_handler:
     .size floating_point_in_handler, . - floating_point_in_handler
 
 /*
- * The end: all registers into exception_frame. x0 waits in TPIDR_EL0, x1 in TPIDRRO_EL0, which
- * nothing else uses; x0 is the number of the vector.
+ * Fatal exceptions: saves all registers in exception_frame. The old x0 is in TPIDR_EL0, the old x1 goes
+ * to TPIDRRO_EL0; no other code uses these two. x0 is the number of the vector.
  */
     .type fatal_entry, %function
 fatal_entry:
@@ -218,7 +218,7 @@ exception_vectors:
     fatal_vector 5
     fatal_vector 6
     fatal_vector 7
-    /* From a lower level, where there is nothing: AArch64, then AArch32. */
+    /* From a lower level, which has no code: AArch64, then AArch32. */
     fatal_vector 8
     fatal_vector 9
     fatal_vector 10

@@ -20,14 +20,15 @@
 #define ICC_SRE_SYSTEM_REGISTERS (UINT64_C(1) << 0)
 #define ICC_CTLR_EOI_MODE        (UINT64_C(1) << 1)
 
-/* False: the core stays with the memory-mapped interface of GICv2. */
+/* Enables the system registers. Returns false if the core keeps the memory-mapped interface of
+ * GICv2. */
 static inline bool gic_cpu_use_system_registers(void)
 {
     uint64_t enable;
 
     __asm__ volatile("mrs %0, " ICC_SRE_EL1 : "=r"(enable));
     enable |= ICC_SRE_SYSTEM_REGISTERS;
-    /* The other ICC registers are there once the write is seen. */
+    /* The other ICC registers can be used after the context synchronization. */
     __asm__ volatile("msr " ICC_SRE_EL1 ", %0\n\tisb" : : "r"(enable) : "memory");
     __asm__ volatile("mrs %0, " ICC_SRE_EL1 : "=r"(enable));
     return (enable & ICC_SRE_SYSTEM_REGISTERS) != 0;
@@ -51,9 +52,9 @@ static inline uint32_t gic_cpu_acknowledge(void)
 {
     uint64_t number;
 
-    /* The DSB has the Redistributor see the acknowledgement before the handler touches its device:
-     * an edge that the device raises from then on is a new one (IHI 0069, "Observability of the
-     * effects of accesses to the GIC registers"). */
+    /* The DSB makes the acknowledgement visible to the Redistributor before the handler accesses
+     * its device, so that a later edge of the device makes the interrupt pending again (IHI 0069,
+     * "Observability of the effects of accesses to the GIC registers"). */
     __asm__ volatile("mrs %0, " ICC_IAR1_EL1 "\n\tdsb sy" : "=r"(number) : : "memory");
     return (uint32_t)number & 0xFFFFFF;
 }
@@ -63,7 +64,8 @@ static inline void gic_cpu_end(uint32_t number)
     __asm__ volatile("msr " ICC_EOIR1_EL1 ", %0\n\tisb" : : "r"((uint64_t)number) : "memory");
 }
 
-/* MPIDR_EL1 Aff3 in bits 39:32, Aff2 to Aff0 in 23:0: the form GICD_IROUTER has. */
+/* Returns the core's affinity in the format of GICD_IROUTER: Aff3 in bits 39:32, Aff2 to Aff0 in
+ * 23:0. */
 static inline uint64_t gic_cpu_affinity(void)
 {
     uint64_t mpidr;

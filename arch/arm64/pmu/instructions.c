@@ -20,7 +20,7 @@ static bool has_monitors(void)
     return version != 0 && version != 0xFu;
 }
 
-/* PMCR_EL0.N: counters that EL2 leaves to EL1. PMCEID0_EL0: the common events there are. */
+/* PMCR_EL0.N: counters that EL2 leaves to EL1. PMCEID0_EL0: implemented common events. */
 static bool has_event(void)
 {
     uint64_t control;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Starts what arch/cpu.h calls the clock.
+ * Initialization of the clock of <arch/cpu.h>.
  */
 #ifndef ARCH_CLOCK_H
 #define ARCH_CLOCK_H

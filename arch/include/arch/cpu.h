@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel asks of a processor architecture. One implementation is linked: arch/arm64 for
- * guests, arch/host for unit tests (threads on ucontext, a clock the test turns by hand).
- * The small and hot ones are inline in <arch/cpu_inline.h>, found through the include path.
+ * The kernel's interface to the processor. One implementation is linked: arch/arm64 with
+ * kernel/arm64 for guests, kernel/host for unit tests (threads on ucontext, a clock that tests
+ * set). Small, frequent functions are inline in <arch/cpu_inline.h>, found through the include
+ * path.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H
@@ -28,14 +29,14 @@ void arch_context_init(struct arch_context *context, void *stack, size_t stack_b
                        void (*entry)(void *argument), void *argument, bool floating_point);
 
 /* Saves the calling thread in `from` and continues `to`; returns when `from` is continued. Called
- * with interrupts masked, in thread context; they are masked again when it returns. */
+ * in thread context with interrupts masked; they are masked when it returns. */
 void arch_context_switch(struct arch_context *from, struct arch_context *to);
 
-/* Starts the first thread; the boot stack is given up. Interrupts masked. */
+/* Starts the first thread. The boot stack is not used any more. Interrupts masked. */
 _Noreturn void arch_context_start(struct arch_context *first);
 
-/* Sleeps until an interrupt is pending; called by the idle thread with interrupts masked: returns
- * after one became pending, still masked. */
+/* Sleeps until an interrupt is pending. The idle thread calls it with interrupts masked; they are
+ * masked when it returns. */
 void arch_wait_for_interrupt(void);
 
 /* Counter frequency in Hz; constant after boot, not 0. */

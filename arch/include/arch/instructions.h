@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many instructions this processor has retired in EL1 and EL0: a length that does not depend on
- * caches or on what else the machine does.
+ * The number of instructions that this processor has retired in EL1 and EL0: a measure that does
+ * not depend on caches or on other load of the machine.
  */
 #ifndef ARCH_INSTRUCTIONS_H
 #define ARCH_INSTRUCTIONS_H
@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begins to count. False: the processor can't, or leaves its counters to somebody else. Thread
+/* Starts to count. Returns false if the processor has no such counter, or EL2 reserves it. Thread
  * context. */
 bool arch_instructions_start(void);
 
-/* The count, which wraps; always 0 unless it was begun. Any context. */
+/* Returns the count, which wraps; 0 if it was not started. Any context. */
 uint32_t arch_instructions(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel asks of an architecture to reach beyond the guest: firmware, and the host of a
- * simulator. Any context.
+ * Calls out of the guest: to firmware, and to the host of a simulator. Any context.
  */
 #ifndef ARCH_MACHINE_H
 #define ARCH_MACHINE_H
@@ -13,8 +12,8 @@
  * monitor; returns the first result. */
 uint64_t arch_firmware_call(bool hypervisor, uint32_t function);
 
-/* Asks the simulator to end with that status. Only where one is known to listen: elsewhere the
- * request is an undefined instruction. Returns if it was refused. */
+/* Asks the simulator to end with that status. Without a simulator that handles semihosting, the
+ * request is an undefined instruction. Returns if the simulator refuses. */
 void arch_semihosting_exit(int status);
 
 /* Stops the core for good. */

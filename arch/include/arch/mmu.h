@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel asks of the memory management unit. Addresses are mapped one to one: a pointer is
+ * Changes of the kernel's translation tables. Addresses are mapped one to one: a pointer is
  * the physical address (in a partition: the intermediate physical address).
  */
 #ifndef ARCH_MMU_H
@@ -26,13 +26,13 @@ enum result arch_mmu_map_constants(uint64_t address, size_t bytes);
 enum result arch_mmu_unmap(void *pages, size_t bytes);
 enum result arch_mmu_remap(void *pages, size_t bytes);
 
-/* Whether the page at `address` is mapped. Any context. */
+/* Returns true if the page at `address` is mapped. Any context. */
 bool arch_mmu_is_mapped(uint64_t address);
 
-/* The first physical address that the processor does not have. */
+/* Returns the first address above the processor's physical address space. */
 uint64_t arch_mmu_address_limit(void);
 
-/* Bytes of translation tables in use. */
+/* Returns the bytes of translation tables in use. */
 size_t arch_mmu_table_bytes(void);
 
 #endif

@@ -9,21 +9,22 @@
 #include <arch/cpu_inline.h>
 #include <stdint.h>
 
-/* The processor's state when an exception ended everything. */
+/* The processor's state at a fatal exception. */
 struct exception_frame {
     uint64_t x[31];
     uint64_t stack_pointer;
     uint64_t program_counter;
     uint64_t processor_state; /* SPSR_EL1 */
     uint64_t syndrome;        /* ESR_EL1 */
-    uint64_t address;         /* FAR_EL1; means something for some syndromes only */
+    uint64_t address;         /* FAR_EL1; valid for some syndromes only */
     uint64_t vector;          /* 0..15 */
 };
 
-/* Called by vectors.S: an IRQ that came while `interrupted` ran; returns who continues. */
+/* Called by vectors.S for an IRQ that interrupted `interrupted`. Returns the context to continue.
+ * On the interrupt stack, interrupts masked. */
 struct arch_context *exception_interrupt(struct arch_context *interrupted);
 
-/* Called by vectors.S on the emergency stack. */
+/* Called by vectors.S on the emergency stack: reports the exception and ends the machine. */
 _Noreturn void exception_fatal(const struct exception_frame *frame);
 
 #endif
