@@ -8,7 +8,7 @@
 #define SWITCH  0x1d /* Ctrl-] */
 #define COMMAND 0x1e /* Ctrl-^ */
 
-/* Taken at once: what a PL011's FIFO holds. With more it interrupts again. */
+/* Bytes that one interrupt handles: the PL011's FIFO. More of them raise another interrupt. */
 #define BATCH 32u
 
 static void give_input(const struct description *system, uint32_t partition)
@@ -17,7 +17,7 @@ static void give_input(const struct description *system, uint32_t partition)
     gic_route(system, system->board.uart_interrupt, system->partitions[partition].boot_core);
 }
 
-/* The next with a console; there is one at least. */
+/* Returns the next partition that has a console. At least one has. */
 static uint32_t next_of(const struct description *system, uint32_t partition)
 {
     do {
@@ -55,7 +55,7 @@ static void switch_input(const struct partition *partition)
     give_input(partition->system, next);
 }
 
-static enum partition_request take(struct partition *partition, uint8_t byte)
+static enum partition_request handle_key(struct partition *partition, uint8_t byte)
 {
     bool commanded = partition->uart.commanded;
 
@@ -98,12 +98,12 @@ enum partition_request terminal_input(struct partition *partition)
     if (terminal_input_owner() == partition->index) {
         uart_flush(partition, false);
     }
-    /* Whoever gives the input away leaves the rest in the PL011, which keeps its interrupt asserted
-     * for the new owner. */
+    /* When the keyboard changes its partition, the remaining bytes stay in the PL011, whose
+     * interrupt stays asserted for the new one. */
     for (unsigned i = 0; i < BATCH && request == REQUEST_NONE &&
                          terminal_input_owner() == partition->index && terminal_get(&byte);
          i++) {
-        request = take(partition, byte);
+        request = handle_key(partition, byte);
     }
     return request;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is typed goes to one partition. Ctrl-] gives the input to the next one that has a console,
- * in the description's order, and a line of the hypervisor's says which that is. Ctrl-^ and s stops
- * the partition that has the input, Ctrl-^ and r begins it anew, stopped or not; before any other
- * key Ctrl-^ is a key like others.
+ * Keyboard input goes to one partition. Ctrl-] gives it to the next partition that has a console,
+ * in the description's order, and a line of the hypervisor names that partition. Ctrl-^ s stops the
+ * partition that has the keyboard, Ctrl-^ r restarts it, running or stopped. Before any other key
+ * Ctrl-^ is passed on.
  *
- * Nobody but a partition's own monitors can put something into its page. So the PL011's interrupt
- * always goes to the boot core of the partition that has the input, started or not, and who gets
- * the input next is interrupted there.
+ * Only a partition's own monitors map its page. Therefore the PL011's interrupt is routed to the
+ * boot core of the partition that has the keyboard, started or not, and is raised there again when
+ * the keyboard changes its partition.
  */
 #ifndef HYPERVISOR_INPUT_H
 #define HYPERVISOR_INPUT_H
@@ -18,8 +18,9 @@
  * the input, or else the first with a console, and the interrupt goes there. */
 void input_start(const struct description *system);
 
-/* The PL011's interrupt came. On any core of any partition; returns at once where it is stale. What
- * the partition is to do: REQUEST_NONE, REQUEST_STOP or REQUEST_RESET. */
+/* Handles the PL011's interrupt. Returns what was requested for the partition: REQUEST_NONE,
+ * REQUEST_STOP or REQUEST_RESET. Any core of any partition; without effect if the partition does
+ * not have the keyboard any more. */
 enum partition_request terminal_input(struct partition *partition);
 
 #endif

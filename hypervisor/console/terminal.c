@@ -6,9 +6,10 @@
 #include <devices/pl011_registers.h>
 #include <stdarg.h>
 
-/* Looks at the PL011's flags that a byte may take: more than a tenth of a second. */
+/* Polls of the PL011's flags before a byte is given up: more than a tenth of a second. */
 #define POLLS_MAX 1000000u
-/* Looks at the lock: much longer than a line of each of the others. */
+/* Polls of the lock before it is taken from a core that stopped: much longer than every other
+ * monitor takes for a line. */
 #define PATIENCE (UINT64_C(1) << 30)
 
 /* Of the ring: a power of two. Each of 8 partitions may have PARTITION_BYTES in it. */
@@ -26,14 +27,14 @@ _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's part of the rin
 static struct {
     struct ticket_lock lock;
     uintptr_t uart;
-    bool shared;             /* by now there may be others: exclusive accesses need the MMU */
-    bool stuck;              /* the PL011 takes nothing */
-    uint32_t line;           /* whose line is begun, and not ended */
-    uint32_t input;          /* who has the input */
+    bool shared;             /* other monitors may print: the lock, which needs the MMU, is used */
+    bool stuck;              /* the PL011's FIFO stayed full for POLLS_MAX polls */
+    uint32_t line;           /* the partition whose line is not complete */
+    uint32_t input;          /* the partition that has the keyboard */
     bool listening;          /* the PL011's interrupt is routed to a core */
     bool sending;            /* it interrupts when it has room */
     uint32_t waiting;        /* bit i: partition i found no room in the ring */
-    const char *explanation; /* of an exception */
+    const char *explanation; /* of an exception during boot */
     /* What the PL011 had no room for, from `read` to `write`: total bytes, modulo the size. */
     uint32_t read, write;
     uint32_t unsent[DESCRIPTION_PARTITIONS_MAX]; /* in the ring, at most so many ... */
@@ -96,7 +97,7 @@ static void enable_interrupts(void)
                                                  (terminal.sending ? INTERRUPT_TRANSMIT : 0));
 }
 
-static void lock(void)
+static void lock_terminal(void)
 {
     if (terminal.shared) {
         ticket_lock_take(&terminal.lock, PATIENCE);
@@ -105,7 +106,7 @@ static void lock(void)
 
 /* Sends what the PL011 takes at once. The rest is sent when the PL011 interrupts; as long as it
  * can't, the caller waits for it, and what it does not take is lost. */
-static void send_and_unlock(void)
+static void send_and_unlock_terminal(void)
 {
     send_at_once();
     if (!terminal.listening && terminal.read != terminal.write) {
@@ -209,11 +210,11 @@ void terminal_print(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    lock();
+    lock_terminal();
     begin_line("bulkhead");
     put_format(format, arguments);
     end_line();
-    send_and_unlock();
+    send_and_unlock_terminal();
     va_end(arguments);
 }
 
@@ -229,11 +230,11 @@ void terminal_refuse(uint64_t uart, const struct description_problem *problem)
 /* No core may be left that sends the rest. */
 static void send_all(void)
 {
-    lock();
+    lock_terminal();
     if (terminal.uart != 0) {
         wait_for_ring(0);
     }
-    send_and_unlock();
+    send_and_unlock_terminal();
 }
 
 void terminal_failed(const char *text, uint64_t number)
@@ -268,7 +269,7 @@ void terminal_show(const struct partition *partition, const char *line, uint32_t
 {
     uint32_t before;
 
-    lock();
+    lock_terminal();
     before = terminal.write;
     if (terminal.line != partition->index + 1) {
         begin_line(partition->described->name);
@@ -284,7 +285,7 @@ void terminal_show(const struct partition *partition, const char *line, uint32_t
     (void)has_room(partition->index); /* forgets what was sent */
     terminal.unsent[partition->index] += terminal.write - before;
     terminal.end[partition->index] = terminal.write;
-    send_and_unlock();
+    send_and_unlock_terminal();
 }
 
 uint32_t terminal_input_owner(void)
@@ -308,13 +309,13 @@ bool terminal_has_room(const struct partition *partition)
 {
     bool room;
 
-    lock();
+    lock_terminal();
     send_at_once();
     room = has_room(partition->index);
     if (!room) {
         terminal.waiting |= 1u << partition->index;
     }
-    send_and_unlock();
+    send_and_unlock_terminal();
     return room;
 }
 
@@ -322,7 +323,7 @@ uint32_t terminal_continue(void)
 {
     uint32_t wake = 0;
 
-    lock();
+    lock_terminal();
     send_at_once();
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
         if ((terminal.waiting >> i & 1u) != 0 && has_room(i)) {
@@ -330,7 +331,7 @@ uint32_t terminal_continue(void)
         }
     }
     terminal.waiting &= ~wake;
-    send_and_unlock();
+    send_and_unlock_terminal();
     return wake;
 }
 

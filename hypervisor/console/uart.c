@@ -119,14 +119,14 @@ static uint32_t asserted(const struct virtual_uart *uart)
 
 /* The line to the GIC is a level, and what makes an SPI pending is an event. So there is one each
  * time that something leaves or makes it asserted. */
-static void raise(const struct partition *partition)
+static void raise_interrupt(const struct partition *partition)
 {
     if (asserted(&partition->uart) != 0) {
-        gic_raise(partition->system, partition->described->console_interrupt);
+        gic_make_pending(partition->system, partition->described->console_interrupt);
     }
 }
 
-static uint8_t take_input(struct virtual_uart *uart)
+static uint8_t read_input(struct virtual_uart *uart)
 {
     uint8_t byte = 0;
 
@@ -150,7 +150,7 @@ static uint64_t read_register(struct virtual_uart *uart, uint64_t offset)
 {
     switch (offset) {
     case UARTDR:
-        return take_input(uart);
+        return read_input(uart);
     case UARTFR:
         return flags(uart);
     case UARTRIS:
@@ -194,7 +194,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
         access->value &= access->bytes == 1 ? UINT8_MAX : UINT16_MAX; /* none has more bits */
     }
     if (access->write || offset == UARTDR) {
-        raise(partition);
+        raise_interrupt(partition);
     }
     ticket_lock_give(&partition->uart.lock);
     return ACCESS_DONE;
@@ -209,7 +209,7 @@ void uart_receive(struct partition *partition, uint8_t byte)
         uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = byte;
         uart->input_count++;
     }
-    raise(partition);
+    raise_interrupt(partition);
     ticket_lock_give(&uart->lock);
 }
 

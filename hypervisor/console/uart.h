@@ -6,9 +6,9 @@
  * board's PL011. Its receive FIFO is deeper than the real one; when it is full, typed bytes are
  * lost. Baud rate, line and modem control are kept and mean nothing.
  *
- * A partition that has the terminal's input is printed byte by byte, so that a prompt appears and
- * line editing works; any other's line appears when it is complete or full, without control
- * characters.
+ * The output of the partition that has the keyboard is printed byte by byte, so that a prompt
+ * appears and line editing works. A line of another partition is printed when it is complete or
+ * full. Both pass a filter (filter.h).
  */
 #ifndef HYPERVISOR_UART_H
 #define HYPERVISOR_UART_H
@@ -16,21 +16,22 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* As the firmware would leave it, and what was not yet printed is. Before the partition starts,
- * while all of its cores are in their monitors. */
+/* Prints the rest of the current line and sets the registers as firmware leaves them. Before the
+ * partition starts, while all of its cores are in their monitors. */
 void uart_reset(struct partition *partition);
 
 /*
  * `offset` is from the first register, below one page. ACCESS_REFUSED: no register of that size.
- * Raises the console's interrupt (gic_raise()) if the guest's access leaves one asserted. Any core
- * of the partition; several at the same time.
+ * Raises the console's interrupt (gic_make_pending()) if the guest's access leaves one asserted.
+ * Any core of the partition; several at the same time.
  */
 enum access_result uart_access(struct partition *partition, struct access *access);
 
-/* Something was typed. Any core of the partition. */
+/* Adds a byte to the receive FIFO. Any core of the partition. */
 void uart_receive(struct partition *partition, uint8_t byte);
 
-/* Prints what is known of the current line; `end`: and that was all. Any core of the partition. */
+/* Prints the part of the current line that is not printed yet. `end`: the line is complete. Any
+ * core of the partition. */
 void uart_flush(struct partition *partition, bool end);
 
 #endif

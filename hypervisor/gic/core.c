@@ -7,7 +7,7 @@ void gic_reset_core(const struct description_core *core)
 {
     const struct gic_frame frame = gic_private(core);
 
-    (void)gic_quiet(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
+    (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
     gic_registers_reset();
 }
 

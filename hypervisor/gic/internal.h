@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this folder share: whose interrupts 0 to 31 are, priorities, quieting. */
+/* Shared by the files of this folder: owners of interrupts 0 to 31, priorities, silencing. */
 #ifndef HYPERVISOR_GIC_INTERNAL_H
 #define HYPERVISOR_GIC_INTERNAL_H
 
@@ -30,8 +30,9 @@ struct gic_frame gic_private(const struct description_core *core);
 /* Reads the register until none of `bits` is set; false if that does not happen. */
 bool gic_wait_clear(uintptr_t address, uint32_t bits);
 
-/* Those interrupts of the 32 from 32 * word on that are in `mask`: off, not pending, not active, of
- * this priority. False: the GIC does not settle. */
-bool gic_quiet(const struct gic_frame *frame, uint32_t word, uint32_t mask, uint8_t priority);
+/* Disables the interrupts in `mask`, of the 32 from 32 * word on, clears their pending and active
+ * states, and sets their priority. Returns false if the GIC does not settle (RWP). */
+bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,
+                            uint8_t priority);
 
 #endif

@@ -31,7 +31,8 @@ bool gic_wait_clear(uintptr_t address, uint32_t bits)
     return false;
 }
 
-bool gic_quiet(const struct gic_frame *frame, uint32_t word, uint32_t mask, uint8_t priority)
+bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,
+                            uint8_t priority)
 {
     uintptr_t registers = frame->interrupts + UINT64_C(4) * word;
     bool settled;
@@ -57,7 +58,7 @@ void gic_reset_partition(struct partition *partition)
 
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
         if (described->interrupts[word] != 0) {
-            (void)gic_quiet(&frame, word, described->interrupts[word], PRIORITY_USUAL);
+            (void)gic_silence_interrupts(&frame, word, described->interrupts[word], PRIORITY_USUAL);
         }
     }
     for (uint32_t interrupt = GIC_SPI_FIRST; interrupt <= GIC_SPI_LAST; interrupt++) {
@@ -69,7 +70,7 @@ void gic_reset_partition(struct partition *partition)
     partition->distributor_control = 0;
 }
 
-void gic_raise(const struct description *system, uint32_t interrupt)
+void gic_make_pending(const struct description *system, uint32_t interrupt)
 {
     device_write32(gic_distributor(system).interrupts + GIC_ISPENDR + interrupt / 32 * UINT64_C(4),
                    UINT32_C(1) << interrupt % 32);
@@ -79,5 +80,5 @@ void gic_route(const struct description *system, uint32_t interrupt, uint32_t co
 {
     device_write64(gic_distributor(system).interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
                    system->cores[core].affinity);
-    gic_raise(system, interrupt);
+    gic_make_pending(system, interrupt);
 }

@@ -65,8 +65,8 @@ static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_
 {
     uintptr_t registers = frame->interrupts + UINT64_C(4) * word;
 
-    if (!gic_quiet(frame, word, ~own, PRIORITY_USUAL) ||
-        !gic_quiet(frame, word, own, PRIORITY_OWN)) {
+    if (!gic_silence_interrupts(frame, word, ~own, PRIORITY_USUAL) ||
+        !gic_silence_interrupts(frame, word, own, PRIORITY_OWN)) {
         return false;
     }
     device_write32(registers + GIC_IGROUPR, ~own);
@@ -127,8 +127,8 @@ static const char *start_redistributor(const struct description_core *core)
     if (!gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP)) {
         return "a Redistributor does not wake";
     }
-    if (!gic_quiet(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||
-        !gic_quiet(&frame, 0, PRIVATE_OWN, PRIORITY_OWN)) {
+    if (!gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||
+        !gic_silence_interrupts(&frame, 0, PRIVATE_OWN, PRIORITY_OWN)) {
         return "a Redistributor does not settle";
     }
     device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);

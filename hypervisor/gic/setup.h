@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The interrupt controller from the hypervisor's side. Group 0 is the hypervisor's: a few private
- * interrupts of each core and the SPIs of its own devices, all of the highest priority. Group 1 is
- * the partitions'.
+ * The interrupt controller as the hypervisor uses it. Group 0 has the hypervisor's interrupts: a
+ * few private ones of each core and the SPIs of its own devices, all at the highest priority. Group
+ * 1 has those of the partitions.
  */
 #ifndef HYPERVISOR_GIC_SETUP_H
 #define HYPERVISOR_GIC_SETUP_H
@@ -10,23 +10,23 @@
 #include "hypervisor/partition.h"
 #include <stddef.h>
 
-/* Private interrupts that are the hypervisor's on every core. */
+/* Private interrupts of the hypervisor, the same on every core. */
 #define GIC_OWN_SGI         15u /* a message from another monitor */
 #define GIC_OWN_MAINTENANCE 25u /* of the virtual CPU interface; not used */
 #define GIC_OWN_TIMER       26u /* CNTHP */
 #define GIC_OWN_VIRTUAL     28u /* CNTHV; not used */
 
-/* What gic_acknowledge() answers when nothing is pending. */
+/* Returned by gic_acknowledge() if no interrupt is pending. */
 #define GIC_NONE 1023u
 
 /* Boot, once, before any gic_start_core(): the Distributor, every SPI, the Redistributors of all
  * cores that have a partition: triggers, groups, all off but the hypervisor's own. Its SPIs are
- * routed to `core` (the description's index). NULL, or what is wrong, for the console. A
- * partition's SPIs are ready for it only after gic_reset_partition(). */
+ * routed to `core` (the description's index). Returns NULL, or the reason of a failure. A
+ * partition's SPIs are in their reset state only after gic_reset_partition(). */
 const char *gic_start(const struct description *system, uint32_t core);
 
-/* Each core, once: its CPU interface. From then on Group 0 comes as FIQ; Group 1 is off until the
- * guest turns it on. NULL, or what is wrong. */
+/* Enables this core's CPU interface: Group 0 is signalled as FIQ, and Group 1 is disabled until the
+ * guest enables it. Returns NULL, or the reason of a failure. Once on each core. */
 const char *gic_start_core(void);
 
 /* Each time before the partition starts, while all of its cores are in their monitors: its SPIs are
@@ -38,14 +38,15 @@ void gic_reset_partition(struct partition *partition);
  * its CPU interface. */
 void gic_reset_core(const struct description_core *core);
 
-/* Routes an SPI of the hypervisor's own to a core (the description's index), and raises it, so that
- * the core's monitor looks at least once. */
+/* Routes an SPI of the hypervisor to a core (the description's index) and makes it pending, so that
+ * the core's monitor handles it at least once. */
 void gic_route(const struct description *system, uint32_t interrupt, uint32_t core);
 
 /* Makes an SPI pending. Any core. */
-void gic_raise(const struct description *system, uint32_t interrupt);
+void gic_make_pending(const struct description *system, uint32_t interrupt);
 
-/* The Group 0 interrupt (INTID) to handle, or GIC_NONE; it is active until gic_end(). */
+/* Returns the INTID of the Group 0 interrupt to handle, which is active until gic_end(), or
+ * GIC_NONE. */
 uint32_t gic_acknowledge(void);
 void gic_end(uint32_t interrupt);
 

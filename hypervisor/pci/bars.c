@@ -22,7 +22,7 @@ static bool is_wide(uint32_t low, unsigned index)
     return (low & (PCI_BAR_TYPE | PCI_BAR_IO)) == PCI_BAR_TYPE_64 && index + 1 < FUNCTION_BARS;
 }
 
-/* All that can be set, with the fixed bits; it is 0 afterwards. */
+/* Returns the writable bits of a BAR and its fixed bits. The BAR is 0 afterwards. */
 static uint32_t probe(const struct function *function, unsigned index)
 {
     uint32_t value;
@@ -75,7 +75,8 @@ static struct bar bar_of(const struct virtual_function *view, unsigned index)
     return bar;
 }
 
-/* Whole, and of a size that BARs have: a power of 2. */
+/* Returns true if the BAR lies in the partition's window. BAR sizes are powers of two (PCI 3.0,
+ * 6.2.5.1). */
 static bool is_inside(const struct function *function, const struct bar *bar)
 {
     const struct description_partition *described = function->partition->described;
@@ -129,8 +130,9 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
     return 0;
 }
 
-/* Only if it is as it was found: the function may be in a reset, in which it loses what it is told,
- * or come out of one with other sizes (PCI Express Base 4.0, 6.6.2 and 7.8.6). */
+/* Writes a BAR to the hardware. Returns false if its writable bits are not those found at boot: the
+ * function may be in a reset, in which writes are lost, or may have changed its sizes by one (PCI
+ * Express Base 4.0, 6.6.2 and 7.8.6). */
 static bool store(const struct function *function, unsigned index)
 {
     const struct virtual_function *view = function->view;
@@ -143,7 +145,8 @@ static bool store(const struct function *function, unsigned index)
     return true;
 }
 
-/* The kinds of decoding for which there are BARs, all of them inside and in the hardware. */
+/* Returns the bits of `wanted` for which the function has BARs, all inside the windows and written
+ * to the hardware. */
 static uint16_t place(const struct function *function, uint16_t wanted)
 {
     uint16_t used = 0, outside = 0;

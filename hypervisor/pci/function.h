@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Who does what with a function's registers. */
+/* Shared by the files of this folder: access to a function, and what each file offers. */
 #ifndef PCI_FUNCTION_H
 #define PCI_FUNCTION_H
 
@@ -54,13 +54,15 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
 
 /* capabilities.c */
 void pci_capabilities_find(const struct function *function);
-/* The one behind `position` of the list, 0: none; the first if position is -1. */
+/* Returns the offset of the capability after `position` in the list, of the first if it is -1; 0:
+ * none. */
 uint8_t pci_capability_next(const struct virtual_function *view, int position);
-/* Its position if its first dword is there; -1: none's is. */
+/* Returns the position of the capability whose first dword is at this offset, or -1. */
 int pci_capability_at(const struct virtual_function *view, uint32_t at);
-/* The register that begins a function-level reset; 0: the function has none. */
+/* Returns the offset of the register that starts a function-level reset; 0: the function has none.
+ */
 uint32_t pci_express_reset(const struct function *function);
-/* Where the (first) capability with that id is; 0: nowhere. */
+/* Returns the offset of the first capability with that id; 0: there is none. */
 uint8_t pci_capability_find(const struct virtual_function *view, uint8_t id);
 
 #endif

@@ -8,18 +8,18 @@
 
 #include "hypervisor/partition.h"
 
-/* What the monitor has to do after a call. */
+/* The action that a call requests from the monitor. */
 enum psci_action {
     PSCI_RETURN,       /* continue the guest */
     PSCI_SUSPEND,      /* wait for an interrupt, then continue the guest */
     PSCI_CORE_START,   /* tell core `target`, which is now CORE_STARTING; continue the guest */
     PSCI_CORE_OFF,     /* the calling core, which is now CORE_OFF, waits to be started */
     PSCI_SYSTEM_OFF,   /* stop the partition */
-    PSCI_SYSTEM_RESET, /* start it anew */
+    PSCI_SYSTEM_RESET, /* restart the partition */
 };
 
-/* `core`: the calling one, by the description's index. `registers`: X0 to X3; the result is in X0
- * where the guest continues. `target` is set with PSCI_CORE_START only. */
+/* Handles a call. `core`: the calling core, by the description's index. `registers`: X0 to X3; if
+ * the guest continues, X0 has the result. `target` is written with PSCI_CORE_START only. */
 enum psci_action psci_call(struct partition *partition, uint32_t core, uint64_t registers[4],
                            uint32_t *target);
 

@@ -39,8 +39,9 @@ static bool enable(const struct smmu *smmu, uint32_t parts)
     return wait_for(smmu, SMMU_CR0ACK, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS, parts);
 }
 
-/* What there has to be. Stalled DMA would wait for somebody to resume it (3.12.2). */
-static const char *look(const struct smmu *smmu)
+/* Returns the reason why the SMMU cannot be used, or NULL. Stalled DMA would wait for software to
+ * resume it (3.12.2). */
+static const char *check_support(const struct smmu *smmu)
 {
     uint32_t idr0 = read(smmu, SMMU_IDR0), idr1 = read(smmu, SMMU_IDR1);
 
@@ -57,7 +58,9 @@ static const char *look(const struct smmu *smmu)
     return NULL;
 }
 
-/* As many bits as the streams that go through have; all others are beyond the table: aborted. */
+/* Returns the number of bits of the largest stream with an entry. Streams beyond the table are
+ * aborted.
+ */
 static uint32_t stream_bits(const struct description *system)
 {
     uint32_t streams = 0, bits = 0;
@@ -73,7 +76,7 @@ static uint32_t stream_bits(const struct description *system)
     return bits;
 }
 
-/* Zeroed pages, aligned to what they have (6.3.24); NULL: the pool is empty. */
+/* Returns zeroed pages that are aligned to their size (6.3.24), or NULL if the pool is empty. */
 static uint64_t *take_aligned(struct page_pool *pool, uint64_t bytes)
 {
     uint64_t gap = -pool->next & (bytes - 1);
@@ -131,8 +134,9 @@ static const char *set_table(const struct smmu *smmu, const uint64_t stage2_root
     return NULL;
 }
 
-/* Nothing from before us stays in caches (4.3.3, 4.4.4.1, 4.7.3). The queue's page is zero. */
-static bool forget(const struct smmu *smmu, uint64_t commands)
+/* Invalidates configuration and translations that firmware left in caches (4.3.3, 4.4.4.1, 4.7.3).
+ */
+static bool invalidate_caches(const struct smmu *smmu, uint64_t commands)
 {
     static const struct smmu_command everything[] = {
         {COMMAND_CFGI_ALL, COMMAND_CFGI_RANGE}, {COMMAND_TLBI_ALL, 0}, {COMMAND_SYNC, 0}};
@@ -165,7 +169,7 @@ static bool start(const struct smmu *smmu, const struct smmu_memory *memory)
     write(smmu, SMMU_EVENTQ_PROD, 0);
     write(smmu, SMMU_EVENTQ_CONS, 0);
     device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0); /* by wire, not by message */
-    if (!enable(smmu, CR0_COMMANDS) || !forget(smmu, memory->commands) ||
+    if (!enable(smmu, CR0_COMMANDS) || !invalidate_caches(smmu, memory->commands) ||
         !enable(smmu, CR0_COMMANDS | CR0_EVENTS)) {
         return false;
     }
@@ -183,7 +187,7 @@ const char *smmu_boot(const struct description *system, struct page_pool *pool,
     if (system->board.smmu == 0) {
         return NULL;
     }
-    trouble = look(&smmu);
+    trouble = check_support(&smmu);
     if (trouble == NULL) {
         trouble = stop(&smmu) ? set_table(&smmu, stage2_roots, memory) : "the SMMU does not stop";
     }

@@ -72,11 +72,12 @@ bool smmu_block_dma(const struct partition *partition);
 bool smmu_permit_dma(const struct partition *partition);
 
 /*
- * The event queue's interrupt (board.smmu_interrupt) came. True: `event` is what a device of this
- * partition tried; it is taken out of the queue. If the queue goes on, or with what another
- * partition's device tried, the interrupt comes again, to the boot core of who is next to look.
- * What an overflow lost is not told. Boot cores, also without the interrupt: only whose event is
- * the oldest takes it, so there is one at a time.
+ * Handles the event queue's interrupt (board.smmu_interrupt). Returns true and removes the oldest
+ * event if a function of this partition caused it. If more events follow, or if a function of
+ * another partition caused the oldest, the interrupt is raised again on the boot core of the
+ * partition concerned. Events that an overflow discarded are not reported. Boot cores, with or
+ * without the interrupt: only the partition that caused the oldest event removes it, so one core
+ * does at a time.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
 

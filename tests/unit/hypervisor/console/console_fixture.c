@@ -67,7 +67,7 @@ void device_write32(uintptr_t address, uint32_t value)
     }
 }
 
-void gic_raise(const struct description *system, uint32_t interrupt)
+void gic_make_pending(const struct description *system, uint32_t interrupt)
 {
     bool known = false;
 

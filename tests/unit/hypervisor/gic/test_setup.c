@@ -182,7 +182,7 @@ static void test_raise(void **state)
     (void)state;
     memset(&made.distributor, 0, sizeof(made.distributor));
     made.guarded = true;
-    gic_raise(&machine_system, 40);
+    gic_make_pending(&machine_system, 40);
     assert_int_equal(made.distributor.pending[1], 1u << 8);
 }
 
