@@ -114,7 +114,7 @@ def _memory_sizes(system: System) -> Iterator[Problem]:
 
 
 def _images(system: System) -> Iterator[Problem]:
-    """Only what is there already has a size; what is built later is measured then."""
+    """Images that exist already are measured here, those that are built later by layout.py."""
     for partition in system.partitions:
         needed, key = DEVICETREE_BYTES, "image"
         try:
@@ -138,7 +138,7 @@ def _images(system: System) -> Iterator[Problem]:
 
 
 def _executables(system: System, board: Board) -> Iterator[Problem]:
-    """They lie where they are linked for, so what they need depends on where the memory begins."""
+    """An executable is loaded at its link address, so the memory it needs depends on where RAM begins."""
     for partition in system.partitions:
         linked, initrd_bytes = _linked(system, partition)
         if linked is None:
@@ -287,7 +287,7 @@ def _restarts(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _shared_pages(system: System, board: Board) -> Iterator[Problem]:
-    """Who has a page of registers has every device in it."""
+    """All devices whose registers lie in one page belong to one partition."""
     owners = {label: p for p in system.partitions for label in p.devices}
     pages = {label: _pages(device) for label, device in board.devices.items()}
     for one, other in combinations(board.devices, 2):
@@ -358,7 +358,7 @@ def _sources(system: System, board: Board) -> Iterator[tuple[int, _Source]]:
 
 
 def _interrupts(system: System, board: Board) -> Iterator[Problem]:
-    """A line has one owner: who shares it could keep it raised, or leave it off, for the other."""
+    """An interrupt line has one owner: another could keep it asserted, or masked."""
     first: dict[int, list[_Source]] = {}
     for intid, source in _sources(system, board):
         spi = f"SPI {intid - FIRST_SPI}"

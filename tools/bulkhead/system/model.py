@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a system file says, once it is known to be well formed (parse.py)."""
+"""The content of a system file, converted by parse.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class Dma(Enum):
-    """What may keep a partition's devices from others' memory."""
+    """How DMA of a partition's devices is confined."""
 
     NONE = "none"
     SMMU = "smmu"

@@ -33,7 +33,7 @@ _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 class _Wrong(Exception):
-    """A value that is not what its key takes; the text says what it has to be."""
+    """A value that its key does not accept; `fix` says which values it does."""
 
     def __init__(self, fix: str, what: str = "") -> None:
         super().__init__(fix, what)
