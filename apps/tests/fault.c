@@ -81,8 +81,9 @@ static void call_null(void)
     call(hide(0));
 }
 
-/* Not a tail call: each recursion keeps its frame. */
-static unsigned recurse(unsigned depth)
+/* Not a tail call: each recursion keeps its frame. Not inlined into itself: several recursions would
+ * make a frame above the limit. */
+__attribute__((noinline)) static unsigned recurse(unsigned depth)
 {
     volatile uint8_t frame[512];
 

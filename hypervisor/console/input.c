@@ -84,7 +84,7 @@ static void raise_waiting(const struct description *system)
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if ((partitions >> i & 1u) != 0) {
-            gic_raise(system, system->partitions[i].console_interrupt);
+            gic_make_pending(system, system->partitions[i].console_interrupt);
         }
     }
 }
