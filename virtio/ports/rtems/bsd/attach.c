@@ -15,9 +15,8 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 32u
-#define CLUSTERS_SHARE      16u /* exposed buffers are at most one in so many of the stack's clusters \
-                                 */
-#define SET_ASIDE 12u /* clusters for frames that arrive before the task provides new ones */
+#define CLUSTERS_SHARE      16u /* expose at most this fraction of the stack's clusters */
+#define SET_ASIDE           12u /* clusters for frames that arrive before the task provides new ones */
 
 /* The stack supports neither offloads nor frames in several buffers. */
 #define FEATURES_OFF                                                              \
