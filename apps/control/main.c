@@ -2,7 +2,7 @@
 /*
  * A control loop: woken once in each `period` (nanoseconds), for ever. Every `report` seconds it
  * prints how many periods it has missed and by how much it was late at worst; with 0 it prints
- * nothing. Periods missed because the processor was not woken in time are a line of their own, if
+ * nothing. Periods missed because the processor was not run in time are a line of their own, if
  * there are any: on an emulated machine they are the work of its host, which runs something else
  * meanwhile.
  */
@@ -38,7 +38,7 @@ static void report(struct periods *periods, struct totals *totals)
           (unsigned long)periods->count, (unsigned long)periods->missed,
           (unsigned long)totals->worst, (unsigned long)periods->worst);
     if (periods->missed_asleep != totals->missed_asleep) {
-        print("control: not this system's doing: %lu more missed because the core was not woken "
+        print("control: not this system's doing: %lu more missed because the core was not run "
               "in time, worst %lu ns late; in QEMU the host ran something else\n",
               (unsigned long)periods->missed_asleep, (unsigned long)totals->worst_asleep);
         totals->missed_asleep = periods->missed_asleep;

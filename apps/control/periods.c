@@ -4,13 +4,9 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 
-static uint64_t idle_nanoseconds(void)
-{
-    struct scheduler_statistics statistics;
-
-    scheduler_statistics(&statistics);
-    return statistics.idle_nanoseconds;
-}
+/* A wait in which nothing else of this system runs: the idle thread and back, and the timer. */
+#define SWITCHES_ALONE   2u
+#define INTERRUPTS_ALONE 1u
 
 static uint64_t smaller(uint64_t one, uint64_t other)
 {
@@ -28,29 +24,42 @@ void periods_begin(struct periods *periods, uint64_t length)
 }
 
 /*
- * Returns for how much of `late` the processor slept. `busy` is how long it was awake while the
- * loop waited: this system's own work can't have delayed the turn by more.
+ * Returns how much of `late` is not this system's doing, after a wait of `waited` nanoseconds: all
+ * of it if nothing else ran meanwhile. Otherwise this system's own work can't have delayed the turn
+ * by more than the time that the processor was awake.
  */
-static uint64_t time_slept_on(uint64_t late, uint64_t idle, uint64_t busy)
+static uint64_t time_not_run(const struct scheduler_statistics *before, uint64_t waited,
+                             uint64_t late)
 {
+    struct scheduler_statistics after;
+    uint64_t idle;
+    uint64_t busy;
+
+    scheduler_statistics(&after);
+    if (after.context_switches - before->context_switches <= SWITCHES_ALONE &&
+        after.interrupts - before->interrupts <= INTERRUPTS_ALONE) {
+        return late;
+    }
+    idle = smaller(after.idle_nanoseconds - before->idle_nanoseconds, waited);
+    busy = waited - idle;
     return idle != 0 && late > busy ? late - busy : 0;
 }
 
 void periods_wait(struct periods *periods)
 {
     uint64_t began = time_now();
-    uint64_t idle = idle_nanoseconds();
+    struct scheduler_statistics before;
     uint64_t now;
     uint64_t late;
     uint64_t own;
 
+    scheduler_statistics(&before);
     periods->due += periods->length;
     thread_sleep_until(periods->due);
     now = time_now();
-    idle = smaller(idle_nanoseconds() - idle, now - began);
     late = now - periods->due;
     if (began < periods->due) {
-        periods->asleep = time_slept_on(late, idle, now - began - idle);
+        periods->asleep = time_not_run(&before, now - began, late);
     } else {
         /* It is late because the turns before it were, and for the same reason. */
         periods->asleep = smaller(periods->asleep, late);

@@ -3,9 +3,9 @@
  * A loop of a fixed period, and how late its turns begin. Each loop belongs to one thread.
  *
  * Lateness has two causes, which are counted apart. Either this system's own threads and interrupt
- * handlers ran when the turn was due. Or the processor slept, and nothing here was in the way: then
- * what lies below did not wake it in time, the hypervisor, the machine, or the host of an emulated
- * machine that ran something else.
+ * handlers ran when the turn was due. Or nothing else of this system ran while the loop waited, or
+ * the processor slept: then the machine below did not run the processor in time, be it a hypervisor
+ * or the host of an emulated machine.
  */
 #ifndef CONTROL_PERIODS_H
 #define CONTROL_PERIODS_H
@@ -20,10 +20,10 @@ struct periods {
      * began late: because of this system's own work, */
     uint64_t missed;
     uint64_t worst;
-    /* and because the processor slept on. */
+    /* and because the machine below did not run the processor. */
     uint64_t missed_asleep;
     uint64_t worst_asleep;
-    uint64_t asleep; /* of the last turn's lateness: nanoseconds that the processor slept */
+    uint64_t asleep; /* of the last turn's lateness: nanoseconds of the second kind */
 };
 
 /* The first turn is due `length` nanoseconds from now. */

@@ -18,6 +18,9 @@ static struct {
     uint64_t idle;
     uint64_t oversleep; /* the next alarm is so late */
     uint64_t others;    /* so long other threads run before the next alarm */
+    uint64_t taken;     /* after the next alarm the processor is not run for so long */
+    uint64_t switches;
+    uint64_t interrupts;
 } world;
 
 uint64_t time_now(void)
@@ -32,8 +35,12 @@ void thread_sleep_until(uint64_t deadline)
 
         world.idle += deadline - world.now - awake + world.oversleep;
         world.now = deadline + world.oversleep + (world.others - awake);
+        world.now += world.taken;
+        world.switches += world.others != 0 ? 4 : 2;
+        world.interrupts++;
         world.oversleep = 0;
         world.others = 0;
+        world.taken = 0;
     }
 }
 
@@ -41,6 +48,8 @@ void scheduler_statistics(struct scheduler_statistics *statistics)
 {
     memset(statistics, 0, sizeof(*statistics));
     statistics->idle_nanoseconds = world.idle;
+    statistics->context_switches = world.switches;
+    statistics->interrupts = world.interrupts;
 }
 
 static void advance(uint64_t nanoseconds)
@@ -120,6 +129,23 @@ static void test_a_machine_that_sleeps_on(void **state)
     assert_int_equal(periods.worst_asleep, 3 * PERIOD);
 }
 
+/* The host takes the processor away when it is awake already: nothing else of this system ran. */
+static void test_a_machine_that_is_not_run(void **state)
+{
+    struct periods periods;
+
+    (void)state;
+    periods_begin(&periods, PERIOD);
+    world.taken = 2 * PERIOD;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        periods_wait(&periods);
+    }
+    assert_int_equal(periods.missed, 0);
+    assert_int_equal(periods.worst, 0);
+    assert_int_equal(periods.missed_asleep, 2);
+    assert_int_equal(periods.worst_asleep, 2 * PERIOD);
+}
+
 /* Other threads of this system are in the way: its own lateness, however long it slept before. */
 static void test_others_in_the_way(void **state)
 {
@@ -159,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup(test_turns_come_at_points_in_time, set_up),
         cmocka_unit_test_setup(test_a_turn_is_missed_when_the_next_is_due, set_up),
         cmocka_unit_test_setup(test_a_machine_that_sleeps_on, set_up),
+        cmocka_unit_test_setup(test_a_machine_that_is_not_run, set_up),
         cmocka_unit_test_setup(test_others_in_the_way, set_up),
         cmocka_unit_test_setup(test_both_causes, set_up),
     };
