@@ -138,7 +138,7 @@ def _images(system: System) -> Iterator[Problem]:
 
 
 def _executables(system: System, board: Board) -> Iterator[Problem]:
-    """An executable is loaded at its link address: where RAM begins decides what memory it needs."""
+    """An executable is loaded at its link address: RAM's start decides what memory it needs."""
     for partition in system.partitions:
         linked, initrd_bytes = _linked(system, partition)
         if linked is None:
