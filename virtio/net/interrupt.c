@@ -120,6 +120,18 @@ void net_check_queues(struct virtio_net *net)
     }
 }
 
+/* Returns half of a budget. Of an odd one the receive side gets one more every other time. */
+static inline unsigned receive_share_of(struct virtio_net *net, unsigned budget)
+{
+    unsigned share = budget / 2u;
+
+    if (budget % 2u != 0) {
+        share += net->odd_to_receive ? 1u : 0u;
+        net->odd_to_receive = !net->odd_to_receive;
+    }
+    return share;
+}
+
 /*
  * Moves at most `budget` descriptors and returns how many. The transmit side comes first, so that
  * waiting frames are sent before received ones are handled (paper, 3.2, steps 1-4), but leaves half
@@ -128,12 +140,11 @@ void net_check_queues(struct virtio_net *net)
  */
 static unsigned serve_queues(struct virtio_net *net, unsigned budget)
 {
-    unsigned receive_share = (budget + net->odd_to_receive) / 2u;
+    unsigned receive_share = receive_share_of(net, budget);
     unsigned transmit_share = budget - receive_share;
     unsigned moved = net_transmit_service(net, transmit_share);
     bool transmit_has_more = moved == transmit_share;
 
-    net->odd_to_receive = !net->odd_to_receive;
     net_kick(net, &net->transmit);
     moved += net_receive_service(net, budget - moved);
     net_kick(net, &net->receive);
@@ -249,28 +260,37 @@ static uint16_t chains_taken(const struct virtio_net *counting)
     return taken;
 }
 
-/*
- * The bottom half runs: starts to count interrupts anew. A line that the device raises again and
- * again without using a buffer is stuck, and stops the device. Superfluous messages (MSI-X), and
- * other devices' interrupts on a shared line, cost no more than a run of the bottom half, and do
- * not.
+/* Stops the device if its line is stuck: it raised the line again and again without using a buffer.
  */
+static void check_line(struct virtio_net *counting)
+{
+    uint16_t taken = chains_taken(counting);
+
+    if (counting->interrupts_since_bottom_half == INTERRUPTS_MAX &&
+        taken == counting->taken_before) {
+        counting->spurious_storms++;
+    } else {
+        counting->spurious_storms = 0;
+    }
+    counting->taken_before = taken;
+    if (counting->spurious_storms == STORMS_MAX && counting->state == NET_RUNNING) {
+        net_stop_broken(counting, "its interrupts do not end");
+    }
+}
+
+/* The bottom half runs: starts to count interrupts anew. Superfluous messages (MSI-X), and other
+ * devices' interrupts on a shared line, cost no more than a run of the bottom half, and do not stop
+ * the device. */
 static void restart_interrupt_count(struct virtio_net *net)
 {
     struct virtio_net *counting = counting_pair(net);
-    uint16_t taken = chains_taken(counting);
-    bool storm = net->transport->vectors == 0 &&
-                 counting->interrupts_since_bottom_half == INTERRUPTS_MAX &&
-                 taken == counting->taken_before;
 
-    counting->spurious_storms = storm ? (uint16_t)(counting->spurious_storms + 1u) : 0;
-    counting->taken_before = taken;
+    if (net->transport->vectors == 0) {
+        check_line(counting);
+    }
     counting->interrupts_since_bottom_half = 0;
     counting->interrupts_unclaimed = 0;
     counting->mask_requested = false;
-    if (counting->spurious_storms == STORMS_MAX && net->state == NET_RUNNING) {
-        net_stop_broken(net, "its interrupts do not end");
-    }
 }
 
 bool virtio_net_mask_requested(const struct virtio_net *net)

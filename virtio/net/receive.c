@@ -86,17 +86,24 @@ static inline uint16_t read_header16(const volatile uint8_t *field)
     return (uint16_t)(field[0] | field[1] << 8);
 }
 
-/* Reads the flags of the header, and csum_start and csum_offset if the flags make them valid
- * (5.1.6.4). Owners need no other field. */
-static void read_checksum(const struct virtio_net *net, struct virtio_net_buffer *buffer)
+/* NEEDS_CSUM: reads csum_start and csum_offset (5.1.6.4). Not inlined, because most frames do not
+ * need it. */
+static __attribute__((noinline)) void read_partial_checksum(struct virtio_net_buffer *buffer,
+                                                            const volatile uint8_t *header)
+{
+    buffer->checksum = VIRTIO_NET_CHECKSUM_PARTIAL;
+    buffer->checksum_start = read_header16(header + HEADER_CHECKSUM_START);
+    buffer->checksum_offset = read_header16(header + HEADER_CHECKSUM_OFFSET);
+}
+
+/* Reads the flags of the header. Owners need no other field. */
+static inline void read_checksum(const struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
     const volatile uint8_t *header = buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes;
     uint8_t flags = header[0];
 
     if ((flags & HEADER_NEEDS_CHECKSUM) != 0) {
-        buffer->checksum = VIRTIO_NET_CHECKSUM_PARTIAL;
-        buffer->checksum_start = read_header16(header + HEADER_CHECKSUM_START);
-        buffer->checksum_offset = read_header16(header + HEADER_CHECKSUM_OFFSET);
+        read_partial_checksum(buffer, header);
     } else if ((flags & HEADER_DATA_VALID) != 0) {
         buffer->checksum = VIRTIO_NET_CHECKSUM_VALID;
     }
@@ -130,7 +137,16 @@ static void expose_again(struct virtio_net *net, struct virtio_net_buffer *buffe
     }
 }
 
-static void finish_frame(struct virtio_net *net, struct virtio_net_buffer *frame)
+/* A device that places the checksum outside the frame has not verified it (5.1.6.4.1). */
+static __attribute__((noinline)) void check_partial_checksum(struct virtio_net_buffer *frame,
+                                                             uint32_t bytes)
+{
+    if ((uint32_t)frame->checksum_start + frame->checksum_offset + 2u > bytes) {
+        frame->checksum = VIRTIO_NET_CHECKSUM_UNKNOWN;
+    }
+}
+
+static inline void finish_frame(struct virtio_net *net, struct virtio_net_buffer *frame)
 {
     uint32_t bytes = 0;
 
@@ -139,10 +155,8 @@ static void finish_frame(struct virtio_net *net, struct virtio_net_buffer *frame
     }
     net->statistics.rx_frames++;
     net->statistics.rx_bytes += bytes;
-    /* A device that places the checksum outside the frame has not verified it (5.1.6.4.1). */
-    if (frame->checksum == VIRTIO_NET_CHECKSUM_PARTIAL &&
-        (uint32_t)frame->checksum_start + frame->checksum_offset + 2u > bytes) {
-        frame->checksum = VIRTIO_NET_CHECKSUM_UNKNOWN;
+    if (frame->checksum == VIRTIO_NET_CHECKSUM_PARTIAL) {
+        check_partial_checksum(frame, bytes);
     }
     buffer_list_append(&net->received, frame);
 }
