@@ -308,21 +308,26 @@ static bool check_name(struct check *check, uint32_t index)
     return expect(check, right, "no proper name, or that of another: partition", index);
 }
 
-/* What the rest of the checks rely on. */
+/* Checks the counts of a partition's lists, on which all later checks rely. */
 static bool check_lists(struct check *check, const struct description_partition *partition)
 {
-    return expect(check,
-                  partition->memory_count - 1 < DESCRIPTION_MEMORIES_MAX &&
-                      partition->device_count <= DESCRIPTION_DEVICES_MAX &&
-                      partition->image_count <= DESCRIPTION_IMAGES_MAX &&
-                      partition->function_count <= DESCRIPTION_FUNCTIONS_MAX,
-                  "a list too long, or no memory: memories", partition->memory_count) &&
-           expect(check,
-                  UNUSED_IS_ZERO(partition->memories, partition->memory_count) &&
-                      UNUSED_IS_ZERO(partition->devices, partition->device_count) &&
-                      UNUSED_IS_ZERO(partition->images, partition->image_count) &&
-                      UNUSED_IS_ZERO(partition->functions, partition->function_count),
-                  "more in a list than its count says: memories", partition->memory_count);
+    bool has_memory = partition->memory_count != 0;
+    bool fits = partition->memory_count <= DESCRIPTION_MEMORIES_MAX &&
+                partition->device_count <= DESCRIPTION_DEVICES_MAX &&
+                partition->image_count <= DESCRIPTION_IMAGES_MAX &&
+                partition->function_count <= DESCRIPTION_FUNCTIONS_MAX;
+    bool rest_is_zero;
+
+    if (!expect(check, has_memory && fits, "a list too long, or no memory: memories",
+                partition->memory_count)) {
+        return false;
+    }
+    rest_is_zero = UNUSED_IS_ZERO(partition->memories, partition->memory_count) &&
+                   UNUSED_IS_ZERO(partition->devices, partition->device_count) &&
+                   UNUSED_IS_ZERO(partition->images, partition->image_count) &&
+                   UNUSED_IS_ZERO(partition->functions, partition->function_count);
+    return expect(check, rest_is_zero, "more in a list than its count says: memories",
+                  partition->memory_count);
 }
 
 static bool check_partition(struct check *check, uint32_t index)

@@ -12,14 +12,14 @@
 #include "psci/psci.h"
 #include "smmu/smmu.h"
 
-static struct partition_core *own(const struct core *core)
+static struct partition_core *this_core_state(const struct core *core)
 {
     return &core->partition->cores[core->index];
 }
 
-/* The first core that has not stopped; core_count: all have. Sequentially consistent, so that of
- * two that stop at once one sees the other. */
-static uint32_t still_on(const struct partition *partition)
+/* Returns the first core of the partition that has not stopped, or core_count if all have. The
+ * loads are sequentially consistent, so that of two cores that stop at once one sees the other. */
+static uint32_t first_running_core(const struct partition *partition)
 {
     uint32_t core = 0;
 
@@ -40,7 +40,7 @@ static bool is_boot_core(const struct core *core)
     return core->index == core->partition->described->boot_core;
 }
 
-static _Noreturn void begin(struct core *core, uint64_t entry, uint64_t context)
+static _Noreturn void enter_guest(struct core *core, uint64_t entry, uint64_t context)
 {
     struct registers *registers = (struct registers *)(uintptr_t)core->stack - 1;
 
@@ -50,12 +50,12 @@ static _Noreturn void begin(struct core *core, uint64_t entry, uint64_t context)
     guest_state_reset();
     core->report.state = REPORT_RUNNING;
     core->report.starts++;
-    __atomic_store_n(&own(core)->state, CORE_ON, __ATOMIC_RELEASE);
+    __atomic_store_n(&this_core_state(core)->state, CORE_ON, __ATOMIC_RELEASE);
     monitor_resume(registers);
 }
 
-/* To all its cores. The first request counts. */
-static void demand(struct core *core, uint32_t request)
+/* Asks all cores of the partition to stop. An earlier request stays. */
+static void request_stop(struct core *core, uint32_t request)
 {
     struct partition *partition = core->partition;
     uint32_t before = REQUEST_NONE;
@@ -85,9 +85,14 @@ static void stop_for_fault(struct core *core, uint64_t pc, uint64_t syndrome, co
     core->report.address = address;
     core->report.pc = pc;
     uart_flush(core->partition, true);
-    terminal_print("%s is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
-                   core->partition->described->name, core->index, what, address, syndrome, pc);
-    demand(core, REQUEST_STOP);
+    if (address == POWER_ADDRESS_UNKNOWN) {
+        terminal_print("%s is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx",
+                       core->partition->described->name, core->index, syndrome, pc);
+    } else {
+        terminal_print("%s is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
+                       core->partition->described->name, core->index, what, address, syndrome, pc);
+    }
+    request_stop(core, REQUEST_STOP);
 }
 
 void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
@@ -137,14 +142,15 @@ static void begin_partition(struct core *core)
         load_partition(partition);
         if (smmu_permit_dma(partition)) {
             __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
-            begin(core, partition->described->entry, partition->described->devicetree);
+            enter_guest(core, partition->described->entry, partition->described->devicetree);
         }
     }
     terminal_say(partition, "can't start: a PCI function or the SMMU does not answer");
     __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
 }
 
-/* The boot core goes on, and the last of the others tells it to. */
+/* All cores have stopped: the boot core completes the request. Another core, the last that stopped,
+ * wakes it. */
 static void all_have_stopped(struct core *core, uint32_t request)
 {
     struct partition *partition = core->partition;
@@ -159,55 +165,99 @@ static void all_have_stopped(struct core *core, uint32_t request)
     }
 }
 
-/* Does what is asked for since then, if not 0. False: it has to look again at once, for some core
- * has not stopped. Of one that has not after a second the boot core tells, of that one the others.
- */
-static bool follow(struct core *core, uint32_t request, uint64_t since)
+/* A core that waits for a start, and the stop or restart that it watches meanwhile. */
+struct watch {
+    uint32_t request;   /* enum partition_request, as last read */
+    bool is_timed;      /* a request came, and its time limit is not over */
+    uint64_t requested; /* CNTPCT_EL0 when it came */
+};
+
+static bool time_is_over(const struct watch *watch)
+{
+    return register_read(cntpct_el0) - watch->requested >= register_read(cntfrq_el0); /* 1 s */
+}
+
+/* Reports a core that has not stopped within a second. The boot core reports the other cores; if
+ * the boot core itself is missing, the other cores report it. */
+static void report_missing(const struct core *core, uint32_t missing)
 {
     const struct partition *partition = core->partition;
-    uint32_t missing = still_on(partition);
 
-    if (request != REQUEST_RESET && request != REQUEST_STOP) {
+    if (is_boot_core(core) || missing == partition->described->boot_core) {
+        terminal_print("%s waits: core %u does not answer", partition->described->name, missing);
+    }
+}
+
+/* Completes a stop or a restart once all cores have stopped. Returns true if this core may sleep:
+ * an interrupt comes when there is more to do. Returns false while it must poll, because another
+ * core has not stopped and the time limit is not over. */
+static bool handle_stop_request(struct core *core, struct watch *watch)
+{
+    uint32_t missing = first_running_core(core->partition);
+
+    if (watch->request != REQUEST_RESET && watch->request != REQUEST_STOP) {
         return true;
     }
-    if (missing == partition->system->core_count) {
-        all_have_stopped(core, request);
-    } else if (since != 0 && register_read(cntpct_el0) - since < register_read(cntfrq_el0)) {
+    if (missing == core->partition->system->core_count) {
+        all_have_stopped(core, watch->request);
+        return true;
+    }
+    if (watch->is_timed && !time_is_over(watch)) {
         return false;
-    } else if (since != 0 && (is_boot_core(core) || missing == partition->described->boot_core)) {
-        terminal_print("%s waits: core %u does not answer", partition->described->name, missing);
+    }
+    if (watch->is_timed) {
+        report_missing(core, missing);
     }
     return true;
 }
 
-/* Until the partition starts this core, by PSCI or by a reset. Nothing that the guest left in the
- * GIC stays: its interrupts would wake the core again and again, and what it feigns to be active
- * holds off the hypervisor's (docs/decisions/0013). */
-static _Noreturn void wait(struct core *core)
+/* Reads the partition's request; a new one starts the time limit. */
+static void read_request(const struct partition *partition, struct watch *watch)
+{
+    uint32_t request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE);
+
+    if (request != watch->request) {
+        watch->is_timed = true;
+        watch->requested = register_read(cntpct_el0);
+    }
+    watch->request = request;
+}
+
+/* Starts the guest on this core, for which another core of the partition called CPU_ON. If the
+ * partition has to stop, the core is off again without a start. */
+static void start_core(struct core *core, uint32_t request)
+{
+    struct partition_core *state = this_core_state(core);
+
+    if (request == REQUEST_NONE) {
+        enter_guest(core, state->entry, state->context);
+    }
+    __atomic_store_n(&state->state, CORE_OFF, __ATOMIC_SEQ_CST);
+}
+
+/* Waits until the partition starts this core, by CPU_ON or by a restart. The core's part of the GIC
+ * is reset first: interrupts of the guest would wake the core again and again, and an interrupt
+ * that the guest feigns to be active holds off the hypervisor's (docs/decisions/0013). */
+static _Noreturn void wait_for_start(struct core *core)
 {
     struct partition *partition = core->partition;
-    struct partition_core *state = own(core);
-    uint32_t on = CORE_ON, request = REQUEST_NONE;
-    uint64_t since = 0;
+    struct watch watch = {.request = REQUEST_NONE};
+    uint32_t on = CORE_ON;
 
     gic_reset_core(&partition->system->cores[core->index]);
-    /* Unless it said so itself, by PSCI, and is to start again already. */
-    (void)__atomic_compare_exchange_n(&state->state, &on, CORE_OFF, false, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_ACQUIRE);
+    /* CPU_OFF has set CORE_OFF already, and since then another core may have asked for a start. */
+    (void)__atomic_compare_exchange_n(&this_core_state(core)->state, &on, CORE_OFF, false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
     for (;;) {
-        bool ready = __atomic_load_n(&state->state, __ATOMIC_ACQUIRE) == CORE_READY;
-        uint32_t before = request;
+        bool is_ready =
+            __atomic_load_n(&this_core_state(core)->state, __ATOMIC_ACQUIRE) == CORE_READY;
 
-        request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE);
-        if (ready && request == REQUEST_NONE) {
-            begin(core, state->entry, state->context);
+        read_request(partition, &watch);
+        if (is_ready) {
+            start_core(core, watch.request);
         }
-        if (ready) { /* it is to stop before it has begun */
-            __atomic_store_n(&state->state, CORE_OFF, __ATOMIC_SEQ_CST);
-        }
-        since = request != before ? register_read(cntpct_el0) : since;
-        if (follow(core, request, since)) {
-            since = 0;
+        if (handle_stop_request(core, &watch)) {
+            watch.is_timed = false;
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         power_interrupt(core);
@@ -230,20 +280,20 @@ void power_call(struct core *core, struct registers *registers)
         break;
     case PSCI_CORE_OFF:
         core->report.state = REPORT_OFF;
-        wait(core);
+        wait_for_start(core);
     case PSCI_SYSTEM_OFF:
         uart_flush(core->partition, true);
         terminal_say(core->partition, "is off");
-        demand(core, REQUEST_STOP);
+        request_stop(core, REQUEST_STOP);
         break;
     case PSCI_SYSTEM_RESET:
         uart_flush(core->partition, true);
         if (never_restarts(core->partition)) {
             terminal_say(core->partition, "is off: it never restarts");
-            demand(core, REQUEST_STOP);
+            request_stop(core, REQUEST_STOP);
         } else {
             terminal_say(core->partition, "begins anew");
-            demand(core, REQUEST_RESET);
+            request_stop(core, REQUEST_RESET);
         }
         break;
     default:
@@ -251,8 +301,9 @@ void power_call(struct core *core, struct registers *registers)
     }
 }
 
-/* The first stops the partition; what its devices do until they are reset changes nothing. */
-static void refused_dma(struct core *core)
+/* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are
+ * reset, change nothing. */
+static void stop_for_dma(struct core *core)
 {
     struct partition *partition = core->partition;
     struct smmu_event event;
@@ -270,7 +321,7 @@ static void refused_dma(struct core *core)
                    partition->described->name, event.stream >> 12, event.stream >> 8 & 0xf,
                    event.stream >> 7 & 1, event.stream >> 3 & 0xf, event.stream & 7,
                    event.read ? "read" : "write", event.address, event.type);
-    demand(core, REQUEST_STOP);
+    request_stop(core, REQUEST_STOP);
 }
 
 void power_interrupt(struct core *core)
@@ -289,16 +340,16 @@ void power_interrupt(struct core *core)
             request = REQUEST_NONE;
         }
     } else if (number == core->partition->system->board.smmu_interrupt) {
-        refused_dma(core);
+        stop_for_dma(core);
     }
     gic_end(number);
     if (request != REQUEST_NONE) {
         uart_flush(core->partition, true);
         terminal_say(core->partition, request == REQUEST_STOP ? "is stopped" : "begins anew");
-        /* Over any other, also one that cores still follow: what is typed comes to the boot core,
-         * which alone ends requests. */
+        /* A typed request replaces any other, even one that cores still handle: it arrives at the
+         * boot core, and only the boot core completes requests. */
         __atomic_store_n(&core->partition->request, request, __ATOMIC_RELEASE);
-        demand(core, request);
+        request_stop(core, request);
     }
 }
 
@@ -306,7 +357,7 @@ void power_message(struct core *core)
 {
     if (__atomic_load_n(&core->partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
         core->report.state = REPORT_STOPPED;
-        wait(core);
+        wait_for_start(core);
     }
 }
 
@@ -315,5 +366,5 @@ void power_on(struct core *core)
     if (is_boot_core(core)) {
         begin_partition(core);
     }
-    wait(core);
+    wait_for_start(core);
 }

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Starting, stopping and resetting a partition and its cores. Each core does what concerns it
- * itself; what others of the partition are to do it leaves in the partition's page, and then sends
- * them a message.
+ * Starts, stops and restarts a partition and its cores. Each core changes its own state; a request
+ * to the partition's other cores is written to the partition's page, and an SGI tells them.
  */
 #ifndef MONITOR_POWER_H
 #define MONITOR_POWER_H
 
 #include "monitor/core.h"
 
-/* A call by HVC or SMC; the program counter is behind it. */
+/* The address in a report where the architecture gives none. */
+#define POWER_ADDRESS_UNKNOWN UINT64_MAX
+
+/* Handles a call by HVC or SMC; the program counter is behind the instruction. */
 void power_call(struct core *core, struct registers *registers);
-/* Asks for the partition's stop, for what it did, and says so. */
+/* Asks for the partition's stop, and reports why. `address`: the guest's physical address, or
+ * POWER_ADDRESS_UNKNOWN. */
 void power_fault(struct core *core, const struct registers *registers, uint64_t syndrome,
                  uint64_t address);
 /* Asks for the partition's stop if a device did not answer an access of this core's monitor since
  * the last call, and says so. `pc`: the guest's. Returns true if a device did not. */
 bool power_device_fault(struct core *core, uint64_t pc);
-/* Takes an interrupt of the hypervisor's own, if there is one. */
+/* Handles the pending interrupt of Group 0, if there is one. */
 void power_interrupt(struct core *core);
-/* Before the guest goes on: stops this core if that was asked for, here or by another monitor of
- * the partition. Else returns. */
+/* Called before the guest continues: returns unless the partition has to stop; then this core stops
+ * here. */
 void power_message(struct core *core);
-/* Begins the partition (its boot core), or waits until the partition starts this core. */
+/* Starts the partition on its boot core; another core waits until the partition starts it. */
 _Noreturn void power_on(struct core *core);
 
 #endif

@@ -51,17 +51,23 @@
 
 #define DBGCLAIM_ALL 0xffu /* DBGCLAIMCLR_EL1.CLAIM */
 
-/* VTCR_EL2: RES1; 39 bits of input from level 1 (T0SZ, SL0); walks write-back, Inner Shareable;
- * 4 KiB. PS comes from the processor. */
-#define VTCR_BASE                                                                   \
-    (UINT64_C(1) << 31 | UINT64_C(3) << 12 | UINT64_C(1) << 10 | UINT64_C(1) << 8 | \
-     UINT64_C(1) << 6 | UINT64_C(25))
-#define VTCR_PS_SHIFT    16
-#define PHYSICAL_48_BITS UINT64_C(5)
+/* VTCR_EL2. TG0 is 0: pages of 4 KiB. */
+#define VTCR_T0SZ_39_BITS     UINT64_C(25)
+#define VTCR_SL0_LEVEL_1      (UINT64_C(1) << 6)
+#define VTCR_IRGN0_WRITE_BACK (UINT64_C(1) << 8)
+#define VTCR_ORGN0_WRITE_BACK (UINT64_C(1) << 10)
+#define VTCR_SH0_INNER        (UINT64_C(3) << 12)
+#define VTCR_PS_SHIFT         16 /* from ID_AA64MMFR0_EL1.PARange */
+#define VTCR_RES1             (UINT64_C(1) << 31)
+#define VTCR_BASE                                                                 \
+    (VTCR_RES1 | VTCR_SH0_INNER | VTCR_ORGN0_WRITE_BACK | VTCR_IRGN0_WRITE_BACK | \
+     VTCR_SL0_LEVEL_1 | VTCR_T0SZ_39_BITS)
+#define PHYSICAL_48_BITS UINT64_C(5) /* PARange, PS */
 #define VTTBR_VMID_SHIFT 48
 
-/* SCTLR_EL1 with MMU and caches off: the bits that are RES1 for want of what defines them. */
+/* SCTLR_EL1 with MMU and caches off: LSMAOE, nTLSMD, SPAN, EIS, TSCXT, EOS, which are RES1 without
+ * the features that define them. */
 #define SCTLR_EL1_OFF 0x30d00800
-#define STATE_EL1H    UINT64_C(0x3c5) /* SPSR_EL2: EL1 on its own stack, everything masked */
+#define STATE_EL1H    UINT64_C(0x3c5) /* SPSR_EL2: EL1h; D, A, I and F masked */
 
 #endif

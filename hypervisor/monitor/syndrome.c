@@ -2,16 +2,18 @@
 #include "monitor/syndrome.h"
 
 /* Arm ARM, ISS encoding for an exception from a Data Abort. */
-#define VALID         (UINT64_C(1) << 24)
-#define SIZE(iss)     ((unsigned)((iss) >> 22 & 3))
-#define SIGN_EXTENDED (UINT64_C(1) << 21)
-#define TARGET(iss)   ((unsigned)((iss) >> 16 & 0x1f))
-#define SIXTY_FOUR    (UINT64_C(1) << 15)
-#define CACHE         (UINT64_C(1) << 8)
-#define OF_TABLE_WALK (UINT64_C(1) << 7)
-#define WRITE         (UINT64_C(1) << 6)
-#define STATUS(iss)   ((iss) & 0x3c) /* without the level */
-#define STATUS_NO_MAP 0x04u
+#define VALID               (UINT64_C(1) << 24)
+#define SIZE(iss)           ((unsigned)((iss) >> 22 & 3))
+#define SIGN_EXTENDED       (UINT64_C(1) << 21)
+#define TARGET(iss)         ((unsigned)((iss) >> 16 & 0x1f))
+#define SIXTY_FOUR          (UINT64_C(1) << 15)
+#define CACHE               (UINT64_C(1) << 8)
+#define OF_TABLE_WALK       (UINT64_C(1) << 7)
+#define WRITE               (UINT64_C(1) << 6)
+#define STATUS(iss)         ((iss) & 0x3c) /* without the level */
+#define STATUS_ADDRESS_SIZE 0x00u
+#define STATUS_NO_MAP       0x04u
+#define STATUS_ACCESS_FLAG  0x08u
 
 #define CLASS_SHIFT     26
 #define SAME_LEVEL      1u                  /* added to the class of an abort from a lower level */
@@ -59,4 +61,15 @@ uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value)
         value = (uint64_t)((int64_t)(value << shift) >> shift);
     }
     return (syndrome & SIXTY_FOUR) != 0 ? value : (uint32_t)value;
+}
+
+bool syndrome_has_address(uint64_t syndrome)
+{
+    unsigned exception_class = SYNDROME_CLASS(syndrome);
+
+    if (exception_class != CLASS_DATA && exception_class != CLASS_FETCH) {
+        return false;
+    }
+    return (syndrome & OF_TABLE_WALK) != 0 || STATUS(syndrome) == STATUS_ADDRESS_SIZE ||
+           STATUS(syndrome) == STATUS_NO_MAP || STATUS(syndrome) == STATUS_ACCESS_FLAG;
 }

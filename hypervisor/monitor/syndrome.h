@@ -50,6 +50,11 @@ bool syndrome_of_table_walk(uint64_t syndrome);
  * with this syndrome. `state`: SPSR_EL2. */
 uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state);
 
+/* Returns true if HPFAR_EL2 has the address of this abort: stage 2 found no translation, no access
+ * flag or no such size of address, or the abort is one of the guest's own table walk (Arm ARM,
+ * HPFAR_EL2). For a permission fault and for any other class the register is UNKNOWN. */
+bool syndrome_has_address(uint64_t syndrome);
+
 /* What a load leaves in its register: sign-extended or not, to 32 or 64 bits. */
 uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a guest to who knows what it wants, and back: all that resident.c does not answer. */
+/* Hands each exception of a guest that resident.c does not answer to the folder that handles it. */
 #include "console/uart.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
@@ -193,7 +193,8 @@ static void synchronous(struct core *core, struct registers *registers)
         return;
     }
     if (result == ACCESS_FORBIDDEN) {
-        power_fault(core, registers, syndrome, address);
+        power_fault(core, registers, syndrome,
+                    syndrome_has_address(syndrome) ? address : POWER_ADDRESS_UNKNOWN);
     }
     core->report.refused += result == ACCESS_REFUSED;
     registers->pc += INSTRUCTION_BYTES;
@@ -208,7 +209,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
     } else if (kind == VECTOR_FIQ) {
         power_interrupt(core);
     } else {
-        power_fault(core, registers, register_read(esr_el2), 0);
+        power_fault(core, registers, register_read(esr_el2), POWER_ADDRESS_UNKNOWN);
     }
     (void)power_device_fault(core, registers->pc);
     power_message(core);

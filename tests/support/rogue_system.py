@@ -208,7 +208,7 @@ class Stopped:
     """What the terminal tells of a partition that was stopped."""
 
     core: int
-    address: int
+    address: int | None  # None: unknown
     syndrome: int
     pc: int
 
@@ -221,9 +221,12 @@ class Stopped:
 def parse_stopped(line: str) -> Stopped:
     """Of its line."""
     found = re.fullmatch(
-        r"bulkhead\| rogue is stopped: core (\d+), address (0x[0-9a-f]+), "
+        r"bulkhead\| rogue is stopped: core (\d+), address (0x[0-9a-f]+|unknown), "
         r"syndrome (0x[0-9a-f]+), pc (0x[0-9a-f]+)",
         line,
     )
     assert found is not None, line
-    return Stopped(*(int(number, 0) for number in found.groups()))
+    core, address, syndrome, pc = found.groups()
+    return Stopped(
+        int(core), None if address == "unknown" else int(address, 0), int(syndrome, 0), int(pc, 0)
+    )

@@ -47,6 +47,26 @@ static void test_what_is_not_described_whole_is_none(void **state)
         syndrome_access((ABORT & ~UINT64_C(0x3f)) | 0x21, &access, &target)); /* alignment */
 }
 
+static void test_where_the_address_is_known(void **state)
+{
+    const uint64_t abort = ABORT & ~UINT64_C(0x3f), fetch = UINT64_C(0x20) << 26;
+
+    (void)state;
+    for (unsigned level = 0; level < 4; level++) {
+        assert_true(syndrome_has_address(abort | 0x00 | level)); /* address size */
+        assert_true(syndrome_has_address(abort | 0x04 | level)); /* translation */
+        assert_true(syndrome_has_address(fetch | 0x04 | level));
+        assert_true(syndrome_has_address(abort | 0x08 | level));  /* access flag */
+        assert_false(syndrome_has_address(abort | 0x0c | level)); /* permission */
+        assert_false(syndrome_has_address(fetch | 0x0c | level));
+        assert_true(syndrome_has_address(abort | 0x0c | level | UINT64_C(1) << 7)); /* table walk */
+    }
+    assert_false(syndrome_has_address(abort | 0x10));         /* external abort */
+    assert_false(syndrome_has_address(abort | 0x21));         /* alignment */
+    assert_false(syndrome_has_address(UINT64_C(0x0e) << 26)); /* illegal execution state */
+    assert_false(syndrome_has_address(UINT64_C(0x2f) << 26)); /* SError */
+}
+
 static void test_what_a_load_leaves(void **state)
 {
     (void)state;
@@ -93,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size_direction_and_register),
         cmocka_unit_test(test_what_is_not_described_whole_is_none),
+        cmocka_unit_test(test_where_the_address_is_known),
         cmocka_unit_test(test_what_a_load_leaves),
         cmocka_unit_test(test_external_abort_for_the_guest),
     };
