@@ -152,7 +152,9 @@ static unsigned serve_queues(struct virtio_net *net, unsigned budget)
         moved += net_transmit_service(net, budget - moved);
         net_kick(net, &net->transmit);
     }
-    net_check_queues(net);
+    if (broken_reason(net) != NULL) {
+        net_check_queues(net);
+    }
     return moved;
 }
 

@@ -48,23 +48,22 @@ static void return_to_owner(struct virtio_net *net, struct virtio_net_buffer *bu
     net->operations->return_buffer(net->context, buffer);
 }
 
-void net_receive_expose(struct virtio_net *net)
+/* Exposes buffers up to the target, as many as the owner has. `items` has room for NET_BATCH. */
+static void expose_to_target(struct virtio_net *net, struct virtqueue_item *items)
 {
     struct virtio_net_buffer *buffers[NET_BATCH];
-    struct virtqueue_item items[NET_BATCH];
     unsigned exposed = virtqueue_in_flight(&net->receive.ring);
 
     while (exposed < net->exposed_target && net->receive.ring.broken == NULL) {
         unsigned wanted = net_at_most(net->exposed_target - exposed, NET_BATCH);
-        unsigned count = 0;
+        unsigned count;
         unsigned done;
 
-        while (count < wanted) {
+        for (count = 0; count < wanted; count++) {
             buffers[count] = net->operations->receive_buffer(net->context);
             if (buffers[count] == NULL) {
                 break;
             }
-            count++;
         }
         net->statistics.rx_buffers_taken += count;
         done = expose(net, buffers, count, items);
@@ -79,6 +78,13 @@ void net_receive_expose(struct virtio_net *net)
             return;
         }
     }
+}
+
+void net_receive_expose(struct virtio_net *net)
+{
+    struct virtqueue_item items[NET_BATCH];
+
+    expose_to_target(net, items);
 }
 
 static inline uint16_t read_header16(const volatile uint8_t *field)
@@ -221,9 +227,8 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
     }
 }
 
-/* Moves used buffers to `received`, at most `budget`. Returns how many. Not inlined: its items are
- * off the stack again when net_receive_expose() needs room for others. */
-static __attribute__((noinline)) unsigned take_used(struct virtio_net *net, unsigned budget)
+/* The same items serve for taking and for exposing: an interrupt handler's stack is small. */
+unsigned net_receive_service(struct virtio_net *net, unsigned budget)
 {
     struct virtqueue_item items[NET_BATCH];
     unsigned moved = 0;
@@ -236,16 +241,16 @@ static __attribute__((noinline)) unsigned take_used(struct virtio_net *net, unsi
         receive_items(net, items, count);
         moved += count;
     } while (count == limit && moved < budget && net->state != NET_BROKEN);
-    return moved;
-}
-
-unsigned net_receive_service(struct virtio_net *net, unsigned budget)
-{
-    unsigned moved = take_used(net, budget);
-
-    if (net->state != NET_BROKEN) {
+    if (net->state == NET_BROKEN) {
+        return moved;
+    }
+    if (moved != 0 || budget == 0) {
         net_receive_adapt(net, moved, moved >= budget);
-        net_receive_expose(net);
+    } else {
+        net->used_left_over = 0; /* as net_receive_adapt() does after a turn that found nothing */
+    }
+    if (virtqueue_in_flight(&net->receive.ring) < net->exposed_target) {
+        expose_to_target(net, items);
     }
     return moved;
 }
