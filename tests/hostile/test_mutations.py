@@ -135,7 +135,8 @@ MUTATIONS = [
     Mutation(
         "short frames lost",
         "net/receive.c",
-        "    if (expose(net, &buffer, 1, &item) == 0) {\n        return_to_owner(net, buffer);\n    }\n}",
+        "    if (expose(net, &buffer, 1, &item) == 0) {\n"
+        "        return_to_owner(net, buffer);\n    }\n}",
         "}",
     ),
     Mutation(
