@@ -81,8 +81,8 @@ static void call_null(void)
     call(hide(0));
 }
 
-/* Not a tail call: each recursion keeps its frame. Not inlined into itself: several recursions would
- * make a frame above the limit. */
+/* Not a tail call, so that each recursion keeps its frame. Not inlined into itself, because several
+ * recursions would make a frame above the limit. */
 __attribute__((noinline)) static unsigned recurse(unsigned depth)
 {
     volatile uint8_t frame[512];
