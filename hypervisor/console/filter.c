@@ -168,25 +168,25 @@ static void take_single(struct filter *filter, struct output *output, uint32_t m
 }
 
 uint32_t filter_byte(struct filter *filter, uint8_t byte, bool edits, uint32_t margin,
-                     char bytes[FILTER_OUTPUT_MAX])
+                     char output[FILTER_OUTPUT_MAX])
 {
-    struct output output = {bytes, 0};
+    struct output bytes = {output, 0};
     bool in_sequence = filter->state == IN_SEQUENCE || filter->state == IN_UNKNOWN_SEQUENCE;
 
     if (filter->state == IN_STRING || filter->state == IN_STRING_ESCAPE) {
         filter->state = in_string(filter->state, byte);
     } else if (filter->state == TEXT || byte < ' ' || byte >= DELETE) {
         filter->state = TEXT; /* a control function ends a sequence before its end */
-        take_single(filter, &output, margin, byte, edits);
+        take_single(filter, &bytes, margin, byte, edits);
     } else if (!in_sequence) {
         filter->state = after_escape(filter, byte);
     } else if (byte < '@') {
         continue_sequence(filter, byte);
     } else {
         if (edits && filter->state == IN_SEQUENCE) {
-            end_sequence(filter, &output, margin, byte);
+            end_sequence(filter, &bytes, margin, byte);
         }
         filter->state = TEXT;
     }
-    return output.count;
+    return bytes.count;
 }

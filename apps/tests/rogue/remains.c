@@ -94,7 +94,7 @@ static unsigned mark(unsigned *found, uint32_t *example)
     uint32_t *code = code_allocate((size_t)4 * count);
     struct trying trying;
 
-    for (unsigned i = 0; code != NULL && i < count; i++) {
+    for (size_t i = 0; code != NULL && i < count; i++) {
         code[4 * i] = READ(names[i].op0, names[i].read != 0 ? names[i].read : names[i].name);
         code[4 * i + 2] = WRITE(names[i].op0, names[i].name);
         code[4 * i + 1] = code[4 * i + 3] = RET;
@@ -104,7 +104,7 @@ static unsigned mark(unsigned *found, uint32_t *example)
         return 0;
     }
     trying = try_begin();
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t syndrome, before, after;
 
         before = try_code(&code[4 * i], 0, &syndrome);

@@ -95,7 +95,7 @@ static uint32_t *make_code(void)
     uint32_t *code = code_allocate(words);
 
     for (size_t i = 0; code != NULL && i < HIDDEN; i++) {
-        uint32_t *sequence = &code[2 * SEQUENCE_WORDS * i];
+        uint32_t *sequence = &code[(size_t)2 * SEQUENCE_WORDS * i];
 
         sequence[0] = SPSEL_1;
         sequence[1] = hidden[i];
@@ -136,7 +136,7 @@ void attack_undefined(uint64_t where)
                      : "r"(CPACR_ALL)
                      : "memory");
     for (size_t i = 0; i < HIDDEN; i++) {
-        const uint32_t *sequence = &code[2 * SEQUENCE_WORDS * i];
+        const uint32_t *sequence = &code[(size_t)2 * SEQUENCE_WORDS * i];
 
         refused[i] = is_undefined(sequence, VECTOR_SP_EL1, STATE_EL1H) &&
                      is_undefined(sequence + SEQUENCE_WORDS, VECTOR_SP_EL0, STATE_EL1T);
@@ -163,8 +163,8 @@ void attack_identity(uint64_t where)
     unsigned failed = 0;
 
     (void)where;
-    for (unsigned i = 0; code != NULL && i < ID_REGISTERS; i++) {
-        code[2 * i] = READ(3u, NAME(0u, 0u, 1u + i / 8, i % 8));
+    for (size_t i = 0; code != NULL && i < ID_REGISTERS; i++) {
+        code[2 * i] = READ(3u, NAME(0u, 0u, 1u + (unsigned)i / 8, (unsigned)i % 8));
         code[2 * i + 1] = RET;
     }
     if (code == NULL || !code_finish(code, (size_t)2 * ID_REGISTERS)) {
@@ -172,7 +172,7 @@ void attack_identity(uint64_t where)
         return;
     }
     trying = try_begin();
-    for (unsigned i = 0; i < ID_REGISTERS; i++) {
+    for (size_t i = 0; i < ID_REGISTERS; i++) {
         uint64_t syndrome;
 
         values[i] = try_code(&code[2 * i], 0, &syndrome);

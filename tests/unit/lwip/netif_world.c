@@ -16,9 +16,9 @@
 
 struct world world;
 
-static struct virtio_transport transport;
+static struct virtio_transport world_transport;
 
-struct virtio_network_device world_device = {&transport};
+struct virtio_network_device world_device = {&world_transport};
 
 void world_begin(enum step failing, bool keeps_memory)
 {
@@ -103,17 +103,17 @@ u32_t sys_arch_sem_wait(sys_sem_t *semaphore, u32_t timeout)
     return 0;
 }
 
-sys_thread_t sys_thread_new(const char *name, lwip_thread_fn thread, void *argument,
-                            int stack_bytes, int priority)
+sys_thread_t sys_thread_new(const char *name, lwip_thread_fn thread, void *arg, int stacksize,
+                            int prio)
 {
-    (void)stack_bytes;
-    (void)priority;
+    (void)stacksize;
+    (void)prio;
     assert_non_null(name);
     if (world.failing == THREAD) {
         return NULL;
     }
     world.thread = thread;
-    world.thread_argument = argument;
+    world.thread_argument = arg;
     return &world;
 }
 
@@ -122,21 +122,21 @@ sys_prot_t sys_arch_protect(void)
     return 0;
 }
 
-void sys_arch_unprotect(sys_prot_t level)
+void sys_arch_unprotect(sys_prot_t pval)
 {
-    assert_int_equal(level, 0);
+    assert_int_equal(pval, 0);
 }
 
-void sys_msleep(u32_t milliseconds)
+void sys_msleep(u32_t ms)
 {
-    (void)milliseconds;
+    (void)ms;
 }
 
-void sys_timeout(u32_t milliseconds, sys_timeout_handler handler, void *argument)
+void sys_timeout(u32_t msecs, sys_timeout_handler handler, void *arg)
 {
-    (void)milliseconds;
+    (void)msecs;
     assert_non_null(handler);
-    assert_non_null(argument);
+    assert_non_null(arg);
     world.timeouts++;
 }
 
@@ -204,29 +204,29 @@ void netif_set_link_down(struct netif *netif)
     netif->flags &= (u8_t)~NETIF_FLAG_LINK_UP;
 }
 
-err_t etharp_output(struct netif *netif, struct pbuf *packet, const ip4_addr_t *address)
+err_t etharp_output(struct netif *netif, struct pbuf *q, const ip4_addr_t *ipaddr)
 {
-    (void)netif, (void)packet, (void)address;
+    (void)netif, (void)q, (void)ipaddr;
     return ERR_OK;
 }
 
-err_t etharp_request(struct netif *netif, const ip4_addr_t *address)
+err_t etharp_request(struct netif *netif, const ip4_addr_t *ipaddr)
 {
-    (void)netif, (void)address;
+    (void)netif, (void)ipaddr;
     assert_true(world.locked);
     world.announcements++;
     return ERR_OK;
 }
 
-err_t ethip6_output(struct netif *netif, struct pbuf *packet, const ip6_addr_t *address)
+err_t ethip6_output(struct netif *netif, struct pbuf *q, const ip6_addr_t *ip6addr)
 {
-    (void)netif, (void)packet, (void)address;
+    (void)netif, (void)q, (void)ip6addr;
     return ERR_OK;
 }
 
-err_t ethernet_input(struct pbuf *frame, struct netif *netif)
+err_t ethernet_input(struct pbuf *p, struct netif *netif)
 {
-    (void)frame, (void)netif;
+    (void)p, (void)netif;
     return ERR_OK;
 }
 
@@ -239,9 +239,9 @@ void mld6_report_groups(struct netif *netif)
 
 const ip_addr_t ip_addr_any;
 
-u32_t lwip_htonl(u32_t number)
+u32_t lwip_htonl(u32_t x)
 {
-    return __builtin_bswap32(number);
+    return __builtin_bswap32(x);
 }
 
 void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
@@ -329,12 +329,12 @@ void transmit_release(void *context)
 
 /* ---- The driver and its device ---- */
 
-struct virtio_net *virtio_net_create(struct virtio_transport *given,
+struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_parameters *parameters,
                                      const struct virtio_net_operations *operations, void *context,
                                      const char **reason)
 {
-    assert_ptr_equal(given, &transport);
+    assert_ptr_equal(transport, &world_transport);
     assert_int_equal(parameters->rx_buffers, 8);
     world.net = (struct virtio_net){.operations = operations, .context = context};
     world.net.exposed = operations->receive_buffer(context);
@@ -366,27 +366,27 @@ void virtio_net_free(struct virtio_net *net)
     world.drivers--;
 }
 
-bool virtio_network_connect(struct virtio_network_device *given, struct virtio_net *net)
+bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
-    assert_ptr_equal(given, &world_device);
+    assert_ptr_equal(device, &world_device);
     world.connected = net != NULL && world.failing != INTERRUPT;
     return net == NULL || world.connected;
 }
 
-void virtio_network_rearm(struct virtio_network_device *given)
+void virtio_network_rearm(struct virtio_network_device *device)
 {
-    assert_ptr_equal(given, &world_device);
+    assert_ptr_equal(device, &world_device);
 }
 
-bool virtio_network_restore(struct virtio_network_device *given)
+bool virtio_network_restore(struct virtio_network_device *device)
 {
-    assert_ptr_equal(given, &world_device);
+    assert_ptr_equal(device, &world_device);
     return true;
 }
 
-bool virtio_network_probe(struct virtio_network_device *given, const char **reason)
+bool virtio_network_probe(struct virtio_network_device *device, const char **reason)
 {
-    assert_ptr_equal(given, &world_device);
+    assert_ptr_equal(device, &world_device);
     *reason = NULL;
     return true;
 }
