@@ -159,17 +159,20 @@ def test_link_down_in_a_transfer(failing: Failing, bus: str) -> None:
 
 
 def test_memory_after_many_resets(failing: Failing) -> None:
-    """A device that fails repeatedly leaks no memory."""
+    """A device that fails repeatedly leaks no memory.
+
+    The pool of receive blocks grows once if the device runs dry. So the last three resets count.
+    """
     client = failing.boot("msix", port="plug")
     data = pattern(50_000)
     used = []
-    for _ in range(4):
+    for _ in range(7):
         failing.monitor.reset_function()
         failing.wait_for_restart()
         assert client.echo(data) == data
         used.append(int(client.quiet_status()["memory"]["heap_used"]))
-    assert used[-1] <= used[0] + 1024, used
-    assert_recovered(failing, 4)
+    assert used[-1] <= used[-4] + 1024, used
+    assert_recovered(failing, 7)
 
 
 def wait_until_quiet(guest: GuestProcess) -> None:

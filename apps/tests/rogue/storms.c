@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A core that is kept busy, or its monitor, or the terminal. */
 #include "kernel/print.h"
+#include "kernel/thread.h"
 #include "kernel/time.h"
 #include "rogue.h"
 #include <arch/device_access.h>
@@ -110,6 +111,10 @@ void attack_console(uint64_t where)
 {
     static const char text[] = "\nbulkhead| victim is off";
     uintptr_t uart = reach(BOARD_CONSOLE, PAGE);
+    uint32_t control = device_read32(uart + UARTCR);
+    uint32_t mask = device_read32(uart + UARTIMSC);
+    /* The attack enables interrupts of the UART that the rogue's own kernel does not handle. */
+    interrupt_state state = interrupts_save();
 
     (void)where;
     for (uint32_t offset = UARTFR; offset < PAGE; offset += 4) {
@@ -124,4 +129,8 @@ void attack_console(uint64_t where)
         }
     }
     device_write32(uart + UARTDR, '\n');
+    device_write32(uart + UARTCR, control);
+    device_write32(uart + UARTIMSC, mask);
+    device_write32(uart + UARTICR, UINT32_MAX);
+    interrupts_restore(state);
 }

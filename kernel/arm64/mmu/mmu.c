@@ -80,7 +80,7 @@ uint64_t arch_mmu_address_limit(void)
     static const uint8_t bits[] = {32, 36, 40, 42, 44, 48}; /* ID_AA64MMFR0_EL1.PARange */
     uint64_t features;
 
-    __asm__("mrs %0, id_aa64mmfr0_el1" : "=r"(features));
+    __asm__ volatile("mrs %0, id_aa64mmfr0_el1" : "=r"(features));
     features &= 0xf;
     return UINT64_C(1) << (features < sizeof bits ? bits[features] : 48);
 }

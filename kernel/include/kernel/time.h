@@ -50,12 +50,14 @@ struct timer {
     uint64_t period;  /* nanoseconds; 0: one-shot */
     uint64_t due;     /* in its callback: the time that this call was due */
     uint64_t skipped; /* periods without a call, since the timer was armed */
-    enum timer_catch_up catch_up;
     /* Private: position in the timer queue (time/timer_queue.h). */
     struct timer *parent;
     struct timer *left;
     struct timer *right;
     uint64_t sequence; /* equal deadlines expire in the order they were armed */
+    /* Of a periodic timer: */
+    enum timer_catch_up catch_up;
+    /* Private: */
     bool armed;
 };
 

@@ -14,7 +14,7 @@ from bulkhead.system.check import check
 from bulkhead.system.description import seal
 from bulkhead.system.image import describe
 from bulkhead.system.layout import Files, make_layout
-from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
+from bulkhead.system.model import Console, Dma, Partition, PciAddress, Restart, System
 
 BUILDER = "bench/stage2/stage2_bytes"  # in the build for this machine
 _BOARD = "qemu-virt"
@@ -25,7 +25,7 @@ def partition_of(memory_bytes: int) -> Partition:
     """One with all that a stage 2 maps: memory, a device's registers, windows of PCI."""
     devices, pci = ("rtc",), (PciAddress(0, 2, 0),)
     return Partition("guest", (0,), memory_bytes, "boot", None, "", devices, pci, Dma.SMMU,
-                     Console.OUTPUT, 1)  # fmt: skip
+                     Console.OUTPUT, 1, restart=Restart.WITHOUT_RESET)  # fmt: skip
 
 
 def stage2_bytes(builder: Path, kernel: bytes, partition: Partition) -> int:
