@@ -18,7 +18,7 @@
 #define PERIOD_MAX     NANOSECONDS_PER_SECOND
 #define REPORT_SECONDS 10u
 
-/* What was counted since the start, and what is reported for the time since the last report. */
+/* Totals since the start, and their values at the last report. */
 struct totals {
     uint64_t worst;
     uint64_t worst_asleep;

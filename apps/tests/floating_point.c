@@ -61,7 +61,7 @@ static void work(void *argument)
     work->result = value;
 }
 
-/* What the timer's callback does, in interrupt context. */
+/* Results of the timer's callback, which runs in interrupt context. */
 static struct {
     double sum;
     uint64_t count;

@@ -35,7 +35,7 @@ static struct {
     bool sending;            /* it interrupts when it has room */
     uint32_t waiting;        /* bit i: partition i found no room in the ring */
     const char *explanation; /* of an exception during boot */
-    /* What the PL011 had no room for, from `read` to `write`: total bytes, modulo the size. */
+    /* Bytes that wait for room in the PL011, from `read` to `write`; both count all bytes. */
     uint32_t read, write;
     uint32_t unsent[DESCRIPTION_PARTITIONS_MAX]; /* in the ring, at most so many ... */
     uint32_t end[DESCRIPTION_PARTITIONS_MAX];    /* ... and none once `read` has come here */

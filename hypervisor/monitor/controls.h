@@ -29,7 +29,7 @@
 #define HCR_API   CONTROL_BIT(41) /* instructions do not trap */
 #define HCR_TID5  CONTROL_BIT(58) /* traps GMID_EL1 */
 
-/* What every guest has. IRQ is the guest's: IMO is 0 (docs/decisions/0013). TLB and cache
+/* HCR_EL2 bits for every guest. IRQs are the guest's: IMO is 0 (docs/decisions/0013). TLB and cache
  * maintenance does not trap: TTLB*, TOCU, TICAB are 0 (hypervisor/README.md, Limits). */
 #define HCR_GUEST                                                                                  \
     (HCR_VM | HCR_SWIO | HCR_FMO | HCR_AMO | HCR_TID3 | HCR_TSC | HCR_TIDCP | HCR_TACR | HCR_TSW | \

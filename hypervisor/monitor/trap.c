@@ -79,7 +79,7 @@ static enum access_result data_abort(struct core *core, struct registers *regist
 /* OSLSR_EL1: the OS lock is implemented (OSLM), and not locked. */
 #define OS_LOCK_OPEN UINT64_C(0x8)
 
-/* What a guest reads from a register that traps; nothing is written. */
+/* Sets *value to the answer to a read of a trapped register. Ignores writes. */
 static enum access_result answer_register(unsigned name, bool read, uint64_t *value)
 {
     unsigned id_register = ID_SPACE_INDEX(name);

@@ -10,7 +10,7 @@
 /* ESR_EL1: EC 0, "Unknown reason"; IL is 1 for this class. */
 #define UNDEFINED_SYNDROME (UINT64_C(1) << 25)
 
-/* What decides the new state besides PSTATE. */
+/* Inputs to exception_state() besides PSTATE. */
 struct exception_context {
     uint64_t control;         /* SCTLR_EL1 */
     bool has_pan;             /* FEAT_PAN */

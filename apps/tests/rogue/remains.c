@@ -77,7 +77,7 @@ static unsigned list(struct name *names)
     return count;
 }
 
-/* What a read leaves after the pattern was written; 0: there is no such register. */
+/* Writes the pattern and returns the value read back, 0 if the register does not exist. */
 static uint64_t write_pattern(const uint32_t *code)
 {
     uint64_t syndrome;

@@ -27,7 +27,7 @@ uint64_t time_now(void);
 /* time_now() + `nanoseconds`, saturated below DEADLINE_NONE. Any context. */
 uint64_t time_after(uint64_t nanoseconds);
 
-/* What a periodic timer does about periods that passed while its interrupt could not be taken. */
+/* The treatment of periods that passed while the interrupt of a periodic timer was masked. */
 enum timer_catch_up {
     /* The default: one call for the latest period that is due; the earlier ones are counted in
      * `skipped`. The next call is at the next multiple of the period. */
