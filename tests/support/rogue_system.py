@@ -152,7 +152,8 @@ class Run:
         assert "FAIL" not in self.guest.console()
 
 
-def _listening(system: System, changes: Mapping[str, Any]) -> System:
+def listening(system: System, changes: Mapping[str, Any]) -> System:
+    """The system `isolation` with a rogue that waits for orders, and `changes` to its partition."""
     victim, rogue = system.partitions
     return replace(
         system,
@@ -186,7 +187,7 @@ def start(
     before the guests are waited for.
     """
     system, board = read("isolation")
-    system = _listening(system, changes)
+    system = listening(system, changes)
     assembled = assemble(system, board, Settings())
 
     def network(number: int) -> Network:
