@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the boot core makes, and hands over. None of it is mapped once the monitors run. */
+/* Functions of the boot core, which set up the monitors. Monitors map neither their code nor their
+ * data. */
 #ifndef BOOT_BOOT_H
 #define BOOT_BOOT_H
 
@@ -7,29 +8,34 @@
 #include "memory/tables.h"
 #include <stddef.h>
 
-extern struct page_pool boot_pool; /* what is behind the image and the description */
+extern struct page_pool boot_pool; /* memory between the payload and the cores' pages */
 
-/* The cores' own pages, one each in the description's order, end the hypervisor's memory: tools
- * find the reports there. */
+/* Returns the address of the cores' pages, which hold struct core, one page for each core in the
+ * order of the description, at the end of the hypervisor's memory. The tools read the reports
+ * there. */
 static inline uint64_t boot_core_pages(const struct description *system)
 {
     return system->board.hypervisor + system->board.hypervisor_bytes -
            system->core_count * PAGE_BYTES;
 }
 
-/* map.c, with the MMU off too. */
+/* map.c. These functions may be called with the MMU off. */
 
-/* Says why the system can't start, and ends. */
+/* Prints why the system can't start, and halts this core. */
 _Noreturn void boot_refuse(const char *text, uint64_t number);
-/* Maps whole pages one to one, or refuses. No bytes: nothing. */
+/* Maps a range one to one. `start`: the address of a page. `bytes`: rounded up to whole pages; 0
+ * maps nothing. Calls boot_refuse() on failure. */
 void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes);
 void boot_map_between(uint64_t *root, const char *start, const char *end, uint64_t attributes);
-/* Zeroed pages in a row that stay, or refuses. */
+/* Returns the address of `pages` contiguous zeroed pages, which are never freed. Calls
+ * boot_refuse() if the pool has too few. */
 uint64_t boot_take(uint64_t pages);
 
-/* early.c, MMU off: the root of the first tables. */
+/* early.c: checks the description and the board's memory, and makes the boot core's tables. Returns
+ * their root. The MMU is off. */
 uint64_t boot_early(void);
-/* main.c: everything else, and then this core's monitor. */
+/* main.c: starts the devices, makes partitions and monitors, starts the other cores, and enters
+ * this core's monitor. The MMU is on. */
 _Noreturn void boot_main(void);
 
 #endif

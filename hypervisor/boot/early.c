@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Before the MMU: is the description right, and tables for the boot core. All memory is Device:
- * natural alignment, no call of memcpy or memset.
+ * The part of the boot that runs with the MMU off: checks the description and the board's memory,
+ * and makes tables for the boot core. All memory is Device, so each access is naturally aligned,
+ * and nothing calls memcpy() or memset().
  */
 #include "boot/boot.h"
 #include "boot/image.h"
@@ -16,16 +17,18 @@
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
 
-/* Words of the arm64 Image header: how long the image is; and the tools', in what is reserved:
- * where the terminal is, and that inverted. So it is known if the description is of no use. */
+/* Doublewords of the arm64 Image header: image_size, and two reserved ones, in which the tools put
+ * the PL011's address and its bitwise inverse. With these two the boot core can report an invalid
+ * description. */
 #define HEADER_BYTES         2u
 #define HEADER_UART          4u
 #define HEADER_UART_INVERTED 5u
 
 struct page_pool boot_pool;
 
-/* The image with its permissions, and the rest of the hypervisor's memory as data. */
-static void map_own(uint64_t *root, const struct description_board *board)
+/* Maps the image with the permissions of each part, and the rest of the hypervisor's memory as
+ * data. */
+static void map_hypervisor(uint64_t *root, const struct description_board *board)
 {
     uint64_t start = (uint64_t)(uintptr_t)image_start;
     uint64_t data = (uint64_t)(uintptr_t)monitor_constants_end;
@@ -49,8 +52,9 @@ static void map_devices(uint64_t *root, const struct description *system)
     }
 }
 
-/* An access to what is not there raises an exception. */
-static void look_for_memory(const struct description *system)
+/* Reads the cores' pages and the last word of each memory of a partition. A read of absent memory
+ * raises an exception, which ends the boot. */
+static void probe_memory(const struct description *system)
 {
     terminal_explain("the board has no memory at");
     (void)device_read32(boot_core_pages(system));
@@ -80,25 +84,26 @@ uint64_t boot_early(void)
     }
     terminal_init(system->board.uart);
     if ((register_read(hcr_el2) & HCR_E2H) != 0) {
-        boot_refuse("the processor has EL2 with VHE alone: HCR_EL2 is", register_read(hcr_el2));
+        boot_refuse("the processor's EL2 has VHE only (E2H is RES1): HCR_EL2 is",
+                    register_read(hcr_el2));
     }
     if (start < system->board.hypervisor ||
         whole > system->board.hypervisor + system->board.hypervisor_bytes - start) {
-        boot_refuse("the image was not loaded where the board keeps memory for it", start);
+        boot_refuse("the image was loaded outside the hypervisor's memory, at", start);
     }
-    look_for_memory(system);
-    /* The loader may have had less than the header says. */
+    probe_memory(system);
+    /* The loader may have read a truncated file. A complete one ends with the mark. */
     if (device_read32((uintptr_t)system + (system->payload & ~UINT64_C(3)) - 4) != system->mark) {
         boot_refuse("the image's file is cut off, it has fewer bytes than", whole);
     }
     boot_pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
     boot_pool.end = boot_core_pages(system);
-    /* As entry.S does for the image: no dirty line of a loader's is evicted over what is written
-     * now past the cache, and none that is fetched meanwhile stays. */
+    /* No dirty line that the loader left may be evicted over the tables, which bypass the cache. */
     load_clean(boot_pool.next, boot_pool.end);
     root = (uint64_t *)(uintptr_t)boot_take(1);
-    map_own(root, &system->board);
+    map_hypervisor(root, &system->board);
     map_devices(root, system);
+    /* Lines that were fetched while the tables were written are stale. */
     load_clean((uint64_t)(uintptr_t)root, boot_pool.next);
     return (uint64_t)(uintptr_t)root;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the loader to C, on the boot core: the arm64 Image header, relocation, .bss and the stack.
- * The state at entry is that of Linux' Documentation/arch/arm64/booting: MMU and data cache off,
- * the loaded image is cleaned to the point of coherency. What else x0 says is not needed: the
- * system's description is behind the image.
+ * The first code of the boot core, from the loader to C: the arm64 Image header, relocation, .bss
+ * and the stack. The state at entry is the one of Linux' Documentation/arch/arm64/booting: MMU and
+ * data cache are off, and the loaded image is cleaned to the point of coherency. The devicetree in
+ * x0 is not used, because the system's description follows the image.
  *
- * Until the MMU is on all memory is Device-nGnRnE: no unaligned access, no DC ZVA.
+ * Until the MMU is on, all memory is Device-nGnRnE: no unaligned access, no DC ZVA.
  */
 #include "monitor/macros.inc"
 
@@ -20,10 +20,10 @@ image_start:
     b entry
     nop
     .quad 0 /* text_offset */
-    .quad image_bytes /* the tools add what they put behind it */
+    .quad image_bytes /* the tools add the bytes that they append */
     .quad IMAGE_FLAGS
-    .quad 0 /* the tools': the terminal's address, */
-    .quad 0 /* and inverted */
+    .quad 0 /* reserved: the tools put the PL011's address here, */
+    .quad 0 /* and its bitwise inverse here */
     .quad 0
     .long IMAGE_MAGIC
     .long 0
@@ -34,9 +34,8 @@ entry:
     mrs x1, currentel
     cmp x1, #(2 << 2)
     b.ne 5f
-    take_el2 x1, x2 /* boot_early() refuses a processor where E2H stays set */
-    /* What is written below must not be overwritten by the eviction of a dirty line that a loader
-     * left. */
+    take_el2 x1, x2 /* boot_early() refuses a processor whose E2H is RES1 */
+    /* A dirty line that the loader left must not be evicted over the data written below. */
     address x0, monitor_constants_start
     address x1, image_end
     data_cache_lines civac
@@ -48,7 +47,7 @@ entry:
     b.hs 3f
     ldp x7, x8, [x5], #16
     ldr x9, [x5], #8
-    cbz x8, 2b /* R_AARCH64_NONE: of what the linker left out */
+    cbz x8, 2b /* R_AARCH64_NONE: the linker discarded the section */
     cmp x8, #R_AARCH64_RELATIVE
     b.ne 5f
     add x9, x9, x4
@@ -61,7 +60,7 @@ entry:
     b.hs 6f
     stp xzr, xzr, [x5], #16
     b 4b
-5:  wfe /* not EL2, where nothing below makes sense, or not our image */
+5:  wfe /* not at EL2, or a relocation of an unexpected type */
     b 5b
 
 6:  address x1, boot_stack_top
@@ -70,12 +69,12 @@ entry:
     mov x30, xzr
     address x1, monitor_vectors
     msr vbar_el2, x1
-    msr tpidr_el2, xzr /* no monitor yet: an exception is the end */
+    msr tpidr_el2, xzr /* no struct core yet: monitor_recover() halts */
     bl boot_early
     mov x19, x0
 
-    /* Lines that were fetched while the writes above went past the cache are stale: drop them
-     * before the first cacheable access (Arm ARM, "Mismatched memory attributes"). */
+    /* Lines that were fetched while the writes above bypassed the cache are stale, and are
+     * invalidated before the first cacheable access (Arm ARM, "Mismatched memory attributes"). */
     address x0, monitor_constants_start
     address x1, image_end
     data_cache_lines ivac

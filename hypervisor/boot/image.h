@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Borders of the image, as hypervisor.ld has them. All at pages. */
+/* Boundaries of the image's sections, defined by hypervisor.ld. Each is the address of a page. */
 #ifndef BOOT_IMAGE_H
 #define BOOT_IMAGE_H
 
@@ -10,7 +10,7 @@ extern const char monitor_text_start[], resident_text_end[], monitor_text_end[];
 extern const char monitor_constants_start[], monitor_constants_end[];
 extern const char monitor_shared_start[], monitor_shared_end[];
 
-/* The tools put it behind the image. */
+/* Returns the system description, which the tools append to the image. */
 static inline const struct description *image_description(void)
 {
     return (const struct description *)(const void *)image_end;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The boot core, from the first tables to the monitors. */
+/* The boot core's work with the MMU on: devices, partitions, the monitors' tables, the other
+ * cores. */
 #include "boot/boot.h"
 #include "boot/image.h"
 #include "console/input.h"
@@ -17,16 +18,17 @@
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)
 #define PSCI_CPU_OFF   UINT64_C(0x84000002)
 #define PSCI_CPU_ON_64 UINT64_C(0xc4000003)
-#define MONITOR_PAGES  2u /* stack, and the page below it that stays unmapped */
+#define STACK_PAGES    2u /* a stack, and an unmapped guard page below it */
 
 static struct partition *partitions[DESCRIPTION_PARTITIONS_MAX];
 static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX];
 static struct smmu_memory smmu_memory;
 
-static void refuse_trouble(const char *trouble, uint64_t address)
+/* Ends the boot if `failure` is not NULL. */
+static void refuse_failure(const char *failure, uint64_t address)
 {
-    if (trouble != NULL) {
-        boot_refuse(trouble, address);
+    if (failure != NULL) {
+        boot_refuse(failure, address);
     }
 }
 
@@ -45,8 +47,8 @@ static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint
     return (int64_t)x0;
 }
 
-/* Mappings that a core always has: code and data of its monitor, and the description without the
- * images behind it. */
+/* Mappings of both tables of a core: code and data of its monitor, and the description without the
+ * images that follow it. */
 static void map_resident(uint64_t *root, const struct core *core)
 {
     const struct description *system = core->partition->system;
@@ -67,7 +69,7 @@ static void map_services(uint64_t *root, const struct description *system)
     boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
 }
 
-/* The partition's images. Two of them may be the same one. */
+/* Maps the partition's images. Two of them may be the same bytes, which are then mapped once. */
 static void map_images(uint64_t *root, const struct partition *partition)
 {
     const struct description_partition *described = partition->described;
@@ -125,14 +127,14 @@ static void make_partition(const struct description *system, uint32_t index)
     partitions[index] = partition;
     stage2_roots[index] = stage2_build(partition->described, &boot_pool);
     if (stage2_roots[index] == 0) {
-        boot_refuse("a partition's tables can't be made", index);
+        boot_refuse("no stage 2 tables can be built for partition", index);
     }
     unresettable = pci_boot(partition);
     if (unresettable != PCI_NO_FUNCTION &&
         partition->described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
         boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);
     }
-    /* One that may be to blame for events gets their interrupt first: never one without DMA. */
+    /* The SMMU's interrupt is first routed to a partition whose functions can cause events. */
     if (smmu_confined(partition->described) != 0) {
         partition->events = smmu_memory.events;
         gic_route(system, system->board.smmu_interrupt, partition->described->boot_core);
@@ -141,7 +143,7 @@ static void make_partition(const struct description *system, uint32_t index)
 
 static void start_smmu(const struct description *system)
 {
-    refuse_trouble(smmu_boot(system, &boot_pool, stage2_roots, &smmu_memory), system->board.smmu);
+    refuse_failure(smmu_boot(system, &boot_pool, stage2_roots, &smmu_memory), system->board.smmu);
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (smmu_streams(system, &system->partitions[i]) != 0) {
             partitions[i]->commands = smmu_memory.commands;
@@ -170,7 +172,7 @@ static void make_core(const struct description *system, uint32_t index)
     }
     core->services = boot_take(1);
     core->resident = boot_take(1);
-    core->stack = boot_take(MONITOR_PAGES) + MONITOR_PAGES * PAGE_BYTES;
+    core->stack = boot_take(STACK_PAGES) + STACK_PAGES * PAGE_BYTES;
     core->partition = partitions[partition];
     core->stage2 = stage2_roots[partition];
     resident = (uint64_t *)(uintptr_t)core->resident;
@@ -188,7 +190,7 @@ static void start_core(const struct description_core *described, const struct co
                               (uint64_t)(uintptr_t)monitor_core_entry, (uint64_t)(uintptr_t)core);
 
     if (result != 0) {
-        boot_refuse("the board does not start the core with affinity", described->affinity);
+        boot_refuse("the firmware does not start the core with affinity", described->affinity);
     }
 }
 
@@ -199,13 +201,13 @@ static uint32_t find_core(const struct description *system, uint64_t affinity)
             return index;
         }
     }
-    boot_refuse("the board begins on a core that is not described, with affinity", affinity);
+    boot_refuse("the boot core is not in the description: affinity", affinity);
 }
 
 static void start_others(const struct description *system, uint32_t own)
 {
-    /* Their own pages are what they read with their MMU off, besides code, which the loader has
-     * cleaned. Once it is on, caches are coherent, for walks too (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
+    /* With its MMU off a core reads code, which the loader has cleaned, and its struct core. With
+     * the MMU on, the caches are coherent, also for table walks (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
     device_publish_uncached(core_at(system, 0), system->core_count * PAGE_BYTES);
     for (uint32_t i = 0; i < system->core_count; i++) {
         if (i != own && system->cores[i].partition != DESCRIPTION_NO_PARTITION) {
@@ -222,7 +224,7 @@ void boot_main(void)
 
     terminal_share();
     terminal_explain("the board has no such GIC or no such core, nothing is at");
-    refuse_trouble(gic_start(system, own), system->board.distributor);
+    refuse_failure(gic_start(system, own), system->board.distributor);
     input_start(system);
     if (system->board.smmu != 0) {
         smmu_memory.events = boot_take(1);

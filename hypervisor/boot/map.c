@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What both steps of the boot core do with memory, and how it ends if that is not possible. */
+/* Memory for both parts of the boot, pages and mappings, and the end of the boot if there is not
+ * enough. */
 #include "boot/boot.h"
 #include "console/terminal.h"
 #include "monitor/core.h"
@@ -23,7 +24,7 @@ uint64_t boot_take(uint64_t pages)
 void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes)
 {
     if (!tables_map(root, &boot_pool, start, start, page_up(bytes), attributes)) {
-        boot_refuse("the hypervisor's tables can't be made for what is at", start);
+        boot_refuse("the hypervisor's tables can't map the range at", start);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs while all memory is Device: each access is naturally aligned, and nothing here may become a
- * call of memset() or memcpy(), so large objects are neither initialised nor copied as a whole.
+ * Runs with the MMU off, when all memory is Device: each access is naturally aligned, and the
+ * compiler must not insert calls of memset() or memcpy(). So large objects are neither initialised
+ * nor copied as a whole.
  */
 #include "description/check.h"
 
@@ -9,7 +10,7 @@
 
 #define PHYSICAL_LIMIT      (UINT64_C(1) << 48)
 #define GUEST_LIMIT         (UINT64_C(1) << DESCRIPTION_GUEST_BITS)
-#define PCI_LIMIT           (UINT64_C(1) << 32) /* of 32-bit BARs */
+#define PCI_LIMIT           (UINT64_C(1) << 32) /* 32-bit BARs reach addresses below this */
 #define AFFINITY_MASK       UINT64_C(0xff00ffffff)
 #define CRC_POLYNOMIAL      0xedb88320u       /* IEEE 802.3, reflected */
 #define FRAME_BYTES         UINT64_C(0x10000) /* of GICD, GICR and SMMU */
@@ -17,11 +18,12 @@
 #define SMMU_BYTES          (2 * FRAME_BYTES)
 #define BUS_BYTES           UINT64_C(0x100000)
 #define BUSES_MAX           256u
-#define FUNCTION_SHIFT      12u /* 4 KiB of ECAM a function */
+#define FUNCTION_SHIFT      12u /* 4 KiB of ECAM for each function */
 #define SPI_FIRST           32u
 #define SPI_LIMIT           1020u
 
-/* Hypervisor, GICD, UART, ECAM, SMMU; then a frame a core; then what the partitions have. */
+/* Hypervisor, GICD, UART, ECAM, SMMU; a Redistributor for each core; the ranges of the
+ * partitions. */
 #define RANGES_MAX                \
     (5u + DESCRIPTION_CORES_MAX + \
      DESCRIPTION_PARTITIONS_MAX * (DESCRIPTION_MEMORIES_MAX + DESCRIPTION_DEVICES_MAX + 2u))
@@ -34,9 +36,9 @@ struct range {
 struct check {
     const struct description *description;
     struct description_problem *problem;
-    uint32_t partition; /* that is looked at, for the problem */
-    uint32_t inputs;    /* partitions that have the terminal's input at first */
-    uint64_t limit;     /* of the addresses of `ranges` */
+    uint32_t partition; /* index of the partition being checked, for the report */
+    uint32_t inputs;    /* partitions with console_input set */
+    uint64_t limit;     /* end of the address space that `ranges` are in */
     uint32_t range_count;
     struct range ranges[RANGES_MAX]; /* no two overlap */
 };
@@ -88,13 +90,13 @@ static bool add_range(struct check *check, uint64_t first, uint64_t bytes)
     if (!expect(check,
                 (first | bytes) % DESCRIPTION_PAGE_BYTES == 0 && bytes != 0 &&
                     first < check->limit && bytes <= check->limit - first,
-                "not whole pages of the address space, at", first)) {
+                "not whole pages, or beyond the address space: the range at", first)) {
         return false;
     }
     for (const struct range *other = check->ranges; other < range; other++) {
         if (!expect(check, first + bytes <= other->first || other->end <= first,
-                    check->limit == GUEST_LIMIT ? "used twice: guest address"
-                                                : "given twice: physical address",
+                    check->limit == GUEST_LIMIT ? "two ranges overlap: guest address"
+                                                : "two ranges overlap: physical address",
                     first > other->first ? first : other->first)) {
             return false;
         }
@@ -110,7 +112,7 @@ static bool add_optional(struct check *check, uint64_t first, uint64_t bytes)
     return (first | bytes) == 0 || add_range(check, first, bytes);
 }
 
-/* What guests see at the board's addresses. */
+/* Adds the ranges at which guests see devices of the board. */
 static bool add_shared(struct check *check)
 {
     const struct description *description = check->description;
@@ -124,7 +126,7 @@ static bool add_shared(struct check *check)
            add_optional(check, description->board.ecam, description->board.ecam_bytes);
 }
 
-/* Of one partition; on which side, the limit says. */
+/* Adds the partition's ranges: guest addresses if the limit is GUEST_LIMIT, else physical ones. */
 static bool add_partition(struct check *check, const struct description_partition *partition)
 {
     bool guest = check->limit == GUEST_LIMIT;
@@ -133,7 +135,8 @@ static bool add_partition(struct check *check, const struct description_partitio
         const struct description_memory *memory = &partition->memories[i];
         bool right = partition->dma != DESCRIPTION_DMA_TRUSTED || memory->guest == memory->physical;
 
-        if (!expect(check, right, "not where trusted DMA sees it: memory", memory->physical) ||
+        if (!expect(check, right, "trusted DMA, but guest and physical address differ: memory at",
+                    memory->physical) ||
             !add_range(check, guest ? memory->guest : memory->physical, memory->bytes)) {
             return false;
         }
@@ -150,10 +153,11 @@ static bool add_partition(struct check *check, const struct description_partitio
 static bool in_memory(const struct description_partition *partition, uint64_t guest, uint64_t bytes)
 {
     for (uint32_t i = 0; i < partition->memory_count; i++) {
-        uint64_t before = guest - partition->memories[i].guest; /* huge, if it is not in there */
+        /* An address below the memory wraps to a huge offset. */
+        uint64_t offset = guest - partition->memories[i].guest;
 
-        if (before < partition->memories[i].bytes &&
-            bytes <= partition->memories[i].bytes - before) {
+        if (offset < partition->memories[i].bytes &&
+            bytes <= partition->memories[i].bytes - offset) {
             return true;
         }
     }
@@ -170,17 +174,19 @@ static bool check_images(struct check *check, const struct description_partition
                       image->offset >= sizeof(struct description) && image->offset < payload &&
                       image->bytes != 0 && image->bytes <= payload - image->offset;
 
-        if (!expect(check, inside, "an image that is not in the payload: offset", image->offset) ||
+        if (!expect(check, inside, "an image outside the payload: offset", image->offset) ||
             !expect(check, in_memory(partition, image->guest, image->bytes),
-                    "an image for no memory of the partition's: guest address", image->guest)) {
+                    "an image outside the partition's memory: guest address", image->guest)) {
             return false;
         }
     }
     return expect(check, partition->entry % 4 == 0 && in_memory(partition, partition->entry, 4),
-                  "no memory at the entry, guest address", partition->entry) &&
+                  "an unaligned entry, or one outside the partition's memory: guest address",
+                  partition->entry) &&
            expect(check,
                   partition->devicetree % 8 == 0 && in_memory(partition, partition->devicetree, 8),
-                  "no memory at the devicetree, guest address", partition->devicetree);
+                  "an unaligned devicetree, or one outside the partition's memory: guest address",
+                  partition->devicetree);
 }
 
 static bool check_function(struct check *check, const struct description_partition *partition,
@@ -197,11 +203,11 @@ static bool check_function(struct check *check, const struct description_partiti
             alone = alone && given->address != function->address;
         }
     }
-    return expect(check, alone, "given twice: PCI function", function->address) &&
+    return expect(check, alone, "a PCI function that is assigned twice:", function->address) &&
            expect(check,
                   offset < description->board.ecam_bytes &&
                       is_zero(function->reserved, sizeof(function->reserved)),
-                  "not in the board's ECAM: PCI function", function->address);
+                  "a PCI function outside the board's ECAM:", function->address);
 }
 
 static bool check_pci(struct check *check, const struct description_partition *partition)
@@ -214,17 +220,17 @@ static bool check_pci(struct check *check, const struct description_partition *p
             return false;
         }
     }
-    /* That the windows end below GUEST_LIMIT is known. */
+    /* add_partition() has checked that the windows end below GUEST_LIMIT. */
     return expect(check, partition->pci_memory + partition->pci_memory_bytes <= PCI_LIMIT,
-                  "a window that 32-bit BARs can't reach:", partition->pci_memory) &&
+                  "a PCI memory window that ends above 4 GiB:", partition->pci_memory) &&
            expect(check,
                   partition->pci_io_bytes == 0 || (board->pci_io != 0 && io < PCI_LIMIT &&
                                                    partition->pci_io_bytes <= PCI_LIMIT - io),
-                  "a window that is not in the board's I/O space:", partition->pci_io) &&
+                  "a PCI I/O window outside the board's I/O space:", partition->pci_io) &&
            expect(check,
                   partition->dma <= DESCRIPTION_DMA_TRUSTED &&
                       (partition->dma != DESCRIPTION_DMA_SMMU || board->smmu != 0),
-                  "DMA of a kind that the board has not:", partition->dma);
+                  "a kind of DMA that the board does not support:", partition->dma);
 }
 
 static uint32_t bit_in_word(uint32_t intid, uint32_t word)
@@ -242,16 +248,20 @@ static bool check_interrupts(struct check *check, const struct description_parti
                           bit_in_word(description->board.smmu_interrupt, word);
 
         if (word == 0 || word == SPI_LIMIT / 32) {
-            others |= word == 0 ? UINT32_MAX : UINT32_MAX << SPI_LIMIT % 32; /* are no SPIs */
+            /* INTIDs below 32 and from 1020 on are no SPIs. */
+            others |= word == 0 ? UINT32_MAX : UINT32_MAX << SPI_LIMIT % 32;
         }
         for (const struct description_partition *other = description->partitions; other < partition;
              other++) {
             others |= other->interrupts[word];
         }
         if (!expect(check, (partition->interrupts[word] & others) == 0,
-                    "no SPIs, or given twice: of the 32 INTIDs from", UINT64_C(32) * word) ||
-            !expect(check, (partition->edges[word] & ~partition->interrupts[word]) == 0,
-                    "edges of what it has not: of the 32 INTIDs from", UINT64_C(32) * word)) {
+                    "an interrupt that is no SPI, or is assigned twice: in the 32 INTIDs from",
+                    UINT64_C(32) * word) ||
+            !expect(
+                check, (partition->edges[word] & ~partition->interrupts[word]) == 0,
+                "an edge-triggered interrupt that is not the partition's: in the 32 INTIDs from",
+                UINT64_C(32) * word)) {
             return false;
         }
     }
@@ -260,7 +270,7 @@ static bool check_interrupts(struct check *check, const struct description_parti
                       ? console == 0
                       : console < SPI_LIMIT && (partition->interrupts[console / 32] &
                                                 bit_in_word(console, console / 32)) != 0,
-                  "a console's interrupt that the partition has not: INTID", console);
+                  "a console interrupt that is not the partition's: INTID", console);
 }
 
 static bool check_choices(struct check *check, const struct description_partition *partition)
@@ -268,16 +278,17 @@ static bool check_choices(struct check *check, const struct description_partitio
     return expect(check,
                   partition->restart <= DESCRIPTION_RESTART_NEVER &&
                       partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT,
-                  "an unknown kind of restart, or of unmapped access: restart", partition->restart);
+                  "an unknown value of restart or unmapped: restart", partition->restart);
 }
 
 static bool check_input(struct check *check, const struct description_partition *partition)
 {
     check->inputs += partition->console_input != 0;
-    return expect(check,
-                  partition->console_input == 0 || (partition->console_input == 1 &&
-                                                    partition->console != 0 && check->inputs == 1),
-                  "the terminal's input for none, or for more than one:", partition->console_input);
+    return expect(
+        check,
+        partition->console_input == 0 ||
+            (partition->console_input == 1 && partition->console != 0 && check->inputs == 1),
+        "the terminal's input without a console, or for two partitions:", partition->console_input);
 }
 
 static bool same_name(const char *name, const char *other)
@@ -305,7 +316,7 @@ static bool check_name(struct check *check, uint32_t index)
     for (uint32_t i = 0; i < index; i++) {
         right = right && !same_name(name, partitions[i].name);
     }
-    return expect(check, right, "no proper name, or that of another: partition", index);
+    return expect(check, right, "an invalid name, or that of another partition: partition", index);
 }
 
 /* Checks the counts of a partition's lists, on which all later checks rely. */
@@ -318,7 +329,7 @@ static bool check_lists(struct check *check, const struct description_partition 
                 partition->function_count <= DESCRIPTION_FUNCTIONS_MAX;
     bool rest_is_zero;
 
-    if (!expect(check, has_memory && fits, "a list too long, or no memory: memories",
+    if (!expect(check, has_memory && fits, "a list that is too long, or no memory: memories",
                 partition->memory_count)) {
         return false;
     }
@@ -326,7 +337,7 @@ static bool check_lists(struct check *check, const struct description_partition 
                    UNUSED_IS_ZERO(partition->devices, partition->device_count) &&
                    UNUSED_IS_ZERO(partition->images, partition->image_count) &&
                    UNUSED_IS_ZERO(partition->functions, partition->function_count);
-    return expect(check, rest_is_zero, "more in a list than its count says: memories",
+    return expect(check, rest_is_zero, "entries beyond the count of a list: memories",
                   partition->memory_count);
 }
 
@@ -341,7 +352,7 @@ static bool check_partition(struct check *check, uint32_t index)
     return expect(check,
                   partition->boot_core < description->core_count &&
                       description->cores[partition->boot_core].partition == index,
-                  "a boot core that the partition has not: core", partition->boot_core) &&
+                  "a boot core that is not the partition's: core", partition->boot_core) &&
            add_shared(check) && add_partition(check, partition) &&
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
@@ -383,13 +394,13 @@ static bool check_core(struct check *check, uint32_t index)
     for (uint32_t i = 0; i < index; i++) {
         right = right && core->affinity != description->cores[i].affinity;
     }
-    return expect(check, right, "impossible or given twice: the affinity of core", index) &&
+    return expect(check, right, "an invalid affinity, or that of another core: core", index) &&
            expect(check,
                   core->partition < description->partition_count ||
                       core->partition == DESCRIPTION_NO_PARTITION,
-                  "no such partition: that of core", index) &&
+                  "an unknown partition: of core", index) &&
            expect(check, core->redistributor != 0 && core->redistributor % FRAME_BYTES == 0,
-                  "not on 64 KiB: the redistributor of core", index);
+                  "a Redistributor that is not aligned to 64 KiB: of core", index);
 }
 
 static bool is_own_interrupt(uint32_t intid)
@@ -409,41 +420,43 @@ static bool check_board(struct check *check)
     check->limit = PHYSICAL_LIMIT;
     check->range_count = 0;
     return expect(check, board->hypervisor_bytes >= check->description->payload,
-                  "no room for the description in the memory at", board->hypervisor) &&
+                  "the hypervisor's memory is smaller than the payload: memory at",
+                  board->hypervisor) &&
            expect(check, board->distributor != 0 && board->distributor % FRAME_BYTES == 0,
-                  "not on 64 KiB: the GICD", board->distributor) &&
+                  "a GICD that is not aligned to 64 KiB:", board->distributor) &&
            expect(check,
                   (board->ecam != 0 || board->ecam_bytes == 0) &&
                       (board->ecam | board->ecam_bytes) % BUS_BYTES == 0 &&
                       board->ecam_bytes <= BUSES_MAX * BUS_BYTES,
-                  "not of whole buses: the ECAM", board->ecam) &&
+                  "an ECAM that is not whole buses:", board->ecam) &&
            expect(
                check,
                is_own_interrupt(board->uart_interrupt) && is_own_interrupt(board->smmu_interrupt) &&
                    (board->uart_interrupt != board->smmu_interrupt || board->uart_interrupt == 0),
-               "not an SPI each: UART and SMMU", board->uart_interrupt) &&
+               "the interrupts of UART and SMMU are not two SPIs: the UART's is",
+               board->uart_interrupt) &&
            add_range(check, board->hypervisor, board->hypervisor_bytes) && add_shared(check) &&
            add_optional(check, board->uart, board->uart != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
 }
 
-/* What can be said before any of it is used. */
+/* Checks the header, before any other part is used. */
 static bool check_header(struct check *check, uint64_t room)
 {
     const struct description *description = check->description;
 
     return expect(check, room >= sizeof(*description), "no description: bytes", room) &&
-           expect(check, description->magic == DESCRIPTION_MAGIC, "no description: it begins with",
+           expect(check, description->magic == DESCRIPTION_MAGIC, "no description: its magic is",
                   description->magic) &&
            expect(check,
                   description->version == DESCRIPTION_VERSION &&
                       description->bytes == sizeof(*description),
-                  "another version of the description:", description->version) &&
+                  "an unsupported version of the description:", description->version) &&
            expect(check, description->checksum == checksum(description),
                   "a damaged description: checksum", description->checksum) &&
            expect(check,
                   description->payload >= sizeof(*description) && description->payload <= room,
-                  "not all images are there: bytes", description->payload) &&
+                  "an incomplete payload: bytes", description->payload) &&
            expect(check, description->core_count - 1 < DESCRIPTION_CORES_MAX,
                   "too few or too many cores:", description->core_count) &&
            expect(check, description->partition_count - 1 < DESCRIPTION_PARTITIONS_MAX,
@@ -451,7 +464,7 @@ static bool check_header(struct check *check, uint64_t room)
            expect(check,
                   UNUSED_IS_ZERO(description->cores, description->core_count) &&
                       UNUSED_IS_ZERO(description->partitions, description->partition_count),
-                  "more cores or partitions than the count says:", description->partition_count);
+                  "entries beyond the count of cores or partitions:", description->partition_count);
 }
 
 bool description_check(const struct description *description, uint64_t room,

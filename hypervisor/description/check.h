@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether a system description can be acted on. Nothing of it is believed: after `true` every count
- * is in its bounds, and no page, core, interrupt or PCI function has two owners. What only the
- * machine can tell (is the memory there, are these its cores) is not asked here.
+ * Validates a system description from an untrusted source. If it is valid, every count is within
+ * its bounds, and no page, core, interrupt or PCI function has two owners. Whether the board has
+ * the described memory, cores and devices is checked later (boot/).
  */
 #ifndef HYPERVISOR_CHECK_H
 #define HYPERVISOR_CHECK_H
@@ -11,15 +11,15 @@
 #include <stdbool.h>
 
 struct description_problem {
-    const char *text;   /* what is wrong, in static memory */
-    uint32_t partition; /* whose part of the description it is, or DESCRIPTION_NO_PARTITION */
-    uint64_t value;     /* an address, or what else the text says */
+    const char *text;   /* the error, in static memory */
+    uint32_t partition; /* index of the partition with the error, or DESCRIPTION_NO_PARTITION */
+    uint64_t value;     /* the address or number that the text names */
 };
 
 /*
- * `room`: bytes that are there from `description` on, which is aligned to 8. `problem` is set when
- * the result is false; it names a partition only if that has a valid name. Boot core, also with the
- * MMU off; 3.5 KiB of stack.
+ * Returns true if the description is valid. Returns false if it is not, and sets *problem, which
+ * names a partition only if that has a valid name. `description`: aligned to 8. `room`: bytes that
+ * can be read from there on. Boot core, also with the MMU off; 3.5 KiB of stack.
  */
 bool description_check(const struct description *description, uint64_t room,
                        struct description_problem *problem);

@@ -7,7 +7,7 @@
 #define LEVEL_FIRST 1u
 #define LEVEL_LAST  3u
 
-/* Descriptor types (Arm ARM D8.3): a table and a page have the same. */
+/* Descriptor types (Arm ARM D8.3): a table and a page have the same type. */
 #define VALID        UINT64_C(1)
 #define TABLE        UINT64_C(2)
 #define ADDRESS_MASK UINT64_C(0x0000fffffffff000)
@@ -42,7 +42,8 @@ uint64_t page_pool_take(struct page_pool *pool, uint64_t pages)
     return address;
 }
 
-/* The table below the entry, made if there is none; NULL: a block, or no page left. */
+/* Returns the table that the entry points to; if the entry is 0, adds a new table first. Returns
+ * NULL if the entry is a block, or if the pool is empty. */
 static uint64_t *next_table(uint64_t *entry, struct page_pool *pool)
 {
     if (*entry == 0) {
@@ -53,7 +54,7 @@ static uint64_t *next_table(uint64_t *entry, struct page_pool *pool)
     return (*entry & TABLE) != 0 ? table_at(*entry) : NULL;
 }
 
-/* One block or page, the largest; 0: it can't be mapped. */
+/* Maps one block or page, the largest that fits. Returns its size, or 0 if it can't be mapped. */
 static uint64_t map_one(uint64_t *table, struct page_pool *pool, uint64_t input, uint64_t output,
                         uint64_t bytes, uint64_t attributes)
 {

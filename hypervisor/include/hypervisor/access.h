@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A guest's access to registers that it does not reach directly, and what becomes of it. */
+/* A guest's trapped access to a device's registers, and its result. */
 #ifndef HYPERVISOR_ACCESS_H
 #define HYPERVISOR_ACCESS_H
 
@@ -7,20 +7,23 @@
 #include <stdint.h>
 
 struct access {
-    uint64_t offset; /* from the first register of what is accessed; in range */
-    uint64_t value;  /* to write; or what was read: set by who handles it, above `bytes` zero */
+    uint64_t offset; /* from the first register of the device or frame; in range */
+    uint64_t value;  /* to write, or as read: the handler sets it; zero-extended */
     uint8_t bytes;   /* 1, 2, 4, 8; naturally aligned */
     bool write;
 };
 
 enum access_result {
     ACCESS_DONE,
-    /* Done as if nothing were there: reads as zero (or as absent), writes are ignored. Counted. */
+    /* Handled as if the register were absent: it reads as zero (in PCI configuration space as
+     * ones), and ignores writes. Counted. */
     ACCESS_REFUSED,
-    /* Of a system register or instruction: UNDEFINED at the guest's own level. Counted as refused.
-     */
+    /* An absent system register or instruction: the guest takes an UNDEFINED exception at EL1.
+     * Counted as refused. */
     ACCESS_UNDEFINED,
-    /* Nothing that a correct guest does: the partition is stopped and the report names it. */
+    /* An access to an address that the partition does not have, or of an unsupported kind: the
+     * partition is stopped and the report names the access, unless the guest takes an external
+     * abort (description_partition.unmapped). */
     ACCESS_FORBIDDEN
 };
 

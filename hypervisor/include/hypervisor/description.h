@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The system description: what `./bulkhead run` made of a system file and its board, checked,
- * and put behind the hypervisor's image. Little-endian, naturally aligned, every reserved
- * field 0. The tools write it (tools/bulkhead/system/description.py), description_check() believes
- * none of it.
+ * The system description. `./bulkhead run` makes it from a system file and its board, checks it,
+ * and appends it to the hypervisor's image. It is little-endian and naturally aligned, and every
+ * reserved field is 0. The tools write it (tools/bulkhead/system/description.py);
+ * description_check() validates it.
  *
- * Addresses: "physical" is the machine's, "guest" is what the partition sees (intermediate
- * physical, the input of stage 2). Sizes are bytes. Lists are arrays of fixed length with a count.
+ * A "physical" address is the machine's; a "guest" address is the partition's (intermediate
+ * physical, the input of stage 2). Sizes are in bytes. Lists are arrays of fixed length with a
+ * count.
  */
 #ifndef HYPERVISOR_DESCRIPTION_H
 #define HYPERVISOR_DESCRIPTION_H
@@ -26,35 +27,37 @@
 #define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
 
 #define DESCRIPTION_PAGE_BYTES   UINT64_C(4096)
-#define DESCRIPTION_GUEST_BITS   39u /* guest addresses are below 2^39: stage 2 begins at level 1 */
+#define DESCRIPTION_GUEST_BITS   39u /* guest addresses are below 2^39: stage 2 starts at level 1 */
 #define DESCRIPTION_NO_PARTITION 0xffffffffu
 
-/* A core of the machine. One that belongs to no partition stays off. */
+/* A core of the machine. A core without a partition stays off. */
 struct description_core {
-    uint64_t affinity;      /* MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in 23:0, all else 0 */
-    uint64_t redistributor; /* physical address of its RD frame; the SGI frame follows. A guest's
-                               n-th core has its frames where the n-th of all is */
-    uint32_t partition;     /* index, or DESCRIPTION_NO_PARTITION */
+    uint64_t affinity; /* MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in 23:0, all else 0 */
+    /* Physical address of the RD frame; the SGI frame follows. A guest sees the frames of its n-th
+     * core at the address of the machine's n-th core. */
+    uint64_t redistributor;
+    uint32_t partition; /* index, or DESCRIPTION_NO_PARTITION */
     uint32_t reserved;
 };
 
-/* Memory: whole pages. In partitions with DMA that is trusted, guest and physical are the same. */
+/* Memory, in whole pages. If the partition has trusted DMA, guest and physical are the same. */
 struct description_memory {
     uint64_t guest;
     uint64_t physical;
     uint64_t bytes;
 };
 
-/* Registers that the partition reaches directly: whole pages, the same address on both sides. */
+/* Device registers that the partition reaches directly: whole pages, whose guest and physical
+ * addresses are the same. */
 struct description_device {
     uint64_t address;
     uint64_t bytes;
 };
 
-/* What is copied into the partition's memory each time it starts. */
+/* An image, which is copied into the partition's memory at each start. */
 struct description_image {
-    uint64_t offset; /* from the description's first byte; whole pages */
-    uint64_t guest;  /* where to; the whole of it lies in one of the memories */
+    uint64_t offset; /* from the first byte of the description; a multiple of the page size */
+    uint64_t guest;  /* destination; the whole image lies in one of the memories */
     uint64_t bytes;
 };
 
@@ -81,13 +84,13 @@ struct description_partition {
     uint64_t entry;            /* guest address of the first instruction */
     uint64_t devicetree;       /* guest address: x0 at entry */
     uint64_t console;          /* guest address of its virtual PL011, one page; 0: none */
-    uint64_t pci_memory;       /* window for 32-bit memory BARs, the same on both sides; */
+    uint64_t pci_memory;       /* window for 32-bit memory BARs; guest and physical address */
     uint64_t pci_memory_bytes; /* whole pages */
-    uint64_t pci_io; /* window for I/O BARs, as an address of the processor; whole pages */
+    uint64_t pci_io;           /* window for I/O BARs, as a physical address; whole pages */
     uint64_t pci_io_bytes;
     uint32_t boot_core;         /* index of the core that starts first */
     uint32_t console_interrupt; /* INTID of an SPI that no device uses, one of `interrupts` */
-    uint32_t console_input;     /* 1: it has the terminal's input at first */
+    uint32_t console_input;     /* 1: the terminal's input goes to this partition at first */
     uint32_t dma;
     uint32_t memory_count;
     uint32_t device_count;
@@ -99,19 +102,19 @@ struct description_partition {
     struct description_device devices[DESCRIPTION_DEVICES_MAX];
     struct description_image images[DESCRIPTION_IMAGES_MAX];
     struct description_function functions[DESCRIPTION_FUNCTIONS_MAX];
-    uint32_t interrupts[DESCRIPTION_SPI_WORDS]; /* SPIs that it owns */
+    uint32_t interrupts[DESCRIPTION_SPI_WORDS]; /* SPIs of the partition */
     uint32_t edges[DESCRIPTION_SPI_WORDS];      /* those of them that are edge-triggered */
 };
 
-/* Physical addresses. 0: the board has none, or the system does not use it. */
+/* Physical addresses. 0: the board lacks the device, or the system does not use it. */
 struct description_board {
-    uint64_t hypervisor;       /* the memory that is the hypervisor's, image included */
-    uint64_t hypervisor_bytes; /* what is behind the image and the description is for its tables */
+    uint64_t hypervisor;       /* the hypervisor's memory, its image included */
+    uint64_t hypervisor_bytes; /* the part after the payload is for tables and the cores' pages */
     uint64_t distributor;      /* GICD */
     uint64_t uart;             /* PL011 */
     uint64_t ecam;
-    uint64_t ecam_bytes; /* 1 MiB a bus, from bus 0 */
-    uint64_t pci_io;     /* the processor's address of PCI's I/O address 0 */
+    uint64_t ecam_bytes; /* 1 MiB for each bus, from bus 0 */
+    uint64_t pci_io;     /* physical address of PCI I/O address 0 */
     uint64_t smmu;       /* SMMUv3 */
     uint32_t uart_interrupt;
     uint32_t smmu_interrupt; /* event queue */
@@ -121,11 +124,11 @@ struct description {
     uint64_t magic;
     uint32_t version;
     uint32_t bytes;    /* of this structure */
-    uint64_t payload;  /* bytes of everything, images included, from this structure's first */
+    uint64_t payload;  /* bytes from the start of this structure to the end of the mark */
     uint32_t checksum; /* CRC-32 (IEEE 802.3) of this structure with 0 here */
     uint32_t core_count;
     uint32_t partition_count;
-    uint32_t mark; /* the payload's last four bytes: CRC-32 of all images, in whole pages */
+    uint32_t mark; /* CRC-32 of all images in whole pages; also the payload's last four bytes */
     struct description_board board;
     struct description_core cores[DESCRIPTION_CORES_MAX];
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A fair lock between monitors, for memory that they share; not before the MMU is on. All zero:
+/* A fair lock for memory that monitors share. It needs the MMU on. A lock that is all zero is
  * free. */
 #ifndef HYPERVISOR_TICKET_LOCK_H
 #define HYPERVISOR_TICKET_LOCK_H
@@ -11,7 +11,8 @@ struct ticket_lock {
     uint32_t turn; /* ticket that holds the lock */
 };
 
-/* Waits for its turn, or after so many looks takes it: whoever has the lock is gone for ever. */
+/* Takes the lock. After `patience` polls takes it out of turn, because the core that holds it has
+ * stopped for ever. */
 static inline void ticket_lock_take(struct ticket_lock *lock, uint64_t patience)
 {
     uint32_t ticket = __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED);
