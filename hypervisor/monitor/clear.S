@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clears registers that are numbered in the instruction (clear.h). */
+/* Clears registers whose numbers are part of the instruction (clear.h). */
     .arch armv8-a+fp+simd
 
     .text
@@ -18,7 +18,7 @@ clear_vectors:
     .type clear_breakpoints, %function
 clear_breakpoints:
     adr x1, 1f
-    sub x1, x1, x0, lsl #3 /* two instructions each: control first */
+    sub x1, x1, x0, lsl #3 /* two instructions for each number: control first */
     br x1
     .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
     msr dbgbcr\number\()_el1, xzr

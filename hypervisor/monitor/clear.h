@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-/* v0 to v31, FPCR, FPSR. CPTR_EL2.TFP must be 0. */
+/* Clears v0 to v31, FPCR and FPSR. CPTR_EL2.TFP must be 0. */
 void clear_vectors(void);
 
-/* DBGBVR<n>_EL1 and DBGBCR<n>_EL1, or DBGWVR and DBGWCR, for n from 0 to count - 1. `count`: 1 to
- * 16, as many as the processor has. */
+/* Clear DBGBVR<n>_EL1 and DBGBCR<n>_EL1, or DBGWVR<n>_EL1 and DBGWCR<n>_EL1, for n from 0 to count
+ * - 1. `count`: 1 to 16, the number that the processor has. */
 void clear_breakpoints(uint64_t count);
 void clear_watchpoints(uint64_t count);
 

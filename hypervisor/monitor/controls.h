@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Bits of the EL2 registers that control a guest, and the fields of ID registers that say whether
- * they are there, by their names in the Arm ARM.
+ * the processor has them. The names are those of the Arm ARM.
  */
 #ifndef MONITOR_CONTROLS_H
 #define MONITOR_CONTROLS_H
@@ -25,8 +25,8 @@
 #define HCR_E2H   CONTROL_BIT(34) /* VHE: EL2 has the registers of a host */
 #define HCR_TLOR  CONTROL_BIT(35) /* traps LOR registers */
 #define HCR_TERR  CONTROL_BIT(36) /* traps RAS error records */
-#define HCR_APK   CONTROL_BIT(40) /* pointer authentication: keys, and */
-#define HCR_API   CONTROL_BIT(41) /* instructions do not trap */
+#define HCR_APK   CONTROL_BIT(40) /* pointer authentication: its keys do not trap */
+#define HCR_API   CONTROL_BIT(41) /* pointer authentication: its instructions do not trap */
 #define HCR_TID5  CONTROL_BIT(58) /* traps GMID_EL1 */
 
 /* HCR_EL2 bits for every guest. IRQs are the guest's: IMO is 0 (docs/decisions/0013). TLB and cache
@@ -35,49 +35,47 @@
     (HCR_VM | HCR_SWIO | HCR_FMO | HCR_AMO | HCR_TID3 | HCR_TSC | HCR_TIDCP | HCR_TACR | HCR_TSW | \
      HCR_RW)
 
-/* HCRX_EL2. EnALS, EnAS0, EnASR, TCR2En, SCTLR2En, D128En, GCSEn, EnFPM enable: 0 traps. */
+/* HCRX_EL2. EnALS, EnAS0, EnASR, TCR2En, SCTLR2En, D128En, GCSEn and EnFPM stay 0, which traps. */
 #define HCRX_MSCEN CONTROL_BIT(11) /* memory copy and set instructions are enabled */
 
 /* CPTR_EL2 with E2H 0. */
-#define CPTR_RES1 UINT64_C(0x33ff) /* with TZ and TSM, which trap SVE and SME */
+#define CPTR_RES1 UINT64_C(0x33ff) /* RES1, and TZ and TSM, which trap SVE and SME */
 #define CPTR_TTA  CONTROL_BIT(20)  /* traps trace registers */
 #define CPTR_TAM  CONTROL_BIT(30)  /* traps activity monitors */
 
-/* MDCR_EL2: the lowest bits, HPMN, are the number of the guest's event counters. E2PB and E2TB 0
- * trap the buffers of SPE and TRBE. */
+/* MDCR_EL2. Its lowest bits, HPMN, are the number of event counters that the guest has. E2PB and
+ * E2TB stay 0, which traps the buffer registers of SPE and TRBE. */
 #define MDCR_TDOSA CONTROL_BIT(10) /* traps OS lock, OS double lock, DBGPRCR_EL1 */
 #define MDCR_TDRA  CONTROL_BIT(11) /* traps MDRAR_EL1 */
 #define MDCR_TPMS  CONTROL_BIT(14) /* traps SPE controls */
-#define MDCR_HPMD  CONTROL_BIT(17) /* event counters stand still at EL2 */
+#define MDCR_HPMD  CONTROL_BIT(17) /* event counters do not count at EL2 */
 #define MDCR_TTRF  CONTROL_BIT(19) /* traps TRFCR_EL1 */
-#define MDCR_HCCD  CONTROL_BIT(23) /* PMCCNTR_EL0 stands still at EL2 */
+#define MDCR_HCCD  CONTROL_BIT(23) /* PMCCNTR_EL0 does not count at EL2 */
 
 #define MPAM2_TRAPMPAM1EL1 CONTROL_BIT(48)
 #define MPAM2_TRAPMPAM0EL1 CONTROL_BIT(49)
 #define MPAM2_TIDR         CONTROL_BIT(58)
 
 /*
- * Fine-grained traps, HFGRTR_EL2 and so on. Bits whose name in the manual begins with n trap while
- * they are 0: nACCDATA_EL1, nGCS_*, nRCWMASK_EL1, nTPIDR2_EL0, nSMPRI_EL1, nPIR*, nPOR*,
- * nMAIR2_EL1, nBRB* and others, of features that are hidden from guests; they stay 0. The others
- * trap while they are 1. Each mask is of the registers of one feature; a register that is read-only
- * has no bit in the register for writes.
+ * Fine-grained trap registers, such as HFGRTR_EL2. A bit whose name in the manual starts with n
+ * traps while it is 0: nACCDATA_EL1, nGCS_*, nRCWMASK_EL1, nTPIDR2_EL0, nSMPRI_EL1, nPIR*, nPOR*,
+ * nMAIR2_EL1, nBRB* and others. They belong to features that are hidden from guests, and stay 0.
+ * All other bits trap while they are 1. Each mask has the bits of one feature's registers; a
+ * read-only register has no bit in the register that traps writes.
  */
 #define HFGRTR_LOR CONTROL_BITS(19, 23) /* LORC_EL1, LOREA, LORID, LORN, LORSA */
 #define HFGWTR_LOR (CONTROL_BITS(19, 20) | CONTROL_BITS(22, 23)) /* not LORID_EL1 */
 #define HFGRTR_ERR CONTROL_BITS(40, 49)                          /* ERRIDR_EL1, ERRSELR, ERX* */
-#define HFGWTR_ERR                                                                                \
-    (CONTROL_BIT(41) | CONTROL_BITS(43, 45) | CONTROL_BITS(47, 49)) /* not ERRIDR, ERXFR, ERXPFGF \
-                                                                     */
+/* Not ERRIDR_EL1, ERXFR_EL1, ERXPFGF_EL1. */
+#define HFGWTR_ERR (CONTROL_BIT(41) | CONTROL_BITS(43, 45) | CONTROL_BITS(47, 49))
 
 #define HFGITR_COSPRCTX CONTROL_BIT(60)
 #define HFGITR_ATS1E1A  CONTROL_BIT(62)
 
 #define HDFGRTR_SPE (CONTROL_BITS(23, 32) | CONTROL_BIT(63))      /* PMB*, PMS*; PMBIDR_EL1 */
 #define HDFGWTR_SPE (CONTROL_BITS(23, 29) | CONTROL_BITS(31, 32)) /* not PMSIDR_EL1, PMBIDR_EL1 */
-#define HDFGRTR_TRC                                                              \
-    (CONTROL_BITS(33, 37) | CONTROL_BITS(40, 41) | CONTROL_BITS(43, 48)) /* TRC* \
-                                                                          */
+/* TRC*. */
+#define HDFGRTR_TRC (CONTROL_BITS(33, 37) | CONTROL_BITS(40, 41) | CONTROL_BITS(43, 48))
 #define HDFGWTR_TRC                                                                         \
     (CONTROL_BIT(33) | CONTROL_BITS(35, 37) | CONTROL_BITS(41, 42) | CONTROL_BITS(44, 46) | \
      CONTROL_BIT(48))
@@ -111,8 +109,8 @@
 #define MMFR1_PAN        20
 #define MMFR1_HCX        40
 
-#define PMU_V3P1             4u /* FEAT_PMUv3p1 has HPMD, */
-#define PMU_V3P5             6u /* and FEAT_PMUv3p5 HCCD */
+#define PMU_V3P1             4u /* FEAT_PMUv3p1: MDCR_EL2.HPMD */
+#define PMU_V3P5             6u /* FEAT_PMUv3p5: MDCR_EL2.HCCD */
 #define MTE_WITH_MEMORY      2u /* FEAT_MTE2: TCO, GMID_EL1 */
 #define SPECRES_WITHOUT_COSP 1u
 #define FGT_WITH_SECOND      2u /* FEAT_FGT2: HFGRTR2_EL2 and so on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A core's monitor: what it knows of itself. One page, mapped in no other monitor; the report in it
- * is read from outside, through the machine's memory, while the guest runs on.
+ * The state of a core's monitor: one page, mapped in no other monitor. The tools read the report in
+ * it through the machine's memory, while the guest runs.
  */
 #ifndef MONITOR_CORE_H
 #define MONITOR_CORE_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why a monitor ran. Read from outside by number: append only. */
+/* Causes of exits from a guest. The tools know them by number: append only. */
 enum exit_cause {
     EXIT_SGI,           /* ICC_SGI1R_EL1 */
     EXIT_DISTRIBUTOR,   /* GICD registers */
@@ -22,7 +22,7 @@ enum exit_cause {
     EXIT_POWER,         /* PSCI, and any other call by HVC or SMC */
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
-    EXIT_INTERRUPT,     /* the hypervisor's own: messages between monitors, the terminal */
+    EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
     EXIT_FAULT,         /* the partition was stopped for it */
     EXIT_CAUSES
 };
@@ -36,31 +36,31 @@ struct core_report {
     uint32_t core;
     uint32_t partition;
     uint32_t state;
-    uint32_t starts;  /* how often its partition began on it */
-    uint64_t refused; /* accesses answered as if nothing were there */
+    uint32_t starts;  /* starts of the partition on this core */
+    uint64_t refused; /* accesses refused, and exceptions given to the guest for an access */
     uint64_t exits[EXIT_CAUSES];
-    /* Of the last fault: ESR_EL2, the guest's physical address, its program counter. Of DMA: the
-     * SMMU's type of event, the address, 0. */
+    /* The last fault: ESR_EL2, the guest physical address, the program counter. For refused DMA:
+     * the type of the SMMU's event, the address, 0. */
     uint64_t syndrome, address, pc;
 };
 
 struct core {
-    uint64_t services; /* root of its tables with all that a monitor ever needs, */
+    uint64_t services; /* root of the service tables, which map all that the monitor uses */
     uint64_t stack;    /* top */
     struct partition *partition;
     uint32_t index; /* in the description */
     uint32_t reserved;
-    uint64_t stage2;   /* root of the partition's */
-    uint64_t resident; /* and with what is mapped while the guest runs */
+    uint64_t stage2;   /* root of the partition's stage 2 */
+    uint64_t resident; /* root of the resident tables, which are used while the guest runs */
     struct core_report report;
-    /* ESR_EL2 and FAR_EL2 of the last access of this monitor that a device did not answer, until
-     * the partition is stopped for it. 0: there was none. */
+    /* ESR_EL2 and FAR_EL2 of this monitor's last access that a device did not answer. 0: none since
+     * the partition was last stopped for one. */
     uint64_t device_syndrome, device_address;
 };
 
 enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };
 
-/* A guest's registers, on the monitor's stack. */
+/* The registers that an exception interrupted, on the monitor's stack. */
 struct registers {
     uint64_t x[31];
     uint64_t pc;    /* ELR_EL2 */
@@ -76,31 +76,36 @@ static inline uint64_t register_value(const struct registers *registers, unsigne
     return number == NO_REGISTER ? 0 : registers->x[number];
 }
 
-_Static_assert(offsetof(struct core, services) == CORE_SERVICES, "as assembly has it");
-_Static_assert(offsetof(struct core, stack) == CORE_STACK, "as assembly has it");
-_Static_assert(offsetof(struct core, resident) == CORE_RESIDENT, "as assembly has it");
-_Static_assert(offsetof(struct core, report) == 48, "as tools/bulkhead/system/reports.py has it");
-_Static_assert(sizeof(struct registers) == FRAME_BYTES, "as assembly has it");
-_Static_assert(offsetof(struct registers, pc) == FRAME_PC, "as assembly has it");
-_Static_assert(sizeof(struct core) <= DESCRIPTION_PAGE_BYTES, "one page");
-_Static_assert(sizeof(struct partition) <= DESCRIPTION_PAGE_BYTES, "one page");
+_Static_assert(offsetof(struct core, services) == CORE_SERVICES, "must match core_layout.h");
+_Static_assert(offsetof(struct core, stack) == CORE_STACK, "must match core_layout.h");
+_Static_assert(offsetof(struct core, resident) == CORE_RESIDENT, "must match core_layout.h");
+_Static_assert(offsetof(struct core, report) == 48, "must match tools/bulkhead/system/reports.py");
+_Static_assert(sizeof(struct registers) == FRAME_BYTES, "must match core_layout.h");
+_Static_assert(offsetof(struct registers, pc) == FRAME_PC, "must match core_layout.h");
+_Static_assert(sizeof(struct core) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
+_Static_assert(sizeof(struct partition) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
-/* vectors.S: continues the guest, or begins it. The stack is what is above the registers. */
+/* vectors.S: starts or continues the guest with these registers, which lie at the top of the
+ * monitor's stack. */
 _Noreturn void monitor_resume(struct registers *registers);
-/* enter.S: this core goes over to its own tables and stack. */
+/* enter.S: switches this core to the tables and the stack of its monitor. */
 _Noreturn void monitor_enter(struct core *core);
+/* enter.S: turns on the MMU with the tables at `root`, which map the caller one to one. */
 void monitor_mmu_on(uint64_t root);
+/* enter.S: the first instruction of a core that PSCI starts; x0 is its struct core. */
 extern const char monitor_core_entry[];
-/* main.c: on the monitor's own stack. Begins the partition, or waits to be started. */
+/* main.c: starts the partition, or waits until the partition starts this core. Called on the
+ * monitor's own stack. */
 _Noreturn void monitor_main(struct core *core);
-/* There is nothing more that this core could do. */
+/* main.c: stops this core for ever. */
 _Noreturn void monitor_halt(void);
-/* resident.c: on the resident tables. False: this is for monitor_trap(), nothing was done. */
+/* resident.c: handles an exception of the guest, on the resident tables. Returns false, and changes
+ * nothing, if monitor_trap() has to handle it. */
 bool monitor_answer(struct registers *registers, unsigned kind);
-/* main.c: an exception from EL2, whose registers are these. Returns where an access to a device was
- * not answered: the access is over then, and what was read are ones. */
+/* main.c: handles an exception from EL2. Returns only if a device did not answer an access: the
+ * access is skipped, and a load has read ones. */
 void monitor_recover(struct registers *registers, unsigned kind);
-/* trap.c */
+/* trap.c: handles an exception of the guest, on the service tables. */
 void monitor_trap(struct registers *registers, unsigned kind);
 
 #endif

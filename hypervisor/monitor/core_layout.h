@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Offsets that assembly needs; core.h checks them. */
+/* Offsets in struct core and struct registers, for assembly; core.h checks them. */
 #ifndef MONITOR_CORE_LAYOUT_H
 #define MONITOR_CORE_LAYOUT_H
 

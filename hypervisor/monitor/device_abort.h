@@ -10,13 +10,13 @@
 
 /*
  * Returns true if a synchronous exception from EL2 is an external abort of an access to a device.
- * `translation`: PAR_EL1 after a translation of FAR_EL2. All device memory is accessed by the
- * functions of <arch/device_access.h>, which are one instruction each: such an access can be
- * skipped.
+ * Such an access can be skipped, because <arch/device_access.h> makes every access to device memory
+ * by one instruction. `translation`: PAR_EL1 after a translation of FAR_EL2.
  */
 bool device_abort_can_skip(uint64_t syndrome, uint64_t translation);
 
-/* Continues behind the instruction; a load leaves ones in its register. */
+/* Skips the instruction: advances the program counter; if it is a load, sets its target register to
+ * ones. */
 void device_abort_skip(struct registers *registers, uint64_t syndrome, uint32_t instruction);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The ways into a monitor: from the boot core's tables, and from a core's start with its MMU off. */
+/* The entry into a monitor: from the boot core's tables, or from the start of a core with its MMU
+ * off. */
 #include "monitor/core_layout.h"
 #include "monitor/macros.inc"
 
@@ -11,8 +12,8 @@
 #define SCTLR_ON  0x30cd183d
 #define MAIR      0x04ff
 
-/* monitor_mmu_on(root): returns with these tables and the caches on. The code is mapped where it
- * lies. Changes x1 to x3. */
+/* monitor_mmu_on(root): turns on the MMU with these tables, and the caches. The tables map this
+ * code one to one. Changes x1 to x3. */
     .text
     .global monitor_mmu_on
 monitor_mmu_on:
@@ -37,7 +38,7 @@ monitor_mmu_on:
     isb
     ret
 
-/* A core that PSCI has started, MMU off; x0: its struct core. */
+/* The entry of a core that PSCI has started, with its MMU off. x0: its struct core. */
     .global monitor_core_entry
 monitor_core_entry:
     msr daifset, #0xf
@@ -48,15 +49,15 @@ monitor_core_entry:
     bl monitor_mmu_on
     mov x0, x19
     b monitor_enter
-1:  wfi /* boot_early() saw that the boot core is not of this kind */
+1:  wfi /* E2H is RES1, unlike the boot core's (boot_early()): halt */
     b 1b
 
-/* monitor_enter(core): leaves the boot core's tables and stack for the monitor's own. */
+/* monitor_enter(core): switches from the boot core's tables and stack to the monitor's own. */
     .global monitor_enter
 monitor_enter:
     change_tables x0, CORE_SERVICES
     ldr x1, [x0, #CORE_STACK]
-    sub sp, x1, #FRAME_BYTES /* where the guest's first registers will be */
+    sub sp, x1, #FRAME_BYTES /* room for the guest's first registers */
     msr tpidr_el2, x0
     address x1, monitor_vectors
     msr vbar_el2, x1

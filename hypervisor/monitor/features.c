@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * A field that a guest sees: the smaller of the processor's value and a limit, the last version of
- * the feature that needs nothing of EL2 that features_control() does not give. What the table does
- * not name is 0: not implemented.
+ * A guest sees the smaller of the processor's value of a field and the limit in this table. The
+ * limit is the last version of the feature that needs no EL2 settings other than those of
+ * features_control(). A field that is not in the table reads as 0: not implemented.
  */
 enum kind {
     UNSIGNED, /* 0 means not implemented */
@@ -38,14 +38,14 @@ static const uint16_t table[] = {
     SHOW_SIGNED(ID_AA64PFR0_EL1, AdvSIMD, 20u, 1u),
     SHOW(ID_AA64PFR0_EL1, GIC, 24u, 1u),
     SHOW(ID_AA64PFR0_EL1, DIT, 48u, 1u),
-    SHOW(ID_AA64PFR0_EL1, CSV2, 56u, 1u), /* 2 has SCXTNUM_ELx */
+    SHOW(ID_AA64PFR0_EL1, CSV2, 56u, 1u), /* version 2 has SCXTNUM_ELx */
     SHOW(ID_AA64PFR0_EL1, CSV3, 60u, 1u),
-    /* Hidden: MTE, SME, NMI, GCS, THE, PFAR and what goes with them. */
+    /* Hidden: MTE, SME, NMI, GCS, THE, PFAR and their dependent features. */
     SHOW(ID_AA64PFR1_EL1, BT, 0u, 1u),
     SHOW(ID_AA64PFR1_EL1, SSBS, 4u, 2u),
     /* Hidden: trace, SPE, TRBE, BRBE, the double lock. */
     SHOW(ID_AA64DFR0_EL1, DebugVer, 0u, 8u),
-    SHOW_SIGNED(ID_AA64DFR0_EL1, PMUVer, 8u, 6u), /* 15: not architectural */
+    SHOW_SIGNED(ID_AA64DFR0_EL1, PMUVer, 8u, 6u), /* 15: implementation defined */
     SHOW(ID_AA64DFR0_EL1, BRPs, 12u, 15u),
     SHOW(ID_AA64DFR0_EL1, WRPs, 20u, 15u),
     SHOW(ID_AA64DFR0_EL1, CTX_CMPs, 28u, 15u),

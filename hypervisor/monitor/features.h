@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The processor's features: what a guest is told of them, and the EL2 controls that keep it from
- * the others (Arm ARM, "AArch64 System register descriptions"). One table in features.c says which
- * fields of the ID registers a guest sees.
+ * The processor's features: the values of ID registers that a guest reads, and the EL2 controls
+ * that trap the features hidden from it (Arm ARM, "AArch64 System register descriptions"). A table
+ * in features.c lists the fields of the ID registers that a guest sees.
  */
 #ifndef MONITOR_FEATURES_H
 #define MONITOR_FEATURES_H
@@ -50,10 +50,10 @@
 /* The field of an ID register whose lowest bit is `shift`. */
 #define ID_FIELD(value, shift) ((unsigned)((value) >> (shift) & 0xf))
 
-/* PMUVer: 0 is none, 15 is not architectural. */
+/* PMUVer: 0 means no PMU, 15 an implementation defined one. */
 #define ID_PMU_IMPLEMENTATION_DEFINED 15u
 
-/* The registers that say what the processor has. */
+/* ID registers of the processor from which features_control() derives the controls. */
 struct features {
     uint64_t pfr0, pfr1;   /* ID_AA64PFR0_EL1, ID_AA64PFR1_EL1 */
     uint64_t dfr0;         /* ID_AA64DFR0_EL1 */
@@ -63,23 +63,25 @@ struct features {
     bool has_pmu;
 };
 
-/* Values of the EL2 registers with the name of the member. */
+/* Values for the EL2 registers of the same names (hcr: HCR_EL2). */
 struct controls {
     uint64_t hcr, hcrx, cptr, mdcr, mpam2;
     uint64_t hfgrtr, hfgwtr, hfgitr, hdfgrtr, hdfgwtr, hafgrtr;
 };
 
-/* Returns what a guest reads from the ID register with this number (ID_REGISTER()) where the
- * processor has `value`. */
+/* Returns the value that a guest reads from an ID register. `id_register`: an ID_REGISTER().
+ * `value`: the processor's own. */
 uint64_t features_shown(unsigned id_register, uint64_t value);
 
-/* Sets the controls for a guest on a processor with these features: what features_shown() hides
- * traps. Bits whose feature the processor lacks, which are RES0 there, stay 0. */
+/* Sets the controls for a guest on a processor with these features: every feature that
+ * features_shown() hides is trapped. A bit whose feature the processor lacks is RES0 there, and
+ * stays 0. */
 void features_control(const struct features *features, struct controls *controls);
 
 bool features_have_pointer_authentication(const struct features *features);
 
-/* id_registers.S: the processor's own value, ID_REGISTER_FIRST to ID_REGISTERS - 1. At EL2. */
+/* id_registers.S: returns the processor's own value. `id_register`: ID_REGISTER_FIRST to
+ * ID_REGISTERS - 1. At EL2. */
 uint64_t id_register_read(unsigned id_register);
 
 #endif

@@ -6,8 +6,8 @@
 #include "monitor/registers.h"
 #include "monitor/undefined.h"
 
-#define CNTHCTL_EL1PCTEN 0x1u /* the guest reads the physical counter, */
-#define CNTHCTL_EL1PCEN  0x2u /* and has the physical timer */
+#define CNTHCTL_EL1PCTEN 0x1u /* the guest may read the physical counter */
+#define CNTHCTL_EL1PCEN  0x2u /* the guest may use the physical timer */
 
 #define PMCR_P       0x2u /* resets the event counters */
 #define PMCR_C       0x4u /* resets the cycle counter */
@@ -68,7 +68,7 @@ static void set_controls(const struct features *features)
     if (ID_FIELD(features->mmfr1, MMFR1_HCX) != 0) {
         register_write(HCRX_EL2, controls.hcrx);
     }
-    if (controls.mpam2 != 0) { /* the guest runs in the default partition of caches and buses */
+    if (controls.mpam2 != 0) { /* the guest has PARTID 0, the default */
         register_write(MPAM1_EL1, 0);
         register_write(MPAM0_EL1, 0);
         register_write(MPAM2_EL2, controls.mpam2);
@@ -79,7 +79,7 @@ static void set_controls(const struct features *features)
     set_fine_grained_traps(features, &controls);
 }
 
-void guest_state_rule(uint64_t stage2, uint32_t vmid)
+void guest_state_init(uint64_t stage2, uint32_t vmid)
 {
     struct features features;
     uint64_t physical;
@@ -95,8 +95,8 @@ void guest_state_rule(uint64_t stage2, uint32_t vmid)
     register_write(cnthctl_el2, CNTHCTL_EL1PCTEN | CNTHCTL_EL1PCEN);
     register_write(cntvoff_el2, 0);
     register_write(hstr_el2, 0);
-    /* The guest can't reach the OS lock and the OS double lock, which are locked after a reset and
-     * hold back debug exceptions. */
+    /* Unlocks the OS lock, which is locked after a reset and then blocks debug exceptions, and the
+     * OS double lock. A guest can't reach them. */
     register_write(oslar_el1, 0);
     register_write(osdlr_el1, 0);
     __asm__ volatile("dsb ishst\n\tisb\n\ttlbi vmalls12e1\n\tdsb nsh\n\tisb" : : : "memory");
@@ -130,7 +130,7 @@ static void reset_exceptions(void)
     register_write(tpidr_el1, 0);
     register_write(tpidr_el0, 0);
     register_write(tpidrro_el0, 0);
-    /* Of AArch32 at EL0, and of modes that no guest can enter. */
+    /* Registers of AArch32 modes, which no guest can enter. */
     register_write(spsr_abt, 0);
     register_write(spsr_und, 0);
     register_write(spsr_irq, 0);

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Log2 of words (Arm ARM, CTR_EL0.DminLine). */
+/* The smallest line of the data cache; the field is log2 of its words (Arm ARM,
+ * CTR_EL0.DminLine). */
 #define LINE_BYTES(type) (UINT64_C(4) << ((type) >> 16 & 0xf))
 
 void load_clean(uint64_t at, uint64_t end)
@@ -18,7 +19,7 @@ void load_clean(uint64_t at, uint64_t end)
     __asm__ volatile("dsb sy" : : : "memory");
 }
 
-/* description_check() saw that each image lies in one of the memories. */
+/* description_check() has checked that each image lies in one of the memories. */
 static void copy(const struct partition *partition, const struct description_image *image)
 {
     for (uint32_t i = 0; i < partition->described->memory_count; i++) {
@@ -42,7 +43,8 @@ void load_partition(const struct partition *partition)
     for (uint32_t i = 0; i < described->image_count; i++) {
         copy(partition, &described->images[i]);
     }
-    /* The guest begins with its caches off, and must find neither old lines nor late ones. */
+    /* The guest starts with its caches off: it must read the images from memory, and no dirty line
+     * may be evicted later over its writes. */
     for (uint32_t i = 0; i < described->memory_count; i++) {
         const struct description_memory *memory = &described->memories[i];
 

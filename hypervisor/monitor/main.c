@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A monitor's first steps on its own stack and tables, and its last. */
+/* The start of a monitor on its own stack and tables, and exceptions of the monitor itself. */
 #include "console/terminal.h"
 #include "gic/setup.h"
 #include "memory/tables.h"
@@ -18,17 +18,18 @@ void monitor_halt(void)
 
 void monitor_main(struct core *core)
 {
-    const char *trouble = gic_start_core();
+    const char *failure = gic_start_core();
 
-    if (trouble != NULL) {
-        terminal_failed(trouble, core->index);
+    if (failure != NULL) {
+        terminal_failed(failure, core->index);
         monitor_halt();
     }
-    guest_state_rule(core->stage2, core->partition->index + 1);
+    guest_state_init(core->stage2, core->partition->index + 1);
     power_on(core);
 }
 
-/* PAR_EL1 of a translation of the address for a read. The register is the guest's. */
+/* Returns PAR_EL1 after a translation of the address for a read at EL2. The guest's PAR_EL1 is
+ * kept. */
 static uint64_t translate(uint64_t address)
 {
     uint64_t guests = register_read(par_el1), result;
@@ -42,11 +43,13 @@ static uint64_t translate(uint64_t address)
 }
 
 /*
- * An error of the hypervisor's, or memory that is not there: nothing of this core can be relied on,
- * and it halts; the other partitions run on. A device that does not answer is no error of the
- * hypervisor's: the access is skipped, and the partition that it was for is stopped for it
- * (power_device_fault()). The terminal's accesses are for no partition in particular, and its
- * driver stops waiting when the PL011 reads as ones. During boot every exception ends the start.
+ * If a device did not answer, the access is skipped, and the partition is stopped for it
+ * (power_device_fault()). An SError counts as such an access. The terminal is an exception: its
+ * accesses belong to no partition, and its driver stops waiting when the PL011 reads as ones.
+ *
+ * Any other exception is an error of the hypervisor, or memory that is absent. This core halts,
+ * because nothing of it can be relied on; other partitions run on. During boot every exception ends
+ * the start.
  */
 void monitor_recover(struct registers *registers, unsigned kind)
 {

@@ -69,14 +69,14 @@ static void request_stop(struct core *core, uint32_t request)
     }
 }
 
-/* An SError that is pending is taken here, so that it is attributed to the accesses before. */
+/* Takes a pending SError, so that it is attributed to this core's earlier accesses. */
 static void take_pending_errors(void)
 {
     __asm__ volatile("dsb sy\n\tmsr daifclr, #4\n\tisb\n\tmsr daifset, #4" : : : "memory");
 }
 
-/* Records the fault, tells the terminal, and asks for the partition's stop. `what`: of the address.
- */
+/* Records the fault, reports it on the terminal, and asks for the partition's stop. `what`: the
+ * name of the address in the report. */
 static void stop_for_fault(struct core *core, uint64_t pc, uint64_t syndrome, const char *what,
                            uint64_t address)
 {
@@ -129,15 +129,15 @@ static bool quiesce(struct core *core)
     return !power_device_fault(core, 0) && blocked && reset;
 }
 
-/* Loads the partition and enters it. Returns, with the partition stopped, if its devices may still
- * reach memory: then that is not written. */
-static void begin_partition(struct core *core)
+/* Loads the partition and starts its guest. Returns on failure only, with the partition stopped.
+ * Does not write to the partition's memory if a device may still reach it. */
+static void start_partition(struct core *core)
 {
     struct partition *partition = core->partition;
     struct smmu_event before;
 
     if (quiesce(core)) {
-        while (smmu_event(partition, &before)) { /* events of before the start count no more */
+        while (smmu_event(partition, &before)) { /* events from before the start are discarded */
         }
         load_partition(partition);
         if (smmu_permit_dma(partition)) {
@@ -149,16 +149,16 @@ static void begin_partition(struct core *core)
     __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
 }
 
-/* All cores have stopped: the boot core completes the request. Another core, the last that stopped,
- * wakes it. */
-static void all_have_stopped(struct core *core, uint32_t request)
+/* Completes the request, on the boot core, when all cores have stopped. The last core that stops
+ * wakes the boot core. */
+static void complete_request(struct core *core, uint32_t request)
 {
     struct partition *partition = core->partition;
 
     if (!is_boot_core(core)) {
         gic_send(&partition->system->cores[partition->described->boot_core]);
     } else if (request == REQUEST_RESET) {
-        begin_partition(core);
+        start_partition(core);
     } else {
         (void)quiesce(core);
         __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
@@ -199,7 +199,7 @@ static bool handle_stop_request(struct core *core, struct watch *watch)
         return true;
     }
     if (missing == core->partition->system->core_count) {
-        all_have_stopped(core, watch->request);
+        complete_request(core, watch->request);
         return true;
     }
     if (watch->is_timed && !time_is_over(watch)) {
@@ -236,8 +236,8 @@ static void start_core(struct core *core, uint32_t request)
 }
 
 /* Waits until the partition starts this core, by CPU_ON or by a restart. The core's part of the GIC
- * is reset first: interrupts of the guest would wake the core again and again, and an interrupt
- * that the guest feigns to be active holds off the hypervisor's (docs/decisions/0013). */
+ * is reset first: interrupts of the guest would wake the core again and again, and an active
+ * priority that the guest has feigned blocks the hypervisor's interrupts (docs/decisions/0013). */
 static _Noreturn void wait_for_start(struct core *core)
 {
     struct partition *partition = core->partition;
@@ -292,7 +292,7 @@ void power_call(struct core *core, struct registers *registers)
             terminal_say(core->partition, "is off: it never restarts");
             request_stop(core, REQUEST_STOP);
         } else {
-            terminal_say(core->partition, "begins anew");
+            terminal_say(core->partition, "restarts");
             request_stop(core, REQUEST_RESET);
         }
         break;
@@ -345,7 +345,7 @@ void power_interrupt(struct core *core)
     gic_end(number);
     if (request != REQUEST_NONE) {
         uart_flush(core->partition, true);
-        terminal_say(core->partition, request == REQUEST_STOP ? "is stopped" : "begins anew");
+        terminal_say(core->partition, request == REQUEST_STOP ? "is stopped" : "restarts");
         /* A typed request replaces any other, even one that cores still handle: it arrives at the
          * boot core, and only the boot core completes requests. */
         __atomic_store_n(&core->partition->request, request, __ATOMIC_RELEASE);
@@ -353,7 +353,7 @@ void power_interrupt(struct core *core)
     }
 }
 
-void power_message(struct core *core)
+void power_stop_if_requested(struct core *core)
 {
     if (__atomic_load_n(&core->partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
         core->report.state = REPORT_STOPPED;
@@ -364,7 +364,7 @@ void power_message(struct core *core)
 void power_on(struct core *core)
 {
     if (is_boot_core(core)) {
-        begin_partition(core);
+        start_partition(core);
     }
     wait_for_start(core);
 }

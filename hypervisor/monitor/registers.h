@@ -21,7 +21,7 @@
 
 #define instruction_barrier() __asm__ volatile("isb" : : : "memory")
 
-/* Registers that assemblers know only for later versions of the architecture. */
+/* Registers whose names assemblers accept only for later versions of the architecture. */
 #define HFGRTR_EL2    s3_4_c1_c1_4
 #define HFGWTR_EL2    s3_4_c1_c1_5
 #define HFGITR_EL2    s3_4_c1_c1_6

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a guest asks for again and again while it runs: interrupts to its own other cores. It is
- * answered with nothing else mapped.
+ * The trap of a guest's steady state: an interrupt to another core of its partition. It is handled
+ * on the resident tables, without the services.
  */
 #include "gic/sgi.h"
 #include "monitor/core.h"

@@ -18,7 +18,7 @@
 #define CLASS_SHIFT     26
 #define SAME_LEVEL      1u                  /* added to the class of an abort from a lower level */
 #define LONG            (UINT64_C(1) << 25) /* IL: an instruction of 32 bits */
-#define STATUS_EXTERNAL UINT64_C(0x10)      /* synchronous, not of a table walk */
+#define STATUS_EXTERNAL UINT64_C(0x10)      /* synchronous, not on a table walk */
 
 /* SPSR_EL2. */
 #define STATE_AARCH32 (UINT64_C(1) << 4)
@@ -39,7 +39,7 @@ bool syndrome_of_table_walk(uint64_t syndrome)
     return (syndrome & OF_TABLE_WALK) != 0;
 }
 
-/* ISV is clear for external aborts to EL1; CM and WnR are those of the access. */
+/* The ISS of an external abort that EL1 takes has ISV 0, and CM and WnR of the access. */
 uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state)
 {
     uint64_t exception_class = SYNDROME_CLASS(syndrome), specific = STATUS_EXTERNAL;

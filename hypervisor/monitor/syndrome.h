@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What ESR_EL2 says (Arm ARM, ESR_EL2 and its ISS encodings). */
+/* Decoding of ESR_EL2 (Arm ARM, ESR_EL2 and its ISS encodings). */
 #ifndef MONITOR_SYNDROME_H
 #define MONITOR_SYNDROME_H
 
@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #define SYNDROME_CLASS(syndrome) ((unsigned)((syndrome) >> 26 & 0x3f))
-/* Classes of instructions that EL2's controls trap besides MSR and MRS, a bit each: unknown reason,
- * AArch32's system registers and MRRC (3 to 6, 8, 12), FP and SIMD, pointer authentication, LD64B,
- * 128-bit system registers, SVE, SME. */
+/* Exception classes, one bit each, of the instructions besides MSR and MRS that EL2's controls
+ * trap: unknown reason, AArch32's system registers and MRRC (3 to 6, 8, 12), FP and SIMD, pointer
+ * authentication, LD64B, 128-bit system registers, SVE, SME. */
 #define CLASSES_UNDEFINED                                                                      \
     (UINT64_C(1) << 0x00 | UINT64_C(0xf) << 0x03 | UINT64_C(1) << 0x07 | UINT64_C(1) << 0x08 | \
      UINT64_C(1) << 0x09 | UINT64_C(1) << 0x0a | UINT64_C(1) << 0x0c | UINT64_C(1) << 0x14 |   \
@@ -22,7 +22,8 @@
 #define CLASS_DATA      0x24u
 #define CLASS_DATA_SAME 0x25u /* a data abort without a change of the exception level */
 
-/* Of a trapped MSR, MRS or system instruction: which one, without direction and register. */
+/* The name of the register or instruction in the ISS of a trapped MSR, MRS or system instruction,
+ * without direction and general register. */
 #define REGISTER_NAME(op0, op1, crn, crm, op2) \
     ((op0) << 20 | (op2) << 17 | (op1) << 14 | (crn) << 10 | (crm) << 1)
 #define REGISTER_NAME_MASK   0x3ffc1eu
@@ -38,24 +39,25 @@
 #define ID_SPACE_INDEX(name) (((name) >> 1 & 7u) << 3 | ((name) >> 17 & 7u))
 
 /*
- * A load or store that the hardware describes whole (ISV), and that a stage 2 translation fault
- * stopped. False: anything else, like a pair, an atomic, or the guest's own table walk.
+ * Returns true if a data abort is a stage 2 translation fault of a load or store that the syndrome
+ * describes completely (ISV): not of a pair, of an atomic, or of the guest's own table walk. Sets
+ * *access, except offset and value, and the number of the general register.
  */
 bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target);
 
-/* Returns true if a data or instruction abort is one of the guest's own table walk (S1PTW). */
+/* Returns true if a data or instruction abort happened on the guest's own table walk (S1PTW). */
 bool syndrome_of_table_walk(uint64_t syndrome);
 
 /* Returns ESR_EL1 of a synchronous external abort in place of the data or instruction abort to EL2
  * with this syndrome. `state`: SPSR_EL2. */
 uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state);
 
-/* Returns true if HPFAR_EL2 has the address of this abort: stage 2 found no translation, no access
- * flag or no such size of address, or the abort is one of the guest's own table walk (Arm ARM,
- * HPFAR_EL2). For a permission fault and for any other class the register is UNKNOWN. */
+/* Returns true if HPFAR_EL2 has the address of this abort: a translation, access flag or address
+ * size fault of stage 2, or any fault on the guest's own table walk (Arm ARM, HPFAR_EL2). For a
+ * permission fault and for any other class the register is UNKNOWN. */
 bool syndrome_has_address(uint64_t syndrome);
 
-/* What a load leaves in its register: sign-extended or not, to 32 or 64 bits. */
+/* Returns the content of a load's register: `value` sign-extended or not, to 32 or 64 bits. */
 uint64_t syndrome_loaded(uint64_t syndrome, uint64_t value);
 
 #endif

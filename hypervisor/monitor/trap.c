@@ -101,7 +101,7 @@ static enum access_result answer_register(unsigned name, bool read, uint64_t *va
     default:
         break;
     }
-    if (IMPLEMENTATION_DEFINED(name)) { /* start code of guests for one processor writes them */
+    if (IMPLEMENTATION_DEFINED(name)) { /* boot code written for one processor model writes them */
         return ACCESS_REFUSED;
     }
     if ((name & ID_SPACE_MASK) != ID_SPACE || id_register < ID_REGISTER_FIRST || !read) {
@@ -123,7 +123,7 @@ static enum access_result system_register(struct core *core, struct registers *r
     case REGISTER_NAME(1u, 0u, 7u, 10u, 2u): /* DC CSW */
     case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
         core->report.exits[EXIT_CACHE]++;
-        return ACCESS_REFUSED; /* they would reach what all cores share */
+        return ACCESS_REFUSED; /* it would affect caches that all cores share */
     default:
         core->report.exits[EXIT_REGISTER]++;
         result = answer_register(name, REGISTER_READ(syndrome), &value);
@@ -134,8 +134,9 @@ static enum access_result system_register(struct core *core, struct registers *r
     }
 }
 
-/* Whether the guest asked for an external abort instead of being stopped. Not for a walk of its own
- * tables: ESR_EL1 has to name the level of its stage 1, which the hypervisor does not know. */
+/* Returns true if the guest takes an external abort instead of being stopped. Returns false for a
+ * fault on the guest's own table walk, because ESR_EL1 has to name the level of stage 1, which the
+ * hypervisor does not know. */
 static bool takes_abort(const struct core *core, uint64_t syndrome)
 {
     unsigned exception_class = SYNDROME_CLASS(syndrome);
@@ -145,7 +146,7 @@ static bool takes_abort(const struct core *core, uint64_t syndrome)
            !syndrome_of_table_walk(syndrome);
 }
 
-/* An instruction of a class that is trapped as a whole. */
+/* Handles an instruction whose exception class is trapped as a whole. */
 static enum access_result trapped_instruction(struct core *core, uint64_t syndrome)
 {
     if ((CLASSES_UNDEFINED >> SYNDROME_CLASS(syndrome) & 1) == 0) {
@@ -170,7 +171,7 @@ static void synchronous(struct core *core, struct registers *registers)
         result = system_register(core, registers, syndrome);
         break;
     case CLASS_SMC:
-        registers->pc += INSTRUCTION_BYTES; /* HVC's return address is behind it already */
+        registers->pc += INSTRUCTION_BYTES; /* the return address of HVC is past it already */
         power_call(core, registers);
         return;
     case CLASS_HVC:
@@ -212,5 +213,5 @@ void monitor_trap(struct registers *registers, unsigned kind)
         power_fault(core, registers, register_read(esr_el2), POWER_ADDRESS_UNKNOWN);
     }
     (void)power_device_fault(core, registers->pc);
-    power_message(core);
+    power_stop_if_requested(core);
 }

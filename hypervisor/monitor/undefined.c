@@ -16,7 +16,7 @@
 #define STATE_CONDITIONS (UINT64_C(0xf) << 28) /* N, Z, C, V */
 
 /* SCTLR_EL1. */
-#define CONTROL_SPAN  (UINT64_C(1) << 23) /* PSTATE.PAN stays as it is */
+#define CONTROL_SPAN  (UINT64_C(1) << 23) /* an exception leaves PSTATE.PAN as it is */
 #define CONTROL_DSSBS (UINT64_C(1) << 44) /* PSTATE.SSBS after an exception */
 
 /* Arm ARM, "Exception vectors". */

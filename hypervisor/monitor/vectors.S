@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exceptions to EL2 (Arm ARM, "Exception vectors"). From a guest: its registers go onto the
- * monitor's stack, which is empty then, and come back from there. Most exceptions are for services
- * that are only mapped from then on until the guest continues. From EL2 itself: the monitor goes on
- * only if a device did not answer it (main.c, monitor_recover()).
+ * Exceptions to EL2 (Arm ARM, "Exception vectors").
+ *
+ * From a guest: its registers are saved on the monitor's stack, which is empty then, and restored
+ * from there. For most exceptions the monitor switches to the service tables, and back before the
+ * guest continues.
+ *
+ * From EL2 itself: the monitor continues only if a device did not answer its access (main.c,
+ * monitor_recover()).
  */
 #include "monitor/core_layout.h"
 #include "monitor/macros.inc"
@@ -104,7 +108,7 @@ monitor_resume:
 
 from_self:
     mrs x0, tpidr_el2
-    cbz x0, 2f /* no monitor yet: the boot core's tables have everything */
+    cbz x0, 2f /* no struct core yet: the boot core's tables map everything */
     change_tables x0, CORE_SERVICES
 2:  mov x0, sp
     sub x1, x19, #FROM_EL2

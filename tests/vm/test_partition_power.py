@@ -101,7 +101,7 @@ def test_resets_itself(guest: GuestProcess, letter: str) -> None:
     """By the first core, which had shut itself; by the second, while the first is off."""
     for _ in range(2):
         guest.type_text(letter)
-        said(guest, "bulkhead", "three begins anew")
+        said(guest, "bulkhead", "three restarts")
         said(guest, "three", "ready")
     assert "waits" not in guest.console()
 
@@ -114,7 +114,7 @@ def test_ends_while_a_core_is_on_its_way(guest: GuestProcess, letter: str) -> No
         if letter == "t":
             said(guest, "bulkhead", "three is stopped: core 3")
             guest.type_text(_BEGIN_ANEW)
-        said(guest, "bulkhead", "three begins anew")
+        said(guest, "bulkhead", "three restarts")
         said(guest, "three", "ready")
     assert "waits" not in guest.console()
 
@@ -126,7 +126,7 @@ def test_a_core_that_does_not_answer_is_told(guest: GuestProcess) -> None:
     said(guest, "bulkhead", "three is stopped")
     said(guest, "bulkhead", "three waits: core 2 does not answer")
     guest.type_text(_BEGIN_ANEW)
-    said(guest, "bulkhead", "three begins anew")
+    said(guest, "bulkhead", "three restarts")
     said(guest, "bulkhead", "three waits: core 2 does not answer")
 
 
