@@ -10,7 +10,7 @@
     (GICD_TYPER_EXTENDED | GICD_TYPER_NMI | GICD_TYPER_LPI_COUNT | GICD_TYPER_MESSAGES | \
      GICD_TYPER_LPIS | GICD_TYPER_VIRTUAL_LPIS | GICD_TYPER_EXTENDED_LAST)
 
-/* The registers that are about the whole Distributor. */
+/* Handles GICD_CTLR, GICD_TYPER, GICD_IIDR and the identification registers. */
 static enum access_result access_whole(struct partition *partition, struct access *access)
 {
     uintptr_t address = (uintptr_t)(partition->system->board.distributor + access->offset);
@@ -24,7 +24,7 @@ static enum access_result access_whole(struct partition *partition, struct acces
         if (access->offset != GICD_CTLR) {
             return ACCESS_REFUSED;
         }
-        /* The hardware's groups stay enabled: others' interrupts pass through them. */
+        /* The hardware's groups stay enabled, because other partitions' interrupts need them. */
         partition->distributor_control = (uint32_t)access->value & GICD_CTLR_GROUP1;
         return ACCESS_DONE;
     }
@@ -39,8 +39,9 @@ static enum access_result access_whole(struct partition *partition, struct acces
     return ACCESS_DONE;
 }
 
-/* IHI 0069, GICD_IROUTER: written as a whole, and only if all of it is the affinity of one of the
- * partition's cores. So IRM ("any core") is refused, as TYPER.No1N lets a guest expect. */
+/* Handles GICD_IROUTER<n> (IHI 0069). A write is carried out only if the whole register is then the
+ * affinity of one of the partition's cores. So IRM ("any core") is refused, as TYPER.No1N lets a
+ * guest expect. */
 static enum access_result access_route(const struct partition *partition, struct access *access)
 {
     uint32_t interrupt = (uint32_t)(access->offset - GICD_IROUTER) / 8;
@@ -50,7 +51,7 @@ static enum access_result access_route(const struct partition *partition, struct
     uint64_t field = (access->bytes == 8 ? UINT64_MAX : UINT32_MAX) << shift;
     uint64_t route;
 
-    /* Halves too, for who has no 64-bit accesses (IHI 0069, 12.1.3). */
+    /* Halves are allowed, for guests without 64-bit accesses (IHI 0069, 12.1.3). */
     if (access->bytes < 4 || !partition_owns_interrupt(partition, interrupt)) {
         enum access_result result =
             access->write || access->bytes < 4 ? ACCESS_REFUSED : ACCESS_DONE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Distributor as a partition sees it (IHI 0069, chapter 12): its own SPIs, all Group 1, with
- * affinity routing, one security state, no LPIs. What is others' reads as zero, and writes reach
- * only what is its own; a write that meant something of others' too is ACCESS_REFUSED.
+ * The Distributor as a partition sees it (IHI 0069, chapter 12): its own SPIs, all in Group 1, with
+ * affinity routing, one security state and no LPIs. The fields of other interrupts read as zero. A
+ * write changes the fields of its own interrupts only; if it concerns others, too, the result is
+ * ACCESS_REFUSED.
  */
 #ifndef HYPERVISOR_GIC_DISTRIBUTOR_H
 #define HYPERVISOR_GIC_DISTRIBUTOR_H
@@ -10,8 +11,8 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* `offset` from GICD's first register, below GIC_FRAME_BYTES. Any core of the partition; several at
- * the same time. */
+/* Handles an access. `offset`: from GICD's first register, below GIC_FRAME_BYTES. Any core of the
+ * partition, several at the same time. */
 enum access_result distributor_access(struct partition *partition, struct access *access);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define BIT_REGISTERS_BYTES 0x80u /* 1024 interrupts, one bit each */
 
-/* Bits for each interrupt, and the number of the first that a register at `offset` is about. 0: no
- * such register. */
+/* Returns the number of bits that each interrupt has in the register at `offset`, and sets *first
+ * to the register's first interrupt. Returns 0 if there is no such register. */
 static unsigned field_bits(uint32_t offset, uint32_t *first)
 {
     if (offset >= GIC_IGROUPR && offset < GIC_IPRIORITYR) {
@@ -39,7 +39,7 @@ static uint32_t owned_fields(const struct interrupts *interrupts, uint32_t first
     return mask;
 }
 
-/* Byte by byte: the neighbours may be others'. */
+/* Writes the bytes one by one, because others in the word may belong to other partitions. */
 static void write_priorities(uintptr_t address, uint32_t value, uint32_t mask)
 {
     for (; mask != 0; address++, value >>= 8, mask >>= 8) {
@@ -64,7 +64,7 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
     if (bits == 0) {
         return access->write ? ACCESS_REFUSED : ACCESS_DONE;
     }
-    /* IHI 0069, 12.1.3: words; bytes too where priorities are. */
+    /* IHI 0069, 12.1.3: word accesses; byte accesses to priorities, too. */
     if (access->bytes != 4 && (access->bytes != 1 || bits != 8)) {
         return ACCESS_REFUSED;
     }
@@ -78,9 +78,10 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
     if (bits == 8) {
         write_priorities(address, value, mask);
     } else if (bits == 1 && offset >= GIC_ISENABLER && (value & mask) != 0) {
-        /* A written 0 has no effect in these: no bit of others' is read and written back. */
+        /* Writing 0 has no effect in these registers, so bits of other partitions are written as
+         * 0. */
         device_write32(address, value & mask);
     }
-    /* Groups and triggers stay as they are. */
+    /* Writes to groups and triggers are ignored. */
     return ((bits == 1 ? value : all) & ~mask) == 0 ? ACCESS_DONE : ACCESS_REFUSED;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What stays of the set-up once boot code is gone: an owner's interrupts before it starts. */
+/* The part of the set-up that monitors use: resets of interrupts, and routes of SPIs. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include <arch/device_access.h>
 
-/* Some 10 ms of a stuck GIC. */
+/* A GIC that takes this many polls, some 10 ms, is stuck. */
 #define POLLS_MAX 100000u
 
 struct gic_frame gic_distributor(const struct description *system)
@@ -37,7 +37,7 @@ bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32
     uintptr_t registers = frame->interrupts + UINT64_C(4) * word;
     bool settled;
 
-    /* IHI 0069, GICD_CTLR.RWP: only then is it sure that none is signalled any more. */
+    /* Once RWP is clear, none of them is signalled any more (IHI 0069, GICD_CTLR.RWP). */
     device_write32(registers + GIC_ICENABLER, mask);
     settled = gic_wait_clear(frame->control, frame->write_pending);
     device_write32(registers + GIC_ICPENDR, mask);

@@ -6,8 +6,9 @@
 #include "gic/interrupts.h"
 #include <arch/device_access.h>
 
-/* A word of the RD frame. LPIs are not there, and what is not there reads as zero: GICR_WAKER too,
- * which says awake. `last`: whoever walks through Redistributors ends here. */
+/* Returns a word of the RD frame. Registers of LPIs read as zero, and so does GICR_WAKER, which
+ * then says that the Redistributor is awake. `last`: GICR_TYPER.Last is set, so that a guest looks
+ * for no further Redistributors. */
 static uint32_t read_word(uint64_t frame, uint64_t offset, bool last)
 {
     uint32_t kept = 0, set = 0;
@@ -32,7 +33,7 @@ static enum access_result access_frame(uint64_t frame, bool last, struct access 
                                                                                    : ACCESS_REFUSED;
     }
     access->value = 0;
-    /* IHI 0069, 12.1.3: words, and the 64-bit registers as a whole. */
+    /* IHI 0069, 12.1.3: word accesses, and 64-bit accesses to 64-bit registers. */
     if (access->bytes < 4 || (access->bytes == 8 && offset != GICR_TYPER)) {
         return ACCESS_REFUSED;
     }

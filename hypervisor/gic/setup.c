@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What only boot code changes: groups, triggers, and the Distributor as a whole. */
+/* The boot's part of the set-up: groups, triggers, the Distributor as a whole, Redistributors. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include <arch/device_access.h>
@@ -12,7 +12,7 @@ static const char *set_control(const struct gic_frame *frame, uint32_t value)
     return gic_wait_clear(frame->control, frame->write_pending) ? NULL : does_not_settle;
 }
 
-/* IHI 0069, GICD_CTLR: affinity routing is turned on while both groups are off, and never off. */
+/* IHI 0069, GICD_CTLR: affinity routing may be enabled only while both groups are disabled. */
 static const char *route_by_affinity(const struct gic_frame *frame)
 {
     uint32_t control = device_read32(frame->control);
@@ -31,7 +31,7 @@ static const char *route_by_affinity(const struct gic_frame *frame)
     return wrong;
 }
 
-/* The hypervisor's own SPIs among those of `word`. */
+/* Returns the hypervisor's own SPIs among those of `word`. */
 static uint32_t own_interrupts(const struct description_board *board, uint32_t word)
 {
     const uint32_t numbers[] = {board->uart_interrupt, board->smmu_interrupt};
@@ -45,7 +45,8 @@ static uint32_t own_interrupts(const struct description_board *board, uint32_t w
     return mask;
 }
 
-/* IHI 0069, GICD_ICFGR: two bits an interrupt, the upper says edge-triggered. */
+/* IHI 0069, GICD_ICFGR: two bits for each interrupt; the upper one is set for an edge-triggered
+ * one. */
 static void set_triggers(const struct gic_frame *frame, uint32_t word, uint32_t edges)
 {
     for (uint32_t half = 0; half < 2; half++, edges >>= 16) {
@@ -59,7 +60,8 @@ static void set_triggers(const struct gic_frame *frame, uint32_t word, uint32_t 
     }
 }
 
-/* 32 SPIs: all quiet, everybody's in Group 1 but `own`, which are routed to `affinity` and on. */
+/* Sets up 32 SPIs. Those in `own` are in Group 0, routed to `affinity` and enabled. All others are
+ * in Group 1 and disabled. */
 static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t own,
                            uint32_t edges, uint64_t affinity)
 {
@@ -93,7 +95,8 @@ static const char *start_distributor(const struct description *system, uint64_t 
     for (uint32_t word = 1; word < DESCRIPTION_SPI_WORDS && wrong == NULL; word++) {
         uint32_t own = own_interrupts(board, word), used = own, edges = 0;
 
-        /* SMMUv3 (IHI 0070), "Interrupts and notifications": its wired ones are edges. */
+        /* SMMUv3 (IHI 0070), "Interrupts and notifications": its wired interrupts are
+         * edge-triggered. */
         if (board->smmu_interrupt / 32 == word) {
             edges = UINT32_C(1) << board->smmu_interrupt % 32;
         }

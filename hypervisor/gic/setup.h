@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The interrupt controller as the hypervisor uses it. Group 0 has the hypervisor's interrupts: a
- * few private ones of each core and the SPIs of its own devices, all at the highest priority. Group
- * 1 has those of the partitions.
+ * The interrupt controller as the hypervisor uses it. Group 0 has the hypervisor's interrupts: some
+ * private ones of each core and the SPIs of its own devices, all with the highest priority. Group 1
+ * has the interrupts of the partitions.
  */
 #ifndef HYPERVISOR_GIC_SETUP_H
 #define HYPERVISOR_GIC_SETUP_H
@@ -19,34 +19,35 @@
 /* Returned by gic_acknowledge() if no interrupt is pending. */
 #define GIC_NONE 1023u
 
-/* Boot, once, before any gic_start_core(): the Distributor, every SPI, the Redistributors of all
- * cores that have a partition: triggers, groups, all off but the hypervisor's own. Its SPIs are
- * routed to `core` (the description's index). Returns NULL, or the reason of a failure. A
- * partition's SPIs are in their reset state only after gic_reset_partition(). */
+/* Sets up the Distributor, every SPI, and the Redistributors of all cores that have a partition:
+ * triggers and groups; all interrupts are disabled except the hypervisor's own. The hypervisor's
+ * SPIs are routed to `core` (the description's index). Returns NULL, or the reason of a failure.
+ * Called once, at boot, before any gic_start_core(). A partition's SPIs are in their reset state
+ * only after gic_reset_partition(). */
 const char *gic_start(const struct description *system, uint32_t core);
 
 /* Enables this core's CPU interface: Group 0 is signalled as FIQ, and Group 1 is disabled until the
- * guest enables it. Returns NULL, or the reason of a failure. Once on each core. */
+ * guest enables it. Returns NULL, or the reason of a failure. Called once on each core. */
 const char *gic_start_core(void);
 
-/* Each time before the partition starts, while all of its cores are in their monitors: its SPIs are
- * neither enabled, pending nor active, of the usual priority, and routed to its boot core; its
- * GICD_CTLR is as after a reset. */
+/* Resets the partition's SPIs: none is enabled, pending or active, all have the usual priority and
+ * are routed to its boot core. Resets its GICD_CTLR. Called each time before the partition starts,
+ * while all of its cores are in their monitors. */
 void gic_reset_partition(struct partition *partition);
 
-/* Each time before a core begins, on the core itself: the same for its private interrupts and for
- * its CPU interface. */
+/* Resets the core's private interrupts in the same way, and its CPU interface. Called on the core
+ * itself, each time before it starts. */
 void gic_reset_core(const struct description_core *core);
 
 /* Routes an SPI of the hypervisor to a core (the description's index) and makes it pending, so that
  * the core's monitor handles it at least once. */
 void gic_route(const struct description *system, uint32_t interrupt, uint32_t core);
 
-/* Makes an SPI pending. Any core. */
+/* Makes an SPI pending. May be called on any core. */
 void gic_make_pending(const struct description *system, uint32_t interrupt);
 
-/* Returns the INTID of the Group 0 interrupt to handle, which is active until gic_end(), or
- * GIC_NONE. */
+/* Returns the INTID of the Group 0 interrupt to handle, or GIC_NONE. The interrupt is active until
+ * gic_end(). */
 uint32_t gic_acknowledge(void);
 void gic_end(uint32_t interrupt);
 

@@ -13,8 +13,8 @@
 #define SGI_RANGE_SELECTOR (UINT64_C(0xf) << 44)
 #define SGI_AFFINITY       (UINT64_C(0xff00ff00ff0000)) /* Aff3, Aff2, Aff1 */
 
-/* The core alone, in the fields of these registers. The range selector says which 16 values of Aff0
- * the target list is about. */
+/* Returns the fields of these registers with which an SGI goes to the core only. Each bit of the
+ * target list is one of 16 values of Aff0, which the range selector selects. */
 static uint64_t target(const struct description_core *core)
 {
     uint64_t affinity = core->affinity;
@@ -23,7 +23,8 @@ static uint64_t target(const struct description_core *core)
            (affinity & 0xf0) << 40 | UINT64_C(1) << (affinity & 0xf);
 }
 
-/* A write for each target, so that a list and "all but self" are one path. */
+/* Sends the SGI to each target by a write of its own, so that the target list and "all but self"
+ * take the same path. */
 enum access_result sgi_send(const struct partition *partition, uint32_t core, uint64_t value)
 {
     const struct description *system = partition->system;

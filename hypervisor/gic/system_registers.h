@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * This core's CPU interface, from EL2 (IHI 0069, chapter 12, "AArch64 System register
- * descriptions"). With HCR_EL2.FMO set and IMO clear a guest has the registers of Group 1 as they
- * are, and virtual ones in place of Group 0's and of those common to both: PMR, CTLR, RPR, DIR.
+ * descriptions"). With HCR_EL2.FMO set and IMO clear, a guest accesses the physical registers of
+ * Group 1, and virtual ones in place of those of Group 0 and of both groups (PMR, CTLR, RPR, DIR).
  */
 #ifndef HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 #define HYPERVISOR_GIC_SYSTEM_REGISTERS_H
@@ -36,7 +36,8 @@
 #define GIC_REGISTER_WRITE(name, value) \
     __asm__ volatile("msr " name ", %0" : : "r"((uint64_t)(value)) : "memory")
 
-/* What a guest may have left, as after a reset: nothing active, its group off. */
+/* Resets the registers that a guest may have written: nothing is active, and Group 1 is
+ * disabled. */
 static inline void gic_registers_reset(void)
 {
     uint64_t priorities = GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_PRIORITIES;
@@ -44,7 +45,8 @@ static inline void gic_registers_reset(void)
     GIC_REGISTER_WRITE(ICC_IGRPEN1_EL1, 0);
     GIC_REGISTER_WRITE(ICC_BPR1_EL1, 0);
     GIC_REGISTER_WRITE(ICC_AP1R0_EL1, 0);
-    /* IHI 0069, ICC_AP1R<n>_EL1: 1 is there from 6 bits of preemption on, 2 and 3 from 7. */
+    /* IHI 0069, ICC_AP1R<n>_EL1: n = 1 exists with 6 bits of preemption or more, n = 2 and 3 with
+     * 7. */
     if (priorities >= UINT64_C(5) << 8) {
         GIC_REGISTER_WRITE(ICC_AP1R1_EL1, 0);
     }
@@ -56,12 +58,12 @@ static inline void gic_registers_reset(void)
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Group 0 on, every priority let through, one write to end an interrupt (EOImode 0), no virtual
- * interrupts. False: the core stays with the memory-mapped interface of GICv2. */
+/* Enables Group 0 with every priority, one write to end an interrupt (EOImode 0) and no virtual
+ * interrupts. Returns false if the core keeps the memory-mapped interface of GICv2. */
 static inline bool gic_registers_start(void)
 {
     GIC_REGISTER_WRITE(ICC_SRE_EL2, ICC_SRE_ALL);
-    /* The others are there once the write is seen. */
+    /* The other ICC registers can be used after the context synchronization. */
     __asm__ volatile("isb" : : : "memory");
     if ((GIC_REGISTER_READ(ICC_SRE_EL2) & ICC_SRE_SYSTEM_REGISTERS) == 0 ||
         !gic_cpu_use_system_registers()) {
@@ -81,7 +83,7 @@ static inline uint32_t gic_registers_acknowledge_group0(void)
 {
     uint32_t number = (uint32_t)GIC_REGISTER_READ(ICC_IAR0_EL1) & 0xffffff;
 
-    /* As gic_cpu_acknowledge(). */
+    /* The DSB has the same reason as in gic_cpu_acknowledge(). */
     __asm__ volatile("dsb sy" : : : "memory");
     return number;
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Base address registers (PCI 3.0, 6.2.5.1). The guest writes shadows. The hardware gets them when
- * it begins to decode, and then only if they lie in the partition's windows.
+ * Base address registers (PCI 3.0, 6.2.5.1). The guest's values are kept in virtual_function.bar.
+ * They are written to the hardware when decoding is enabled, and only if they lie in the
+ * partition's windows.
  */
 #include "pci/function.h"
 
-/* One, as 64 bits whatever it has. */
+/* A BAR, extended to 64 bits. */
 struct bar {
     uint64_t address, mask;
     unsigned registers; /* 1 or 2 */
-    uint16_t decode;    /* what the command has to have; 0: there is no such BAR */
+    uint16_t decode;    /* the bit of the command that enables it; 0: there is no such BAR */
 };
 
 static uint32_t register_of(unsigned index)
@@ -86,7 +87,7 @@ static bool is_inside(const struct function *function, const struct bar *bar)
     uint64_t room = io ? described->pci_io_bytes : described->pci_memory_bytes;
     uint64_t bytes = -bar->mask;
 
-    /* Below the window the difference is huge. */
+    /* An address below the window wraps to a huge offset. */
     return bytes != 0 && (bytes & (bytes - 1)) == 0 && bytes <= room &&
            bar->address - start <= room - bytes;
 }
@@ -131,8 +132,8 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
 }
 
 /* Writes a BAR to the hardware. Returns false if its writable bits are not those found at boot: the
- * function may be in a reset, in which writes are lost, or may have changed its sizes by one (PCI
- * Express Base 4.0, 6.6.2 and 7.8.6). */
+ * function may be in a reset, in which writes are lost, or a reset may have changed the sizes of
+ * BARs (PCI Express Base 4.0, 6.6.2 and 7.8.6). */
 static bool store(const struct function *function, unsigned index)
 {
     const struct virtual_function *view = function->view;
@@ -166,7 +167,7 @@ static uint16_t place(const struct function *function, uint16_t wanted)
     return used & (uint16_t)~outside;
 }
 
-void pci_bars_settle(const struct function *function)
+void pci_bars_apply(const struct function *function)
 {
     uint16_t command = function->view->command, decode = command & PCI_COMMAND_DECODE;
 
@@ -175,7 +176,7 @@ void pci_bars_settle(const struct function *function)
     pci_write(function, PCI_COMMAND, 2, command | place(function, decode));
 }
 
-void pci_bars_forget(const struct function *function)
+void pci_bars_clear(const struct function *function)
 {
     struct virtual_function *view = function->view;
 

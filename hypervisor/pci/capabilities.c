@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The list of capabilities (PCI 3.0, 6.7), read once: what the guest follows is our copy, without
- * what it shall not use, and it always ends.
+ * The list of capabilities (PCI 3.0, 6.7). It is read once, at boot. The guest sees a copy, which
+ * omits hidden capabilities and always ends.
  */
 #include "pci/function.h"
 
 #define HEADER_BYTES            0x40u
 #define CAPABILITY_NEXT(header) ((header) >> 8 & 0xfcu)
 
-/* MSI and MSI-X write to memory to interrupt: nothing there takes it. */
+/* Returns true for MSI and MSI-X: their interrupts are writes to memory, and guests have no ITS
+ * that takes them. */
 static bool is_hidden(uint8_t id)
 {
     return id == PCI_CAPABILITY_MSI || id == PCI_CAPABILITY_MSIX;
@@ -28,10 +29,10 @@ void pci_capabilities_find(const struct function *function)
         uint8_t id = (uint8_t)header;
 
         if (pci_capability_at(view, at) >= 0) {
-            return; /* a loop */
+            return; /* the list is a loop */
         }
         if (is_hidden(id)) {
-            pci_write(function, at + PCI_MSI_CONTROL, 2, 0); /* whoever was before us used it */
+            pci_write(function, at + PCI_MSI_CONTROL, 2, 0); /* firmware may have enabled it */
         } else {
             unsigned last = view->capability_count++;
 

@@ -5,29 +5,30 @@
 #include <stddef.h>
 
 #define BAR_BYTES   (PCI_DWORD * FUNCTION_BARS)
-#define STATUS_ONCE 0xf900u /* cleared by writing 1 (PCI 3.0, 6.2.3) */
+#define STATUS_RW1C 0xf900u /* bits that writing 1 clears (PCI 3.0, 6.2.3) */
 #define HEADER      0xffu   /* no capability has this id */
 
 /*
- * Registers that go to the hardware, a dword each; `once`: bits that writing 1 clears. Left out:
- * what changes how the function talks to others (payload size, tags, links, error messages), what
- * begins to decode addresses (expansion ROM, virtual functions, sizes of BARs), what vendors have
- * of their own, and all extended capabilities. Virtio's window to registers (VIRTIO 1.3, 4.1.4.9)
- * reaches nothing that BARs don't, but is what nobody uses: QEMU 10.0 ends at the first access by
- * it.
+ * The registers, of one dword each, whose writes go to the hardware. `writable`: bits that a guest
+ * may change. `rw1c`: bits that writing 1 clears. The table omits fields that affect traffic with
+ * other functions (payload size, tags, links, error messages), fields that enable decoding
+ * (expansion ROM, virtual functions, sizes of BARs), vendor-specific registers, and all extended
+ * capabilities. The virtio PCI configuration access capability (VIRTIO 1.3, 4.1.4.9) reaches
+ * nothing that BARs don't. It is omitted, too, because drivers do not use it and QEMU 10.0
+ * terminates at the first access through it.
  */
 static const struct rule {
     uint8_t capability, at;
-    uint32_t writable, once;
+    uint32_t writable, rw1c;
 } rules[] = {
     {HEADER, PCI_CACHE_LINE, 0x0000ffff, 0},
     {HEADER, PCI_INTERRUPT, 0x000000ff, 0},
     {PCI_CAPABILITY_POWER, PCI_POWER_CONTROL, PCI_POWER_STATE, 0x8000},
-    /* Relaxed ordering, no snoop, size of reads; what was detected. */
+    /* Relaxed ordering, no snoop, read request size; detected errors. */
     {PCI_CAPABILITY_EXPRESS, PCI_EXPRESS_CONTROL, 0x00007810, 0x000f0000},
 };
 
-/* A guest's write, as the dword that it falls into. */
+/* A guest's write, extended to the dword that contains it. */
 struct change {
     uint32_t at, mask, value;
 };
@@ -42,7 +43,8 @@ static uint32_t mix(uint32_t old, uint32_t wanted, uint32_t mask)
     return (old & ~mask) | (wanted & mask);
 }
 
-/* What the guest reads of a dword where that is not what the hardware says; `mask`: those bits. */
+/* Returns the bits of a dword that the guest reads instead of the hardware's, and sets *mask to the
+ * bits that it replaces. */
 static uint32_t virtual_bits(const struct virtual_function *view, uint32_t at, uint32_t *mask)
 {
     int position = pci_capability_at(view, at);
@@ -92,10 +94,11 @@ static const struct rule *find_rule(const struct virtual_function *view, uint32_
     return NULL;
 }
 
-/* What may change of it now: a function-level reset only where there is one. */
+/* Returns the bits of the register that the guest may write: a function-level reset only if the
+ * function has one. */
 static uint32_t writable(const struct function *function, const struct rule *rule)
 {
-    uint32_t mask = rule->writable | rule->once;
+    uint32_t mask = rule->writable | rule->rw1c;
 
     if (rule->capability == PCI_CAPABILITY_EXPRESS && pci_express_reset(function) != 0) {
         mask |= PCI_EXPRESS_RESET;
@@ -103,7 +106,8 @@ static uint32_t writable(const struct function *function, const struct rule *rul
     return mask;
 }
 
-/* Whether the function forgets command and BARs by it (PCI Express Base 4.0, 5.3.1.4 and 6.6.2). */
+/* Returns true if the write resets the function, which clears its command and BARs (PCI Express
+ * Base 4.0, 5.3.1.4 and 6.6.2). */
 static bool resets(const struct rule *rule, uint32_t before, uint32_t after)
 {
     if (rule->capability == PCI_CAPABILITY_POWER) {
@@ -122,19 +126,19 @@ static enum access_result write_by_rule(const struct function *function,
     if (mask == 0) {
         return ACCESS_REFUSED;
     }
-    if (mask == change->mask) { /* as it is: what it is for may depend on its size */
+    if (mask == change->mask) { /* unchanged, because its effect may depend on its size */
         pci_write(function, access->offset % PCI_CONFIG_BYTES, access->bytes,
                   (uint32_t)access->value);
         return ACCESS_DONE;
     }
     before = pci_read(function, change->at, PCI_DWORD);
-    if (before == UINT32_MAX) { /* it does not answer: nothing to put back */
+    if (before == UINT32_MAX) { /* the function does not answer */
         return ACCESS_REFUSED;
     }
-    after = mix(before & ~rule->once, change->value, mask);
+    after = mix(before & ~rule->rw1c, change->value, mask);
     if (resets(rule, before, after)) {
         pci_write(function, PCI_COMMAND, 2, 0);
-        pci_bars_forget(function);
+        pci_bars_clear(function);
     }
     pci_write(function, change->at, PCI_DWORD, after);
     return ACCESS_DONE;
@@ -143,7 +147,7 @@ static enum access_result write_by_rule(const struct function *function,
 static void write_command(const struct function *function, const struct change *change)
 {
     struct virtual_function *view = function->view;
-    uint32_t before = view->command, once = (change->value & change->mask) >> 16 & STATUS_ONCE,
+    uint32_t before = view->command, rw1c = (change->value & change->mask) >> 16 & STATUS_RW1C,
              mask = PCI_COMMAND_DECODE | PCI_COMMAND_PARITY | PCI_COMMAND_INTX_DISABLE;
 
     if (function->partition->described->dma != DESCRIPTION_DMA_NONE) {
@@ -151,15 +155,15 @@ static void write_command(const struct function *function, const struct change *
     }
     view->command = (uint16_t)mix(before, change->value, change->mask & mask);
     if (((before ^ view->command) & PCI_COMMAND_DECODE) != 0) {
-        pci_bars_settle(function);
-    } else if (before != view->command) { /* what decodes goes on without a gap */
+        pci_bars_apply(function);
+    } else if (before != view->command) { /* decoding goes on without a gap */
         uint32_t decode = pci_read(function, PCI_COMMAND, 2);
 
         decode = decode == UINT16_MAX ? 0 : decode & PCI_COMMAND_DECODE;
         pci_write(function, PCI_COMMAND, 2, (view->command & ~PCI_COMMAND_DECODE) | decode);
     }
-    if (once != 0) {
-        pci_write(function, PCI_STATUS, 2, once);
+    if (rw1c != 0) {
+        pci_write(function, PCI_STATUS, 2, rw1c);
     }
 }
 
@@ -182,16 +186,17 @@ static enum access_result write(const struct function *function, const struct ac
 
         view->bar[i] = mix(view->bar[i], change.value, change.mask & view->bar_mask[i]);
         if ((view->command & PCI_COMMAND_DECODE) != 0) {
-            pci_bars_settle(function);
+            pci_bars_apply(function);
         }
         return ACCESS_DONE;
     }
     return write_by_rule(function, access, &change);
 }
 
-/* Two cores that write at once could make BARs and command that neither meant. */
-static enum access_result write_alone(struct partition *partition, const struct function *function,
-                                      const struct access *access)
+/* Writes for one core at a time: two cores that write at once could make a combination of BARs and
+ * command that neither core wrote. */
+static enum access_result write_locked(struct partition *partition, const struct function *function,
+                                       const struct access *access)
 {
     enum access_result result;
 
@@ -214,7 +219,7 @@ enum access_result pci_access(struct partition *partition, struct access *access
             continue;
         }
         if (access->write) {
-            return write_alone(partition, &function, access);
+            return write_locked(partition, &function, access);
         }
         read(&function, access);
         return ACCESS_DONE;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the files of this folder: access to a function, and what each file offers. */
+/* Declarations shared by the files of this folder. */
 #ifndef PCI_FUNCTION_H
 #define PCI_FUNCTION_H
 
 #include "hypervisor/partition.h"
 #include <devices/pci_registers.h>
 
-#define PCI_FUNCTION_SHIFT 12u /* PCI_CONFIG_BYTES of ECAM a function */
+#define PCI_FUNCTION_SHIFT 12u /* each function has PCI_CONFIG_BYTES of ECAM */
 #define PCI_DWORD          4u
 #define PCI_COMMAND_DECODE (PCI_COMMAND_IO | PCI_COMMAND_MEMORY)
 
@@ -26,43 +26,45 @@ static inline struct function pci_function(struct partition *partition, uint32_t
             ((uintptr_t)described->functions[index].address << PCI_FUNCTION_SHIFT)};
 }
 
-/* function.c: bytes is 1, 2 or 4, `at` a multiple of it. */
+/* function.c: access to a register of configuration space. `bytes`: 1, 2 or 4. `at`: a multiple of
+ * it. */
 uint32_t pci_read(const struct function *function, uint32_t at, unsigned bytes);
 void pci_write(const struct function *function, uint32_t at, unsigned bytes, uint32_t value);
 
 /* virtio.c: returns true if the function is a virtio device with the common configuration of VIRTIO
  * 1.3, 4.1.4.3. */
 bool pci_virtio_can_reset(const struct function *function);
-/* Resets the device through the BAR with that structure, which is placed in the partition's window
- * meanwhile. Returns false if it has no place there, or if the device does not complete the reset
- * within a second. Decoding is off before and after. */
+/* Resets the device through the BAR with that structure, which has an address in the partition's
+ * window meanwhile. Returns false if the BAR does not fit the window, or if the device does not
+ * complete the reset within a second. Decoding is off before and after. */
 bool pci_virtio_reset(const struct function *function);
 
-/* delay.c: waits at least so long. */
+/* delay.c: waits at least this long. */
 void pci_delay(uint32_t microseconds);
 
-/* bars.c. Decoding is off while BARs are sized. */
+/* bars.c: finds the sizes of the BARs. Decoding is off meanwhile. */
 void pci_bars_find(const struct function *function);
-/* Gives the hardware the guest's BARs and command; decoding only as far as the BARs allow. */
-void pci_bars_settle(const struct function *function);
-/* The guest's view after a reset: nothing decoded, all BARs 0. */
-void pci_bars_forget(const struct function *function);
+/* Writes the guest's command and BARs to the hardware. Enables decoding only for BARs that lie in
+ * the windows. */
+void pci_bars_apply(const struct function *function);
+/* Sets the guest's view as after a reset: nothing is decoded, all BARs are 0. */
+void pci_bars_clear(const struct function *function);
 /* Gives every memory BAR an address in the partition's window. Returns false if they do not fit. */
 bool pci_bars_assign(const struct function *function);
 /* Returns the address of the memory BAR with that number if it has at least `bytes`, else 0. */
 uint64_t pci_bar_address(const struct function *function, unsigned index, uint64_t bytes);
 
-/* capabilities.c */
+/* capabilities.c: reads the list of capabilities into the guest's view. */
 void pci_capabilities_find(const struct function *function);
-/* Returns the offset of the capability after `position` in the list, of the first if it is -1; 0:
- * none. */
+/* Returns the offset of the capability after `position` in the list, or of the first one if
+ * `position` is -1. Returns 0 if there is none. */
 uint8_t pci_capability_next(const struct virtual_function *view, int position);
 /* Returns the position of the capability whose first dword is at this offset, or -1. */
 int pci_capability_at(const struct virtual_function *view, uint32_t at);
-/* Returns the offset of the register that starts a function-level reset; 0: the function has none.
- */
+/* Returns the offset of the register that starts a function-level reset, or 0 if the function has
+ * no such reset. */
 uint32_t pci_express_reset(const struct function *function);
-/* Returns the offset of the first capability with that id; 0: there is none. */
+/* Returns the offset of the first capability with that id, or 0 if there is none. */
 uint8_t pci_capability_find(const struct virtual_function *view, uint8_t id);
 
 #endif

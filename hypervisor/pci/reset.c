@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions before a partition begins, for the first time and again. */
+/* Initialises functions at boot, and resets them before each start of the partition. */
 #include "pci/config_space.h"
 #include "pci/function.h"
 
@@ -8,15 +8,16 @@
 #define POWER_MICROSECONDS 10000u
 #define RESET_MICROSECONDS 100000u
 
-/* Neither decodes nor masters the bus. The expansion ROM decodes with memory (PCI 3.0, 6.2.5.2). */
+/* Disables decoding and bus mastering, and leaves a low-power state. The expansion ROM has an
+ * enable bit of its own (PCI 3.0, 6.2.5.2). */
 static void quiesce(const struct function *function)
 {
     uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
 
     pci_write(function, PCI_COMMAND, 2, 0);
     pci_write(function, PCI_ROM, PCI_DWORD, 0);
-    /* A completion pushes the function's posted writes in front of it (PCI Express
-     * Base 4.0, 2.4.1): once it is here no DMA write is on its way. */
+    /* The completion of a read does not pass the function's posted writes (PCI Express Base 4.0,
+     * 2.4.1): once it is here, no DMA write is on its way. */
     (void)pci_read(function, PCI_COMMAND, 2);
     if (power != 0 && (pci_read(function, power + PCI_POWER_CONTROL, 1) & PCI_POWER_STATE) != 0) {
         pci_write(function, power + PCI_POWER_CONTROL, 2, 0);
@@ -24,8 +25,9 @@ static void quiesce(const struct function *function)
     }
 }
 
-/* Endpoints only: a bridge passes on what is not its own. And all of what they decode is in BARs:
- * enhanced allocation is addresses that nobody can move (PCI Express Base 4.0, 7.8.5). */
+/* Returns true for an endpoint whose addresses are all in BARs. A bridge forwards the traffic of
+ * other functions. Enhanced allocation has addresses that cannot be moved (PCI Express Base 4.0,
+ * 7.8.5). */
 static bool is_usable(const struct function *function)
 {
     uint64_t offset = function->registers - function->partition->system->board.ecam;
@@ -41,8 +43,9 @@ static bool is_usable(const struct function *function)
     return pci_capability_find(function->view, PCI_CAPABILITY_ENHANCED) == 0;
 }
 
-/* The ways that need no access to the device's own registers are preferred, except that D3hot is
- * the last: the content of registers after it is less defined than after a reset of the device. */
+/* Returns the preferred way to reset the function. A function-level reset needs no access to the
+ * device's own registers. D3hot comes last, because it leaves the registers' content less defined
+ * than a reset of the device. */
 static enum function_reset find_reset(const struct function *function)
 {
     uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
@@ -72,7 +75,7 @@ uint32_t pci_boot(struct partition *partition)
         if (is_usable(&function)) {
             quiesce(&function);
             pci_bars_find(&function);
-            pci_bars_forget(&function);
+            pci_bars_clear(&function);
             function.view->reset = (uint8_t)find_reset(&function);
             function.view->present = true;
             if (function.view->reset == FUNCTION_RESET_NONE) {
@@ -93,9 +96,9 @@ static void reset_by_power(const struct function *function)
     pci_delay(POWER_MICROSECONDS);
 }
 
-/* Begins the reset of a function; some resets have completed then. Returns false if the function
- * does not complete its reset, or has none. */
-static bool begin_reset(const struct function *function)
+/* Starts the reset of a function; some resets are complete when it returns. Returns false if the
+ * function does not complete its reset, or has none. */
+static bool start_reset(const struct function *function)
 {
     switch ((enum function_reset)function->view->reset) {
     case FUNCTION_RESET_EXPRESS:
@@ -124,9 +127,9 @@ bool pci_reset(struct partition *partition)
             continue;
         }
         quiesce(&function);
-        pci_bars_forget(&function);
+        pci_bars_clear(&function);
         /* A function that did not complete its reset is reset again before the next start. */
-        view->written = !begin_reset(&function);
+        view->written = !start_reset(&function);
         done = done && !view->written;
         wait = wait || view->reset == FUNCTION_RESET_EXPRESS;
     }

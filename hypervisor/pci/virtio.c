@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The reset that every virtio device has (VIRTIO 1.3, 2.1 and 4.1.4.3). */
+/* The reset of virtio devices (VIRTIO 1.3, 2.1 and 4.1.4.3). */
 #include "pci/function.h"
 #include <arch/device_access.h>
 
@@ -15,8 +15,8 @@
 #define POLL_MICROSECONDS 1000u
 #define POLLS_MAX         1000u
 
-/* Returns the capability that locates the common configuration, 0: there is none. The device offers
- * the preferred one first (4.1.4.1). */
+/* Returns the offset of the capability that locates the common configuration, or 0 if there is
+ * none. The device offers the preferred one first (4.1.4.1). */
 static uint32_t find_common(const struct function *function)
 {
     const struct virtual_function *view = function->view;
@@ -40,7 +40,8 @@ bool pci_virtio_can_reset(const struct function *function)
     return find_common(function) != 0;
 }
 
-/* Returns the address of device_status once the BARs have addresses, 0: it is in no memory BAR. */
+/* Returns the address of device_status once the BARs have addresses, or 0 if it is in no memory
+ * BAR. */
 static uint64_t find_status(const struct function *function)
 {
     uint32_t at = find_common(function);
@@ -52,7 +53,7 @@ static uint64_t find_status(const struct function *function)
     return bar != 0 ? bar + offset : 0;
 }
 
-/* 4.1.4.3.2: after writing 0 the driver waits until the device reads as 0. */
+/* 4.1.4.3.2: after writing 0 the driver waits until device_status reads as 0. */
 static bool reset_status(uint64_t status)
 {
     device_write8((uintptr_t)status, 0);
@@ -71,12 +72,12 @@ bool pci_virtio_reset(const struct function *function)
     bool done = false;
 
     function->view->command = PCI_COMMAND_MEMORY;
-    pci_bars_settle(function);
+    pci_bars_apply(function);
     if (status != 0 &&
         (pci_read(function, PCI_COMMAND, 2) & PCI_COMMAND_DECODE) == PCI_COMMAND_MEMORY) {
         done = reset_status(status);
     }
     pci_write(function, PCI_COMMAND, 2, 0);
-    pci_bars_forget(function);
+    pci_bars_clear(function);
     return done;
 }

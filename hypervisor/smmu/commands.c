@@ -5,7 +5,7 @@
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* Polls of a register before the SMMU counts as dead; each takes tens of nanoseconds at least. */
+/* Polls of a register before the SMMU is given up; each takes tens of nanoseconds at least. */
 #define POLLS_MAX 10000000u
 
 /* An index has a bit more than the queue's entries: the wrap bit (3.5.1). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command queue (IHI 0070, 3.5 and chapter 4): one for the board, used by one core at a time.
- */
+/* The command queue (IHI 0070, 3.5 and chapter 4): the board has one, which one core uses at a
+ * time. */
 #ifndef SMMU_COMMANDS_H
 #define SMMU_COMMANDS_H
 
@@ -20,8 +20,8 @@ struct smmu_command {
 bool smmu_run(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
               uint32_t count);
 
-/* Polls a register until the bits of `mask` are those of `value`. Returns false if that takes more
- * than a second or so. */
+/* Polls a register until its bits of `mask` are those of `value`. Returns false if that takes
+ * longer than about a second. */
 bool smmu_wait(uintptr_t address, uint32_t mask, uint32_t value);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What stays of the SMMU once boot code is gone: whose device tried what. */
+/* The SMMU's event queue, from which monitors learn which function's DMA was refused. */
 #include "gic/setup.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
@@ -36,7 +36,7 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
     if ((written ^ next) % (2 * EVENTS) == 0) { /* index and wrap bit (3.5.1) */
         return false;
     }
-    device_observe_memory(); /* the record is there once the index says so */
+    device_observe_memory(); /* the record is valid once PROD is past it */
     record += (size_t)(next % EVENTS) * EVENT_WORDS;
     *event = (struct smmu_event){.stream = EVENT_STREAM(record[0]),
                                  .type = EVENT_TYPE(record[0]),
@@ -44,12 +44,12 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
                                  .read = (record[1] & EVENT_READ) != 0};
     owner = owner_of(system, event->stream);
     if (owner == NULL || owner == asking) {
-        device_observe_memory(); /* the record was read before its place is free */
+        device_observe_memory(); /* the record is read before its entry is freed */
         device_write32(registers + SMMU_EVENTQ_CONS,
                        (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW));
     }
-    /* The interrupt says that the queue is no longer empty (3.18): who was told of one looks again.
-     */
+    /* The SMMU interrupts only when the queue becomes non-empty (3.18). So the interrupt is made
+     * pending again, for the partition concerned. */
     gic_route(system, system->board.smmu_interrupt, (owner != NULL ? owner : asking)->boot_core);
     return owner == asking;
 }

@@ -26,14 +26,14 @@
 #define SMMU_EVENTQ_PROD     0x100a8u
 #define SMMU_EVENTQ_CONS     0x100acu
 
-#define IDR0_NEEDED             ((1u << 0) | (1u << 3) | (1u << 4)) /* stage 2, AArch64's, caches */
+#define IDR0_NEEDED             ((1u << 0) | (1u << 3) | (1u << 4)) /* S2P, TTF (AArch64), COHACC */
 #define IDR0_STALL              (3u << 24)
 #define IDR0_STALL_FORCED       (2u << 24)
-#define IDR1_PRESET             (3u << 29) /* tables or queues are at addresses of the SMMU's own */
-#define IDR1_COMMANDS(value)    ((value) >> 21 & 0x1fu) /* log2 of a queue's entries at most */
+#define IDR1_PRESET             (3u << 29)              /* tables or queues have fixed addresses */
+#define IDR1_COMMANDS(value)    ((value) >> 21 & 0x1fu) /* largest log2 of a queue's entries */
 #define IDR1_EVENTS(value)      ((value) >> 16 & 0x1fu)
 #define IDR1_STREAM_BITS(value) ((value) & 0x3fu)
-#define IDR5_SIZE(value)        ((value) & 7u) /* of output addresses, as S2PS has it */
+#define IDR5_SIZE(value)        ((value) & 7u) /* output addresses, coded as S2PS */
 #define IDR5_SIZE_48_BITS       5u
 #define IDR5_4KIB               (1u << 4)
 
@@ -41,22 +41,22 @@
 #define CR0_EVENTS      (1u << 2)
 #define CR0_COMMANDS    (1u << 3)
 #define CR0_CHECK_ATS   (1u << 4)
-#define CR1_WRITE_BACK  0xd75u /* tables and queues: Inner Shareable, write-back */
+#define CR1_WRITE_BACK  0xd75u /* of tables and queues: Inner Shareable, write-back */
 #define CR2_PRIVATE_TLB (1u << 2)
 #define GBPA_ABORT      (1u << 20)
 #define GBPA_UPDATE     (1u << 31)
 #define IRQ_CTRL_EVENTS (1u << 2)
 
-#define BASE_ALLOCATE  (UINT64_C(1) << 62) /* of the stream table and the queues */
-#define QUEUE_OVERFLOW (1u << 31)          /* of EVENTQ_PROD; EVENTQ_CONS says that it was seen */
+#define BASE_ALLOCATE  (UINT64_C(1) << 62) /* in base registers of stream table and queues */
+#define QUEUE_OVERFLOW (1u << 31)          /* in EVENTQ_PROD; EVENTQ_CONS acknowledges it */
 
 #define STE_WORDS          8u
-#define STE_VALID          UINT64_C(1)        /* and no more: abort, without an event */
+#define STE_VALID          UINT64_C(1)        /* alone: abort, without an event */
 #define STE_BYPASS         (UINT64_C(4) << 1) /* STE.Config: no translation */
 #define STE_STAGE2         (UINT64_C(6) << 1)
 #define STE_SHARE_INCOMING (UINT64_C(1) << 44)
-/* Third word: as VTCR_EL2 and VTTBR_EL2 have it, in other places. 64 - 39 bits of input, from level
- * 1, walks write-back and Inner Shareable, 4 KiB. */
+/* Doubleword 2: the fields of VTCR_EL2 and VTTBR_EL2, at other positions. T0SZ 64 - 39, start level
+ * 1, walks write-back and Inner Shareable, 4 KiB granule. */
 #define STE_VTCR                                                                      \
     (UINT64_C(25) << 32 | UINT64_C(1) << 38 | UINT64_C(1) << 40 | UINT64_C(1) << 42 | \
      UINT64_C(3) << 44)
@@ -77,7 +77,7 @@
 #define COMMAND_TLBI_ALL       UINT64_C(0x30) /* 4.4.4: TLBI_NSNH_ALL */
 #define COMMAND_SYNC           UINT64_C(0x46) /* 4.7.3 */
 
-#define EVENTS_LOG2        7u /* a page of them */
+#define EVENTS_LOG2        7u /* entries of the event queue: one page */
 #define EVENTS             (1u << EVENTS_LOG2)
 #define EVENT_WORDS        4u
 #define EVENT_TYPE(word)   ((uint32_t)(word) & 0xffu)

@@ -32,7 +32,8 @@ static bool wait_for(const struct smmu *smmu, uint32_t at, uint32_t mask, uint32
     return smmu_wait(smmu->registers + at, mask, value);
 }
 
-/* The SMMU acknowledges each change of CR0 (6.3.9); where ATS is unknown its bit stays 0. */
+/* The SMMU acknowledges each change of CR0 (6.3.9). CR0_CHECK_ATS is not compared, because it stays
+ * 0 in an SMMU without ATS. */
 static bool enable(const struct smmu *smmu, uint32_t parts)
 {
     write(smmu, SMMU_CR0, parts != 0 ? parts | CR0_CHECK_ATS : 0);
@@ -49,11 +50,11 @@ static const char *check_support(const struct smmu *smmu)
         return "no SMMUv3 answers";
     }
     if ((idr0 & IDR0_NEEDED) != IDR0_NEEDED || (read(smmu, SMMU_IDR5) & IDR5_4KIB) == 0) {
-        return "the SMMU has no stage 2 with 4 KiB pages that looks into caches";
+        return "the SMMU lacks stage 2, 4 KiB pages or coherent accesses";
     }
     if ((idr0 & IDR0_STALL) == IDR0_STALL_FORCED || (idr1 & IDR1_PRESET) != 0 ||
         IDR1_COMMANDS(idr1) < COMMANDS_LOG2 || IDR1_EVENTS(idr1) < EVENTS_LOG2) {
-        return "the SMMU stalls, or has queues of its own, or short ones";
+        return "the SMMU stalls all faults, or its queues are fixed or too short";
     }
     return NULL;
 }
@@ -120,7 +121,7 @@ static const char *set_table(const struct smmu *smmu, const uint64_t stage2_root
     uint64_t *table;
 
     if (bits > IDR1_STREAM_BITS(read(smmu, SMMU_IDR1))) {
-        return "the SMMU does not know a PCI function's stream";
+        return "a PCI function has a stream beyond the SMMU's limit";
     }
     table = take_aligned(smmu->pool, STE_WORDS * sizeof(*table) << bits);
     if (table == NULL) {
@@ -168,7 +169,7 @@ static bool start(const struct smmu *smmu, const struct smmu_memory *memory)
     write_base(smmu, SMMU_EVENTQ_BASE, memory->events | EVENTS_LOG2);
     write(smmu, SMMU_EVENTQ_PROD, 0);
     write(smmu, SMMU_EVENTQ_CONS, 0);
-    device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0); /* by wire, not by message */
+    device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0); /* wired interrupt, no message */
     if (!enable(smmu, CR0_COMMANDS) || !invalidate_caches(smmu, memory->commands) ||
         !enable(smmu, CR0_COMMANDS | CR0_EVENTS)) {
         return false;
@@ -182,17 +183,17 @@ const char *smmu_boot(const struct description *system, struct page_pool *pool,
                       const uint64_t stage2_roots[], struct smmu_memory *memory)
 {
     struct smmu smmu = {system, pool, (uintptr_t)system->board.smmu};
-    const char *trouble;
+    const char *failure;
 
     if (system->board.smmu == 0) {
         return NULL;
     }
-    trouble = check_support(&smmu);
-    if (trouble == NULL) {
-        trouble = stop(&smmu) ? set_table(&smmu, stage2_roots, memory) : "the SMMU does not stop";
+    failure = check_support(&smmu);
+    if (failure == NULL) {
+        failure = stop(&smmu) ? set_table(&smmu, stage2_roots, memory) : "the SMMU does not stop";
     }
-    if (trouble == NULL && !start(&smmu, memory)) {
-        trouble = "the SMMU does not start";
+    if (failure == NULL && !start(&smmu, memory)) {
+        failure = "the SMMU does not start";
     }
-    return trouble;
+    return failure;
 }

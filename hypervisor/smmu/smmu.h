@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define SMMU_REGISTER_BYTES UINT64_C(0x20000)
-/* Where the registers are that monitors read events by: a page of them. */
+/* Offset of the page with the registers of the event queue, which monitors use. */
 #define SMMU_EVENT_REGISTERS UINT64_C(0x10000)
 
 /* Memory that the SMMU and the monitors share. */
@@ -25,11 +25,11 @@ struct smmu_memory {
     uint64_t stream_bytes; /* its pages */
 };
 
-/* DMA that was refused. */
+/* DMA that the SMMU refused. */
 struct smmu_event {
     uint32_t stream;  /* the function: bus << 8 | device << 3 | function */
     uint32_t type;    /* IHI 0070, 7.3: 0x10 translation, 0x13 permission, ... */
-    uint64_t address; /* where to, if the type has one: the address that the device put out */
+    uint64_t address; /* address that the device put out, if the type has one */
     bool read;
 };
 

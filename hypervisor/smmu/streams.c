@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stream table entries of a partition that starts and stops. */
+/* Changes the stream table entries of a partition when it starts or stops. */
 #include "hypervisor/ticket_lock.h"
 #include "smmu/commands.h"
 #include "smmu/registers.h"
@@ -7,8 +7,8 @@
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* Loads of the lock before it is taken from a core that stopped for ever: more than every other
- * monitor's commands take, even if the SMMU does not answer. */
+/* Polls of the lock before it is taken from a core that has stopped for ever: more than all other
+ * monitors' commands take, even if the SMMU does not answer. */
 #define PATIENCE (UINT64_C(1) << 33)
 
 /* An invalidation for each function, one for the VMID, CMD_SYNC. */

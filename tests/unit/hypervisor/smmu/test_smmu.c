@@ -434,27 +434,27 @@ static void test_what_is_wrong(void **state)
     fake.idr0 = UINT32_MAX;
     assert_string_equal(boot(), "no SMMUv3 answers");
     fake.idr0 = idr0 & ~(1u << 0);
-    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    assert_string_equal(boot(), "the SMMU lacks stage 2, 4 KiB pages or coherent accesses");
     fake.idr0 = idr0 & ~(1u << 3);
-    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    assert_string_equal(boot(), "the SMMU lacks stage 2, 4 KiB pages or coherent accesses");
     fake.idr0 = idr0;
     fake.idr5 = idr5 & ~IDR5_4KIB;
-    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    assert_string_equal(boot(), "the SMMU lacks stage 2, 4 KiB pages or coherent accesses");
     fake.idr5 = idr5;
     fake.idr0 = idr0 & ~(1u << 4);
-    assert_string_equal(boot(), "the SMMU has no stage 2 with 4 KiB pages that looks into caches");
+    assert_string_equal(boot(), "the SMMU lacks stage 2, 4 KiB pages or coherent accesses");
     fake.idr0 = (idr0 & ~(3u << 24)) | 2u << 24;
-    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    assert_string_equal(boot(), "the SMMU stalls all faults, or its queues are fixed or too short");
     fake.idr0 = idr0;
     fake.idr1 = idr1 | 1u << 29;
-    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    assert_string_equal(boot(), "the SMMU stalls all faults, or its queues are fixed or too short");
     fake.idr1 = 3u << 21 | 19u << 16 | 16u;
-    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    assert_string_equal(boot(), "the SMMU stalls all faults, or its queues are fixed or too short");
     fake.idr1 = 19u << 21 | 6u << 16 | 16u;
-    assert_string_equal(boot(), "the SMMU stalls, or has queues of its own, or short ones");
+    assert_string_equal(boot(), "the SMMU stalls all faults, or its queues are fixed or too short");
     assert_int_equal(fake.cr0ack, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS); /* untouched so far */
     fake.idr1 = 19u << 21 | 19u << 16 | 8u;
-    assert_string_equal(boot(), "the SMMU does not know a PCI function's stream");
+    assert_string_equal(boot(), "a PCI function has a stream beyond the SMMU's limit");
 }
 
 static void test_no_answer(void **state)
