@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* User contexts, with the address sanitizer's annotations where it is linked in. */
+/* Switches between user contexts, with the annotations of the address sanitizer if it is linked. */
 #include "fiber.h"
 
 #include "kernel/list.h"
@@ -29,7 +29,7 @@ struct stack_header {
 
 static struct list stacks = {.head = {.next = &stacks.head, .previous = &stacks.head}};
 
-/* The context that is being left: finish_switch() learns its stack's bounds. */
+/* The context that is being left. finish_switch() stores its stack's bounds. */
 static struct arch_context *leaving;
 
 static void start_switch(void **fake_stack, const struct arch_context *to)
@@ -72,7 +72,7 @@ void fiber_leave(struct arch_context *to)
     abort();
 }
 
-/* makecontext() passes integers only: the context's address in two. */
+/* makecontext() passes int arguments only, so the context's address is passed in two halves. */
 static void enter(unsigned high, unsigned low)
 {
     struct arch_context *context = (struct arch_context *)((uintptr_t)high << 32 | (uintptr_t)low);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The machine in a host process: context switching, interrupts, the clock, and its end. */
+/* The machine in a host process: context switches, interrupts, the clock, and the exit. */
 #include "arch/cpu.h"
 #include "arch/host_machine.h"
 #include "fiber.h"
@@ -22,16 +22,16 @@ struct interrupt {
 static struct machine {
     bool running;
     bool masked;
-    struct arch_context *current; /* the thread's; NULL until the first one starts */
+    struct arch_context *current; /* of the current thread; NULL until the first thread starts */
     struct arch_context boot;
     void (*boot_function)(void);
-    struct arch_context outside; /* the test that called host_machine_run() */
+    struct arch_context outside; /* of the test that called host_machine_run() */
     int status;
     char panic_message[256];
 
-    struct interrupt pending[PENDING_MAX]; /* first-in first-out from pending[0] */
+    struct interrupt pending[PENDING_MAX]; /* a queue that starts at pending[0] */
     unsigned pending_count;
-    bool planned; /* host_interrupt_at() */
+    bool planned; /* host_interrupt_at() has set a plan */
     unsigned points_left;
     struct interrupt plan;
 

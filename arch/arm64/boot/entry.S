@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * From the loader to C: the arm64 Image header, the drop from EL2, relocation, .bss and the stack.
- * The state at entry is that of Linux' Documentation/arch/arm64/booting: MMU and data cache off, x0
- * is the devicetree's address, the loaded image is cleaned to the point of coherency, nothing is
- * known about the cache lines of .bss.
+ * The state at entry is the one of Linux' Documentation/arch/arm64/booting: MMU and data cache are
+ * off, x0 is the devicetree's address, and the loaded image is cleaned to the point of coherency.
+ * The state of the cache lines of .bss is unknown.
  *
- * Until the MMU is on all memory is Device-nGnRnE (Arm ARM, "The effects of disabling an address
+ * Until the MMU is on, all memory is Device-nGnRnE (Arm ARM, "The effects of disabling an address
  * translation stage"): no unaligned access, no DC ZVA.
  */
 
@@ -18,10 +18,10 @@
 
 #define R_AARCH64_RELATIVE 1027
 
-/* The bits that are RES1 for want of the features that define them, all else off (Arm ARM,
+/* MMU and caches off: only the bits that are RES1 without the features that define them (Arm ARM,
  * SCTLR_EL1): LSMAOE, nTLSMD, SPAN, EIS, TSCXT, EOS. */
 #define SCTLR_EL1_MMU_OFF 0x30d00800
-/* RES1 | WXN | I | SA0 | SA | C | M. What is writable is never executable (WXN). */
+/* RES1 | WXN | I | SA0 | SA | C | M. WXN: no writable memory is executable. */
 #define SCTLR_EL1_MMU_ON  0x30d8181d
 #define HCR_EL2_RW        (1 << 31)
 #define CPTR_EL2_NO_TRAPS 0x33ff
@@ -87,8 +87,7 @@ enter_el1:
     msr mdscr_el1, xzr /* no debug events */
     isb
 
-    /* What is written below must not be overwritten by the eviction of a dirty line that a loader
-     * left. */
+    /* A dirty line that the loader left must not be evicted over the data written below. */
     address x0, image_relocated_start
     address x1, image_end
     data_cache_lines civac
@@ -125,8 +124,8 @@ enter_el1:
     bl mmu_boot
 
     /*
-     * Lines that were fetched while the writes above went past the cache are stale: drop them
-     * before the first cacheable access (Arm ARM, "Mismatched memory attributes").
+     * Lines that were fetched while the writes above bypassed the cache are stale, and are
+     * invalidated before the first cacheable access (Arm ARM, "Mismatched memory attributes").
      */
     address x0, image_relocated_start
     address x1, image_end
@@ -147,8 +146,8 @@ halt:
     b halt
 
 /*
- * Gives EL1 all that it uses and drops to it. Registers whose reset value is unknown and which bear
- * on EL1 are all written (Arm ARM, "Reset", and the reset value of each).
+ * Gives EL1 access to all that it uses, and drops to EL1. Writes every register that affects EL1
+ * and whose reset value is unknown (Arm ARM, "Reset", and the reset value of each).
  */
 enter_from_el2:
     mov x1, #HCR_EL2_RW
@@ -156,9 +155,9 @@ enter_from_el2:
     isb
     msr cntvoff_el2, xzr
     isb
-    mrs x20, cntvct_el0 /* what was read first had an unknown offset in it */
+    mrs x20, cntvct_el0 /* the value read at image_start included an unknown offset */
 
-    /* Where E2H is RES1 the timer and the floating-point controls have the layout of EL1's. */
+    /* If E2H is RES1, CNTHCTL_EL2 and CPTR_EL2 have the layouts of CNTKCTL_EL1 and CPACR_EL1. */
     mrs x1, hcr_el2
     tbnz x1, #34, 1f
     mov x2, #CNTHCTL_EL2_EL1
@@ -175,10 +174,10 @@ enter_from_el2:
     mrs x1, mpidr_el1
     msr vmpidr_el2, x1
 
-    /* MDCR_EL2: no debug traps, all event counters for EL1 (HPMN), where there are any. */
+    /* MDCR_EL2: no debug traps; EL1 has all event counters (HPMN), if the processor has any. */
     mov x2, xzr
     mrs x1, id_aa64dfr0_el1
-    ubfx x1, x1, #8, #4 /* PMUVer: 0 none, 15 not architectural */
+    ubfx x1, x1, #8, #4 /* PMUVer: 0 means no PMU, 15 an implementation defined one */
     add x1, x1, #1
     tst x1, #0xe
     b.eq 3f
@@ -221,8 +220,8 @@ enter_from_el2:
 
     .ltorg
 
-/* An overflow of the interrupt stack meets the guard page; the emergency stack is for the report of
- * it. */
+/* An overflow of the interrupt stack faults in the guard page. The fault is reported on the
+ * emergency stack. */
     .section .stacks, "aw", @nobits
     .balign 4096
     .global interrupt_stack_guard, interrupt_stack_bottom, interrupt_stack_top

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the image's parts lie, by guest.ld and entry.S. Only the addresses of these mean something.
+ * Boundaries of the image's parts, defined by guest.ld and entry.S. Only the addresses of these
+ * symbols have a meaning.
  */
 #ifndef IMAGE_H
 #define IMAGE_H

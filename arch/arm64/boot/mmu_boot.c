@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first translation tables. Runs with the MMU off: all memory is Device, so this file and the
- * table logic are compiled with -mstrict-align, and nothing here may call memcpy or memset.
+ * The first translation tables. This file runs with the MMU off, when all memory is Device. So it
+ * and the table logic are compiled with -mstrict-align, and nothing here may call memcpy() or
+ * memset().
  */
 #include "boot/image.h"
 #include "mmu/mmu.h"
 
-/* Header of a flattened devicetree (Devicetree Specification, "Header"): as much as says how long
- * it is. */
+/* Header of a flattened devicetree (Devicetree Specification, "Header"). It contains the
+ * devicetree's size. */
 #define DEVICETREE_HEADER_BYTES UINT64_C(40)
 #define DEVICETREE_ALIGNMENT    UINT64_C(8)
 
 /* Attribute 0: Normal, write-back, read and write allocate. 1: Device-nGnRE (Arm ARM, MAIR_EL1). */
 #define MAIR_VALUE UINT64_C(0x04ff)
 
-/* Arm ARM, TCR_EL1: 48 bits through TTBR0_EL1 with 4 KiB pages (T0SZ, TG0), walks through the
- * caches (IRGN0, ORGN0: write-back, allocate; SH0: Inner Shareable); nothing through TTBR1_EL1
+/* Arm ARM, TCR_EL1: TTBR0_EL1 translates 48-bit addresses with 4 KiB pages (T0SZ, TG0), and walks
+ * use the caches (IRGN0, ORGN0: write-back, allocate; SH0: Inner Shareable). TTBR1_EL1 is not used
  * (EPD1; TG1: 4 KiB). */
 #define TCR_T0SZ      UINT64_C(16)
 #define TCR_IRGN0     (UINT64_C(1) << 8)
@@ -53,8 +54,8 @@ static void map_image(struct translation *translation)
     map(translation, interrupt_stack_bottom, image_end, TRANSLATION_DATA);
 }
 
-/* Only through the cache is the devicetree sure to be seen as the loader wrote it: nothing is read
- * yet. A wrong address is left for arch_main() to find. */
+/* Maps the header and does not read it: with the MMU off, the loader's writes may still be in the
+ * cache. A wrong address is ignored here; arch_main() detects it. */
 static void map_devicetree_header(struct translation *translation, uint64_t devicetree)
 {
     uint64_t first = page_floor(devicetree);

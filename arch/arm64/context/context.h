@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What context.S gives to C.
+ * Symbols of context.S for C.
  */
 #ifndef CONTEXT_H
 #define CONTEXT_H
 
-/* A new thread's first instruction; not a function to call. */
+/* The first instruction of a new thread. It is not a function to call. */
 void context_thread_begin(void);
 
 #endif

@@ -19,7 +19,7 @@
 /* SPSR_EL1.M[3:0] of EL1 with SP_EL0: how threads run (Arm ARM, SPSR_EL1). */
 #define PROCESSOR_STATE_THREAD 0x4
 
-/* CPACR_EL1.FPEN = 0b11: nothing is trapped; 0b00: EL1 and EL0 are (Arm ARM, CPACR_EL1). */
+/* CPACR_EL1.FPEN (Arm ARM, CPACR_EL1): 0b11 traps nothing, 0b00 traps EL1 and EL0. */
 #define CPACR_FLOATING_POINT (3 << 20)
 
 #endif

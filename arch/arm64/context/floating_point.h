@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The floating-point registers to and from a struct floating_point_registers, for assembly. Access
- * to them (CPACR_EL1.FPEN) must be on.
+ * Assembly macros that copy the floating-point registers to and from a struct
+ * floating_point_registers. CPACR_EL1.FPEN must permit access to them.
  */
 #ifndef FLOATING_POINT_H
 #define FLOATING_POINT_H
@@ -10,7 +10,8 @@
 
 /* clang-format off */
 
-/* `area`, which changes, gets all registers. Changes `scratch`, both 64-bit numbers without the x. */
+/* Stores all registers. `area`: the number of the general register that has the structure's
+ * address. `scratch`: the number of another general register. Changes both. */
     .macro floating_point_save area, scratch
     stp q0, q1, [x\area], #32
     stp q2, q3, [x\area], #32
@@ -34,7 +35,7 @@
     str w\scratch, [x\area, #4]
     .endm
 
-/* The way back. */
+/* Loads all registers. Arguments as above. */
     .macro floating_point_load area, scratch
     ldp q0, q1, [x\area], #32
     ldp q2, q3, [x\area], #32

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The GIC's CPU interface: system registers of this core (IHI 0069, chapter 12, "AArch64 System
- * register descriptions"). Named by their encodings, which every assembler takes.
+ * register descriptions"). Their names here are encodings, which every assembler accepts.
  */
 #ifndef GIC_CPU_INTERFACE_H
 #define GIC_CPU_INTERFACE_H
@@ -34,8 +34,8 @@ static inline bool gic_cpu_use_system_registers(void)
     return (enable & ICC_SRE_SYSTEM_REGISTERS) != 0;
 }
 
-/* Group 1 interrupts more urgent than `priority_mask` are signalled; none preempts another; one
- * write both drops the priority and deactivates (EOImode 0). */
+/* Enables Group 1 interrupts that are more urgent than `priority_mask`. None preempts another. One
+ * write both drops the priority and deactivates the interrupt (EOImode 0). */
 static inline void gic_cpu_start(uint8_t priority_mask)
 {
     uint64_t control;

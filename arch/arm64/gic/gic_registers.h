@@ -11,12 +11,12 @@
 
 #define GIC_FRAME_BYTES 0x10000u
 
-/* Distributor. The registers from IGROUPR to ICFGR lie at the same offsets in a Redistributor's SGI
- * frame, where they stand for the private interrupts 0..31. */
+/* Distributor. The SGI frame of a Redistributor has the registers from IGROUPR to ICFGR at the same
+ * offsets, for the private interrupts 0..31. */
 #define GICD_CTLR      0x0000u
 #define GICD_TYPER     0x0004u
 #define GICD_IIDR      0x0008u
-#define GIC_PIDR       0xFFD0u /* identification up to the frame's end, Redistributors' too */
+#define GIC_PIDR       0xFFD0u /* identification registers, up to the end of any frame */
 #define GICD_PIDR2     0xFFE8u
 #define GIC_IGROUPR    0x0080u
 #define GIC_ISENABLER  0x0100u
@@ -27,7 +27,7 @@
 #define GIC_ICACTIVER  0x0380u
 #define GIC_IPRIORITYR 0x0400u
 #define GIC_ICFGR      0x0C00u
-#define GICD_IROUTER   0x6000u /* 8 bytes a number, from 32 on */
+#define GICD_IROUTER   0x6000u /* 8 bytes for each INTID, from 32 on */
 
 /* The same bits in the view of a system with one security state and in the Non-secure view of one
  * with two. */
@@ -42,11 +42,11 @@
 
 #define GICD_TYPER_LINES         0x1Fu     /* ITLinesNumber */
 #define GICD_TYPER_EXTENDED      (1u << 8) /* ESPI: more SPIs, from 4096 on */
-#define GICD_TYPER_NMI           (1u << 9) /* INMIR is there */
+#define GICD_TYPER_NMI           (1u << 9) /* INMIR exists */
 #define GICD_TYPER_LPI_COUNT     (0x1Fu << 11)
 #define GICD_TYPER_MESSAGES      (1u << 16) /* MBIS: SETSPI, CLRSPI */
 #define GICD_TYPER_VIRTUAL_LPIS  (1u << 18) /* DVIS */
-#define GICD_TYPER_ONE_TARGET    (1u << 25) /* No1N: none of IROUTER's IRM */
+#define GICD_TYPER_ONE_TARGET    (1u << 25) /* No1N: IROUTER.IRM is not supported */
 #define GICD_TYPER_EXTENDED_LAST (0x1Fu << 27)
 
 /* Redistributor, RD frame; its SGI frame follows. */
@@ -89,9 +89,9 @@
 #define GITS_BASER_DEVICES     1u
 #define GITS_BASER_COLLECTIONS 4u
 
-/* How the GIC reaches tables in memory: Inner Shareable, Normal Inner Write-Back Read- and
- * Write-Allocate, outer the same; or Normal Non-cacheable. The cacheability field is at another
- * place in each pair of registers. */
+/* Attributes of the GIC's tables in memory: Inner Shareable, Normal Inner Write-Back Read- and
+ * Write-Allocate, outer the same; or Normal Non-cacheable. The position of the cacheability field
+ * differs between GICR and GITS registers. */
 #define GIC_SHAREABILITY       (UINT64_C(3) << 10)
 #define GIC_INNER_SHAREABLE    (UINT64_C(1) << 10)
 #define GIC_CACHE_WRITE_BACK   UINT64_C(7)

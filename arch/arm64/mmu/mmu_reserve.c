@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The translation and its first table pages, inside the image, which is mapped by pages. Apart from
- * mmu.c because it runs with the MMU off.
+ * The translation and its first table pages, which lie inside the image and so are mapped by pages.
+ * This file runs with the MMU off, unlike kernel/arm64/mmu/mmu.c.
  */
 #include "mmu/mmu.h"
 
-/* Enough for an image and a devicetree that lie across a 2 MiB border each, and in different GiB.
- */
+/* Enough for an image and a devicetree that each cross a 2 MiB boundary, in different GiB. */
 static uint64_t tables[1 + TRANSLATION_RESERVE][TRANSLATION_TABLE_ENTRIES]
     __attribute__((aligned(4096)));
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Entry writes with the barriers and TLB maintenance that the architecture asks for. Inner
- * Shareable forms, so that more cores change nothing here.
+ * Writes of entries, with the barriers and TLB maintenance that the architecture requires. The
+ * Inner Shareable forms are right for several cores, too.
  */
 #include "mmu/table_maintenance.h"
 
 #include <arch/cpu_inline.h>
 
-/* TLBI VAE1IS takes VA[55:12] in bits 43:0, and ASID 0 above (Arm ARM, TLBI VAE1IS). One address
- * inside a block takes the whole block out. */
+/* The argument of TLBI VAE1IS has VA[55:12] in bits 43:0, and above them the ASID, here 0 (Arm ARM,
+ * TLBI VAE1IS). An address inside a block invalidates the whole block. */
 static uint64_t tlbi_argument(uint64_t address)
 {
     return (address >> 12) & ((UINT64_C(1) << 44) - 1);
@@ -18,8 +18,9 @@ static uint64_t tlbi_argument(uint64_t address)
 
 void table_entry_make(uint64_t *entry, uint64_t descriptor)
 {
-    /* DSB: the walker sees the entry, and a table that it points to, before anything uses the
-     * address. ISB: no instruction that was fetched before does. */
+    /* First DSB: a table that the entry points to is visible before the entry. Second DSB: the
+     * table walker sees the entry before any later access. ISB: later instructions are fetched
+     * after that. */
     __asm__ volatile("dsb ishst\n\t"
                      "str %1, %0\n\t"
                      "dsb ishst\n\t"
@@ -44,8 +45,8 @@ void table_entry_break(uint64_t *entry, uint64_t address, uint64_t bytes)
 
 /*
  * Break-before-make (Arm ARM, "Using break-before-make when updating translation table entries").
- * The range may hold the running thread's stack: everything is in registers and interrupts are
- * masked until it is mapped again.
+ * The range may hold the running thread's stack: until it is mapped again, the code uses registers
+ * only, and interrupts are masked.
  */
 void table_entry_break_and_make(uint64_t *entry, uint64_t descriptor, uint64_t address,
                                 uint64_t bytes)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Translation tables as data. A change is made in three walks over its range: check (nothing may
- * conflict), prepare (make the tables that are missing, split the blocks that the range cuts;
- * neither changes what is mapped), apply (write the entries; cannot fail).
+ * The logic of translation tables. A change walks its range up to three times: check (only to map:
+ * is a part mapped for another use?), prepare (add missing tables, split blocks that the range
+ * cuts; neither changes the mapping), apply (write the entries; cannot fail).
  *
- * Runs with the MMU off as well, before which all memory is Device: compiled with -mstrict-align,
- * and without calls to memset and its like.
+ * This file also runs with the MMU off, when all memory is Device: it is compiled with
+ * -mstrict-align, and calls neither memset() nor memcpy().
  */
 #include "mmu/translation_table.h"
 
@@ -40,12 +40,14 @@ static const uint64_t attributes_of[] = {
     [TRANSLATION_CODE] = ATTRIBUTE_MEMORY | ATTRIBUTE_READ_ONLY,
     [TRANSLATION_CONSTANTS] = ATTRIBUTE_MEMORY | ATTRIBUTE_READ_ONLY | ATTRIBUTE_EL1_NO_EXECUTE,
     [TRANSLATION_DATA] = ATTRIBUTE_MEMORY | ATTRIBUTE_EL1_NO_EXECUTE,
-    /* Never executable: the processor may fetch ahead from what is, and a device may mind. */
+    /* Not executable: the processor may fetch instructions speculatively, and such a read may have
+     * an effect on a device. */
     [TRANSLATION_DEVICE] = ATTRIBUTE_DEVICE | ATTRIBUTE_INNER_SHAREABLE | ATTRIBUTE_ACCESSED |
                            ATTRIBUTE_EL0_NO_EXECUTE | ATTRIBUTE_EL1_NO_EXECUTE,
 };
 
-/* A walk's range as first and last byte, so that the end of the address space needs no 65th bit. */
+/* The range of a walk, as first and last byte, so that the end of the address space needs no 65th
+ * bit. */
 struct range {
     uint64_t first;
     uint64_t last;
@@ -56,7 +58,7 @@ struct piece {
     uint64_t *entry;
     uint64_t address; /* of the first byte that the entry covers */
     unsigned level;
-    bool whole; /* the range has all that the entry covers */
+    bool whole; /* the range contains all bytes that the entry covers */
 };
 
 static uint64_t entry_bytes(unsigned level)
@@ -84,7 +86,7 @@ static uint64_t leaf(uint64_t address, uint64_t attributes, unsigned level)
     return address | attributes | (level == LEVEL_PAGE ? DESCRIPTOR_PAGE : DESCRIPTOR_BLOCK);
 }
 
-/* There are no blocks at level 0 with this granule. */
+/* Returns true if the piece can be one block or page. Level 0 has no blocks with this granule. */
 static bool can_be_leaf(const struct piece *piece)
 {
     return piece->whole && piece->level != LEVEL_ROOT;
@@ -104,7 +106,7 @@ static struct piece piece_of(uint64_t *table, unsigned level, uint64_t cursor, s
     return piece;
 }
 
-/* The part of `range` that the piece's entry covers. */
+/* Returns the part of `range` that the piece's entry covers. */
 static struct range inside(const struct piece *piece, struct range range)
 {
     uint64_t last = piece->address + (entry_bytes(piece->level) - 1);
@@ -116,9 +118,9 @@ static struct range inside(const struct piece *piece, struct range range)
     return part;
 }
 
-/* For every piece of the range: a `for` head. The cursor cannot wrap, addresses end at 2^48.
- * NOLINTBEGIN(bugprone-macro-parentheses): `piece` is declared, a name cannot stand in parentheses
- */
+/* A `for` head that visits every piece of the range. The cursor cannot wrap, because addresses end
+ * at 2^48. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): `piece` is declared, a name cannot be in parentheses */
 #define FOR_EACH_PIECE(piece, table, level, range)                          \
     for (struct piece piece = piece_of(table, level, (range).first, range); \
          (piece).address <= (range).last;                                   \
@@ -141,7 +143,7 @@ static void table_fill(uint64_t *table, uint64_t first, uint64_t step)
     }
 }
 
-/* Puts a table in the entry's place that maps the same as the entry did. */
+/* Replaces the entry by a table that maps the same. */
 static enum result piece_split(struct translation *translation, const struct piece *piece)
 {
     uint64_t old = *piece->entry;
@@ -162,7 +164,7 @@ static enum result piece_split(struct translation *translation, const struct pie
     return RESULT_OK;
 }
 
-/* Whether the range is free or mapped with `attributes`. */
+/* Returns true if each part of the range is unmapped or mapped with `attributes`. */
 static bool check(uint64_t *table, unsigned level, struct range range, uint64_t attributes)
 {
     FOR_EACH_PIECE(piece, table, level, range)
@@ -181,7 +183,7 @@ static bool check(uint64_t *table, unsigned level, struct range range, uint64_t 
     return true;
 }
 
-/* Whether the entry says already what is wanted of it. 0: unmapped. */
+/* Returns true if the entry has the wanted attributes already. `attributes`: 0 means unmapped. */
 static bool is_done(uint64_t descriptor, uint64_t attributes)
 {
     if ((descriptor & DESCRIPTOR_VALID) == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * <arch/mmu.h>: changes of the kernel's translation while it runs, one at a time with interrupts
- * masked. The work in a section is bounded by the entries of one request: 512 for a split, one for
- * 2 MiB of devices.
+ * <arch/mmu.h>: changes of the kernel's translation while it runs. Each change is a section with
+ * interrupts masked. The work in a section is bounded by the number of entries that one request
+ * writes: 512 for a split, one for each 2 MiB of device registers.
  */
 #include <arch/mmu.h>
 
@@ -13,9 +13,9 @@
 /* Pages kept for the next request: two tables for a page inside a 1 GiB block, and one to spare. */
 #define RESERVE_WANTED 3u
 
-/* Refills the reserve; false if memory for it has run out. Table pages have to be mapped by pages,
- * and making them so may take up to two pages out of the reserve; the allocator's next page is then
- * most likely in the same, already split block. */
+/* Refills the reserve. Returns false if memory has run out. Table pages have to be mapped by pages;
+ * the split for that may take up to two pages from the reserve. The next page from the allocator
+ * then most likely lies in the same block, which is split already. */
 static bool reserve_fill(void)
 {
     struct translation *translation = mmu_translation();
@@ -40,9 +40,9 @@ static bool reserve_fill(void)
     return true;
 }
 
-/* Maps whole pages for a use, or unmaps them. If the reserve runs out, because the range needs more
- * tables than it holds or because another thread was faster, what was prepared stays, and the next
- * round needs less. */
+/* Maps whole pages for a use, or unmaps them. The reserve may run out, because the range needs more
+ * tables than the reserve holds, or because another thread used some. The tables prepared so far
+ * then stay, and the next round needs fewer. */
 static enum result change(uint64_t address, uint64_t bytes, enum translation_use use)
 {
     enum result result;

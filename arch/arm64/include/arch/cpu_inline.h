@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * AArch64's part of <arch/cpu.h>: what is small and hot. Citations: Arm Architecture Reference
- * Manual for A-profile, DDI 0487 ("Arm ARM").
+ * AArch64's part of <arch/cpu.h>: the small functions that are called often. Citations: Arm
+ * Architecture Reference Manual for A-profile, DDI 0487 ("Arm ARM").
  */
 #ifndef ARCH_CPU_INLINE_H
 #define ARCH_CPU_INLINE_H
@@ -19,17 +19,18 @@ struct arch_context {
     uint64_t x[31];
     uint64_t stack_pointer;
     uint64_t program_counter;
-    uint64_t processor_state; /* as SPSR_EL1 has it */
-    /* 1: all registers count, as an interrupt stored them. 0: the thread called
-     * arch_context_switch(), and only those that a call preserves count (AAPCS64, 6.1.1). */
+    uint64_t processor_state; /* in the format of SPSR_EL1 */
+    /* 1: all registers are valid, because an interrupt stored them. 0: the thread called
+     * arch_context_switch(), and only the registers that a call preserves are valid (AAPCS64,
+     * 6.1.1). */
     uint64_t complete;
-    /* Where the floating-point registers are kept while the thread does not run; NULL until it uses
-     * them for the first time. */
+    /* Address of the stored floating-point registers while the thread does not run; NULL until it
+     * uses them for the first time. */
     struct floating_point_registers *floating_point;
-    struct floating_point_registers *area; /* the memory for that, at the top of the stack */
+    struct floating_point_registers *area; /* the memory for them, at the top of the stack */
 };
 
-/* PSTATE.I set: IRQs wait (Arm ARM, DAIF). */
+/* PSTATE.I: IRQs are masked (Arm ARM, DAIF). */
 #define ARCH_INTERRUPTS_MASKED (UINT64_C(1) << 7)
 
 static inline uint64_t arch_interrupts_save(void)
@@ -56,8 +57,8 @@ static inline uint64_t arch_clock_ticks(void)
 {
     uint64_t ticks;
 
-    /* The counter can be read early, out of program order; the ISB stops that (Arm ARM, "The
-     * virtual counter"). */
+    /* The ISB keeps the counter from being read early, out of program order (Arm ARM, "The virtual
+     * counter"). */
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(ticks) : : "memory");
     return ticks;
 }

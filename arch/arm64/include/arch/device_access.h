@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Access to device registers, for drivers of the kernel's own (GIC, ITS, PCI). Device memory keeps
- * accesses to one peripheral in program order (Arm ARM B2.7.2, Device-nGnRE). Each access is one
- * instruction with a plain base register: a hypervisor that emulates the device gets a valid
- * syndrome for exactly these (Arm ARM, ESR_ELx, ISS encoding for a Data Abort, ISV). Any context.
+ * Access to device registers, for the kernel's own drivers (GIC, ITS, PCI) and the hypervisor.
+ * Device memory keeps accesses to one peripheral in program order (Arm ARM B2.7.2, Device-nGnRE).
+ * Each access is one instruction with a plain base register, because only such an instruction gives
+ * a valid syndrome to a hypervisor that emulates the device (Arm ARM, ESR_ELx, ISS encoding for a
+ * Data Abort, ISV). Any context.
  */
 #ifndef ARCH_DEVICE_ACCESS_H
 #define ARCH_DEVICE_ACCESS_H
@@ -63,29 +64,29 @@ static inline void device_write64(uintptr_t address, uint64_t value)
     __asm__ volatile("str %0, [%1]" : : "r"(value), "r"(address) : "memory");
 }
 
-/* Normal memory written before is seen by a device that a later register write tells about it: DSB
- * orders the stores against the Device access (Arm ARM B2.3.12; ST: stores are all that matters).
- */
+/* Makes earlier writes to normal memory visible to a device that a later register write notifies.
+ * The DSB orders the stores before the access to Device memory (Arm ARM B2.3.12; ST: only stores
+ * need it). */
 static inline void device_publish(void)
 {
     __asm__ volatile("dsb ishst" : : : "memory");
 }
 
-/* Accesses to normal memory before are seen by a device that reads and writes that memory too
- * before those after (Arm ARM B2.3.12: the outer shareable domain). */
+/* Orders earlier accesses to normal memory before later ones, for a device that accesses the same
+ * memory (Arm ARM B2.3.12: the outer shareable domain). */
 static inline void device_order_memory(void)
 {
     __asm__ volatile("dmb osh" : : : "memory");
 }
 
-/* The same for loads before. */
+/* As device_order_memory(), but orders only earlier loads. */
 static inline void device_observe_memory(void)
 {
     __asm__ volatile("dmb oshld" : : : "memory");
 }
 
-/* As device_publish(), for a device that does not look into the caches: cleans the lines to the
- * point of coherency. */
+/* As device_publish(), for a device that does not snoop the caches or a core with its MMU off:
+ * cleans the lines to the point of coherency. */
 static inline void device_publish_uncached(const void *memory, size_t bytes)
 {
     uint64_t cache_type;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Exceptions, as the vectors (exception/vectors.S) hand them over. The functions are defined by the
- * program that links the vectors.
+ * The interface between the vectors (exception/vectors.S) and C. The program that links the vectors
+ * defines the functions.
  */
 #ifndef ARCH_EXCEPTION_H
 #define ARCH_EXCEPTION_H
@@ -20,8 +20,8 @@ struct exception_frame {
     uint64_t vector;          /* 0..15 */
 };
 
-/* Called by vectors.S for an IRQ that interrupted `interrupted`. Returns the context to continue.
- * On the interrupt stack, interrupts masked. */
+/* Called by vectors.S for an IRQ, on the interrupt stack with interrupts masked. `interrupted`: the
+ * interrupted context. Returns the context to continue. */
 struct arch_context *exception_interrupt(struct arch_context *interrupted);
 
 /* Called by vectors.S on the emergency stack: reports the exception and ends the machine. */

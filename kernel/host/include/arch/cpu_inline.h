@@ -11,7 +11,7 @@
 
 struct arch_context {
     ucontext_t registers;
-    void (*run)(struct arch_context *context); /* what the stack's first function calls */
+    void (*run)(struct arch_context *context); /* called by the first function on the stack */
     void (*entry)(void *argument);
     void *argument;
     /* For the address sanitizer: */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Device registers in unit tests: each test that needs them brings its model of the device.
+ * Access to device registers in unit tests. Each test that needs these functions defines them, with
+ * a model of its device.
  */
 #ifndef ARCH_DEVICE_ACCESS_H
 #define ARCH_DEVICE_ACCESS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A machine inside a host process, for unit tests: it runs the kernel's own threads, and everything
- * in it is deterministic. Time stands still unless a test advances it or every thread is blocked:
- * then it jumps to the next alarm. Interrupts come when a test says so.
+ * A machine inside a host process, for unit tests. It runs the kernel's own threads, and is
+ * deterministic. Its time stands still until a test advances it, or until every thread is blocked:
+ * it then jumps to the next alarm. Interrupts come when a test raises them.
  */
 #ifndef ARCH_HOST_MACHINE_H
 #define ARCH_HOST_MACHINE_H
@@ -14,35 +14,36 @@
 #define HOST_STATUS_DEADLOCK 102 /* every thread is blocked, no alarm is set */
 
 /*
- * Starts a new machine: counter at 0, interrupts masked; calls boot() on a stack of its own (which
- * may end with scheduler_start()). Returns the status of machine_exit(), HOST_STATUS_PANIC or
- * _DEADLOCK, or 0 if boot() returned. All thread stacks are freed.
+ * Starts a new machine, with its counter at 0 and interrupts masked, and calls boot() on a stack of
+ * its own; boot() may end with scheduler_start(). Returns the status of machine_exit(),
+ * HOST_STATUS_PANIC or HOST_STATUS_DEADLOCK, or 0 if boot() returned. Frees all thread stacks.
  */
 int host_machine_run(void (*boot)(void));
 
-/* What the last panic() of the running or last machine said; empty if there was none. */
+/* Returns the message of the last panic() of the running or last machine; an empty string if there
+ * was none. */
 const char *host_panic_message(void);
 
-/* An interrupt now, or as soon as interrupts are enabled: the handler runs between the
- * scheduler's hooks, and a more urgent thread that it wakes runs before this returns. Up to 16
- * may be pending. */
+/* Raises an interrupt now, or as soon as interrupts are enabled. The handler runs between the
+ * scheduler's hooks, and a more urgent thread that it wakes runs before this function returns. Up
+ * to 16 may be pending. */
 void host_interrupt(void (*handler)(void *argument), void *argument);
 
 /*
- * The same at a later point: the `point`-th (from 0) place from now where this core could be
- * interrupted. These are the beginnings and ends of critical sections: what lies between two of
- * them touches nothing that an interrupt touches too, so that it makes no difference where in
- * between the interrupt comes.
+ * Raises an interrupt later, at the `point`-th (from 0) place from now where this core could be
+ * interrupted. These places are the beginnings and ends of critical sections. Code between two of
+ * them touches nothing that an interrupt also touches, so the exact moment in between makes no
+ * difference.
  */
 void host_interrupt_at(unsigned point, void (*handler)(void *argument), void *argument);
-/* Whether that interrupt has come; if it has not, it is called off. */
+/* Returns true if that interrupt has come; if it has not, cancels it. */
 bool host_interrupt_happened(void);
 
-/* Lets time pass; alarms on the way go off at their moment. */
+/* Advances the time. Alarms on the way go off at their time. */
 void host_clock_advance(uint64_t ticks);
-/* For the machines started from now on; 1 GHz unless set. */
+/* Sets the clock's frequency for machines started from now on; it is 1 GHz at first. */
 void host_clock_set_frequency(uint64_t hertz);
-/* Whether an alarm is set, and for when. */
+/* Returns true if an alarm is set, and sets *ticks to its time. */
 bool host_clock_alarm(uint64_t *ticks);
 
 #endif
