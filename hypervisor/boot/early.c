@@ -84,8 +84,7 @@ uint64_t boot_early(void)
     }
     terminal_init(system->board.uart);
     if ((register_read(hcr_el2) & HCR_E2H) != 0) {
-        boot_refuse("the processor's EL2 has VHE only (E2H is RES1): HCR_EL2 is",
-                    register_read(hcr_el2));
+        boot_refuse("EL2 has VHE only (E2H is RES1): HCR_EL2 is", register_read(hcr_el2));
     }
     if (start < system->board.hypervisor ||
         whole > system->board.hypervisor + system->board.hypervisor_bytes - start) {

@@ -90,7 +90,7 @@ static bool add_range(struct check *check, uint64_t first, uint64_t bytes)
     if (!expect(check,
                 (first | bytes) % DESCRIPTION_PAGE_BYTES == 0 && bytes != 0 &&
                     first < check->limit && bytes <= check->limit - first,
-                "not whole pages, or beyond the address space: the range at", first)) {
+                "not whole pages below the address limit:", first)) {
         return false;
     }
     for (const struct range *other = check->ranges; other < range; other++) {
@@ -135,7 +135,7 @@ static bool add_partition(struct check *check, const struct description_partitio
         const struct description_memory *memory = &partition->memories[i];
         bool right = partition->dma != DESCRIPTION_DMA_TRUSTED || memory->guest == memory->physical;
 
-        if (!expect(check, right, "trusted DMA, but guest and physical address differ: memory at",
+        if (!expect(check, right, "trusted DMA needs guest = physical: memory at",
                     memory->physical) ||
             !add_range(check, guest ? memory->guest : memory->physical, memory->bytes)) {
             return false;
@@ -174,19 +174,17 @@ static bool check_images(struct check *check, const struct description_partition
                       image->offset >= sizeof(struct description) && image->offset < payload &&
                       image->bytes != 0 && image->bytes <= payload - image->offset;
 
-        if (!expect(check, inside, "an image outside the payload: offset", image->offset) ||
+        if (!expect(check, inside, "image outside the payload: offset", image->offset) ||
             !expect(check, in_memory(partition, image->guest, image->bytes),
-                    "an image outside the partition's memory: guest address", image->guest)) {
+                    "image outside the partition's memory: guest address", image->guest)) {
             return false;
         }
     }
     return expect(check, partition->entry % 4 == 0 && in_memory(partition, partition->entry, 4),
-                  "an unaligned entry, or one outside the partition's memory: guest address",
-                  partition->entry) &&
+                  "entry unaligned or outside memory: guest address", partition->entry) &&
            expect(check,
                   partition->devicetree % 8 == 0 && in_memory(partition, partition->devicetree, 8),
-                  "an unaligned devicetree, or one outside the partition's memory: guest address",
-                  partition->devicetree);
+                  "devicetree unaligned or outside memory: guest address", partition->devicetree);
 }
 
 static bool check_function(struct check *check, const struct description_partition *partition,
@@ -203,11 +201,11 @@ static bool check_function(struct check *check, const struct description_partiti
             alone = alone && given->address != function->address;
         }
     }
-    return expect(check, alone, "a PCI function that is assigned twice:", function->address) &&
+    return expect(check, alone, "PCI function assigned twice:", function->address) &&
            expect(check,
                   offset < description->board.ecam_bytes &&
                       is_zero(function->reserved, sizeof(function->reserved)),
-                  "a PCI function outside the board's ECAM:", function->address);
+                  "PCI function outside the board's ECAM:", function->address);
 }
 
 static bool check_pci(struct check *check, const struct description_partition *partition)
@@ -222,15 +220,15 @@ static bool check_pci(struct check *check, const struct description_partition *p
     }
     /* add_partition() has checked that the windows end below GUEST_LIMIT. */
     return expect(check, partition->pci_memory + partition->pci_memory_bytes <= PCI_LIMIT,
-                  "a PCI memory window that ends above 4 GiB:", partition->pci_memory) &&
+                  "PCI memory window ends above 4 GiB:", partition->pci_memory) &&
            expect(check,
                   partition->pci_io_bytes == 0 || (board->pci_io != 0 && io < PCI_LIMIT &&
                                                    partition->pci_io_bytes <= PCI_LIMIT - io),
-                  "a PCI I/O window outside the board's I/O space:", partition->pci_io) &&
+                  "PCI I/O window outside the board's I/O space:", partition->pci_io) &&
            expect(check,
                   partition->dma <= DESCRIPTION_DMA_TRUSTED &&
                       (partition->dma != DESCRIPTION_DMA_SMMU || board->smmu != 0),
-                  "a kind of DMA that the board does not support:", partition->dma);
+                  "DMA kind not supported by the board:", partition->dma);
 }
 
 static uint32_t bit_in_word(uint32_t intid, uint32_t word)
@@ -256,12 +254,10 @@ static bool check_interrupts(struct check *check, const struct description_parti
             others |= other->interrupts[word];
         }
         if (!expect(check, (partition->interrupts[word] & others) == 0,
-                    "an interrupt that is no SPI, or is assigned twice: in the 32 INTIDs from",
-                    UINT64_C(32) * word) ||
-            !expect(
-                check, (partition->edges[word] & ~partition->interrupts[word]) == 0,
-                "an edge-triggered interrupt that is not the partition's: in the 32 INTIDs from",
-                UINT64_C(32) * word)) {
+                    "no SPI, or assigned twice: among the 32 INTIDs from", UINT64_C(32) * word) ||
+            !expect(check, (partition->edges[word] & ~partition->interrupts[word]) == 0,
+                    "edge-triggered, but not owned: among the 32 INTIDs from",
+                    UINT64_C(32) * word)) {
             return false;
         }
     }
@@ -270,7 +266,7 @@ static bool check_interrupts(struct check *check, const struct description_parti
                       ? console == 0
                       : console < SPI_LIMIT && (partition->interrupts[console / 32] &
                                                 bit_in_word(console, console / 32)) != 0,
-                  "a console interrupt that is not the partition's: INTID", console);
+                  "console interrupt not owned by the partition: INTID", console);
 }
 
 static bool check_choices(struct check *check, const struct description_partition *partition)
@@ -278,17 +274,16 @@ static bool check_choices(struct check *check, const struct description_partitio
     return expect(check,
                   partition->restart <= DESCRIPTION_RESTART_NEVER &&
                       partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT,
-                  "an unknown value of restart or unmapped: restart", partition->restart);
+                  "unknown value of restart or unmapped: restart", partition->restart);
 }
 
 static bool check_input(struct check *check, const struct description_partition *partition)
 {
     check->inputs += partition->console_input != 0;
-    return expect(
-        check,
-        partition->console_input == 0 ||
-            (partition->console_input == 1 && partition->console != 0 && check->inputs == 1),
-        "the terminal's input without a console, or for two partitions:", partition->console_input);
+    return expect(check,
+                  partition->console_input == 0 || (partition->console_input == 1 &&
+                                                    partition->console != 0 && check->inputs == 1),
+                  "terminal input without console, or assigned twice:", partition->console_input);
 }
 
 static bool same_name(const char *name, const char *other)
@@ -316,7 +311,7 @@ static bool check_name(struct check *check, uint32_t index)
     for (uint32_t i = 0; i < index; i++) {
         right = right && !same_name(name, partitions[i].name);
     }
-    return expect(check, right, "an invalid name, or that of another partition: partition", index);
+    return expect(check, right, "invalid or duplicate name: partition", index);
 }
 
 /* Checks the counts of a partition's lists, on which all later checks rely. */
@@ -329,7 +324,7 @@ static bool check_lists(struct check *check, const struct description_partition 
                 partition->function_count <= DESCRIPTION_FUNCTIONS_MAX;
     bool rest_is_zero;
 
-    if (!expect(check, has_memory && fits, "a list that is too long, or no memory: memories",
+    if (!expect(check, has_memory && fits, "list too long, or no memory: memories",
                 partition->memory_count)) {
         return false;
     }
@@ -337,7 +332,7 @@ static bool check_lists(struct check *check, const struct description_partition 
                    UNUSED_IS_ZERO(partition->devices, partition->device_count) &&
                    UNUSED_IS_ZERO(partition->images, partition->image_count) &&
                    UNUSED_IS_ZERO(partition->functions, partition->function_count);
-    return expect(check, rest_is_zero, "entries beyond the count of a list: memories",
+    return expect(check, rest_is_zero, "list entries beyond the count: memories",
                   partition->memory_count);
 }
 
@@ -352,7 +347,7 @@ static bool check_partition(struct check *check, uint32_t index)
     return expect(check,
                   partition->boot_core < description->core_count &&
                       description->cores[partition->boot_core].partition == index,
-                  "a boot core that is not the partition's: core", partition->boot_core) &&
+                  "boot core not owned by the partition: core", partition->boot_core) &&
            add_shared(check) && add_partition(check, partition) &&
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
@@ -394,13 +389,13 @@ static bool check_core(struct check *check, uint32_t index)
     for (uint32_t i = 0; i < index; i++) {
         right = right && core->affinity != description->cores[i].affinity;
     }
-    return expect(check, right, "an invalid affinity, or that of another core: core", index) &&
+    return expect(check, right, "invalid or duplicate affinity: core", index) &&
            expect(check,
                   core->partition < description->partition_count ||
                       core->partition == DESCRIPTION_NO_PARTITION,
-                  "an unknown partition: of core", index) &&
+                  "no such partition: core", index) &&
            expect(check, core->redistributor != 0 && core->redistributor % FRAME_BYTES == 0,
-                  "a Redistributor that is not aligned to 64 KiB: of core", index);
+                  "Redistributor not aligned to 64 KiB: core", index);
 }
 
 static bool is_own_interrupt(uint32_t intid)
@@ -420,21 +415,19 @@ static bool check_board(struct check *check)
     check->limit = PHYSICAL_LIMIT;
     check->range_count = 0;
     return expect(check, board->hypervisor_bytes >= check->description->payload,
-                  "the hypervisor's memory is smaller than the payload: memory at",
-                  board->hypervisor) &&
+                  "payload larger than the hypervisor's memory at", board->hypervisor) &&
            expect(check, board->distributor != 0 && board->distributor % FRAME_BYTES == 0,
-                  "a GICD that is not aligned to 64 KiB:", board->distributor) &&
+                  "GICD not aligned to 64 KiB:", board->distributor) &&
            expect(check,
                   (board->ecam != 0 || board->ecam_bytes == 0) &&
                       (board->ecam | board->ecam_bytes) % BUS_BYTES == 0 &&
                       board->ecam_bytes <= BUSES_MAX * BUS_BYTES,
-                  "an ECAM that is not whole buses:", board->ecam) &&
+                  "ECAM not whole buses:", board->ecam) &&
            expect(
                check,
                is_own_interrupt(board->uart_interrupt) && is_own_interrupt(board->smmu_interrupt) &&
                    (board->uart_interrupt != board->smmu_interrupt || board->uart_interrupt == 0),
-               "the interrupts of UART and SMMU are not two SPIs: the UART's is",
-               board->uart_interrupt) &&
+               "UART and SMMU need an SPI each: the UART has", board->uart_interrupt) &&
            add_range(check, board->hypervisor, board->hypervisor_bytes) && add_shared(check) &&
            add_optional(check, board->uart, board->uart != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
@@ -451,12 +444,12 @@ static bool check_header(struct check *check, uint64_t room)
            expect(check,
                   description->version == DESCRIPTION_VERSION &&
                       description->bytes == sizeof(*description),
-                  "an unsupported version of the description:", description->version) &&
+                  "unsupported description version:", description->version) &&
            expect(check, description->checksum == checksum(description),
                   "a damaged description: checksum", description->checksum) &&
            expect(check,
                   description->payload >= sizeof(*description) && description->payload <= room,
-                  "an incomplete payload: bytes", description->payload) &&
+                  "incomplete payload: bytes", description->payload) &&
            expect(check, description->core_count - 1 < DESCRIPTION_CORES_MAX,
                   "too few or too many cores:", description->core_count) &&
            expect(check, description->partition_count - 1 < DESCRIPTION_PARTITIONS_MAX,
@@ -464,7 +457,7 @@ static bool check_header(struct check *check, uint64_t room)
            expect(check,
                   UNUSED_IS_ZERO(description->cores, description->core_count) &&
                       UNUSED_IS_ZERO(description->partitions, description->partition_count),
-                  "entries beyond the count of cores or partitions:", description->partition_count);
+                  "cores or partitions beyond the count:", description->partition_count);
 }
 
 bool description_check(const struct description *description, uint64_t room,
