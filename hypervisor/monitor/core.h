@@ -23,7 +23,7 @@ enum exit_cause {
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
     EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
-    EXIT_FAULT,         /* the partition was stopped for it */
+    EXIT_FAULT,         /* a fault, for which the partition was stopped or the guest got an abort */
     EXIT_CAUSES
 };
 

@@ -24,7 +24,7 @@ enum kind {
 
 #define NOT_IMPLEMENTED_SIGNED 15u
 
-/* `name`: the field's in the Arm ARM. */
+/* `name`: the name of the field in the Arm ARM. */
 #define SHOW(id_register, name, shift, limit)        ENTRY(id_register, shift, limit, UNSIGNED)
 #define SHOW_SIGNED(id_register, name, shift, limit) ENTRY(id_register, shift, limit, SIGNED)
 #define HIDE_SIGNED(id_register, name, shift)        ENTRY(id_register, shift, 15u, SIGNED)

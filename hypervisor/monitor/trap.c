@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Hands each exception of a guest that resident.c does not answer to the folder that handles it. */
+/* Hands each exception of a guest that resident.c does not handle to the folder that does. */
 #include "console/uart.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"

@@ -67,17 +67,17 @@ static inline uint32_t smmu_streams(const struct description *system,
  */
 bool smmu_block_dma(const struct partition *partition);
 
-/* Permits what the system file permits: translation by stage 2, or bypass. Otherwise as
- * smmu_block_dma(). */
+/* Permits DMA of the partition's functions as the system file says: translated by stage 2, or
+ * untranslated. Return value and context are those of smmu_block_dma(). */
 bool smmu_permit_dma(const struct partition *partition);
 
 /*
  * Handles the event queue's interrupt (board.smmu_interrupt). Returns true and removes the oldest
- * event if a function of this partition caused it. If more events follow, or if a function of
- * another partition caused the oldest, the interrupt is raised again on the boot core of the
- * partition concerned. Events that an overflow discarded are not reported. Boot cores, with or
- * without the interrupt: only the partition that caused the oldest event removes it, so one core
- * does at a time.
+ * event if a function of this partition caused it. Removes an event of a function that no partition
+ * owns, too, but returns false. If more events follow, or if a function of another partition caused
+ * the oldest, the interrupt is raised again on the boot core of the partition concerned. Events
+ * that an overflow discarded are not reported. Called on boot cores, also without the interrupt. No
+ * lock is needed, because only the partition that caused the oldest event removes it.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
 

@@ -18,9 +18,10 @@ _Static_assert(COMMANDS_USED < COMMANDS, "the queue never gets full");
 static struct ticket_lock lock __attribute__((section(".bss.monitor_shared")));
 
 /*
- * IHI 0070, 3.21.3: an entry of which only the first word changes stays consistent, and the
- * completion of CMD_CFGI_STE by CMD_SYNC ends the use of its old content. CMD_TLBI_S12_VMALL adds
- * that accesses translated before are complete (3.21.1).
+ * Changes the first word of the partition's entries, and waits until the SMMU uses the new content.
+ * An entry stays consistent if only its first word changes, and once CMD_SYNC has completed
+ * CMD_CFGI_STE, the old content is no longer used (IHI 0070, 3.21.3). CMD_TLBI_S12_VMALL is there
+ * because accesses that were translated before are then complete, too (3.21.1).
  */
 static bool set_entries(const struct partition *partition, uint64_t config)
 {
