@@ -20,10 +20,27 @@ static const struct description_partition *owner_of(const struct description *sy
     return NULL;
 }
 
+/* Returns the partition whose monitor removes the event from the queue: the owner of the function,
+ * or, if no partition owns it, the first partition behind the SMMU. */
+static const struct description_partition *remover_of(const struct description *system,
+                                                      const struct description_partition *owner)
+{
+    uint32_t i = 0;
+
+    if (owner != NULL) {
+        return owner;
+    }
+    while (i < system->partition_count - 1 && smmu_confined(&system->partitions[i]) == 0) {
+        i++;
+    }
+    return &system->partitions[i];
+}
+
 bool smmu_event(const struct partition *partition, struct smmu_event *event)
 {
     const struct description *system = partition->system;
-    const struct description_partition *asking = partition->described, *owner;
+    const struct description_partition *asking = partition->described;
+    const struct description_partition *owner, *remover;
     uintptr_t registers = (uintptr_t)system->board.smmu;
     const volatile uint64_t *record = (const volatile uint64_t *)(uintptr_t)partition->events;
     uint32_t written, next;
@@ -43,13 +60,14 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
                                  .address = record[2],
                                  .read = (record[1] & EVENT_READ) != 0};
     owner = owner_of(system, event->stream);
-    if (owner == NULL || owner == asking) {
+    remover = remover_of(system, owner);
+    if (remover == asking) {
         device_observe_memory(); /* the record is read before its entry is freed */
         device_write32(registers + SMMU_EVENTQ_CONS,
                        (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW));
     }
     /* The SMMU interrupts only when the queue becomes non-empty (3.18). So the interrupt is made
      * pending again, for the partition concerned. */
-    gic_route(system, system->board.smmu_interrupt, (owner != NULL ? owner : asking)->boot_core);
+    gic_route(system, system->board.smmu_interrupt, remover->boot_core);
     return owner == asking;
 }
