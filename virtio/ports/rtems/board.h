@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The addresses and interrupts of a board's virtio devices, which RTEMS's BSPs do not know. Another
- * board is another table of this kind.
+ * The addresses and interrupts of a board's virtio devices, which RTEMS's BSPs do not contain. A
+ * port to another board adds a table of this type.
  */
 #ifndef VIRTIO_RTEMS_BOARD_H
 #define VIRTIO_RTEMS_BOARD_H

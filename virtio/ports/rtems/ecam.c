@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See ecam.h; virtio_platform_pci_map() is here too. */
+/* See ecam.h. This file also contains virtio_platform_pci_map(). */
 #include "ecam.h"
 #include "../network_device.h"
 #include "devices/include/devices/pci_registers.h"
@@ -9,19 +9,20 @@
 #define BUS_FUNCTIONS 256u /* 32 devices of 8 functions */
 #define LINES         4u
 #define ABSENT        0xFFFFu
-#define PAGE          UINT64_C(4096) /* BARs do not share one, so that each can be given away */
+#define PAGE          UINT64_C(4096) /* BARs are on separate pages, so each can be mapped alone */
 
-/* BARs of others are presumed to be no larger than this. */
-#define PRESUMED_BYTES (UINT64_C(64) * 1024 * 1024)
+/* Assumed upper bound for the size of other functions' BARs. */
+#define ASSUMED_BYTES_MAX (UINT64_C(64) * 1024 * 1024)
 
-/* One walk over the bus. Buses are looked at in the order of their numbers, each once, whatever
- * bridges claim: firmware gives a bus behind a bridge a higher number than the bridge's own. */
+/* State of a walk over all buses. The walk visits the buses in the order of their numbers. Firmware
+ * gives the bus behind a bridge a higher number than the bus that the bridge is on, so the bridge
+ * is found first. Each bus is visited once, even if a bridge has an invalid bus number. */
 struct walk {
-    uintptr_t base; /* configuration space, mapped */
-    bool several;   /* the device that is looked at has functions beside number 0 */
-    bool numbered[256];
-    uint8_t turns[256]; /* by how much the bridges above turn the lines (PCI-to-PCI Bridge 1.2, 9.1)
-                         */
+    uintptr_t base;        /* configuration space, mapped */
+    bool multi_function;   /* the current device has functions other than function 0 */
+    bool exists[256];      /* by bus number: the bus was found behind a bridge, or is bus 0 */
+    uint8_t rotation[256]; /* by bus number: rotation of the interrupt lines by the bridges between
+                            * bus 0 and this bus (PCI-to-PCI Bridge 1.2, 9.1) */
 };
 
 static uint32_t read_bar(struct virtio_pci_function *function, unsigned bar)
@@ -41,7 +42,7 @@ static void write_bars(struct virtio_pci_function *function)
     }
 }
 
-/* Whether the next register has the upper half of the address. */
+/* Returns true if the next register contains the upper half of the BAR's address. */
 static bool is_wide(const struct virtio_pci_function *function, unsigned bar)
 {
     return (function->bar[bar] & (PCI_BAR_IO | PCI_BAR_TYPE)) == PCI_BAR_TYPE_64 &&
@@ -55,8 +56,9 @@ static uint64_t address_of(const struct virtio_pci_function *function, unsigned 
     return high << 32 | (function->bar[bar] & PCI_BAR_ADDRESS_MASK);
 }
 
-/* PCI 3.0, 6.2.5.1: all ones are written, the size is what does not stick. 0: no memory, or no
- * power of two below 4 GiB, which no BAR of the driver's has. */
+/* Writes all ones to the BAR and derives its size from the bits that read as zero
+ * (PCI 3.0, 6.2.5.1). Returns 0 if the BAR is not a memory BAR, or if the size is not a power of
+ * two below 4 GiB, which the size of every BAR that the driver needs is. */
 static uint32_t size_bar(struct virtio_pci_function *function, unsigned bar)
 {
     uint32_t bytes;
@@ -66,15 +68,16 @@ static uint32_t size_bar(struct virtio_pci_function *function, unsigned bar)
     return (function->bar[bar] & PCI_BAR_IO) == 0 && (bytes & (bytes - 1)) == 0 ? bytes : 0;
 }
 
-/* Where the window is free behind what the function has of it. To ask it for sizes would stop it;
- * but an address is a multiple of the size (PCI 3.0, 6.2.5.1), so that its lowest bit bounds it. */
-static uint64_t behind(const struct virtio_rtems_pci *pci, struct virtio_pci_function *function,
-                       uint64_t free)
+/* Returns the end of the highest BAR of the function in the window, or `free` if that is higher.
+ * The size of a BAR could only be read by disabling the function. An address is a multiple of the
+ * size (PCI 3.0, 6.2.5.1), so the lowest set bit of the address is an upper bound. */
+static uint64_t end_of_bars(const struct virtio_rtems_pci *pci,
+                            struct virtio_pci_function *function, uint64_t free)
 {
     for (unsigned bar = 0; bar < PCI_BARS; bar++) {
         uint64_t address = read_bar(function, bar) & PCI_BAR_ADDRESS_MASK;
         uint64_t bytes = address & -address;
-        uint64_t end = address + (bytes < PRESUMED_BYTES ? bytes : PRESUMED_BYTES);
+        uint64_t end = address + (bytes < ASSUMED_BYTES_MAX ? bytes : ASSUMED_BYTES_MAX);
 
         if (address - pci->memory < pci->memory_bytes && end > free) {
             free = end;
@@ -83,7 +86,8 @@ static uint64_t behind(const struct virtio_rtems_pci *pci, struct virtio_pci_fun
     return free;
 }
 
-/* An address from `free` on, if there is room; what is free then. */
+/* Gives the BAR the first suitable address from `free` on. Returns the end of the BAR. If the
+ * window has no room, it marks the BAR as inaccessible and returns `free`. */
 static uint64_t assign_bar(const struct virtio_rtems_pci *pci, struct virtio_pci_function *function,
                            unsigned bar, uint64_t free)
 {
@@ -93,14 +97,15 @@ static uint64_t assign_bar(const struct virtio_rtems_pci *pci, struct virtio_pci
     uint64_t end = pci->memory + pci->memory_bytes;
 
     if (address > end || bytes > end - address) {
-        function->bytes[bar] = 0; /* the driver cannot reach it */
+        function->bytes[bar] = 0; /* inaccessible */
         return free;
     }
     function->bar[bar] |= (uint32_t)address;
     return address + bytes;
 }
 
-/* Learns the BARs; those without an address get one. The function does not answer meanwhile. */
+/* Reads addresses and sizes of the BARs, and gives an address to each memory BAR that has none. The
+ * function does not respond to accesses to its BARs meanwhile. */
 static void set_up_bars(const struct virtio_rtems_pci *pci, struct virtio_pci_function *function,
                         uint64_t free)
 {
@@ -121,20 +126,21 @@ static void set_up_bars(const struct virtio_rtems_pci *pci, struct virtio_pci_fu
     virtio_platform_pci_write(function, PCI_COMMAND, 2, command);
 }
 
-/* A bridge tells the number of the bus behind it, and how that one's lines arrive. */
+/* Records the bus behind a bridge, and the rotation of its interrupt lines. */
 static void note_bridge(struct walk *walk, struct virtio_pci_function *bridge, unsigned bus,
                         unsigned device)
 {
     unsigned secondary = virtio_platform_pci_read(bridge, SECONDARY_BUS, 1);
 
     if (secondary > bus) {
-        walk->numbered[secondary] = true;
-        walk->turns[secondary] = (uint8_t)((walk->turns[bus] + device) % LINES);
+        walk->exists[secondary] = true;
+        walk->rotation[secondary] = (uint8_t)((walk->rotation[bus] + device) % LINES);
     }
 }
 
-/* What is at a place: bus << 8 | device << 3 | function. False: nothing, or a bridge. */
-static bool look_at(struct walk *walk, unsigned place, struct virtio_pci_function *function)
+/* Fills in the function at `place`: bus << 8 | device << 3 | function. Returns false if there is no
+ * function, or if it is a bridge. */
+static bool read_function(struct walk *walk, unsigned place, struct virtio_pci_function *function)
 {
     unsigned bus = place / BUS_FUNCTIONS;
     unsigned device = place / 8 % 32;
@@ -142,8 +148,8 @@ static bool look_at(struct walk *walk, unsigned place, struct virtio_pci_functio
     uint32_t header;
     uint32_t pin;
 
-    walk->several = walk->several && !first;
-    if (!walk->numbered[bus] || !(first || walk->several)) {
+    walk->multi_function = walk->multi_function && !first;
+    if (!walk->exists[bus] || !(first || walk->multi_function)) {
         return false;
     }
     *function = (struct virtio_pci_function){.configuration =
@@ -153,21 +159,21 @@ static bool look_at(struct walk *walk, unsigned place, struct virtio_pci_functio
         return false;
     }
     header = virtio_platform_pci_read(function, PCI_HEADER_TYPE, 1);
-    walk->several = walk->several || (header & PCI_HEADER_MULTI_FUNCTION) != 0;
+    walk->multi_function = walk->multi_function || (header & PCI_HEADER_MULTI_FUNCTION) != 0;
     if ((header & ~PCI_HEADER_MULTI_FUNCTION) == PCI_HEADER_BRIDGE) {
         note_bridge(walk, function, bus, device);
         return false;
     }
     pin = virtio_platform_pci_read(function, PCI_INTERRUPT_PIN, 1);
     function->has_line = pin >= 1 && pin <= LINES;
-    function->line = (uint8_t)((pin - 1 + device + walk->turns[bus]) % LINES);
+    function->line = (uint8_t)((pin - 1 + device + walk->rotation[bus]) % LINES);
     return true;
 }
 
 bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
                        struct virtio_pci_function *function)
 {
-    struct walk walk = {.numbered[0] = true};
+    struct walk walk = {.exists[0] = true};
     unsigned places = pci->buses * BUS_FUNCTIONS;
     uint64_t free = pci->memory;
     struct virtio_pci_function each;
@@ -177,8 +183,8 @@ bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
         walk.base = machine_map_registers(pci->configuration, (size_t)places * PCI_CONFIG_BYTES);
     }
     for (unsigned place = 0; walk.base != 0 && place < places; place++) {
-        if (look_at(&walk, place, &each)) {
-            free = behind(pci, &each, free);
+        if (read_function(&walk, place, &each)) {
+            free = end_of_bars(pci, &each, free);
             if (virtio_is_network_function(each.id) && index-- == 0) {
                 *function = each;
             }

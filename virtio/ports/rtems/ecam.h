@@ -20,7 +20,7 @@ struct virtio_pci_function {
     uint8_t line;             /* line of the host bridge that its interrupt arrives on, 0 to 3 */
     bool has_line;            /* the function has an interrupt line */
     uint32_t bar[PCI_BARS];   /* values of the BARs */
-    uint32_t bytes[PCI_BARS]; /* sizes; 0: no memory, or the driver cannot access it */
+    uint32_t bytes[PCI_BARS]; /* sizes; 0: not a memory BAR, or inaccessible */
 };
 
 /* Finds virtio network device number `index` on the bus and gives its BARs addresses. Returns false

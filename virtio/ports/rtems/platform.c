@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * virtio/platform.h on RTEMS. Devices must access memory coherently with the processors' caches:
- * all devices of virtual machine monitors do, and hardware whose devicetree node is dma-coherent.
- * Devices and programs use the same addresses.
+ * virtio/platform.h on RTEMS. Devices must access memory coherently with the processors' caches.
+ * All devices of virtual machine monitors do, and so does hardware whose devicetree node is
+ * dma-coherent. Devices and programs must use the same addresses.
  */
 #include "virtio/platform.h"
 #include "ecam.h"
@@ -61,7 +61,7 @@ uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
                      : bytes == 2 ? virtio_le16(*(volatile uint16_t *)reg)
                                   : virtio_le32(*(volatile uint32_t *)reg);
 
-    machine_order(); /* platform.h: shared memory is accessed after it */
+    machine_order(); /* platform.h: later accesses to shared memory come after the read */
     return value;
 }
 
@@ -97,8 +97,8 @@ void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t of
 #define NOBODY UINT32_MAX
 
 static struct {
-    atomic_uint owner; /* processor; NOBODY */
-    unsigned depth;    /* the owner's */
+    atomic_uint owner; /* index of the processor that holds the lock, or NOBODY */
+    unsigned depth;    /* number of nested acquisitions by the owner */
 } lock = {.owner = NOBODY};
 
 virtio_lock_state virtio_platform_lock(void)

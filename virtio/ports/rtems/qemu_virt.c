@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* QEMU's "virt" for AArch64 and Arm: addresses as in the devicetree it makes. Interrupt numbers are
- * the GIC's: 32 more than the tree's SPIs. Programs with pointers of 32 bits reach PCI with
- * -M virt,highmem=off. */
+/* QEMU's "virt" for AArch64 and Arm: addresses as in the devicetree that QEMU generates. Interrupt
+ * numbers are the GIC's INTIDs, which are the devicetree's SPI numbers + 32. Programs with 32-bit
+ * pointers can access PCI only with -M virt,highmem=off. */
 #include "board.h"
 
 #define SPI(number) (32 + (number))

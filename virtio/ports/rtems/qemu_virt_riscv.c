@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* QEMU's "virt" for RISC-V: addresses as in the devicetree it makes. RTEMS's vectors are the PLIC's
- * numbers and 2 more. */
+/* QEMU's "virt" for RISC-V: addresses as in the devicetree that QEMU generates. RTEMS's vector
+ * numbers are the PLIC's interrupt numbers + 2. */
 #include "board.h"
 
 #define EXTERNAL(number) (2 + (number))

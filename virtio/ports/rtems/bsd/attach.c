@@ -7,7 +7,7 @@
 #include <rtems/bspIo.h>
 
 /* tcp_input() and udp_input() overlay the IP header with a structure that has two pointers. With
- * pointers wider than 32 bits every checksum is wrong for them, and only ICMP works. */
+ * pointers wider than 32 bits they find every checksum wrong, and only ICMP works. */
 _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
                "the legacy stack needs an ABI with 32-bit pointers, such as BSP a53_ilp32_qemu");
 
@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 32u
-#define CLUSTERS_SHARE      16u /* expose at most this fraction of the stack's clusters */
+#define CLUSTERS_SHARE      16u /* expose at most one of this many of the stack's clusters */
 #define SET_ASIDE           12u /* clusters for frames that arrive before the task provides new ones */
 
 /* The stack supports neither offloads nor frames in several buffers. */
@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 
 static struct virtio_bsdnet *interfaces; /* never removed; network semaphore */
 
-/* if_init. */
+/* The interface's if_init function. */
 static void init(void *argument)
 {
     (void)device_start(argument);
@@ -45,8 +45,8 @@ static bool find_device(struct virtio_bsdnet *interface, const struct rtems_bsdn
     return true;
 }
 
-/* Without a configured number, from 8 on as many buffers as the device needs, if the stack has
- * enough clusters. */
+/* Sets the number of exposed buffers. If none is configured, the number starts at 8 and follows the
+ * device's need, as far as the stack has clusters. */
 static void set_receive_buffers(struct virtio_bsdnet *interface, int count)
 {
     uint16_t most = (uint16_t)min(max(mbstat.m_clusters / CLUSTERS_SHARE, RECEIVE_BUFFERS),
@@ -122,7 +122,7 @@ static struct virtio_bsdnet *create(const struct rtems_bsdnet_ifconfig *config, 
         add_interface(interface, config, name);
         return interface;
     }
-    receive_empty(interface); /* clusters for the first receive buffers */
+    receive_empty(interface); /* the clusters that were provided for the start */
     virtio_platform_free(interface->packets, 0);
     virtio_platform_free(interface, sizeof(*interface));
     return NULL;
@@ -154,7 +154,7 @@ int virtio_bsdnet_attach(struct rtems_bsdnet_ifconfig *config, int attaching)
     if (!attaching) {
         if_down(&interface->arpcom.ac_if);
         if (interface->running) {
-            (void)device_stop(interface); /* the bottom half repeats it */
+            (void)device_stop(interface); /* the bottom half repeats it if it fails */
         }
         bottom_half_wake(interface);
     }

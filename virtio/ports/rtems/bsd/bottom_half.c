@@ -9,7 +9,7 @@
 #define STACK_BYTES 8192
 #define RETRY_MAX   (10 * (rtems_interval)hz)
 #define HEALTHY_TIME \
-    UINT64_C(10000000000) /* a device that ran so long before it failed starts at once */
+    UINT64_C(10000000000) /* a device that ran this long before it failed is restarted at once */
 
 void bottom_half_wake(void *context)
 {
@@ -73,8 +73,8 @@ static bool is_wanted(const struct virtio_bsdnet *interface)
     return interface->attached && (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
 }
 
-/* Restarts a failed device, with as many attempts as it takes. Of a detached device only the memory
- * is taken back. */
+/* Tries to restart a failed device; the task repeats this until it succeeds. For a detached device
+ * it only takes the memory back. */
 static void recover(struct virtio_bsdnet *interface)
 {
     if (!is_wanted(interface)) {

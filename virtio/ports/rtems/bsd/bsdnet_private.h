@@ -42,7 +42,9 @@ struct virtio_bsdnet {
     struct virtio_bsdnet *next;
     struct virtio_network_device device;
     struct virtio_net_parameters parameters;
-    struct virtio_net *net; /* or NULL; while not `running`, the device has not confirmed a reset */
+    /* NULL if the device was reset. If `running` is false and this is not NULL, the device has not
+     * confirmed its reset. */
+    struct virtio_net *net;
     bool running;
     bool attached;
     bool ignore_broadcast;

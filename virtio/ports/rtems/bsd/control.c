@@ -31,7 +31,7 @@ void control_filter(struct virtio_bsdnet *interface)
     bool ours;
 
     if (!interface->running) {
-        return; /* told when it is */
+        return; /* device_start() calls this function again */
     }
     ours = virtio_net_mac(interface->net, mac) && memcmp(mac, address, sizeof(mac)) == 0;
     (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_ALL_MULTICAST,
@@ -65,7 +65,7 @@ static int set_flags(struct virtio_bsdnet *interface)
     bool up = (interface->arpcom.ac_if.if_flags & IFF_UP) != 0;
 
     if (up ? !device_start(interface) : interface->running && !device_stop(interface)) {
-        return EIO; /* the bottom half tries on */
+        return EIO; /* the bottom half tries again */
     }
     control_filter(interface);
     return 0;

@@ -10,7 +10,7 @@ static const struct virtio_net_operations operations = {
     .signal = bottom_half_wake,
 };
 
-/* Addresses are announced when the device asks for it. */
+/* Announces the interface's addresses. The device asks for this. */
 static void announce(struct virtio_bsdnet *interface)
 {
     struct ifaddr *address = interface->arpcom.ac_if.if_addrlist;
@@ -74,7 +74,7 @@ static struct virtio_net *create_driver(struct virtio_bsdnet *interface, const c
     return net;
 }
 
-/* Without a configured address, uses the device's, or one made from the time. */
+/* If no address is configured, uses the device's, or generates one from the time. */
 static void adopt_address(struct virtio_bsdnet *interface)
 {
     static const uint8_t none[ETHER_ADDR_LEN];
@@ -83,7 +83,7 @@ static void adopt_address(struct virtio_bsdnet *interface)
 
     if (memcmp(address, none, sizeof(none)) == 0 && !virtio_net_mac(interface->net, address)) {
         memcpy(address, &now, sizeof(none));
-        address[0] = 0x02; /* one station, of local making */
+        address[0] = 0x02; /* a unicast, locally administered address */
     }
 }
 

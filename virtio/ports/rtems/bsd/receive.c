@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Received frames: clusters that the device writes to, and how they become the stack's. */
+/* Reception: clusters for the device to write to, and the delivery of frames to the stack. */
 #include "bsdnet_private.h"
 
-/* The stack's queue of IP packets holds 50 (IFQ_MAXLEN) and drops the rest: it has to be emptied
- * before more is put in. */
+/* The stack's queue holds 50 IP packets (IFQ_MAXLEN) and drops further ones, so the stack has to
+ * empty it between two batches. */
 #define BATCH_FRAMES 32u
 
-/* At the start of a cluster while it is the driver's. */
+/* Stored at the start of a cluster while the driver owns it. */
 struct cluster {
     struct virtio_net_buffer buffer;
     struct mbuf *mbuf;
 };
 
-/* Where the device writes: behind it and 14 bytes of Ethernet the IP header lies on a multiple of
- * 16. */
+/* Offset in a cluster at which the device writes the virtio header. The IP header, 12 + 14 bytes
+ * further on, is aligned to 16 bytes. */
 #define OFFSET 54u
 
 _Static_assert(sizeof(struct cluster) <= OFFSET, "cluster's head");
@@ -130,7 +130,7 @@ void receive_batch(struct virtio_bsdnet *interface)
 
     for (unsigned i = 0; i < BATCH_FRAMES; i++) {
         receive_fill(interface, interface->set_aside);
-        /* A device with few buffers would stall until all its frames are delivered. */
+        /* Exposes new buffers; otherwise a device with few buffers would stall meanwhile. */
         (void)virtio_net_poll(interface->net);
         buffer = virtio_net_receive(interface->net);
         if (buffer == NULL) {

@@ -64,8 +64,8 @@ static struct mbuf *gather(struct mbuf *chain)
     return whole;
 }
 
-/* Returns true if the driver takes the frame. Otherwise the frame is lost: it violates a rule of
- * net.h, or the device no longer works. */
+/* Hands a frame to the driver. Returns false if the frame is lost because it violates a rule of
+ * net.h or the device no longer works. */
 static bool send(struct virtio_bsdnet *interface, struct transmit *transmit)
 {
     if (!describe(transmit)) {

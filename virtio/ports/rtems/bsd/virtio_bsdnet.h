@@ -13,13 +13,15 @@
  * That stack works with pointers of 32 bits only: BSPs such as arm/... or aarch64/a53_ilp32_qemu.
  *
  * The unit number selects the device: 1 is the board's first. Other fields of the configuration:
- *     drv_ctrl          const struct virtio_rtems_board *; NULL: virtio_rtems_qemu_virt
- *     hardware_address  6 bytes; NULL: the device's own, or a generated one
- *     mtu               at most the device's; 0: the device's, at most 1500
- *     rbuf_count        clusters exposed to the device; 0: 8 to 32, as the device needs, but at
- * most a sixteenth of the stack's. As many, at most 32, and 12 more are reserved for the interrupt
- * handler, which cannot allocate xbuf_count        size of the transmit ring, and frames that the
- * device has at a time; 0: 64 ignore_broadcast
+ *
+ * - drv_ctrl: const struct virtio_rtems_board *; NULL: virtio_rtems_qemu_virt.
+ * - hardware_address: 6 bytes; NULL: the device's address, or a generated one.
+ * - mtu: at most the device's; 0: the device's, but at most 1500.
+ * - rbuf_count: number of clusters exposed to the device; 0: 8 to 32, following the device's need,
+ *   but at most a sixteenth of the stack's clusters. The interrupt handler cannot allocate, so as
+ *   many clusters again (at most 32) and 12 more are reserved for it.
+ * - xbuf_count: size of the transmit ring, and the maximum number of frames with the device; 0: 64.
+ * - ignore_broadcast: the device drops broadcast frames.
  */
 #ifndef VIRTIO_BSDNET_H
 #define VIRTIO_BSDNET_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options of lwIP on RTEMS: those of our own kernel, except for what RTEMS's C library provides and
- * what RTEMS's applications expect of a network stack.
+ * Options of lwIP on RTEMS: those of our own kernel, except for functions that RTEMS's C library
+ * provides and names that RTEMS's applications expect of a network stack.
  */
 #ifndef NETWORK_RTEMS_LWIPOPTS_H
 #define NETWORK_RTEMS_LWIPOPTS_H

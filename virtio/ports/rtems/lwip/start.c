@@ -9,13 +9,14 @@
 
 #define BOTTOM_HALF_PRIORITY 100 /* the priority of RTEMS's own network stacks */
 
-static struct virtio_network_device device; /* of virtio_lwip_start() */
+static struct virtio_network_device device; /* the device that virtio_lwip_start() found */
 
 static void seed_random(void)
 {
     uint8_t entropy[16] = {0};
 
-    (void)getentropy(entropy, sizeof(entropy)); /* of the processor's counter at the least */
+    (void)getentropy(
+        entropy, sizeof(entropy)); /* the BSP's entropy source; at least the processor's counter */
     network_random_seed(entropy, sizeof(entropy));
     network_random_seed(&device, sizeof(device));
 }

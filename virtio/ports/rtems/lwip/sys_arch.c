@@ -6,7 +6,7 @@
 #include <rtems/bspIo.h>
 #include <stdlib.h>
 
-/* Rounds up. 0 means without a limit, in lwIP and in RTEMS. */
+/* Converts milliseconds to ticks, rounding up. 0 means no time limit, in lwIP and in RTEMS. */
 static rtems_interval ticks_of(u32_t milliseconds)
 {
     uint64_t tick = rtems_configuration_get_microseconds_per_tick();
@@ -41,7 +41,8 @@ void sys_mutex_unlock(sys_mutex_t *mutex)
     rtems_mutex_unlock(mutex);
 }
 
-/* Binary, because lwIP signals the end of an operation once, but an abort may signal it again. */
+/* A binary semaphore, because lwIP signals the end of an operation once, but an abort of the
+ * operation may signal it again. */
 err_t sys_sem_new(sys_sem_t *sem, u8_t count)
 {
     rtems_binary_semaphore_init(&sem->object, "lwIP");
@@ -165,7 +166,7 @@ sys_thread_t sys_thread_new(const char *name, lwip_thread_fn thread, void *arg, 
         rtems_task_create(rtems_build_name('l', 'w', 'I', 'P'), (rtems_task_priority)prio,
                           (size_t)stacksize + RTEMS_MINIMUM_STACK_SIZE, RTEMS_DEFAULT_MODES,
                           RTEMS_FLOATING_POINT, &id) != RTEMS_SUCCESSFUL) {
-        printk("lwIP: no task for %s: CONFIGURE_MAXIMUM_TASKS has to be more\n", name);
+        printk("lwIP: no task for %s: increase CONFIGURE_MAXIMUM_TASKS\n", name);
         free(entry);
         return 0;
     }
@@ -190,7 +191,7 @@ void network_yield(void)
     (void)rtems_task_wake_after(RTEMS_YIELD_PROCESSOR);
 }
 
-/* RTEMS does not tell if another task is ready. */
+/* RTEMS has no function that returns whether another task is ready. */
 bool network_is_alone(void)
 {
     return false;

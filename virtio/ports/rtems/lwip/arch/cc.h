@@ -15,7 +15,7 @@
 
 #define LWIP_PLATFORM_DIAG(arguments) ((void)0)
 
-/* See kernel/net/lwip/arch/cc.h: none can be reached from the network. */
+/* No assertion can fail because of a frame from the network; see kernel/net/lwip/arch/cc.h. */
 #define LWIP_PLATFORM_ASSERT(message) rtems_panic("lwIP: %s (line %d)\n", (message), __LINE__)
 
 #define SYS_ARCH_DECL_PROTECT(level) uint64_t level

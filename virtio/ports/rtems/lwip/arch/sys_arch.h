@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* lwIP's locks and mailboxes (lwip/sys.h says what each call does) as RTEMS's self-contained
+/* lwIP's locks and mailboxes (specified in lwip/sys.h), implemented with RTEMS's self-contained
  * objects, which need no configuration (RTEMS Classic API Guide, "Self-Contained Objects"). */
 #ifndef NETWORK_RTEMS_ARCH_SYS_ARCH_H
 #define NETWORK_RTEMS_ARCH_SYS_ARCH_H
@@ -22,7 +22,7 @@ typedef struct {
     void **messages; /* a ring; NULL: not valid */
     unsigned capacity;
     unsigned first; /* index of the oldest */
-    unsigned count; /* looked at by external/lwip_corrections/netconn.c, as is the capacity */
+    unsigned count; /* read by external/lwip_corrections/netconn.c, as is the capacity */
     rtems_counting_semaphore filled;
 } sys_mbox_t;
 #define sys_mbox_trypost_fromisr      sys_mbox_trypost

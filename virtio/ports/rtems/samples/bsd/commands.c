@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define TTCP_PORT  5001u
-#define TTCP_BYTES (2048u * 8192u) /* ttcp's own default: so many buffers of so many bytes */
+#define TTCP_BYTES (2048u * 8192u) /* ttcp's default: 2048 buffers of 8192 bytes */
 
 void vnetstat_print(FILE *stream)
 {
@@ -22,7 +22,7 @@ void vnetstat_print(FILE *stream)
         counters_print(&statistics, stream);
         (void)fprintf(stream, "restarts %" PRIu32 "\n", restarts);
     } else {
-        (void)fputs("the driver does not run\n", stream);
+        (void)fputs("the driver is not running\n", stream);
     }
     mbufs_print(stream);
 }
@@ -35,8 +35,8 @@ int vnetstat_command(int count, char **arguments)
     return 0;
 }
 
-/* What "ttcp -t -s" sends, to a "ttcp -r -s" or an iperf. The other direction needs no command:
- * the service on port 5001 takes what a ttcp sends. */
+/* Sends zeros, like "ttcp -t -s", to a "ttcp -r -s" or an iperf server. The other direction needs
+ * no command: the service on port 5001 receives from a "ttcp -t". */
 int ttcp_command(int count, char **arguments)
 {
     uint64_t bytes = count == 3 ? strtoull(arguments[2], NULL, 0) : TTCP_BYTES;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stack's memory, which only its own headers tell. */
+/* Statistics of the stack's memory, which only the stack's internal headers declare. */
 #define _KERNEL 1
 
 #include <rtems/rtems_bsdnet.h>

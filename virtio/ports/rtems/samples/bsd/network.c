@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stack's configuration: one virtio device, a fixed address. */
+/* The stack's configuration: one virtio device with a fixed address. */
 #include "sample.h"
 #include "virtio_bsdnet.h"
 #include <rtems/rtems_bsdnet.h>

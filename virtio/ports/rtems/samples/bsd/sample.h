@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of this application share. */
+/* Declarations shared by the files of this application. */
 #ifndef SAMPLE_H
 #define SAMPLE_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-#define SAMPLE_UNIT 1 /* the interface's, "vtn1" */
+#define SAMPLE_UNIT 1 /* unit number of the interface "vtn1" */
 
-/* Starts the services: TCP echo on port 7, iperf 2 and ttcp on 5001, counters on 2020. Each has
- * tasks that serve a connection each, 8, 4 and 2; seven more wait, served when another ends. */
+/* Starts the services: TCP echo on port 7, iperf 2 and ttcp on port 5001, counters on port 2020.
+ * They have 8, 4 and 2 tasks; each task serves one connection at a time. Seven more connections of
+ * a service wait until one of its tasks is free. */
 void services_start(void);
 
-/* The shell's commands: the driver's counters; what "ttcp -t" sends; and "watch", which counts the
- * frames for others that pass by, the interface promiscuous. */
+/* The shell's commands. vnetstat prints the driver's counters. ttcp sends a stream like "ttcp -t".
+ * watch makes the interface promiscuous and counts frames for other stations. */
 int vnetstat_command(int count, char **arguments);
 int ttcp_command(int count, char **arguments);
 int watch_command(int count, char **arguments);
 
-/* The driver's counters, and what the stack has of mbufs. */
+/* Prints the driver's counters and the mbuf counts, or the mbuf counts only. */
 void vnetstat_print(FILE *stream);
 void mbufs_print(FILE *stream);
 
 /*
  * Connects to `address` (network byte order) and sends zeros until `bytes` are sent or
- * `milliseconds` have passed (0: no such limit). Bytes sent; *took is in milliseconds. -1: errno
- * says why not.
+ * `milliseconds` have passed; 0 means no limit. Returns the number of bytes sent, and the time in
+ * milliseconds in *took. Returns -1, and sets errno, if it cannot connect.
  */
 int64_t send_stream(uint32_t address, uint16_t port, uint64_t bytes, uint32_t milliseconds,
                     uint32_t *took);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See sample.h. Sockets as in any other program. */
+/* See sample.h. The services use sockets as on any POSIX system. */
 #include "sample.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PRIORITY     120 /* below the stack's tasks, which have 100 */
+#define PRIORITY     120 /* less urgent than the stack's tasks, which have 100 */
 #define BUFFER_BYTES 16384u
 #define STACK_BYTES  (BUFFER_BYTES + 16384u)
 #define BACKLOG      4
@@ -24,7 +24,7 @@ struct service {
     unsigned workers;
     void (*serve)(int socket, const struct sockaddr_in *peer);
     int listener;
-    rtems_mutex accepting; /* one worker waits for a connection: of two the stack makes a panic */
+    rtems_mutex accepting; /* held in accept(): the stack panics if two tasks wait on a socket */
 };
 
 /* The first 24 bytes of an iperf 2 client's stream: numbers in network byte order. */
@@ -37,7 +37,7 @@ struct iperf_header {
     uint32_t amount; /* bytes, or, negative, hundredths of a second */
 };
 
-#define IPERF_ANSWER 0x80000000u /* the opposite test is to follow */
+#define IPERF_ANSWER 0x80000000u /* the client requests a test in the opposite direction */
 
 static uint32_t milliseconds_since(uint64_t began)
 {
@@ -71,7 +71,8 @@ static void serve_echo(int socket, const struct sockaddr_in *peer)
     } while (bytes > 0 && send_all(socket, buffer, (size_t)bytes));
 }
 
-/* True: `header` is filled in, from the first bytes of the stream. */
+/* Receives a stream to its end, and copies its first bytes to `header`. Returns true if the stream
+ * was long enough to fill the header. */
 static bool receive_stream(int socket, struct iperf_header *header, uint64_t *total)
 {
     uint8_t buffer[BUFFER_BYTES];
@@ -162,8 +163,8 @@ static void work(rtems_task_argument argument)
         int socket = accept_connection(service, &peer);
 
         if (socket < 0) {
-            (void)rtems_task_wake_after(rtems_clock_get_ticks_per_second() /
-                                        10); /* no memory, say */
+            /* accept() fails if there is no memory, for example. */
+            (void)rtems_task_wake_after(rtems_clock_get_ticks_per_second() / 10);
             continue;
         }
         service->serve(socket, &peer);
@@ -178,7 +179,7 @@ static bool open_listener(struct service *service)
 
     address.sin_port = htons(service->port);
     service->listener = socket(AF_INET, SOCK_STREAM, 0);
-    /* Connections take this over from the listener. */
+    /* Accepted connections inherit this option. */
     (void)setsockopt(service->listener, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     return service->listener >= 0 &&
            bind(service->listener, (struct sockaddr *)&address, sizeof(address)) == 0 &&
@@ -204,7 +205,7 @@ static void start_service(struct service *service)
     }
     for (unsigned i = 0; i < service->workers; i++) {
         if (!start_worker(service)) {
-            printf("%s: no task\n", service->name);
+            printf("%s: cannot create a task\n", service->name);
             return;
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command `watch` (see sample.h): a listener to all that the interface receives. */
+/* The command `watch` (see sample.h): a listener for all frames that the interface receives. */
 #define _KERNEL 1
 
 #include <rtems/rtems_bsdnet.h>
@@ -16,19 +16,19 @@
 
 #include "sample.h"
 
-/* Under the network's semaphore. */
-static unsigned long others;
+/* Protected by the network semaphore. */
+static unsigned long frames_for_others;
 static bool watching;
 
-/* The stack goes on with the frame, if it is for us. */
-static int look(struct ifnet *ifp, struct ether_header *header, struct mbuf *frame)
+/* Counts a frame for another station. Returns 0: the stack processes the frame if it is for us. */
+static int count_frame(struct ifnet *ifp, struct ether_header *header, struct mbuf *frame)
 {
     const struct arpcom *station = (const struct arpcom *)ifp;
 
     (void)frame;
     if ((header->ether_dhost[0] & 1) == 0 &&
         memcmp(header->ether_dhost, station->ac_enaddr, ETHER_ADDR_LEN) != 0) {
-        others++;
+        frames_for_others++;
     }
     return 0;
 }
@@ -43,7 +43,7 @@ static bool set_watching(bool on)
     if (ifp == NULL || (on != watching && ifpromisc(ifp, on) != 0)) {
         return false;
     }
-    ifp->if_tap = on ? look : NULL;
+    ifp->if_tap = on ? count_frame : NULL;
     watching = on;
     return true;
 }

@@ -14,8 +14,7 @@
 #define STACK_BYTES  (16 * 1024)
 #define PRIORITY     120
 
-/* One worker waits for a connection, the others for it: no two tasks may use a socket of lwIP's at
- * the same time. */
+/* Held in accept(), because two tasks may not use one socket of lwIP at the same time. */
 static rtems_mutex accepting = RTEMS_MUTEX_INITIALIZER("echo");
 
 static bool send_all(int connection, const char *data, ssize_t bytes)
@@ -82,11 +81,11 @@ bool echo_start(void)
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     int one = 1;
 
-    /* Connections take this over from the listener. */
+    /* Accepted connections inherit this option. */
     (void)setsockopt(listener, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     if (listener < 0 || bind(listener, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(listener, BACKLOG) != 0 || !start_workers(listener)) {
-        printf("sample: no echo service\n");
+        printf("sample: the echo service cannot be started\n");
         return false;
     }
     return true;

@@ -21,7 +21,7 @@
 #define SHELL_STACK_BYTES (32 * 1024)
 #define SHELL_PRIORITY    150
 
-/* lwIP's callbacks, its core locked. */
+/* lwIP calls the following two functions with its core locked. */
 
 static void report_address(struct netif *netif)
 {
@@ -49,7 +49,8 @@ static void report_iperf(void *argument, enum lwiperf_report_type type, const ip
     }
 }
 
-/* NULL: the console says why. */
+/* Starts the network and the services. Returns NULL after an error message if there is no network.
+ */
 static struct virtio_netif *start_network(void)
 {
     const struct virtio_lwip_configuration configuration = {
@@ -68,7 +69,8 @@ static struct virtio_netif *start_network(void)
     (void)lwiperf_start_tcp_server(IP_ANY_TYPE, LWIPERF_TCP_PORT_DEFAULT, report_iperf, NULL);
     UNLOCK_TCPIP_CORE();
     if (echo_start()) {
-        printf("sample: echo on 7, iperf 2 on 5001; vnetstat tells what the driver counts\n");
+        printf("sample: echo on 7, iperf 2 on 5001; the command vnetstat prints the driver's "
+               "counters\n");
     }
     return interface;
 }

@@ -8,7 +8,7 @@
 #include <rtems/shell.h>
 #include <stdio.h>
 
-static struct virtio_netif *interface; /* vnetstat_add()'s */
+static struct virtio_netif *interface; /* set by vnetstat_add() */
 
 struct counter {
     const char *name;
@@ -32,7 +32,7 @@ static void print_driver(const struct virtio_net_statistics *net)
         {"frames", net->rx_frames},
         {"bytes", net->rx_bytes},
         {"exposed now", net->rx_exposed},
-        {"times all were used", net->rx_dry},
+        {"times all used", net->rx_dry},
         {"no buffer", net->rx_refill_failures},
         {"bad frames", net->rx_bad},
         {"notifications", net->notifications_rx},
@@ -104,6 +104,6 @@ static int run(int count, char **words)
 bool vnetstat_add(struct virtio_netif *which)
 {
     interface = which;
-    return rtems_shell_add_cmd("vnetstat", "net", "what the virtio network driver counts", run) !=
+    return rtems_shell_add_cmd("vnetstat", "net", "counters of the virtio network driver", run) !=
            NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command `vnetstat` of RTEMS's shell: what driver and port count. */
+/* The command `vnetstat` of RTEMS's shell, which prints the counters of the driver and of its lwIP
+ * port. */
 #ifndef SAMPLE_VNETSTAT_H
 #define SAMPLE_VNETSTAT_H
 
@@ -7,7 +8,8 @@
 
 struct virtio_netif;
 
-/* Of this interface; NULL: there is none. False: RTEMS refused it. Task context. */
+/* Adds the command for this interface; NULL: there is no interface. Returns false if RTEMS refuses
+ * the command. Task context. */
 bool vnetstat_add(struct virtio_netif *interface);
 
 #endif
