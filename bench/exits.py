@@ -3,8 +3,8 @@
 
 Both guests with a network card receive TCP at full speed. The counters are read from the machine's
 memory before and after six times --seconds, which is a minute by default. Exits of the virtual UART
-are counted apart: the control loop reports every ten seconds, and each byte that a partition prints
-is an exit that it asks for.
+are counted apart: the control loop prints a report every ten seconds, and a partition causes an
+exit with each byte that it prints.
 """
 
 from __future__ import annotations

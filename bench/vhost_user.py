@@ -200,8 +200,8 @@ def _measure(
 ) -> int:
     """Return the packets per second that the back-end counts.
 
-    They are those of our driver over rings of a format, or without `station` those of DPDK's driver
-    with the given settings.
+    With `station`, our driver is measured, and `settings` is the format of its rings. Without it,
+    DPDK's driver is measured with these settings.
     """
     return context.undisturbed(lambda: _count(context, direction, size, settings, station))
 
@@ -298,7 +298,7 @@ def _started(command: Sequence[str], log: Path) -> Iterator[Program]:
 
 
 def _end(program: Program) -> None:
-    """End the programs by the end of their input. Each must end with status 0."""
+    """Close the input of a program, so that it ends. It must end with status 0."""
     assert program.process.stdin is not None
     program.process.stdin.close()
     try:
@@ -306,4 +306,4 @@ def _end(program: Program) -> None:
     except subprocess.TimeoutExpired:
         status = None
     if status != 0:
-        raise BenchFailure(f"{program.log} ends badly ({status}):\n{program.last_words()}")
+        raise BenchFailure(f"{program.log}: status {status}, not 0:\n{program.last_words()}")

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin for QEMU that counts the instructions of a hypervisor on each processor, from its first
- * one until a guest begins there.
+ * A plugin for QEMU that counts the instructions of a hypervisor on each processor, from the
+ * hypervisor's first instruction until a guest starts on that processor.
  *
- * Arguments: start=ADDRESS, where the hypervisor's first instruction is; log=PATH, where a line is
- * written for each guest that begins; entry=WORD, the first instruction of a guest's image, as
- * often as there are such. A guest begins where an exception return leads to one.
- * A line: the processor; its instructions; those of all processors till then; how many of these
- * zeroed a block of memory (DC ZVA). What a guest executes is not counted.
+ * Arguments:
+ *   start=ADDRESS  address of the hypervisor's first instruction
+ *   log=PATH       file to which the plugin writes a line for each start of a guest
+ *   entry=WORD     first instruction of a guest's image; can be given several times
  *
- * Several processors need a thread each: with one thread for all of them, as under -icount, QEMU
- * names the processor that a block was translated for, not the one that executes it.
+ * A guest starts when an exception return leads to one of the `entry` instructions. A line has four
+ * numbers: the processor, the instructions that it executed, the instructions that all processors
+ * executed until then, and the number of the latter that zeroed a block of memory (DC ZVA).
+ * Instructions of guests are not counted.
+ *
+ * QEMU must run each processor in its own thread. With one thread for all processors, as under
+ * -icount, QEMU reports the processor that a block was translated for, and not the processor that
+ * executes it.
  */
 #include "qemu_plugin.h"
 #include <inttypes.h>
@@ -23,17 +28,18 @@
 #define PROCESSORS_MAX 16u
 #define ENTRIES_MAX    8u
 
-/* Arm ARM, "ERET"; "DC ZVA": SYS #3, C7, C4, #1 with the register's number in the lowest bits. */
+/* Arm ARM, "ERET" and "DC ZVA". DC ZVA is SYS #3, C7, C4, #1, with the register's number in the
+ * lowest bits. */
 #define CODE_ERET       UINT32_C(0xd69f03e0)
 #define CODE_DC_ZVA     UINT32_C(0xd50b7420)
 #define REGISTER_NUMBER UINT32_C(0x1f)
 
-/* Changed by the processor's thread alone; the counts are read by all. */
+/* Written only by the processor's thread. Other threads read the counts. */
 struct processor {
     atomic_uint_fast64_t instructions;
     atomic_uint_fast64_t zeroed;
-    bool returned; /* the instruction before was an exception return */
-    bool guest;    /* a guest has begun */
+    bool returned; /* the previous instruction was an exception return */
+    bool guest;    /* a guest has started */
 };
 
 static struct {
@@ -52,7 +58,8 @@ static uint64_t read_count(atomic_uint_fast64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* A processor counts for itself: nothing has to be atomic but the store. */
+/* Increments a count, unless a guest runs or the hypervisor has not started. Only the processor's
+ * own thread writes the count, so only the store has to be atomic. */
 static void add(struct processor *processor, atomic_uint_fast64_t *counter)
 {
     bool counts = atomic_load_explicit(&plugin.started, memory_order_relaxed) && !processor->guest;
@@ -147,7 +154,8 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     }
 }
 
-/* What follows `name` in the argument, NULL if that is another. */
+/* Returns the rest of the argument after `name`, NULL if the argument does not begin with `name`.
+ */
 static const char *value_of(const char *argument, const char *name)
 {
     size_t length = strlen(name);
@@ -179,7 +187,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
         parse(arguments[i]);
     }
     if (plugin.start == 0 || plugin.entry_count == 0 || plugin.log == NULL) {
-        (void)fputs("entries: start=ADDRESS, log=PATH and entry=WORD are needed\n", stderr);
+        (void)fputs("entries: the arguments start=ADDRESS, log=PATH and entry=WORD are required\n",
+                    stderr);
         return -1;
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A plugin for QEMU that counts how often the instruction at each address is executed, and holds
- * the guest at marks (rounds.h) until the bench says how to go on. While a guest is held the rest
- * of QEMU runs: the device takes what was sent and puts down what arrived.
+ * A plugin for QEMU that counts how often the instruction at each address is executed, and that
+ * holds the guest at each mark (rounds.h) until the bench lets it continue. The rest of QEMU runs
+ * while the guest is held: the device takes the frames that the guest sent, and delivers received
+ * frames.
  *
- * Argument: socket=PATH, a stream socket where the bench listens. At a mark its address is sent, 8
- * bytes in this machine's order. The bench answers with commands of one byte:
- *   d  send the counts: their number, then pairs of address and count, 8 bytes each
- *   z  set all counts to zero
- *   g  let the guest go on
- * One processor only. When the bench has gone, the guest goes on uncounted.
+ * Argument: socket=PATH, a stream socket on which the bench listens. At a mark the plugin sends the
+ * address of the mark: 8 bytes, in the byte order of this machine. The bench answers with commands
+ * of one byte: d  send the counts: their number, then pairs of address and count, 8 bytes each z
+ * set all counts to zero g  let the guest continue
+ *
+ * Only one processor is supported. When the bench closes the connection, the guest is no longer
+ * held.
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "mark.h"
@@ -22,17 +24,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* An instruction. They are few: those that a guest ever executes. */
+/* The count of an instruction. There is one for each address that the guest executes. */
 struct counter {
     uint64_t address;
     uint64_t count;
     struct counter *next;
 };
 
-/* All in the processor's thread, which also translates. */
+/* Accessed only by the processor's thread, which also translates. */
 static struct {
     int connection;
-    void *by_address; /* tsearch() */
+    void *by_address; /* the root of tsearch() */
     struct counter *all;
 } plugin;
 
@@ -46,7 +48,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The same for the same address: blocks are translated again, and overlap. */
+/* Returns the counter of an address. An address can be translated more than once, because QEMU
+ * translates blocks again and because blocks overlap; it has only one counter. */
 static struct counter *counter_of(uint64_t address)
 {
     struct counter wanted = {.address = address};
@@ -154,12 +157,13 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 
     (void)info;
     if (argument_count != 1 || strncmp(arguments[0], name, strlen(name)) != 0) {
-        (void)fputs("counter: the only argument is socket=PATH\n", stderr);
+        (void)fputs("counter: the argument socket=PATH is required, and no other is allowed\n",
+                    stderr);
         return -1;
     }
     path = arguments[0] + strlen(name);
     if (strlen(path) >= sizeof(address.sun_path)) {
-        (void)fputs("counter: the path is too long for a socket\n", stderr);
+        (void)fputs("counter: the path of the socket is too long\n", stderr);
         return -1;
     }
     memcpy(address.sun_path, path, strlen(path) + 1);

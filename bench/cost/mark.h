@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* movz xzr, #0xb0c5: nothing that a compiler would have a reason for. */
+/* movz xzr, #0xb0c5: an instruction without effect, which no compiler generates. */
 #define ROUNDS_MARK UINT32_C(0xd29618bf)
 
 #endif

@@ -23,7 +23,7 @@ static uint16_t number(const uint8_t *field)
     return (uint16_t)(field[0] << 8 | field[1]);
 }
 
-/* What is no order is passed over. */
+/* Waits for an order, and ignores other datagrams. Returns false on an error of the endpoint. */
 static bool receive_order(endpoint_t endpoint, struct order *order)
 {
     for (;;) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What ./bulkhead bench linux has the Linux guest do: start processes, take page faults, find
- * primes (the microbenchmarks of the Quest-V paper). A task is done over and over, and a line says
- * how often and how long that took. Arguments: "seconds N", each task for so long; or "rounds N",
- * each so many rounds of fixed work.
+ * The tasks of the Linux guest in ./bulkhead bench linux: start processes, take page faults, find
+ * primes (the microbenchmarks of the Quest-V paper). The program repeats each task, and prints the
+ * number of repetitions and the time that they took. Arguments: "seconds N" repeats each task for N
+ * seconds; "rounds N" runs N rounds with a fixed number of repetitions of each task.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MADV_NOHUGEPAGE */
 #include <stdbool.h>
@@ -17,15 +17,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SETTLE_S       3 /* what the start leaves to be done is done by then */
+#define SETTLE_S       3 /* the kernel's deferred work of the start ends within this time */
 #define PAGES          256
 #define HIGHEST_NUMBER 20000
-#define PRIMES         2262 /* up to there */
+#define PRIMES         2262 /* number of primes up to HIGHEST_NUMBER */
 #define END            "end"
 
 static char *own_name;
 
-/* A process that runs this program anew, which ends at once. */
+/* Forks a process that executes this program with END, so that it ends at once, and waits for it.
+ */
 static bool fork_exec_wait(void)
 {
     pid_t child = fork();
@@ -38,7 +39,7 @@ static bool fork_exec_wait(void)
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* The first write to each page of a fresh mapping. */
+/* Writes to each page of a new mapping for the first time. */
 static bool page_faults(void)
 {
     size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -66,7 +67,7 @@ static bool is_prime(uint32_t number)
 
 static bool find_primes(void)
 {
-    unsigned found = 1; /* 2 */
+    unsigned found = 1; /* the prime 2 */
 
     for (uint32_t number = 3; number <= HIGHEST_NUMBER; number += 2) {
         found += is_prime(number);
@@ -84,7 +85,7 @@ static const struct task {
     {"primes", find_primes, 40},
 };
 
-/* Not the clock that the time of day is adjusted by. */
+/* Returns the time of a clock that adjustments of the time of day do not affect. */
 static uint64_t nanoseconds(void)
 {
     struct timespec now;
@@ -93,7 +94,8 @@ static uint64_t nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Until both limits are reached. */
+/* Repeats the task until both minimums are reached, and prints a line. Returns false if it fails.
+ */
 static bool measure(const struct task *task, uint64_t times_min, uint64_t nanoseconds_min)
 {
     uint64_t start = nanoseconds();
@@ -114,8 +116,9 @@ static bool measure(const struct task *task, uint64_t times_min, uint64_t nanose
 }
 
 /*
- * Each process takes random numbers. The kernel makes them at greater cost until it has gathered
- * entropy, and whether it begins with a seed is the machine's choice.
+ * Each process takes random numbers when it starts. They cost more until the kernel has gathered
+ * entropy, and the machine determines whether the kernel has a seed from the start. So all machines
+ * wait for entropy.
  */
 static bool wait_for_entropy(void)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The Linux guest's echo service (RFC 862, TCP): what the demo offers in ours. One client at a
- * time. */
+/* The Linux guest's echo service (RFC 862, TCP), for one client at a time. The demo contains the
+ * echo service of our guest. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>

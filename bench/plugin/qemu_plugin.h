@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the benches' plugins use of QEMU's interface for TCG plugins, version 3 (QEMU 9.1) and
- * newer: no package brings its header. Source: QEMU's manual, "TCG Plugins" (Plugin API).
+ * Declarations of QEMU's interface for TCG plugins, version 3 (QEMU 9.1) and newer, as far as the
+ * benches' plugins use it. No package contains QEMU's header. Source: QEMU's manual, "TCG Plugins"
+ * (Plugin API).
  */
 #ifndef BENCH_QEMU_PLUGIN_H
 #define BENCH_QEMU_PLUGIN_H
@@ -14,7 +15,7 @@
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 
-struct qemu_info;        /* of the machine; not looked at */
+struct qemu_info;        /* facts about the machine; not used */
 struct qemu_plugin_tb;   /* a translation block, while it is being translated */
 struct qemu_plugin_insn; /* an instruction in it */
 
@@ -22,19 +23,19 @@ typedef uint64_t qemu_plugin_id_t;
 typedef void (*qemu_plugin_translate_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
 typedef void (*qemu_plugin_execute_callback)(unsigned processor, void *argument);
 
-/* What a plugin gives. */
+/* Defined by the plugin. */
 extern QEMU_PLUGIN_EXPORT int qemu_plugin_version;
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info,
                                            int argument_count, char **arguments);
 
-/* What QEMU gives. */
+/* Defined by QEMU. */
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
                                            qemu_plugin_translate_callback callback);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction, void *data, size_t bytes);
-/* Called each time before the instruction is executed, in the processor's thread. */
+/* QEMU calls the callback before each execution of the instruction, in the processor's thread. */
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction,
                                             qemu_plugin_execute_callback callback,
                                             enum qemu_plugin_cb_flags flags, void *argument);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Builds every partition's stage 2 of a system description as the hypervisor does, and prints the
- * bytes that its tables take: a line a partition, in the description's order.
+ * Builds the stage-2 tables of every partition in a system description, with the hypervisor's code,
+ * and prints the bytes that they take: a line for each partition, in the order of the description.
  */
 #include "memory/stage2.h"
 
@@ -11,7 +11,7 @@
 
 #define POOL_BYTES (1024 * PAGE_BYTES)
 
-/* 0: they can't be built. */
+/* Returns the bytes of the partition's tables, 0 if they cannot be built. */
 static uint64_t table_bytes(const struct description_partition *partition)
 {
     void *memory = aligned_alloc(PAGE_BYTES, POOL_BYTES);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * station SOCKET MODE BYTES CORE FORMAT [ENTRIES]: the driver as a vhost-user front-end in one
- * thread that polls, over rings of that format (split or packed) and so many entries. It does what
- * dpdk-testpmd does with the forwarding mode of the same name, in the same bursts:
- * - txonly: take buffers from the pool, write Ethernet, IPv4 and UDP headers to each, transmit;
- *   sent buffers go back to the pool;
- * - rxonly: receive, give the buffers back to the pool, expose others from it;
- * - io: receive, transmit the same buffers, give sent ones back to the pool, expose others from it.
- * Runs until its standard input ends. Packets are counted at the other side.
+ * station SOCKET MODE BYTES CORE FORMAT [ENTRIES]: the driver as a vhost-user front-end, in one
+ * thread that polls. FORMAT is the format of the rings, split or packed, and ENTRIES their size.
+ * MODE is a forwarding mode of dpdk-testpmd. The station does the same work, in bursts of the same
+ * size:
+ * - txonly: take buffers from the pool, write Ethernet, IPv4 and UDP headers to each, transmit
+ * them; return sent buffers to the pool;
+ * - rxonly: receive, return the buffers to the pool, expose others from it;
+ * - io: receive, transmit the same buffers, return sent buffers to the pool, expose others from it.
+ * The station runs until its standard input ends. The back-end counts the packets.
  */
 #define _GNU_SOURCE
 #include "memory.h"
@@ -28,10 +29,10 @@
 #define MTU             1504u /* frames of 1518 bytes without a checksum */
 #define SHARED_BYTES    (32u << 20)
 #define WAIT_MS         10000u
-#define LOOK_EVERY      65536u /* rounds between two looks at standard input */
+#define INPUT_ROUNDS    65536u /* rounds between two checks of standard input */
 
-/* The frame begins with a line of the cache, as DPDK's do, and buffers lie an odd number of lines
- * apart, so that they spread over all sets of a cache. */
+/* A frame starts at the beginning of a cache line, as with DPDK. The distance between two buffers
+ * is an odd number of lines, so that the buffers are spread over all sets of a cache. */
 #define LINE_BYTES   64u
 #define FRONT_BYTES  (LINE_BYTES - VIRTIO_NET_HEADER_BYTES)
 #define BUFFER_LINES 27u
@@ -48,9 +49,9 @@ struct station {
     struct virtio_net *net;
     struct headers headers;
     uint32_t frame_bytes;
-    unsigned entries; /* of each ring */
+    unsigned entries; /* size of each ring */
     unsigned free_count;
-    struct virtio_net_buffer *free[BUFFERS]; /* the pool: a stack */
+    struct virtio_net_buffer *free[BUFFERS]; /* the pool, a stack */
     struct virtio_net_buffer buffers[BUFFERS];
 };
 
@@ -67,7 +68,7 @@ static void put(struct station *station, struct virtio_net_buffer *const *buffer
     }
 }
 
-/* From the top; how many there were. */
+/* Takes up to `count` buffers from the pool. Returns the number of buffers taken. */
 static unsigned get(struct station *station, struct virtio_net_buffer **buffers, unsigned count)
 {
     if (count > station->free_count) {
@@ -87,7 +88,8 @@ static void return_buffer(void *context, struct virtio_net_buffer *buffer)
 
 static const struct virtio_net_operations operations = {.return_buffer = return_buffer};
 
-/* Sent buffers, once the ring has no room for another burst: so dpdk-testpmd does it too. */
+/* Returns sent buffers to the pool, but only when the ring has no room for another burst.
+ * dpdk-testpmd does the same. */
 static void reclaim(struct station *station)
 {
     struct virtio_net_buffer *buffers[BURST];
@@ -161,7 +163,7 @@ static void make_buffers(struct station *station)
         virtio_platform_dma_allocate((size_t)BUFFERS * BUFFER_LINES * LINE_BYTES, 64, &address);
 
     if (memory == NULL) {
-        fail("no memory for the buffers");
+        fail("there is not enough memory for the buffers");
     }
     for (unsigned i = 0; i < BUFFERS; i++) {
         struct virtio_net_buffer *buffer = &station->buffers[i];
@@ -211,7 +213,7 @@ static void stay_on(unsigned core)
     CPU_ZERO(&cores);
     CPU_SET(core, &cores);
     if (sched_setaffinity(0, sizeof(cores), &cores) != 0) {
-        fail("the core is not there");
+        fail("this machine does not have that core");
     }
 }
 
@@ -227,7 +229,7 @@ static void run(struct station *station, void (*round)(struct station *station))
 {
     for (uint32_t i = 1;; i++) {
         round(station);
-        if (i % LOOK_EVERY == 0) {
+        if (i % INPUT_ROUNDS == 0) {
             if (virtio_net_broken(station->net) != NULL) {
                 fail(virtio_net_broken(station->net));
             }
@@ -255,11 +257,11 @@ static void start(struct station *station, const char *socket, bool packed, uint
         fail(reason);
     }
     if (!vhost_user_memory()->huge) {
-        fail("no huge pages");
+        fail("no huge pages are available");
     }
     make_buffers(station);
     if (!vhost_user_connect(&station->vhost, WAIT_MS)) {
-        fail("there is no back-end");
+        fail("no back-end is connected");
     }
     station->net =
         virtio_net_create(&station->vhost.transport, &parameters, &operations, station, &reason);
@@ -267,7 +269,7 @@ static void start(struct station *station, const char *socket, bool packed, uint
         fail(reason);
     }
     if (packed && (virtio_net_features(station->net) & VIRTIO_F_RING_PACKED) == 0) {
-        fail("the back-end has no packed rings");
+        fail("the back-end does not offer packed rings");
     }
     station->entries = entries;
     for (unsigned exposed = 0; exposed < entries; exposed += BURST) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The system's calls under names that all guests have (../rounds.c): Linux's sockets. */
+/* Linux's sockets under the names that ../rounds.c uses in all guests. */
 #ifndef COST_ENDPOINT_H
 #define COST_ENDPOINT_H
 

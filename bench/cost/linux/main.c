@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Linux guest of ./bulkhead bench cost: a process that sends and receives datagrams as the
- * bench orders. Arguments: the bench's address and its MAC, which is made a static neighbour of
- * eth0. The bench is at port 9000, we are at port 9001.
+ * The Linux guest of ./bulkhead bench cost: a process that sends and receives datagrams on the
+ * bench's orders. Arguments: the IP address and the MAC address of the bench, which the program
+ * makes a static neighbour of eth0. The bench uses port 9000, this program port 9001.
  */
 #include "rounds.h"
 #include <arpa/inet.h>
@@ -44,7 +44,7 @@ int main(int argument_count, char **arguments)
         endpoint < 0 || !set_neighbour(endpoint, &bench, arguments[2]) ||
         bind(endpoint, (struct sockaddr *)&own, sizeof(own)) != 0 ||
         connect(endpoint, (struct sockaddr *)&bench, sizeof(bench)) != 0) {
-        perror("cost: no socket");
+        perror("cost: the socket cannot be set up");
         return 1;
     }
     (void)rounds_serve(endpoint);
