@@ -54,8 +54,8 @@ static bool start(struct entropy *entropy, const char **reason)
     return true;
 }
 
-/* Asks for up to `bytes` bytes and waits for them. Returns how many came (5.4.6: at least one, and
- * maybe fewer than asked for), 0 if none did. */
+/* Requests `bytes` bytes and waits for the answer. Returns the number of bytes received (5.4.6: at
+ * least one, possibly fewer than requested), 0 if none arrived in time. */
 static uint32_t request(struct entropy *entropy, size_t bytes, uint64_t deadline)
 {
     struct virtqueue_segment segment = {

@@ -30,7 +30,7 @@ static void set_target(struct virtio_net *net, unsigned target)
 void net_receive_adapt(struct virtio_net *net, unsigned moved, bool budget_used_up)
 {
     unsigned target = net->exposed_target;
-    bool follows = net->used_left_over != 0; /* a turn that left some */
+    bool follows = net->used_left_over != 0; /* the last turn left used buffers in the ring */
     unsigned at_once = net_at_most(net->used_left_over + moved, UINT16_MAX);
 
     net->used_left_over = budget_used_up ? (uint16_t)at_once : 0;

@@ -2,7 +2,7 @@
 /* Creates the driver of a network device and starts the device (VIRTIO 1.3, 3.1.1 and 5.1.5). */
 #include "net_private.h"
 
-#define RX_BUFFERS_DEFAULT       8u /* the paper (4.2): more gain nothing at 1 Gb/s */
+#define RX_BUFFERS_DEFAULT       8u /* the paper, 4.2: a larger number gains nothing at 1 Gb/s */
 #define TX_RING_DEFAULT          256u
 #define SEND_QUEUE_DEFAULT       64u
 #define INTERRUPT_BUDGET_DEFAULT 64u
@@ -79,7 +79,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
 static bool create_rings(struct virtio_net *net, const char **reason)
 {
     struct virtio_net_parameters *parameters = &net->parameters;
-    unsigned entries = net->header_alone ? 2 : 1; /* of a receive buffer */
+    unsigned entries = net->header_alone ? 2 : 1; /* ring entries for each receive buffer */
     unsigned fit;
     unsigned size;
 
@@ -111,7 +111,7 @@ bool net_enable_queue(struct net_device *device, struct net_queue *queue, const 
     return transport->operations->queue_enable(transport, &setup, &queue->notification, reason);
 }
 
-/* Returns the interrupt vector of a pair's queue, as the table in net.h has it. */
+/* Returns the interrupt vector of a pair's queue, according to the table in net.h. */
 static uint16_t queue_vector(const struct virtio_net *net, uint16_t index)
 {
     unsigned vectors = net->transport->vectors;

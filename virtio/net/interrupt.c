@@ -120,14 +120,15 @@ void net_check_queues(struct virtio_net *net)
     }
 }
 
-/* Returns half of a budget. Of an odd one the receive side gets one more every other time. */
+/* Returns the receive side's half of a budget. If the budget is odd, the half is rounded up every
+ * other time. */
 static inline unsigned receive_share_of(struct virtio_net *net, unsigned budget)
 {
     unsigned share = budget / 2u;
 
     if (budget % 2u != 0) {
-        share += net->odd_to_receive ? 1u : 0u;
-        net->odd_to_receive = !net->odd_to_receive;
+        share += net->receive_rounded_up ? 1u : 0u;
+        net->receive_rounded_up = !net->receive_rounded_up;
     }
     return share;
 }
@@ -280,9 +281,9 @@ static void check_line(struct virtio_net *counting)
     }
 }
 
-/* The bottom half runs: starts to count interrupts anew. Superfluous messages (MSI-X), and other
- * devices' interrupts on a shared line, cost no more than a run of the bottom half, and do not stop
- * the device. */
+/* Starts to count interrupts anew, because the bottom half runs. Superfluous messages (MSI-X), and
+ * interrupts of other devices on a shared line, cost at most one run of the bottom half, and do not
+ * stop the device. */
 static void restart_interrupt_count(struct virtio_net *net)
 {
     struct virtio_net *counting = counting_pair(net);
@@ -336,7 +337,8 @@ bool virtio_net_interrupt(struct virtio_net *net)
         handle_configuration_change(net);
     }
     if ((!queues || !handle_queues(net)) && (!configuration || net->single_vector)) {
-        /* Another device's, or for buffers that were taken before; suppression stays as it was. */
+        /* The interrupt is another device's, or for buffers that were already taken. The state of
+         * interrupt suppression does not change. */
         net->statistics.interrupts_spurious++;
     }
     net_unlock(net, state);

@@ -22,11 +22,12 @@
      VIRTIO_NET_F_GUEST_TSO6 | VIRTIO_NET_F_MRG_RXBUF | FEATURES_CONTROL | VIRTIO_NET_F_CTRL_VQ |  \
      VIRTIO_F_RING_RESET | VIRTIO_NET_F_SPEED_DUPLEX)
 
-/* Of no use to a driver that polls: it sends no chains, and receives none. (EVENT_IDX is: without,
- * each publication reads flags from the line of the used index, which the device writes.)
- * GUEST_CSUM lets the device pass frames on with incomplete checksums (5.1.6.4.1), and a frame that
- * is forwarded by virtio_net_transmit_burst() leaves with a header of zeros. */
-#define FEATURES_WAITING \
+/* Features that a driver that polls refuses. It moves frames of one descriptor only. With
+ * GUEST_CSUM the device may deliver frames with incomplete checksums (5.1.6.4.1), and
+ * virtio_net_transmit_burst() would forward them with a header of zeros. (EVENT_IDX is accepted.
+ * Without it each publication would read the used ring's flags, whose cache line the device writes
+ * together with the used index.) */
+#define FEATURES_NOT_POLLING \
     (VIRTIO_F_INDIRECT_DESC | VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_MRG_RXBUF)
 
 static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *value)
@@ -38,8 +39,8 @@ static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *valu
     return read;
 }
 
-/* 5.1.4.2: a driver that accepts VIRTIO_NET_F_MTU must supply receive buffers for frames of that
- * MTU. */
+/* Returns true if receive buffers hold frames of that MTU, which a driver that accepts
+ * VIRTIO_NET_F_MTU must supply (5.1.4.2). */
 static bool mtu_fits(const struct virtio_net *net, uint32_t mtu)
 {
     return mtu >= MTU_MIN &&
@@ -80,8 +81,8 @@ static bool room_for_large_frames(struct virtio_net *net, bool header_alone)
     return buffers * net->parameters.receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
 }
 
-/* Before VERSION_1 the header is to be alone in its descriptor, unless the device accepts any
- * layout (2.7.4.3). */
+/* Returns true if the header must have a descriptor of its own: without VERSION_1, unless the
+ * device accepts any layout (2.7.4.3). */
 static bool is_header_alone(uint64_t features)
 {
     return (features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
@@ -101,7 +102,8 @@ static void choose_header(struct virtio_net *net)
 bool net_negotiate(struct virtio_net *net, const char **reason)
 {
     uint64_t offered = net->transport->operations->device_features(net->transport);
-    uint64_t known = net->parameters.polling ? FEATURES_KNOWN & ~FEATURES_WAITING : FEATURES_KNOWN;
+    uint64_t known =
+        net->parameters.polling ? FEATURES_KNOWN & ~FEATURES_NOT_POLLING : FEATURES_KNOWN;
     uint64_t wanted = (known | (net->transport->legacy ? VIRTIO_F_ANY_LAYOUT : 0)) &
                       ~net->parameters.features_off;
     uint64_t independent = net->transport->enabled_queues_used ? VIRTIO_NET_F_MQ : 0;
@@ -129,7 +131,7 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
         return false;
     }
     choose_header(net);
-    *reason = "a driver that polls needs a device that is not a legacy one";
+    *reason = "a driver that polls does not support legacy devices";
     return !net->parameters.polling || (net->features & VIRTIO_F_VERSION_1) != 0;
 }
 
@@ -168,7 +170,7 @@ bool net_read_configuration(struct virtio_net *net, const char **reason)
     struct net_device *device = net->device;
     uint32_t value;
 
-    *reason = "the device's configuration is too short, or never stands still";
+    *reason = "the device's configuration is too short, or changes all the time";
     if (((net->features & VIRTIO_NET_F_MAC) != 0 && !read_mac(net)) ||
         ((net->features & VIRTIO_NET_F_STATUS) != 0 && !net_read_status(net, &value))) {
         return false;

@@ -65,10 +65,10 @@ struct net_queue {
     struct virtqueue ring;
     struct virtio_notification notification;
     uint64_t notifications;
-    uint16_t index;    /* of the device's queues (5.1.2) */
-    uint16_t vector;   /* or VIRTIO_NO_VECTOR */
-    bool was_reset;    /* the queue alone, at least once */
-    uint64_t reset_at; /* when, the last time; nanoseconds */
+    uint16_t index;    /* number of the queue in the device (5.1.2) */
+    uint16_t vector;   /* interrupt vector, or VIRTIO_NO_VECTOR */
+    bool was_reset;    /* this queue was reset alone at least once */
+    uint64_t reset_at; /* time of the last such reset, nanoseconds */
 };
 
 /* A list of buffers or packets, linked by `next`. `count` is the sum of its items' weights. */
@@ -119,16 +119,16 @@ struct virtio_net {
     void *context;
     enum net_state state;
     bool bottom_half_pending;
-    bool signal_wanted;    /* net_unlock() signals */
-    bool link_changed;     /* not yet queried */
-    bool transmitted_news; /* packets finished since the bottom half last ran */
-    bool odd_to_receive;   /* of an odd budget the receive side gets one more this time */
+    bool signal_wanted;      /* net_unlock() sends the signal */
+    bool link_changed;       /* a change that virtio_net_link_changed() has not returned yet */
+    bool transmitted_news;   /* packets finished since the bottom half last ran */
+    bool receive_rounded_up; /* the receive side's half of the next odd budget is rounded up */
 
-    /* Interrupts; for pairs that share one, in pair 0. */
-    bool mask_requested;                   /* until the bottom half runs */
+    /* Interrupts; if pairs share an interrupt, pair 0 counts it. */
+    bool mask_requested;                   /* set by a handler, cleared by the bottom half */
     uint16_t interrupts_since_bottom_half; /* on a shared line: those that the device claimed */
     uint16_t interrupts_unclaimed;         /* on a shared line: the others, up to UNCLAIMED_MAX */
-    uint64_t unclaimed_since;              /* when the first of these came; nanoseconds */
+    uint64_t unclaimed_since;              /* time of the first of these, nanoseconds */
     uint16_t spurious_storms; /* consecutive bottom halves that found a storm and no work */
     uint16_t taken_before;    /* chains taken from the rings when the bottom half last ran */
 
@@ -137,8 +137,8 @@ struct virtio_net {
     struct buffer_list fetched;  /* taken over from `received`; only the bottom half uses it */
     struct virtio_net_buffer *merging; /* first buffer of an incomplete frame, or NULL */
     struct virtio_net_buffer *merged;  /* last buffer of that frame so far */
-    uint16_t merge_left;               /* buffers that this frame lacks */
-    uint64_t delivered;                /* buffers; only the bottom half uses it */
+    uint16_t merge_left;               /* number of buffers that this frame still lacks */
+    uint64_t delivered;                /* buffers delivered; only the bottom half uses it */
     uint64_t next_poll;                /* value of `delivered` at which to poll the ring again */
 
     struct net_queue transmit;
@@ -146,20 +146,19 @@ struct virtio_net {
     struct packet_list transmitted; /* finished, for virtio_net_transmitted() */
 
     uint16_t exposed_target; /* receive buffers to expose */
-    uint16_t used_peak;      /* the most found used at once in this period */
-    uint16_t
-        used_left_over; /* used buffers found in the preceding turns that had too small a budget */
-    uint32_t period_left; /* buffers until it ends */
+    uint16_t used_peak;      /* maximum number found used at once in this period */
+    uint16_t used_left_over; /* used buffers found by the last turns, which used up their budgets */
+    uint32_t period_left;    /* buffers until the period ends */
 
     /* Constant after creation. The same in all pairs, except for index, context and the rings'
      * sizes: a copy, so that moving a frame uses no memory of other pairs. */
-    struct virtio_net_parameters parameters; /* with defaults, and cut to the sizes of the rings */
+    struct virtio_net_parameters parameters; /* with defaults, limited by the sizes of the rings */
     uint16_t index;
     uint16_t transmit_threshold; /* packets at the device that make an interrupt necessary */
     uint16_t segments_max;
     uint16_t mtu;
     uint32_t header_bytes; /* the part of struct net_header that the device uses */
-    bool header_alone;     /* in a descriptor of its own */
+    bool header_alone;     /* the header has a descriptor of its own */
     uint64_t features;
     bool single_vector; /* vector 0 is for queues and configuration changes */
 
@@ -173,17 +172,16 @@ struct virtio_net {
 /* Common to all pairs. Written at start and stop, by the pair that detects a failure, and by pair
  * 0, which handles configuration changes. */
 struct net_device {
-    const char *broken;      /* what the device did, or NULL */
+    const char *broken;      /* reason, a static text; NULL: not broken */
     bool memory_with_device; /* queues were enabled, and the device has confirmed no reset since */
-    bool link_up;            /* as last read */
+    bool link_up;            /* the state that was read last */
     bool has_mac;
     uint8_t mac[6];
-    uint16_t pairs; /* in use */
-    uint16_t room;  /* size of pair[] */
-    uint16_t
-        interrupt_pairs; /* pairs that pair 0's interrupt is for: all if they share it, else 1 */
-    bool selecting;      /* spin lock of the registers that access a selected queue */
-    /* With CTRL_VQ; used by the owner's one caller at a time (control.c). */
+    uint16_t pairs;           /* number of pairs in use */
+    uint16_t room;            /* size of pair[] */
+    uint16_t interrupt_pairs; /* pairs served by pair 0's interrupt: all if they share it, else 1 */
+    bool selecting;           /* spin lock of the registers that concern the selected queue */
+    /* With CTRL_VQ; used by one caller at a time (control.c). */
     struct net_queue control;
     uint8_t *command; /* shared with the device */
     virtio_address command_address;
@@ -234,11 +232,11 @@ void net_wake(struct virtio_net *net);
 void net_kick(struct virtio_net *net, struct net_queue *queue);
 /* Puts the device into the broken state: no pair's queues are accessed until virtio_net_stop(). */
 void net_stop_broken(struct virtio_net *net, const char *reason);
-/* Returns what is wrong with the status of a device that should be running, or NULL. With the lock
- * or without. */
+/* Returns the failure that the device's status shows, or NULL if the device is running. With the
+ * lock or without. */
 const char *net_status_failure(const struct virtio_net *net);
-/* If a queue is broken, has the bottom half reset it, or stops the device if it can't reset queues.
- */
+/* If a queue is broken, wakes the bottom half to reset it, or stops the device if it can't reset
+ * single queues. */
 void net_check_queues(struct virtio_net *net);
 
 /* Moves at most `budget` used buffers to `received`, and exposes as many fresh ones. Returns the

@@ -10,8 +10,9 @@
 #include "net_private.h"
 #include "virtio/net_burst.h"
 
-/* Exposes buffers to the device, up to the first that is too small or finds no room. Returns their
- * number. `items` has room for `count`: on an interrupt handler's stack fewer than for a burst. */
+/* Exposes buffers to the device. Stops at the first that is too small or has no room in the ring.
+ * Returns the number of buffers exposed. `items` has room for `count`. The caller supplies it,
+ * because an interrupt handler's stack has less room than a burst needs. */
 static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                               unsigned count, struct virtqueue_item *items)
 {
@@ -216,7 +217,7 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
                           unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (net->state == NET_BROKEN) { /* an earlier buffer showed that */
+        if (net->state == NET_BROKEN) { /* found while an earlier buffer was handled */
             return_to_owner(net, items[i].token);
         } else if (net->merging != NULL) {
             receive_rest(net, items[i].token, items[i].bytes);
@@ -227,7 +228,9 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
     }
 }
 
-/* The same items serve for taking and for exposing: an interrupt handler's stack is small. */
+/* The same items are used for taking and for exposing, because an interrupt handler's stack is
+ * small.
+ */
 unsigned net_receive_service(struct virtio_net *net, unsigned budget)
 {
     struct virtqueue_item items[NET_BATCH];
@@ -247,7 +250,8 @@ unsigned net_receive_service(struct virtio_net *net, unsigned budget)
     if (moved != 0 || budget == 0) {
         net_receive_adapt(net, moved, moved >= budget);
     } else {
-        net->used_left_over = 0; /* as net_receive_adapt() does after a turn that found nothing */
+        net->used_left_over =
+            0; /* like net_receive_adapt() after a turn that found no used buffer */
     }
     if (virtqueue_in_flight(&net->receive.ring) < net->exposed_target) {
         expose_to_target(net, items);

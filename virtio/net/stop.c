@@ -143,7 +143,7 @@ bool virtio_net_stop(struct virtio_net *net)
 
         device->pair[i].state = NET_STOPPED;
         net_unlock(&device->pair[i], state);
-        /* From here on no other context uses transport, rings, `received` and `waiting`. */
+        /* From now on no other context uses transport, rings, `received` and `waiting`. */
         return_queued(&device->pair[i]);
     }
     if (device->memory_with_device) {

@@ -63,7 +63,7 @@ static bool gso_valid(const struct virtio_net *net, const struct virtio_net_pack
            bytes <= VIRTIO_NET_GSO_FRAME_MAX;
 }
 
-/* The tag (IEEE 802.1Q) is not part of the MTU. */
+/* Returns true if the frame has a VLAN tag (IEEE 802.1Q), which is not part of the MTU. */
 static bool has_vlan_tag(const uint8_t *frame)
 {
     return (((unsigned)frame[12] << 8) | frame[13]) == VLAN_ETHERTYPE;
@@ -178,7 +178,7 @@ bool net_transmit_arm(struct virtio_net *net)
 {
     struct virtqueue *ring = &net->transmit.ring;
 
-    if (virtqueue_in_flight(ring) == 0) { /* there is no packet to interrupt for */
+    if (virtqueue_in_flight(ring) == 0) { /* no packet can cause an interrupt */
         return false;
     }
     /* Interrupt when the device has finished half of its packets: it then still has work while the
@@ -209,14 +209,15 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
     if (net->state != NET_RUNNING) {
         return false;
     }
-    if (net_transmit_needs_interrupt(net)) { /* perhaps not, once finished packets are collected */
+    /* Collecting finished packets may make an interrupt unnecessary. */
+    if (net_transmit_needs_interrupt(net)) {
         (void)net_transmit_service(net, NET_BATCH);
         net_check_queues(net);
         if (net->state != NET_RUNNING) {
             return false;
         }
     }
-    /* After the service, which describes the packets that it moves in the same place. */
+    /* Only now, because net_transmit_service() also uses net->frame. */
     if (!describe_frame(net, packet) || !packet_valid(net, packet, net->frame.bytes)) {
         return false;
     }
@@ -294,7 +295,7 @@ static inline void clear_header(uint8_t *memory)
     }
 }
 
-/* `limit`: of a frame without a VLAN tag. */
+/* Returns true if the frame's length is valid. `limit`: maximum for a frame without a VLAN tag. */
 static inline bool frame_length_valid(const struct virtio_net_buffer *buffer, uint32_t limit)
 {
     if (buffer->frame_bytes > limit) {

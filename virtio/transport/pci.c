@@ -150,7 +150,7 @@ static void enable(const struct virtio_pci *pci)
     virtio_platform_pci_write(pci->function, COMMAND, 2, command);
 }
 
-/* Fills in what both interfaces need. Returns false if this is no virtio device. */
+/* Fills in the fields that both interfaces use. Returns false if this is no virtio device. */
 static bool begin(struct virtio_pci *pci, struct virtio_pci_function *function, uint16_t vectors,
                   const char **reason)
 {

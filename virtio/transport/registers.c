@@ -25,7 +25,7 @@ enum {
     QUEUE_DEVICE,
     QUEUE_RESET,
     QUEUE_NOTIFY_OFFSET,
-    NOTIFY, /* of modern PCI, NOTIFY and CAUSE have only a width here: see pci.c */
+    NOTIFY, /* for modern PCI the table has only the widths of NOTIFY and CAUSE: see pci.c */
     PAGE_SIZE,
     QUEUE_ALIGN,
     CAUSE,
@@ -180,7 +180,7 @@ static void put_address(const struct virtio_transport *transport, unsigned which
     virtio_platform_write(reg + 4, 4, (uint32_t)(address >> 32));
 }
 
-/* 4.1.5.1.3, 4.2.3.2: of the selected queue, as the standard has it. */
+/* Enables the selected queue of a modern device (4.1.5.1.3, 4.2.3.2). */
 static void enable_modern_queue(const struct virtio_transport *transport,
                                 const struct virtio_queue_setup *setup)
 {
@@ -190,9 +190,10 @@ static void enable_modern_queue(const struct virtio_transport *transport,
     put(transport, QUEUE_ENABLE, 1);
 }
 
-/* The same for a legacy device. It gets the number of the queue's first page, and finds the parts
- * of the queue from its size and alignment (4.1.5.1.3.1, 4.2.4). The driver chooses both the size
- * of a page and the alignment with MMIO; PCI has no such registers. */
+/* Enables the selected queue of a legacy device. The device gets the number of the queue's first
+ * page, and derives the places of the queue's parts from its size and alignment
+ * (4.1.5.1.3.1, 4.2.4). The driver chooses both the size of a page and the alignment with MMIO; PCI
+ * has no such registers. */
 static void enable_legacy_queue(const struct virtio_transport *transport, uint32_t page)
 {
     put(transport, PAGE_SIZE, VIRTIO_LEGACY_ALIGNMENT);
@@ -235,7 +236,7 @@ static bool queue_enable(struct virtio_transport *transport, const struct virtio
 static uint32_t queue_reset(struct virtio_transport *transport, uint16_t index, bool begin)
 {
     if (places[QUEUE_RESET][transport->kind].offset + 2u > transport->registers_bytes) {
-        return 0; /* a device from before VIRTIO 1.2: its registers end earlier */
+        return 0; /* before VIRTIO 1.2 the registers end earlier */
     }
     put(transport, QUEUE_SELECT, index);
     if (begin) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Private to transport/: what the probes (mmio.c, pci.c) need of registers.c. */
+/* Private to transport/: declarations of registers.c for the probes (mmio.c, pci.c). */
 #ifndef VIRTIO_TRANSPORT_REGISTERS_H
 #define VIRTIO_TRANSPORT_REGISTERS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is the same for all transports: status, negotiation, reset, consistent configuration reads.
+/* Functions common to all transports: status, negotiation, reset, consistent configuration reads.
  */
 #include "virtio/transport.h"
 
@@ -37,7 +37,7 @@ bool virtio_transport_reset(struct virtio_transport *transport)
     uint64_t started;
 
     operations->set_status(transport, 0);
-    /* After the write, because with vhost-user that sends messages and may take long. */
+    /* Read after the write, which sends messages with vhost-user and may take long. */
     started = virtio_platform_now();
     /* 4.1.4.3.2: after writing 0 the driver waits until the status reads 0. */
     while (operations->status(transport) != 0 || !queues_disabled(transport)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds chains: those of one segment many at a time, with values that are the same for all of them
- * in local variables, the others one by one.
+ * Adds chains. Chains of one segment are added many at a time, with values that are the same for
+ * all of them in local variables; other chains are added one by one.
  *
  * Direct or indirect: an indirect chain costs the driver an extra descriptor to write and the
  * device a table to fetch, and saves ring entries. So chains are direct while the ring is at most
@@ -19,9 +19,9 @@ static inline void record_chain(struct virtqueue_slot *slot, void *token, uint32
 }
 
 /*
- * Words that have their value already are not written, so that their cache line stays with both
- * sides: with IN_ORDER each lap of the ring repeats the available entries of the lap before, and
- * with a pool that reuses buffers in turn the descriptors too. Reading them back is safe: a device
+ * A word that already has its value is not written, so that its cache line stays shared by both
+ * sides. With IN_ORDER each lap of the ring repeats the available entries of the previous lap; if a
+ * pool reuses buffers in turn, the descriptors repeat as well. Reading them back is safe: a device
  * that changes such a word harms only itself.
  */
 static unsigned split_add(struct virtqueue *queue, const struct virtqueue_item *items,

@@ -86,7 +86,7 @@ void virtqueue_reset(struct virtqueue *queue)
     queue->oldest = 0;
     queue->batch = 0;
     queue->broken = NULL;
-    /* Zeroed rings ask for interrupts, the caller has not. */
+    /* Zeroed rings have interrupts enabled, so they are suppressed until virtqueue_enable(). */
     queue->interrupts_on = true;
     virtqueue_suppress(queue);
 }

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Accesses to descriptors, which the device reads and, in packed rings, also writes. The processor
- * decides how they are made:
- *   - of 64 bits (descriptor_whole.h): half a descriptor at a time. A packed descriptor's flags
- *     can't be seen without what they announce, and cost no access of their own;
- *   - of 32 bits (descriptor_apart.h): such a processor has no accesses of 64 bits (a compiler
- *     would call libatomic, whose lock no device takes). The flags of a packed descriptor are
- *     written after everything else and read before everything else (VIRTIO 1.3, 2.8), and the
- *     descriptors of split rings with plain stores: nobody reads them before the available index.
+ * Accesses to descriptors, which the device reads and, in packed rings, also writes. They depend on
+ * the processor:
+ *   - 64 bits (descriptor_whole.h): each access is half a descriptor. The flags of a packed
+ *     descriptor become visible together with the other fields of that half, and need no access of
+ *     their own;
+ *   - 32 bits (descriptor_apart.h): the processor has no 64-bit accesses (a compiler would call
+ *     libatomic, whose lock a device does not take). The flags of a packed descriptor are written
+ *     after all other fields, and read before all other fields (VIRTIO 1.3, 2.8). Descriptors of
+ *     split rings are written with plain stores, because the device does not read them before the
+ *     available index.
  *
- * VIRTQUEUE_DESCRIPTORS_APART chooses the second on any processor, for tests.
+ * VIRTQUEUE_DESCRIPTORS_APART selects the second on any processor, for tests.
  *
  * Both define:
  *
  * Writes a descriptor of a split ring or of an indirect table; `next` is unused there (2.8.19).
  *     void descriptor_write(struct virtqueue_descriptor *descriptor, uint64_t address,
  *                           uint64_t rest);
- * The same, but a word that has its value already is not written, so that its cache line stays with
- * both sides.
+ * The same, but a word that already has its value is not written, so that its cache line stays
+ * shared by both sides.
  *     void descriptor_update(struct virtqueue_descriptor *descriptor, uint64_t address,
  *                            uint64_t rest);
  *
- * A descriptor of a packed ring is written in two steps, with a barrier between them if the device
- * may already look at it: what the flags announce, and then the flags (2.8.21.1.1).
- *     void descriptor_fill(struct virtqueue_descriptor *descriptor, uint64_t address,
- *                          uint64_t rest);
- *     void descriptor_announce(struct virtqueue_descriptor *descriptor, uint64_t rest);
+ * A descriptor of a packed ring is written in two steps: all fields that the flags make available,
+ * and then the flags (2.8.21.1.1). If the device may already read the descriptor, there is a
+ * barrier between the steps. void descriptor_fill(struct virtqueue_descriptor *descriptor, uint64_t
+ * address, uint64_t rest); void descriptor_announce(struct virtqueue_descriptor *descriptor,
+ * uint64_t rest);
  *
  * Returns the flags of a descriptor of a packed ring.
  *     unsigned descriptor_flags(const struct virtqueue_descriptor *descriptor);

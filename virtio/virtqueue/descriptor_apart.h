@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Accesses to descriptors on processors of 32 bits: see descriptor.h. */
+/* Accesses to descriptors on 32-bit processors: see descriptor.h. */
 #ifndef VIRTIO_VIRTQUEUE_DESCRIPTOR_APART_H
 #define VIRTIO_VIRTQUEUE_DESCRIPTOR_APART_H
 
-/* rest as split_rest() and packed_rest() make it: the word of 32 bits, and the two of 16. */
+/* The parts of a `rest` that split_rest() or packed_rest() has made: a 32-bit and two 16-bit words.
+ */
 #define DESCRIPTOR_FIRST(rest)  ((uint32_t)(rest))
 #define DESCRIPTOR_SECOND(rest) ((uint16_t)((rest) >> 32))
 #define DESCRIPTOR_THIRD(rest)  ((uint16_t)((rest) >> 48))

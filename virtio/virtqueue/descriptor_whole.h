@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Accesses to descriptors on processors of 64 bits: see descriptor.h. */
+/* Accesses to descriptors on 64-bit processors: see descriptor.h. */
 #ifndef VIRTIO_VIRTQUEUE_DESCRIPTOR_WHOLE_H
 #define VIRTIO_VIRTQUEUE_DESCRIPTOR_WHOLE_H
 
-#define DESCRIPTOR_FLAGS_SHIFT 48 /* packed_rest() */
+#define DESCRIPTOR_FLAGS_SHIFT 48 /* position of the flags in packed_rest() */
 #define DESCRIPTOR_ID_SHIFT    32
 
 static inline void descriptor_write(struct virtqueue_descriptor *descriptor, uint64_t address,
@@ -51,7 +51,7 @@ static inline unsigned descriptor_look(const struct virtqueue_descriptor *descri
     return (unsigned)(rest >> DESCRIPTOR_FLAGS_SHIFT);
 }
 
-/* descriptor_look() has read it all. */
+/* Does nothing, because descriptor_look() has read all fields. */
 static inline void descriptor_read(const struct virtqueue_descriptor *descriptor,
                                    struct virtqueue_item *item)
 {

@@ -23,11 +23,11 @@ bool packed_publish(struct virtqueue *queue)
         return (event & EVENT_FLAGS) != EVENT_DISABLE;
     }
     /*
-     * 2.8.10: notify unless the descriptor that the device names, in the lap that it names, is
-     * still to be published, which means in a free place. A device that has processed a descriptor
-     * and waits should not name it again, but QEMU 10.0 does after its network was full: it
-     * processes all descriptors, names the same one as before, and waits. Places repeat after two
-     * laps.
+     * 2.8.10: notify unless the descriptor of the device's event (offset and wrap counter) has not
+     * been published yet, which means that its place is free. A device that has processed a
+     * descriptor and waits should not set its event to that descriptor again. QEMU 10.0 does so
+     * after its network was full: it processes all descriptors, sets the same event as before, and
+     * waits. Places repeat after two laps.
      */
     where = (uint16_t)((event & queue->mask) | ((event & EVENT_WRAP) != 0 ? 0 : queue->size));
     return (uint16_t)((where - queue->ring_added) & span) >= queue->free_count;
@@ -66,11 +66,11 @@ void packed_suppress(struct virtqueue *queue)
 
 /*
  * The device counts descriptors, so with chains of several descriptors it may interrupt earlier
- * than asked for. The place of a used descriptor depends on the length of the chains before it, and
+ * than requested. The place of a used descriptor depends on the length of the chains before it, and
  * with IN_ORDER on the device's batches. Only if all chains have one descriptor and there are no
- * batches does the device write the descriptor at the event (`exact`). Otherwise the next used
- * descriptor is read instead, which the device writes in any case, so that a single finished chain
- * is too many.
+ * batches does the device write the descriptor at the event (`exact`). Otherwise this function
+ * reads the next used descriptor instead, which the device writes in any case. A single finished
+ * chain then makes it return false.
  */
 bool packed_enable(struct virtqueue *queue, uint16_t delay)
 {

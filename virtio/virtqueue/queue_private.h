@@ -5,9 +5,9 @@
  * not NULL exactly while the chain of that id is with the device, so one comparison validates an id
  * that the device returns.
  *
- * add.c and take.c move chains of both formats; split.c and packed.c contain what is done once for
- * many chains. The format is selected by branches: a queue always takes the same one, so that they
- * are predicted and cost less than a call through a pointer.
+ * add.c and take.c move chains of both formats; split.c and packed.c contain the operations that
+ * are done once for many chains. The format is selected by branches: a queue always takes the same
+ * one, so that they are predicted and cost less than a call through a pointer.
  */
 #ifndef VIRTIO_VIRTQUEUE_PRIVATE_H
 #define VIRTIO_VIRTQUEUE_PRIVATE_H
@@ -20,8 +20,8 @@
  * chain: its number of descriptors minus 1, which is < VIRTQUEUE_SIZE_MAX. */
 #define SHAPE_INDIRECT 0x8000u
 
-/* Puts the queue into the broken state, unless it is in that state already. `reason`: static text,
- * what the device did. Returns 0, the number of chains that a caller can then take. */
+/* Puts the queue into the broken state, unless it is in that state already. `reason`: static text
+ * about the device. Returns 0, the number of chains that a caller can then take. */
 static inline unsigned virtqueue_break(struct virtqueue *queue, const char *reason)
 {
     if (queue->broken == NULL) {
@@ -30,7 +30,7 @@ static inline unsigned virtqueue_break(struct virtqueue *queue, const char *reas
     return 0;
 }
 
-/* Returns how many of the ring's descriptors the slot's chain occupies. */
+/* Returns the number of ring descriptors that the slot's chain occupies. */
 static inline uint16_t slot_descriptors(const struct virtqueue_slot *slot)
 {
     return (slot->shape & SHAPE_INDIRECT) != 0 ? 1 : (uint16_t)(slot->shape + 1u);

@@ -226,7 +226,7 @@ static bool take_round(struct virtqueue *queue, struct virtqueue_item *items, un
         queue->batch = (uint16_t)(queue->batch - count);
     }
     *taken = count;
-    if (plain < found) { /* behind the chain that was handled on its own, or in the batch it ends */
+    if (plain < found) { /* there may be more behind that chain, or in the batch that it ends */
         return true;
     }
     return from_batch && !queue->by_index; /* used entries behind the batch */

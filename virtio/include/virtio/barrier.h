@@ -2,11 +2,11 @@
 /*
  * Single accesses to memory shared with a device, and barriers between them. The device may change
  * this memory at any time: each access below is exactly one load or store, which the compiler can
- * neither repeat, split nor omit (of 64 bits: if the processor has such accesses). Any context.
+ * neither repeat, split nor omit (64 bits: only if the processor has such accesses). Any context.
  *
  * The barriers order normal memory between processors, which suffices for a device in software. A
- * device in hardware demands stronger ones by VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6), which the
- * platform provides.
+ * hardware device that needs stronger barriers offers VIRTIO_F_ORDER_PLATFORM (VIRTIO 1.3, 6). The
+ * platform provides these barriers.
  */
 #ifndef VIRTIO_BARRIER_H
 #define VIRTIO_BARRIER_H

@@ -11,10 +11,11 @@
 
 /*
  * Starts the device, reads `bytes` random bytes (> 0) into `data`, and resets the device. Polls the
- * queue; the device is asked not to interrupt. Waits for the bytes until `deadline`, in nanoseconds
- * of virtio_platform_now(). Returns false if the device is another one, cannot be driven or does
- * not deliver in time: *reason says why, and `data` is not to be used. Memory that the device does
- * not let go of is not freed (2.4.1). Thread context.
+ * queue, and asks the device not to interrupt. Waits for the bytes until `deadline`, in nanoseconds
+ * of virtio_platform_now(). Returns false, with a static text in *reason, if the device is not an
+ * entropy device, cannot be driven or does not deliver in time; `data` is then undefined. If the
+ * device does not confirm the reset, the memory shared with it is not freed (2.4.1). Thread
+ * context.
  */
 bool virtio_entropy_read(struct virtio_transport *transport, void *data, size_t bytes,
                          uint64_t deadline, const char **reason);

@@ -101,16 +101,16 @@ enum virtio_net_checksum {
 
 /* A receive buffer. The owner embeds it beside the memory it describes. */
 struct virtio_net_buffer {
-    struct virtio_net_buffer *next; /* for the lists of whoever has the buffer */
+    struct virtio_net_buffer *next; /* for lists of the driver or of the owner */
     struct virtio_net_buffer *rest; /* result: the next buffer of the same frame, or NULL */
     uint8_t *memory;                /* for header and frame */
     uint32_t capacity;              /* bytes, >= parameters.receive_bytes */
     /* Results, when the buffer is returned: */
-    uint32_t frame_bytes; /* of the frame in this buffer, from memory + VIRTIO_NET_HEADER_BYTES on;
-                             in `rest` from memory on */
-    uint16_t buffers;     /* number of buffers of the frame; undefined in `rest` */
-    uint16_t checksum_start;  /* with VIRTIO_NET_CHECKSUM_PARTIAL: as in virtio_net_packet, */
-    uint16_t checksum_offset; /* and both inside the frame */
+    uint32_t frame_bytes;     /* bytes of the frame in this buffer. They begin at memory +
+                                 VIRTIO_NET_HEADER_BYTES, in `rest` at memory */
+    uint16_t buffers;         /* number of buffers of the frame; undefined in `rest` */
+    uint16_t checksum_start;  /* with VIRTIO_NET_CHECKSUM_PARTIAL: as in struct */
+    uint16_t checksum_offset; /* virtio_net_packet; both lie inside the frame */
     enum virtio_net_checksum checksum;
 };
 
@@ -134,7 +134,7 @@ enum virtio_net_gso {
  * returns them with the first one, still linked to it.
  */
 struct virtio_net_packet {
-    struct virtio_net_packet *next; /* for the lists of whoever has the packet */
+    struct virtio_net_packet *next; /* for lists of the driver or of the sender */
     struct virtio_net_packet *rest; /* the frame's next packet, or NULL */
     void *owner;                    /* for the sender */
     enum virtio_net_gso gso_type;   /* requires virtio_net_offers_gso() and checksum_partial */
@@ -162,20 +162,20 @@ struct virtio_net_operations {
 };
 
 struct virtio_net_parameters {
-    uint16_t rx_buffers;       /* exposed to the device; 0: 8. At most the ring size */
-    uint16_t rx_buffers_max;   /* > rx_buffers: so many may be exposed when the device runs dry, see
-                                  virtio/net/adapt.c; else always rx_buffers */
-    uint16_t tx_ring;          /* ring size wanted; 0: 256. Cut to what the device offers */
-    uint16_t send_queue;       /* frames that may wait for the ring; 0: 64 */
-    uint16_t interrupt_budget; /* descriptors the handler moves at most; 0: 64 */
-    uint32_t receive_bytes; /* the least capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
-                               A device's MTU is accepted only if its frames fit */
-    uint64_t features_off;  /* feature bits not to accept, for tests and comparisons */
-    uint16_t queue_pairs;   /* to use at most, if the device has them; 0: 1 */
-    void *const *contexts;  /* of the operations, one for each of the queue_pairs; NULL: `context`
-                               for  all. Not needed after creation */
-    bool vlan_filter;       /* accept VIRTIO_NET_F_CTRL_VLAN, see virtio/net_control.h */
-    bool polling;           /* for virtio/net_burst.h, and nothing of the below */
+    uint16_t rx_buffers;     /* exposed to the device; 0: 8. At most the ring size */
+    uint16_t rx_buffers_max; /* if > rx_buffers: upper bound for the number of exposed buffers, see
+                                virtio/net/adapt.c; else rx_buffers are always exposed */
+    uint16_t tx_ring;        /* requested ring size; 0: 256. Reduced to the device's maximum */
+    uint16_t send_queue;     /* frames that may wait for the ring; 0: 64 */
+    uint16_t interrupt_budget; /* maximum of descriptors in a run of the handler; 0: 64 */
+    uint32_t receive_bytes;    /* minimum capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
+                                  A device's MTU is accepted only if its frames fit */
+    uint64_t features_off;     /* feature bits not to accept, for tests and comparisons */
+    uint16_t queue_pairs;      /* maximum number of pairs to use; 0: 1 */
+    void *const *contexts;     /* contexts of the operations, one for each of the queue_pairs; NULL:
+                                  `context` for all. Not needed after creation */
+    bool vlan_filter;          /* accept VIRTIO_NET_F_CTRL_VLAN, see virtio/net_control.h */
+    bool polling;              /* frames are moved by virtio/net_burst.h only, without interrupts */
 };
 
 /*
@@ -185,33 +185,33 @@ struct virtio_net_parameters {
  */
 struct virtio_net_statistics {
     uint64_t rx_frames, rx_bytes;
-    uint64_t rx_exposed;          /* buffers at the device now */
-    uint64_t rx_target;           /* as many are to be there, now */
-    uint64_t rx_dry;              /* times that all of them were found used */
-    uint64_t rx_target_changes;   /* between rx_buffers and rx_buffers_max */
+    uint64_t rx_exposed;          /* buffers exposed to the device, now */
+    uint64_t rx_target;           /* number of buffers to expose, now */
+    uint64_t rx_dry;              /* times that all exposed buffers were found used */
+    uint64_t rx_target_changes;   /* changes of rx_target */
     uint64_t rx_queued;           /* frames moved, not yet fetched, now */
     uint64_t rx_buffers_taken;    /* from receive_buffer() */
     uint64_t rx_buffers_returned; /* delivered or returned */
-    uint64_t rx_refill_failures;  /* receive_buffer() answered NULL */
-    uint64_t rx_bad;              /* frames too short to be any; their buffers were exposed again */
+    uint64_t rx_refill_failures;  /* receive_buffer() returned NULL */
+    uint64_t rx_bad;              /* used buffers with too few bytes for a frame; exposed again */
     uint64_t tx_frames, tx_bytes; /* put into the ring */
-    uint64_t tx_in_flight;        /* packets at the device now */
-    uint64_t tx_queued;           /* packets in the send queue now */
+    uint64_t tx_in_flight;        /* packets with the device, now */
+    uint64_t tx_queued;           /* packets in the send queue, now */
     uint64_t tx_finished;         /* packets sent, not yet fetched, now */
-    uint64_t tx_refused;          /* send queue full, not running, or against the rules */
+    uint64_t tx_refused;          /* packets refused: queue full, not running, or invalid */
     uint64_t tx_accepted;         /* packets taken by virtio_net_transmit() */
-    uint64_t tx_returned;         /* packets given back */
+    uint64_t tx_returned;         /* packets returned to the sender */
     uint64_t interrupts;          /* runs of virtio_net_interrupt() */
     uint64_t interrupts_spurious; /* handler runs that found nothing */
     uint64_t signals;             /* bottom-half wake-ups */
     uint64_t notifications_rx;    /* kicks */
     uint64_t notifications_tx;
-    uint64_t descriptors_moved;        /* in interrupt context, in all */
+    uint64_t descriptors_moved;        /* total in interrupt context */
     uint64_t descriptors_moved_max;    /* in one handler run */
     uint64_t budget_exhausted;         /* handler runs that left work to the bottom half */
     uint64_t handler_instructions_max; /* of the longest handler run; 0: not counted */
-    uint64_t interrupts_masked;        /* times the handler asked for it: too many came */
-    uint64_t queue_resets;             /* queues that broke and were reset by themselves */
+    uint64_t interrupts_masked;        /* times a handler requested it: too many came */
+    uint64_t queue_resets;             /* resets of a single broken queue */
     uint64_t broken;                   /* times the device broke the protocol and was stopped */
 };
 
@@ -243,7 +243,7 @@ void virtio_net_free(struct virtio_net *net);
 
 /*
  * Interrupt handler for the line or a queue's vector. Moves at most interrupt_budget descriptors.
- * Returns true if the device goes on interrupting although its interrupts are suppressed, or does
+ * Returns true if the device continues to interrupt although its interrupts are suppressed, or does
  * not lower its line. The caller then masks the interrupt, and unmasks it after
  * virtio_net_bottom_half(), for which the bottom half has been signalled; otherwise the device
  * could keep all threads from running. Other devices on a shared line may interrupt up to 10,000
@@ -272,7 +272,7 @@ bool virtio_net_bottom_half(struct virtio_net *net);
 
 /*
  * Moves frames received meanwhile, at most interrupt_budget, and exposes buffers; does not change
- * interrupt suppression or the send queue. To be called after each frame, so that a device with few
+ * interrupt suppression or the send queue. Call it after each frame, so that a device with few
  * buffers gets new ones while it is still receiving. While there are frames to fetch the ring is
  * read only after every quarter of the exposed buffers. Returns true if there are frames to fetch.
  * Bottom-half thread, before the virtio_net_bottom_half() that returns false.

@@ -5,14 +5,17 @@
  * queues of its own. Frames are moved in bursts, each frame in one buffer, without offloads.
  *
  * Buffers are the same for both directions: a received buffer, with header and frame at `memory`,
- * can be transmitted without a change. So a forwarder is n = virtio_net_receive_burst(net, buffers,
- * 32); n -= virtio_net_transmit_burst(net, buffers, n);    (the caller keeps those that are left)
+ * can be transmitted without a change. So a forwarder executes these four calls in a loop:
+ *
+ *     n = virtio_net_receive_burst(net, buffers, 32);
+ *     sent = virtio_net_transmit_burst(net, buffers, n);  (the caller keeps the other n - sent)
  *     m = virtio_net_transmitted_burst(net, buffers, 32);
  *     virtio_net_expose_burst(net, buffers, m);
+ *
  * After virtio_net_create() no buffer is exposed yet. virtio_net_stop() returns all buffers of both
  * directions by return_buffer(). The driver does not call receive_buffer() and signal().
  *
- * virtio_net_statistics() counts as ever. Thread context.
+ * virtio_net_statistics() works as without polling. Thread context.
  */
 #ifndef VIRTIO_NET_BURST_H
 #define VIRTIO_NET_BURST_H
@@ -24,8 +27,8 @@
 /* Stores up to `count` received frames in `buffers`, in order. Returns their number. */
 unsigned virtio_net_receive_burst(struct virtio_net *net, struct virtio_net_buffer **buffers,
                                   unsigned count);
-/* Exposes buffers to the device, to receive into, up to the first that is smaller than
- * parameters.receive_bytes or finds no room. Returns their number. */
+/* Exposes receive buffers to the device. Stops at the first that is smaller than
+ * parameters.receive_bytes or has no room in the ring. Returns the number of buffers exposed. */
 unsigned virtio_net_expose_burst(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
                                  unsigned count);
 /*

@@ -33,9 +33,9 @@ enum virtio_net_answer {
 /* Frames to receive besides those for the device's address, those in its filter tables and
  * broadcasts (5.1.6.5.1). The values are the standard's. */
 enum virtio_net_receive_mode {
-    VIRTIO_NET_PROMISCUOUS = 0, /* this and the next: VIRTIO_NET_F_CTRL_RX */
+    VIRTIO_NET_PROMISCUOUS = 0, /* this and the next require VIRTIO_NET_F_CTRL_RX */
     VIRTIO_NET_ALL_MULTICAST = 1,
-    VIRTIO_NET_ALL_UNICAST = 2, /* from here on: VIRTIO_NET_F_CTRL_RX_EXTRA */
+    VIRTIO_NET_ALL_UNICAST = 2, /* this and the following require VIRTIO_NET_F_CTRL_RX_EXTRA */
     VIRTIO_NET_NO_MULTICAST = 3,
     VIRTIO_NET_NO_UNICAST = 4,
     VIRTIO_NET_NO_BROADCAST = 5,

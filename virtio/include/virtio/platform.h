@@ -31,10 +31,9 @@ void virtio_platform_dma_free(void *memory, size_t bytes);
 virtio_address virtio_platform_dma_address(const void *memory);
 
 /*
- * Orders accesses to shared memory as a device sees them that is hardware
- * (VIRTIO_F_ORDER_PLATFORM; VIRTIO 1.3, 6). PUBLISH: earlier accesses before later stores. OBSERVE:
- * earlier loads before later accesses. FULL: all earlier accesses before all later ones. Any
- * context.
+ * Orders accesses to shared memory for a hardware device (VIRTIO_F_ORDER_PLATFORM; VIRTIO 1.3, 6).
+ * PUBLISH: earlier accesses before later stores. OBSERVE: earlier loads before later accesses.
+ * FULL: all earlier accesses before all later ones. Any context.
  */
 enum virtio_barrier { VIRTIO_BARRIER_PUBLISH, VIRTIO_BARRIER_OBSERVE, VIRTIO_BARRIER_FULL };
 void virtio_platform_barrier(enum virtio_barrier barrier);
@@ -86,7 +85,7 @@ void virtio_platform_unlock(virtio_lock_state state);
 /* Returns the nanoseconds of a monotonic clock. Any context. */
 uint64_t virtio_platform_now(void);
 
-/* Returns how many instructions this processor has retired in kernel mode, in 32 bits that wrap;
+/* Returns the number of instructions that this processor has retired in kernel mode, modulo 2^32;
  * always 0 if the platform can't count them. Any context. */
 uint32_t virtio_platform_instructions(void);
 

@@ -35,7 +35,7 @@ struct virtio_transport;
 
 /* The parameters of a queue that is to be enabled. */
 struct virtio_queue_setup {
-    uint16_t index;  /* which of the device's queues, < VIRTIO_QUEUES_MAX */
+    uint16_t index;  /* number of the queue in the device, < VIRTIO_QUEUES_MAX */
     uint16_t size;   /* entries, <= queue_size_max(); exactly that with queue_size_fixed */
     uint16_t vector; /* < transport->vectors, or VIRTIO_NO_VECTOR */
     virtio_address descriptors;
@@ -56,7 +56,7 @@ struct virtio_transport_operations {
     uint64_t (*device_features)(struct virtio_transport *transport);
     void (*set_driver_features)(struct virtio_transport *transport, uint64_t features);
 
-    /* A legacy device has no generation. */
+    /* Returns the configuration's generation. A legacy device has none. */
     uint32_t (*config_generation)(struct virtio_transport *transport);
     /* Reads `bytes`, 1, 2 or 4, at a naturally aligned offset inside config_bytes. */
     uint32_t (*config_read)(struct virtio_transport *transport, uint16_t offset, unsigned bytes);
@@ -78,9 +78,10 @@ struct virtio_transport_operations {
                    const struct virtio_notification *notification);
 
     /*
-     * Returns which VIRTIO_CAUSE_ bits were pending, and acknowledges them. Both have taken effect
-     * at the device before any later read of shared memory: see platform.h. Only when vectors == 0,
-     * because reading has side effects on a line, and says nothing with vectors (4.1.4.5).
+     * Returns the VIRTIO_CAUSE_ bits that were pending, and acknowledges them. Both have taken
+     * effect at the device before any later read of shared memory: see platform.h. Call it only if
+     * vectors == 0, because the read has side effects on a line, and is meaningless with vectors
+     * (4.1.4.5).
      */
     uint32_t (*interrupt_cause)(struct virtio_transport *transport);
 };

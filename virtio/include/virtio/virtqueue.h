@@ -7,8 +7,8 @@
  *
  * The device is not trusted. The driver's record of its chains is in private memory and never read
  * back from the ring; each word that the device writes is read once; ids, lengths and indices are
- * checked before use. A wrong one puts the queue into the broken state: `broken` says what was
- * wrong, no chain can be added or taken any more, and only a reset and virtqueue_detach() return
+ * checked before use. An invalid word puts the queue into the broken state: `broken` gives the
+ * reason, no chain can be added or taken any more, and only a reset and virtqueue_detach() return
  * the tokens.
  *
  * The caller serialises all calls for one queue. Any context, except create and destroy (thread
@@ -49,8 +49,9 @@ struct virtqueue_options {
  */
 struct virtqueue_slot {
     void *token;             /* NULL unless a chain with this id is with the device */
-    uint32_t writable_bytes; /* the most the device can have written, or what it wrote */
-    uint16_t shape;          /* the number of descriptors, or the indirect table */
+    uint32_t writable_bytes; /* bytes that the device can write; for the last chain of a batch the
+                                bytes that it reported */
+    uint16_t shape;          /* number of descriptors, or the indirect table: SHAPE_INDIRECT */
     uint16_t next; /* split: the next descriptor, of the chain or of the free ones; packed:
                       the next free id */
 };
@@ -66,13 +67,13 @@ struct virtqueue {
     struct virtqueue_slot *slots;
     union {
         struct virtqueue_available *available; /* split */
-        uint32_t *driver_event; /* packed: when the driver wants an interrupt (2.8.10) */
+        uint32_t *driver_event; /* packed: the driver's event suppression structure (2.8.10) */
     };
     union {
         struct virtqueue_used *used; /* split */
-        uint32_t *device_event;      /* packed: when the device wants a notification (2.8.10) */
+        uint32_t *device_event;      /* packed: the device's event suppression structure (2.8.10) */
     };
-    const char *broken; /* static text: what the device did; NULL: the queue is not broken */
+    const char *broken; /* reason, a static text; NULL: the queue is not broken */
     uint16_t size;
     uint16_t mask; /* size - 1 */
     bool packed;
@@ -93,9 +94,10 @@ struct virtqueue {
     uint16_t batch;  /* in_order: chains that are known to be finished and not yet taken */
     uint16_t oldest; /* in_order: id of the chain that is with the device for the longest */
     uint16_t free_table_count;
-    uint64_t held_back;       /* packed: second half of the first descriptor not yet published */
-    uint16_t interrupt_after; /* with event_index: used_event, or its like in packed rings */
-    bool interrupts_on;       /* virtqueue_enable() was called after virtqueue_suppress() */
+    uint64_t held_back; /* packed: second half of the first descriptor not yet published */
+    uint16_t
+        interrupt_after; /* with event_index: split: used_event; packed: the place of the event */
+    bool interrupts_on;  /* virtqueue_enable() was called after virtqueue_suppress() */
     uint16_t indirect_entries;
     uint16_t indirect_tables;
     uint16_t alignment;
@@ -129,10 +131,11 @@ bool virtqueue_add(struct virtqueue *queue, const struct virtqueue_segment *segm
 bool virtqueue_publish(struct virtqueue *queue);
 
 /*
- * Takes the next chain that the device has finished. Returns its token, and in *bytes how many
- * bytes the device wrote from the start of the writable segments on: at most as many as the chain
- * has, so 0 for a chain without writable segments, whatever the device reports
- * (VIRTIO 1.3, 2.7.8, 2.8.4). Returns NULL if there is none, or if the queue broke.
+ * Takes the next chain that the device has finished. Returns its token, and in *bytes the
+ * number of bytes that the device wrote, from the start of the writable segments on. This is at
+ * most the chain's number of writable bytes, so it is 0 for a chain without writable segments,
+ * whatever the device reports (VIRTIO 1.3, 2.7.8, 2.8.4). Returns NULL if there is no finished
+ * chain, or if the queue broke.
  */
 void *virtqueue_take(struct virtqueue *queue, uint32_t *bytes);
 
