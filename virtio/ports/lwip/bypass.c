@@ -24,7 +24,7 @@ bool virtio_netif_reserve(struct virtio_netif *interface, int blocks)
     return granted;
 }
 
-/* A restart of the device frees the driver, but never during a critical section. */
+/* A restart of the device frees the driver, but not while a critical section runs. */
 bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_packet *packet)
 {
     bool accepted;

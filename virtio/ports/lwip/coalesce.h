@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct coalesce {
-    struct pbuf *held; /* a segment that others may be joined to, or NULL */
+    struct pbuf *held; /* the segment to which others can be joined, or NULL */
     struct pbuf *tail; /* its last pbuf; coalesce_flush() sets the tot_len of the chain */
     uint32_t data_bytes;
     struct tcp_segment segment; /* the first of the joined segments */
@@ -29,7 +29,7 @@ typedef void (*coalesce_output)(void *context, struct pbuf *frame, bool checked)
 void coalesce_input(struct coalesce *coalesce, struct pbuf *frame, bool checked,
                     coalesce_output output, void *context);
 
-/* Calls output() with the frame that is held. At the end of each batch. */
+/* Calls output() with the frame that is held. Call it at the end of each batch. */
 void coalesce_flush(struct coalesce *coalesce, coalesce_output output, void *context);
 
 #endif

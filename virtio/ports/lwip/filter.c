@@ -16,7 +16,7 @@ static void set_groups(const struct virtio_netif *interface, const struct group_
     (void)virtio_net_set_receive_mode(interface->net, VIRTIO_NET_ALL_MULTICAST, !fits);
 }
 
-/* RFC 2464, 7. */
+/* Makes the Ethernet address of an IPv6 group (RFC 2464, 7). */
 static void group_address(const ip6_addr_t *group, uint8_t address[ETH_HWADDR_LEN])
 {
     address[0] = 0x33;
@@ -34,7 +34,8 @@ static unsigned find_group(const struct group_filter *filter, const uint8_t addr
     return at;
 }
 
-/* Several groups can have the same address, so the table counts them. */
+/* Adds a group to the table. Several groups can have the same address, so each entry counts its
+ * groups. */
 static void add_group(struct group_filter *filter, const uint8_t address[ETH_HWADDR_LEN])
 {
     unsigned at = find_group(filter, address);
@@ -138,6 +139,6 @@ void filter_announce(struct virtio_netif *interface)
     if (!ip4_addr_isany(netif_ip4_addr(netif))) {
         (void)etharp_gratuitous(netif);
     }
-    mld6_report_groups(netif); /* frames from our address, so that switches learn it */
+    mld6_report_groups(netif); /* sends frames from our address, so that switches learn it */
     network_unlock();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lwIP's heap: memory of the system up to a limit, so that peers cannot make the network use up the
- * memory of the whole system. Allocations beyond the limit fail; lwIP then drops the packet or
+ * lwIP's heap: memory of the system up to a limit, so that peers cannot exhaust the memory of the
+ * whole system. Allocations beyond the limit fail; lwIP then drops the packet or
  * sends it later.
  */
 #include "heap.h"
@@ -21,8 +21,8 @@ struct block_header {
     uint64_t reserved;
 };
 
-/* Each segment's headers are a pbuf of this size. A list of blocks for them costs a tenth of the
- * heap's instructions. One block for each segment that can be in flight. */
+/* Size of the pbuf for the headers of a segment. A list of blocks for these pbufs needs a tenth of
+ * the heap's instructions. It has a block for each segment that can be in flight. */
 #define PACKET_BYTES  176u
 #define PACKET_BLOCKS (TCP_SND_BUF / TCP_MSS + 32u)
 
@@ -57,7 +57,7 @@ void network_heap_init(void)
     }
 }
 
-/* Returns NULL if no packet block is free; the heap is used then. */
+/* Takes a packet block. Returns NULL if none is free; the caller then uses the heap. */
 static void *allocate_packet(void)
 {
     union packet_block *packet;

@@ -21,7 +21,7 @@ struct network_heap_statistics {
     size_t limit_bytes; /* of all other allocations: packets with data, pages of the HTTP server */
     size_t used_bytes;
     size_t peak_bytes;
-    uint64_t failures; /* allocations that failed: at the limit, or no memory */
+    uint64_t failures; /* allocations that failed because of the limit, or for lack of memory */
 };
 
 /* Any context. */

@@ -23,12 +23,12 @@
 #define TCPIP_MBOX_SIZE               16
 #define DEFAULT_THREAD_PRIO           20
 #define DEFAULT_THREAD_STACKSIZE      8192
-/* As many datagrams as the device has buffers (RECEIVE_BUFFERS_MAX) can arrive before the receiving
- * thread runs; one place stays free (external/lwip_corrections/netconn.c). */
+/* Before the receiving thread runs, as many datagrams can arrive as the device has buffers
+ * (RECEIVE_BUFFERS_MAX). One place stays free (external/lwip_corrections/netconn.c). */
 #define DEFAULT_UDP_RECVMBOX_SIZE 65
 #define DEFAULT_RAW_RECVMBOX_SIZE 4
-/* Room for all connections, opened before the program accepts the first; a connection that finds no
- * place is reset. One place stays free here too. */
+/* Room for all connections, which may be opened before the program accepts the first. A connection
+ * that finds no place is reset. One place stays free here too. */
 #define DEFAULT_ACCEPTMBOX_SIZE (MEMP_NUM_TCP_PCB + 1)
 /* A segment that finds the mailbox full is dropped and retransmitted after a timeout, so there is
  * room for a window of segments of 512 bytes. */
@@ -70,13 +70,13 @@
 
 /* Link and addresses. */
 #define LWIP_ARP 1
-/* lwIP gives up a known neighbour before one it still asks for: the answers to a flood of SYNs from
- * everywhere (16 half-open connections, tcp_guard.c) must leave room for those we talk
- * to. */
+/* lwIP evicts a known neighbour rather than one whose address it is still resolving. The answers to
+ * a flood of SYNs from many addresses (16 half-open connections, tcp_guard.c) must leave room for
+ * the neighbours in use. */
 #define ARP_TABLE_SIZE 48
 #define ARP_QUEUEING   1
-/* Several clients behind one gateway can connect at once, before the gateway's address is known. A
- * packet that finds no place in the queue is sent again 3 s later. */
+/* Several clients behind one gateway can connect at once, before the gateway's address is known.
+ * Their answers wait in this queue. A packet that finds no place in it is sent again 3 s later. */
 #define ARP_QUEUE_LEN              16
 #define ETHARP_SUPPORT_VLAN        0
 #define ETH_PAD_SIZE               0
@@ -148,9 +148,8 @@
 #define LWIP_TCP_KEEPALIVE         1
 #define LWIP_TCP_TIMESTAMPS        0
 #define LWIP_TCP_PCB_NUM_EXT_ARGS  2 /* receive_window.c */
-/* Half-open connections are bounded for all listeners together, the oldest out (tcp_guard.c): a
- * backlog for each would let a flood of SYNs close a port for
- * everybody. */
+/* tcp_guard.c bounds the half-open connections of all listeners together, and drops the oldest.
+ * With a backlog for each listener, a flood of SYNs could close a port for all clients. */
 #define TCP_LISTEN_BACKLOG         0
 #define TCP_DEFAULT_LISTEN_BACKLOG 8
 
@@ -165,8 +164,7 @@
 #define LWIP_SO_SNDTIMEO            1
 #define LWIP_ALTCP                  0
 
-/* Checksums: which of them are made and verified in software is decided for each packet by the
- * port. */
+/* Checksums: the port decides for each packet which of them software makes and verifies. */
 #define LWIP_CHECKSUM_CTRL_PER_NETIF 1
 #define LWIP_CHKSUM                  internet_checksum
 
@@ -177,9 +175,9 @@
 
 #define LWIP_HOOK_FILENAME "lwip_hooks.h"
 
-/* The HTTP server's pages all come from the application (fs_open_custom()). */
+/* The application supplies all pages of the HTTP server (fs_open_custom()). */
 #define LWIP_HTTPD_CUSTOM_FILES         1
-#define LWIP_HTTPD_FILE_EXTENSION       1 /* lwIP 2.2: who owns the page, in fs_file */
+#define LWIP_HTTPD_FILE_EXTENSION       1 /* lwIP 2.2: fs_file has a member for the page's owner */
 #define HTTPD_FSDATA_FILE               "no_files.h"
 #define LWIP_HTTPD_CGI                  0
 #define LWIP_HTTPD_SSI                  0
@@ -189,7 +187,7 @@
 #define LWIP_HTTPD_SUPPORT_11_KEEPALIVE 0
 #define LWIP_HTTPD_MAX_REQUEST_URI_LEN  127
 #define LWIP_HTTPD_MAX_REQ_LENGTH       2048
-/* A page may be freed when the last byte is queued, before it is acknowledged: queue copies. */
+/* Queue copies: a page may be freed when its last byte is queued, before it is acknowledged. */
 #define HTTP_IS_DATA_VOLATILE(state) TCP_WRITE_FLAG_COPY
 #define HTTPD_LIMIT_SENDING_TO_2MSS  1
 

@@ -15,9 +15,9 @@
 /* Maximum number of frames received while the network lock is held once. */
 #define BATCH_FRAMES 64u
 
-/* Number of frames after which the answers are sent: a sender of full segments has used up its
- * window by then. A smaller number costs more than it gains: a device with 8 buffers fills them and
- * stalls while it is notified of the answers. */
+/* Number of received frames after which the answers are sent. By then a sender of full segments has
+ * used up its window. A smaller number costs more than it gains, because a device with 8 buffers
+ * fills them and stalls while it is notified of the answers. */
 #define FLUSH_FRAMES LWIP_MIN(TCP_WND / TCP_MSS, BATCH_FRAMES)
 
 /* Number of frames without a pause that count as a stream, not as a request or an answer. */
@@ -25,7 +25,7 @@
 
 #define BOTTOM_HALF_STACK_BYTES 8192u
 
-/* Buffers exposed to the device: at first, and at most (virtio/net/adapt.c). */
+/* Minimum and maximum number of buffers exposed to the device (virtio/net/adapt.c). */
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 64u
 
@@ -57,7 +57,7 @@ static const struct virtio_net_operations operations = {
     .signal = wake_bottom_half,
 };
 
-/* lwIP's timer function: lwIP's thread, network lock held. */
+/* A timer function of lwIP: called in lwIP's thread, with the network lock held. */
 static void request_watch(void *context)
 {
     struct virtio_netif *interface = context;
@@ -83,7 +83,7 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
         virtio_net_free(net);
         return NULL;
     }
-    /* Handle and acknowledge what arrived before the interrupt was connected. An edge-triggered
+    /* Handle and acknowledge interrupts from before the handler was connected. An edge-triggered
      * line that is already high would never rise again. */
     SYS_ARCH_PROTECT(level);
     (void)virtio_net_interrupt(net);
@@ -180,8 +180,8 @@ static bool try_restart(struct virtio_netif *interface, const char **reason)
     return true;
 }
 
-/* Resets a failed device and starts it again, with as many attempts as it takes. Bottom-half
- * thread. */
+/* Resets a failed device and starts it again. Repeats this until it succeeds. Bottom-half thread.
+ */
 static void restart(struct virtio_netif *interface)
 {
     const char *reported = NULL;
@@ -340,7 +340,8 @@ static bool start_bottom_half(struct virtio_netif *interface)
                           interface->parameters.priority) != 0;
 }
 
-/* A given number of buffers is fixed, unless an upper bound is given too. */
+/* Fills in defaults. If the number of buffers is given, it is fixed, unless an upper bound is given
+ * too. */
 static void set_defaults(struct virtio_netif_parameters *parameters)
 {
     struct virtio_net_parameters *driver = &parameters->driver;

@@ -28,8 +28,8 @@ _Static_assert(RECEIVE_BLOCK_OFFSET + VIRTIO_NET_RECEIVE_BYTES <= RECEIVE_BLOCK_
                "the size of a block");
 _Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room for the header");
 
-/* Frames that the driver and the device can hold at a time: a TCP send buffer of full segments, and
- * as many acknowledgements. */
+/* Maximum number of frames with driver and device: a TCP send buffer of full segments, and as many
+ * acknowledgements. */
 #define TRANSMIT_PACKETS 128u
 
 /* Multicast addresses in the filter. An interface joins one group for each of its IPv6 addresses.
@@ -74,7 +74,7 @@ struct virtio_netif {
     uint32_t blocks_for_device;       /* of those, the number that the device may have */
     uint32_t blocks_free;             /* driver lock */
     uint32_t blocks_lowest;           /* lowest value of blocks_free; driver lock */
-    bool ring_short;                  /* the driver asked for a block in vain; driver lock */
+    bool ring_short;                  /* the driver found no free block; driver lock */
     uint32_t reserved;                /* virtio_netif_reserve(); lwIP lock */
     uint32_t copies_bytes;            /* memory in copies of received frames; lwIP lock */
     uint64_t copied;
@@ -134,7 +134,7 @@ void filter_announce(struct virtio_netif *interface);
 
 /* Allocates the packets. Returns false if memory is exhausted. */
 bool transmit_init(struct virtio_netif *interface);
-/* Frees the packets, with the exception of receive_destroy(). */
+/* Frees the packets, except those that the device still has: see receive_destroy(). */
 void transmit_destroy(struct virtio_netif *interface);
 /* lwIP's linkoutput function. */
 err_t transmit_frame(struct netif *netif, struct pbuf *frame);

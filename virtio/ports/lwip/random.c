@@ -9,14 +9,14 @@ struct siphash {
     uint64_t v0, v1, v2, v3;
 };
 
-/* Changed by network_random_seed() and network_random() alone, in critical sections. */
+/* Written only by network_random_seed() and network_random(), in critical sections. */
 static struct {
     uint64_t key[2];
     uint64_t sequence;
 } generator;
 
-/* Digits of pi: two different functions of a seed, and neither is what network_random() or
- * network_keyed_hash() computes. */
+/* Digits of pi, which separate domains: the two halves of a key are different functions of the
+ * seed, and neither is a function that network_random() or network_keyed_hash() computes. */
 static const uint64_t seed_domain[2] = {UINT64_C(0x243f6a8885a308d3), UINT64_C(0x13198a2e03707344)};
 
 static uint64_t rotate(uint64_t value, unsigned bits)
@@ -46,7 +46,7 @@ static void siphash_word(struct siphash *s, uint64_t word)
     s->v0 ^= word;
 }
 
-/* Up to 8 bytes as a little-endian number (AArch64 data are). */
+/* Loads up to 8 bytes as a little-endian number. The processor must be little-endian. */
 static uint64_t load_word(const uint8_t *data, size_t bytes)
 {
     uint64_t word = 0;
@@ -77,8 +77,8 @@ static uint64_t siphash(const uint64_t key[2], const uint8_t *data, size_t bytes
 }
 
 /* Both halves of the new key depend on all of the data, on both halves of the old key and on the
- * time, so that a seed of 128 random bits or more makes a key that takes 2^128 guesses, and a seed
- * that an attacker knows takes nothing away from the key. */
+ * time. So a seed of at least 128 random bits makes a key that takes 2^128 guesses, and a seed that
+ * an attacker knows does not weaken the key. */
 void network_random_seed(const void *data, size_t bytes)
 {
     uint64_t now = virtio_platform_now();

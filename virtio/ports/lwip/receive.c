@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Received frames: the receive pool, and the way of frames to lwIP (see virtio_netif.h). */
+/* Reception: the receive pool, and the delivery of frames to lwIP (see virtio_netif.h). */
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"
@@ -11,14 +11,14 @@
 #include "receive_pressure.h"
 #include <string.h>
 
-/* While no more blocks than this are free, frames are copied, so that the interrupt handler still
- * finds a block for each that it takes from the ring. */
+/* While at most this many blocks are free, frames are copied, so that the interrupt handler still
+ * finds a free block for each used one that it takes from the ring. */
 #define RESERVE_BLOCKS 8u
 
-/* Limits of the memory in copies of received frames. Above the first, connections with unread data
- * receive no more; at the second, frames are dropped. The first is the memory that TCP windows
- * promise (receive_window.h). The difference has room for a full segment of every connection, for
- * datagrams and for fragments. */
+/* Limits of the memory for copies of received frames. Above COPIES_PRESSURE_BYTES, connections with
+ * unread data receive no more; at the second limit, frames are dropped. The first limit is the
+ * memory that TCP windows announce (receive_window.h). The difference is room for a full segment of
+ * every connection, for datagrams and for fragments. */
 #define COPIES_PRESSURE_BYTES LWIP_MAX(32u * 1024u, (uint32_t)TCP_WND)
 #define COPIES_MAX_BYTES      (COPIES_PRESSURE_BYTES + (MEMP_NUM_TCP_PCB + 48u) * 1600u)
 
@@ -131,7 +131,7 @@ void receive_grow(struct virtio_netif *interface)
     if (wanted <= interface->blocks_for_device) {
         return;
     }
-    /* If memory is exhausted, the driver takes the blocks from the pool as it is, and frames are
+    /* If memory is exhausted, the driver takes the blocks of the existing pool, and frames are
      * copied earlier. */
     (void)add_blocks(interface, wanted - interface->blocks_for_device);
     interface->blocks_for_device = wanted;
@@ -262,7 +262,7 @@ static void deliver_large(struct virtio_netif *interface, struct virtio_net_buff
         last = last->next;
     }
     receive_finish(interface);
-    if (bytes > UINT16_MAX) { /* lwIP has 16 bits for the length */
+    if (bytes > UINT16_MAX) { /* lwIP's lengths have 16 bits */
         pbuf_free(frame);
         interface->dropped++;
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether memory for received frames is short. The interface's port tells the TCP guard
- * (tcp_guard.c), under the core lock.
+ * Tells the TCP guard (tcp_guard.c) whether memory for received frames is short. Called by the
+ * interface's port. Core lock held.
  */
 #ifndef NET_RECEIVE_PRESSURE_H
 #define NET_RECEIVE_PRESSURE_H

@@ -1,29 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * See receive_window.h. lwIP's own idea of the window stays as it is: it accepts what it would have
- * announced, and sends an acknowledgement when a program has read four segments. So no connection
- * may have less than six: one whose peer waits with less than a segment announced has room for less
- * than two, since a whole one is announced; then there are four to read, and the peer hears of it
- * when they are.
+ * See receive_window.h. lwIP's own window does not change: lwIP accepts all data that it would have
+ * announced, and sends an acknowledgement when a program has read four segments.
+ *
+ * That is why a share has at least six segments. A peer may wait because less than one segment is
+ * announced to it. The free room of the share is then less than two segments, because window_of()
+ * announces at least one whole segment as soon as there is room for it. So more than four segments
+ * are unread. When the program has read four of them, lwIP sends the acknowledgement, which
+ * announces the new window, and the peer continues.
  */
 #include "receive_window.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/tcp.h"
 #include <stdbool.h>
 
-#define LEAST_SEGMENTS 6u
-/* Nobody sends more before the first acknowledgement (RFC 6928, 2), and by then it is known with
- * how many others the memory is shared. */
+#define SHARE_SEGMENTS_MIN 6u
+/* The first window of a connection. A peer sends no more segments before the first acknowledgement
+ * (RFC 6928, 2), and that acknowledgement announces the connection's share at that time. */
 #define FIRST_SEGMENTS 10u
 
-/* A connection is idle when no data has come for so many ticks of tcp_ticks, of 500 ms each; the
- * first of them is begun already. */
+/* A connection is idle if no data has arrived for this many increments of tcp_ticks. One increment
+ * is 500 ms, and the first one may come at once, so this is 500 to 1000 ms. */
 #define IDLE_TICKS 2u
 
 static u32_t shared_bytes = TCP_WND;
-/* Of each connection (lwIP's ext_args): */
+/* Indices of values that lwIP keeps for each connection (ext_args). */
 static u8_t promised_id; /* the sequence number up to which the peer may send */
-static u8_t received_id; /* tcp_ticks when data came last */
+static u8_t received_id; /* value of tcp_ticks when data last arrived */
 
 void network_window_init(void)
 {
@@ -79,48 +82,48 @@ static bool is_idle(const struct tcp_pcb *connection)
 }
 
 /* Returns true if the connection uses memory for received data, or is about to. */
-static bool takes_part(const struct tcp_pcb *connection)
+static bool has_share(const struct tcp_pcb *connection)
 {
     return has_unread_data(connection) || (can_receive(connection) && !is_idle(connection));
 }
 
-/* Returns how many bytes of unread data `connection` may hold. */
-static u32_t part_of(const struct tcp_pcb *connection)
+/* Returns the maximum number of bytes of unread data for the connection. */
+static u32_t share_of(const struct tcp_pcb *connection)
 {
     u32_t sharing = 1;
 
     for (const struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
-        if (pcb != connection && takes_part(pcb)) {
+        if (pcb != connection && has_share(pcb)) {
             sharing++;
         }
     }
-    return LWIP_MAX(shared_bytes / sharing, LEAST_SEGMENTS * TCP_MSS);
+    return LWIP_MAX(shared_bytes / sharing, SHARE_SEGMENTS_MIN * TCP_MSS);
 }
 
-/* Returns the same for a connection that is being opened. It shares with all others, since nobody
- * knows yet which of those that open now will send. */
-static u32_t first_part(void)
+/* Returns the share of a connection that is being opened. All connections count, because it is not
+ * known yet which of the connections that are opened at the same time will receive data. */
+static u32_t first_share(void)
 {
     u32_t connections = 0;
 
     for (const struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
         connections++;
     }
-    return LWIP_MAX(shared_bytes / LWIP_MAX(connections, 1u), LEAST_SEGMENTS * TCP_MSS);
+    return LWIP_MAX(shared_bytes / LWIP_MAX(connections, 1u), SHARE_SEGMENTS_MIN * TCP_MSS);
 }
 
-/* How far the peer may send from here: the end of that never moves back, and forward by a segment
- * at least (RFC 9293, 3.8.6.2.2). */
-static u32_t window_of(const struct tcp_pcb *connection, u32_t part)
+/* Returns the window to announce. Its right edge never moves back. It moves forward by at least one
+ * segment, or half the share if that is less (RFC 9293, 3.8.6.2.2). */
+static u32_t window_of(const struct tcp_pcb *connection, u32_t share)
 {
     u32_t unread = TCP_WND_MAX(connection) - connection->rcv_wnd;
-    u32_t room = LWIP_MIN(part > unread ? part - unread : 0, (u32_t)connection->rcv_ann_wnd);
+    u32_t room = LWIP_MIN(share > unread ? share - unread : 0, (u32_t)connection->rcv_ann_wnd);
     u32_t left = promised(connection) - connection->rcv_nxt;
 
-    if ((s32_t)left < 0) { /* lwIP took more than was announced */
+    if ((s32_t)left < 0) { /* lwIP accepted more data than was announced */
         left = 0;
     }
-    return room >= left + LWIP_MIN(part / 2, (u32_t)TCP_MSS) ? room : left;
+    return room >= left + LWIP_MIN(share / 2, (u32_t)TCP_MSS) ? room : left;
 }
 
 void network_window_announce(struct tcp_pcb *connection, struct tcp_hdr *header)
@@ -128,16 +131,16 @@ void network_window_announce(struct tcp_pcb *connection, struct tcp_hdr *header)
     u8_t flags = TCPH_FLAGS(header);
     u32_t window;
 
-    /* A reset may be for a listener, which is not a whole connection. */
+    /* A reset may belong to a listener, whose structure lacks most members of a connection. */
     if ((flags & TCP_RST) != 0 || (flags & TCP_ACK) == 0) {
         return;
     }
     if ((flags & TCP_SYN) != 0) {
         window =
-            LWIP_MIN(LWIP_MIN(first_part(), FIRST_SEGMENTS * TCP_MSS), connection->rcv_ann_wnd);
-        header->wnd = lwip_htons((u16_t)window); /* never scaled (RFC 7323, 2.2) */
+            LWIP_MIN(LWIP_MIN(first_share(), FIRST_SEGMENTS * TCP_MSS), connection->rcv_ann_wnd);
+        header->wnd = lwip_htons((u16_t)window); /* not scaled in a SYN (RFC 7323, 2.2) */
     } else {
-        window = window_of(connection, part_of(connection));
+        window = window_of(connection, share_of(connection));
         header->wnd = lwip_htons((u16_t)LWIP_MIN(RCV_WND_SCALE(connection, window), 0xffffu));
     }
     promise(connection, connection->rcv_nxt + window);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The receive windows that are announced to TCP peers
- * (docs/decisions/0017-shared-receive-window.md). lwIP would announce a whole window to each of
- * them; here the connections that receive share the memory that there is. One alone has all of it;
- * of several each has its part, and never less than six full segments. Half-open, closing and idle
- * connections take no part. A window once announced is never taken back.
+ * (docs/decisions/0017-shared-receive-window.md). lwIP would announce a whole window to each peer.
+ * Instead, the connections that receive data share the memory for it. A single connection has all
+ * of the memory. Several connections have equal shares, of at least six full segments each.
+ * Half-open, closing and idle connections have no share. An announced window is never taken back.
  *
- * Connections that programs here open keep lwIP's first window (RFC 9293, 3.8.6), then share too.
- * Core lock held.
+ * Connections that programs on this machine open start with lwIP's window (RFC 9293, 3.8.6), and
+ * have a share afterwards. Core lock held.
  */
 #ifndef NET_RECEIVE_WINDOW_H
 #define NET_RECEIVE_WINDOW_H
@@ -16,16 +16,19 @@
 
 struct tcp_hdr;
 
-/* Once, before the first connection. */
+/* Initialises this module. Call it once, before the first connection. */
 void network_window_init(void);
 
-/* Memory for unread data, of all connections together; no less than one window counts. */
+/* Sets the memory for unread data of all connections together. The minimum is one window. */
 void network_window_share(u32_t bytes);
 
-/* A segment came from the peer that we asked for a connection; its header is in host byte order. */
+/* Records the peer's answer to a connection request of this machine. `header` is in host byte
+ * order.
+ */
 void network_window_answered(struct tcp_pcb *connection, const struct tcp_hdr *header);
 
-/* Data came on the connection, or it was opened: it receives for the next half second at least. */
+/* Records that data arrived on the connection, or that it was opened. The connection then has a
+ * share for at least half a second. */
 void network_window_received(struct tcp_pcb *connection);
 
 /* Writes the window into the header of a segment that is about to be sent. */

@@ -7,7 +7,7 @@ struct place {
     bool used;
 };
 
-/* A ring: a new entry takes the place of the oldest. */
+/* A ring: a new entry replaces the oldest. */
 static struct place places[SYN_CACHE_ENTRIES];
 static unsigned next_place;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A SYN cache (RFC 4987, 3.5): what has to be kept of a half-open connection whose control block
- * was freed for another one, so that the connection opens all the same when the handshake's third
- * segment comes. Entries are found by the connection and by the sequence number that the peer
- * acknowledges. The oldest entry is replaced when the cache is full. Core lock held.
+ * A SYN cache (RFC 4987, 3.5). It stores the state of half-open connections whose control blocks
+ * were freed for other connections, so that they can still be opened when the third segment of the
+ * handshake arrives. An entry is found by the connection and by the sequence number that the peer
+ * acknowledges. When the cache is full, a new entry replaces the oldest. Core lock held.
  */
 #ifndef NET_SYN_CACHE_H
 #define NET_SYN_CACHE_H
@@ -11,15 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many clients can wait for a control block at once. */
+/* Maximum number of clients that wait for a control block. */
 #define SYN_CACHE_ENTRIES 128u
 
 struct syn_cache_entry {
     uint64_t connection;    /* keyed hash of addresses and ports */
-    uint32_t own_sequence;  /* of the SYN-ACK that was sent */
-    uint32_t peer_sequence; /* of the peer's SYN */
-    uint16_t segment_bytes; /* the most that may be sent to the peer at once (MSS) */
-    uint8_t scale;          /* of the windows that the peer announces (RFC 7323, 2) */
+    uint32_t own_sequence;  /* sequence number of the SYN-ACK that was sent */
+    uint32_t peer_sequence; /* sequence number of the peer's SYN */
+    uint16_t segment_bytes; /* maximum size of segments to the peer (MSS) */
+    uint8_t scale;          /* shift count of the peer's windows (RFC 7323, 2) */
     bool scaled;            /* the peer offered to scale windows */
     bool sack;              /* the peer permits selective acknowledgements (RFC 2018) */
 };

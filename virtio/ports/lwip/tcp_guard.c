@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What stands between a hostile peer and lwIP's TCP (called by it, lwip_hooks.h):
+ * Protects lwIP's TCP from malicious peers. lwIP calls these functions (lwip_hooks.h).
  *
- *  - Segments that would break an invariant lwIP asserts (2.1.3, tcp_receive()) are dropped.
- *  - While memory for received frames is short, a connection whose program has not read what it has
- * may not keep more: others live on.
- *  - Half-open connections are bounded, and the oldest is given up for a new one: a flood of SYNs
- *    closes no port. A client whose connection was given up is remembered (syn_cache.h): its
- *    connection opens when its acknowledgement comes and a control block is free.
- *  - Initial sequence numbers can't be guessed (RFC 6528).
- *  - A peer may use a port again that we still wait for (RFC 9293, 3.6.1).
+ * - Segments that would violate an assertion of lwIP (2.1.3, tcp_receive()) are dropped.
+ * - While memory for received frames is short, a connection with unread data receives no more, so
+ *   that other connections can continue.
+ * - The number of half-open connections is bounded, and the oldest is dropped for a new one, so
+ *   that a flood of SYNs does not close a port. The state of a dropped connection is kept
+ *   (syn_cache.h): it opens when the client's acknowledgement arrives and a control block is free.
+ * - Initial sequence numbers can't be guessed (RFC 6528).
+ * - A peer may reuse a port whose connection is in TIME-WAIT here (RFC 9293, 3.6.1).
  */
 #include "lwip/inet_chksum.h"
 #include "lwip/nd6.h"
@@ -32,12 +32,13 @@ void network_set_receive_pressure(bool pressure)
     receive_pressure = pressure;
 }
 
-/* With the handshake's third segment a round trip away, this many admit 8 connections in any round
- * trip however many SYNs a flood sends in between, up to the flood's own 8. */
+/* The third segment of a handshake arrives one round trip after the SYN. With this limit, 8
+ * connections can open in each round trip if a flood sends up to 8 SYNs in the same time. */
 #define HALF_OPEN_MAX 16u
 
-/* The oldest half-open connection if there are too many, else NULL. lwIP puts new ones in front,
- * but also moves a connection there that gets a segment: ages are compared. */
+/* Returns the oldest half-open connection if there are HALF_OPEN_MAX, otherwise NULL. The order of
+ * lwIP's list does not show the age, because lwIP moves a connection to the front when it receives
+ * a segment. So the times are compared. */
 static struct tcp_pcb *half_open_surplus(void)
 {
     struct tcp_pcb *oldest = NULL;
@@ -76,7 +77,8 @@ static uint64_t connection_hash(const ip_addr_t *local, u16_t local_port, const 
     return network_keyed_hash(&connection, sizeof(connection));
 }
 
-/* The SYN-ACK has one sequence number, and its sender waits for the acknowledgement of it. */
+/* Stores the state of a half-open connection in the SYN cache. Its SYN-ACK is not acknowledged, so
+ * lastack is the sequence number of the SYN-ACK. */
 static void remember(const struct tcp_pcb *half_open)
 {
     struct syn_cache_entry entry = {
@@ -96,10 +98,11 @@ static void remember(const struct tcp_pcb *half_open)
 }
 
 /*
- * lwIP keeps the first segment that arrives out of order whatever its length, gives a FIN found in
- * a kept segment to one that covers it, and asserts later that all of that fits into the window. So
- * nothing is kept that reaches the window's last byte, and nothing kept is left when a segment in
- * order fills the window.
+ * Returns true if lwIP must not process the segment, because an assertion could fail. lwIP queues
+ * the first out-of-order segment whatever its length, moves the FIN of a queued segment to a
+ * segment that covers it, and asserts later that everything queued fits into the window. So an
+ * out-of-order segment that reaches the last byte of the window is dropped. If a segment in order
+ * fills the window, this function empties the queue.
  */
 static bool breaks_window(struct tcp_pcb *connection, const struct tcp_hdr *header, u32_t length)
 {
@@ -115,19 +118,19 @@ static bool breaks_window(struct tcp_pcb *connection, const struct tcp_hdr *head
     return false;
 }
 
-/* What the next connection's sequence numbers have to be beyond, while one is reopened. */
+/* While a connection is reopened: the next initial sequence number must be greater than this. */
 static const u32_t *sequence_floor;
 
-/* The sequence number of a SYN-ACK that was sent already, while its connection is made again. */
+/* While a connection is restored from the SYN cache: the sequence number of its SYN-ACK. */
 static const u32_t *sequence_again;
 
-/* Gives a segment back its header, as it came, and TCP has it once more. */
+/* Restores the header of a segment to its received form, and passes the segment to TCP again. */
 static void input_again(struct tcp_hdr *header, struct pbuf *segment)
 {
     u16_t length = TCPH_HDRLEN_BYTES(header);
 
     if ((u8_t *)header + length != segment->payload || pbuf_add_header_force(segment, length)) {
-        return; /* a header in two pieces: the peer will repeat it */
+        return; /* the header is in two pieces; the peer will send the segment again */
     }
     header->src = lwip_htons(header->src);
     header->dest = lwip_htons(header->dest);
@@ -139,10 +142,11 @@ static void input_again(struct tcp_hdr *header, struct pbuf *segment)
 }
 
 /*
- * A SYN for a connection that waits for its old segments to die opens a new one if it is beyond all
- * that the old one has received, and what we send is beyond all that the old one has sent (RFC
- * 9293, 3.6.1 and 3.10.7.4). lwIP (2.1.3) refuses it as long as it waits, two minutes: a client
- * whose system picks the same port again finds the service dead. True: the segment is dealt with.
+ * Handles a segment for a connection in TIME-WAIT. A SYN opens a new connection if its sequence
+ * number is greater than all that the old connection has received. Our initial sequence number must
+ * then be greater than all that the old connection has sent (RFC 9293, 3.6.1 and 3.10.7.4). lwIP
+ * (2.1.3) refuses such a SYN for the two minutes of TIME-WAIT, so a client whose system chose the
+ * same port again could not connect. Returns true if the segment was handled.
  */
 static bool reopen(struct tcp_pcb *waiting, struct tcp_hdr *header, struct pbuf *segment)
 {
@@ -153,17 +157,17 @@ static bool reopen(struct tcp_pcb *waiting, struct tcp_hdr *header, struct pbuf 
         return false;
     }
     if (waiting->callback_arg != NULL) {
-        return false; /* a program that closed its side alone may still read what has come */
+        return false; /* a program that closed only its own side may still read received data */
     }
-    tcp_abort(waiting); /* frees it, and sends nothing in this state */
+    tcp_abort(waiting); /* frees the connection; sends nothing in TIME-WAIT */
     sequence_floor = &floor;
     input_again(header, segment);
     sequence_floor = NULL;
     return true;
 }
 
-/* Returns the peer's SYN as it came, with the options that matter; NULL if memory is short.
- * `header` is of a later segment, in host byte order. */
+/* Returns the peer's SYN, with the options that have an effect; NULL if memory is exhausted.
+ * `header` is that of a later segment, in host byte order. */
 static struct pbuf *make_syn(const struct syn_cache_entry *entry, const struct tcp_hdr *header)
 {
     const uint8_t options[] = {
@@ -174,7 +178,7 @@ static struct pbuf *make_syn(const struct syn_cache_entry *entry, const struct t
         1,
         1,
         entry->sack ? 4 : 1,
-        entry->sack ? 2 : 1, /* SACK permitted, or four times nothing */
+        entry->sack ? 2 : 1, /* SACK permitted, or no-operation options */
         1,
         entry->scaled ? 3 : 1,
         entry->scaled ? 3 : 1,
@@ -199,7 +203,7 @@ static struct pbuf *make_syn(const struct syn_cache_entry *entry, const struct t
     return segment;
 }
 
-/* Has lwIP make the connection's control block again. Returns false if there is none to be had. */
+/* Makes lwIP create the connection's control block again. Returns false if none is free. */
 static bool make_half_open(const struct syn_cache_entry *entry, const struct tcp_hdr *header)
 {
     struct pbuf *syn = make_syn(entry, header);
@@ -210,16 +214,17 @@ static bool make_half_open(const struct syn_cache_entry *entry, const struct tcp
     sequence_again = &entry->own_sequence;
     tcp_input(syn, ip_current_input_netif());
     sequence_again = NULL;
-    /* The newest connection is the first of the list, and its SYN-ACK must be sent. */
+    /* lwIP puts a new connection at the front of the list. It must have sent its SYN-ACK. */
     return tcp_active_pcbs != NULL && tcp_active_pcbs->state == SYN_RCVD &&
            tcp_active_pcbs->remote_port == header->src &&
            tcp_active_pcbs->snd_nxt == entry->own_sequence + 1;
 }
 
 /*
- * An acknowledgement for a listener: of a half-open connection that was given up for another one,
- * or of none (lwIP then answers with a reset). Returns true if the segment is dealt with. As long
- * as no control block is free the segment is dropped: the client repeats its data.
+ * Handles an acknowledgement that arrived for a listener. If it belongs to a half-open connection
+ * in the SYN cache, the connection is opened. If no control block is free, the segment is dropped;
+ * the client will send its data again. Returns true if the segment was handled, false if it belongs
+ * to no connection. lwIP then answers with a reset.
  */
 static bool complete_handshake(struct tcp_hdr *header, struct pbuf *segment)
 {
@@ -238,7 +243,7 @@ static bool complete_handshake(struct tcp_hdr *header, struct pbuf *segment)
     return true;
 }
 
-/* Returns ERR_OK if lwIP is to process a segment that came for a listener. */
+/* Checks a segment for a listener. Returns ERR_OK if lwIP shall process it. */
 static err_t guard_listener(struct tcp_hdr *header, struct pbuf *segment)
 {
     u8_t flags = TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST);
@@ -248,7 +253,7 @@ static err_t guard_listener(struct tcp_hdr *header, struct pbuf *segment)
 
         if (surplus != NULL) {
             remember(surplus);
-            tcp_abandon(surplus, 0); /* no RST: the address may be a forged one */
+            tcp_abandon(surplus, 0); /* sends no RST, because the address may be forged */
         }
     }
     return flags == TCP_ACK && complete_handshake(header, segment) ? ERR_VAL : ERR_OK;
@@ -269,8 +274,8 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
     }
     if (connection->state == SYN_RCVD &&
         (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
-        return ERR_VAL; /* lwIP opens no connection from both sides at once: only a forger sends
-                           this */
+        /* lwIP supports no simultaneous open, so only an attacker sends this segment. */
+        return ERR_VAL;
     }
     if (breaks_window(connection, header, segment->tot_len)) {
         return ERR_VAL;
@@ -283,8 +288,8 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
     if (segment->tot_len != 0 || connection->state == SYN_RCVD) {
         network_window_received(connection);
     }
-    /* At least every second full segment is acknowledged at once (RFC 5681, 4.2), and this may be
-     * several in one (coalesce.h): as if one had come before it. */
+    /* Every second full segment must be acknowledged at once (RFC 5681, 4.2). This segment may be
+     * several joined ones (coalesce.h), so it is processed as if another had preceded it. */
     if (segment->tot_len > TCP_MSS) {
         tcp_set_flags(connection, TF_ACK_DELAY);
     }
@@ -301,7 +306,8 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
     if (sequence_again != NULL) {
         return *sequence_again;
     }
-    /* What sends faster than the clock runs is ahead of it: beyond the largest window. */
+    /* A connection that sent faster than the clock runs is ahead of the clock. The new number is
+     * then beyond the largest window. */
     if (sequence_floor != NULL && !TCP_SEQ_GT(sequence, *sequence_floor + TCP_WND)) {
         sequence = *sequence_floor + TCP_WND + 1;
     }
@@ -309,9 +315,10 @@ u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const i
 }
 
 /*
- * Over IPv6 a segment may be larger than a path whose MTU shrank after the segment was made; it
- * then goes out in fragments, whose checksum no device can finish: it is made in software. The port
- * turns that off again with the next frame it gives to the device (transmit.c).
+ * Enables TCP checksums in software if the segment will be fragmented, because no device can
+ * complete the checksum of fragments. Over IPv6 that happens if the MTU of the path shrank after
+ * the segment was made. The port disables them again with the next frame that it passes to the
+ * device (transmit.c).
  */
 static void prepare_checksum(const struct pbuf *segment, const struct tcp_pcb *connection)
 {

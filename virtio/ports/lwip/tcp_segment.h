@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * TCP data segments in Ethernet frames: parsing and editing as needed to join consecutive segments.
- * Works on bytes, independent of lwIP. Every field is checked before use.
+ * Works on bytes and does not depend on lwIP. Every field is checked before use.
  */
 #ifndef VIRTIO_PORT_TCP_SEGMENT_H
 #define VIRTIO_PORT_TCP_SEGMENT_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Transmission: describes lwIP's pbufs in packets of the driver, and releases them (see
- * virtio_netif.h).
- */
+/* Transmission: describes lwIP's pbufs in packets of the driver, and releases them later (see
+ * virtio_netif.h). */
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"
 #include "lwip/prot/ip4.h"
@@ -239,8 +238,8 @@ void transmit_release(void *context)
     }
 }
 
-/* Describes the frame in `packet` and returns it with one more reference, or does so with a copy of
- * it. Returns NULL if memory is exhausted. */
+/* Describes the frame, or a copy of it, in `packet`. Returns the frame with one more reference, or
+ * the copy. Returns NULL if memory is exhausted. */
 static struct pbuf *hold_frame(struct virtio_netif *interface, struct virtio_net_packet *packet,
                                struct pbuf *frame)
 {

@@ -3,11 +3,11 @@
  * A virtio network device as an interface of lwIP. Frames are not copied in either direction:
  *
  * Receive. The receive pool has blocks of 2048 bytes, each with its pbuf in front of the memory
- * that the device writes to. The device has `rx_buffers` blocks, lwIP and programs have others, the
- * rest is free. If the device needs more, up to `rx_buffers_max`, the pool grows by as many. A pbuf
- * that is freed, in any thread, becomes a free block. A block holds one frame, however short, so a
- * peer that sends tiny segments which no program reads could use up the pool. Three measures
- * prevent that. TCP connections share the pool (receive_window.h). When few blocks are free, lwIP's
+ * that the device writes to. The device has `rx_buffers` blocks, lwIP and programs have others, and
+ * the rest is free. If the device needs more, up to `rx_buffers_max`, the pool grows by as many. A
+ * pbuf that is freed, in any thread, becomes a free block. A block holds one frame, however short,
+ * so a peer could exhaust the pool with tiny segments that no program reads. Three measures prevent
+ * that. TCP connections share the pool (receive_window.h). When few blocks are free, lwIP's
  * out-of-order segments are dropped, and each received frame is copied into memory of its own size,
  * so that its block is free again at once. When the copies take too much memory, connections with
  * unread data receive no more (receive_pressure.h) until the pool recovers; TCP retransmits.
@@ -28,7 +28,7 @@ struct virtio_netif_parameters {
     struct virtio_net_parameters driver; /* rx_buffers 0: from 8 to 64, as the device needs */
     uint32_t rx_pool; /* blocks in addition to those that the device has; 0: enough for a TCP window
                        * of full frames, which all connections share (receive_window.h) */
-    int priority;     /* of the bottom-half thread, as sys_thread_new() takes it */
+    int priority;     /* priority of the bottom-half thread, as for sys_thread_new() */
     uint32_t poll;    /* times that the bottom half polls the rings before it sleeps, while no
                        * other thread is ready; 0: never */
 };
@@ -39,11 +39,11 @@ struct virtio_netif_statistics {
     uint32_t rx_pool_free; /* blocks that neither the device nor lwIP has */
     uint32_t rx_pool_lowest;
     uint64_t rx_copied;       /* frames copied because few blocks were free */
-    uint64_t rx_copies_bytes; /* memory in copies now */
+    uint64_t rx_copies_bytes; /* memory in copies, now */
     uint64_t rx_dropped;      /* frames dropped because the memory for copies was used up */
     uint64_t tx_copied;       /* frames copied, see above */
-    uint64_t tx_dropped;      /* frames that found no packet or no room in the send queue */
-    uint64_t tx_packets_free; /* free packets of the fixed pool now */
+    uint64_t tx_dropped;      /* frames for which no packet or no room in the send queue was free */
+    uint64_t tx_packets_free; /* free packets of the fixed pool, now */
     uint64_t tx_checksums;    /* checksums left to the device */
     uint64_t tx_joined;       /* segments joined to others, for the device to segment */
     uint64_t restarts;        /* attempts to restart a device that had failed */
