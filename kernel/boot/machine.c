@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends the machine: by semihosting if the boot arguments ask for it, else by the firmware's PSCI
- * (Arm DEN 0022, "SYSTEM_OFF", "SYSTEM_RESET"), else by halting the processor.
+ * Ends the machine: by semihosting if the boot arguments request it, otherwise by the firmware's
+ * PSCI (Arm DEN 0022, "SYSTEM_OFF", "SYSTEM_RESET"), otherwise by halting the processor.
  */
 #include "boot/machine.h"
 
@@ -33,7 +33,8 @@ static bool property_is(int node, const char *name, const char *wanted)
 void machine_init(void)
 {
     char exit[16];
-    /* PSCI 0.1 ("arm,psci" alone) has neither function. A node for 1.0 usually names 0.2 too. */
+    /* PSCI 0.1 (only "arm,psci") has neither function. The node of a PSCI 1.0 usually names
+     * "arm,psci-0.2" as well. */
     int node = devicetree_next_compatible(-1, "arm,psci-0.2");
 
     if (node < 0) {

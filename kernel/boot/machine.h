@@ -5,7 +5,7 @@
 #ifndef BOOT_MACHINE_H
 #define BOOT_MACHINE_H
 
-/* Reads from the devicetree and the boot arguments how the machine can be ended. Boot, after
+/* Determines from the devicetree and the boot arguments how the machine can be ended. Boot, after
  * devicetree_init(). */
 void machine_init(void);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The boot sequence: from the first instruction in C with the MMU on, to the program that was
- * linked.
+ * The boot sequence: from the first C code with the MMU enabled to the start of the program.
  */
 #include "boot/machine.h"
 #include "boot/memory_map.h"
@@ -30,8 +29,8 @@ static void require(enum result result, const char *what)
     }
 }
 
-/* Reads the devicetree and starts the console that it names. Errors before that cannot be printed.
- */
+/* Reads the devicetree and starts the console that it names. Errors before that cannot be printed,
+ * so they halt the processor. */
 static void start_console(const void *devicetree)
 {
     if (!memory_map_devicetree(devicetree) || devicetree_init(devicetree) != RESULT_OK) {

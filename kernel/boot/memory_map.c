@@ -49,7 +49,8 @@ bool memory_map_devicetree(const void *blob)
 static void report(bool fits)
 {
     if (!fits) {
-        print("boot: memory is in more than %u pieces, not all of it is used\n", MEMORY_RANGES_MAX);
+        print("boot: memory is in more than %u pieces: some of it is not used\n",
+              MEMORY_RANGES_MAX);
     }
 }
 
@@ -98,7 +99,7 @@ static void remove_reserved_nodes(struct memory_ranges *ranges)
     }
 }
 
-/* Removes the pages of the image and of the devicetree, which are mapped already. */
+/* Removes the pages of the image and of the devicetree, which are already mapped. */
 static void remove_own(struct memory_ranges *ranges)
 {
     uint64_t start = (uintptr_t)image_start;
@@ -108,7 +109,7 @@ static void remove_own(struct memory_ranges *ranges)
 
     report(memory_ranges_remove(ranges, start, (uintptr_t)image_end - start));
     report(memory_ranges_remove(ranges, blob_start, blob + devicetree_bytes - blob_start));
-    report(memory_ranges_remove(ranges, 0, PAGE_BYTES)); /* NULL */
+    report(memory_ranges_remove(ranges, 0, PAGE_BYTES)); /* page 0 contains NULL */
     report(memory_ranges_remove(ranges, limit, UINT64_MAX));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring between print() and the serial line, and the queue for input. The ring is filled in any
- * context, and emptied by one thread, which masks interrupts for one byte at a time: in a partition
- * each access to the line is an exit to the hypervisor.
+ * The ring between print() and the serial line, and the queue for input. Any context fills the
+ * ring, and one thread empties it. The thread masks interrupts for one byte at a time, because in a
+ * partition each access to the line is an exit to the hypervisor.
  */
 #include "console/console.h"
 
@@ -21,31 +21,32 @@
 #define INPUT_BYTES 64u
 #define NOTE_BYTES  64u
 
-/* Above the thread `init`, so that the output of a program that never sleeps is seen; below the
- * network (40 and 48) and whatever is more urgent. */
+/* Above the thread `init`, so that the output of a program that never sleeps appears; below the
+ * network's threads (40 and 48) and all more urgent threads. */
 #define THREAD_PRIORITY    36u
 #define THREAD_STACK_BYTES 4096u
 
-/* Between two looks at a line that is full: its FIFO of 16 bytes lasts longer at 115,200 baud. Each
- * look that finds it full still doubles the pause. */
+/* Pause between two checks of a line whose FIFO is full. At 115,200 baud a FIFO of 16 bytes lasts
+ * longer than the minimum. The pause doubles each time that the FIFO is still full. */
 #define PAUSE_MIN NANOSECONDS_PER_MILLISECOND
 #define PAUSE_MAX (128 * NANOSECONDS_PER_MILLISECOND)
 
-/* Polls that a byte may take: more than a second on any machine, at rates from 1200 baud. */
+/* Maximum number of polls for one byte: more than a second on any machine, so enough for 1200 baud
+ * and more. */
 #define POLLS_MAX 100000000u
 
-/* Changed with interrupts masked. */
+/* Written with interrupts masked. */
 static struct {
     struct pl011 uart;
-    bool absent;   /* there is no line: nothing is kept */
+    bool absent;   /* there is no line: all text is dropped */
     bool polling;  /* console_poll() was called */
-    bool threaded; /* the thread sends */
-    bool returned; /* the carriage return before the newline at `read` is sent */
+    bool threaded; /* the console's thread sends the text */
+    bool returned; /* the carriage return before the newline at `read` was sent */
     bool input_ready;
-    uint32_t read;  /* total bytes taken out of the ring; modulo its size */
-    uint32_t write; /* total bytes put in */
+    uint32_t read;  /* total bytes taken out of the ring; modulo its size the index */
+    uint32_t write; /* total bytes put into the ring; likewise */
     uint64_t dropped;
-    struct semaphore filled; /* posted when text was put in */
+    struct semaphore filled; /* posted when text was put into the ring */
     struct message_queue input;
     uint8_t input_storage[INPUT_BYTES];
     char ring[RING_BYTES];
@@ -76,7 +77,8 @@ static bool send_next(void)
     return true;
 }
 
-/* Sends what the line takes at once. Returns true if it took anything. Interrupts masked. */
+/* Sends as many bytes as the line accepts at once. Returns true if it sent any. Interrupts masked.
+ */
 static bool send_at_once(void)
 {
     bool sent = false;
@@ -91,7 +93,8 @@ static bool send_at_once(void)
     return sent;
 }
 
-/* Interrupts masked. */
+/* Sends all text by polling the line. Gives up a line that does not accept a byte in POLLS_MAX
+ * polls. Interrupts masked. */
 static void send_all(void)
 {
     unsigned polls = 0;
@@ -105,7 +108,7 @@ static void send_all(void)
     }
 }
 
-/* Interrupts masked. */
+/* Copies text to the ring, and counts the bytes that do not fit. Interrupts masked. */
 static void put(const char *text, size_t bytes)
 {
     size_t kept = bytes < room() ? bytes : room();
@@ -118,7 +121,8 @@ static void put(const char *text, size_t bytes)
     console.dropped += bytes - kept;
 }
 
-/* Thread context. */
+/* Puts a note of the number of dropped bytes into the ring, if there is room for it. Thread
+ * context. */
 static void put_note_of_loss(void)
 {
     uint64_t dropped = console.dropped;
@@ -137,7 +141,7 @@ static void put_note_of_loss(void)
     interrupts_restore(state);
 }
 
-/* Sends up to `count` bytes, which the line has room for. */
+/* Sends up to `count` bytes, for which the line has room. */
 static void send_bytes(unsigned count)
 {
     bool sent = true;
@@ -151,7 +155,7 @@ static void send_bytes(unsigned count)
     }
 }
 
-/* The thread, from one time that text was written to the next. */
+/* Sends text until the ring is empty. Called by the console's thread. */
 static void empty_ring(void)
 {
     uint64_t pause = PAUSE_MIN;
@@ -188,7 +192,7 @@ void console_write(const char *text, size_t bytes)
         if (console.polling) {
             send_all();
         } else if (console.threaded) {
-            (void)semaphore_post(&console.filled); /* refused if it is posted already */
+            (void)semaphore_post(&console.filled); /* fails if already posted */
         } else if (console.uart.registers != 0) {
             (void)send_at_once();
         }
@@ -204,8 +208,8 @@ void console_poll(void)
     }
 }
 
-/* Reads at most as much as the queue holds, so that a line that never stops does not keep the
- * handler. */
+/* Reads at most as many bytes as the queue holds, so that the handler returns even if the line
+ * always has another byte. */
 static void read_input(void)
 {
     uint8_t byte;
@@ -242,7 +246,7 @@ void console_start(void)
     console.input_ready = true;
     if (console.absent || !serial_line_interrupt(&number, &trigger) ||
         interrupt_attach(number, trigger, handle_interrupt, NULL) != RESULT_OK) {
-        return; /* there is no input then */
+        return; /* the console has no input */
     }
     pl011_enable_input(&console.uart);
 }
@@ -257,7 +261,7 @@ void console_start_thread(void)
         return;
     }
     semaphore_init(&console.filled, 1, 1);
-    /* Before the thread: text that comes from now on is its own. */
+    /* Set before the thread starts: from now on the thread sends the text. */
     console.threaded = true;
     console.threaded = thread_create(&thread, &attributes, run, NULL) == RESULT_OK;
 }

@@ -15,17 +15,17 @@ void console_init(void);
 /* Attaches the handler for input. Boot, after interrupt_init(). */
 void console_start(void);
 
-/* Starts the thread that sends. Until then console_write() itself sends what the line takes at
- * once. Thread context. */
+/* Starts the thread that sends the text. Until then console_write() itself sends as many bytes as
+ * the line accepts at once. Thread context. */
 void console_start_thread(void);
 
 /* Copies text to the ring and wakes the thread. Text that does not fit is dropped and counted.
  * Interrupts are masked for the copy. Any context. */
 void console_write(const char *text, size_t bytes);
 
-/* Sends what is in the ring, and from now on everything that is written, by polling the line until
- * it has taken it: for panics and the end of the machine. Gives up a line that takes nothing for
- * more than a second. Interrupts masked. */
+/* Sends the text in the ring, and from now on all text that is written, by polling the line until
+ * it has accepted all bytes: for panics and the end of the machine. Gives up if the line accepts no
+ * byte for more than a second. Interrupts masked. */
 void console_poll(void);
 
 #endif

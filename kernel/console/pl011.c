@@ -44,7 +44,7 @@ bool pl011_get(const struct pl011 *uart, uint8_t *byte)
 
 void pl011_enable_input(const struct pl011 *uart)
 {
-    /* The time-out is for bytes that stay below the FIFO's trigger level. */
+    /* The time-out interrupt reports bytes whose number stays below the FIFO's trigger level. */
     device_write32(uart->registers + UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
 }
 

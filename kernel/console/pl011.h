@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of the transmit FIFO. From revision r1p5 on it has 32. */
+/* Size of the transmit FIFO. From revision r1p5 on it is 32. */
 #define PL011_FIFO_BYTES 16u
 
 struct pl011 {
@@ -19,12 +19,12 @@ struct pl011 {
  * has set the baud rate. */
 void pl011_init(struct pl011 *uart, uintptr_t registers);
 
-/* Returns how many bytes pl011_send() may send before the next call: PL011_FIFO_BYTES if the
- * transmit FIFO is empty (UARTFR.TXFE), 0 if it is full (UARTFR.TXFF), else 1. */
+/* Returns the number of bytes that pl011_send() may send before the next call: PL011_FIFO_BYTES if
+ * the transmit FIFO is empty (UARTFR.TXFE), 0 if it is full (UARTFR.TXFF), otherwise 1. */
 unsigned pl011_room(const struct pl011 *uart);
 /* Puts a byte into the transmit FIFO, which has room for it. */
 void pl011_send(const struct pl011 *uart, uint8_t byte);
-/* Returns true if all bytes are out on the wire. */
+/* Returns true if all bytes have been sent. */
 bool pl011_is_idle(const struct pl011 *uart);
 /* Reads the oldest byte of the receive FIFO. Returns false if there is none. */
 bool pl011_get(const struct pl011 *uart, uint8_t *byte);

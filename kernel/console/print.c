@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * print(): formatted on the caller's stack first, so that interrupts are masked for a copy only,
- * and so that messages do not mix.
+ * print() formats a message on the caller's stack before it writes it. So interrupts are masked
+ * only while the message is copied, and messages do not mix.
  */
 #include "kernel/print.h"
 
@@ -11,7 +11,7 @@
 
 #define MESSAGE_BYTES 256
 
-/* What a cut message ends with. */
+/* The end of a message that was cut. */
 static const char cut_mark[] = "...\n";
 
 void print_arguments(const char *format, va_list arguments)

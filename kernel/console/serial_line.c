@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * /chosen/stdout-path (Devicetree Specification, "/chosen Node"): a path or an alias, and after a
- * colon parameters of the line, which the firmware has set.
+ * Finds the serial line by /chosen/stdout-path (Devicetree Specification, "/chosen Node"): a path
+ * or an alias, and after a colon the parameters of the line, which the firmware has already set.
  */
 #include "console/serial_line.h"
 
@@ -29,7 +29,7 @@ static int standard_output(void)
         length++;
     }
     node = devicetree_find(path, length);
-    /* Only what is a PL011, and is in use: its place in the list of these. */
+    /* The node must be among the PL011s whose status is okay. */
     for (int line = devicetree_next_compatible(-1, COMPATIBLE); line >= 0;
          line = devicetree_next_compatible(line, COMPATIBLE)) {
         if (line == node) {

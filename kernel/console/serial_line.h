@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which serial line is the console: the devicetree's word.
+ * Finds the serial line of the console in the devicetree.
  */
 #ifndef SERIAL_LINE_H
 #define SERIAL_LINE_H
@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The mapped registers of the PL011 that /chosen/stdout-path names, or of the first there is; 0:
- * there is none. Boot. */
+/* Returns the mapped registers of the PL011 that /chosen/stdout-path names, or of the first PL011;
+ * 0 if there is none. Boot. */
 uintptr_t serial_line_find(void);
 
-/* Its interrupt, after it was found. */
+/* Returns the interrupt of the line that serial_line_find() has found. Returns false if it has
+ * none. */
 bool serial_line_interrupt(uint32_t *number, enum interrupt_trigger *trigger);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared by the files of this folder only.
+ * Declarations shared by the files of this folder.
  */
 #ifndef DEVICETREE_PRIVATE_H
 #define DEVICETREE_PRIVATE_H
@@ -30,7 +30,7 @@ uint32_t devicetree_inside(int node);
 const void *devicetree_property_inside(uint32_t inside, const char *name, unsigned *bytes);
 /* Returns the name of an existing node. */
 const char *devicetree_name(int node);
-/* Forgets everything about the tree before. Called when a new tree is loaded. */
+/* Discards all cached results. Called when a new tree is loaded. */
 void devicetree_search_reset(void);
 
 /* Returns false if there is no node at this offset. */

@@ -6,8 +6,7 @@
 #include "devicetree/devicetree_private.h"
 #include "kernel/devicetree.h"
 
-/* Bound on the number of interrupt parents, because phandles can form a loop. Real trees have 2 or
- * 3. */
+/* Maximum number of interrupt parents, because phandles can form a loop. Real trees have 2 or 3. */
 #define HOPS_MAX  16u
 #define CELLS_MAX 8u /* unit address and interrupt specifier: PCI's are 3 + 1, a GIC's 2 + 4 */
 
@@ -24,8 +23,8 @@ static bool has(int node, const char *name)
     return devicetree_property(node, name, NULL) != NULL;
 }
 
-/* 2.4.1: the node's `interrupt-parent`, or its parent in the tree. Nodes that are neither an
- * interrupt controller nor a nexus are passed over. */
+/* Returns the interrupt parent: the node's `interrupt-parent`, or its parent in the tree (2.4.1).
+ * Skips nodes that are neither an interrupt controller nor a nexus. */
 static int interrupt_parent(int node)
 {
     for (unsigned hop = 0; hop < HOPS_MAX && node >= 0; hop++) {
@@ -53,8 +52,8 @@ static bool row_matches(const uint32_t *row, const uint32_t *mask,
     return true;
 }
 
-/* One step through an `interrupt-map` (2.4.3). A row: child unit address and specifier, phandle of
- * the parent, parent unit address and specifier. */
+/* Makes one step through an `interrupt-map` (2.4.3). A row contains the child unit address and
+ * specifier, the phandle of the parent, and the parent unit address and specifier. */
 static enum result follow_map(struct interrupt_place *place)
 {
     unsigned left, mask_count = 0;
@@ -102,8 +101,9 @@ static bool is_gic(int node)
            devicetree_compatible(node, "arm,cortex-a15-gic");
 }
 
-/* Binding "arm,gic-v3": cell 0 is the kind, cell 1 the number in it, cell 2 the trigger in bits 3:0
- * (1 and 2: edge, 4 and 8: level); a fourth cell names cores a private interrupt belongs to. */
+/* Decodes a specifier of the binding "arm,gic-v3": cell 0 is the kind, cell 1 the number within the
+ * kind, cell 2 the trigger in bits 3:0 (1 and 2: edge, 4 and 8: level). A fourth cell names the
+ * cores that a private interrupt belongs to. */
 static enum result decode_gic(const struct interrupt_place *place, uint32_t *number,
                               enum interrupt_trigger *trigger)
 {
@@ -152,7 +152,8 @@ static enum result resolve(struct interrupt_place *place, uint32_t *number,
     return RESULT_INVALID;
 }
 
-/* 2.4.1.2: `interrupts-extended`, a list of pairs of phandle and specifier. */
+/* Reads entry `index` of `interrupts-extended`, a list of pairs of phandle and specifier (2.4.1.2).
+ */
 static enum result find_extended(int node, unsigned index, struct interrupt_place *place)
 {
     unsigned left;

@@ -8,8 +8,8 @@
 #include <libfdt.h>
 #include <string.h>
 
-/* The last results: most searches continue where the one before ended. Accessed with interrupts
- * masked. */
+/* The last results, because most searches continue where the previous one ended. Accessed with
+ * interrupts masked. */
 static struct {
     struct node_path path;
     uint32_t phandle; /* 0: none */
@@ -100,8 +100,8 @@ bool devicetree_compatible(int node, const char *compatible)
     return inside != 0 && property_has(inside, "compatible", compatible);
 }
 
-/* Devicetree Specification 2.3.4: a node without `status` is "okay". A disabled bus disables the
- * nodes below it. */
+/* Returns true if the node's status is okay. A node without `status` is okay (Devicetree
+ * Specification 2.3.4). A disabled bus disables the nodes below it. */
 static bool is_okay(const struct node_path *path)
 {
     for (unsigned level = 0; level <= path->depth; level++) {
@@ -157,7 +157,9 @@ int devicetree_next_child(int parent, int previous)
     return -1;
 }
 
-/* 2.2.1, 2.2.3: a name in a path need not contain the unit address. */
+/* Compares a node's name with a name in a path, which need not contain the unit address
+ * (2.2.1, 2.2.3).
+ */
 static bool name_matches(const char *name, const char *wanted, size_t length)
 {
     return strlen(name) >= length && memcmp(name, wanted, length) == 0 &&

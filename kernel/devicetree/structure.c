@@ -135,7 +135,7 @@ const void *devicetree_property_inside(uint32_t inside, const char *name, unsign
 enum walk devicetree_walk(struct node_path *path)
 {
     uint32_t offset = path->node < 0 ? 0 : path->inside;
-    unsigned open = path->node < 0 ? 0 : path->depth + 1; /* nodes begun and not ended */
+    unsigned open = path->node < 0 ? 0 : path->depth + 1; /* nodes without their end tag yet */
 
     while (offset < tree.structure_bytes) {
         uint32_t tag = cell_at(offset);

@@ -2,8 +2,8 @@
 /*
  * The interface of kernel/interrupt to the interrupt controller: GICv3 in kernel/arm64/gic, a model
  * in unit tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made
- * with this core's interrupts masked, and takes at most 300 register accesses: where the controller
- * has to be waited for, the wait has a bound.
+ * with this core's interrupts masked, and takes at most 300 register accesses: every wait
+ * for the controller has a bound.
  */
 #ifndef INTERRUPT_CONTROLLER_H
 #define INTERRUPT_CONTROLLER_H
@@ -17,20 +17,21 @@
 /* Result of arch_interrupt_acknowledge() if no interrupt is pending. */
 #define ARCH_INTERRUPT_NONE UINT32_MAX
 
-/* Finds the controller in the devicetree and starts this core's part of it, everything private
- * disabled. Boot, once. RESULT_NOT_FOUND (no such controller), RESULT_INVALID (malformed
- * description), RESULT_UNSUPPORTED, RESULT_NO_MEMORY (no room to map it). */
+/* Finds the controller in the devicetree and starts this core's part of it, with all private
+ * interrupts disabled. Called once, at boot. Returns RESULT_OK, RESULT_NOT_FOUND (no such
+ * controller), RESULT_INVALID (malformed description), RESULT_UNSUPPORTED, RESULT_NO_MEMORY (no
+ * room to map it). */
 enum result arch_interrupt_controller_init(void);
 
 /* Returns true if the machine has the interrupt and a handler can be attached. */
 bool arch_interrupt_exists(uint32_t number);
 
-/* Prepares a disabled interrupt: group, priority, trigger, routed to this core, neither active nor
- * pending. */
+/* Prepares a disabled interrupt: sets group, priority and trigger, routes it to this core, and
+ * clears its active and pending state. */
 enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger trigger);
 void arch_interrupt_enable(uint32_t number);
-/* Once it returns the interrupt is not signalled to this core any more, unless the controller takes
- * longer than the bound above: then it may come once more. */
+/* Disables an interrupt. After the return it is not signalled to this core any more, unless the
+ * controller takes longer than the bound above; then it may be signalled once more. */
 void arch_interrupt_disable(uint32_t number);
 /* Makes it pending, as its device would. */
 void arch_interrupt_raise(uint32_t number);

@@ -16,8 +16,8 @@
  * that a handler has woken can run. */
 #define DISPATCH_MAX 32u
 
-/* Unknown interrupts beyond these are only counted: one that cannot be disabled must not fill the
- * console. */
+/* Maximum number of reports of interrupts without a handler. Further ones are only counted, because
+ * an interrupt that cannot be disabled must not fill the console. */
 #define REPORTS_MAX 8u
 
 struct handler {
@@ -28,7 +28,7 @@ struct handler {
     enum interrupt_trigger trigger;
 };
 
-/* Changed with interrupts masked. */
+/* Written with interrupts masked. */
 static struct handler *chains[CHAINS];
 static struct interrupt_statistics counts;
 
@@ -48,7 +48,7 @@ static struct handler *find(uint32_t number)
     return handler;
 }
 
-/* Interrupts masked. */
+/* Adds a handler to the table. Interrupts masked. */
 static enum result insert(struct handler *handler)
 {
     struct handler *first = find(handler->number);

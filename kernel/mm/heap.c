@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel heap: TLSF over pages. Only threads use it, so that disabled preemption is a
- * sufficient lock, and interrupts are not delayed.
+ * The kernel heap: TLSF over pages. Only threads use it, so disabled preemption is a sufficient
+ * lock, and interrupts are not delayed.
  */
 #include "mm/heap.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Pages: free extents in order of address, each described in its own first bytes, so that the
- * allocator needs no memory besides. First fit; neighbours are joined when pages come back.
+ * The page allocator: a list of free extents in order of address. An extent is described in its own
+ * first bytes, so the allocator needs no further memory. It allocates by first fit, and joins
+ * neighbouring extents when pages are freed.
  *
- * A search is as long as there are free extents: few, as only stacks, heap growth and buffers of
- * drivers use pages. It runs with preemption off and interrupts on.
+ * A search takes linear time in the number of free extents. There are few, because only stacks,
+ * heap growth and buffers of drivers use pages. It runs with preemption disabled and interrupts
+ * enabled.
  */
 #include "mm/pages.h"
 
@@ -27,7 +29,7 @@ static struct {
     size_t free_pages;
     size_t total_pages;
     unsigned range_count;
-    struct range range[PAGE_RANGES_MAX]; /* all that page_add_range() accepted */
+    struct range range[PAGE_RANGES_MAX]; /* ranges that page_add_range() has accepted */
 } pages;
 
 void pages_init(void)
@@ -122,8 +124,8 @@ void page_add_range(uintptr_t address, size_t bytes)
         return;
     }
     address = (address + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
-    /* The memory map comes from outside: ranges that overlap, and those beyond the table's size,
-     * are not used. */
+    /* The memory map is untrusted input: ranges that overlap, or do not fit into the table, are not
+     * used. */
     if (address >= end || !remember_range(address, end)) {
         return;
     }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page allocator's side towards the rest of memory management. */
+/* The page allocator's interface to the rest of memory management. */
 #ifndef MM_PAGES_H
 #define MM_PAGES_H
 
 #include <stddef.h>
 
-/* Ranges that do not touch each other; memory beyond these is left unused. */
+/* Maximum number of separate ranges; memory in further ones is not used. */
 #define PAGE_RANGES_MAX 32u
 
-/* Forgets all ranges. Boot. */
+/* Removes all ranges. Boot. */
 void pages_init(void);
 
-/* Of all ranges added. Thread context. */
+/* Returns the used and free bytes of all ranges. Thread context. */
 void pages_count(size_t *used_bytes, size_t *free_bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Pools: a free list through the free blocks themselves. */
+/* Pools: a list of free blocks, linked through the blocks themselves. */
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
@@ -52,7 +52,7 @@ void *pool_allocate(struct pool *pool)
 
 void pool_free(struct pool *pool, void *memory)
 {
-    uintptr_t offset = (uintptr_t)memory - pool->storage; /* huge if below the storage */
+    uintptr_t offset = (uintptr_t)memory - pool->storage; /* wraps if below the storage */
     struct free_block *block = memory;
 
     if (offset / pool->block_bytes >= pool->capacity || offset % pool->block_bytes != 0) {
@@ -60,8 +60,8 @@ void pool_free(struct pool *pool, void *memory)
     }
     interrupt_state state = interrupts_save();
 
-    /* Finds some double frees at no cost: of the block freed last, and of one more than the pool
-     * has. */
+    /* Detects some double frees at no cost: of the block that was freed last, and when all blocks
+     * are free. */
     if (pool->free_count == pool->capacity || pool->free_list == memory) {
         panic("pool: block %p was freed twice", memory);
     }

@@ -11,7 +11,7 @@
 #define TAG_CHECK_SHIFT  48
 
 struct tlsf_block {
-    struct tlsf_block *previous; /* physically in front; NULL for a region's first */
+    struct tlsf_block *previous; /* the block in front in memory; NULL for a region's first */
     uint64_t tag;                /* check code (16 bits), size of the user's part, TAG_FREE */
     /* In free blocks only: */
     struct tlsf_block *next_free;
@@ -35,7 +35,9 @@ struct size_class {
     unsigned second;
 };
 
-/* Ties the whole header to the block's own address. */
+/* Returns the check code of a header with this content, which depends on the block's address as
+ * well.
+ */
 static uint64_t check_code(const struct tlsf_block *block, uint64_t content)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -89,7 +91,7 @@ static struct tlsf_block *next_block(const struct tlsf_block *block)
     return (struct tlsf_block *)((uintptr_t)block + HEADER_BYTES + block_size(block));
 }
 
-/* The class a free block of this size belongs to. */
+/* Returns the class of a free block of this size. */
 static struct size_class class_of(size_t bytes)
 {
     if (bytes < (size_t)1 << TLSF_LINEAR_BITS) {
@@ -102,8 +104,8 @@ static struct size_class class_of(size_t bytes)
                                    (TLSF_SECOND_COUNT - 1)};
 }
 
-/* Rounded up to a class's smallest size: every block of that class will do, so that none is
- * searched. */
+/* Returns the size rounded up to the smallest size of a class. Every block of that class is then
+ * large enough, so no list is searched. */
 static size_t round_to_class(size_t bytes)
 {
     if (bytes < (size_t)1 << TLSF_LINEAR_BITS) {
@@ -157,7 +159,7 @@ static void remove_free(struct tlsf *tlsf, struct tlsf_block *block)
     }
 }
 
-/* A free block of at least `bytes`, or NULL; it stays on its list. */
+/* Returns a free block of at least `bytes`, or NULL. The block stays on its list. */
 static struct tlsf_block *find_free(const struct tlsf *tlsf, size_t bytes)
 {
     struct size_class class = class_of(round_to_class(bytes));
@@ -195,8 +197,7 @@ static void release_block(struct tlsf *tlsf, struct tlsf_block *block)
     insert_free(tlsf, block);
 }
 
-/* Cuts a block that is on no list so that `bytes` remain; gives the rest back, if it makes a
- * block. */
+/* Cuts a block that is on no list to `bytes`. Frees the rest, if it is large enough for a block. */
 static void trim(struct tlsf *tlsf, struct tlsf_block *block, size_t bytes)
 {
     size_t rest = block_size(block) - bytes;
@@ -256,7 +257,8 @@ bool tlsf_add_region(struct tlsf *tlsf, void *memory, size_t bytes)
     return true;
 }
 
-/* Room in front of an aligned user part must hold a block of its own. */
+/* Returns the size to search for. The room in front of an aligned user part must be large enough
+ * for a block. */
 static size_t request_with_alignment(size_t bytes, size_t alignment)
 {
     size_t rounded = round_request(bytes);
@@ -265,7 +267,9 @@ static size_t request_with_alignment(size_t bytes, size_t alignment)
                                        : rounded + alignment + HEADER_BYTES + SMALLEST_BYTES;
 }
 
-/* Splits off what lies in front of the first suitably aligned user part; that part's block. */
+/* Splits off the room in front of the first suitably aligned user part. Returns the block of that
+ * part.
+ */
 static struct tlsf_block *align_block(struct tlsf *tlsf, struct tlsf_block *block, size_t alignment)
 {
     uintptr_t user = (uintptr_t)user_part(block);
@@ -355,7 +359,7 @@ size_t tlsf_block_bytes(const void *memory)
     return block_size(block_of(memory));
 }
 
-/* What is wrong with one list; adds its length to *listed. */
+/* Checks one list, and adds its length to *listed. Returns NULL, or a text about the error. */
 static const char *check_list(const struct tlsf *tlsf, unsigned first, unsigned second,
                               size_t *listed)
 {
@@ -381,7 +385,8 @@ static const char *check_list(const struct tlsf *tlsf, unsigned first, unsigned 
     return NULL;
 }
 
-/* What is wrong with one region; adds its free blocks and used bytes. */
+/* Checks one region, and adds its free blocks and used bytes to the sums. Returns NULL, or a text
+ * about the error. */
 static const char *check_region(const struct tlsf_region *region, size_t *free_blocks, size_t *used)
 {
     const struct tlsf_block *previous = NULL;

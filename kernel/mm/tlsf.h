@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Two-level segregated fit (Masmano, Ripoll, Crespo, Real: "TLSF: a new dynamic memory allocator
- * for real-time systems", ECRTS 2004): free blocks in lists by size class, the classes in use in
- * two levels of bitmaps, neighbours joined at once. Allocation and release take constant time.
+ * for real-time systems", ECRTS 2004). Free blocks are in one list for each size class, two levels
+ * of bitmaps show the classes with free blocks, and neighbouring free blocks are joined at once.
+ * Allocation and release take constant time.
  *
- * Pure logic over memory it is given: no lock, no way to get more, no panic. Blocks are multiples
- * of 16 bytes, with a header of 16 bytes that carries a check code, so that a pointer which is not
- * an allocated block is recognised (with a chance of 2^-16 to be missed for each garbage header).
+ * This module takes no lock, requests no memory and does not panic. The size of a block is a
+ * multiple of 16 bytes. Its header of 16 bytes contains a check code, so that a pointer to anything
+ * else than an allocated block is detected; random data passes as a header with a probability of
+ * 2^-16.
  */
 #ifndef MM_TLSF_H
 #define MM_TLSF_H
@@ -29,37 +31,40 @@ struct tlsf_region;
 
 struct tlsf {
     uint32_t first_map;                    /* bit n: first level n has a free block */
-    uint32_t second_map[TLSF_FIRST_COUNT]; /* the same within one first level */
+    uint32_t second_map[TLSF_FIRST_COUNT]; /* the same for the classes of one first level */
     struct tlsf_block *free[TLSF_FIRST_COUNT][TLSF_SECOND_COUNT];
     struct tlsf_region *newest_region;
-    size_t total_bytes; /* of regions */
-    size_t used_bytes;  /* of allocated blocks with their headers */
+    size_t total_bytes; /* size of all regions */
+    size_t used_bytes;  /* size of all allocated blocks with their headers */
     size_t peak_bytes;  /* highest used_bytes */
-    bool damaged;       /* a free block was found overwritten; allocation answers NULL */
+    bool damaged;       /* a free block was found overwritten; allocations return NULL */
 };
 
 void tlsf_init(struct tlsf *tlsf);
 
 /*
- * Gives it memory for good, aligned to 16 bytes, a multiple of 16, from TLSF_REGION_MINIMUM up to
- * TLSF_BYTES_MAXIMUM. Memory right behind the region added last extends that one. False: not taken.
+ * Adds memory, which cannot be removed again. Address and size are multiples of 16, and the size is
+ * TLSF_REGION_MINIMUM to TLSF_BYTES_MAXIMUM. Memory directly behind the region that was added last
+ * extends that region. Returns false if the memory was not added.
  */
 bool tlsf_add_region(struct tlsf *tlsf, void *memory, size_t bytes);
 
-/* `alignment`: a power of two, >= 16. NULL if no free block is large enough. */
+/* Allocates a block. `alignment` is a power of two, >= 16. Returns NULL if no free block is large
+ * enough. */
 void *tlsf_allocate(struct tlsf *tlsf, size_t bytes, size_t alignment);
 
-/* False, and nothing done, if `memory` is not an allocated block or a header beside it is
- * damaged. */
+/* Frees a block. Returns false, and does nothing, if `memory` is not an allocated block or a
+ * neighbouring header is damaged. */
 bool tlsf_free(struct tlsf *tlsf, void *memory);
 
-/* Size of a region that serves this request for certain, 0 if none can. */
+/* Returns the size of a region that is certainly large enough for this request, 0 if there is none.
+ */
 size_t tlsf_region_bytes(size_t bytes, size_t alignment);
 
-/* Bytes usable in an allocated block. */
+/* Returns the number of usable bytes in an allocated block. */
 size_t tlsf_block_bytes(const void *memory);
 
-/* For tests: walks everything; NULL, or what is wrong. */
+/* Checks all regions and lists, for tests. Returns NULL, or a text about the error. */
 const char *tlsf_check(const struct tlsf *tlsf);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opens and closes UDP endpoints, and has them learn their headers again every second
+/* Opens and closes UDP endpoints, and makes them learn their headers again every second
  * (kernel/datagram.h). */
 #include "core_lock.h"
 #include "kernel/interrupt.h"
@@ -11,10 +11,10 @@
 
 #define BUFFERS_DEFAULT 16u
 
-/* How long headers and keys that were learnt from lwIP are used. */
+/* Time for which headers and keys learnt from lwIP are used. */
 #define LEARNT_MILLISECONDS 1000u
 
-/* Under the network's lock. */
+/* Protected by the network's lock. */
 static struct {
     struct datagram *first;
     bool started;
@@ -25,8 +25,8 @@ struct datagram *datagram_first(void)
     return datagrams.first;
 }
 
-/* Marks what all endpoints have learnt as stale: the next datagram in each direction goes through
- * lwIP. */
+/* Marks the learnt headers and keys of all endpoints as stale, so that the next datagram in each
+ * direction goes through lwIP. */
 static void mark_stale(void *unused)
 {
     (void)unused;
@@ -85,7 +85,7 @@ void datagram_free(struct datagram *datagram)
     heap_free(datagram);
 }
 
-/* Under the network's lock. */
+/* Creates and connects lwIP's part of the endpoint. Network lock held. */
 static enum result connect_endpoint(struct datagram *datagram,
                                     const struct datagram_parameters *parameters)
 {
@@ -171,8 +171,8 @@ void datagram_close(struct datagram *datagram)
     all_returned = datagram->send_buffers.free_count == datagram->send_buffers.capacity;
     datagram->closed = true;
     interrupts_restore(state);
-    /* A device that was pulled, or does not confirm its reset, may still read the other buffers
-     * (VIRTIO 1.3, 2.4.1). datagram_path.c frees the endpoint when the last one comes back. */
+    /* A device that was removed, or does not confirm its reset, may still read the other buffers
+     * (VIRTIO 1.3, 2.4.1). datagram_path.c frees the endpoint when the last buffer is returned. */
     if (all_returned) {
         datagram_free(datagram);
     }

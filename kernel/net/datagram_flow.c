@@ -67,8 +67,8 @@ static inline uint16_t sum_words(const uint8_t *data, unsigned words)
     return fold((uint32_t)sum);
 }
 
-/* Returns the bytes of the headers in front of the UDP payload, 0 if the headers are not Ethernet
- * II, IP without options or extension headers, and UDP, unfragmented. */
+/* Returns the size of the headers in front of the UDP payload. Returns 0 unless they are Ethernet
+ * II, unfragmented IP without options or extension headers, and UDP. */
 static size_t usual_headers(const uint8_t *frame, size_t bytes)
 {
     if (bytes < ETHERNET_BYTES + IPV4_BYTES + UDP_BYTES) {

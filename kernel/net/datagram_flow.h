@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The headers that all frames of one UDP flow share (RFC 768, 791, 8200; Ethernet II without a
- * tag). They are learnt from one frame that the stack sent or accepted, then used to write and to
- * recognise the others. Frames with IP options, extension headers, fragments or lengths that
- * disagree are not recognised, and are left to the stack. The functions keep no state outside the
+ * tag). They are learnt from a frame that the stack sent or accepted, and then used to write and to
+ * recognise the others. Frames with IP options, extension headers, fragments or contradictory
+ * lengths are not recognised; the stack handles them. The functions keep no state outside the
  * structures. Any context.
  */
 #ifndef NET_DATAGRAM_FLOW_H
@@ -21,8 +21,9 @@
 /* The headers of frames to send. */
 struct datagram_headers {
     uint8_t frame[DATAGRAM_HEADERS_MAX]; /* headers of the frame learnt from */
-    uint8_t bytes;                       /* of these headers; 0: nothing was learnt */
-    uint16_t identification;             /* IPv4: of the next frame (RFC 6864: none repeats soon) */
+    uint8_t bytes;                       /* size of these headers; 0: nothing was learnt */
+    uint16_t identification; /* IPv4: identification of the next frame; must not repeat soon
+                              * (RFC 6864) */
     /* Ones' complement sums of the constant fields, in the byte order of memory: */
     uint16_t ip_sum;     /* IPv4: the header */
     uint16_t pseudo_sum; /* the pseudo header without its length */

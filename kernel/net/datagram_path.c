@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sends and receives datagrams, past lwIP and through it (kernel/datagram.h). */
+/* Sends and receives datagrams, through lwIP and bypassing it (kernel/datagram.h). */
 #include "core_lock.h"
 #include "kernel/interrupt.h"
 #include "kernel/thread.h"
@@ -11,10 +11,11 @@
  * one buffer polls the device at this interval. */
 #define BUFFER_PAUSE (200 * NANOSECONDS_PER_MICROSECOND)
 
-/* How long datagram_close() waits for the device: a working one sends everything much sooner. */
+/* Maximum time that datagram_close() waits for the device. A working device sends everything much
+ * sooner. */
 #define DRAIN_TIME (100 * NANOSECONDS_PER_MILLISECOND)
 
-/* The endpoint for which lwIP sends a datagram. Under the network's lock. */
+/* The endpoint for which lwIP sends a datagram now. Protected by the network's lock. */
 static struct datagram *learning;
 
 static void observe_output(const uint8_t *frame, size_t bytes)
@@ -71,7 +72,8 @@ static bool dequeue(struct datagram *datagram, struct arrival *arrival)
     return found;
 }
 
-/* Gets each received frame before lwIP. Returns true if it belongs to an endpoint. */
+/* Called with each received frame before lwIP gets it. Takes the frame and returns true if it
+ * belongs to an endpoint. */
 static bool deliver_to_endpoint(struct virtio_net_buffer *buffer, const uint8_t *frame,
                                 size_t bytes)
 {
@@ -157,7 +159,7 @@ static enum result send_by_stack(struct datagram *datagram, const void *data, si
 
 /* Takes back a buffer that the device has sent, or that the driver returns after a reset. Thread
  * context, any thread. Interrupts are masked because datagram_close() frees the endpoint as soon as
- * it sees that all buffers are back. */
+ * all buffers are returned. */
 static void release_send_buffer(struct virtio_netif_packet *packet)
 {
     struct send_buffer *buffer = CONTAINER_OF(packet, struct send_buffer, packet);
@@ -177,7 +179,7 @@ static void release_send_buffer(struct virtio_netif_packet *packet)
     }
 }
 
-/* Returns false if no buffer was free by the deadline. */
+/* Waits for a free send buffer. Returns false if none was free by the deadline. */
 static bool wait_for_send_buffer(struct datagram *datagram, uint64_t deadline)
 {
     virtio_netif_reclaim(datagram->interface);

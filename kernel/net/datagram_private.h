@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by datagram.c (endpoints) and datagram_path.c (datagrams). */
+/* Declarations shared by datagram.c (endpoints) and datagram_path.c (datagrams). */
 #ifndef NET_DATAGRAM_PRIVATE_H
 #define NET_DATAGRAM_PRIVATE_H
 
@@ -11,7 +11,7 @@
 #include "virtio_netif.h"
 #include <stdbool.h>
 
-/* A datagram that is sent. The headers end where the payload begins. */
+/* A datagram to send. The headers end where the payload begins. */
 struct send_buffer {
     struct virtio_netif_packet packet;
     struct datagram *datagram;
@@ -22,11 +22,11 @@ struct send_buffer {
 /* A received datagram that no thread has taken yet: in a pbuf of lwIP, or in the device's buffer.
  */
 struct arrival {
-    struct pbuf *pbuf; /* NULL: it is in `buffer` */
+    struct pbuf *pbuf; /* NULL: the datagram is in `buffer` */
     struct virtio_net_buffer *buffer;
     const uint8_t *payload; /* in `buffer` */
     size_t bytes;
-    bool checked; /* the UDP checksum is right */
+    bool checked; /* the UDP checksum was verified */
 };
 
 struct datagram {
@@ -42,32 +42,32 @@ struct datagram {
     struct pool send_buffers;
     struct semaphore returned; /* posted while `waiting` */
     volatile bool waiting;
-    bool closed; /* the last send buffer that comes back frees the endpoint; interrupts masked */
+    bool closed; /* the return of the last send buffer frees the endpoint; interrupts masked */
     void *send_memory;
     size_t send_pages;
 
-    struct datagram_key key; /* under the network's lock, as key_stale */
+    struct datagram_key key; /* protected by the network's lock, as is key_stale */
     bool key_stale;
     struct arrival *arrivals; /* a ring; its size is a power of two; interrupts masked */
     uint32_t first_arrival;
     uint32_t end_of_arrivals;
     uint32_t arrivals_mask;
-    uint16_t receive_buffers; /* the most that the ring may hold */
+    uint16_t receive_buffers; /* maximum number of datagrams in the ring */
     bool receiving;           /* a thread waits for `arrived` */
     struct semaphore arrived;
 };
 
-/* Returns the first open endpoint; the others follow by `next`. Under the network's lock. */
+/* Returns the first open endpoint; the others follow by `next`. Network lock held. */
 struct datagram *datagram_first(void);
 
-/* The driver's calls for each frame. */
+/* The functions that the port calls for each frame. */
 extern const struct virtio_netif_bypass datagram_bypass;
 /* lwIP's callback for a datagram that it received for an endpoint. */
 void datagram_received_by_stack(void *argument, struct udp_pcb *pcb, struct pbuf *payload,
                                 const ip_addr_t *address, u16_t port);
 enum result datagram_result(err_t error);
 /* Releases the datagrams that wait to be received, then waits until the device has returned every
- * send buffer, 100 ms at most. The endpoint is closed: nothing arrives and nobody sends. Thread
+ * send buffer, 100 ms at most. The endpoint is closed: no datagram arrives or is sent. Thread
  * context. */
 void datagram_drain(struct datagram *datagram);
 /* Frees the endpoint's memory. No send buffer is with the device. Thread context. */

@@ -12,7 +12,8 @@
 
 #define SEED_BYTES 32u
 
-/* Devicetree specification of the /chosen node: "rng-seed", random bytes of the bootloader. */
+/* Seeds from "rng-seed" of the /chosen node, random bytes of the bootloader (Devicetree
+ * Specification). Returns false if there are none. */
 static bool seed_from_devicetree(void)
 {
     static const char chosen[] = "/chosen";

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the network's random numbers come from. */
+/* The sources of the network's random numbers. */
 #ifndef NET_RANDOM_SEED_H
 #define NET_RANDOM_SEED_H
 
 /*
- * Seeds network_random() (random.h) with every source of randomness that the machine has: the
- * bootloader's (/chosen/rng-seed), the processor's (RNDR), and if there is neither, a virtio
- * entropy device. Prints on the console which there were. Without any the numbers depend on nothing
- * but the time since the start of the machine, and can be guessed. Thread context, once, before
- * lwIP starts.
+ * Seeds network_random() (random.h) from the bootloader's seed (/chosen/rng-seed) and from the
+ * processor (RNDR) or, if both are missing, from a virtio entropy device. Prints the names of the
+ * sources on the console. Without any source the numbers depend only on the time since the start of
+ * the machine, and can be guessed. Thread context, once, before lwIP starts.
  */
 void random_seed_collect(void);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * lwIP's operating system layer (lwip/sys.h) on the kernel's threads, mutexes, semaphores and
- * message queues, and the functions that the driver's port needs besides (network_system.h). As in
- * lwIP, a time-out of 0 waits for ever.
+ * message queues, and the functions that the driver's port needs in addition (network_system.h). As
+ * in lwIP, a time-out of 0 means no limit.
  */
 #include "kernel/memory.h"
 #include "kernel/panic.h"
@@ -77,7 +77,7 @@ err_t sys_sem_new(sys_sem_t *sem, u8_t count)
 
 void sys_sem_signal(sys_sem_t *sem)
 {
-    (void)semaphore_post(sem); /* fails if it is posted already, which is harmless */
+    (void)semaphore_post(sem); /* fails if it is already posted, which is harmless */
 }
 
 u32_t sys_arch_sem_wait(sys_sem_t *sem, u32_t timeout)

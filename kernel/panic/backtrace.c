@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Walks frame records (AAPCS64, "The Frame Pointer"): x29 points to the caller's x29, and above it
- * is the return address. The chain may be corrupt, because memory may be when a backtrace is
- * printed.
+ * is the return address. The chain may be corrupt, because memory may be corrupt when a
+ * backtrace is printed.
  */
 #include "panic/backtrace.h"
 
@@ -22,14 +22,14 @@ struct stack_range {
     uintptr_t top;
 };
 
-/* In the order in which a chain can lead from one to another: a report's stack, a handler's, a
- * thread's. */
+/* Stacks in the order in which a chain can lead from one to the next: the stack of a report, the
+ * stack of interrupt handlers, the stack of a thread. */
 enum stack_kind { STACK_EMERGENCY, STACK_INTERRUPT, STACK_THREAD, STACK_KINDS };
 
 struct walk {
     struct stack_range stacks[STACK_KINDS];
-    unsigned stack;          /* where the last frame record was */
-    uintptr_t frame_pointer; /* of the last frame record */
+    unsigned stack;          /* kind of the stack of the last frame record */
+    uintptr_t frame_pointer; /* address of the last frame record */
 };
 
 static void walk_init(struct walk *walk)
@@ -102,9 +102,10 @@ static bool print_return_address(uintptr_t address)
 }
 
 /*
- * A function that was entered or left just now, or that makes no frame, has its return address in
- * the link register only. Elsewhere that register is stale: it points into the function itself,
- * behind its last call, or is what the frame record has.
+ * Prints the link register, unless it is stale. Only the link register contains the return address
+ * if the function was just entered or is about to return, or has no frame. Otherwise the register
+ * is stale: it points into the function itself, behind its last call, or equals the address in the
+ * frame record.
  */
 static void print_link(const struct stack_position *position, const char *function,
                        const uintptr_t *record)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * panic(), and the parts that all fatal reports share.
+ * panic(), and the common parts of all fatal reports.
  */
 #include "kernel/panic.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The symbol table: offsets from the image's start in ascending order, and as many names, one after
- * another.
+ * The symbol table: offsets from the image's start in ascending order, and the names in the same
+ * order.
  */
 #include "panic/symbols.h"
 

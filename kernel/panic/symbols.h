@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Returns the name of the function that contains the address, NULL if the table has none. *offset
- * gets the distance from the function's start. */
+/* Returns the name of the function that contains the address, NULL if there is none in the table.
+ * *offset gets the distance from the function's start. */
 const char *symbol_find(uintptr_t address, uintptr_t *offset);
 
 #endif

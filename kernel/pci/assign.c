@@ -10,7 +10,7 @@
 
 /* Granularity of a bridge's memory windows. */
 #define BRIDGE_UNIT UINT64_C(0x100000)
-/* No two functions share a page, so that each function can be given to a partition alone. */
+/* Functions do not share pages, so that each function can be assigned to a partition alone. */
 #define ALIGNMENT_MIN UINT64_C(4096)
 /* 64-bit BARs up to this size are placed in the narrow window while it has room, because addresses
  * above 4 GiB need additional translation tables. */
@@ -77,14 +77,15 @@ static void assign_bar(struct pci_host *host, struct pci_function *function, uns
           function->device, function->function, (unsigned long long)bar->bytes);
 }
 
-/* PCI-to-PCI Bridge 1.2, 3.2.5.9: the low bits of the prefetchable base register tell whether the
- * window has 64-bit addresses. */
+/* Returns true if the bridge's prefetchable window has 64-bit addresses, which the low bits of its
+ * base register show (PCI-to-PCI Bridge 1.2, 3.2.5.9). */
 static bool passes_wide(const struct pci_function *bridge)
 {
     return (pci_config_read(bridge, PCI_BRIDGE_PREFETCH, 4) & 0xF) == 1;
 }
 
-/* Base in bits 15:4, limit in 31:20, both in units of 1 MiB; base above limit: closed. */
+/* Encodes a bridge's memory window: base in bits 15:4, limit in 31:20, both in units of 1 MiB. A
+ * window whose base is above its limit is closed. */
 static uint32_t memory_range(uint64_t start, uint64_t end)
 {
     if (start == end) {

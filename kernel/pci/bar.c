@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Base address registers (PCI 3.0, 6.2.5.1). The device's answers are not trusted: a BAR whose size
- * is not a power of two, or a 64-bit BAR without an upper half, is treated as absent.
+ * Base address registers (PCI 3.0, 6.2.5.1). The values that a device returns are not trusted: a
+ * BAR whose size is not a power of two, or a 64-bit BAR without an upper half, is treated as
+ * absent.
  */
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
@@ -98,7 +99,7 @@ static void keep_assigned(const struct pci_host *host, struct pci_function *func
     }
 }
 
-/* Reads type, size and address of one BAR. Returns how many registers it has, 1 or 2. */
+/* Reads type, size and address of one BAR. Returns the number of its registers, 1 or 2. */
 static unsigned size_bar(const struct pci_host *host, struct pci_function *function, unsigned index)
 {
     struct pci_bar *bar = &function->bar[index];

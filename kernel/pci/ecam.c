@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Configuration space through the enhanced configuration access mechanism (PCI Express Base 4.0,
- * 7.2.2): 4 KiB a function, 1 MiB a bus. A bus is mapped at the first access to it.
+ * 7.2.2): 4 KiB for each function, 1 MiB for each bus. A bus is mapped at the first access to it.
  */
 #include "arch/mmu.h"
 #include "pci/pci_private.h"
@@ -13,7 +13,7 @@
 static struct {
     uint64_t address;
     uint8_t first_bus;
-    uint32_t mapped[256 / 32]; /* one bit a bus; devices are mapped one to one (arch/mmu.h) */
+    uint32_t mapped[256 / 32]; /* one bit for each bus; mapped one to one (arch/mmu.h) */
 } ecam;
 
 void pci_access_init(uint64_t address, uint8_t first_bus)

@@ -2,7 +2,7 @@
 /*
  * Finds the functions, bus by bus, depth first, and numbers the buses behind bridges
  * (PCI-to-PCI Bridge 1.2, 3.2.5). An absent function costs one read. Functions, buses and levels of
- * bridges beyond the limits are left out, so that a malicious device cannot keep the search going.
+ * bridges beyond the limits are ignored, so that a malicious device cannot prolong the search.
  */
 #include "kernel/memory.h"
 #include "kernel/print.h"
@@ -59,7 +59,7 @@ static bool probe(struct pci_function *function)
 {
     uint32_t id = pci_config_read(function, PCI_VENDOR_ID, 4);
 
-    /* PCI 3.0, 6.1: no vendor is 0xFFFF; 0 is what broken bridges answer. */
+    /* No vendor id is 0xFFFF (PCI 3.0, 6.1). Faulty bridges return 0. */
     if ((id & 0xFFFF) == 0xFFFF || (id & 0xFFFF) == 0) {
         return false;
     }
@@ -102,7 +102,8 @@ static void scan_device(struct enumeration *state, uint8_t bus, struct pci_funct
     }
 }
 
-/* PCI Express Base 4.0, 7.3.1: only device 0 exists behind a root or downstream port. */
+/* Returns the number of devices that can exist behind the bridge: only device 0 behind a root or
+ * downstream port (PCI Express Base 4.0, 7.3.1). */
 static unsigned devices_behind(const struct pci_function *bridge)
 {
     int type = bridge == NULL ? -1 : pci_express_type(bridge);
@@ -126,8 +127,8 @@ static void scan_behind(struct enumeration *state, struct pci_function *bridge, 
     unsigned secondary = state->next_bus;
 
     if (depth == DEPTH_MAX || secondary > state->host->last_bus) {
-        print("pci: no bus number for what is behind %02x:%02x.%u\n", bridge->bus, bridge->device,
-              bridge->function);
+        print("pci: no bus number is left for the bus behind %02x:%02x.%u\n", bridge->bus,
+              bridge->device, bridge->function);
         return;
     }
     state->next_bus++;

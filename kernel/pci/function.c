@@ -39,7 +39,9 @@ void pci_config_write(const struct pci_function *function, uint16_t offset, unsi
     }
 }
 
-/* PCI 3.0, 6.7: a linked list whose pointers' lower two bits are reserved. */
+/* Walks the linked list of capabilities. The lower two bits of its pointers are reserved
+ * (PCI 3.0, 6.7).
+ */
 uint16_t pci_find_capability(const struct pci_function *function, uint8_t id)
 {
     uint32_t offset;

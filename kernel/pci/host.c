@@ -17,7 +17,7 @@
 #define SPACE_PORTS     1u
 #define SPACE_MEMORY_32 2u
 #define SPACE_MEMORY_64 3u
-/* No BAR is placed at address 0, which means that it has none. */
+/* No BAR is placed at address 0, because a BAR of 0 has no address. */
 #define PORTS_FIRST 0x1000u
 
 #define SPACE_PREFETCHABLE (UINT32_C(1) << 30)
@@ -93,7 +93,7 @@ static enum result read_ranges(struct pci_host *host)
     return RESULT_OK;
 }
 
-/* `bus-range` (default: all), cut to what the ECAM region holds. */
+/* Reads `bus-range` (default: all buses), limited to the buses in the ECAM region. */
 static enum result read_buses(struct pci_host *host, uint64_t ecam_bytes)
 {
     unsigned count;
@@ -137,7 +137,7 @@ enum result pci_init(void)
     }
     pci_access_init(ecam, host->first_bus);
     result = pci_enumerate(host);
-    /* Out of memory: the functions found so far can be used. */
+    /* If memory is exhausted, the functions that were found can still be used. */
     pci_assign(host);
     pci_msix_prepare(host);
     return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * INTx: the pin's way over the bridges to the host bridge (PCI-to-PCI Bridge 1.2, 9.1), and from
- * there by `interrupt-map` (Open Firmware Recommended Practice: Interrupt Mapping 0.9).
+ * INTx: maps the pin through the bridges to a pin of the host bridge (PCI-to-PCI Bridge 1.2, 9.1),
+ * and that one by `interrupt-map` (Open Firmware Recommended Practice: Interrupt Mapping 0.9).
  */
 #include "kernel/devicetree.h"
 #include "kernel/pci.h"

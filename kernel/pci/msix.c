@@ -31,7 +31,9 @@ static uint32_t requester_id(const struct pci_function *function)
     return id;
 }
 
-/* `msi-map`: requester id, controller, device id, length. */
+/* Looks up a requester id in `msi-map`, whose entries are requester id, controller, device id,
+ * length.
+ */
 static bool map_id(const uint32_t *map, unsigned count, uint32_t masked, uint32_t *device_id)
 {
     for (; count >= 4; count -= 4, map += 4) {
@@ -238,7 +240,7 @@ enum result pci_msix_detach(struct pci_function *function, unsigned vector,
     control = device_read32(entry + PCI_MSIX_ENTRY_CONTROL);
     set_masked(entry, true);
     /* A read completes after the messages that were sent before it (PCI Express Base 4.0, 2.4.1),
-     * so that none is on its way when the interrupt is detached. */
+     * so that none is in flight when the interrupt is detached. */
     (void)device_read32(entry + PCI_MSIX_ENTRY_CONTROL);
     result = interrupt_detach(number, handler, argument);
     if (result != RESULT_OK) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shared by the files of this folder. One thread writes all of it at boot; it is only read later.
+ * Declarations shared by the files of this folder. One thread writes the data at boot; afterwards
+ * it is only read.
  */
 #ifndef PCI_PRIVATE_H
 #define PCI_PRIVATE_H
@@ -13,7 +14,7 @@
 /* A window of the host bridge from which BARs are assigned. */
 struct pci_window {
     uint64_t bus_address;
-    uint64_t address; /* the same as the processor sees it */
+    uint64_t address; /* the corresponding address of the processor */
     uint64_t bytes;   /* 0: there is no such window */
     bool prefetchable;
     /* The free space, in bus addresses: [next, end). */
@@ -33,18 +34,20 @@ struct pci_host {
     unsigned function_count;
 };
 
-/* The only host bridge that is used; written by host.c. */
+/* Returns the only host bridge that is used; host.c fills it in. */
 struct pci_host *pci_host(void);
 
-/* Configuration space by bus, device << 3 | function: naturally aligned, offset < PCI_CONFIG_BYTES.
- * Reads of absent functions return all ones. Implemented by ecam.c, in tests by a model. */
+/* Access configuration space by bus and device << 3 | function: naturally aligned, offset <
+ * PCI_CONFIG_BYTES. Reads of absent functions return all ones. ecam.c implements these functions,
+ * in tests a model does. */
 uint32_t pci_access_read(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes);
 void pci_access_write(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes,
                       uint32_t value);
-/* ECAM at `address`, whose first bus is `first_bus`. */
+/* Sets the address of the ECAM region, whose first bus is `first_bus`. */
 void pci_access_init(uint64_t address, uint8_t first_bus);
 
-/* Finds all functions, numbers the buses, sizes the BARs. RESULT_NO_MEMORY. */
+/* Finds all functions, numbers the buses, and sizes the BARs. Returns RESULT_OK or
+ * RESULT_NO_MEMORY. */
 enum result pci_enumerate(struct pci_host *host);
 /* Sizes the BARs of a function whose decoding is off. Keeps the addresses of those that lie inside
  * a window of the host bridge. */

@@ -7,7 +7,7 @@
 #include "pci/pci_private.h"
 #include <devices/pci_registers.h>
 
-/* No two functions share a page, so that each function can be given to a partition alone. */
+/* Functions do not share pages, so that each function can be assigned to a partition alone. */
 #define PORTS_UNIT UINT64_C(4096)
 
 /* Returns what the BAR reads after all ones were written. Decoding of I/O space is off. */
@@ -33,7 +33,8 @@ uintptr_t pci_map_ports(struct pci_function *function, unsigned index, uint32_t 
     }
     bar = &function->bar[index];
     if (bar->ports == 0) {
-        /* A memory BAR was sized before; nobody maps the upper half of one. */
+        /* Refuse memory BARs, which have a size already. Callers do not pass the upper half of one.
+         */
         if (bar->bytes != 0 || (pci_config_read(function, offset, 4) & PCI_BAR_IO) == 0 ||
             window->next + PORTS_UNIT > window->bytes) {
             return 0;

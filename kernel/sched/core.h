@@ -18,12 +18,12 @@ struct core {
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     struct timer_queue timers;
 
-    struct list threads;  /* all, by number */
-    struct list finished; /* detached, ended, not yet freed; by queue_node */
+    struct list threads;  /* all threads, in order of their numbers */
+    struct list finished; /* detached threads that have ended and are not yet freed; queue_node */
     uint64_t next_thread_number;
 
     uint64_t accounted_until; /* counter value up to which time has been charged */
-    uint64_t interrupt_ticks; /* time in handlers, charged to no thread */
+    uint64_t interrupt_ticks; /* time in handlers, which is charged to no thread */
     uint64_t interrupts;
     uint64_t context_switches;
 };

@@ -9,9 +9,9 @@
  *   context = scheduler_interrupt_exit(interrupted);
  *   restore registers from `context` and return from the exception
  *
- * `context` may be one that was saved by arch_context_switch(), and the one saved here may later be
- * continued by arch_context_switch(): both kinds of saved context must be understood by both ways
- * of continuing.
+ * `context` may have been saved by arch_context_switch(), and arch_context_switch() may later
+ * continue the context saved here. So the interrupt exit and arch_context_switch() must both be
+ * able to continue both kinds of saved contexts.
  */
 #ifndef SCHED_INTERRUPT_HOOKS_H
 #define SCHED_INTERRUPT_HOOKS_H

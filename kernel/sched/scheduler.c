@@ -207,7 +207,7 @@ static void set_effective_priority(struct thread *thread, unsigned priority)
 
     if (thread->state == THREAD_READY || thread->state == THREAD_RUNNING) {
         run_queue_change_priority(&core->run_queue, thread, priority);
-        core->reschedule = true; /* another thread may be the most urgent one now */
+        core->reschedule = true; /* another thread may now be the most urgent */
         return;
     }
     if (thread->state != THREAD_BLOCKED || thread->wait.queue == NULL) {

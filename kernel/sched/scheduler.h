@@ -29,9 +29,9 @@ _Noreturn void scheduler_start(void);
  * Returns the waker's result, or RESULT_TIMED_OUT. If the caller has set its wait.mutex, the owner
  * of that mutex inherits its priority while it waits. With DEADLINE_POLL returns RESULT_TIMED_OUT
  * at once, in any context. Otherwise thread context, interrupts masked by the caller's
- * interrupts_save(), which returned `state`. Panics if interrupts were masked before that call: the
- * thread would give up the processor inside somebody's critical section. Panics in interrupts and
- * while preemption is disabled.
+ * interrupts_save(), which returned `state`. Panics if interrupts were masked before that call,
+ * because the thread would give up the processor inside a critical section. Panics in interrupts
+ * and while preemption is disabled.
  */
 enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interrupt_state state);
 

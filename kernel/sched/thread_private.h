@@ -9,13 +9,13 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 
-/* Value of each byte of a stack before its first use. It is no part of an address and no small
- * number. */
+/* Value of each byte of a stack before its first use: a value that is unlikely in addresses and
+ * small numbers. */
 #define THREAD_STACK_FILL 0xb5u
 
 /* The wait of a thread. Valid in state THREAD_BLOCKED only, except for `timer`. */
 struct thread_wait {
-    struct wait_queue *queue; /* NULL: waits for the deadline alone */
+    struct wait_queue *queue; /* NULL: the thread waits for the deadline only */
     struct mutex *mutex;      /* its owner inherits this thread's priority; NULL: none */
     struct timer timer;       /* armed while there is a deadline */
     enum result result;       /* how the wait ended */
@@ -53,8 +53,8 @@ struct thread {
 enum result thread_make(struct thread **created, const struct thread_attributes *attributes,
                         void (*entry)(void *argument), void *argument);
 
-/* Returns how many bytes of the stack were ever used: those above the lowest one that differs from
- * the fill pattern. */
+/* Returns the number of bytes of the stack that were ever used: those from the lowest byte that
+ * differs from the fill pattern up. */
 size_t thread_stack_used(const struct thread *thread);
 
 /* Frees detached threads that have ended. A thread cannot free the stack that it runs on, so the

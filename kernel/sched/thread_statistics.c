@@ -10,13 +10,12 @@
 
 #define STACK_FILL_WORD (THREAD_STACK_FILL * UINT64_C(0x0101010101010101))
 
-/* Words of a stack that are looked at while no other thread can run: some 300 instructions. */
+/* Number of stack words that are checked while no other thread can run: about 300 instructions. */
 #define PIECE_WORDS 64u
 
 /*
- * Returns how many words from `first` to `end` still hold the fill pattern, up to the first that
- * does not. The stack belongs to a running program: its frames are not the address sanitizer's
- * concern here.
+ * Returns the number of consecutive words from `first` on, before `end`, that still contain the
+ * fill pattern. The address sanitizer is off, because the stack contains frames of another thread.
  */
 __attribute__((no_sanitize("address"))) static size_t count_unused(const struct thread *thread,
                                                                    size_t first, size_t end)
@@ -65,7 +64,7 @@ static size_t count_threads(void)
     return count;
 }
 
-/* Everything but the use of the stack. Not preemptible. */
+/* Fills in all statistics except the use of the stack. Not preemptible. */
 static void describe(struct thread *thread, struct thread_statistics *statistics)
 {
     struct core *core = core_this();

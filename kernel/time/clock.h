@@ -5,15 +5,15 @@
 
 #include <stdint.h>
 
-/* Sets the zero of time_now(): counter value `start`, the counter when the first instruction ran.
+/* Sets the counter value at which time_now() is 0: `start`, the value at the first instruction.
  * Boot, before the first call that needs the time. */
 void clock_init(uint64_t start);
 
 /*
- * The handler of the alarm that arch_clock_alarm() set: runs the callbacks of the timers that are
- * due and were armed before it began (each once, so it ends), and sets the alarm to the earliest
- * left. May be called early or without cause: it then only sets the alarm again. Interrupt context,
- * interrupts masked.
+ * The handler of the alarm that arch_clock_alarm() has set. Calls the callbacks of the timers that
+ * are due and were armed before this call, each once, so that it ends. Then sets the alarm to the
+ * earliest remaining deadline. A call without a due timer only sets the alarm again. Interrupt
+ * context, interrupts masked.
  */
 void time_alarm(void);
 

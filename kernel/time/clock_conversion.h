@@ -4,11 +4,10 @@
  *
  *   floor(t * 10^9 / f) = (t / f) * 10^9 + floor((t % f) * 10^9 / f)
  *
- * holds exactly, because the first term is a whole number; so the error is that of rounding once,
- * less than one nanosecond (one tick the other way), at any distance from boot, and the result
- * never runs backwards. The products stay below 2^64 for every frequency up to 18.4 GHz and every
- * time up to 584 years. It costs two divisions; a multiply-shift is no shorter here once it is made
- * exact.
+ * is exact, because the first term is an integer. So the only error is that of one rounding: less
+ * than one nanosecond (in the other direction, one tick), at any time after boot, and the result
+ * never decreases. The products stay below 2^64 for every frequency up to 18.4 GHz and every time
+ * up to 584 years. The conversion takes two divisions; an exact multiply-shift is no shorter here.
  */
 #ifndef TIME_CLOCK_CONVERSION_H
 #define TIME_CLOCK_CONVERSION_H
@@ -16,7 +15,8 @@
 #include "kernel/time.h"
 #include <stdint.h>
 
-/* Rounded down: a time that has been reached. `frequency` in Hz, 1 .. 18.4 * 10^9. */
+/* Converts ticks to nanoseconds, rounded down to a time that has been reached. `frequency` in Hz, 1
+ * .. 18.4 * 10^9. */
 static inline uint64_t clock_ticks_to_nanoseconds(uint64_t ticks, uint64_t frequency)
 {
     uint64_t seconds = ticks / frequency;
@@ -26,9 +26,9 @@ static inline uint64_t clock_ticks_to_nanoseconds(uint64_t ticks, uint64_t frequ
 }
 
 /*
- * The first tick at which clock_ticks_to_nanoseconds() is >= `nanoseconds`: rounded up, so that an
- * alarm set to it never comes before its deadline. Saturated at UINT64_MAX (above 1 GHz, centuries
- * away).
+ * Returns the first tick at which clock_ticks_to_nanoseconds() is >= `nanoseconds`: rounded up, so
+ * that an alarm at this tick is never early. Saturated at UINT64_MAX, which above 1 GHz is
+ * centuries away.
  */
 static inline uint64_t clock_nanoseconds_to_ticks(uint64_t nanoseconds, uint64_t frequency)
 {

@@ -22,7 +22,7 @@ void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), v
     *timer = (struct timer){.callback = callback, .argument = argument};
 }
 
-/* Interrupts masked. */
+/* Arms the timer, and sets the alarm if this deadline is the earliest. Interrupts masked. */
 static void arm(struct timer *timer, uint64_t deadline)
 {
     struct timer_queue *queue = &core_this()->timers;
@@ -81,7 +81,7 @@ bool timer_cancel(struct timer *timer)
     return was_armed;
 }
 
-/* Puts a periodic timer that is due back on the queue, at its next deadline. A deadline beyond the
+/* Puts a due periodic timer back into the queue, with its next deadline. A deadline beyond the
  * clock's range is never reached. */
 static void next_period(struct timer_queue *queue, struct timer *timer, uint64_t now)
 {

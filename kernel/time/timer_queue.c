@@ -14,8 +14,9 @@ static bool earlier(const struct timer *a, const struct timer *b)
     return a->deadline < b->deadline || (a->deadline == b->deadline && a->sequence < b->sequence);
 }
 
-/* The pointer, in a parent or the queue, that leads to place `number`; *parent is the timer it
- * is in. */
+/* Returns the pointer to place `number`, which is in a parent or in the queue. *parent gets the
+ * parent.
+ */
 static struct timer **link_to(struct timer_queue *queue, size_t number, struct timer **parent)
 {
     struct timer **link = &queue->root;

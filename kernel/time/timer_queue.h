@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Timers in order of deadline: a binary heap of pointers inside the timers themselves. The tree is
- * complete, so that its height is the logarithm of the number of timers in the worst case too, and
- * needs no memory of its own. Equal deadlines come out in the order they went in.
+ * Timers in order of deadline: a binary heap, linked by pointers inside the timers, so that it
+ * needs no further memory. The tree is complete, so its height is logarithmic in the number of
+ * timers in the worst case too. Timers with equal deadlines are returned in the order in which they
+ * were inserted.
  *
- * Insert, remove and pop are O(log n); the earliest is known in O(1). Interrupts masked in every
+ * Insert, remove and pop are O(log n); finding the earliest is O(1). Interrupts masked in every
  * call.
  */
 #ifndef TIME_TIMER_QUEUE_H
@@ -22,10 +23,10 @@ struct timer_queue {
 
 void timer_queue_init(struct timer_queue *queue);
 
-/* `timer` is not armed; its deadline is set. */
+/* Inserts a timer that is not armed. Its deadline is set. */
 void timer_queue_insert(struct timer_queue *queue, struct timer *timer);
 
-/* `timer` is armed in this queue. */
+/* Removes a timer that is armed in this queue. */
 void timer_queue_remove(struct timer_queue *queue, struct timer *timer);
 
 /* Removes and returns the earliest timer, if its deadline is <= `now` and it was inserted before

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Making contexts and the stacks they run on; context.S switches between them.
+ * Creates contexts and their stacks; context.S switches between contexts.
  */
 #include "context/context.h"
 
@@ -55,8 +55,8 @@ void arch_context_init(struct arch_context *context, void *stack, size_t stack_b
 
 void arch_wait_for_interrupt(void)
 {
-    /* WFI wakes for an interrupt that PSTATE masks (Arm ARM, "Wait for Interrupt"). DSB: what this
-     * core has written is out before it sleeps. */
+    /* WFI also wakes for an interrupt that PSTATE masks (Arm ARM, "Wait for Interrupt"). The DSB
+     * completes this core's writes before it sleeps. */
     __asm__ volatile("dsb sy\n\twfi" : : : "memory");
 }
 
@@ -79,7 +79,7 @@ void arch_stack_free(void *stack, size_t bytes)
 {
     uint8_t *guard = (uint8_t *)stack - PAGE_BYTES;
 
-    /* Its table exists since the page was unmapped, so this takes no memory. */
+    /* The translation table exists since the page was unmapped, so this allocates no memory. */
     if (arch_mmu_remap(guard, PAGE_BYTES) != RESULT_OK) {
         panic("a stack's guard page is mapped");
     }

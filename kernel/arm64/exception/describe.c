@@ -65,7 +65,8 @@ static const char *class_text(unsigned class)
     return "exception of an unknown class";
 }
 
-/* DFSC and IFSC: the low two bits of the first four kinds are the table level. */
+/* Returns the text for DFSC or IFSC. In the first four kinds the low two bits are the table level.
+ */
 static const char *fault_text(unsigned status)
 {
     static const char *const by_level[] = {"address size", "translation (not mapped)",
@@ -104,8 +105,8 @@ static bool in_page(uint64_t address, uintptr_t page)
     return address >= page && address - page < PAGE_BYTES;
 }
 
-/* If the address is in a stack's guard page, prints which stack overflowed. Returns false
- * otherwise. */
+/* If the address is in a stack's guard page, prints the name of the stack. Returns false otherwise.
+ */
 static bool describe_overflow(uint64_t address)
 {
     const struct thread *thread = thread_current();

@@ -16,7 +16,7 @@
 #define GIC_PRIORITY      0xA0u
 #define GIC_PRIORITY_MASK 0xF0u
 
-/* Reads of a status register before the GIC counts as stuck: about 10 ms. */
+/* Maximum number of reads of a status register, about 10 ms. Then the GIC is considered stuck. */
 #define GIC_POLLS_MAX 100000u
 /* The same while interrupts are masked: about 25 us. */
 #define GIC_POLLS_MASKED 256u
@@ -58,7 +58,7 @@ const struct redistributor *gic_redistributor(void);
 enum result lpi_init(const struct redistributor *redistributor);
 /* Returns the memory of those tables in bytes. */
 size_t lpi_bytes(void);
-/* Returns the first number above the LPIs that the GIC has and the tables hold. */
+/* Returns the last number of an LPI that the GIC supports and the tables hold, plus 1. */
 uint32_t lpi_limit(void);
 /* Writes an LPI's configuration byte. An INV command must follow. */
 void lpi_set(uint32_t number, bool enabled);

@@ -76,8 +76,9 @@ static void set_group_1(uint32_t number)
     }
 }
 
-/* IHI 0069, GICD_ICFGR: two bits an interrupt, the upper says edge-triggered. Private ones may be
- * fixed. Changed only while the interrupt is disabled. */
+/* Sets the trigger of a disabled interrupt. GICD_ICFGR has two bits for each interrupt; the upper
+ * one is set for edge-triggered interrupts. The trigger of private interrupts may be fixed (IHI
+ * 0069). */
 static void set_trigger(uint32_t number, enum interrupt_trigger trigger)
 {
     uintptr_t address = frame_of(number) + GIC_ICFGR + (uintptr_t)(number / 16 * 4);
@@ -93,7 +94,7 @@ static void set_trigger(uint32_t number, enum interrupt_trigger trigger)
 enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger trigger)
 {
     if (number >= GIC_LPI_FIRST) {
-        /* LPIs are edge-triggered and in Group 1 by nature (IHI 0069, chapter 5). */
+        /* LPIs are always edge-triggered and in Group 1 (IHI 0069, chapter 5). */
         if (trigger != INTERRUPT_EDGE) {
             return RESULT_INVALID;
         }
@@ -107,8 +108,8 @@ enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger tri
     if (number >= GIC_SPI_FIRST) {
         device_write64(gic.distributor + GICD_IROUTER + (uintptr_t)number * 8, gic.affinity);
     }
-    /* An interrupt that an earlier owner left active would never be signalled, one left pending
-     * would be signalled at once. */
+    /* If an earlier owner has left the interrupt active, it would never be signalled. If it was
+     * left pending, it would be signalled at once. */
     write_bit(GIC_ICACTIVER, number);
     write_bit(GIC_ICPENDR, number);
     return RESULT_OK;
@@ -146,7 +147,7 @@ uint32_t arch_interrupt_acknowledge(void)
 {
     uint32_t number = gic_cpu_acknowledge();
 
-    /* 1020..1023 are no interrupts (IHI 0069, "Special INTIDs"). */
+    /* INTIDs 1020 to 1023 are not interrupts (IHI 0069, "Special INTIDs"). */
     return number > GIC_SPI_LAST && number < GIC_SPI_LAST + 5 ? ARCH_INTERRUPT_NONE : number;
 }
 
@@ -172,8 +173,8 @@ static enum result init_distributor(int node)
         return RESULT_NO_MEMORY;
     }
     control = gic.distributor + GICD_CTLR;
-    /* IHI 0069, GICD_CTLR: affinity routing is turned on only while all groups are off. If it is on
-     * already, a hypervisor may use a group, so that no group is turned off. */
+    /* IHI 0069, GICD_CTLR: affinity routing may be enabled only while all groups are disabled. If
+     * it is already enabled, no group is disabled, because a hypervisor may use one. */
     if ((device_read32(control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
         device_write32(control, 0);
         (void)gic_wait(control, GICD_CTLR_WRITE_PENDING, 0, GIC_POLLS_MAX);
@@ -195,7 +196,8 @@ static enum result init_distributor(int node)
     return RESULT_OK;
 }
 
-/* Nothing private is on or half-handled from an earlier owner's time. */
+/* Disables and deactivates all private interrupts that an earlier owner may have left enabled or
+ * active. Returns false if the Redistributor does not respond. */
 static bool quiet_private_interrupts(void)
 {
     uintptr_t frame = gic.redistributor.base + GIC_FRAME_BYTES;

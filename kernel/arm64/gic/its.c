@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define ITS_BYTES     UINT64_C(0x20000) /* control and translation frame */
-#define LPIS_MAX      64u               /* numbers handed out */
+#define LPIS_MAX      64u               /* LPIs that can be allocated */
 #define COLLECTION    0u
 #define EVENT_BITS    5u
 #define ITT_ALIGNMENT 256u /* IHI 0069, MAPD: bits 7:0 of the address are 0 */
@@ -40,16 +40,16 @@ enum its_state { ITS_UNSTARTED, ITS_RUNNING, ITS_ABSENT };
 static struct {
     struct mutex mutex; /* protects the fields below */
     enum its_state state;
-    int node;          /* of the devicetree; -1: there is no ITS */
-    uint32_t prepared; /* highest device id announced */
+    int node;          /* devicetree node; -1: there is no ITS */
+    uint32_t prepared; /* highest announced device id */
     uintptr_t registers;
-    uint64_t translator; /* physical address devices write to */
+    uint64_t translator; /* physical address that devices write messages to */
     uint64_t type;
     struct its_queue queue;
     struct its_tables tables;
     struct its_device *devices;
-    struct its_lpi *lpis; /* LPIS_MAX; [0] is GIC_LPI_FIRST */
-    uint32_t lpi_count;   /* handed out */
+    struct its_lpi *lpis; /* LPIS_MAX entries; [0] is GIC_LPI_FIRST */
+    uint32_t lpi_count;   /* number of allocated LPIs */
     size_t bytes;
 } its;
 
@@ -221,8 +221,9 @@ static enum result add_device(uint32_t id)
         result = its_execute(&its.queue, its_map_device(id, EVENT_BITS, (uintptr_t)table));
     }
     if (result == RESULT_TIMED_OUT) {
-        /* The command stays in the ring: the ITS may still carry it out and write to the table, so
-         * that nobody else may ever get this memory. It happens once, as the ITS counts as dead. */
+        /* The command stays in the ring. The ITS may still execute it and write to the table, so
+         * this memory is never freed. This happens once only, because the ITS is then marked dead.
+         */
         its.bytes += bytes;
         table = NULL;
     }
@@ -268,7 +269,7 @@ static enum result add_lpi(uint32_t device, uint32_t event)
     return result;
 }
 
-/* its.mutex held. */
+/* Allocates the LPI of an event. its.mutex held. */
 static enum result allocate(uint32_t device, uint32_t event, uint32_t *number)
 {
     enum result result = start_once(device);

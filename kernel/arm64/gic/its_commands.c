@@ -16,7 +16,8 @@
 #define QUEUE_ALIGNMENT ((size_t)64 * 1024)
 #define QUEUE_COMMANDS  ((uint32_t)(ITS_QUEUE_BYTES / sizeof(struct its_command)))
 
-/* How often in a row a stalled command is replaced by a SYNC before the ITS counts as stuck. */
+/* Maximum number of consecutive stalled commands that are replaced by a SYNC. After more, the ITS
+ * is considered stuck. */
 #define STALLS_MAX 2u
 
 #define COMMAND_INT   0x03u
@@ -115,15 +116,15 @@ static void write_writer(const struct its_queue *queue, uint64_t retry)
     device_write64(queue->registers + GITS_CWRITER, next | retry);
 }
 
-/* GITS_CREADR.Stalled: the command it points to cannot be carried out. A SYNC in its place cannot
- * fail; GITS_CWRITER.Retry makes the ITS go on with it. */
+/* Replaces the command that the ITS cannot execute (GITS_CREADR.Stalled), and to which GITS_CREADR
+ * points, by a SYNC, which cannot fail. GITS_CWRITER.Retry makes the ITS continue with the SYNC. */
 static void replace_stalled(struct its_queue *queue)
 {
     struct its_command *slot = &queue->commands[queue->completed % QUEUE_COMMANDS];
 
     print("gic: ITS refuses command %#llx %#llx %#llx\n", (unsigned long long)slot->word[0],
           (unsigned long long)slot->word[1], (unsigned long long)slot->word[2]);
-    /* submit() appends pairs, and `awaited` is the count at the end of one. */
+    /* submit() appends pairs of commands, and `awaited` is the count at the end of a pair. */
     if ((queue->completed & ~UINT32_C(1)) + 2 == queue->awaited) {
         queue->awaited_refused = true;
     }
@@ -155,8 +156,8 @@ static bool is_done(const struct its_queue *queue, uint32_t end)
     return (int32_t)(queue->completed - end) >= 0;
 }
 
-/* Appends a command and a SYNC, always in pairs; *end gets the count of commands at which both are
- * done. Returns false if there is no room. Interrupts masked. */
+/* Appends a command and a SYNC, always in pairs; *end gets the count of completed commands at
+ * which both are done. Returns false if there is no room. Interrupts masked. */
 static bool submit(struct its_queue *queue, struct its_command command, uint32_t *end)
 {
     if (free_slots(queue) < 2) {
@@ -175,11 +176,11 @@ static bool submit(struct its_queue *queue, struct its_command command, uint32_t
 static void mark_dead(struct its_queue *queue)
 {
     queue->dead = true;
-    print("gic: ITS does not answer: no more message-signalled interrupts\n");
+    print("gic: ITS does not respond: no more message-signalled interrupts\n");
 }
 
-/* Submits the command if that is not done yet, and reads the ITS's progress once, with interrupts
- * masked. Returns true when the command is done. */
+/* Submits the command unless *submitted is set, and reads the ITS's progress once, with interrupts
+ * masked. Returns true when the command is completed. */
 static bool submit_and_check(struct its_queue *queue, struct its_command command, bool *submitted)
 {
     interrupt_state state = interrupts_save();

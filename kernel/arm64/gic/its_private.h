@@ -13,17 +13,17 @@
 
 struct its_tables {
     uintptr_t registers;
-    uint64_t device_limit; /* ids the device table has entries for */
-    bool coherent;         /* what the ITS reads and writes in memory goes through the caches */
+    uint64_t device_limit; /* number of device ids that the device table has entries for */
+    bool coherent;         /* the ITS accesses memory coherently with the caches */
     struct its_table {
         void *memory; /* NULL: none */
         size_t bytes;
     } table[GITS_BASER_COUNT];
 };
 
-/* Gives the ITS, which must be off, tables for device ids up to `highest_device` and for
- * `collection`; `type` is GITS_TYPER. After a failure its_tables_free() is due. RESULT_NO_MEMORY,
- * RESULT_UNSUPPORTED (more than a flat table can hold). */
+/* Gives the ITS, which must be disabled, tables for device ids up to `highest_device` and for
+ * `collection`; `type` is GITS_TYPER. After a failure the caller calls its_tables_free(). Returns
+ * RESULT_NO_MEMORY, or RESULT_UNSUPPORTED if a flat table cannot hold that many. */
 enum result its_tables_init(struct its_tables *tables, uintptr_t registers, uint64_t type,
                             uint16_t collection, uint32_t highest_device);
 void its_tables_free(struct its_tables *tables);
@@ -36,33 +36,33 @@ struct its_command {
 struct its_queue {
     uintptr_t registers;
     struct its_command *commands;
-    uint64_t target; /* RDbase as commands name this core's Redistributor */
+    uint64_t target; /* RDbase: this core's Redistributor in commands */
     /* Counts of commands, which wrap; modulo the ring's size they are indices. */
-    uint32_t issued;    /* written to the ring */
-    uint32_t completed; /* passed by the ITS, as far as is known */
-    uint32_t awaited;   /* its_execute() waits until this many are completed */
+    uint32_t issued;    /* commands written to the ring */
+    uint32_t completed; /* commands completed by the ITS at the last read of GITS_CREADR */
+    uint32_t awaited;   /* value of `completed` that its_execute() waits for */
     bool awaited_refused;
-    unsigned stalls; /* in a row, since `completed` last grew */
+    unsigned stalls; /* number of stalls since `completed` last grew */
     bool coherent;
-    bool dead; /* the ITS did not answer: no further commands */
+    bool dead; /* the ITS did not respond; no further commands are sent */
 };
 
 /* GITS_CBASER counts pages of 4 KiB. */
 #define ITS_QUEUE_BYTES ((size_t)4096)
 
-/* Gives the ITS, which must be off, an empty queue. RESULT_NO_MEMORY. */
+/* Gives the ITS, which must be disabled, an empty queue. Returns RESULT_OK or RESULT_NO_MEMORY. */
 enum result its_queue_init(struct its_queue *queue, uintptr_t registers, uint64_t target);
-/* Frees the queue. Does nothing if there is none. The ITS must be off. */
+/* Frees the queue. Does nothing if there is none. The ITS must be disabled. */
 void its_queue_free(struct its_queue *queue);
 
-/* Makes the ITS carry out a command, and waits until its effects are complete at the Redistributor.
- * One caller at a time, interrupts enabled: they are masked for six register accesses at a time.
- * RESULT_TIMED_OUT (the ITS may still carry it out later), RESULT_INVALID (the ITS stalled on it;
- * it was skipped). */
+/* Makes the ITS execute a command, and waits until its effects are complete at the Redistributor.
+ * One caller at a time, with interrupts enabled; the function masks them for six register accesses
+ * at a time. Returns RESULT_TIMED_OUT if the ITS has not executed the command in time (it may still
+ * do so later), RESULT_INVALID if the ITS stalled on the command, which was then skipped. */
 enum result its_execute(struct its_queue *queue, struct its_command command);
 
-/* The same for callers that have interrupts masked. Waits for GIC_POLLS_MASKED reads of a register
- * at most; an ITS that takes longer carries the command out after the call. */
+/* The same for callers that have interrupts masked. Waits for at most GIC_POLLS_MASKED reads of a
+ * register. An ITS that takes longer executes the command after the call has returned. */
 void its_execute_masked(struct its_queue *queue, struct its_command command);
 
 /* The commands that the driver uses (IHI 0069, 5.3). */

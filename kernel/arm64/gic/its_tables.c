@@ -27,7 +27,7 @@ static unsigned page_size_of(uintptr_t address)
     return encoding > 2 ? 2 : encoding;
 }
 
-/* Gives GITS_BASER<index> a table of `entries`; *limit gets the number of entries that fit. */
+/* Gives GITS_BASER<index> a table of `entries`. *limit gets the number of entries in it. */
 static enum result table_init(struct its_tables *tables, unsigned index, uint64_t entries,
                               uint64_t *limit)
 {
@@ -58,8 +58,8 @@ static enum result table_init(struct its_tables *tables, unsigned index, uint64_
 enum result its_tables_init(struct its_tables *tables, uintptr_t registers, uint64_t type,
                             uint16_t collection, uint32_t highest_device)
 {
-    /* GITS_TYPER.Devbits: bits of a device id minus 1. HCC: collections that the ITS holds without
-     * memory. */
+    /* GITS_TYPER.Devbits: number of bits of a device id, minus 1. GITS_TYPER.HCC: number of
+     * collections that the ITS holds without memory. */
     uint64_t representable = UINT64_C(1) << ((type >> 13 & 0x1F) + 1);
     bool holds_collection = (type >> 24 & 0xFF) > collection;
     uint64_t wanted = (uint64_t)highest_device + 1;

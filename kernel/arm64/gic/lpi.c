@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LPIs at this core's Redistributor (IHI 0069, 5.1): a table of configuration bytes, and one of
- * pending bits that belongs to the Redistributor alone.
+ * LPIs at this core's Redistributor (IHI 0069, 5.1): a table of configuration bytes, and a table of
+ * pending bits, which only the Redistributor accesses.
  */
 #include "gic/gic_private.h"
 #include "gic/gic_registers.h"
@@ -74,7 +74,7 @@ void gic_table_free(void *table, size_t bytes)
 uint32_t lpi_limit(void)
 {
     uint32_t limit = UINT32_C(1) << ID_BITS;
-    /* IHI 0069, GICD_TYPER.num_LPIs: 2^(n + 1) of them, unless 0. */
+    /* IHI 0069, GICD_TYPER.num_LPIs: 2^(n + 1) LPIs, unless n is 0. */
     uint32_t exponent = gic_distributor_type() >> 11 & 0x1F;
 
     if (exponent != 0 && exponent + 1 < ID_BITS - 1) {
@@ -91,8 +91,8 @@ void lpi_set(uint32_t number, bool enabled)
     gic_publish(byte, 1, lpi.coherent);
 }
 
-/* IHI 0069, GICR_PROPBASER and GICR_PENDBASER: changed only while EnableLPIs is 0, and 1 may be for
- * ever. */
+/* Disables the LPIs. GICR_PROPBASER and GICR_PENDBASER may be written only while EnableLPIs is 0,
+ * and a Redistributor may not support clearing it (IHI 0069). */
 static enum result turn_off(const struct redistributor *redistributor)
 {
     uintptr_t control = redistributor->base + GICR_CTLR;

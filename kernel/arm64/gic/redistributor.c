@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * This core's Redistributor. Of others' only TYPER is read: a partition does not own them.
+ * This core's Redistributor. Of other cores' Redistributors only TYPER is read, because a partition
+ * does not own them.
  */
 #include "arch/mmu.h"
 #include "gic/gic_private.h"
@@ -26,7 +27,8 @@ bool redistributor_settle(const struct redistributor *redistributor, unsigned po
     return gic_wait(redistributor->base + GICR_CTLR, GICR_CTLR_WRITE_PENDING, 0, polls);
 }
 
-/* GICR_TYPER[63:32] has the affinity packed; MPIDR_EL1 has Aff3 apart (IHI 0069, GICR_TYPER). */
+/* Converts the affinity from MPIDR_EL1, where Aff3 is separate, to the form of GICR_TYPER[63:32]
+ * (IHI 0069, GICR_TYPER). */
 static uint32_t pack_affinity(uint64_t affinity)
 {
     return (uint32_t)(affinity >> 8 & 0xFF000000) | (uint32_t)(affinity & 0xFFFFFF);
@@ -79,8 +81,9 @@ static enum result search(uint64_t start, uint64_t size, uint64_t stride, uint64
     return RESULT_NOT_FOUND;
 }
 
-/* IHI 0069, GICR_WAKER, and chapter 11: no interrupt reaches a core whose Redistributor sleeps. In
- * the Non-secure view of two security states the register reads as zero: awake. */
+/* Wakes the Redistributor, because a sleeping one forwards no interrupts (IHI 0069, GICR_WAKER, and
+ * chapter 11). With two security states the register reads as zero, which means awake, in the
+ * Non-secure view. */
 static enum result wake(const struct redistributor *redistributor)
 {
     uintptr_t waker = redistributor->base + GICR_WAKER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The clock: the generic timer's virtual counter and timer (Arm ARM, chapter "The Generic Timer in
- * AArch64 state"). A hypervisor leaves these to its guest as they are.
+ * AArch64 state"). A hypervisor lets its guest access them directly.
  */
 #include "arch/clock.h"
 #include "arch/cpu.h"
@@ -14,16 +14,18 @@
 
 #define CNTV_CTL_ENABLE UINT64_C(1)
 
-#define FREQUENCY_UNKNOWN 1u /* no machine has it, and nothing divides by 0 */
+/* The frequency if it is unknown. No machine has this frequency, and a division by it is valid. */
+#define FREQUENCY_UNKNOWN 1u
 
-static uint64_t frequency; /* Hz; 0: not asked for yet */
+static uint64_t frequency; /* Hz; 0: not determined yet */
 
 static int timer_node(void)
 {
     return devicetree_next_compatible(-1, "arm,armv8-timer");
 }
 
-/* Firmware sets CNTFRQ_EL0; for some that does not, the devicetree has the number. */
+/* Returns the frequency of the counter. Firmware should set CNTFRQ_EL0. If it does not, the
+ * devicetree may contain the number. */
 static uint64_t find_frequency(void)
 {
     uint64_t value;
@@ -45,8 +47,9 @@ uint64_t arch_clock_frequency(void)
 
 void arch_clock_alarm(uint64_t ticks)
 {
-    /* The timer's condition is CNTVCT >= CVAL: a value in the past asserts it at once. The ISB has
-     * both writes take effect before the caller can unmask interrupts or sleep. */
+    /* The timer's condition is CNTVCT >= CVAL, so a value in the past asserts the interrupt at
+     * once. After the ISB both writes have taken effect, before the caller can unmask interrupts or
+     * sleep. */
     __asm__ volatile("msr cntv_cval_el0, %0\n\tmsr cntv_ctl_el0, %1\n\tisb"
                      :
                      : "r"(ticks), "r"(CNTV_CTL_ENABLE)
@@ -61,8 +64,8 @@ void arch_clock_alarm_off(void)
 static void timer_interrupt(void *argument)
 {
     (void)argument;
-    /* The output stays asserted until the comparison fails or the timer is off; time_alarm() sets
-     * the next alarm, or leaves it off. */
+    /* The output stays asserted while the condition is true, unless the timer is disabled.
+     * time_alarm() sets the next alarm, or leaves the timer disabled. */
     arch_clock_alarm_off();
     time_alarm();
 }

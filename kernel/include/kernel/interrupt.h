@@ -47,14 +47,14 @@ bool interrupt_context(void);
  * the MMU work. Results: interrupt/controller.h. */
 enum result interrupt_init(void);
 
-/* Handles pending interrupts until none is left, 32 at most; further ones raise the exception
+/* Handles pending interrupts until none is left, at most 32; further ones raise the exception
  * again. Called once per exception, on the interrupt stack, interrupts masked. */
 void interrupt_dispatch(void);
 
 struct interrupt_statistics {
     uint64_t handled;     /* interrupts that had a handler */
-    uint64_t unknown;     /* interrupts without one: disabled at the first */
-    uint64_t spurious;    /* exceptions with nothing pending */
+    uint64_t unknown;     /* interrupts without a handler, which are then disabled */
+    uint64_t spurious;    /* exceptions without a pending interrupt */
     size_t message_bytes; /* memory of message-signalled interrupts: tables and queue */
 };
 
@@ -88,10 +88,10 @@ enum result interrupt_message_allocate(uint32_t device_id, uint32_t event, uint3
  * A critical section: interrupts_save() masks interrupts of this core and returns the state before,
  * interrupts_restore() returns to that state. Sections nest. Any context.
  *
- * A thread must not block, nor end, inside a critical section: calls that would (thread_join(),
- * thread_sleep_until(), thread_exit(), those of kernel/sync.h without DEADLINE_POLL,
- * console_read(), and what is built on them) panic there. A critical section delays every
- * interrupt: keep it to a few hundred instructions.
+ * A thread must not block or end inside a critical section. Calls that would do so panic there:
+ * thread_join(), thread_sleep_until(), thread_exit(), those of kernel/sync.h without DEADLINE_POLL,
+ * console_read(), and functions that use these. A critical section delays every interrupt, so it
+ * should have at most a few hundred instructions.
  */
 typedef uint64_t interrupt_state;
 interrupt_state interrupts_save(void);

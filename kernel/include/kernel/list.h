@@ -20,7 +20,7 @@ struct list {
     struct list_node head;
 };
 
-/* The structure of `type` whose `member` is at `pointer`. */
+/* Returns the structure of `type` whose `member` is at `pointer`. */
 #define CONTAINER_OF(pointer, type, member) \
     ((type *)((uintptr_t)(pointer) - offsetof(type, member)))
 
@@ -70,7 +70,7 @@ static inline void list_remove(struct list_node *node)
     list_node_init(node);
 }
 
-/* The first node, or NULL if the list is empty. */
+/* Returns the first node, or NULL if the list is empty. */
 static inline struct list_node *list_first(const struct list *list)
 {
     return list_is_empty(list) ? NULL : list->head.next;

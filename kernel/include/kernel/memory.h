@@ -35,12 +35,12 @@ void heap_free(void *memory);
 struct memory_statistics {
     size_t ram_bytes;       /* all memory of the machine (or partition) */
     size_t image_bytes;     /* kernel image in memory, .bss included */
-    size_t page_used_bytes; /* allocated pages, the heap's included, the image not */
+    size_t page_used_bytes; /* allocated pages, including the heap's, without the image's */
     size_t page_free_bytes;
-    size_t heap_total_bytes; /* pages the heap owns */
-    size_t heap_used_bytes;  /* allocated, block headers included */
+    size_t heap_total_bytes; /* pages of the heap */
+    size_t heap_used_bytes;  /* allocated blocks, including their headers */
     size_t heap_peak_bytes;
-    uint64_t heap_failures; /* allocations refused */
+    uint64_t heap_failures; /* failed allocations */
 };
 
 void memory_statistics(struct memory_statistics *statistics);
@@ -56,9 +56,9 @@ struct pool {
     uintptr_t storage;
 };
 
-/* Makes a pool of `storage`, which the caller owns: block_bytes * count bytes, aligned as the
- * blocks must be. `block_bytes` is a multiple of sizeof(void *), `count` > 0. Returns
- * RESULT_INVALID otherwise. */
+/* Makes a pool of `storage`, which the caller owns: block_bytes * count bytes, with the alignment
+ * that the blocks need. Returns RESULT_INVALID unless `block_bytes` is a multiple of sizeof(void *)
+ * and `count` > 0. */
 enum result pool_init(struct pool *pool, void *storage, size_t block_bytes, uint32_t count);
 /* Returns a block, NULL if the pool is empty. Any context. */
 void *pool_allocate(struct pool *pool);

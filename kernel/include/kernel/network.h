@@ -5,13 +5,13 @@
  *
  * Boot arguments:
  *   ip=dhcp | ip=ADDRESS/BITS[,GATEWAY]   IPv4 (default dhcp); IPv6 configures itself
- *   rx_buffers=N       receive buffers with the device (default 8)
- *   rx_pool=N          receive buffers beyond those (default: a TCP window, and some)
+ *   rx_buffers=N       number of receive buffers exposed to the device (default 8)
+ *   rx_pool=N          further receive buffers (default: a TCP window and some more)
  *   tx_ring=N          entries of the transmit ring (default 256)
- *   interrupt_budget=N descriptors an interrupt moves at most (default 64)
- *   net_priority=N     of the bottom-half thread (default 48)
+ *   interrupt_budget=N maximum number of descriptors that an interrupt moves (default 64)
+ *   net_priority=N     priority of the bottom-half thread (default 48)
  *   net_measure=1      counts the instructions of each run of the interrupt handler
- *   features_off=MASK  virtio feature bits not to accept
+ *   features_off=MASK  virtio feature bits to refuse
  */
 #ifndef KERNEL_NETWORK_H
 #define KERNEL_NETWORK_H
@@ -21,15 +21,17 @@
 struct virtio_netif;
 
 /*
- * Starts lwIP and the interface, and returns; addresses come later, and are printed. Once, thread
- * context. RESULT_NOT_FOUND: no network device, which is said on the console. RESULT_NO_MEMORY,
- * RESULT_INVALID (the device cannot be driven): likewise. The program can go on without a network.
+ * Starts lwIP and the interface. Addresses arrive after the return and are printed on the console.
+ * Call it once, in thread context. Returns RESULT_OK, RESULT_NOT_FOUND (no network device),
+ * RESULT_NO_MEMORY or RESULT_INVALID (the device cannot be driven). A failure is reported on the
+ * console, and the program can continue without a network.
  */
 enum result network_start(void);
 
-/* NULL without a network. virtio_netif.h says what it tells. */
+/* Returns the interface (virtio_netif.h); NULL without a network. */
 struct virtio_netif *network_interface(void);
-/* "pci" or "mmio", and how its interrupts arrive: "line" or "MSI-X". "" without a network. */
+/* Return the bus of the device, "pci" or "mmio", and the kind of its interrupts, "line" or "MSI-X";
+ * "" without a network. */
 const char *network_bus(void);
 const char *network_interrupts(void);
 

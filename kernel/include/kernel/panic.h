@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends of the machine. panic() is for broken invariants of the kernel and the program, never for
- * input from a device, a peer or a file.
+ * Functions that end the machine. panic() is for broken invariants of the kernel and the program,
+ * never for input from a device, a peer or a file.
  */
 #ifndef KERNEL_PANIC_H
 #define KERNEL_PANIC_H
@@ -9,8 +9,8 @@
 /* Prints the message, the thread, a symbolised backtrace, and ends the machine with status 101. */
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Ends the machine: by semihosting with that exit status where the boot argument `exit=semihosting`
- * allows it, else by PSCI SYSTEM_OFF. */
+/* Ends the machine: by semihosting with that exit status if there is the boot argument
+ * `exit=semihosting`, otherwise by PSCI SYSTEM_OFF. */
 _Noreturn void machine_exit(int status);
 
 /* Restarts the machine by PSCI SYSTEM_RESET. Stops it if the firmware has no such call. */

@@ -10,18 +10,18 @@
  * message_queue_send() and message_queue_receive() panic if they would block inside one. With
  * DEADLINE_POLL they never block and may be called there.
  *
- * Each call masks interrupts for a bounded time. To block takes one step for each priority that
- * threads wait with, THREAD_PRIORITY_COUNT at most, however many they are. To wake a thread with a
- * deadline takes the logarithm of the number of armed timers. message_queue_send() and
+ * Each call masks interrupts for a bounded time. Blocking takes one step for each priority among
+ * the waiting threads, at most THREAD_PRIORITY_COUNT, however many threads wait. Waking a thread
+ * with a deadline takes logarithmic time in the number of armed timers. message_queue_send() and
  * message_queue_receive() copy two messages at most, of MESSAGE_BYTES_MAX bytes each.
  * event_flags_set() wakes EVENT_FLAGS_WAITERS_MAX threads at most. Priority inheritance takes one
- * step for each mutex in a chain of owners that wait, and each step looks at the mutexes that this
+ * step for each mutex in a chain of owners that wait, and each step visits the mutexes that this
  * owner holds.
  *
- * A release hands over: an unlocked mutex belongs to its first waiter at once, a post wakes a
- * waiter instead of raising the count, a message goes to a blocked receiver instead of the queue.
- * No thread that comes later can take it, however urgent it is. A waiter whose deadline passes at
- * the same instant either has it or has timed out.
+ * A release hands the object to a waiter: an unlocked mutex belongs to its first waiter at once, a
+ * post wakes a waiter instead of raising the count, and a message goes to a blocked receiver
+ * instead of the queue. No thread that calls later can take it, however urgent that thread is. A
+ * waiter whose deadline passes at the same instant either gets the object or times out.
  */
 #ifndef KERNEL_SYNC_H
 #define KERNEL_SYNC_H
@@ -94,13 +94,13 @@ enum event_wait_mode {
 void event_flags_init(struct event_flags *events);
 void event_flags_set(struct event_flags *events, uint32_t flags);   /* any context */
 void event_flags_clear(struct event_flags *events, uint32_t flags); /* any context */
-/* Waits for `flags` (not 0); `*seen` (may be NULL) gets the flags as they stood when the wait
- * ended. RESULT_OK, RESULT_TIMED_OUT, RESULT_INVALID, RESULT_OVERFLOW (the call would block, and
- * EVENT_FLAGS_WAITERS_MAX threads wait already). Thread context; with DEADLINE_POLL any context. */
+/* Waits for `flags` (not 0). `*seen` (may be NULL) gets all flags at the end of the wait. Returns
+ * RESULT_OK, RESULT_TIMED_OUT, RESULT_INVALID, or RESULT_OVERFLOW if the call would block and
+ * EVENT_FLAGS_WAITERS_MAX threads already wait. Thread context; with DEADLINE_POLL any context. */
 enum result event_flags_wait(struct event_flags *events, uint32_t flags, unsigned mode,
                              uint32_t *seen, uint64_t deadline);
 
-/* Bytes of the largest message. What is longer is sent as a pointer to a block of a pool. */
+/* Maximum size of a message in bytes. For longer data, send a pointer to a block of a pool. */
 #define MESSAGE_BYTES_MAX 256u
 
 /* First-in first-out queue of messages of one size, copied in and out with interrupts masked. */
@@ -118,8 +118,8 @@ struct message_queue {
  * `message_bytes` <= MESSAGE_BYTES_MAX and 0 < `capacity`. */
 void message_queue_init(struct message_queue *queue, void *storage, uint32_t message_bytes,
                         uint32_t capacity);
-/* RESULT_OK, RESULT_TIMED_OUT (with DEADLINE_POLL: full / empty). Thread context; with
- * DEADLINE_POLL any context. */
+/* Return RESULT_OK, or RESULT_TIMED_OUT (with DEADLINE_POLL: the queue is full or empty). Thread
+ * context; with DEADLINE_POLL any context. */
 enum result message_queue_send(struct message_queue *queue, const void *message, uint64_t deadline);
 enum result message_queue_receive(struct message_queue *queue, void *message, uint64_t deadline);
 

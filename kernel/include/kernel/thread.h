@@ -52,9 +52,9 @@ _Noreturn void thread_exit(void);
 enum result thread_join(struct thread *thread, uint64_t deadline);
 
 /* Gives up the right to join: the thread's storage is freed when it ends, and later joins are
- * refused. A thread_join() that waits already goes on: it frees the thread if the thread ends
- * before its deadline. Detaching twice is harmless. Any context; the thread must not have been
- * freed. */
+ * refused. A thread_join() that already waits continues to wait, and frees the thread if the
+ * thread ends before its deadline. Detaching twice is harmless. Any context; the thread must not
+ * have been freed. */
 void thread_detach(struct thread *thread);
 
 /* Returns the running thread (in a handler: the interrupted one), NULL before the first. Any
@@ -89,16 +89,16 @@ struct thread_statistics {
     unsigned base_priority;
     unsigned effective_priority;
     uint64_t run_nanoseconds; /* processor time used */
-    uint64_t switches;        /* how often a switch chose it */
+    uint64_t switches;        /* number of switches to the thread */
     size_t stack_bytes;
     size_t stack_used_bytes; /* high-water mark */
 };
 
 /*
  * Writes the statistics of up to `capacity` threads to `statistics`. A thread that is freed
- * meanwhile may be left out. Returns how many were written; if `capacity` is used up, how many
- * threads there are. Thread context. No thread is kept from running for more than a few hundred
- * instructions (and the walk along the list of threads) at a time.
+ * meanwhile may be omitted. Returns the number of threads written or, if there are more than
+ * `capacity`, the number of threads. Thread context. No thread is kept from running for more than a
+ * few hundred instructions (and the walk along the list of threads) at a time.
  */
 size_t thread_statistics(struct thread_statistics *statistics, size_t capacity);
 

@@ -21,10 +21,10 @@
 #define DEADLINE_POLL UINT64_C(0) /* never block */
 #define DEADLINE_NONE UINT64_MAX  /* wait for ever */
 
-/* Nanoseconds since boot; monotonic. Any context. */
+/* Returns the nanoseconds since boot. Monotonic. Any context. */
 uint64_t time_now(void);
 
-/* time_now() + `nanoseconds`, saturated below DEADLINE_NONE. Any context. */
+/* Returns time_now() + `nanoseconds`, saturated below DEADLINE_NONE. Any context. */
 uint64_t time_after(uint64_t nanoseconds);
 
 /* The treatment of periods that passed while the interrupt of a periodic timer was masked. */
@@ -43,19 +43,19 @@ enum timer_catch_up {
  * threads and post to semaphores, event flags and message queues; it must not block.
  */
 struct timer {
-    uint64_t deadline; /* of the next call, in nanoseconds since boot; meaningful while armed */
+    uint64_t deadline; /* time of the next call, in nanoseconds since boot; valid while armed */
     void (*callback)(struct timer *timer, void *argument);
     void *argument;
-    /* Of a periodic timer: */
+    /* For periodic timers: */
     uint64_t period;  /* nanoseconds; 0: one-shot */
-    uint64_t due;     /* in its callback: the time that this call was due */
+    uint64_t due;     /* valid in the callback: the time at which this call was due */
     uint64_t skipped; /* periods without a call, since the timer was armed */
     /* Private: position in the timer queue (time/timer_queue.h). */
     struct timer *parent;
     struct timer *left;
     struct timer *right;
     uint64_t sequence; /* equal deadlines expire in the order they were armed */
-    /* Of a periodic timer: */
+    /* For periodic timers: */
     enum timer_catch_up catch_up;
     /* Private: */
     bool armed;
@@ -70,14 +70,15 @@ void timer_arm(struct timer *timer, uint64_t deadline);
 /*
  * Arms or re-arms as a periodic timer: the callback is due at `first`, `first` + `period`, `first`
  * + 2 * `period` and so on, in nanoseconds since boot, until timer_cancel(), or timer_arm(), which
- * makes the timer a one-shot. `period` > 0 (else panic). `catch_up` says what happens when calls
- * come too late. The timer is armed for its next period before its callback is called, so that the
+ * makes the timer a one-shot. `period` > 0 (else panic). `catch_up` determines the treatment of
+ * late calls. The timer is armed for its next period before its callback is called, so that the
  * callback may cancel it. Any context, O(log n).
  */
 void timer_arm_periodic(struct timer *timer, uint64_t first, uint64_t period,
                         enum timer_catch_up catch_up);
 
-/* Disarms; true if it was armed. After it returns the callback will not start. Any context. */
+/* Disarms. Returns true if the timer was armed. The callback does not start after the return. Any
+ * context. */
 bool timer_cancel(struct timer *timer);
 
 #endif
