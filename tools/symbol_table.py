@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the symbol table of a guest image as assembly, for the image's second link.
 
-symbol_table.py OUTPUT: an empty table, for the first link.
-symbol_table.py OUTPUT NM PROGRAM.elf: the functions that NM finds in the first link.
+symbol_table.py OUTPUT: writes an empty table, for the first link.
+symbol_table.py OUTPUT NM PROGRAM.elf: writes the functions that NM finds in the first link.
 """
 
 import subprocess
 import sys
 from pathlib import Path
 
-# The image is linked at 0: an address is an offset. Types of nm: code, global or not, and weak.
+# nm's types of code symbols: global, local, weak. The image is linked at 0, so an address is an
+# offset.
 _CODE_TYPES = frozenset("tTwW")
 _HEADER = """\
 /* SPDX-License-Identifier: BSD-2-Clause */
@@ -21,22 +22,22 @@ _HEADER = """\
 
 
 def read_symbols(nm: str, program: Path) -> list[tuple[int, str]]:
-    """The functions of a linked program by address; of several names for one address, the first."""
+    """Return the functions of a linked program in order of address, with one name per address."""
     listing = subprocess.run(
         [nm, "--defined-only", str(program)], check=True, capture_output=True, text=True
     ).stdout
     names: dict[int, str] = {}
     for line in sorted(listing.splitlines()):
         address, kind, *rest = line.split(maxsplit=2)
-        name = rest[0] if rest else "$"  # link-time optimization leaves some without
-        # $x and $d are marks for disassemblers; image_ begins the linker script's own symbols.
+        name = rest[0] if rest else "$"  # link-time optimization leaves some symbols without a name
+        # $x and $d are marks for disassemblers. The linker script's own symbols begin with image_.
         if kind in _CODE_TYPES and not name.startswith(("$", ".", "image_")):
             names.setdefault(int(address, 16), name)
     return sorted(names.items())
 
 
 def assembly(symbols: list[tuple[int, str]]) -> str:
-    """The table as an assembly file."""
+    """Return the table as an assembly file."""
     lines = [_HEADER + "symbol_table_count:", f"    .long {len(symbols)}", "symbol_table_offsets:"]
     lines += [f"    .long {address:#x}" for address, _ in symbols]
     lines += ["symbol_table_names:"]
@@ -45,7 +46,7 @@ def assembly(symbols: list[tuple[int, str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """The command."""
+    """Run the command. Returns its exit status."""
     match arguments:
         case [output]:
             symbols = []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead test --changed: the tests that a change can reach.
+"""./bulkhead test --changed: finds the tests that a change can affect ("reaches").
 
-C files reach programs and images by the builds' own dependencies, Python files reach tests by what
-these import. A file that neither knows reaches its suite, or all tests: too many tests are run
-rather than too few.
+A C file reaches programs and images by the dependencies of the builds. A Python file reaches the
+tests that import it. Any other file reaches its suite, or all tests. In doubt, too many tests are
+run rather than too few.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bulkhead.paths import ROOT, TESTS
 
 _C_SUFFIXES = (".c", ".h", ".S", ".ld", ".dts", ".build")
 _DOCUMENT_SUFFIXES = (".md", ".svg", ".png", ".txt")
-# Whatever is made or run depends on these.
+# Every build and every test depends on these.
 _EVERYTHING = re.compile(
     r"bulkhead|pyproject\.toml|meson\.build|meson_options\.txt|tools/(meson/.*|requirements\.txt)"
     r"|\.ci/.*|tests/conftest\.py|tests/support/(__init__|schedule|times|pairwise)\.py"
 )
-# Data that is read when tests run, and the suites that read it.
+# Data that tests read when they run, and the suites that read it.
 _READERS = (
     (re.compile(r"(systems|boards)/"), ("systems", "tools", "vm", "isolation", "rtems")),
     (re.compile(r"bench/"), ("tools", "vm")),
@@ -43,9 +43,9 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def changed_files(base: str, root: Path = ROOT) -> set[str]:
-    """Returns the files that differ from where `base` and HEAD part, and those git does not know.
+    """Return the files changed since the merge base of `base` and HEAD, and untracked files.
 
-    Both names of a renamed file are among them.
+    For a renamed file the result contains both names.
     """
 
     def git(*arguments: str) -> list[str]:
@@ -69,13 +69,13 @@ def _paths(words: Iterable[str]) -> list[str]:
 
 @dataclass
 class BuildGraph:
-    """What a build folder makes of what, as Ninja knows it after a build."""
+    """The dependencies between the files of a build folder, as recorded by Ninja after a build."""
 
     folder: Path
 
     @cached_property
     def _users(self) -> dict[str, set[str]]:
-        """By file: what is made with it. Paths are as seen from the root of the repository."""
+        """The files made from each file. Paths are relative to the root of the repository."""
         users: dict[str, set[str]] = {}
         for outputs, inputs in (*self._statements(), *self._dependencies()):
             for each in inputs:
@@ -101,7 +101,7 @@ class BuildGraph:
             yield _paths(outputs), _paths(inputs)
 
     def _dependencies(self) -> Iterator[tuple[list[str], list[str]]]:
-        """What compilers have read for each object."""
+        """The files that the compiler has read for each object."""
         command = ["ninja", "-C", str(self.folder), "-t", "deps"]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for block in text.split("\n\n"):
@@ -110,7 +110,7 @@ class BuildGraph:
                 yield [first.partition(": #deps")[0]], [line.strip() for line in rest]
 
     def reached(self, changed: Iterable[str]) -> set[str]:
-        """Returns all that is made with any of some files, and the files."""
+        """Return some files, and all files that are made from them, directly or not."""
         found = set(changed)
         waiting = list(found)
         while waiting:
@@ -120,16 +120,16 @@ class BuildGraph:
         return found
 
     def knows(self, name: str) -> bool:
-        """Whether anything is made with a file."""
+        """Return True if another file is made from this file."""
         return name in self._users
 
     def programs(self) -> list[dict[str, object]]:
-        """The tests that Meson knows."""
+        """Return the tests that are declared in Meson."""
         path = self.folder / "meson-info" / "intro-tests.json"
         return list(json.loads(path.read_text())) if path.is_file() else []
 
     def executables(self) -> list[str]:
-        """All programs and custom targets, as seen from the root."""
+        """Return all programs and custom targets, relative to the root of the repository."""
         path = self.folder / "meson-info" / "intro-targets.json"
         kinds = ("executable", "custom")
         return [
@@ -142,7 +142,7 @@ class BuildGraph:
 
 @dataclass
 class PythonFiles:
-    """The Python files of the repository, and which of them import which."""
+    """The Python files of the repository, and their imports."""
 
     root: Path
     files: frozenset[str]
@@ -150,7 +150,7 @@ class PythonFiles:
 
     @classmethod
     def of(cls, root: Path) -> PythonFiles:
-        """All files below tests/, tools/ and bench/."""
+        """Return all files below tests/, tools/ and bench/."""
         found = {
             str(path.relative_to(root))
             for top in ("tests", "tools", "bench")
@@ -159,11 +159,11 @@ class PythonFiles:
         return cls(root, frozenset(found))
 
     def text(self, name: str) -> str:
-        """What is in a file."""
+        """Return the text of a file."""
         return (self.root / name).read_text()
 
     def uses(self, name: str) -> frozenset[str]:
-        """Returns the files that a file needs when it runs, itself among them."""
+        """Return the files that a file needs when it runs, including the file itself."""
         found = {name}
         waiting = [name]
         while waiting:
@@ -201,8 +201,8 @@ class PythonFiles:
         for each in self.files:
             if each.startswith("bench/") and Path(each).stem.replace("_", "-") in words:
                 yield each
-        # Fixtures come from the conftest.py of the folder, and of those above it; a test names
-        # them as its arguments, or as texts.
+        # Fixtures are defined in the conftest.py of the folder and of the folders above it. A test
+        # names them as its arguments or in strings.
         arguments |= set(_quoted(text))
         for folder in Path(name).parents:
             conftest = str(folder / "conftest.py")
@@ -217,7 +217,7 @@ class PythonFiles:
         return ".".join(parts[1:] if parts[0] in ("tests", "tools") else parts)
 
     def _module(self, module: str) -> Iterator[str]:
-        """The file of a module, and those of the packages around it."""
+        """Yield the file of a module, and those of the packages that contain it."""
         parts = module.split(".")
         for end in range(1, len(parts) + 1):
             path = "/".join(parts[:end])
@@ -230,14 +230,14 @@ class PythonFiles:
 
 @dataclass
 class Reach:
-    """Finds what tests some files reach."""
+    """Finds the tests that files reach."""
 
     python: PythonFiles
-    graphs: Mapping[str, BuildGraph]  # by name of the build folder
+    graphs: Mapping[str, BuildGraph]  # by the name of the build folder
     is_test: Callable[[str], bool] = lambda name: Path(name).name.startswith("test_")
 
     def tests(self, changed: Iterable[str]) -> set[str]:
-        """Returns the tests as pytest names them, relative to tests/; "." for all."""
+        """Return the tests by their names in pytest, relative to tests/; "." means all tests."""
         files = set(changed)
         if not files:
             return set()
@@ -264,11 +264,11 @@ class Reach:
         return {suite for pattern, suites in _READERS if pattern.match(name) for suite in suites}
 
     def _by_name(self, file: str) -> set[str]:
-        """Tests that name a file."""
+        """Return the tests that contain the name of a file."""
         return {_test(each) for each in self._test_files() if file in self.python.text(each)}
 
     def _by_folder(self, name: str) -> set[str]:
-        """Tests that name the folder of a source: they compile or read what is in it."""
+        """Return the tests that name the folder of a source, and so compile or read it."""
         top = name.split("/", maxsplit=1)[0]
         if top in ("tests", "tools", "bench", name):
             return set()
@@ -289,7 +289,8 @@ class Reach:
             found |= self._by_readers(name) | self._by_folder(name)
             if name.endswith("meson.build") or any(g.knows(name) for g in self.graphs.values()):
                 continue
-            # A test compiles it by itself, or nobody knows. What used a removed file has changed.
+            # No build uses the file: a test may compile it itself, otherwise its use is unknown. A
+            # removed file needs no test, because the files that used it have changed too.
             if name.startswith("tests/"):
                 found.add(name.split("/")[1])
             elif (self.python.root / name).exists():
@@ -304,7 +305,7 @@ class Reach:
         return found
 
     def _widened(self, compiled: set[str]) -> set[str]:
-        """With a meson.build all sources of its folder."""
+        """Return the files, and for each meson.build all sources of its folder."""
         folders = [str(Path(name).parent) for name in compiled if name.endswith("meson.build")]
         sources = {
             source
@@ -333,7 +334,7 @@ class Reach:
         return found
 
     def _of_images(self, graph: BuildGraph, reached: set[str]) -> set[str]:
-        """Tests of guests: those that name an image, or put systems together."""
+        """Return the tests of guests: those that name an image, or assemble systems."""
         images = {
             Path(name).stem
             for name in graph.executables()
@@ -388,7 +389,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _without_parts(tests: set[str]) -> set[str]:
-    """Without tests of files, and files of suites, that are among them as a whole."""
+    """Return the tests without those that are part of a file or suite in the same set."""
     return {
         test
         for test in tests
@@ -399,12 +400,12 @@ def _without_parts(tests: set[str]) -> set[str]:
 
 
 def builds() -> list[build.Variant]:
-    """Returns all builds that tests need."""
+    """Return all builds that tests need."""
     return [*build.variants("all", "all"), build.ARM32]
 
 
 def reach() -> Reach:
-    """Returns what finds tests by the builds as they are: they must be up to date."""
+    """Return a Reach for the present build folders, which must be up to date."""
     folders = [variant.folder for variant in builds()]
     graphs = {each.name: BuildGraph(each) for each in folders if (each / "build.ninja").is_file()}
     return Reach(PythonFiles.of(TESTS.parent), graphs)

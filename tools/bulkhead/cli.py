@@ -71,8 +71,18 @@ def bulkhead(context: click.Context) -> None:
 def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     """Install the packages that the other commands need.
 
-    GROUP is one of guest, host, clang, run, device, tap, bench and vhost-user (DPDK). Without
-    GROUP, all of them except vhost-user are installed.
+    Without GROUP, all groups except vhost-user are installed. The groups are:
+
+    \b
+    guest       building guest images with GCC
+    host        building the libraries and unit tests for this machine
+    clang       building with Clang
+    arm32       building and running unit tests for a 32-bit processor
+    run         booting guests in QEMU
+    device      tests of the driver on QEMU's device models
+    tap         guests on tap devices, and their clients: curl, nc, iperf
+    bench       the Linux guest, and the benches
+    vhost-user  the driver with DPDK's vhost-user back-end
     """
     from bulkhead.setup.install import setup as work
 
@@ -115,10 +125,11 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
     build_all(variants(target, compiler, options), settings)
 
 
-@bulkhead.command(context_settings=_CONTEXT, options_metavar="[OPTIONS] [-- QEMU-ARGUMENT...]")
-@click.argument("name", metavar="[NAME|FILE]", default="demo")
+@bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="[NAME|FILE] [-- QEMU-ARGUMENT...]", default="demo")
 @click.option("--system/--bare", default=True, show_default=True,
-              help="NAME is a system, or a program to boot without the hypervisor.")  # fmt: skip
+              help="NAME is a system (--system), or a program to boot without the hypervisor "
+              "(--bare).")  # fmt: skip
 @click.option(
     "--net",
     "network",
@@ -203,8 +214,9 @@ def check(settings: Settings, name: str, svg: Path | None) -> None:
 def stat(name: str, json_path: Path | None) -> None:
     """Print the exit counters of a running system.
 
-    The default system is demo. The counters are exits for each core and cause, refused accesses,
-    and faults. They are read from the machine's memory, without stopping any guest.
+    The default system is demo. An exit is a change from a guest to the hypervisor. The counters are
+    the exits for each core and cause, refused accesses, and faults. They are read from the
+    machine's memory, without stopping any guest.
     """
     from bulkhead.measuring.bench import check_output_path
     from bulkhead.running.stat_system import stat_system
@@ -218,7 +230,8 @@ def stat(name: str, json_path: Path | None) -> None:
 def top(name: str) -> None:
     """Show exit counts per core, refreshed every second.
 
-    The default system is demo; it must be running. Press Ctrl-C to quit.
+    The default system is demo. The system must be running. An exit is a change from a guest to the
+    hypervisor. Press Ctrl-C to quit.
     """
     from bulkhead.running.stat_system import top_system
 
@@ -226,7 +239,7 @@ def top(name: str) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
-@click.argument("suites", nargs=-1, metavar="[SUITE]...")
+@click.argument("suites", nargs=-1, metavar="[SUITE]... [-- PYTEST-ARGUMENT...]")
 @click.option(
     "--long",
     "long_",
@@ -280,7 +293,7 @@ def test(
     help="Write the results to this file as JSON.",
 )
 @click.option("--pairs", type=click.IntRange(1, 1000), default=5, show_default=True,
-              help="Number of pairs of measurements.")  # fmt: skip
+              help="How often each of the compared systems is measured.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=10, show_default=True,
               help="Duration of each timed measurement.")  # fmt: skip
 @click.option("--guest", default="bulkhead", show_default=True,
@@ -301,10 +314,11 @@ def bench(
 ) -> int:
     """Run a bench, or list the benches.
 
-    Without NAME, the command lists the benches.
+    NAME is the bench to run. Without NAME, the command lists the benches.
 
     `counts` runs the benches that count and measure no time, and compares each figure with
-    docs/figures.json and with its goal. The exit status is 1 if a figure moved or misses its goal.
+    the value in docs/figures.json and with its goal. The exit status is 1 if a figure moved or
+    misses its goal.
     """
     from bulkhead.measuring import counts
     from bulkhead.measuring.bench import BenchContext, listing, run_bench

@@ -9,8 +9,8 @@ BUILD = ROOT / "build"
 MESON_FILES = ROOT / "tools" / "meson"
 BENCHES = ROOT / "bench"
 TESTS = ROOT / "tests"
-# Where runs leave what they made: systems' images, files of benches. Tests that run side by side
-# set a folder each.
+# The output folder of runs, for images of systems and files of benches. Tests that run at the same
+# time each set their own folder.
 OUTPUT_VARIABLE = "BULKHEAD_OUTPUT"
 OUTPUT = Path(os.environ.get(OUTPUT_VARIABLE) or BUILD)
 

@@ -21,7 +21,7 @@ _END_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class _Suite:
-    """What the tests of a folder need: builds, and further groups of packages."""
+    """The requirements of the tests in a folder: builds, and further groups of packages."""
 
     builds: tuple[build.Variant, ...] = ()
     groups: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ _SUITES = {
     "systems": _Suite((_ARM64_GCC,)),
     "tools": _Suite((_ARM64_GCC,), frozenset({"run", "tap", "bench"})),
 }
-# For a suite that is not named above, and for all of them.
+# For a suite that is not listed above, and for a run of all suites.
 _EVERYTHING = _Suite(
     (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG, build.ARM32),
     frozenset({"run", "device", "tap", "bench"}),
@@ -51,12 +51,12 @@ _EVERYTHING = _Suite(
 def test_changed(
     base: str, names: Sequence[str], arguments: Sequence[str], settings: Settings
 ) -> int:
-    """Run the tests that the changes since `base` reach, of the named suites or of all."""
+    """Run the tests of the named suites, or of all suites, that the changes since `base` reach."""
     files = changed.changed_files(base)
     if not files:
         console.say(f"nothing differs from {base}")
         return 0
-    # The builds know what a C file reaches when they are up to date.
+    # The dependencies in the build folders are complete only after an up-to-date build.
     build.build_all(changed.builds(), settings)
     reached = changed.reach().tests(files)
     if reached == {"."}:
@@ -69,12 +69,12 @@ def test_changed(
 
 
 def is_named(reached: str, names: Sequence[str]) -> bool:
-    """Whether a test, file or suite is in one of those named; it is if none is named."""
+    """Return True if a test, file or suite belongs to one of `names`, or if `names` is empty."""
     return not names or any(reached == name or reached.startswith(f"{name}/") for name in names)
 
 
 def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> int:
-    """Build, run; pytest's exit status."""
+    """Build what the tests need, and run them. Returns pytest's exit status."""
     paths = [_path(name) for name in names] or [str(TESTS)]
     suites = [_SUITES.get(name.split("/")[0], _EVERYTHING) for name in names] or [_EVERYTHING]
     variants = {variant.folder: variant for suite in suites for variant in suite.builds}.values()
@@ -99,7 +99,7 @@ def _suite_names() -> list[str]:
     return sorted(folder.name for folder in TESTS.iterdir() if any(folder.glob("**/test_*")))
 
 
-# Arguments with which the user distributes tests, or wants to follow a single test.
+# Arguments by which the user controls the distribution of tests, or follows a single test.
 _NOT_DISTRIBUTED = (
     "-n", "--numprocesses", "--dist", "--tx", "--pdb", "--trace", "-s", "--capture=no",
     "--collect-only", "--co", "--fixtures", "--markers", "--setup-plan", "-h", "--help",
@@ -108,10 +108,10 @@ _WORKERS_MAX = 8
 
 
 def workers(arguments: Sequence[str], paths: Sequence[str], cores: int) -> int:
-    """Returns the number of processes to distribute tests among, 0 if pytest shall run them itself.
+    """Return the number of worker processes, 0 if pytest shall run the tests itself.
 
-    `arguments` are the user's for pytest, `paths` the files and tests to run, `cores` the
-    processors that this process may use.
+    `arguments` are the user's arguments for pytest, `paths` the files and tests to run, `cores` the
+    number of processors that this process may use.
     """
     chosen = any(
         word == name
@@ -137,7 +137,8 @@ def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
         try:
             return process.wait()
         except KeyboardInterrupt:
-            # The terminal sends the signal to pytest, too, which ends its workers and sums up.
+            # The terminal also sends the signal to pytest, which then ends its workers and prints a
+            # summary.
             with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
                 process.wait(_END_TIMEOUT_S)
             process.kill()
@@ -145,7 +146,7 @@ def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of pytest; what -I and -X keep from pytest, these keep from its workers."""
+    """Return the environment of pytest. It has the effect of -I and -X on pytest's workers."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {
         **variables,

@@ -7,9 +7,9 @@ limit on run time. They share one processor, so none waits until another process
 can take a millisecond on a virtual machine. Devices and client have a higher priority than the
 guest, as if they were on processors of their own.
 
-Since Linux 6.8 ordinary processes get 50 ms of each second even so, if they would otherwise not run
-at all. A client should therefore pause more often (round_trips.py). Time that other processes took
-nevertheless is reported.
+Even so, since Linux 6.8 ordinary processes get 50 ms of each second if they would otherwise not run
+at all. A client should therefore pause more often than that (round_trips.py). The time that other
+processes had nevertheless is reported.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def measure(settings: Settings) -> BenchResult:
 
 
 def _memory(image: Path) -> dict[str, Number]:
-    """Memory of the driver in a guest that exposes 8 buffers, which the guest prints."""
+    """Return the memory of the driver, as printed by a guest that exposes 8 buffers."""
     machine = Machine(
         image,
         boot_arguments=[
@@ -69,7 +69,7 @@ def _memory(image: Path) -> dict[str, Number]:
 
 
 def text_bytes(elf: Path) -> dict[str, Number]:
-    """Code of the hypervisor: all of it, and the part that a monitor has mapped."""
+    """Return the bytes of the hypervisor's code: all, and the part that a monitor has mapped."""
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:

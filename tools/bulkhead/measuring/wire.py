@@ -19,12 +19,12 @@ _FRAME_MAX = 65536
 _UDP_HEADER_BYTES = 8
 _TYPE_IPV4, _TYPE_ARP = 0x0800, 0x0806
 _ARP_REQUEST, _ARP_REPLY = 1, 2
-# Target, source, type; hardware and protocol, lengths of their addresses, operation; MAC and
-# address of the sender and of the target.
+# Ethernet: target, source, type. ARP: hardware and protocol types, lengths of their addresses,
+# operation; MAC and address of the sender and of the target.
 _ARP_FRAME = struct.Struct("!6s6sH HHBBH 6s4s6s4s")
 _ARP_KINDS = (_TYPE_ARP, 1, _TYPE_IPV4, 6, 4)
-# Of Ethernet, IPv4 without options and UDP: type; version and header length, protocol, addresses;
-# ports, length.
+# The fields that are checked. Ethernet: type. IPv4 without options: version and header length,
+# protocol, addresses. UDP: ports, length.
 _HEADERS = struct.Struct("!12xH B8xB2x4s4s HHH2x")
 
 

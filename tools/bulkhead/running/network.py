@@ -42,7 +42,7 @@ def check_tap_right() -> None:
 
 
 def stable_address_6(mac: str) -> str:
-    """Return the IPv6 address that a guest forms of our prefix and its MAC (RFC 4291, A)."""
+    """Return the IPv6 address that a guest makes of our prefix and its MAC (RFC 4291, A)."""
     octets = [int(part, 16) for part in mac.split(":")]
     octets = [octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]]
     groups = [f"{octets[i] << 8 | octets[i + 1]:x}" for i in range(0, 8, 2)]

@@ -9,8 +9,8 @@ import os
 import socket
 from functools import cache
 
-# Below the ports that Linux gives to outgoing connections (ip_local_port_range), so that nobody
-# takes one by chance.
+# Below the ports that Linux assigns to outgoing connections (ip_local_port_range), so that none of
+# these takes one by chance.
 _FIRST = 20000
 _BLOCK_PORTS = 64
 _BLOCKS = 190
@@ -23,8 +23,8 @@ class NoPortsError(Exception):
 class PortBlock:
     """Ports of 127.0.0.1 that no other process of ours uses, as long as this object exists.
 
-    The reservation is the name of a socket in the abstract name space (unix(7)): it is the
-    machine's, as the ports are, and goes away with the process.
+    The reservation is the name of a socket in the abstract name space (unix(7)). Like the ports,
+    this name space is common to the whole machine. The name disappears with the process.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class PortBlock:
         self._ports = itertools.cycle(range(first, first + _BLOCK_PORTS))
 
     def take(self, count: int) -> list[int]:
-        """Return `count` different ports that nobody listens on, those not used longest first."""
+        """Return `count` different ports on which no process listens, least recently used first."""
         candidates = itertools.islice(self._ports, _BLOCK_PORTS)
         found = list(itertools.islice(filter(_is_free, candidates), count))
         if len(found) < count:
@@ -57,7 +57,7 @@ def free_ports(count: int) -> list[int]:
 
 @cache
 def _block_of(_process: int) -> PortBlock:
-    """Return the block of a process: a forked process has one of its own."""
+    """Return the block of a process. A forked process has its own block."""
     return PortBlock()
 
 

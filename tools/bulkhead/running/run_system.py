@@ -19,7 +19,7 @@ from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
 from bulkhead.system.problems import show
 
-_PORTS_APART = 10_000  # distance of the host ports of one network and the next
+_PORTS_APART = 10_000  # distance between the host ports of one network and the next
 _ECHO, _IPERF = 7, 5001
 _OFFERS = {LINUX: {_IPERF}, RTEMS: {_ECHO, _IPERF}}  # other images: all of DEFAULT_FORWARDS
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a system file to the image that boots."""
+"""Makes the bootable image of a system file."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Assembled:
 
 
 def read(name: str) -> tuple[System, BoardTree]:
-    """A system by its name or its file, checked, and its board."""
+    """Read and check a system, given by its name or its file. Returns it and its board."""
     system = parse(find(name))
     return system, check(system, board_tree.load)
 
 
 def package_groups(system: System, compiler: str) -> set[str]:
-    """What assemble() needs."""
+    """Return the groups of packages that assemble() needs."""
     linux = any(partition.image == LINUX for partition in system.partitions)
     return build.Variant("arm64", compiler).groups | ({"bench"} if linux else set())
 
@@ -46,7 +46,7 @@ def package_groups(system: System, compiler: str) -> set[str]:
 def assemble(
     system: System, board: BoardTree, settings: Settings, compiler: str = "gcc"
 ) -> Assembled:
-    """Build what it is made of, and pack it into build/systems/NAME."""
+    """Build the images of a system, and pack them into build/systems/NAME."""
     packages.ensure(package_groups(system, compiler), settings)
     folder = build.build(build.Variant("arm64", compiler))
     hypervisor = (folder / "hypervisor" / "hypervisor.bin").read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a board offers to partitions, as far as a system file can name it."""
+"""A board: the resources that a system file can give to partitions."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class Device:
     label: str
     interrupts: tuple[int, ...]  # INTIDs
     registers: tuple[tuple[int, int], ...]  # address, bytes
-    is_master: bool = False  # reads and writes memory by itself, and no SMMU stands before it
+    is_master: bool = False  # does DMA that no SMMU confines
 
 
 @dataclass(frozen=True)
 class Board:
-    """Numbers are the machine's; interrupts are INTIDs, SPI n is 32 + n."""
+    """A board. Addresses are physical; interrupts are INTIDs (SPI n has INTID 32 + n)."""
 
     name: str
     core_count: int
     memory: int  # physical address of RAM
     memory_bytes: int
-    hypervisor_bytes: int  # of RAM: what the hypervisor keeps for itself, images not included
+    hypervisor_bytes: int  # RAM of the hypervisor, without the images of partitions
     has_smmu: bool
-    pci_buses: int  # buses that ECAM reaches, 0: no PCI
-    pci_interrupts: tuple[int, ...]  # of the four lines: (device + pin - 1) % 4, pin INTA is 1
+    pci_buses: int  # number of buses in ECAM; 0: no PCI
+    pci_interrupts: tuple[int, ...]  # INTIDs of the lines (device + pin - 1) % 4; INTA is pin 1
     devices: Mapping[str, Device]  # by label
-    reserved: Mapping[str, str]  # labels that nobody gets, and why: "the hypervisor's terminal"
-    own_interrupts: Mapping[int, str]  # INTIDs that the hypervisor uses, and what for
+    reserved: Mapping[str, str]  # labels that no partition can own, with the reasons
+    own_interrupts: Mapping[int, str]  # INTIDs of the hypervisor's devices, with the reasons
 
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
-        """INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""
+        """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""
         return self.pci_interrupts[(address.device + pin - 1) % len(self.pci_interrupts)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board: boards/NAME/board.dts and the little that a devicetree does not say, board.toml."""
+"""A board from boards/NAME: its devicetree, board.dts, and further facts, board.toml."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bulkhead.system.problems import choose, show
 BOARDS = ROOT / "boards"
 REDISTRIBUTOR_BYTES = 0x20000  # RD and SGI frame (IHI 0069, "Redistributor register map")
 _FIRST_PPI = 16
-_INTERRUPT_CELLS = 3  # of the GIC (Linux binding "arm,gic-v3"): kind, number, trigger
+_INTERRUPT_CELLS = 3  # kind, number, trigger (Linux binding "arm,gic-v3")
 _SPI = 0
 _EDGE_RISING = 1
 _PINS = 4
@@ -28,7 +28,7 @@ _PORTS, _MEMORY_32 = 1, 2  # PCI Bus Binding to IEEE 1275, 2.2.1.1: "ss"
 
 @dataclass(frozen=True)
 class Interrupt:
-    """As the interrupt controller has it."""
+    """An interrupt of the interrupt controller."""
 
     intid: int
     edge: bool
@@ -36,19 +36,19 @@ class Interrupt:
 
 @dataclass(frozen=True)
 class Core:
-    """One of the machine."""
+    """A core of the board."""
 
-    affinity: int  # MPIDR_EL1's
+    affinity: int  # affinity fields of MPIDR_EL1
     redistributor: int
 
 
 @dataclass(frozen=True)
 class Window:
-    """A range of PCI's addresses. Space as in `ranges`."""
+    """A range of PCI addresses. The space is encoded as in `ranges`."""
 
     space: int
     bus: int
-    address: int  # the processor's
+    address: int  # address of the processor
     bytes: int
 
 
@@ -57,12 +57,12 @@ class BoardTree(Board):
     """A board with its devicetree."""
 
     tree: Any  # dtlib.DT
-    roles: Mapping[str, Any]  # dtlib.Node by role: "console", "pci"; the keys of [labels]
+    roles: Mapping[str, Any]  # dtlib.Node by role, such as "console"; the keys of [labels]
     cores: tuple[Core, ...]
     settings: Mapping[str, Any]  # board.toml
 
     def window(self, space: int) -> Window:
-        """PCI's first window of a space: ports 1, memory below 4 GiB 2."""
+        """Return PCI's first window of a space: 1 is I/O ports, 2 memory below 4 GiB."""
         cells = words(self.roles["pci"].props["ranges"])
         for row in _groups(cells, 7):
             if row[0] >> 24 & 3 == space:
@@ -71,29 +71,29 @@ class BoardTree(Board):
 
     @property
     def ports(self) -> Window:
-        """PCI's I/O addresses."""
+        """The window of PCI's I/O ports."""
         return self.window(_PORTS)
 
     @property
     def memory_window(self) -> Window:
-        """PCI's memory below 4 GiB."""
+        """The window of PCI's memory below 4 GiB."""
         return self.window(_MEMORY_32)
 
     def used_interrupts(self) -> set[int]:
-        """INTIDs that something is wired to."""
+        """Return the INTIDs of all interrupts that a device or PCI uses."""
         nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
         return {each.intid for node in nodes for each in interrupts(node)} | set(
             self.pci_interrupts
         )
 
     def edge_interrupts(self) -> set[int]:
-        """Those that are edge-triggered; PCI's lines are not."""
+        """Return the INTIDs of edge-triggered interrupts. PCI's lines are level-triggered."""
         nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
         return {each.intid for node in nodes for each in interrupts(node) if each.edge}
 
 
 def load(name: str) -> BoardTree:
-    """A board by the name of its folder."""
+    """Load a board by the name of its folder."""
     known = [path.parent.name for path in BOARDS.glob("*/board.dts")]
     if name not in known:
         raise UserError(f"there is no board {show(name)}", choose(name, known, "boards"))
@@ -147,7 +147,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
 
 
 def _cores(tree: Any, roles: Mapping[str, Any]) -> tuple[Core, ...]:
-    """In the order of the devicetree, which has to be that of the redistributors' frames."""
+    """Return the cores in the order of the devicetree, which must be that of the Redistributors."""
     affinities = [
         _number(words(node.props["reg"]))
         for node in tree.get_node("/cpus").nodes.values()
@@ -164,7 +164,7 @@ def _cores(tree: Any, roles: Mapping[str, Any]) -> tuple[Core, ...]:
 
 
 def _pci_lines(node: Any) -> tuple[int, ...]:
-    """INTIDs of device 0's pins; the swizzle gives the others (PCI Local Bus 3.0, 2.2.6)."""
+    """Return the INTIDs of device 0's pins; those of others follow (PCI Local Bus 3.0, 2.2.6)."""
     lines = {}
     for row in _groups(words(node.props["interrupt-map"]), 10):
         unit, pin, kind, number = row[0], row[3], row[7], row[8]
@@ -174,7 +174,7 @@ def _pci_lines(node: Any) -> tuple[int, ...]:
 
 
 def interrupts(node: Any) -> tuple[Interrupt, ...]:
-    """A node's `interrupts`, all of the GIC."""
+    """Return a node's `interrupts`, which must all belong to the GIC."""
     if "interrupts" not in node.props:
         return ()
     return tuple(
@@ -189,7 +189,7 @@ def _is_one_of(node: Any, compatible: list[str]) -> bool:
 
 
 def registers(node: Any) -> tuple[tuple[int, int], ...]:
-    """Address and bytes of each part of a node's `reg`; two cells each, at the root."""
+    """Return address and bytes of each entry of `reg` of a child of the root (two cells each)."""
     if "reg" not in node.props or node.parent.path != "/":
         return ()
     return tuple(
@@ -198,7 +198,7 @@ def registers(node: Any) -> tuple[tuple[int, int], ...]:
 
 
 def words(prop: Any) -> list[int]:
-    """A property's cells, phandles among them."""
+    """Return the cells of a property; phandles are cells too."""
     return [int.from_bytes(prop.value[at : at + 4]) for at in range(0, len(prop.value), 4)]
 
 

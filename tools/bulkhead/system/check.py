@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The rules of a system: one owner for each core, device, function and interrupt of a board.
 
-A rule finds problems; it names both sides, and its line is that of who comes second in the file.
+A rule finds problems. The message names both sides; its line is that of the second in the file.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ from bulkhead.system.layout import DEVICETREE_BYTES, page_up
 from bulkhead.system.model import Console, Dma, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 
-# What the hypervisor's description holds (hypervisor/include/hypervisor/description.h).
+# Limits of the hypervisor's description (hypervisor/include/hypervisor/description.h).
 PARTITIONS_MAX = 8
 CORES_MAX = 16
 RANGES_MAX = 16  # DESCRIPTION_DEVICES_MAX
 FUNCTIONS_MAX = 8
 
 MEMORY_BYTES_MIN = 2 << 20
-HYPERVISOR = ("bulkhead", "hypervisor")  # what begins its lines on the terminal, and what maps say
+HYPERVISOR = ("bulkhead", "hypervisor")  # its names on the terminal, and in maps
 
 AnyBoard = TypeVar("AnyBoard", bound=Board)
 Rule = Callable[[System, Board], Iterator[Problem]]
 
 
 def check(system: System, load_board: Callable[[str], AnyBoard]) -> AnyBoard:
-    """Apply every rule; the board, or UserErrors with all that is wrong.
+    """Apply every rule. Returns the board, or raises UserErrors with all problems.
 
-    `load_board` finds a board by its name: UserError if there is none, or it is damaged.
+    `load_board` loads a board by its name. It raises UserError if there is none, or if it is
+    damaged.
     """
     problems = [problem for rule in _RULES_OF_ANY_BOARD for problem in rule(system)]
     try:
@@ -114,7 +115,7 @@ def _memory_sizes(system: System) -> Iterator[Problem]:
 
 
 def _images(system: System) -> Iterator[Problem]:
-    """Images that exist already are measured here, those that are built later by layout.py."""
+    """Check the sizes of existing images. layout.py checks images that are built later."""
     for partition in system.partitions:
         needed, key = DEVICETREE_BYTES, "image"
         try:
@@ -138,7 +139,7 @@ def _images(system: System) -> Iterator[Problem]:
 
 
 def _executables(system: System, board: Board) -> Iterator[Problem]:
-    """An executable is loaded at its link address: RAM's start decides what memory it needs."""
+    """Check that executables, which are loaded at their link addresses, fit into the memory."""
     for partition in system.partitions:
         linked, initrd_bytes = _linked(system, partition)
         if linked is None:
@@ -164,7 +165,7 @@ def _executables(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _linked(system: System, partition: Partition) -> tuple[Executable | None, int]:
-    """The executable that it boots, and the bytes of its initrd; none if _images() refuses it."""
+    """Return the partition's executable, None if it has none, and the bytes of its initrd."""
     try:
         image, initrd = image_file(system, partition), initrd_file(system, partition)
         linked = executable(image) if image and image.is_file() else None
@@ -273,7 +274,7 @@ def _masters(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _restarts(system: System, board: Board) -> Iterator[Problem]:
-    """The hypervisor resets PCI functions, and knows no way to reset another device."""
+    """Check `restart`: the hypervisor can reset PCI functions, but no device of the devicetree."""
     for partition in system.partitions:
         owned = [label for label in partition.devices if label in board.devices]
         if owned and partition.restart is Restart.AFTER_RESET:
@@ -287,7 +288,7 @@ def _restarts(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _shared_pages(system: System, board: Board) -> Iterator[Problem]:
-    """All devices whose registers lie in one page belong to one partition."""
+    """Check that devices whose registers lie in the same page belong to one partition."""
     owners = {label: p for p in system.partitions for label in p.devices}
     pages = {label: _pages(device) for label, device in board.devices.items()}
     for one, other in combinations(board.devices, 2):
@@ -337,7 +338,7 @@ def _pci_addresses(system: System, board: Board) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class _Source:
-    """Something that raises an interrupt."""
+    """A device or PCI function that raises an interrupt."""
 
     name: str
     partition: Partition
@@ -358,7 +359,7 @@ def _sources(system: System, board: Board) -> Iterator[tuple[int, _Source]]:
 
 
 def _interrupts(system: System, board: Board) -> Iterator[Problem]:
-    """An interrupt line has one owner: another could keep it asserted, or masked."""
+    """Check that a line has one owner, because another could keep it asserted or masked."""
     first: dict[int, list[_Source]] = {}
     for intid, source in _sources(system, board):
         spi = f"SPI {intid - FIRST_SPI}"

@@ -129,13 +129,13 @@ class Description(LittleEndianStructure):
 
 
 def bitmap(intids: Iterable[int]) -> Array[c_uint32]:
-    """A set of SPIs."""
+    """Return a set of SPIs as a bitmap."""
     bits = sum(1 << intid for intid in set(intids))
     return (c_uint32 * SPI_WORDS).from_buffer_copy(bits.to_bytes(4 * SPI_WORDS, "little"))
 
 
 def seal(description: Description) -> bytes:
-    """Its bytes, with magic, version, length and checksum."""
+    """Return the bytes of a description, with magic, version, length and checksum."""
     description.magic = MAGIC
     description.version = VERSION
     description.bytes = len(bytes(description))

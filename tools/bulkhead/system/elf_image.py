@@ -21,8 +21,8 @@ from bulkhead.errors import UserError
 from bulkhead.system.problems import show
 
 MAGIC = b"\x7fELF"
-_HEADER_BYTES = 64  # of ELF64
-_PN_XNUM = 0xFFFF  # e_phnum: the number of program headers stands elsewhere
+_HEADER_BYTES = 64  # size of an ELF64 header
+_PN_XNUM = 0xFFFF  # value of e_phnum if the number of program headers is stored elsewhere
 _INSTRUCTION_BYTES = 4
 _LINK = "link it statically, for fixed addresses"
 _ANEW = "copy it again, or link it again"
@@ -32,11 +32,11 @@ _ANEW = "copy it again, or link it again"
 class Segment:
     """A part of the file that is loaded in one piece (PT_LOAD)."""
 
-    offset: int  # in the file
+    offset: int  # offset in the file
     virtual: int
     start: int  # p_paddr: the address until the guest turns its MMU on
     file_bytes: int
-    bytes: int  # in memory: those that are not in the file are zero
+    bytes: int  # size in memory; bytes that are not in the file are zero
 
     @property
     def end(self) -> int:
@@ -65,7 +65,7 @@ class Executable:
     def content(self) -> bytes:
         """The bytes to load at `start`; zeros follow up to `end`.
 
-        The result is as long as the segments are apart: call this only for an executable that was
+        The result includes the gaps between segments. Call this only for an executable that was
         checked to fit into its partition.
         """
         content = bytearray()
@@ -120,7 +120,7 @@ def _read_header(data: bytes, name: str) -> ELFFile:
 
 
 def _program_headers(elf: ELFFile, data: bytes, name: str) -> Iterator[Container]:
-    """Decode the program headers alone.
+    """Decode the program headers only.
 
     ELFFile.iter_segments() would also read sections, which an image does not need.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A partition's devicetree: the board's, pruned to what the partition has.
+"""Makes a partition's devicetree: the board's, reduced to the devices of the partition.
 
-Nodes of which the partition has a part or a copy get other properties: cores, interrupt controller,
-PCI, console. The timer node is the board's: it names the interrupt of EL2's timer, too, because
-software counts them; the hypervisor lets no guest enable that one, and keeps the timer off. Memory,
-firmware and /chosen are written by this module.
+Nodes of devices of which the partition has a part or a copy get other properties: cores, interrupt
+controller, PCI, console. The timer node is unchanged. It also contains the interrupt of EL2's
+timer, because software finds the interrupts by their positions; the hypervisor lets no guest enable
+that interrupt, and keeps the timer disabled. This module writes memory, firmware and /chosen.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from bulkhead.system.board import FIRST_SPI
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
 from bulkhead.system.layout import Place, Range
 
-# Properties by the path of their node: what stands there instead, None: nothing.
+# New values of properties, by the path of their node; None removes the property.
 _Changes = dict[str, dict[str, str | None]]
 
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
 
 def guest_tree(place: Place, board: BoardTree) -> str:
-    """The devicetree's source."""
+    """Return the devicetree's source."""
     changes = _changes(place, board)
     kept = _kept(place, board, changes)
     lines = [*_write(board.tree.root, kept, changes), *_own_nodes(place, board)]
@@ -41,7 +41,7 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         roles["interrupt_controller"].path: {
             "reg": _cells([*distributor, *(cell for frame in frames for cell in _range(frame))]),
             "#redistributor-regions": _cells([len(frames)]),
-            "interrupts": None,  # the hypervisor's
+            "interrupts": None,  # belongs to the hypervisor
         },
     }
     if place.console_interrupt:
@@ -68,8 +68,10 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
 
 
 def _redistributors(place: Place, board: BoardTree) -> list[Range]:
-    """The first frames of the machine, as many as cores, whichever those are (the hypervisor's
-    redistributor.h). One region for each run of frames that follow each other."""
+    """Return the addresses of the machine's first frames, one for each core of the partition.
+
+    See redistributor.h of the hypervisor. There is one region for each run of adjacent frames.
+    """
     frames = [core.redistributor for core in board.cores[: len(place.partition.cores)]]
     runs = groupby(enumerate(frames), lambda each: each[1] - each[0] * REDISTRIBUTOR_BYTES)
     regions = []
@@ -80,7 +82,7 @@ def _redistributors(place: Place, board: BoardTree) -> list[Range]:
 
 
 def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
-    """Paths of the nodes that stay, and of all above them."""
+    """Return the paths of the nodes to keep, and of all nodes above them."""
     cores = [node for node in board.tree.get_node("/cpus").nodes.values() if "reg" in node.props]
     nodes = [
         board.roles["timer"],
@@ -91,7 +93,7 @@ def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
     ]
     for label in place.partition.devices:
         nodes += board.tree.label2node[label].node_iter()
-    for node in nodes:  # which grows meanwhile
+    for node in nodes:  # the loop appends to this list
         for other in _referenced(node, changes.get(node.path, {})):
             if other in nodes:
                 continue
@@ -140,9 +142,9 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
 
 
 def _write(node: Any, kept: set[str], changes: _Changes) -> Iterator[str]:
-    """What stands inside of a node."""
+    """Yield the lines inside a node."""
     indent = "\t" * (node.path.count("/") + (node.parent is not None))
-    changed = {"phandle": None, **changes.get(node.path, {})}  # dtc numbers anew
+    changed = {"phandle": None, **changes.get(node.path, {})}  # dtc assigns new ones
     for name, prop in node.props.items():
         if name not in changed:
             yield f"{indent}{prop}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One file for the loader: the hypervisor, behind it the description and all partitions' images."""
+"""Packs one file for the loader: hypervisor, description and the images of all partitions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import Layout, Place, page_up
 from bulkhead.system.model import Console
 
-# Of the arm64 Image header. The second is reserved there, and the hypervisor's: its terminal's
-# address, and that inverted.
+# Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
+# the address of its terminal, and the inverted address.
 _IMAGE_SIZE_OFFSET = 16
 _IMAGE_UART_OFFSET = 32
 _ALL_BITS = (1 << 64) - 1
 
 
 class _Payload:
-    """What lies behind the description, each on a page; the same bytes once."""
+    """The data behind the description. Each part begins on a page; equal parts are stored once."""
 
     def __init__(self, start: int) -> None:
         self.data = bytearray()
@@ -38,14 +38,14 @@ class _Payload:
         return description.Image(self._offsets[data], guest, len(data))
 
     def end(self) -> int:
-        """Add the mark that shows that nothing is cut off, and return it."""
+        """Add the mark by which the hypervisor detects a truncated file, and return it."""
         mark = zlib.crc32(self.data)
         self.data += mark.to_bytes(4, "little").rjust(description.PAGE_BYTES, b"\0")
         return mark
 
 
 def hypervisor_bytes(hypervisor: bytes) -> int:
-    """How long it is in memory, by its header."""
+    """Return the size of the hypervisor in memory, from its header."""
     (size,) = struct.unpack_from("<Q", hypervisor, _IMAGE_SIZE_OFFSET)
     if size % description.PAGE_BYTES != 0 or size < len(hypervisor):
         raise UserError("the hypervisor's image has a damaged header", "call ./bulkhead build")
@@ -53,7 +53,7 @@ def hypervisor_bytes(hypervisor: bytes) -> int:
 
 
 def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
-    """The whole image. Devicetrees are left in `folder`, to be looked at."""
+    """Return the whole image. The devicetrees' sources are written to `folder`, for the user."""
     size = hypervisor_bytes(hypervisor)
     payload = _Payload(page_up(len(bytes(description.Description()))))
     described = describe(layout)
@@ -78,7 +78,7 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
 
 
 def compile_tree(source: str, path: Path) -> bytes:
-    """The devicetree as a blob; the source is kept in `path`."""
+    """Return the devicetree as a blob. Writes its source to `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)
     command = ["dtc", "-q", "-I", "dts", "-O", "dtb", str(path)]
@@ -89,7 +89,7 @@ def compile_tree(source: str, path: Path) -> bytes:
 
 
 def describe(layout: Layout) -> description.Description:
-    """All but the images."""
+    """Return the description without the images."""
     described = description.Description()
     described.core_count = layout.board.core_count
     described.partition_count = len(layout.places)
@@ -113,7 +113,7 @@ def _describe_board(layout: Layout) -> description.Board:
         uart=registers(roles["console"])[0][0],
         uart_interrupt=interrupts(roles["console"])[0].intid,
     )
-    if "pci" in roles:  # without partitions with functions, too: those of nobody are disabled
+    if "pci" in roles:  # always, because functions without an owner are disabled
         described.ecam, described.ecam_bytes = registers(roles["pci"])[0]
         described.pci_io = board.ports.address - board.ports.bus
     if layout.system.uses_smmu:

@@ -23,18 +23,21 @@ _MAGIC = b"ARM\x64"
 
 
 def programs() -> list[str]:
-    """The guest programs that the build makes."""
+    """Return the guest programs that the build makes."""
     text = (ROOT / "apps/meson.build").read_text()
     return re.findall(r"^  '([\w-]+)': \{", text, re.MULTILINE)
 
 
 def names_file(image: str) -> bool:
-    """Whether it is the path of a file, and not of ours."""
+    """Return True if `image` is the path of a file, and not the name of an image of ours."""
     return "/" in image or "." in image
 
 
 def image_file(system: System, partition: Partition) -> Path | None:
-    """Where it is, or will be once it is built or fetched; UserError if there is no such image."""
+    """Return the path of the image, which may not be built or fetched yet.
+
+    Raises UserError if there is no such image.
+    """
     name = partition.image
     if name == LINUX:
         return BUILD / "linux/Image"
@@ -54,7 +57,7 @@ def image_file(system: System, partition: Partition) -> Path | None:
 
 
 def initrd_file(system: System, partition: Partition) -> Path | None:
-    """The initramfs that it names, if it does; UserError if there is none."""
+    """Return the partition's initramfs, or None. Raises UserError if the file does not exist."""
     if partition.initrd is None:
         return None
     path = system.file.parent / partition.initrd
@@ -65,7 +68,7 @@ def _named_file(path: Path, key: str, name: str) -> Path:
     try:
         if path.is_file():
             return path
-    except OSError:  # a name beyond what the file system takes
+    except OSError:  # the name is too long for the file system
         pass
     raise UserError(
         f"there is no {key} {show(name)}", "name a file, from the folder of the system file on"
@@ -73,7 +76,10 @@ def _named_file(path: Path, key: str, name: str) -> Path:
 
 
 def executable(path: Path) -> Executable | None:
-    """What an image is linked as, if it is an ELF file; UserError if it is one that can't boot."""
+    """Return the image as an executable, None if it is no ELF file.
+
+    Raises UserError if it is an ELF file that can't boot.
+    """
     with path.open("rb") as stream:
         if stream.read(len(elf_image.MAGIC)) != elf_image.MAGIC:
             return None
@@ -81,9 +87,9 @@ def executable(path: Path) -> Executable | None:
 
 
 def image_bytes(path: Path) -> int:
-    """The memory that an image takes, with what is left out before it and its zeroed data.
+    """Return the memory that an image takes, including its offset and its zeroed data.
 
-    UserError if it is no arm64 Image (Linux: Documentation/arch/arm64/booting.rst).
+    Raises UserError if it is no arm64 Image (Linux: Documentation/arch/arm64/booting.rst).
     """
     with path.open("rb") as stream:
         header = stream.read(_HEADER_BYTES)

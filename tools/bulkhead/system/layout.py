@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where everything of a system lies: memory, images in it, PCI windows, console interrupts."""
+"""Computes the places of a system: memory, images, PCI windows, console interrupts."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Console, Dma, Partition, System
 
-BLOCK_BYTES = 2 << 20  # stage 2 maps such pieces with one entry of level 2,
-LARGE_BLOCK_BYTES = 1 << 30  # and these with one of level 1
-DEVICETREE_BYTES = 64 << 10  # room for a guest's
+BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
+LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
+DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = 1019
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
@@ -23,7 +23,7 @@ _IMAGE_MAGIC = 0x644D5241
 
 @dataclass(frozen=True)
 class Files:
-    """What a partition's memory is filled with."""
+    """The initial content of a partition's memory."""
 
     kernel: bytes  # an arm64 Image, or the content of `executable`
     initrd: bytes = b""
@@ -32,20 +32,20 @@ class Files:
 
 @dataclass(frozen=True)
 class Range:
-    """Whole pages."""
+    """A range of whole pages."""
 
     start: int
     bytes: int
 
     @property
     def end(self) -> int:
-        """The first address behind it."""
+        """The first address after the range."""
         return self.start + self.bytes
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a partition lies. Guest addresses, if it doesn't say physical."""
+    """The place of a partition. Addresses are guest addresses unless named physical."""
 
     partition: Partition
     files: Files
@@ -72,12 +72,12 @@ class Layout:
 
 
 def page_up(number: int) -> int:
-    """The next multiple of a page."""
+    """Return the number, rounded up to a multiple of the page size."""
     return _up(number, PAGE_BYTES)
 
 
 def payload_bytes(files: Mapping[str, Files]) -> int:
-    """What the images of all partitions take at most, each on pages of its own, and the mark."""
+    """Return the maximum size of all partitions' images, each on its own pages, with the mark."""
     each = {data for one in files.values() for data in (one.kernel, one.initrd)}
     return sum(page_up(len(data)) for data in each) + len(files) * DEVICETREE_BYTES + PAGE_BYTES
 
@@ -85,7 +85,10 @@ def payload_bytes(files: Mapping[str, Files]) -> int:
 def make_layout(
     system: System, board: BoardTree, files: Mapping[str, Files], hypervisor_bytes: int
 ) -> Layout:
-    """Place all. `files` by partition, `hypervisor_bytes` of its image in memory."""
+    """Place all partitions.
+
+    `files` is by partition; `hypervisor_bytes` is the size of the hypervisor's image in memory.
+    """
     start = board.settings["hypervisor"]["image"]
     own = start + hypervisor_bytes + payload_bytes(files) + board.settings["hypervisor"]["tables"]
     hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
@@ -100,7 +103,7 @@ def make_layout(
 
 
 def _place_memory(system: System, board: BoardTree, hypervisor: Range) -> dict[str, int]:
-    """Physical addresses by partition: the largest first, each as low as it fits."""
+    """Return the physical addresses by partition: the largest first, each as low as possible."""
     free = [Range(hypervisor.end, board.memory + board.memory_bytes - hypervisor.end)]
     placed: dict[str, int] = {}
     for partition in sorted(system.partitions, key=lambda each: -each.memory_bytes):
@@ -182,8 +185,10 @@ def _interrupts(partition: Partition, board: BoardTree, console_interrupt: int) 
 
 
 def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int, int]:
-    """Where it begins, where it is entered, and where it ends. An executable was checked to be
-    linked for this memory."""
+    """Return the start, the entry and the end of the partition's kernel.
+
+    An executable was checked to be linked for this memory.
+    """
     if linked := files.executable:
         return linked.start, linked.entry, linked.end
     offset, size = _image_header(partition, files.kernel)
@@ -192,7 +197,7 @@ def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int
 
 
 def _image_header(partition: Partition, kernel: bytes) -> tuple[int, int]:
-    """text_offset and image_size of an arm64 Image."""
+    """Return text_offset and image_size of an arm64 Image."""
     if len(kernel) >= _IMAGE_HEADER.size:
         offset, size, magic = _IMAGE_HEADER.unpack_from(kernel)
         if magic == _IMAGE_MAGIC and size >= len(kernel):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where in a system file its tables and keys stand: tomllib does not tell."""
+"""Finds the lines of tables and keys in a system file, which tomllib does not return."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ class Lines:
     partitions: list[tuple[int, dict[str, int]]] = field(default_factory=list)
 
     def of_partition(self, index: int) -> tuple[int, dict[str, int]]:
-        """A partition's line and those of its keys; one written inline has its list's line."""
+        """Return the line of a partition and those of its keys.
+
+        A partition that is written inline has the line of its list.
+        """
         if index < len(self.partitions):
             return self.partitions[index]
         return self.keys.get("partition", 1), {}
 
 
 def find_lines(text: str) -> Lines:
-    """Go through a text that tomllib takes."""
+    """Find the lines in a text that tomllib accepts."""
     lines = Lines()
     table = lines.keys
     for number, statement, value in _statements(text):
@@ -42,9 +45,10 @@ def find_lines(text: str) -> Lines:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Each header, and each key with its value: first line, text, and what it means alone.
+    """Yield each header, and each key with its value: first line, text, parsed meaning.
 
-    It ends with the first line after which it is TOML by itself: a value that goes on is none.
+    A statement ends with the first line at which its text is valid TOML; a value that continues in
+    the next line is not valid yet.
     """
     start, pending = 1, ""
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):

@@ -14,12 +14,12 @@ _FIRST_MAC = 0x525400123456
 
 
 def mac(number: int) -> str:
-    """Of the card with a number."""
+    """Return the MAC address of the card with this number."""
     return (_FIRST_MAC + number).to_bytes(6, "big").hex(":")
 
 
 def functions(system: System) -> Iterator[tuple[Partition, PciAddress]]:
-    """All that the system gives away, in the order of the file."""
+    """Yield all PCI functions of partitions, in the order of the file."""
     for partition in system.partitions:
         for address in partition.pci:
             yield partition, address
@@ -32,7 +32,7 @@ def machine(
     network: Callable[[int], Network],
     extra: Sequence[str] = (),
 ) -> Machine:
-    """The machine; `network` makes the network of the card with a number."""
+    """Return the machine. `network` returns the network of the card with a given number."""
     smmu = system.uses_smmu
     settings = board.settings["qemu"]
     cards = [

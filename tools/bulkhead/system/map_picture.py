@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The memory and core map drawn as SVG: cores in a row, addresses ascending downwards."""
+"""Draws the map of cores and memory as SVG: cores in a row, addresses ascending downwards."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from bulkhead.system.problems import size
 
 _WIDTH = 980
 _MARGIN = 24
-_COLUMN = 345  # of boxes of addresses; the addresses stand left of them
+_COLUMN = 345  # width of a column of boxes; the addresses are to the left of it
 _LEFT = 120
 _RIGHT = _LEFT + _COLUMN + 136
-_LINE = 24  # the least height of a box: one line of text
+_LINE = 24  # minimum height of a box: one line of text
 _CORE_HEIGHT = 44
 _PALE, _NOBODY = "#666666", "#ffffff"
 _HYPERVISOR = "#c9ccd1"
-# Distinct to the colour-blind too, light enough to be written on (Okabe and Ito, 2008, paler).
+# Lighter versions of the colours of Okabe and Ito (2008), distinct for colour-blind people too.
 _COLOURS = (
     "#9fd0ee", "#f6cf86", "#8fd6bd", "#eaa98a", "#dcb3d0", "#f4ec9a", "#8fb6dc", "#c8c8a0",
 )  # fmt: skip
@@ -33,7 +33,7 @@ _STYLE = (
 
 
 def draw(system: MemoryMap) -> str:
-    """The whole picture; the same text for the same map."""
+    """Return the picture. The same map gives the same text."""
     picture = _Picture(system)
     top = picture.draw_cores(70)
     below = [
@@ -54,7 +54,7 @@ class _Picture:
         self._text(_MARGIN, 36, system.title, "title")
 
     def draw_cores(self, top: int) -> int:
-        """A box for each core; where the next part begins."""
+        """Draw a box for each core. Returns the top of the next part."""
         owners = self._system.core_owners()
         width = min(120, (_WIDTH - _MARGIN - _LEFT) // len(owners))
         self._text(_MARGIN, top + _CORE_HEIGHT // 2 + 4, "Cores", "heading")
@@ -70,7 +70,7 @@ class _Picture:
     def draw_column(
         self, top: int, left: int, title: str, regions: Sequence[tuple[Owner | None, Region]]
     ) -> int:
-        """Boxes below each other, with the address at which each begins; where they end."""
+        """Draw a column of boxes, each with its first address. Returns its lower end."""
         self._text(left, top, title, "heading")
         top += 18
         end = None
@@ -92,7 +92,7 @@ class _Picture:
         return top
 
     def finish(self, bottom: int) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         note = (
             "Physical addresses, ascending downwards. A box's height grows with the logarithm of "
             "its size."
@@ -122,7 +122,7 @@ class _Picture:
 
 
 def _colours(owners: Sequence[Owner]) -> dict[str, str]:
-    """The hypervisor has no cores of its own, and is grey."""
+    """Return a colour for each owner. The hypervisor, which has no cores, is grey."""
     partitions = [owner.name for owner in owners if owner.cores]
     colours = dict(zip(partitions, _COLOURS, strict=False))
     return {owner.name: colours.get(owner.name, _HYPERVISOR) for owner in owners}

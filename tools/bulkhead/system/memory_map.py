@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who has which cores and which physical addresses, as tables and as a picture."""
+"""The owners of cores and of physical addresses, as tables and as a picture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Region:
-    """Physical addresses that belong together."""
+    """A range of physical addresses with one use."""
 
     start: int
     bytes: int
@@ -44,16 +44,16 @@ class MemoryMap:
     owners: tuple[Owner, ...]
 
     def core_owners(self) -> list[Owner | None]:
-        """By core; None has an unused one."""
+        """Return the owner of each core; None for an unused core."""
         owners = {core: owner for owner in self.owners for core in owner.cores}
         return [owners.get(core) for core in range(self.core_count)]
 
     def in_memory(self) -> list[tuple[Owner | None, Region]]:
-        """All of RAM from below, what nobody has included."""
+        """Return all parts of RAM in ascending order, including those without an owner."""
         return list(self._with_gaps())
 
     def outside(self) -> list[tuple[Owner, Region]]:
-        """What does not lie in RAM: registers and PCI windows."""
+        """Return the regions outside of RAM: registers and PCI windows."""
         return [(owner, each) for owner, each in self._sorted() if not self._is_memory(each)]
 
     def _with_gaps(self) -> Iterator[tuple[Owner | None, Region]]:
@@ -79,7 +79,7 @@ class MemoryMap:
 
 
 def map_of(layout: Layout) -> MemoryMap:
-    """What a system's layout says."""
+    """Return the map of a layout."""
     board = layout.board
     own = Region(layout.hypervisor.start, layout.hypervisor.bytes, "itself, images")
     hypervisor = Owner("hypervisor", (), (own, *_own_registers(board)))
@@ -92,7 +92,7 @@ def map_of(layout: Layout) -> MemoryMap:
 
 
 def _own_registers(board: BoardTree) -> Iterator[Region]:
-    """What the hypervisor answers for, and no partition reaches."""
+    """Yield the registers that the hypervisor emulates or uses; no partition can access them."""
     for role in ("interrupt_controller", "console", "smmu", "pci"):
         if node := board.roles.get(role):
             for start, length in registers(node):
@@ -115,7 +115,7 @@ def _owner(place: Place, board: BoardTree) -> Owner:
 
 
 def show_tables(system: MemoryMap, console: Console) -> None:
-    """Print cores, and addresses from below."""
+    """Print the tables of cores, and of addresses in ascending order."""
     from rich.markup import escape
     from rich.table import Table
 

@@ -22,7 +22,7 @@ class Console(Enum):
 
     NONE = "none"
     OUTPUT = "output"
-    INTERACTIVE = "interactive"  # has the input at first; any can get it by switching
+    INTERACTIVE = "interactive"  # has the input at first; the user can give it to others
 
 
 class Restart(Enum):
@@ -34,7 +34,7 @@ class Restart(Enum):
 
 
 class Unmapped(Enum):
-    """The answer to an access of a processor to an address that its partition does not have."""
+    """The reaction to an access of a core to an address that its partition does not have."""
 
     STOP = "stop"  # the partition is stopped
     ABORT = "abort"  # the guest gets an external abort, as on a board
@@ -50,7 +50,7 @@ class PciAddress:
 
     @property
     def number(self) -> int:
-        """As in the description: bus << 8 | device << 3 | function."""
+        """The number in the description: bus << 8 | device << 3 | function."""
         return self.bus << 8 | self.device << 3 | self.function
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class PciAddress:
 
 @dataclass(frozen=True)
 class Partition:
-    """One system on its own cores."""
+    """A partition."""
 
     name: str
     cores: tuple[int, ...]  # the board's numbers, ascending
@@ -71,19 +71,19 @@ class Partition:
     pci: tuple[PciAddress, ...]
     dma: Dma
     console: Console
-    line: int  # of the file, where its table begins
-    key_lines: Mapping[str, int] = field(default_factory=dict)  # where each of its keys stands
+    line: int  # line of the file in which its table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     restart: Restart = Restart.AFTER_RESET
     unmapped: Unmapped = Unmapped.STOP
 
     def line_of(self, key: str) -> int:
-        """Where to point at when a key is wrong, or is lacking."""
+        """Return the line for a message about a key, which may be missing."""
         return self.key_lines.get(key, self.line)
 
 
 @dataclass(frozen=True)
 class System:
-    """A board's partitions."""
+    """A system: a board and its partitions."""
 
     name: str
     file: Path
@@ -93,5 +93,5 @@ class System:
 
     @property
     def uses_smmu(self) -> bool:
-        """Whether it needs a machine that has one."""
+        """True if the system needs a machine with an SMMU."""
         return any(partition.dma is Dma.SMMU for partition in self.partitions)

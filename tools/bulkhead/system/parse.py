@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a system file: its form, key by key. What the values mean together is check.py's."""
+"""Reads a system file, and checks each key by itself. check.py checks the keys together."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def find(name: str) -> Path:
 
 
 def is_system(name: str) -> bool:
-    """Whether systems/ has one of that name."""
+    """Return True if systems/ contains a system of that name."""
     try:
         return name.isprintable() and "/" not in name and _named(name).is_file()
-    except OSError:  # a name beyond what the file system takes
+    except OSError:  # the name is too long for the file system
         return False
 
 
@@ -75,7 +75,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def parse(file: Path) -> System:
-    """Read and convert; UserErrors with all that is wrong."""
+    """Read and convert a system file. Raises UserErrors with all problems."""
     text = _read(file)
     content, lines = _load(file, text)
     known = ("board", "partition")
@@ -89,7 +89,7 @@ def parse(file: Path) -> System:
 
 
 def _system_name(file: Path) -> str:
-    """The folder's name if the file has the usual one; what is made of the system is named so."""
+    """Return the name of the system: that of the folder if the file is named system.toml."""
     name = file.resolve().parent.name if file.name == _FILE else file.stem
     return re.sub(r"[^A-Za-z0-9_-]", "_", name) or "system"
 
@@ -112,7 +112,7 @@ def _read(file: Path) -> str:
 
 
 def _load(file: Path, text: str) -> tuple[dict[str, Any], Lines]:
-    """By tomllib, with its message and the line that it tells."""
+    """Parse the text. An error has tomllib's message and line."""
     try:
         return tomllib.loads(text), find_lines(text)
     except RecursionError:
@@ -123,7 +123,7 @@ def _load(file: Path, text: str) -> tuple[dict[str, Any], Lines]:
         line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
         what = what[: found.start()] if found else what
         what = "".join(c if c.isprintable() else " " for c in f"{what[:1].lower()}{what[1:]}")
-    except ValueError:  # int() takes no more than 4,300 digits
+    except ValueError:  # int() accepts at most 4,300 digits
         line, what = 1, "a number has thousands of digits"
     fix = "docs/systems.md shows how a system file is written"
     refuse(file, [Problem(line, f"this is no TOML: {what}", fix)])
@@ -208,7 +208,7 @@ def _name(value: Any) -> str:
 
 
 def _list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
-    """A list of distinct values."""
+    """Return a tuple of distinct values."""
     if not isinstance(value, list):
         raise _Wrong(f"write a list, such as {example}")
     converted = []

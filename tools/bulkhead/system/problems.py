@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is wrong with a system file: the line, what, and what to do. Each is one line of text."""
+"""Problems of a system file: the line, the error, and the remedy, each problem in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN_CHARACTERS = 40
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing to put right."""
+    """An error in a system file."""
 
     line: int
     what: str
@@ -24,7 +24,7 @@ class Problem:
 
 
 def refuse(file: Path, problems: Iterable[Problem]) -> None:
-    """Raise all of them, in the file's order; nothing if there are none."""
+    """Raise all problems, in the order of the file. Does nothing if there are none."""
     found = sorted(problems, key=lambda problem: problem.line)
     place = display(file)
     if found:
@@ -32,27 +32,27 @@ def refuse(file: Path, problems: Iterable[Problem]) -> None:
 
 
 def show(value: object) -> str:
-    """A value of the file, as far as it fits into a line and harms no terminal."""
+    """Return a value of the file as text: cut to fit into a line, and harmless to a terminal."""
     if isinstance(value, bool):
         return str(value).lower()
     try:
         plain = not isinstance(value, str | list | dict)
         text = f"'{value}'" if isinstance(value, str) and value.isprintable() else repr(value)
         text = str(value) if plain else text
-    except ValueError:  # Python writes no number of more than 4,300 digits
+    except ValueError:  # Python formats numbers of at most 4,300 digits
         return "a number of thousands of digits"
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 3]}..."
 
 
 def choose(name: str, known: Collection[str], kind: str) -> str:
-    """What to write instead of an unknown name: the nearest known one, or which there are."""
+    """Return a proposal for an unknown name: the most similar known name, or all known names."""
     if near := difflib.get_close_matches(name, known, 1):
         return f"write '{near[0]}'"
     return f"the {kind} are: {', '.join(sorted(known))}" if known else f"there are no {kind}"
 
 
 def size(count: int) -> str:
-    """Bytes as a person writes them: the largest unit that needs no fraction."""
+    """Return a number of bytes in the largest unit that needs no fraction."""
     for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if count and count % (1 << shift) == 0:
             return f"{count >> shift} {unit}"

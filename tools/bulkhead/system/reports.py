@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the monitors counted, read through the machine's memory: no guest notices.
+"""Reads the counters of the monitors from the machine's memory, without an effect on the guests.
 
-The layout is that of hypervisor/monitor/core.h. The cores' pages end the hypervisor's memory.
+The layout is that of hypervisor/monitor/core.h. The cores' pages are at the end of the hypervisor's
+memory.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _REPORT = struct.Struct(f"<48xQIIIIQ{len(CAUSES)}QQQQ")
 
 
 class State(IntEnum):
-    """What a core does."""
+    """The state of a core."""
 
     OFF = 0
     RUNNING = 1
@@ -34,7 +35,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True)
 class CoreReport:
-    """One core's counters since the machine started."""
+    """The counters of a core since the start of the machine."""
 
     core: int
     partition: int | None
@@ -42,18 +43,18 @@ class CoreReport:
     starts: int
     refused: int
     exits: dict[str, int]
-    syndrome: int  # of its last fault: ESR_EL2,
-    address: int  # the guest's physical address
+    syndrome: int  # ESR_EL2 of the last fault
+    address: int  # guest-physical address of the last fault
     pc: int
 
     @property
     def total(self) -> int:
-        """All exits."""
+        """The sum of all exits."""
         return sum(self.exits.values())
 
 
 def read_reports(qmp: QmpClient, hypervisor_end: int, cores: int) -> list[CoreReport]:
-    """Those of all cores, in the board's order; a core that has none yet is left out."""
+    """Return the reports of all cores, in the board's order, except cores without a report yet."""
     with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
         size = cores * PAGE_BYTES
         qmp.execute("pmemsave", val=hypervisor_end - size, size=size, filename=file.name)
@@ -63,7 +64,7 @@ def read_reports(qmp: QmpClient, hypervisor_end: int, cores: int) -> list[CoreRe
 
 
 def parse(page: bytes) -> CoreReport | None:
-    """A core's page; None if no monitor has written it."""
+    """Decode the page of a core. Returns None if no monitor has written it."""
     magic, core, partition, state, starts, refused, *rest = _REPORT.unpack_from(page)
     if magic != _MAGIC:
         return None
