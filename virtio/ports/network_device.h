@@ -19,24 +19,24 @@ static inline bool virtio_is_network_function(uint32_t ids)
 struct virtio_net;
 struct virtio_network_device; /* has a member `transport`, the device's virtio_transport */
 
-/* Connects the device's interrupts to `net`; NULL disconnects and masks them. Interrupts that came
- * before may be lost, so the caller calls virtio_net_interrupt() and runs the bottom half once.
- * Returns false if the handler could not be attached. */
+/* Connects the device's interrupts to `net`; NULL disconnects and masks them. Interrupts from
+ * before the connection may be lost, so the caller calls virtio_net_interrupt() and runs the bottom
+ * half once. Returns false if the handler could not be attached. */
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net);
 
-/* Unmasks the interrupts that were masked because there were too many. After
- * virtio_net_bottom_half().
- */
+/* Unmasks the interrupts that were masked because there were too many. Call it after
+ * virtio_net_bottom_half(). */
 void virtio_network_rearm(struct virtio_network_device *device);
 
 /*
- * Makes the registers of a device accessible again that was reset from outside or was removed. The
- * old driver still exists, but is disconnected. Returns false if the device is not there (yet).
+ * Makes the registers of a device accessible again after it was reset from outside or removed. The
+ * old driver still exists, but is disconnected. Returns false if the device is not present (yet).
  */
 bool virtio_network_restore(struct virtio_network_device *device);
 
 /* Probes the device again: its registers and its interrupts. No driver exists. Returns false if it
- * cannot be driven; *reason says why, NULL if it is no network device any more. */
+ * cannot be driven, with the reason in *reason; NULL if the device is no longer a network device.
+ */
 bool virtio_network_probe(struct virtio_network_device *device, const char **reason);
 
 #endif

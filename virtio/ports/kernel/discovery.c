@@ -14,8 +14,8 @@ static void mask(struct virtio_network_device *device, unsigned index)
     interrupts_restore(state);
 }
 
-/* The device interrupts too often: masks until the bottom half runs, unless it has run meanwhile
- * (virtio/net.h). Interrupt context. */
+/* Masks the interrupt of a device that interrupts too often, until the bottom half has run. Does
+ * nothing if the bottom half has run meanwhile (virtio/net.h). Interrupt context. */
 static void mask_if_requested(struct virtio_network_device *device, unsigned index)
 {
     virtio_lock_state state = virtio_platform_lock();

@@ -22,7 +22,7 @@ static bool read_from(struct virtio_transport *transport, void *data, size_t byt
     if (virtio_entropy_read(transport, data, bytes, virtio_platform_now() + PATIENCE, &reason)) {
         return true;
     }
-    print("virtio: the entropy device gives no random numbers: %s\n",
+    print("virtio: the entropy device delivers no random numbers: %s\n",
           reason == NULL ? "it does not start" : reason);
     return false;
 }

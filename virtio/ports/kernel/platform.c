@@ -18,7 +18,7 @@
 
 #define PAUSE_NANOSECONDS (100 * NANOSECONDS_PER_MICROSECOND)
 
-/* Allocations of all devices; accessed with interrupts masked. */
+/* Sums of the allocations for all devices; accessed with interrupts masked. */
 static struct virtio_platform_memory given_out;
 
 static void count(size_t *bytes, size_t change)
@@ -102,8 +102,9 @@ static uint32_t read_register(virtio_register reg, unsigned bytes)
     }
 }
 
-/* The cause of an interrupt is read by this function: the rings, in normal memory, are read after
- * it. DMB orders accesses to Device and Normal memory alike (Arm ARM DDI 0487, B2.3.7). */
+/* The driver reads the cause of an interrupt with this function, and then the rings in normal
+ * memory. The DMB orders the two: it orders accesses to Device and Normal memory alike (Arm ARM DDI
+ * 0487, B2.3.7). */
 uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
 {
     uint32_t value = read_register(reg, bytes);
@@ -112,7 +113,9 @@ uint32_t virtio_platform_read(virtio_register reg, unsigned bytes)
     return value;
 }
 
-/* A notification is such a write: the ring, in normal memory, must be visible before it. */
+/* A notification is a write with this function. The ring, in normal memory, must be visible before
+ * it.
+ */
 void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
 {
     device_publish();

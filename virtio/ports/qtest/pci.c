@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Enumerates PCI as firmware does: numbers the buses depth first, places BARs in one memory and one
- * I/O window, opens the windows of bridges.
+ * Enumerates PCI like firmware: numbers the buses depth first, places BARs in one memory window and
+ * one I/O window, and opens the windows of bridges.
  */
 #include "qtest.h"
 #include <stdlib.h>

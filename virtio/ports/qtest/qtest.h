@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The port to a QEMU whose processor is parked: the driver runs in this process and drives QEMU's
- * device models. Register accesses use QEMU's qtest protocol (docs/devel/testing/qtest in QEMU's
- * sources). The memory shared with the devices is the machine's memory, which this process maps.
- * Interrupts are lines that QEMU reports, or messages that it writes to that memory.
+ * The port to a QEMU whose processor does not run: the driver runs in this process and drives
+ * QEMU's device models. Register accesses use QEMU's qtest protocol (docs/devel/testing/qtest in
+ * QEMU's sources). The memory shared with the devices is the machine's memory, which this process
+ * maps. Interrupts are lines that QEMU reports, or messages that it writes to that memory.
  *
  * One machine for each process; one thread. If QEMU does not answer, or answers nonsense, every
  * call ends the process with a message.
@@ -49,7 +49,7 @@ void qtest_attach(const struct qtest_machine *machine, int protocol, int memory,
 /* Returns the attached machine. */
 const struct qtest_machine *qtest_attached(void);
 
-/* Receives QEMU's reports; waits for the first one, at most `milliseconds`. */
+/* Receives QEMU's reports of interrupts. Waits at most `milliseconds` for the first one. */
 void qtest_wait(int milliseconds);
 /* Returns the last reported level of an interrupt line. */
 bool qtest_line(unsigned line);
@@ -60,7 +60,7 @@ void *qtest_memory(uint64_t address, size_t bytes);
 /* Returns the number of bytes that are allocated now: shared and private memory. */
 size_t qtest_allocated(void);
 
-/* One access to a register, as the observer gets it. */
+/* The description of a register access for the observer. */
 struct qtest_access {
     virtio_register reg;
     unsigned bytes;
@@ -68,9 +68,8 @@ struct qtest_access {
     uint32_t value; /* the value read or written */
 };
 
-/* Sets a function that is called after each register access of the driver, not of this port; NULL:
- * none.
- */
+/* Sets a function that is called after each register access by the driver, but not by this port.
+ * NULL means no function. */
 void qtest_observe(void (*observer)(const struct qtest_access *access));
 
 /* Register address of an I/O port: QTEST_PORT + number of the port. */

@@ -11,7 +11,7 @@
 
 #define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
 
-/* Number of reads at a time that drop what the back-end still sends before it closes the
+/* Maximum number of reads in a call that discard data which the back-end sends before it closes the
  * connection. */
 #define LEAVE_DRAINED_MAX 64u
 
@@ -68,7 +68,8 @@ static bool await(struct vhost_user_channel *channel, short events, uint64_t dea
         if (ready > 0 && wanted[0].revents != 0) {
             return true;
         }
-        /* Not before it was looked at: a back-end that is late but has answered is heard. */
+        /* The deadline is checked after poll(), so that a late answer that has arrived is accepted.
+         */
         if (virtio_platform_now() >= deadline || (ready < 0 && errno != EINTR)) {
             return channel_break(channel, "the back-end does not answer");
         }
@@ -80,7 +81,7 @@ static bool worth_waiting(void)
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
-/* Sends it all, the descriptor with the first byte. */
+/* Sends all bytes of a message, with the descriptor at the first byte. */
 static bool send_message(struct vhost_user_channel *channel, const void *message, size_t bytes,
                          int descriptor, uint64_t deadline)
 {

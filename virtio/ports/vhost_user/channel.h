@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The socket to a vhost-user back-end: one request at a time, and the answer to it. The back-end is
- * not trusted: every call ends within the time limit, whatever the back-end sends or omits. The
- * first failure breaks the channel for good; `broken` is the reason, and every further call fails
- * at once. While a call waits, it answers the back-end's own requests (requests.h), because the
- * back-end may be waiting for that.
+ * The socket to a vhost-user back-end. It carries one request at a time and the answer to it. The
+ * back-end is not trusted: every call ends within the time limit, whatever the back-end sends or
+ * omits. The first failure breaks the channel for good; `broken` is the reason, and every further
+ * call fails at once. While a call waits, it answers the back-end's own requests (requests.h),
+ * because the back-end may be waiting for that.
  */
 #ifndef VHOST_USER_CHANNEL_H
 #define VHOST_USER_CHANNEL_H
@@ -46,14 +46,14 @@ bool channel_ask(struct vhost_user_channel *channel, uint32_t request, const voi
                  size_t bytes, void *answer, size_t answer_bytes);
 
 /* Answers the back-end's requests and checks that nothing unexpected has arrived on the socket.
- * Returns false if the back-end has closed the connection or sent something unasked; the channel is
- * then broken. Does not wait. */
+ * Returns false if the back-end has closed the connection or sent an unexpected message; the
+ * channel is then broken. Does not wait. */
 bool channel_look(struct vhost_user_channel *channel);
 
 /*
  * After the channel broke while the back-end may still use the shared memory: shuts down our side
- * of the connection. Returns true once the back-end has closed its side, after which it uses the
- * memory no more. Does not wait.
+ * of the connection. Returns true once the back-end has closed its side. From then on it does not
+ * use the memory. Does not wait.
  */
 bool channel_leave(struct vhost_user_channel *channel);
 

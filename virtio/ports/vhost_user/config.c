@@ -53,7 +53,7 @@ static void put16(uint8_t *at, uint16_t value)
     at[1] = (uint8_t)(value >> 8);
 }
 
-/* Replaces the fields that the back-end provides. */
+/* Overwrites the fields that the back-end provides. */
 static void overlay_back_ends(struct vhost_user *vhost, uint8_t *config)
 {
     struct vhost_user_config request = {.bytes = VHOST_USER_CONFIG_BYTES};

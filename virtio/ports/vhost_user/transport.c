@@ -81,7 +81,7 @@ static void set_driver_features(struct virtio_transport *transport, uint64_t fea
     }
 }
 
-/* The status that the driver has set, and the bits that only the back-end knows. */
+/* Returns the status that the driver has set, with the bits that only the back-end knows. */
 static uint8_t status(struct virtio_transport *transport)
 {
     struct vhost_user *vhost = vhost_user_of(transport);
@@ -106,7 +106,8 @@ static uint8_t status(struct virtio_transport *transport)
     return own | (uint8_t)(answer & VIRTIO_STATUS_NEEDS_RESET);
 }
 
-/* 3.1.1 step 8: the device is live. Some back-ends start a queue only when it is kicked. */
+/* Starts the queues: the device is live (3.1.1 step 8). Some back-ends start a queue only when it
+ * is kicked. */
 static void start_queues(struct vhost_user *vhost)
 {
     for (uint32_t i = 0; i < vhost->queue_count; i++) {
@@ -122,7 +123,7 @@ static void start_queues(struct vhost_user *vhost)
     }
 }
 
-/* The back-end has stopped the queue when it answers GET_VRING_BASE. */
+/* Stops a queue. When the back-end answers GET_VRING_BASE, it has stopped the queue. */
 static void stop_queue(struct vhost_user *vhost, uint32_t index)
 {
     struct vhost_user_vring_state state = {.index = index};
@@ -253,7 +254,8 @@ static bool queue_disabled(struct virtio_transport *transport, uint16_t index)
            (vhost_user_sound(vhost) || channel_leave(&vhost->channel));
 }
 
-/* If the eventfd's counter is full, the back-end has not seen an earlier kick yet. */
+/* Kicks a queue. If the eventfd's counter is full, the write fails, which is harmless because the
+ * back-end has not processed an earlier kick yet. */
 static void notify(struct virtio_transport *transport,
                    const struct virtio_notification *notification)
 {
@@ -261,8 +263,8 @@ static void notify(struct virtio_transport *transport,
     (void)eventfd_write((int)notification->reg, 1);
 }
 
-/* The cause is not told. The caller has read the eventfd, which acknowledges, and reads the rings
- * next (virtio/transport.h). */
+/* The protocol does not report the cause. The caller has acknowledged the interrupt by reading the
+ * eventfd, and reads the rings next (virtio/transport.h). */
 static uint32_t interrupt_cause(struct virtio_transport *transport)
 {
     (void)transport;

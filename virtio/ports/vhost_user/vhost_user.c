@@ -161,7 +161,7 @@ void vhost_user_close(struct vhost_user *vhost)
     }
 }
 
-/* Returns a connected socket, -1 if the back-end is not there now. */
+/* Returns a connected socket, -1 if no back-end is present now. */
 static int connect_socket(const struct vhost_user *vhost)
 {
     struct sockaddr_un address;
@@ -229,7 +229,7 @@ static bool negotiate(struct vhost_user *vhost)
         !ask_number(vhost, REQUEST_GET_FEATURES, &vhost->features) || !negotiate_protocol(vhost)) {
         return false;
     }
-    /* Of a network device this is the number of queue pairs. */
+    /* For a network device this is the number of queue pairs. */
     if (vhost_user_negotiated(vhost, PROTOCOL_F_MQ) &&
         !ask_number(vhost, REQUEST_GET_QUEUE_NUM, &pairs)) {
         return false;

@@ -11,8 +11,8 @@
  * The back-end is not trusted. If it closes the connection, does not answer in time or answers
  * wrongly, the device shows the status bit NEEDS_RESET. The next reset ends the connection, and the
  * driver's next start, with ACKNOWLEDGE, makes a new one. A back-end that has closed the connection
- * uses the memory no more. One that is still connected must close the connection, or answer that it
- * has stopped each queue, before a reset is complete.
+ * no longer uses the memory. A reset is complete only when the back-end has closed the connection,
+ * or has answered that it has stopped each queue.
  *
  * In this protocol the front-end provides the configuration, unless the back-end offers to
  * (protocol feature CONFIG): MAC and MTU as given here, link up while a back-end is connected. A
@@ -39,7 +39,7 @@
 #define VHOST_USER_VECTORS_MAX (1 + VHOST_USER_QUEUES_MAX)
 
 struct vhost_user_options {
-    const char *path;     /* of the socket */
+    const char *path;     /* path of the socket */
     bool server;          /* listen on the socket; otherwise connect to it */
     uint8_t mac[6];       /* all zero: the device has no MAC address */
     uint16_t mtu;         /* 0: the device has no MTU */
@@ -79,7 +79,7 @@ struct vhost_user {
  * Returns false and sets *reason on failure, with everything undone. */
 bool vhost_user_open(struct vhost_user *vhost, const struct vhost_user_options *options,
                      const char **reason);
-/* After the driver was stopped and freed. */
+/* Ends the connection and frees all resources. Call it after the driver was stopped and freed. */
 void vhost_user_close(struct vhost_user *vhost);
 
 /* Connects if there is no connection, and waits at most `wait_ms` for the back-end. Returns false
@@ -98,7 +98,8 @@ void vhost_user_acknowledge(struct vhost_user *vhost, unsigned vector);
  */
 bool vhost_user_service(struct vhost_user *vhost);
 
-/* Returns NULL, or why the connection is broken or the device needs a reset. */
+/* Returns the reason why the connection is broken or the device needs a reset; NULL if neither is
+ * so. */
 const char *vhost_user_lost(const struct vhost_user *vhost);
 
 #endif

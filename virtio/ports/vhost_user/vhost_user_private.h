@@ -23,8 +23,9 @@ static inline bool vhost_user_negotiated(const struct vhost_user *vhost, uint64_
     return (vhost->protocol_features & protocol_feature) != 0;
 }
 
-/* Makes vector 0 readable while the descriptor is, and ends that. To be ended before the descriptor
- * is closed: a descriptor that the back-end has too would stay in the epoll set. */
+/* Add a descriptor to vector 0's epoll set, so that vector 0 is readable while the descriptor is,
+ * and remove it. Remove it before it is closed: a descriptor that the back-end has too would stay
+ * in the set. */
 bool vhost_user_listen_to(const struct vhost_user *vhost, int descriptor);
 void vhost_user_forget(const struct vhost_user *vhost, int descriptor);
 /* Makes an eventfd unreadable. Returns true if it was readable. Does not wait, even if the

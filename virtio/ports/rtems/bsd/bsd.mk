@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # RTEMS's legacy BSD stack with the driver as its interface: libvirtio-bsdnet.a beside libvirtio-net.a, and the sample.
-# The stack (rtems-net-legacy, or the one that RTEMS up to 5 has built in) is installed with the BSP.
+# The stack (rtems-net-legacy, or the one built into RTEMS up to version 5) is installed with the BSP.
 
 BSDNET_PORT := $(wildcard $(PORT)/bsd/*.c)
 BSDNET_SAMPLE := $(wildcard $(PORT)/samples/bsd/*.c)

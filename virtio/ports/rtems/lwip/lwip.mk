@@ -8,7 +8,7 @@ LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/
   core/ipv6/ethip6 core/ipv6/icmp6 core/ipv6/inet6 core/ipv6/ip6 core/ipv6/ip6_addr core/ipv6/ip6_frag \
   core/ipv6/mld6 core/ipv6/nd6 netif/ethernet
 
-# The driver as lwIP's interface with what guards lwIP, and lwIP on RTEMS.
+# The driver as lwIP's interface, the protection of lwIP, and lwIP's operating system layer for RTEMS.
 LWIP_PORT = $(addprefix $(ROOT)/, \
   external/lwip_corrections/nd6.c libc/portable_checksum.c \
   $(addprefix virtio/ports/lwip/,coalesce.c core_lock.c filter.c heap.c netif.c random.c receive.c \
@@ -30,7 +30,7 @@ $(error LWIP_DIR names no source tree of lwIP; say where it is: make LWIP_DIR=FO
 endif
 endif
 
-# As external/meson.build has it: one function has a correction.
+# One function is replaced by a corrected one, as in external/meson.build.
 $(BUILD)/lwip/src/core/ipv6/nd6.o: LWIP_CORE_FLAGS += -Dnd6_get_destination_mtu=nd6_destination_mtu_as_told
 $(BUILD)/lwip/src/%.o: $(LWIP_DIR)/src/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
