@@ -39,7 +39,7 @@ void net_control_free(struct net_device *device)
 static enum virtio_net_answer read_answer(const struct virtio_net *net, uint32_t written)
 {
     const volatile uint8_t *answer = &net->device->command[ANSWER];
-    /* A legacy device's length is ignored (5.1.6.1): ANSWER_NONE tells whether it wrote the answer.
+    /* A legacy device's length is ignored (5.1.6.1): ANSWER_NONE shows whether it wrote the answer.
      */
     bool has_answer = net->transport->legacy || written != 0;
 

@@ -208,7 +208,7 @@ static bool start_device(struct net_device *device, const char **reason)
     virtio_transport_add_status(net->transport, VIRTIO_STATUS_DRIVER_OK);
     start_pair(net);
     if (device->pairs > 1 && !net_use_pairs(net)) {
-        *reason = "the device does not use its queue pairs when told to";
+        *reason = "the device does not accept the command to use its queue pairs";
         return false;
     }
     for (uint16_t i = 1; i < device->pairs; i++) {

@@ -19,7 +19,7 @@ from bulkhead.paths import ROOT, display
 
 KEPT = ROOT / "docs" / "figures.json"
 _MAKE_AGAIN = "make it again: ./bulkhead bench counts --keep"
-# The values depend on these two, besides our sources.
+# The values depend on these two tools, and on our sources.
 _TOOLS = ("compiler", "qemu")
 
 Figures = Mapping[str, Mapping[str, Number]]  # by bench, then by name

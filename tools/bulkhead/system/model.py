@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class Dma(Enum):
-    """How DMA of a partition's devices is confined."""
+    """The confinement of DMA by a partition's devices."""
 
     NONE = "none"
     SMMU = "smmu"
@@ -26,7 +26,7 @@ class Console(Enum):
 
 
 class Restart(Enum):
-    """What a restart of a partition requires of its devices."""
+    """The condition on a partition's devices under which it may restart."""
 
     AFTER_RESET = "after-reset"
     WITHOUT_RESET = "without-reset"
