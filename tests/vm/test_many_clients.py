@@ -88,6 +88,53 @@ def test_clients_wait_instead_of_being_reset(
     assert_buffers_balance(client.quiet_status())
 
 
+def request_all_the_time(client: DemoClient, clients: int, requests: int) -> None:
+    """Has `clients` request a page at a time, each on a new connection as soon as it has the last
+    page, until all of them together have it `requests` times."""
+    begun = 0
+    pages: set[int] = set()
+    with selectors.DefaultSelector() as selector:
+
+        def begin() -> None:
+            nonlocal begun
+            made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            made.setblocking(False)
+            made.connect_ex((client.address, HTTP))
+            selector.register(made, selectors.EVENT_WRITE, bytearray())
+            begun += 1
+
+        for _ in range(clients):
+            begin()
+        deadline = time.monotonic() + 120
+        while selector.get_map():
+            assert time.monotonic() < deadline
+            for key, events in selector.select(1):
+                each = key.fileobj
+                assert isinstance(each, socket.socket)
+                if events & selectors.EVENT_WRITE:
+                    each.send(b"GET / HTTP/1.0\r\n\r\n")
+                    selector.modify(each, selectors.EVENT_READ, key.data)
+                elif part := each.recv(65536):  # raises if the connection was reset
+                    key.data.extend(part)
+                else:
+                    assert key.data.startswith(b"HTTP/1.0 200")
+                    pages.add(len(key.data))
+                    selector.unregister(each)
+                    each.close()
+                    if begun < requests:
+                        begin()
+    assert len(pages) == 1
+
+
+@pytest.mark.parametrize("count", [HALF_OPEN_MAX + 4, 2 * CONNECTIONS_MAX])
+def test_waiting_clients_are_not_forgotten(demos: Demos, namespace: Namespace, count: int) -> None:
+    """A client that waits for a connection gets it, however many others were served meanwhile."""
+    client = demos.tap(namespace)
+    for _ in range(3):
+        client.enter(lambda: request_all_the_time(client, count, 2000))
+    assert_buffers_balance(client.quiet_status())
+
+
 def flood(namespace: Namespace, count: int) -> None:
     """SYNs from many addresses, none of which answers."""
     tap = namespace.taps[0]

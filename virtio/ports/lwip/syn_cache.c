@@ -2,31 +2,44 @@
 /* See syn_cache.h. */
 #include "syn_cache.h"
 
-struct place {
-    struct syn_cache_entry entry;
-    bool used;
-};
+/* A ring of entries in the order of their age. It has no holes, so that an entry is replaced only
+ * when all places are in use. */
+static struct syn_cache_entry ring[SYN_CACHE_ENTRIES];
+static unsigned oldest; /* place in the ring */
+static unsigned count;
 
-/* A ring: a new entry replaces the oldest. */
-static struct place places[SYN_CACHE_ENTRIES];
-static unsigned next_place;
+/* Returns the entry with `age` older entries. */
+static struct syn_cache_entry *entry_at(unsigned age)
+{
+    return &ring[(oldest + age) % SYN_CACHE_ENTRIES];
+}
 
 void syn_cache_add(const struct syn_cache_entry *entry)
 {
-    places[next_place].entry = *entry;
-    places[next_place].used = true;
-    next_place = (next_place + 1) % SYN_CACHE_ENTRIES;
+    if (count == SYN_CACHE_ENTRIES) {
+        oldest = (oldest + 1) % SYN_CACHE_ENTRIES;
+        count--;
+    }
+    *entry_at(count) = *entry;
+    count++;
+}
+
+static void remove_entry(unsigned age)
+{
+    for (; age + 1 < count; age++) {
+        *entry_at(age) = *entry_at(age + 1);
+    }
+    count--;
 }
 
 bool syn_cache_take(uint64_t connection, uint32_t own_sequence, struct syn_cache_entry *entry)
 {
-    for (unsigned i = 0; i < SYN_CACHE_ENTRIES; i++) {
-        struct place *place = &places[i];
+    for (unsigned age = 0; age < count; age++) {
+        const struct syn_cache_entry *found = entry_at(age);
 
-        if (place->used && place->entry.connection == connection &&
-            place->entry.own_sequence == own_sequence) {
-            *entry = place->entry;
-            place->used = false;
+        if (found->connection == connection && found->own_sequence == own_sequence) {
+            *entry = *found;
+            remove_entry(age);
             return true;
         }
     }
