@@ -2,31 +2,12 @@
 /* The printf engine. */
 #include "libc/format.h"
 
+#include "conversion.h"
 #include <limits.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-struct output {
-    format_sink sink;
-    void *context;
-    size_t count;
-};
-
-enum length { LENGTH_CHAR, LENGTH_SHORT, LENGTH_INT, LENGTH_LONG };
-
-struct conversion {
-    bool left;
-    bool zero;
-    bool alternative;
-    char positive_sign; /* '+', ' ' or none (0) */
-    int width;
-    int precision; /* -1: not given */
-    enum length length;
-    char specifier;
-};
-
-static void put(struct output *output, const char *text, size_t bytes)
+void put(struct output *output, const char *text, size_t bytes)
 {
     if (bytes > 0) {
         output->sink(output->context, text, bytes);
@@ -43,19 +24,18 @@ static void put_repeated(struct output *output, const char fill[16], size_t coun
     put(output, fill, count);
 }
 
-static void put_spaces(struct output *output, size_t count)
+void put_spaces(struct output *output, size_t count)
 {
     put_repeated(output, "                ", count);
 }
 
-static void put_zeros(struct output *output, size_t count)
+void put_zeros(struct output *output, size_t count)
 {
     put_repeated(output, "0000000000000000", count);
 }
 
-/* Writes text padded to the field's width. */
-static void put_padded(struct output *output, const struct conversion *conversion, const char *text,
-                       size_t bytes)
+void put_padded(struct output *output, const struct conversion *conversion, const char *text,
+                size_t bytes)
 {
     size_t width = (size_t)conversion->width;
     size_t padding = width > bytes ? width - bytes : 0;
@@ -258,11 +238,6 @@ _Static_assert(sizeof(size_t) == sizeof(long) && sizeof(ptrdiff_t) == sizeof(lon
                    sizeof(intmax_t) == sizeof(long) && sizeof(long long) == sizeof(long),
                "lengths z, t, j and ll are read as long");
 
-/* va_list may be an array type, whose address can't be passed on unless it is in a structure. */
-struct arguments {
-    va_list list;
-};
-
 /* Reads flags, width, precision and length behind a '%'. Returns the place of the specifier. */
 static const char *parse_conversion(const char *format, struct conversion *conversion,
                                     struct arguments *arguments)
@@ -358,6 +333,13 @@ static bool convert(struct output *output, struct conversion *conversion,
     case 's':
         convert_text(output, conversion, va_arg(arguments->list, const char *));
         return true;
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+        return convert_double(output, conversion, arguments);
     case '%':
         put(output, "%", 1);
         return true;

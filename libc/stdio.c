@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "libc/format.h"
+#include <arch/vector_arguments.h>
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
@@ -37,9 +38,11 @@ int vsnprintf(char *restrict text, size_t bytes, const char *restrict format, va
 
 int snprintf(char *restrict text, size_t bytes, const char *restrict format, ...)
 {
+    struct arch_vector_arguments vectors;
     va_list arguments;
 
     va_start(arguments, format);
+    arch_vector_arguments_add(&arguments, &vectors);
     int count = vsnprintf(text, bytes, format, arguments);
 
     va_end(arguments);

@@ -9,6 +9,8 @@
 #include "kernel/time.h"
 #include "run_checks.h"
 #include <libc/internet_checksum.h>
+#include <stdio.h>
+#include <string.h>
 
 #define STACK_BYTES ((size_t)8192)
 #define OWN         32u /* priority of "init", which runs the checks */
@@ -227,6 +229,76 @@ static bool threads_begin_with_zeros(void)
     return true;
 }
 
+/* A variadic function of a program has doubles in its list without further ado. */
+static int format_list(char *text, size_t bytes, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int format_list(char *text, size_t bytes, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(text, bytes, format, arguments);
+
+    va_end(arguments);
+    return length;
+}
+
+/* volatile: the compiler must not format at compile time. */
+static const volatile double third = 1.0 / 3;
+static const volatile double large = 1e300;
+static const volatile double infinite = __builtin_inf();
+
+static bool doubles_are_formatted(void)
+{
+    char text[400];
+
+    CHECK(snprintf(text, sizeof text, "%f %s %.3e %d %g", third, "and", third, 7, 2.5) == 28);
+    CHECK(strcmp(text, "0.333333 and 3.333e-01 7 2.5") == 0);
+    CHECK(format_list(text, sizeof text, "%+08.2f|%-8G|%F", third, third, infinite) == 21);
+    CHECK(strcmp(text, "+0000.33|0.333333|INF") == 0);
+    CHECK(snprintf(text, sizeof text, "%.17g %.0f %.0f", large, 0.5, 1.5) == 27);
+    CHECK(strcmp(text, "1.0000000000000001e+300 0 2") == 0);
+    CHECK(snprintf(text, sizeof text, "%f", large) == 308);
+    /* More than there are registers for: the rest lies on the stack. */
+    CHECK(snprintf(text, sizeof text, "%g %g %g %g %g %g %g %g %d %g %g %d %d %d", 0.5, 1.5, 2.5,
+                   3.5, 4.5, 5.5, 6.5, 7.5, 1, 8.5, 9.5, 2, 3, 4) > 0);
+    CHECK(strcmp(text, "0.5 1.5 2.5 3.5 4.5 5.5 6.5 7.5 1 8.5 9.5 2 3 4") == 0);
+    print("a third: %f, %d times %e\n", third, 3, third);
+    return true;
+}
+
+/* Results of format_in_handler(). */
+static struct {
+    char text[32];
+    volatile bool done;
+} handler_text;
+
+static void format_in_handler(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    (void)snprintf(handler_text.text, sizeof handler_text.text, "%.3f %d", third * 2, 5);
+    handler_text.done = true;
+}
+
+/* In a handler that interrupts a thread whose registers are in use. */
+static bool handlers_format(void)
+{
+    struct timer timer;
+    double sum = 0;
+
+    handler_text.done = false;
+    timer_init(&timer, format_in_handler, NULL);
+    timer_arm(&timer, time_after(NANOSECONDS_PER_MILLISECOND));
+    do {
+        sum += third;
+    } while (!handler_text.done);
+    CHECK(sum > 0);
+    CHECK(strcmp(handler_text.text, "0.667 5") == 0);
+    return true;
+}
+
 int application_main(void)
 {
     static const struct named_check checks[] = {
@@ -234,6 +306,8 @@ int application_main(void)
         {"threads compute the same", threads_compute_the_same},
         {"registers survive handlers", registers_survive_handlers},
         {"threads begin with zeros", threads_begin_with_zeros},
+        {"doubles are formatted", doubles_are_formatted},
+        {"handlers format", handlers_format},
     };
 
     for (unsigned i = 0; i < sizeof block; i++) {

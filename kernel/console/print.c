@@ -6,6 +6,7 @@
 #include "kernel/print.h"
 
 #include "console/console.h"
+#include <arch/vector_arguments.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,9 +32,11 @@ void print_arguments(const char *format, va_list arguments)
 
 void print(const char *format, ...)
 {
+    struct arch_vector_arguments vectors;
     va_list arguments;
 
     va_start(arguments, format);
+    arch_vector_arguments_add(&arguments, &vectors);
     print_arguments(format, arguments);
     va_end(arguments);
 }

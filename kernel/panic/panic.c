@@ -13,6 +13,7 @@
 #include "panic/panic_private.h"
 #include <arch/cpu.h>
 #include <arch/machine.h>
+#include <arch/vector_arguments.h>
 
 static unsigned reports;
 
@@ -47,13 +48,15 @@ void panic_end(void)
 
 void panic(const char *format, ...)
 {
+    struct arch_vector_arguments vectors;
     struct stack_position position;
     va_list arguments;
 
+    va_start(arguments, format);
+    arch_vector_arguments_add(&arguments, &vectors);
     backtrace_here(&position);
     panic_begin();
     print("\npanic: ");
-    va_start(arguments, format);
     print_arguments(format, arguments);
     va_end(arguments);
     print("\n");

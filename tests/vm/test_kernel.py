@@ -90,7 +90,8 @@ def test_threads(start_guest: StartGuest, compiler: str, extra: tuple[str, ...])
 
 @pytest.mark.parametrize("extra", [(), AT_EL2], ids=["el1", "el2"])
 def test_floating_point(start_guest: StartGuest, compiler: str, extra: tuple[str, ...]) -> None:
-    expect_pass(start_guest(machine("floating-point", compiler=compiler, extra=extra)))
+    console = expect_pass(start_guest(machine("floating-point", compiler=compiler, extra=extra)))
+    assert "a third: 0.333333, 3 times 3.333333e-01" in console.splitlines()
 
 
 def test_threads_under_icount(start_guest: StartGuest) -> None:

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For images that format no doubles (docs/decisions/0020-formatted-doubles.md). */
+#include "conversion.h"
+
+bool convert_double(struct output *output, const struct conversion *conversion,
+                    struct arguments *arguments)
+{
+    (void)output;
+    (void)conversion;
+    (void)arguments;
+    return false;
+}
