@@ -3,6 +3,7 @@
  * Doubles in C: in threads that interrupts and each other preempt, and in interrupt handlers. No
  * thread is created with .floating_point: the first use of a register makes it the thread's.
  */
+#include "check_threads.h"
 #include "kernel/application.h"
 #include "kernel/sync.h"
 #include "kernel/thread.h"
@@ -12,27 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STACK_BYTES ((size_t)8192)
-#define OWN         32u /* priority of "init", which runs the checks */
-#define WORKERS     4u
-#define STEPS       200000u
-
-uint64_t hold_registers(uint64_t pattern, uint64_t rounds);
-
-static struct thread *start(const char *name, unsigned priority, void (*entry)(void *),
-                            void *argument)
-{
-    const struct thread_attributes attributes = {
-        .name = name, .priority = priority, .stack_bytes = STACK_BYTES};
-    struct thread *thread = NULL;
-
-    return thread_create(&thread, &attributes, entry, argument) == RESULT_OK ? thread : NULL;
-}
-
-static bool join(struct thread *thread)
-{
-    return thread_join(thread, time_after(120 * NANOSECONDS_PER_SECOND)) == RESULT_OK;
-}
+#define WORKERS 4u
+#define STEPS   200000u
 
 /* The logistic map: each step depends on every bit of all before it. */
 static double iterate(double value, unsigned steps)
@@ -119,7 +101,7 @@ static bool threads_compute_the_same(void)
     start_handler(&timer);
     for (unsigned i = 0; i < WORKERS; i++) {
         works[i] = (struct work){.first = 0.1 + 0.2 * i, .yields = i != 0};
-        threads[i] = start("worker", OWN - 1 - i / 2, work, &works[i]);
+        threads[i] = start_thread("worker", OWN - 1 - i / 2, false, work, &works[i]);
         CHECK(threads[i] != NULL);
     }
     for (unsigned i = 0; i < 100; i++) { /* from above them all: preempts whoever runs */
@@ -129,7 +111,7 @@ static bool threads_compute_the_same(void)
         CHECK(value == iterate(0.4, 100));
     }
     for (unsigned i = 0; i < WORKERS; i++) {
-        CHECK(join(threads[i]));
+        CHECK(join_thread(threads[i]));
     }
     CHECK(handler_was_right(&timer));
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -164,26 +146,19 @@ static bool registers_survive_handlers(void)
     registers.rounds = 0;
     start_handler(&timer);
     for (uintptr_t i = 0; i < 3; i++) {
-        threads[i] = start("hold", OWN - 1, hold, (void *)(uintptr_t)(0x1234567800000000 + i));
+        threads[i] =
+            start_thread("hold", OWN - 1, false, hold, (void *)(uintptr_t)(0x1234567800000000 + i));
         CHECK(threads[i] != NULL);
     }
     thread_sleep_until(time_after(100 * NANOSECONDS_PER_MILLISECOND));
     registers.stop = true;
     for (unsigned i = 0; i < 3; i++) {
-        CHECK(join(threads[i]));
+        CHECK(join_thread(threads[i]));
     }
     CHECK(handler_was_right(&timer));
     CHECK(registers.rounds > 3);
     CHECK(registers.changed == 0);
     return true;
-}
-
-static void spin(void *argument)
-{
-    const volatile bool *stop = argument;
-
-    while (!*stop) {
-    }
 }
 
 /* A handler that uses the registers while a thread runs that never did. */
@@ -194,12 +169,12 @@ static bool handlers_compute_alone(void)
     struct timer timer;
 
     stop = false;
-    thread = start("integers", OWN - 1, spin, (void *)(uintptr_t)&stop);
+    thread = start_thread("integers", OWN - 1, false, spin_until_set, (void *)(uintptr_t)&stop);
     CHECK(thread != NULL);
     start_handler(&timer);
     thread_sleep_until(time_after(5 * NANOSECONDS_PER_MILLISECOND));
     stop = true;
-    CHECK(join(thread));
+    CHECK(join_thread(thread));
     CHECK(handler_was_right(&timer));
     return true;
 }
@@ -223,8 +198,8 @@ static bool threads_begin_with_zeros(void)
     struct thread *thread;
 
     CHECK(hold_registers(0x7777777700000000, 1) == 0);
-    thread = start("new", OWN + 1, look_at_registers, NULL);
-    CHECK(thread != NULL && join(thread));
+    thread = start_thread("new", OWN + 1, false, look_at_registers, NULL);
+    CHECK(thread != NULL && join_thread(thread));
     CHECK(first_values[0] == 0 && first_values[1] == 0);
     return true;
 }

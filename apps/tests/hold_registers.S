@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * uint64_t hold_registers(uint64_t pattern, uint64_t rounds): fills the floating-point registers
- * and the caller-saved general registers, checks them `rounds` times, and returns how many checks
- * found a register changed.
- *
- * uint64_t hold_vectors(uint64_t pattern, void (*function)(void)): fills the floating-point
- * registers, calls the function, and returns how many registers had changed.
- */
+/* hold_registers() and hold_vectors(): see check_threads.h. */
 #define VECTORS \
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, \
     26, 27, 28, 29, 30, 31

@@ -3,6 +3,7 @@
  * Threads on the guest's processor: the cases that the host's unit tests cannot show, with
  * interrupts that preempt, the processor's registers, and guard pages.
  */
+#include "check_threads.h"
 #include "kernel/application.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
@@ -12,30 +13,8 @@
 #include "run_checks.h"
 #include <libc/internet_checksum.h>
 
-#define STACK_BYTES ((size_t)8192)
-#define OWN         32u /* priority of "init", which runs the checks */
 #define COUNT       8u
 #define MILLISECOND NANOSECONDS_PER_MILLISECOND
-
-uint64_t hold_registers(uint64_t pattern, uint64_t rounds);
-uint64_t hold_vectors(uint64_t pattern, void (*function)(void));
-
-static struct thread *start(const char *name, unsigned priority, bool floating_point,
-                            void (*entry)(void *), void *argument)
-{
-    const struct thread_attributes attributes = {.name = name,
-                                                 .priority = priority,
-                                                 .stack_bytes = STACK_BYTES,
-                                                 .floating_point = floating_point};
-    struct thread *thread = NULL;
-
-    return thread_create(&thread, &attributes, entry, argument) == RESULT_OK ? thread : NULL;
-}
-
-static bool join(struct thread *thread)
-{
-    return thread_join(thread, time_after(60 * NANOSECONDS_PER_SECOND)) == RESULT_OK;
-}
 
 /* The order in which the threads of a check ran: each adds its number. */
 static struct {
@@ -48,14 +27,6 @@ static void note(void *argument)
     notes.order[notes.count++] = (uintptr_t)argument;
 }
 
-static void spin_until_set(void *argument)
-{
-    const volatile bool *stop = argument;
-
-    while (!*stop) {
-    }
-}
-
 static bool interrupts_preempt(void)
 {
     static volatile bool stop;
@@ -63,12 +34,12 @@ static bool interrupts_preempt(void)
     uint64_t deadline = time_after(5 * MILLISECOND);
 
     stop = false;
-    spinner = start("spinner", OWN - 1, false, spin_until_set, (void *)(uintptr_t)&stop);
+    spinner = start_thread("spinner", OWN - 1, false, spin_until_set, (void *)(uintptr_t)&stop);
     CHECK(spinner != NULL);
     thread_sleep_until(deadline); /* the spinner never gives up the processor by itself */
     CHECK(time_now() >= deadline);
     stop = true;
-    CHECK(join(spinner));
+    CHECK(join_thread(spinner));
     return true;
 }
 
@@ -80,19 +51,19 @@ static bool urgent_threads_run_first(void)
 
     notes.count = 0;
     for (uintptr_t i = 0; i < COUNT; i++) {
-        threads[i] = start("noter", priorities[i], false, note, (void *)i);
+        threads[i] = start_thread("noter", priorities[i], false, note, (void *)i);
         CHECK(threads[i] != NULL);
     }
     CHECK(notes.count == 0);
     for (unsigned i = 0; i < COUNT; i++) {
-        CHECK(join(threads[i]));
+        CHECK(join_thread(threads[i]));
     }
     for (unsigned i = 0; i < COUNT; i++) {
         CHECK(notes.order[i] == expected[i]);
     }
-    threads[0] = start("urgent", OWN + 1, false, note, (void *)(uintptr_t)99);
+    threads[0] = start_thread("urgent", OWN + 1, false, note, (void *)(uintptr_t)99);
     CHECK(threads[0] != NULL && notes.order[COUNT] == 99);
-    CHECK(join(threads[0]));
+    CHECK(join_thread(threads[0]));
     return true;
 }
 
@@ -120,7 +91,8 @@ static bool start_sleepers(struct thread *threads[COUNT], uint64_t delay)
     sleepers.early = false;
     sleepers.start = time_after(delay);
     for (unsigned i = 0; i < COUNT; i++) {
-        threads[i] = start("sleeper", OWN + 1, false, sleep_and_note, (void *)milliseconds[i]);
+        threads[i] =
+            start_thread("sleeper", OWN + 1, false, sleep_and_note, (void *)milliseconds[i]);
     }
     return time_now() < sleepers.start;
 }
@@ -135,7 +107,7 @@ static bool sleepers_wake_in_order(void)
         all_slept = start_sleepers(threads, delay);
         delay *= 4;
         for (unsigned i = 0; i < COUNT; i++) {
-            CHECK(threads[i] != NULL && join(threads[i]));
+            CHECK(threads[i] != NULL && join_thread(threads[i]));
         }
         CHECK(!sleepers.early);
     } while (!all_slept);
@@ -189,13 +161,13 @@ static bool mutex_holder_inherits(void)
     mutex_init(&inheritance.mutex);
     semaphore_init(&inheritance.locked, 0, 1);
     inheritance.high_done = false;
-    threads[0] = start("low", OWN - 3, false, low, NULL);
+    threads[0] = start_thread("low", OWN - 3, false, low, NULL);
     CHECK(semaphore_wait(&inheritance.locked, DEADLINE_NONE) == RESULT_OK);
-    threads[1] = start("high", OWN - 1, false, high, NULL);
-    threads[2] = start("medium", OWN - 2, false, medium, &seen);
+    threads[1] = start_thread("high", OWN - 1, false, high, NULL);
+    threads[2] = start_thread("medium", OWN - 2, false, medium, &seen);
     CHECK(threads[0] != NULL && threads[1] != NULL && threads[2] != NULL);
     for (unsigned i = 0; i < 3; i++) {
-        CHECK(join(threads[i]));
+        CHECK(join_thread(threads[i]));
     }
     CHECK(seen);
     return true;
@@ -245,13 +217,13 @@ static bool messages_arrive_in_order(void)
         uint32_t number;
 
         message_queue_init(&queue, storage, sizeof storage[0], 5);
-        sender = start("sender", priorities[round], false, send_numbers, &queue);
+        sender = start_thread("sender", priorities[round], false, send_numbers, &queue);
         CHECK(sender != NULL);
         for (uint32_t i = 0; i < MESSAGES; i++) {
             CHECK(message_queue_receive(&queue, &number, DEADLINE_NONE) == RESULT_OK);
             CHECK(number == i);
         }
-        CHECK(join(sender));
+        CHECK(join_thread(sender));
         CHECK(message_queue_receive(&queue, &number, DEADLINE_POLL) == RESULT_TIMED_OUT);
     }
     return true;
@@ -281,11 +253,12 @@ static bool threads_come_and_go(void)
     sum = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
         for (unsigned i = 0; i < CROWD; i++) {
-            threads[i] = start("crowd", 1 + (i * 7 + round) % 60, i % 3 == 0, live_shortly, &sum);
+            threads[i] =
+                start_thread("crowd", 1 + (i * 7 + round) % 60, i % 3 == 0, live_shortly, &sum);
             CHECK(threads[i] != NULL);
         }
         for (unsigned i = 0; i < CROWD; i++) {
-            CHECK(join(threads[i]));
+            CHECK(join_thread(threads[i]));
         }
         memory_statistics(round == 0 ? &first : &last);
     }
@@ -343,17 +316,17 @@ static bool registers_survive(void)
     registers.stop = false;
     registers.changed = 0;
     registers.rounds = 0;
-    threads[0] =
-        start("hold 0", OWN - 1, true, hold_and_sleep, (void *)(uintptr_t)0x1111111100000000);
-    threads[1] =
-        start("hold 1", OWN - 2, true, hold_and_sleep, (void *)(uintptr_t)0x2222222200000001);
-    threads[2] =
-        start("hold 2", OWN - 3, true, hold_and_yield, (void *)(uintptr_t)0x3333333300000002);
-    threads[3] =
-        start("hold 3", OWN - 3, true, hold_and_yield, (void *)(uintptr_t)0x4444444400000003);
+    threads[0] = start_thread("hold 0", OWN - 1, true, hold_and_sleep,
+                              (void *)(uintptr_t)0x1111111100000000);
+    threads[1] = start_thread("hold 1", OWN - 2, true, hold_and_sleep,
+                              (void *)(uintptr_t)0x2222222200000001);
+    threads[2] = start_thread("hold 2", OWN - 3, true, hold_and_yield,
+                              (void *)(uintptr_t)0x3333333300000002);
+    threads[3] = start_thread("hold 3", OWN - 3, true, hold_and_yield,
+                              (void *)(uintptr_t)0x4444444400000003);
     threads[4] =
-        start("spinner", OWN - 4, false, spin_until_set, (void *)(uintptr_t)&registers.stop);
-    threads[5] = start("sums", OWN - 3, false, sum_until_stop, NULL);
+        start_thread("spinner", OWN - 4, false, spin_until_set, (void *)(uintptr_t)&registers.stop);
+    threads[5] = start_thread("sums", OWN - 3, false, sum_until_stop, NULL);
     for (unsigned i = 0; i < 20; i++) {
         thread_sleep_until(time_after(10 * MILLISECOND));
         CHECK(hold_registers(0x5555555500000000, 5) == 0);
@@ -361,7 +334,7 @@ static bool registers_survive(void)
     }
     registers.stop = true;
     for (unsigned i = 0; i < 6; i++) {
-        CHECK(threads[i] != NULL && join(threads[i]));
+        CHECK(threads[i] != NULL && join_thread(threads[i]));
     }
     CHECK(registers.changed == 0);
     CHECK(registers.rounds > 20);
