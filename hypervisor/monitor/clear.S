@@ -14,28 +14,24 @@ clear_vectors:
     ret
     .size clear_vectors, . - clear_vectors
 
-    .global clear_breakpoints
-    .type clear_breakpoints, %function
-clear_breakpoints:
-    adr x1, 1f
-    sub x1, x1, x0, lsl #3 /* two instructions for each number: control first */
-    br x1
-    .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
-    msr dbgbcr\number\()_el1, xzr
-    msr dbgbvr\number\()_el1, xzr
-    .endr
-1:  ret
-    .size clear_breakpoints, . - clear_breakpoints
+/*
+ * Defines a function that clears the first x0 pairs of debug registers. It jumps to the instruction
+ * that is x0 pairs before its end: each pair takes two instructions, the control register first. It
+ * is a macro of the preprocessor, because "\()" has a meaning of its own in an assembler macro.
+ */
+#define CLEAR_PAIRS(name, control, value)                                       \
+    .global name;                                                               \
+    .type name, %function;                                                      \
+name:                                                                           \
+    adr x1, 1f;                                                                 \
+    sub x1, x1, x0, lsl #3;                                                     \
+    br x1;                                                                      \
+    .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0;          \
+    msr control\number\()_el1, xzr;                                             \
+    msr value\number\()_el1, xzr;                                               \
+    .endr;                                                                      \
+1:  ret;                                                                        \
+    .size name, . - name
 
-    .global clear_watchpoints
-    .type clear_watchpoints, %function
-clear_watchpoints:
-    adr x1, 2f
-    sub x1, x1, x0, lsl #3
-    br x1
-    .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
-    msr dbgwcr\number\()_el1, xzr
-    msr dbgwvr\number\()_el1, xzr
-    .endr
-2:  ret
-    .size clear_watchpoints, . - clear_watchpoints
+    CLEAR_PAIRS(clear_breakpoints, dbgbcr, dbgbvr)
+    CLEAR_PAIRS(clear_watchpoints, dbgwcr, dbgwvr)
