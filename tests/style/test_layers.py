@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.project_files import project_files
 
-ROOT = Path(__file__).resolve().parents[2]
+from bulkhead.paths import ROOT
 
 # Where the headers of a layer are looked up.
 INCLUDE_FOLDERS = {
@@ -39,16 +39,8 @@ DECLARED_IN_ARCH = {"arch_main", "exception_interrupt", "exception_fatal"}
 
 
 def sources(layer: str) -> list[Path]:
-    patterns = [f"{layer}/*.c", f"{layer}/*.h", f"{layer}/*.S"]
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    paths = [Path(name) for name in listing.split("\0") if name]
-    return [path for path in paths if (ROOT / path).is_file() and path.parts[:2] != PORTS]
+    files = project_files(f"{layer}/*.c", f"{layer}/*.h", f"{layer}/*.S")
+    return [path for path in files if path.parts[:2] != PORTS]
 
 
 PORTS = ("virtio", "ports")

@@ -7,20 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.project_files import project_files
+
+from bulkhead.paths import ROOT
+
 SCRIPTS = Path(sys.executable).parent
-
-
-def tracked(*patterns: str) -> list[Path]:
-    """Files git knows or would add (new ones count before they are committed)."""
-    listing = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    return [path for name in listing.split("\0") if name and (path := ROOT / name).is_file()]
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
@@ -30,7 +21,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_c_is_formatted() -> None:
-    result = run(SCRIPTS / "clang-format", "--dry-run", "--Werror", *tracked("*.c", "*.h"))
+    result = run(SCRIPTS / "clang-format", "--dry-run", "--Werror", *project_files("*.c", "*.h"))
     assert result.returncode == 0, result.stderr
 
 
@@ -50,10 +41,10 @@ def test_python_is_typed() -> None:
 
 
 def test_sources_name_their_licence() -> None:
-    sources = tracked("*.c", "*.h", "*.S", "*.ld", "*.py")
+    sources = project_files("*.c", "*.h", "*.S", "*.ld", "*.py")
     lacking = [
-        str(path.relative_to(ROOT))
+        str(path)
         for path in sources
-        if "SPDX-License-Identifier: BSD-2-Clause" not in path.read_text()[:200]
+        if "SPDX-License-Identifier: BSD-2-Clause" not in (ROOT / path).read_text()[:200]
     ]
     assert lacking == []
