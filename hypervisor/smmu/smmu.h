@@ -73,12 +73,12 @@ bool smmu_permit_dma(const struct partition *partition);
 
 /*
  * Handles the event queue's interrupt (board.smmu_interrupt). Returns true and removes the oldest
- * event if a function of this partition caused it. Of an event of a function that no partition owns,
- * the monitor of the first partition behind the SMMU removes it, and the call returns false. If
- * another monitor removes the oldest event, or if more events follow, the interrupt is raised again
- * on that partition's boot core. Events that an overflow discarded are not reported. Called on boot
- * cores, also without the interrupt. No lock is needed, because one monitor alone removes the
- * oldest event.
+ * event if a function of this partition caused it. Of an event of a function that no partition
+ * owns, the monitor of the first partition behind the SMMU removes it, and the call returns false.
+ * If another monitor removes the oldest event, or if more events follow, the interrupt is raised
+ * again on that partition's boot core. Events that an overflow discarded are not reported. Called
+ * on boot cores, also without the interrupt. No lock is needed, because one monitor alone removes
+ * the oldest event.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
 
