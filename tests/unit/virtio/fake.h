@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A virtio network device inside the test process: the device's side of the registers (MMIO and
- * PCI) and of the rings, split and packed, written from the standard, and a test implementation of
- * virtio/platform.h that leads the driver's accesses to it. The device fails the test when the
- * driver breaks a rule of the standard.
+ * PCI), written from the standard, on the model of the rings (models/virtio/ring.h), and a test
+ * implementation of virtio/platform.h that leads the driver's accesses to it. The device fails the
+ * test when the driver breaks a rule of the standard.
  */
 #ifndef TESTS_VIRTIO_FAKE_H
 #define TESTS_VIRTIO_FAKE_H
@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "models/virtio/ring.h"
 #include "virtio/mmio.h"
 #include "virtio/pci.h"
 #include "virtio/platform.h"
@@ -29,48 +30,20 @@
 #define FAKE_PCI_BASE  ((virtio_register)0x40000000) /* + bar * FAKE_BAR_BYTES */
 #define FAKE_BAR_BYTES ((virtio_register)0x10000)
 #define FAKE_QUEUES    9u /* four pairs and the control queue */
-#define FAKE_SEGMENTS  64u
 #define FAKE_TRACE_MAX 256u
 
 enum fake_bus { FAKE_MMIO, FAKE_PCI };
 
-struct fake_segment {
-    uint8_t *memory;
-    uint32_t bytes;
-    bool writable;
-};
-
-/* A chain the device took from the ring. */
-struct fake_chain {
-    struct fake_segment segment[FAKE_SEGMENTS];
-    unsigned count;
-    uint16_t head;        /* split: its first descriptor; packed: its buffer id */
-    uint16_t descriptors; /* in the ring */
-    bool indirect;
-};
-
 struct fake_queue {
     uint16_t size_max;
-    uint16_t size;
     uint16_t vector;
     uint16_t notify_offset;
     bool enabled;
     unsigned resets; /* by itself (2.6.1) */
     unsigned reset_reads_left;
-    uint64_t descriptors;
-    uint64_t driver_area;
-    uint64_t device_area;
-    uint16_t last_available; /* taken from the available ring */
-    uint16_t used_index;     /* published */
-    uint16_t signalled;      /* used index at the last decision to interrupt or not */
-    uint64_t notifications;  /* by the driver */
-    uint64_t interrupts;     /* to the driver */
-    uint64_t indirect_chains;
-    bool held[32768];         /* heads the device has */
-    uint16_t lengths[32768];  /* packed: descriptors of those */
-    uint64_t available_total; /* packed: descriptors, since the start: taken from the ring ... */
-    uint64_t used_total;      /* ... marked as used, or skipped ... */
-    uint64_t signalled_total; /* ... at the last decision to interrupt or not */
+    uint64_t notifications; /* by the driver */
+    uint64_t interrupts;    /* to the driver */
+    struct ring ring;
 };
 
 struct fake_write {
@@ -172,7 +145,7 @@ struct fake_control {
     uint32_t written; /* the length it claims */
     bool silent;
     bool unwritten;          /* says that it answered, and leaves what stood there */
-    struct fake_chain chain; /* not yet answered */
+    struct ring_chain chain; /* not yet answered */
 };
 extern struct fake_control fake_control;
 /* The queue's number is `index`; answers are VIRTIO_NET_OK. */
@@ -185,18 +158,22 @@ void fake_pci_describe(struct fake_device *device, uint16_t device_id);
 void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
                          unsigned type, unsigned bar, uint32_t offset, uint32_t bytes);
 
-/* Device side of the rings. */
-bool fake_pop(unsigned index, struct fake_chain *chain);
+/* The rings (models/virtio/ring.h), by the queue's number. */
+struct ring *fake_ring(unsigned index);
+/* Memory of a chain's segment. */
+uint8_t *fake_memory(const struct ring_segment *segment);
+bool fake_pop(unsigned index, struct ring_chain *chain);
 /* Number of chains that fake_pop() would find. */
 unsigned fake_available(unsigned index);
-void fake_push(unsigned index, uint32_t head, uint32_t written);
+/* Any id: chains that the device has are known by it. */
+void fake_push(unsigned index, uint32_t id, uint32_t written);
 /* IN_ORDER: the next chains the device has, all at once, by the id of the last. */
-void fake_push_batch(unsigned index, const struct fake_chain *chain, unsigned count,
+void fake_push_batch(unsigned index, const struct ring_chain *chain, unsigned count,
                      uint32_t written);
 /* Interrupts if the driver wants to know about what was pushed since the last decision. */
 void fake_signal(unsigned index);
 /* Both. */
-void fake_complete(unsigned index, const struct fake_chain *chain, uint32_t written);
+void fake_complete(unsigned index, const struct ring_chain *chain, uint32_t written);
 /* Tells the driver when to notify: at the next chain the device has not taken; at the next one that
  * is not yet available; at none for now (with EVENT_IDX; without, `no_notifications` says so). */
 void fake_ask_notification(unsigned index);
@@ -233,15 +210,6 @@ uint16_t fake_packed_wrap(unsigned index, uint64_t total);
 /* Marks as used, whatever is there. */
 void fake_packed_mark(unsigned index, uint64_t total, uint16_t id, uint32_t bytes);
 
-/* Between fake_rings.c and fake_packed.c. */
-struct fake_queue *fake_queue_of(unsigned index);
-void *fake_host(uint64_t address);
-void fake_collect(struct fake_chain *chain, uint64_t address, uint32_t bytes, bool writable);
-bool fake_packed_pop(unsigned index, struct fake_chain *chain);
-unsigned fake_packed_available(unsigned index);
-void fake_packed_push(unsigned index, uint32_t head, uint32_t written, unsigned skip);
-bool fake_packed_wants_interrupt(unsigned index);
-
 /* Writes a frame with its header into the next receive buffer. False: none exposed. */
 bool fake_receive(const void *frame, uint32_t bytes, uint8_t header_flags);
 /* The same, with csum_start and csum_offset of the header (5.1.6). */
@@ -249,7 +217,7 @@ bool fake_receive_partial(const void *frame, uint32_t bytes, uint8_t header_flag
                           uint16_t offset);
 /* Takes the next frame to send, and completes it if asked. Returns its bytes (header included), 0:
  * none. */
-uint32_t fake_transmit(uint8_t *frame, uint32_t limit, bool complete, struct fake_chain *chain);
+uint32_t fake_transmit(uint8_t *frame, uint32_t limit, bool complete, struct ring_chain *chain);
 
 /* Platform. */
 extern unsigned fake_lock_depth;

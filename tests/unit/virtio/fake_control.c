@@ -13,10 +13,10 @@ void fake_control_begin(unsigned index)
 
 void fake_control_answer(void)
 {
-    const struct fake_segment *last = &fake_control.chain.segment[fake_control.chain.count - 1];
+    const struct ring_segment *last = &fake_control.chain.segment[fake_control.chain.count - 1];
 
     if (!fake_control.unwritten) {
-        last->memory[0] = fake_control.answer;
+        fake_memory(last)[0] = fake_control.answer;
     }
     fake_complete(fake_control.index, &fake_control.chain, fake_control.written);
     fake_ask_notification(fake_control.index);
@@ -24,7 +24,7 @@ void fake_control_answer(void)
 
 void fake_control_notify(unsigned index)
 {
-    struct fake_chain *chain = &fake_control.chain;
+    struct ring_chain *chain = &fake_control.chain;
 
     if (index != fake_control.index) {
         return;
@@ -35,11 +35,11 @@ void fake_control_notify(unsigned index)
     fake_control.last_bytes = 0;
     fake_control.readable = chain->count - 1;
     for (unsigned i = 0; i + 1 < chain->count; i++) {
-        const struct fake_segment *segment = &chain->segment[i];
+        const struct ring_segment *segment = &chain->segment[i];
 
         assert_false(segment->writable);
         assert_true(fake_control.last_bytes + segment->bytes <= sizeof(fake_control.last));
-        memcpy(&fake_control.last[fake_control.last_bytes], segment->memory, segment->bytes);
+        memcpy(&fake_control.last[fake_control.last_bytes], fake_memory(segment), segment->bytes);
         fake_control.last_bytes += segment->bytes;
     }
     assert_true(chain->segment[chain->count - 1].writable);

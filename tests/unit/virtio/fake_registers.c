@@ -41,7 +41,7 @@ static void device_reset(void)
 
         memset(queue, 0, sizeof(*queue));
         queue->size_max = size_max;
-        queue->size = size_max;
+        queue->ring.size = size_max;
         queue->notify_offset = notify_offset;
         queue->vector = VIRTIO_NO_VECTOR;
     }
@@ -126,7 +126,7 @@ static void write_size(uint32_t value)
 {
     may_configure();
     assert_true(value != 0 && (value & (value - 1)) == 0 && value <= selected()->size_max);
-    selected()->size = (uint16_t)value;
+    selected()->ring.size = (uint16_t)value;
 }
 
 static void write_half(uint64_t *address, bool high, uint32_t value)
@@ -146,9 +146,9 @@ static void write_enable(uint32_t value)
     assert_int_equal(value, 1);
     may_configure();
     /* 2.7 */
-    assert_true(queue->descriptors != 0 && queue->descriptors % 16 == 0);
-    assert_true(queue->driver_area != 0 && queue->driver_area % 2 == 0);
-    assert_true(queue->device_area != 0 && queue->device_area % 4 == 0);
+    assert_true(queue->ring.descriptors != 0 && queue->ring.descriptors % 16 == 0);
+    assert_true(queue->ring.driver_area != 0 && queue->ring.driver_area % 2 == 0);
+    assert_true(queue->ring.device_area != 0 && queue->ring.device_area % 4 == 0);
     queue->enabled = true;
 }
 
@@ -159,7 +159,7 @@ static void finish_queue_reset(struct fake_queue *queue)
 
     memset(queue, 0, sizeof(*queue));
     queue->size_max = before.size_max;
-    queue->size = before.size_max;
+    queue->ring.size = before.size_max;
     queue->notify_offset = before.notify_offset;
     queue->vector = VIRTIO_NO_VECTOR;
     queue->resets = before.resets + 1;
@@ -296,15 +296,15 @@ static void mmio_write(uint32_t offset, unsigned bytes, uint32_t value)
         break;
     case 0x080:
     case 0x084:
-        write_half(&selected()->descriptors, offset == 0x084, value);
+        write_half(&selected()->ring.descriptors, offset == 0x084, value);
         break;
     case 0x090:
     case 0x094:
-        write_half(&selected()->driver_area, offset == 0x094, value);
+        write_half(&selected()->ring.driver_area, offset == 0x094, value);
         break;
     case 0x0a0:
     case 0x0a4:
-        write_half(&selected()->device_area, offset == 0x0a4, value);
+        write_half(&selected()->ring.device_area, offset == 0x0a4, value);
         break;
     case 0x0c0:
         write_queue_reset(value);
@@ -342,7 +342,7 @@ static uint32_t common_read(uint32_t offset, unsigned bytes)
     case 0x15:
         return fake->generation & 0xffu;
     case 0x18:
-        return selected()->size;
+        return selected()->ring.size;
     case 0x1a:
         return selected()->vector;
     case 0x1c:
@@ -391,15 +391,15 @@ static void common_write(uint32_t offset, unsigned bytes, uint32_t value)
         break;
     case 0x20:
     case 0x24:
-        write_half(&selected()->descriptors, offset == 0x24, value);
+        write_half(&selected()->ring.descriptors, offset == 0x24, value);
         break;
     case 0x28:
     case 0x2c:
-        write_half(&selected()->driver_area, offset == 0x2c, value);
+        write_half(&selected()->ring.driver_area, offset == 0x2c, value);
         break;
     case 0x30:
     case 0x34:
-        write_half(&selected()->device_area, offset == 0x34, value);
+        write_half(&selected()->ring.device_area, offset == 0x34, value);
         break;
     case 0x3a:
         write_queue_reset(value);
@@ -544,7 +544,7 @@ void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t v
     device->config[11] = 1500 >> 8;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
         device->queue[i].size_max = 256;
-        device->queue[i].size = 256;
+        device->queue[i].ring.size = 256;
         device->queue[i].notify_offset = (uint16_t)(i + 1);
         device->queue[i].vector = VIRTIO_NO_VECTOR;
     }

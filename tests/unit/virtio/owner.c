@@ -350,7 +350,7 @@ bool owner_inject(struct owner *owner, uint32_t bytes)
     return true;
 }
 
-bool owner_device_take(struct owner *owner, struct fake_chain *chain)
+bool owner_device_take(struct owner *owner, struct ring_chain *chain)
 {
     uint8_t frame[4096];
     uint32_t bytes = fake_transmit(frame, sizeof(frame), false, chain);
@@ -375,7 +375,7 @@ bool owner_device_take(struct owner *owner, struct fake_chain *chain)
 
 unsigned owner_device_send(struct owner *owner, unsigned limit)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     unsigned count = 0;
 
     while (count < limit && owner_device_take(owner, &chain)) {

@@ -94,7 +94,7 @@ struct virtio_net_statistics owner_statistics(struct owner *owner);
 /* Device side, with numbers and patterns checked. */
 bool owner_inject(struct owner *owner, uint32_t bytes);
 /* Takes the next frame; checks header, number and pattern. False: none. */
-bool owner_device_take(struct owner *owner, struct fake_chain *chain);
+bool owner_device_take(struct owner *owner, struct ring_chain *chain);
 /* Takes and completes up to `limit`, and says when it wants the next notification. Returns how
  * many. */
 unsigned owner_device_send(struct owner *owner, unsigned limit);

@@ -19,7 +19,7 @@ static unsigned unanswered; /* from this request on */
 
 static void answer(unsigned index)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     assert_int_equal(index, 0);
     while (fake_pop(0, &chain)) {
@@ -32,7 +32,7 @@ static void answer(unsigned index)
             continue;
         }
         for (uint32_t i = 0; i < bytes; i++) {
-            chain.segment[0].memory[i] = next++;
+            fake_memory(&chain.segment[0])[i] = next++;
         }
         fake_complete(0, &chain, bytes + lie);
     }

@@ -149,7 +149,7 @@ static void check_sent(uint32_t number, uint32_t bytes, bool complete)
 {
     static const uint8_t header[VIRTIO_NET_HEADER_BYTES] = {0};
     uint8_t frame[CAPACITY];
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     assert_int_equal(fake_transmit(frame, CAPACITY, complete, &chain),
                      bytes + VIRTIO_NET_HEADER_BYTES);
@@ -230,7 +230,7 @@ static void test_ring_full_and_notified(void **state)
 
 static void test_device_that_finishes_in_any_order(void **state)
 {
-    struct fake_chain chain[RING];
+    struct ring_chain chain[RING];
     uint8_t frame[CAPACITY];
 
     (void)state;
@@ -253,7 +253,7 @@ static void test_device_that_finishes_in_any_order(void **state)
 
 static void test_in_order_by_the_index_alone(void **state)
 {
-    struct fake_chain chain[4];
+    struct ring_chain chain[4];
     uint8_t frame[CAPACITY];
 
     (void)state;
@@ -263,7 +263,7 @@ static void test_in_order_by_the_index_alone(void **state)
         assert_true(fake_transmit(frame, CAPACITY, false, &chain[i]) != 0);
     }
     /* 2.7.9: one element for all four. */
-    fake_used_element(1, 0)[0] = chain[3].head;
+    fake_used_element(1, 0)[0] = chain[3].id;
     fake_used_element(1, 0)[1] = 0;
     *fake_used_index(1) = 4;
     assert_int_equal(reclaim(3), 3);
@@ -400,7 +400,7 @@ enum lie { INDEX_AHEAD, ID_TOO_LARGE, ID_TWICE, ID_NOT_OURS, LENGTH_TOO_LARGE, L
 
 static void tell_lie(enum lie lie)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     assert_true(fake_pop(0, &chain));
     switch (lie) {
@@ -411,14 +411,14 @@ static void tell_lie(enum lie lie)
         fake_push(0, RING, 100);
         break;
     case ID_TWICE:
-        fake_push(0, chain.head, 100);
-        fake_push(0, chain.head, 100);
+        fake_push(0, chain.id, 100);
+        fake_push(0, chain.id, 100);
         break;
     case ID_NOT_OURS:
         fake_push(0, RING - 1, 100);
         break;
     default:
-        fake_push(0, chain.head, CAPACITY + 1);
+        fake_push(0, chain.id, CAPACITY + 1);
     }
 }
 
@@ -459,14 +459,14 @@ static void test_lies(void **state)
 static void test_in_order_means_in_order(void **state)
 {
     struct virtio_net_buffer *received[8];
-    struct fake_chain chain[2];
+    struct ring_chain chain[2];
 
     (void)state;
     start(VIRTIO_F_IN_ORDER);
     assert_int_equal(expose(4), 4);
     assert_true(fake_pop(0, &chain[0]));
     assert_true(fake_pop(0, &chain[1]));
-    fake_push(0, chain[1].head, 100);
+    fake_push(0, chain[1].id, 100);
     assert_int_equal(virtio_net_receive_burst(net, received, 8), 0);
     assert_string_equal(virtio_net_broken(net),
                         "used id is no chain that can be finished in order");

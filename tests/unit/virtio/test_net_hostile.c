@@ -89,7 +89,7 @@ static void received_shorter_than_a_frame(void **state)
     (void)state;
     begin();
     for (uint32_t bytes = 0; bytes < 26; bytes++) {
-        struct fake_chain chain;
+        struct ring_chain chain;
 
         assert_true(fake_pop(0, &chain));
         fake_complete(0, &chain, bytes);
@@ -197,14 +197,14 @@ static void frames_before_the_lie_are_delivered(void **state)
 
 static void header_fields_are_ignored(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     (void)state;
     begin();
     assert_true(fake_pop(0, &chain));
-    memset(chain.segment[0].memory, 0xff, 12); /* gso, hdr_len, num_buffers: 65,535 */
+    memset(fake_memory(&chain.segment[0]), 0xff, 12); /* gso, hdr_len, num_buffers: 65,535 */
     for (unsigned i = 0; i < 60; i++) {
-        chain.segment[0].memory[12 + i] = (uint8_t)(i < 4 ? 0 : i * 11u + 1u);
+        fake_memory(&chain.segment[0])[12 + i] = (uint8_t)(i < 4 ? 0 : i * 11u + 1u);
     }
     fake_complete(0, &chain, 72);
     owner_settle(&owner);
@@ -240,15 +240,15 @@ static uint32_t seed;
 static void lie_packed(unsigned index, bool absurd)
 {
     struct fake_queue *queue = &owner.device.queue[index];
-    uint16_t id = (uint16_t)((seed & 0x30000) != 0 ? (seed >> 24) % queue->size : seed);
+    uint16_t id = (uint16_t)((seed & 0x30000) != 0 ? (seed >> 24) % queue->ring.size : seed);
     uint32_t bytes = absurd || index == 1 ? seed : seed >> 22;
 
     if ((seed & 0x400) != 0) { /* most often where the driver looks */
-        queue->used_total += (seed & 0xf00000) == 0 ? (seed >> 8) % 3 : 0;
-        if (owner.device.queue[index].available_total != queue->used_total ||
-            fake_packed_available(index) != 0) {
-            fake_packed_mark(index, queue->used_total, id, bytes);
-            queue->used_total += (seed >> 14) % 8 != 0;
+        queue->ring.used += (seed & 0xf00000) == 0 ? (seed >> 8) % 3 : 0;
+        if (owner.device.queue[index].ring.available != queue->ring.used ||
+            fake_available(index) != 0) {
+            fake_packed_mark(index, queue->ring.used, id, bytes);
+            queue->ring.used += (seed >> 14) % 8 != 0;
         }
     } else if (absurd) {
         fake_packed_descriptor(index, seed >> 3)->flags = (uint16_t)(seed >> 13);
@@ -272,7 +272,7 @@ static void lie(void)
     }
     element = fake_used_element(index, (uint16_t)(seed >> 18));
     used = fake_used_index(index);
-    element[0] = (seed & 0x30000) != 0 ? (seed >> 24) % owner.device.queue[index].size : seed;
+    element[0] = (seed & 0x30000) != 0 ? (seed >> 24) % owner.device.queue[index].ring.size : seed;
     if (index == 1) {
         element[1] = absurd;
     } else {

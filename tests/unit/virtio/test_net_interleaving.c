@@ -56,27 +56,27 @@ static bool awake(unsigned index)
 
 static void push_sent(void)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     if (awake(1) && owner_device_take(&owner, &chain)) {
-        fake_push(1, chain.head, 0);
+        fake_push(1, chain.id, 0);
     }
 }
 
 static void push_received(void)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t number = owner.injected;
 
     if (!awake(0) || !fake_pop(0, &chain)) {
         return;
     }
-    memset(chain.segment[0].memory, 0, 12);
+    memset(fake_memory(&chain.segment[0]), 0, 12);
     for (unsigned i = 0; i < 14; i++) {
-        chain.segment[0].memory[12 + i] =
+        fake_memory(&chain.segment[0])[12 + i] =
             (uint8_t)(i < 4 ? number >> (8 * i) : number * 37u + i * 11u + 1u);
     }
-    fake_push(0, chain.head, 26);
+    fake_push(0, chain.id, 26);
     owner.injected++;
 }
 

@@ -64,11 +64,11 @@ static void accepted_with_what_they_require(void **state)
 /* The device fills the next buffer: `told` in num_buffers if it is a frame's first. */
 static void fill_buffer(uint32_t bytes, int told, uint8_t value)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint8_t *memory;
 
     assert_true(fake_pop(0, &chain));
-    memory = chain.segment[0].memory;
+    memory = fake_memory(&chain.segment[0]);
     memset(memory, value, bytes);
     if (told >= 0) {
         memset(memory, 0, HEADER);

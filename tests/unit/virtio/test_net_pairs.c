@@ -214,11 +214,11 @@ static void vectors(void **state)
 
 static void inject(unsigned pair)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     assert_true(fake_pop(2 * pair, &chain));
-    memset(chain.segment[0].memory, 0, VIRTIO_NET_HEADER_BYTES + 60);
-    chain.segment[0].memory[VIRTIO_NET_HEADER_BYTES] = (uint8_t)pair;
+    memset(fake_memory(&chain.segment[0]), 0, VIRTIO_NET_HEADER_BYTES + 60);
+    fake_memory(&chain.segment[0])[VIRTIO_NET_HEADER_BYTES] = (uint8_t)pair;
     fake_complete(2 * pair, &chain, VIRTIO_NET_HEADER_BYTES + 60);
 }
 
@@ -264,7 +264,7 @@ static void frames_stay_with_their_pair(void **state)
         for (unsigned round = 0; round < 300; round++) {
             unsigned pair = round % 3;
             struct station *station = &stations[pair];
-            struct fake_chain chain;
+            struct ring_chain chain;
 
             inject(pair);
             interrupts(count);

@@ -73,7 +73,7 @@ static void transmit_queue(void **state)
 {
     (void)state;
     for (enum fake_bus bus = FAKE_MMIO; bus <= FAKE_PCI; bus++) {
-        struct fake_chain chain;
+        struct ring_chain chain;
 
         start(bus);
         traffic();

@@ -10,7 +10,7 @@
 
 static struct owner owner;
 static uint32_t seed;
-static struct fake_chain held[300]; /* taken by the device, not finished */
+static struct ring_chain held[300]; /* taken by the device, not finished */
 static unsigned held_count;
 
 static uint32_t random_below(uint32_t limit)
@@ -159,7 +159,7 @@ static void soak(enum fake_bus bus, uint16_t vectors, uint64_t features_off, uns
     }
     assert_true(owner.signals_in_handler_max <= 1);
     if ((features_off & VIRTIO_F_INDIRECT_DESC) == 0) {
-        assert_true(owner.device.queue[1].indirect_chains != 0);
+        assert_true(owner.device.queue[1].ring.indirect_chains != 0);
     }
     owner_finish(&owner);
 }

@@ -55,27 +55,27 @@ static void order_on_mmio(void **state)
         {0x030, 1},
         {0x030, 0}, /* receive queue */
         {0x038, 8},
-        {0x080, low(rx->descriptors)},
-        {0x084, high(rx->descriptors)},
-        {0x090, low(rx->driver_area)},
-        {0x094, high(rx->driver_area)},
-        {0x0a0, low(rx->device_area)},
-        {0x0a4, high(rx->device_area)},
+        {0x080, low(rx->ring.descriptors)},
+        {0x084, high(rx->ring.descriptors)},
+        {0x090, low(rx->ring.driver_area)},
+        {0x094, high(rx->ring.driver_area)},
+        {0x0a0, low(rx->ring.device_area)},
+        {0x0a4, high(rx->ring.device_area)},
         {0x044, 1},
         {0x030, 1}, /* transmit queue */
         {0x038, 256},
-        {0x080, low(tx->descriptors)},
-        {0x084, high(tx->descriptors)},
-        {0x090, low(tx->driver_area)},
-        {0x094, high(tx->driver_area)},
-        {0x0a0, low(tx->device_area)},
-        {0x0a4, high(tx->device_area)},
+        {0x080, low(tx->ring.descriptors)},
+        {0x084, high(tx->ring.descriptors)},
+        {0x090, low(tx->ring.driver_area)},
+        {0x094, high(tx->ring.driver_area)},
+        {0x0a0, low(tx->ring.device_area)},
+        {0x0a4, high(tx->ring.device_area)},
         {0x044, 1},
         {0x070, 0xf}, /* DRIVER_OK */
         {0x050, 0},   /* and only now: there are receive buffers */
     };
     expect_trace(expected, sizeof(expected) / sizeof(expected[0]));
-    assert_true(high(rx->descriptors) != 0);
+    assert_true(high(rx->ring.descriptors) != 0);
     assert_int_equal(fake_available(0), 8);
     owner_finish(&owner);
     assert_int_equal(owner.device.status, 0);
@@ -109,22 +109,22 @@ static void order_on_pci(void **state)
         {0x16, 0},
         {0x18, 8},
         {0x1a, 1},
-        {0x20, low(rx->descriptors)},
-        {0x24, high(rx->descriptors)},
-        {0x28, low(rx->driver_area)},
-        {0x2c, high(rx->driver_area)},
-        {0x30, low(rx->device_area)},
-        {0x34, high(rx->device_area)},
+        {0x20, low(rx->ring.descriptors)},
+        {0x24, high(rx->ring.descriptors)},
+        {0x28, low(rx->ring.driver_area)},
+        {0x2c, high(rx->ring.driver_area)},
+        {0x30, low(rx->ring.device_area)},
+        {0x34, high(rx->ring.device_area)},
         {0x1c, 1},
         {0x16, 1},
         {0x18, 256},
         {0x1a, 2},
-        {0x20, low(tx->descriptors)},
-        {0x24, high(tx->descriptors)},
-        {0x28, low(tx->driver_area)},
-        {0x2c, high(tx->driver_area)},
-        {0x30, low(tx->device_area)},
-        {0x34, high(tx->device_area)},
+        {0x20, low(tx->ring.descriptors)},
+        {0x24, high(tx->ring.descriptors)},
+        {0x28, low(tx->ring.driver_area)},
+        {0x2c, high(tx->ring.driver_area)},
+        {0x30, low(tx->ring.device_area)},
+        {0x34, high(tx->ring.device_area)},
         {0x1c, 1},
         {0x14, 0xf},
         {0x3004, 0},
@@ -350,9 +350,9 @@ static void ring_sizes(void **state)
         owner.parameters.rx_buffers = cases[i][1];
         owner.parameters.tx_ring = cases[i][3];
         owner_start(&owner);
-        assert_int_equal(owner.device.queue[0].size, cases[i][2]);
-        assert_int_equal(owner.device.queue[1].size, cases[i][4]);
-        assert_true(fake_available(0) <= owner.device.queue[0].size);
+        assert_int_equal(owner.device.queue[0].ring.size, cases[i][2]);
+        assert_int_equal(owner.device.queue[1].ring.size, cases[i][4]);
+        assert_true(fake_available(0) <= owner.device.queue[0].ring.size);
         owner_finish(&owner);
     }
 }

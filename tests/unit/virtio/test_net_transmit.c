@@ -8,7 +8,7 @@ static struct owner owner;
 /* Header in line with the data: one descriptor a piece, none for the header. */
 static void frames_leave(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     (void)state;
     owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
@@ -115,14 +115,14 @@ static void segmentation_header(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct owner_packet *ours = large_packet(60000, 8, 1460);
         const uint8_t expected[12] = {1, (uint8_t)types[i], 54, 0, 0xb4, 0x05, 34, 0, 16, 0, 0, 0};
-        struct fake_chain chain;
+        struct ring_chain chain;
 
         ours->packet.gso_type = types[i];
         assert_true(send_large(ours));
         virtio_net_flush(owner.net);
         assert_true(fake_pop(1, &chain));
         assert_int_equal(chain.count, 8);
-        assert_memory_equal(chain.segment[0].memory, expected, sizeof(expected));
+        assert_memory_equal(fake_memory(&chain.segment[0]), expected, sizeof(expected));
         fake_complete(1, &chain, 0);
         fake_ask_notification(1);
     }
@@ -177,7 +177,7 @@ static void frames_of_several_packets(void **state)
     for (unsigned ring = 32; ring <= 128; ring *= 4) {
         unsigned fit = ring < 64 ? ring : 64;
         struct owner_packet *first;
-        struct fake_chain chain;
+        struct ring_chain chain;
 
         owner_start_with(&owner, FAKE_MMIO, 0, 0, (uint16_t)ring);
         assert_int_equal(virtio_net_segments_max(owner.net), fit);
@@ -199,7 +199,7 @@ static void frames_of_several_packets(void **state)
         assert_true(fake_pop(1, &chain));
         assert_int_equal(chain.count, fit);
         for (unsigned i = 8; i < fit; i++) {
-            assert_ptr_equal(chain.segment[i].memory, data);
+            assert_ptr_equal(fake_memory(&chain.segment[i]), data);
             assert_int_equal(chain.segment[i].bytes, i - 7);
         }
         fake_complete(1, &chain, 0);

@@ -16,15 +16,16 @@ static void layout_and_alignment(void **state)
         fixture_begin(&fixture, (uint16_t)size, 0, 0, 0);
         driver_bytes = fake_packed() ? 4 : 6 + UINT64_C(2) * size;
         device_bytes = fake_packed() ? 4 : 6 + UINT64_C(8) * size;
-        assert_int_equal(fixture.device.queue[0].descriptors % 16, 0);
-        assert_int_equal(fixture.device.queue[0].driver_area % (fake_packed() ? 4 : 2), 0);
-        assert_int_equal(fixture.device.queue[0].device_area % 4, 0);
-        assert_true(fixture.device.queue[0].driver_area >=
-                    fixture.device.queue[0].descriptors + UINT64_C(16) * size);
-        assert_true(fixture.device.queue[0].device_area >=
-                    fixture.device.queue[0].driver_area + driver_bytes);
-        assert_true(fixture.device.queue[0].descriptors + virtqueue_shared_bytes(&fixture.queue) >=
-                    fixture.device.queue[0].device_area + device_bytes);
+        assert_int_equal(fixture.device.queue[0].ring.descriptors % 16, 0);
+        assert_int_equal(fixture.device.queue[0].ring.driver_area % (fake_packed() ? 4 : 2), 0);
+        assert_int_equal(fixture.device.queue[0].ring.device_area % 4, 0);
+        assert_true(fixture.device.queue[0].ring.driver_area >=
+                    fixture.device.queue[0].ring.descriptors + UINT64_C(16) * size);
+        assert_true(fixture.device.queue[0].ring.device_area >=
+                    fixture.device.queue[0].ring.driver_area + driver_bytes);
+        assert_true(fixture.device.queue[0].ring.descriptors +
+                        virtqueue_shared_bytes(&fixture.queue) >=
+                    fixture.device.queue[0].ring.device_area + device_bytes);
         fixture_end(&fixture);
     }
 }
@@ -78,7 +79,7 @@ static void bad_options(void **state)
 
 static void chains_come_back_in_any_order(void **state)
 {
-    struct fake_chain chain[4];
+    struct ring_chain chain[4];
     uint32_t bytes;
 
     (void)state;
@@ -91,15 +92,15 @@ static void chains_come_back_in_any_order(void **state)
     assert_true(virtqueue_publish(&fixture.queue));
     for (unsigned i = 0; i < 3; i++) {
         assert_true(fake_pop(0, &chain[i]));
-        assert_ptr_equal(chain[i].segment[0].memory, fixture.memory[i]);
+        assert_ptr_equal(fake_memory(&chain[i].segment[0]), fixture.memory[i]);
     }
     assert_int_equal(chain[1].count, 5);
     assert_false(chain[1].segment[1].writable);
     assert_true(chain[1].segment[2].writable);
     assert_int_equal(chain[1].segment[4].bytes, 12);
     assert_null(fixture_take(&fixture, &bytes));
-    fake_push(0, chain[2].head, 7);
-    fake_push(0, chain[0].head, 0);
+    fake_push(0, chain[2].id, 7);
+    fake_push(0, chain[0].id, 0);
     assert_true(virtqueue_pending(&fixture.queue));
     assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[2]);
     assert_int_equal(bytes, 7);
@@ -137,7 +138,7 @@ static void rules_for_chains(void **state)
 
 static void ring_of_one(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t bytes;
 
     (void)state;
@@ -148,7 +149,7 @@ static void ring_of_one(void **state)
         assert_true(virtqueue_publish(&fixture.queue));
         assert_true(fake_pop(0, &chain));
         fake_ask_notification(0);
-        fake_push(0, chain.head, 8);
+        fake_push(0, chain.id, 8);
         assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[3]);
     }
     fixture_end(&fixture);
@@ -157,7 +158,7 @@ static void ring_of_one(void **state)
 /* More than 65,536 chains of changing length, in changing order, full and empty in between. */
 static void index_wraps(void **state)
 {
-    struct fake_chain held[16];
+    struct ring_chain held[16];
     unsigned held_count = 0;
     unsigned taken = 0;
     unsigned added = 0;
@@ -181,7 +182,7 @@ static void index_wraps(void **state)
             bool in_order = (fake_ring_features & VIRTIO_F_IN_ORDER) != 0;
             unsigned which = in_order ? 0 : (seed >> 16) % held_count;
 
-            fake_push(0, held[which].head, 1);
+            fake_push(0, held[which].id, 1);
             held_count--;
             if (in_order) {
                 memmove(&held[0], &held[1], held_count * sizeof(held[0]));
@@ -196,13 +197,13 @@ static void index_wraps(void **state)
         assert_null(fixture.queue.broken);
         assert_int_equal(virtqueue_in_flight(&fixture.queue), held_count);
     }
-    assert_true(fixture.device.queue[0].indirect_chains > 1000);
+    assert_true(fixture.device.queue[0].ring.indirect_chains > 1000);
     fixture_end(&fixture);
 }
 
 static void direct_while_there_is_room(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
 
     (void)state;
     fixture_begin(&fixture, 16, VIRTIO_F_INDIRECT_DESC, 2, 4);
@@ -220,7 +221,7 @@ static void direct_while_there_is_room(void **state)
     for (unsigned i = 0; i < 8; i++) {
         assert_true(fake_pop(0, &chain));
         assert_int_equal(chain.indirect, i == 4 || i == 5);
-        assert_ptr_equal(chain.segment[0].memory, fixture.memory[i]);
+        assert_ptr_equal(fake_memory(&chain.segment[0]), fixture.memory[i]);
     }
     fixture_end(&fixture);
 }
@@ -238,8 +239,8 @@ static void indirect_only_if_negotiated(void **state)
 
 static void indirect_table_is_used_again_only_when_free(void **state)
 {
-    struct fake_chain chain;
-    struct fake_chain other;
+    struct ring_chain chain;
+    struct ring_chain other;
     uint32_t bytes;
 
     (void)state;
@@ -252,9 +253,9 @@ static void indirect_table_is_used_again_only_when_free(void **state)
     assert_true(fake_pop(0, &chain));
     assert_true(chain.indirect);
     assert_int_equal(chain.count, 4);
-    fake_push(0, other.head, 0);
+    fake_push(0, other.id, 0);
     assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[0]);
-    fake_push(0, chain.head, 11);
+    fake_push(0, chain.id, 11);
     assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[1]);
     assert_int_equal(bytes, 11);
     assert_true(fixture_add(&fixture, 2, 4, 0));
@@ -271,7 +272,7 @@ static void kick_exactly_at_avail_event(void **state)
     for (unsigned index = 0; index < 65536 + 200;) {
         unsigned batch = 1 + index % 16;
         uint16_t before = (uint16_t)index;
-        struct fake_chain chain;
+        struct ring_chain chain;
         uint32_t bytes;
         /* One behind the batch, in it, and beyond. */
         int where = (int)((index / 16) % 20) - 2;
@@ -285,7 +286,7 @@ static void kick_exactly_at_avail_event(void **state)
         assert_false(virtqueue_publish(&fixture.queue)); /* nothing new */
         for (unsigned i = 0; i < batch; i++) {
             assert_true(fake_pop(0, &chain));
-            fake_push(0, chain.head, 0);
+            fake_push(0, chain.id, 0);
             assert_non_null(fixture_take(&fixture, &bytes));
         }
         index += batch;
@@ -311,7 +312,7 @@ static void kick_by_flag(void **state)
 
 static void suppress_and_enable_with_the_flag(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t bytes;
 
     (void)state;
@@ -339,7 +340,7 @@ static void suppress_and_enable_with_the_flag(void **state)
 
 static void suppress_and_enable_with_the_event(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t bytes;
 
     (void)state;
@@ -381,7 +382,7 @@ static void suppress_and_enable_with_the_event(void **state)
 /* Armed, then the chains it was armed for are collected early: not armed any more. */
 static void armed_goes_stale(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t bytes;
 
     (void)state;
@@ -393,7 +394,7 @@ static void armed_goes_stale(void **state)
     assert_true(virtqueue_enable(&fixture.queue, 1));
     for (unsigned i = 0; i < 2; i++) {
         assert_true(fake_pop(0, &chain));
-        fake_push(0, chain.head, 0);
+        fake_push(0, chain.id, 0);
         assert_true(virtqueue_armed(&fixture.queue));
         assert_non_null(fixture_take(&fixture, &bytes));
     }

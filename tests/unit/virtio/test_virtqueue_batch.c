@@ -42,7 +42,7 @@ static void as_many_as_can_be(void **state)
 static void mixed_with_others(void **state)
 {
     bool in_order = (fake_ring_features & VIRTIO_F_IN_ORDER) != 0;
-    struct fake_chain held[32];
+    struct ring_chain held[32];
     unsigned expected[32] = {0};
     unsigned held_count = 0;
     unsigned added = 0;
@@ -66,10 +66,10 @@ static void mixed_with_others(void **state)
         }
         for (count = (seed >> 14) % 33; count != 0 && held_count != 0; count--) {
             unsigned which = in_order ? 0 : (seed >> 18) % held_count;
-            const struct fake_segment *first = &held[which].segment[0];
+            const struct ring_segment *first = &held[which].segment[0];
 
-            expected[finished++] = (unsigned)(first->memory - fixture.memory[0]) / 64;
-            fake_push(0, held[which].head, held[which].segment[held[which].count - 1].writable);
+            expected[finished++] = (unsigned)(fake_memory(first) - fixture.memory[0]) / 64;
+            fake_push(0, held[which].id, held[which].segment[held[which].count - 1].writable);
             held_count--;
             memmove(&held[which], &held[which + 1], (held_count - which) * sizeof(held[0]));
         }
@@ -87,7 +87,7 @@ static void mixed_with_others(void **state)
         assert_null(fixture.queue.broken);
         taken += finished;
     }
-    assert_true(fixture.device.queue[0].indirect_chains > 100);
+    assert_true(fixture.device.queue[0].ring.indirect_chains > 100);
     fixture_end(&fixture);
 }
 
@@ -95,7 +95,7 @@ static void mixed_with_others(void **state)
 static void up_to_the_lie(void **state)
 {
     static const uint16_t lies[] = {16, 0xffff, 15}; /* beyond the queue, twice; nobody's */
-    struct fake_chain chain[8];
+    struct ring_chain chain[8];
 
     (void)state;
     for (unsigned at = 0; at < 8; at++) {
@@ -110,7 +110,7 @@ static void up_to_the_lie(void **state)
                 if (i == at && lie < 3) {
                     fake_push(0, lies[lie], 0);
                 } else {
-                    fake_push(0, chain[i].head, i == at ? 9 : 8);
+                    fake_push(0, chain[i].id, i == at ? 9 : 8);
                 }
             }
             assert_int_equal(virtqueue_take_batch(&fixture.queue, items, LIMIT), at);
@@ -125,7 +125,7 @@ static void up_to_the_lie(void **state)
 /* IN_ORDER: one used entry for many, in the middle of what is taken. */
 static void batches_by_the_device(void **state)
 {
-    struct fake_chain chain[8];
+    struct ring_chain chain[8];
 
     (void)state;
     if ((fake_ring_features & VIRTIO_F_IN_ORDER) == 0) {
@@ -142,11 +142,11 @@ static void batches_by_the_device(void **state)
             assert_true(fake_pop(0, &chain[i]));
         }
         for (unsigned i = 0; i < first; i++) {
-            fake_push(0, chain[i].head, 5);
+            fake_push(0, chain[i].id, 5);
         }
         fake_push_batch(0, &chain[first], second, 5);
         for (unsigned i = first + second; i < 8; i++) {
-            fake_push(0, chain[i].head, 5);
+            fake_push(0, chain[i].id, 5);
         }
         assert_int_equal(virtqueue_take_batch(&fixture.queue, items, LIMIT), 8);
         for (unsigned i = 0; i < 8; i++) {

@@ -32,7 +32,7 @@ static void expect_broken(const char *what, unsigned in_flight)
     fixture_end(&fixture);
 }
 
-static void begin_hostile(struct fake_chain *chain)
+static void begin_hostile(struct ring_chain *chain)
 {
     fixture_begin(&fixture, 8, VIRTIO_F_EVENT_IDX, 0, 0);
     assert_true(fixture_add(&fixture, 0, 1, 0));
@@ -47,7 +47,7 @@ static void begin_hostile(struct fake_chain *chain)
 static void hostile_id_out_of_range(void **state)
 {
     static const uint32_t ids[] = {8, 0xffff, 0x10000, 0x80000000, 0xffffffff};
-    struct fake_chain chain[3];
+    struct ring_chain chain[3];
 
     (void)state;
     for (unsigned i = 0; i < 5; i++) {
@@ -63,7 +63,7 @@ static void hostile_id_out_of_range(void **state)
 
 static void hostile_id_not_in_flight(void **state)
 {
-    struct fake_chain chain[3];
+    struct ring_chain chain[3];
 
     (void)state;
     begin_hostile(chain);
@@ -71,20 +71,20 @@ static void hostile_id_not_in_flight(void **state)
     expect_broken("no chain", 3);
     if ((fake_ring_features & VIRTIO_F_RING_PACKED) == 0) {
         begin_hostile(chain);
-        fake_push(0, chain[1].head + 1u, 0); /* inside a chain, not its head */
+        fake_push(0, chain[1].id + 1u, 0); /* inside a chain, not its head */
         expect_broken("no chain", 3);
     }
 }
 
 static void hostile_id_twice(void **state)
 {
-    struct fake_chain chain[3];
+    struct ring_chain chain[3];
     uint32_t bytes;
 
     (void)state;
     begin_hostile(chain);
-    fake_push(0, chain[0].head, 0);
-    fake_push(0, chain[0].head, 0);
+    fake_push(0, chain[0].id, 0);
+    fake_push(0, chain[0].id, 0);
     assert_non_null(fixture_take(&fixture, &bytes));
     assert_null(fixture_take(&fixture, &bytes));
     assert_non_null(strstr(fixture.queue.broken, "no chain"));
@@ -96,24 +96,24 @@ static void hostile_id_twice(void **state)
 static void hostile_length(void **state)
 {
     static const uint32_t lengths[3][2] = {{0, 0}, {9 + 10, 0xffffffff}, {8, 9}};
-    struct fake_chain chain[3];
+    struct ring_chain chain[3];
     uint32_t bytes;
 
     (void)state;
     for (unsigned i = 1; i < 3; i++) {
         begin_hostile(chain);
         for (unsigned j = 0; j <= i; j++) {
-            fake_push(0, chain[j].head, lengths[j][0]);
+            fake_push(0, chain[j].id, lengths[j][0]);
             assert_non_null(fixture_take(&fixture, &bytes)); /* as long as it can be */
             assert_int_equal(bytes, lengths[j][0]);
         }
         fixture_end(&fixture);
         begin_hostile(chain);
         for (unsigned j = 0; j < i; j++) {
-            fake_push(0, chain[j].head, 0);
+            fake_push(0, chain[j].id, 0);
             assert_non_null(fixture_take(&fixture, &bytes));
         }
-        fake_push(0, chain[i].head, lengths[i][1]);
+        fake_push(0, chain[i].id, lengths[i][1]);
         expect_broken("length", 3 - i);
     }
 }
@@ -127,7 +127,7 @@ static void length_of_readable_chains(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        struct fake_chain chain;
+        struct ring_chain chain;
         uint32_t bytes = 99;
 
         fixture_begin(&fixture, 8, VIRTIO_F_EVENT_IDX | VIRTIO_F_INDIRECT_DESC, 4, 4);
@@ -138,7 +138,7 @@ static void length_of_readable_chains(void **state)
         for (unsigned which = 0; which < 5; which++) {
             assert_true(fake_pop(0, &chain));
             assert_int_equal(chain.indirect, which > 2);
-            fake_push(0, chain.head, lengths[i]);
+            fake_push(0, chain.id, lengths[i]);
             assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[which]);
             assert_int_equal(bytes, 0);
         }
@@ -150,7 +150,7 @@ static void length_of_readable_chains(void **state)
 /* The same when one used entry stands for several chains (2.7.9, 2.8.8). */
 static void length_of_readable_chains_in_a_batch(void **state)
 {
-    struct fake_chain chain[4];
+    struct ring_chain chain[4];
     uint32_t bytes = 99;
 
     (void)state;
@@ -183,18 +183,18 @@ static void length_clamped(void **state)
 
     (void)state;
     for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        struct fake_chain chain[3];
+        struct ring_chain chain[3];
         uint32_t bytes = 99;
 
         begin_hostile(chain);
         fixture.queue.length_clamped = true;
-        fake_push(0, chain[0].head, lengths[i]);
+        fake_push(0, chain[0].id, lengths[i]);
         assert_non_null(fixture_take(&fixture, &bytes));
         assert_int_equal(bytes, 0);
-        fake_push(0, chain[1].head, lengths[i]); /* 9 and 10 bytes are writable */
+        fake_push(0, chain[1].id, lengths[i]); /* 9 and 10 bytes are writable */
         assert_non_null(fixture_take(&fixture, &bytes));
         assert_int_equal(bytes, lengths[i] < 19 ? lengths[i] : 19);
-        fake_push(0, chain[2].head, lengths[i]); /* 8 bytes */
+        fake_push(0, chain[2].id, lengths[i]); /* 8 bytes */
         assert_non_null(fixture_take(&fixture, &bytes));
         assert_int_equal(bytes, lengths[i] < 8 ? lengths[i] : 8);
         assert_null(fixture.queue.broken);
@@ -205,7 +205,7 @@ static void length_clamped(void **state)
 static void hostile_used_index(void **state)
 {
     static const uint16_t jumps[] = {4, 5, 8, 9, 0x7fff, 0x8000, 0xfffe, 0xffff};
-    struct fake_chain chain[3];
+    struct ring_chain chain[3];
 
     (void)state;
     fake_skip(VIRTIO_F_RING_PACKED);
@@ -234,17 +234,17 @@ static void hostile_unpublished_chain(void **state)
 /* Bug of others: the chain is followed through the ring, which the device can write. */
 static void hostile_descriptors(void **state)
 {
-    struct fake_chain chain[3];
+    struct ring_chain chain[3];
     uint32_t bytes;
     uint8_t *ring;
 
     (void)state;
     begin_hostile(chain);
-    ring = (uint8_t *)(uintptr_t)(fixture.device.queue[0].descriptors - FAKE_DMA_OFFSET);
+    ring = (uint8_t *)(uintptr_t)(fixture.device.queue[0].ring.descriptors - FAKE_DMA_OFFSET);
     memset(ring, 0x5a, 128);
-    fake_push(0, chain[0].head, 0);
-    fake_push(0, chain[1].head, 1);
-    fake_push(0, chain[2].head, 1);
+    fake_push(0, chain[0].id, 0);
+    fake_push(0, chain[1].id, 1);
+    fake_push(0, chain[2].id, 1);
     for (unsigned i = 0; i < 3; i++) {
         assert_non_null(fixture_take(&fixture, &bytes));
     }

@@ -7,7 +7,7 @@
 static struct virtqueue_fixture fixture;
 
 /* Chains of 1 to 4 segments, each with 8 writable bytes or more; returns how many there are. */
-static unsigned fill(struct fake_chain *chain, uint32_t seed)
+static unsigned fill(struct ring_chain *chain, uint32_t seed)
 {
     unsigned count = 0;
 
@@ -21,7 +21,7 @@ static unsigned fill(struct fake_chain *chain, uint32_t seed)
     return count;
 }
 
-static uint32_t writable(const struct fake_chain *chain)
+static uint32_t writable(const struct ring_chain *chain)
 {
     uint32_t bytes = 0;
 
@@ -34,7 +34,7 @@ static uint32_t writable(const struct fake_chain *chain)
 /* One used entry for many chains: all of them come back, all but the last used completely. */
 static void batches(void **state)
 {
-    struct fake_chain chain[16];
+    struct ring_chain chain[16];
     uint32_t bytes;
 
     (void)state;
@@ -61,7 +61,7 @@ static void batches(void **state)
         }
         assert_int_equal(virtqueue_in_flight(&fixture.queue), 0);
     }
-    assert_true(fixture.device.queue[0].indirect_chains > 1000);
+    assert_true(fixture.device.queue[0].ring.indirect_chains > 1000);
     fixture_end(&fixture);
 }
 
@@ -78,7 +78,7 @@ static void expect_broken(unsigned in_flight)
 /* The last of a batch can only be a chain that was made available and did not come back. */
 static void hostile_batches(void **state)
 {
-    struct fake_chain chain[4];
+    struct ring_chain chain[4];
     uint32_t bytes;
 
     (void)state;
@@ -97,10 +97,10 @@ static void hostile_batches(void **state)
         assert_non_null(fixture_take(&fixture, &bytes));
         switch (lie) {
         case 0: /* again */
-            fake_push(0, chain[1].head, 1);
+            fake_push(0, chain[1].id, 1);
             break;
         case 1: /* from the batch before */
-            fake_push(0, chain[0].head, 1);
+            fake_push(0, chain[0].id, 1);
             break;
         case 2: /* never published */
             fake_push(0, 4, 1);
@@ -115,21 +115,21 @@ static void hostile_batches(void **state)
 /* Split: more chains by the id than by the index. */
 static void hostile_index_behind_the_batch(void **state)
 {
-    struct fake_chain chain[16];
+    struct ring_chain chain[16];
     unsigned count;
 
     (void)state;
     fake_skip(VIRTIO_F_RING_PACKED);
     fixture_begin(&fixture, 16, 0, 0, 0);
     count = fill(chain, 0);
-    fake_push(0, chain[3].head, 1);
+    fake_push(0, chain[3].id, 1);
     expect_broken(count);
 }
 
 /* 6: with ORDER_PLATFORM the platform's barriers, else none of them. */
 static void platform_barriers(void **state)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t bytes;
 
     (void)state;
@@ -141,7 +141,7 @@ static void platform_barriers(void **state)
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_PUBLISH], on);
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_FULL], on);
         assert_true(fake_pop(0, &chain));
-        fake_push(0, chain.head, 0);
+        fake_push(0, chain.id, 0);
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_OBSERVE], 0);
         assert_non_null(fixture_take(&fixture, &bytes));
         assert_int_equal(fake_barriers[VIRTIO_BARRIER_OBSERVE], on);
@@ -166,7 +166,7 @@ static void reset_begins_anew(void **state)
 {
     struct virtio_queue_setup before = {0};
     struct virtio_queue_setup after = {0};
-    struct fake_chain chain[16];
+    struct ring_chain chain[16];
     uint32_t bytes;
 
     (void)state;
@@ -178,7 +178,7 @@ static void reset_begins_anew(void **state)
         for (unsigned i = 0; i < round % 7; i++) {
             count = fill(chain, round + i);
             for (unsigned j = 0; j < count; j++) {
-                fake_push(0, chain[j].head, 1);
+                fake_push(0, chain[j].id, 1);
                 assert_non_null(fixture_take(&fixture, &bytes));
             }
         }

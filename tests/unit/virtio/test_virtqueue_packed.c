@@ -12,12 +12,12 @@ static uint16_t flags_at(uint64_t total)
 
 static void take_all(unsigned count)
 {
-    struct fake_chain chain;
+    struct ring_chain chain;
     uint32_t bytes;
 
     for (unsigned i = 0; i < count; i++) {
         assert_true(fake_pop(0, &chain));
-        fake_push(0, chain.head, 0);
+        fake_push(0, chain.id, 0);
         assert_non_null(fixture_take(&fixture, &bytes));
     }
 }
@@ -62,13 +62,13 @@ static void used_needs_both_flags(void **state)
             uint64_t total = lap * UINT64_C(4) + place;
             struct fake_packed_descriptor *at = fake_packed_descriptor(0, total);
             uint16_t used = lap % 2 == 0 ? 0x8080 : 0;
-            struct fake_chain chain;
+            struct ring_chain chain;
 
             assert_true(fixture_add(&fixture, 0, 0, 1));
             assert_false(virtqueue_pending(&fixture.queue));
             (void)virtqueue_publish(&fixture.queue);
             assert_true(fake_pop(0, &chain));
-            at->id = chain.head;
+            at->id = chain.id;
             for (unsigned bits = 0; bits < 4; bits++) {
                 at->flags = (uint16_t)((bits & 1 ? 0x80 : 0) | (bits & 2 ? 0x8000 : 0));
                 if (at->flags != used) {
@@ -78,7 +78,7 @@ static void used_needs_both_flags(void **state)
                 }
             }
             assert_null(fixture.queue.broken);
-            fake_push(0, chain.head, 5);
+            fake_push(0, chain.id, 5);
             assert_true(virtqueue_pending(&fixture.queue));
             assert_false(virtqueue_enable(&fixture.queue, 0));
             assert_non_null(fixture_take(&fixture, &bytes));
@@ -180,7 +180,7 @@ static void event_at_each_place(void **state)
  * written, and what was finished before must be noticed by its first descriptor. */
 static void no_event_is_lost_inside_a_chain(void **state)
 {
-    struct fake_chain chain[2];
+    struct ring_chain chain[2];
     uint32_t bytes;
 
     (void)state;
@@ -212,7 +212,7 @@ static void no_event_is_lost_inside_a_chain(void **state)
  */
 static void long_runner(void **state)
 {
-    struct fake_chain kept;
+    struct ring_chain kept;
     uint32_t bytes;
 
     (void)state;
@@ -229,7 +229,7 @@ static void long_runner(void **state)
         (void)virtqueue_publish(&fixture.queue);
         take_all(1);
     }
-    fake_push(0, kept.head, 9);
+    fake_push(0, kept.id, 9);
     assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[0]);
     assert_int_equal(bytes, 9);
     assert_int_equal(fixture.queue.free_count, 8);

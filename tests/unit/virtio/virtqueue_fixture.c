@@ -32,10 +32,10 @@ void fixture_restart(struct virtqueue_fixture *fixture)
     virtqueue_describe(&fixture->queue, &setup);
     memset(&fixture->device.queue[0], 0, sizeof(fixture->device.queue[0]));
     fixture->device.queue[0].enabled = true;
-    fixture->device.queue[0].size = setup.size;
-    fixture->device.queue[0].descriptors = setup.descriptors;
-    fixture->device.queue[0].driver_area = setup.driver_area;
-    fixture->device.queue[0].device_area = setup.device_area;
+    fixture->device.queue[0].ring.size = setup.size;
+    fixture->device.queue[0].ring.descriptors = setup.descriptors;
+    fixture->device.queue[0].ring.driver_area = setup.driver_area;
+    fixture->device.queue[0].ring.device_area = setup.device_area;
 }
 
 void fixture_end(struct virtqueue_fixture *fixture)
