@@ -50,7 +50,7 @@ void control_answers(enum control_manner manner, uint32_t value)
 
 /* ---- The device ---- */
 
-void control_check_command(const struct chain *chain, const uint8_t *command, uint32_t bytes)
+void control_check_command(const struct ring_chain *chain, const uint8_t *command, uint32_t bytes)
 {
     HOSTILE_CHECK(chain->writable == 1, "a command with room for %u bytes of answer",
                   chain->writable);
@@ -62,7 +62,7 @@ void control_check_command(const struct chain *chain, const uint8_t *command, ui
 }
 
 /* The command is the device's until it answers. */
-static void check_unchanged(const struct chain *chain)
+static void check_unchanged(const struct ring_chain *chain)
 {
     const uint8_t *taken = control.taken;
     uint8_t now[COMMAND_BYTES_MAX];
@@ -77,7 +77,7 @@ static void check_unchanged(const struct chain *chain)
 
 static void answer(struct queue *queue, uint8_t acknowledge, uint32_t id, uint32_t bytes)
 {
-    const struct chain *chain = &queue->held[0];
+    const struct ring_chain *chain = &queue->held[0];
 
     check_unchanged(chain);
     for (unsigned i = 0; i < chain->count; i++) {
@@ -86,7 +86,11 @@ static void answer(struct queue *queue, uint8_t acknowledge, uint32_t id, uint32
         }
     }
     queue->last_id = chain->id;
-    queue->ring->push(queue, id, bytes, 1, chain->slots);
+    if (id == chain->id) {
+        ring_return(&queue->ring, chain, 1, bytes);
+    } else {
+        ring_push(&queue->ring, id, bytes, 1, chain->descriptors);
+    }
     queue->held_count = 0;
 }
 
@@ -116,7 +120,7 @@ static void lie(struct queue *queue)
         answer(queue, ANSWER_OK, id, 0);
         break;
     case CONTROL_UNWRITTEN:
-        queue->ring->push(queue, id, 1, 1, queue->held[0].slots);
+        ring_push(&queue->ring, id, 1, 1, queue->held[0].descriptors);
         queue->held_count = 0;
         break;
     case CONTROL_LONGER:
@@ -127,7 +131,7 @@ static void lie(struct queue *queue)
         break;
     default: /* twice */
         answer(queue, ANSWER_OK, id, 1);
-        queue->ring->push(queue, id, 1, 1, queue->held[0].slots);
+        ring_push(&queue->ring, id, 1, 1, queue->held[0].descriptors);
     }
 }
 
@@ -139,7 +143,7 @@ static struct queue *with_command(void)
 
     if (queue != NULL && control.manner == CONTROL_UNASKED) {
         device.lies |= LIE_RING;
-        queue->ring->push(queue, control.value % 4, 1, 1, 1);
+        ring_push(&queue->ring, control.value % 4, 1, 1, 1);
         control.manner = CONTROL_SILENT;
     }
     if (queue == NULL || queue->held_count != 0) {

@@ -12,6 +12,26 @@
 
 struct device device;
 
+static void *reach(void *context, uint64_t address, uint32_t bytes, bool write)
+{
+    (void)context;
+    return memory_reach(address, bytes, write);
+}
+
+static void broken(void *context, const char *rule)
+{
+    (void)context;
+    HOSTILE_CHECK(!device_strict(), "the driver breaks a rule: %s", rule);
+}
+
+/* The device's accesses are unseen ones: the rings belong to it as well. */
+static const struct ring_memory ring_memory = {
+    .reach = reach,
+    .read = memory_read,
+    .write = memory_write,
+    .broken = broken,
+};
+
 struct queue *device_selected(void)
 {
     static struct queue none;
@@ -19,7 +39,8 @@ struct queue *device_selected(void)
     if (device.queue_select < QUEUES) {
         return &device.queue[device.queue_select];
     }
-    memset(&none, 0, sizeof(none));
+    memset(&none, 0, offsetof(struct queue, held));
+    ring_reset(&none.ring, &ring_memory, 0);
     return &none;
 }
 
@@ -30,13 +51,10 @@ static void reset_queue(struct queue *queue)
 
     memset(queue, 0, offsetof(struct queue, held));
     queue->size_max = size_max;
-    queue->size = size_max;
     queue->notify_offset = notify_offset;
     queue->vector = VIRTIO_NO_VECTOR;
-    queue->available_wrap = true;
-    queue->used_wrap = true;
-    queue->signalled_wrap = true;
     queue->held_count = 0;
+    ring_reset(&queue->ring, &ring_memory, size_max);
 }
 
 static void reset(void)
@@ -174,8 +192,8 @@ void device_enable_queue(void)
 {
     struct queue *queue = device_selected();
 
-    queue->ring = device_features(VIRTIO_F_RING_PACKED) ? &ring_packed : &ring_split;
-    queue->enabled = queue->size != 0;
+    queue->ring.features = device.accepted;
+    queue->enabled = queue->ring.size != 0;
     device.told_disabled = false;
     device.told_reset = false;
     device.in_use = true;
@@ -187,10 +205,11 @@ void device_place_queue(uint32_t page)
     struct queue *queue = device_selected();
     uint64_t used;
 
-    queue->descriptors = (uint64_t)page * VIRTIO_LEGACY_ALIGNMENT;
-    queue->driver_area = queue->descriptors + UINT64_C(16) * queue->size;
-    used = queue->driver_area + 6u + UINT64_C(2) * queue->size + VIRTIO_LEGACY_ALIGNMENT - 1;
-    queue->device_area = used - used % VIRTIO_LEGACY_ALIGNMENT;
+    queue->ring.descriptors = (uint64_t)page * VIRTIO_LEGACY_ALIGNMENT;
+    queue->ring.driver_area = queue->ring.descriptors + UINT64_C(16) * queue->ring.size;
+    used =
+        queue->ring.driver_area + 6u + UINT64_C(2) * queue->ring.size + VIRTIO_LEGACY_ALIGNMENT - 1;
+    queue->ring.device_area = used - used % VIRTIO_LEGACY_ALIGNMENT;
     device_enable_queue();
 }
 
@@ -198,7 +217,8 @@ void device_place_queue(uint32_t page)
 uint32_t device_read_enabled(unsigned bytes)
 {
     struct queue *queue = device_selected();
-    uint32_t what = device.legacy ? (uint32_t)(queue->descriptors / VIRTIO_LEGACY_ALIGNMENT) : 1;
+    uint32_t what =
+        device.legacy ? (uint32_t)(queue->ring.descriptors / VIRTIO_LEGACY_ALIGNMENT) : 1;
     uint32_t seen = snare_register_read(ACCESS_QUEUE, queue->enabled ? what : 0, bytes);
 
     device.told_disabled = seen == 0;

@@ -12,7 +12,8 @@
  *     device.c    the device's state, honest as long as nobody tampers with it
  *     registers.c what the driver sees of it: MMIO, PCI, and the legacy interface of each
  *     traffic.c   frames and control commands as an honest device, and as a lying one, moves them
- *     ring_*.c    the device's side of both ring formats, and the lies that a format allows
+ *     ring_lies.c the lies that a format of the ring allows; what is honest in a ring is the model
+ *                 in models/virtio
  *     snare.c     lies that wait for an access of the driver: a register or word of shared memory
  *                 is different from one access to the next
  *     platform.c  virtio/platform.h
@@ -30,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "models/virtio/ring.h"
 #include "virtio/mmio.h"
 #include "virtio/net.h"
 #include "virtio/net_control.h"
@@ -159,7 +161,6 @@ void snare_leave(const struct driver_call *outer);
 
 #define QUEUES       8u
 #define QUEUE_LIMIT  256u /* entries */
-#define SEGMENTS_MAX 80u
 #define HELD_MAX     64u
 #define MMIO_BASE    ((virtio_register)0x0a000000)
 #define MMIO_BYTES   0x140u
@@ -188,44 +189,17 @@ enum queue_reset {
     QUEUE_RESETS,
 };
 
-struct segment {
-    uint64_t address;
-    uint32_t bytes;
-    bool writable;
-};
-
-struct chain {
-    struct segment segment[SEGMENTS_MAX];
-    unsigned count;
-    uint32_t readable;
-    uint32_t writable;
-    uint16_t id;
-    uint16_t slots; /* ring entries it takes */
-};
-
-struct ring_operations;
-
 struct queue {
     uint16_t size_max;
-    uint16_t size;
     uint16_t vector;
     uint16_t notify_offset;
     bool enabled;
-    bool told_reset; /* the driver was told that its reset has ended */
-    uint64_t descriptors;
-    uint64_t driver_area;
-    uint64_t device_area;
-    const struct ring_operations *ring;
-    uint16_t next_available;
-    uint16_t next_used;
-    uint16_t signalled; /* next_used at the last decision to interrupt */
-    bool available_wrap;
-    bool used_wrap;
-    bool signalled_wrap;
-    struct chain held[HELD_MAX]; /* taken from the ring, not returned */
+    bool told_reset;                  /* the driver was told that its reset has ended */
+    struct ring_chain held[HELD_MAX]; /* taken from the ring, not returned */
     unsigned held_count;
     uint16_t last_id; /* returned last, for lies */
     uint64_t notifications;
+    struct ring ring;
 };
 
 struct device {
@@ -291,33 +265,12 @@ uint32_t device_read_enabled(unsigned bytes);
 void device_begin_queue_reset(void);
 uint32_t device_read_queue_reset(unsigned bytes);
 
-/* ---- ring_split.c, ring_packed.c ---- */
+/* ---- ring_lies.c ---- */
 
-struct ring_operations {
-    /* The next chain made available. False: none, or nothing the device could use. */
-    bool (*pop)(struct queue *queue, struct chain *chain);
-    /* Returns the chain, on behalf of `batch` chains of `slots` entries in all (1 without
-     * IN_ORDER). */
-    void (*push)(struct queue *queue, uint32_t id, uint32_t bytes, unsigned batch, unsigned slots);
-    /* True: the driver wants an interrupt for what was returned since the last call. */
-    bool (*wants_interrupt)(struct queue *queue);
-    /* Says when the device wants to be notified: at the next chain, or never. */
-    void (*ask)(struct queue *queue, bool never);
-    /* One of the lies that only this format knows. */
-    void (*lie)(struct queue *queue, unsigned which, uint32_t value);
-    /* The parts of the queue in shared memory, for lies. */
-    uint32_t (*area_bytes)(const struct queue *queue, unsigned area);
-};
-
-extern const struct ring_operations ring_split;
-extern const struct ring_operations ring_packed;
-
-/* Appends the descriptor's buffer to the chain; the format's bits of flags are the same. False: no
- * room. */
-bool ring_collect(struct chain *chain, uint64_t address, uint32_t bytes, unsigned flags);
-#define RING_NEXT     1u
-#define RING_WRITE    2u
-#define RING_INDIRECT 4u
+/* One of the lies that only this format of the ring knows. */
+void ring_lie(struct queue *queue, unsigned which, uint32_t value);
+/* The bytes of the queue's parts in shared memory: descriptors, driver area, device area. */
+uint32_t ring_area_bytes(const struct ring *ring, unsigned area);
 
 /* ---- traffic.c ---- */
 
@@ -365,7 +318,7 @@ unsigned control_commands(void); /* obeyed */
 /* The device looks at its control queue. */
 void control_run(void);
 /* A command as the device took it is the one that the owner gave, or the driver's own. */
-void control_check_command(const struct chain *chain, const uint8_t *command, uint32_t bytes);
+void control_check_command(const struct ring_chain *chain, const uint8_t *command, uint32_t bytes);
 
 enum owner_command { COMMAND_MODE, COMMAND_FILTER, COMMAND_MAC, COMMAND_VLAN, COMMANDS };
 /* Gives a command with operands made of b and c. The answer is the one that is due, unless the

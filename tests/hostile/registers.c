@@ -144,7 +144,7 @@ static uint32_t read_register(unsigned which, unsigned bytes)
     case QUEUE_SIZE_MAX:
         return snare_register_read(ACCESS_QUEUE, queue->size_max, bytes);
     case QUEUE_SIZE:
-        return snare_register_read(ACCESS_QUEUE, queue->size, bytes);
+        return snare_register_read(ACCESS_QUEUE, queue->ring.size, bytes);
     case QUEUE_VECTOR:
         return snare_register_read(ACCESS_QUEUE, queue->vector, bytes);
     case QUEUE_ENABLE:
@@ -179,7 +179,8 @@ static void notify(uint32_t index)
 static bool write_queue_address(uint32_t offset, uint32_t value)
 {
     struct queue *queue = device_selected();
-    uint64_t *area[] = {&queue->descriptors, &queue->driver_area, &queue->device_area};
+    uint64_t *area[] = {&queue->ring.descriptors, &queue->ring.driver_area,
+                        &queue->ring.device_area};
     uint32_t step = device.bus == BUS_MMIO ? 16 : 8;
 
     offset -= device.bus == BUS_MMIO ? 0x80 : 0x20;
@@ -213,7 +214,7 @@ static void write_register(unsigned which, uint32_t value)
         device.queue_select = (uint16_t)value;
         break;
     case QUEUE_SIZE:
-        device_selected()->size = (uint16_t)value;
+        device_selected()->ring.size = (uint16_t)value;
         break;
     case QUEUE_VECTOR:
         device_selected()->vector = granted(value);

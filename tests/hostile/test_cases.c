@@ -73,8 +73,7 @@ static void used_id_ahead_in_order(void **state)
     begin(BUS_MMIO, 0);
     cases_send(3);
     device.lies |= LIE_RING;
-    device.queue[TRANSMIT].ring->push(&device.queue[TRANSMIT], device.queue[TRANSMIT].held[2].id, 0,
-                                      1, 1);
+    ring_push(&device.queue[TRANSMIT].ring, device.queue[TRANSMIT].held[2].id, 0, 1, 1);
     cases_expect_broken("in order");
 }
 
@@ -436,8 +435,8 @@ static void queue_sizes(void **state)
             }
             assert_int_equal(cases_start() == NULL, sizes[i] != 0);
             for (unsigned j = 0; j < 2 && owner_net() != NULL; j++) {
-                assert_true(device.queue[j].size <= sizes[i]);
-                assert_int_equal(device.queue[j].size & (device.queue[j].size - 1), 0);
+                assert_true(device.queue[j].ring.size <= sizes[i]);
+                assert_int_equal(device.queue[j].ring.size & (device.queue[j].ring.size - 1), 0);
             }
             program_finish();
         }

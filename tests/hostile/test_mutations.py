@@ -258,8 +258,13 @@ def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
     broken.write_text(text)
     objects = {
         path.name: path
-        for library in (f"lib{driver}.a.p", "libhostile_harness.a.p", f"{program.name}.p")
-        for path in (program.parent / library).glob("*.o")
+        for library in (
+            program.parent / f"lib{driver}.a.p",
+            program.parent / "libhostile_harness.a.p",
+            BUILD / "tests" / "models" / "virtio" / "libvirtio_model.a.p",
+            program.parent / f"{program.name}.p",
+        )
+        for path in library.glob("*.o")
     }
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         output = BUILD / entry["output"]

@@ -30,24 +30,24 @@ void traffic_signal(unsigned index)
 {
     struct queue *queue = device_queue(index);
 
-    if (queue != NULL && queue->ring->wants_interrupt(queue)) {
+    if (queue != NULL && ring_wants_interrupt(&queue->ring)) {
         device_raise(queue->vector, VIRTIO_CAUSE_QUEUE);
     }
 }
 
-static void push(struct queue *queue, const struct chain *chain, uint32_t bytes)
+static void push(struct queue *queue, const struct ring_chain *chain, uint32_t bytes)
 {
     queue->last_id = chain->id;
-    queue->ring->push(queue, chain->id, bytes, 1, chain->slots);
+    ring_return(&queue->ring, chain, 1, bytes);
 }
 
 /* Copies between the chain's segments of one direction and flat memory. Returns how much. */
-static uint32_t copy(const struct chain *chain, bool writable, uint8_t *flat, uint32_t bytes)
+static uint32_t copy(const struct ring_chain *chain, bool writable, uint8_t *flat, uint32_t bytes)
 {
     uint32_t done = 0;
 
     for (unsigned i = 0; i < chain->count && done < bytes; i++) {
-        const struct segment *segment = &chain->segment[i];
+        const struct ring_segment *segment = &chain->segment[i];
         uint32_t piece = segment->bytes < bytes - done ? segment->bytes : bytes - done;
         uint8_t *memory;
 
@@ -73,7 +73,7 @@ uint32_t traffic_header_bytes(void)
 
 /* Before VERSION_1 the header is alone in its descriptor, unless the device accepts any layout
  * (2.7.4.3). */
-static void check_layout(const struct chain *chain)
+static void check_layout(const struct ring_chain *chain)
 {
     HOSTILE_CHECK(!device_strict() ||
                       (device.accepted & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) != 0 ||
@@ -113,14 +113,14 @@ static void write_header(uint8_t *memory, uint32_t bytes, unsigned buffers, uint
 
 /* Chains for `bytes`; without mergeable buffers one. Returns their number, *room is what they hold.
  */
-static unsigned collect_chains(struct queue *queue, struct chain *chains, uint32_t bytes,
+static unsigned collect_chains(struct queue *queue, struct ring_chain *chains, uint32_t bytes,
                                uint32_t *room)
 {
     unsigned limit = device_features(VIRTIO_NET_F_MRG_RXBUF) ? MERGED_MAX : 1;
     unsigned count = 0;
 
     *room = 0;
-    while (count < limit && *room < bytes && queue->ring->pop(queue, &chains[count])) {
+    while (count < limit && *room < bytes && ring_take(&queue->ring, &chains[count])) {
         check_layout(&chains[count]);
         *room += chains[count].writable;
         count++;
@@ -130,7 +130,7 @@ static unsigned collect_chains(struct queue *queue, struct chain *chains, uint32
 
 static bool receive_one(struct queue *queue, uint32_t bytes, uint32_t lie)
 {
-    static struct chain chains[MERGED_MAX];
+    static struct ring_chain chains[MERGED_MAX];
     uint32_t header = traffic_header_bytes();
     uint8_t *at = frame_memory;
     uint32_t room;
@@ -175,10 +175,10 @@ void traffic_take(unsigned index, unsigned count)
         return;
     }
     while (count-- != 0 && queue->held_count < HELD_MAX) {
-        struct chain *chain = &queue->held[queue->held_count];
+        struct ring_chain *chain = &queue->held[queue->held_count];
         uint32_t bytes;
 
-        if (!queue->ring->pop(queue, chain)) {
+        if (!ring_take(&queue->ring, chain)) {
             return;
         }
         queue->held_count++;
@@ -203,12 +203,7 @@ static void forget(struct queue *queue, unsigned which)
 /* 2.7.9, 2.8.9: one used element for several chains, with the last one's id. */
 static void return_batch(struct queue *queue, unsigned count)
 {
-    unsigned slots = 0;
-
-    for (unsigned i = 0; i < count; i++) {
-        slots += queue->held[i].slots;
-    }
-    queue->ring->push(queue, queue->held[count - 1].id, 0, count, slots);
+    ring_return(&queue->ring, queue->held, count, 0);
     queue->held_count -= count;
     memmove(queue->held, queue->held + count, queue->held_count * sizeof(queue->held[0]));
 }
@@ -226,7 +221,7 @@ void traffic_return(unsigned index, unsigned count, uint32_t order)
     }
     while (count-- != 0 && queue->held_count != 0) {
         unsigned which = order++ % queue->held_count;
-        struct chain *chain = &queue->held[which];
+        struct ring_chain *chain = &queue->held[which];
         uint8_t acknowledge = 0; /* VIRTIO_NET_OK */
 
         push(queue, chain, chain->writable != 0 ? copy(chain, true, &acknowledge, 1) : 0);
@@ -240,17 +235,21 @@ void traffic_ask(unsigned index, bool never)
     struct queue *queue = device_queue(index);
 
     if (queue != NULL) {
-        queue->ring->ask(queue, never);
+        if (never) {
+            ring_ask_never(&queue->ring);
+        } else {
+            ring_ask(&queue->ring, 0);
+        }
     }
 }
 
 /* Of a chain the device has, if any: taken now from a receive queue. */
-static const struct chain *some_chain(struct queue *queue, bool receive)
+static const struct ring_chain *some_chain(struct queue *queue, bool receive)
 {
-    static struct chain taken;
+    static struct ring_chain taken;
 
     if (receive) {
-        return queue->ring->pop(queue, &taken) ? &taken : NULL;
+        return ring_take(&queue->ring, &taken) ? &taken : NULL;
     }
     if (queue->held_count == 0) {
         return NULL;
@@ -260,7 +259,7 @@ static const struct chain *some_chain(struct queue *queue, bool receive)
     return &taken;
 }
 
-static void lie_with_chain(struct queue *queue, const struct chain *chain, unsigned which,
+static void lie_with_chain(struct queue *queue, const struct ring_chain *chain, unsigned which,
                            uint32_t value)
 {
     switch (which) {
@@ -278,7 +277,7 @@ static void lie_with_chain(struct queue *queue, const struct chain *chain, unsig
         push(queue, chain, chain->writable == 0 ? 0 : 64);
         break;
     case 4: /* another one, near it */
-        queue->ring->push(queue, chain->id + 1 + value % 3, value % 64, 1, chain->slots);
+        ring_push(&queue->ring, chain->id + 1 + value % 3, value % 64, 1, chain->descriptors);
         break;
     default: /* of any length, with nothing written */
         push(queue, chain, value % (chain->writable + 1));
@@ -288,18 +287,18 @@ static void lie_with_chain(struct queue *queue, const struct chain *chain, unsig
 void traffic_lie(unsigned index, unsigned which, uint32_t value)
 {
     struct queue *queue = device_queue(index);
-    const struct chain *chain;
+    const struct ring_chain *chain;
 
     if (queue == NULL) {
         return;
     }
     device.lies |= LIE_RING;
     if (which < 4) {
-        queue->ring->lie(queue, which, value);
+        ring_lie(queue, which, value);
     } else if (which == 4) { /* an id from nowhere */
-        queue->ring->push(queue, value, 64, 1, 1);
+        ring_push(&queue->ring, value, 64, 1, 1);
     } else if (which == 5) { /* one that came back already */
-        queue->ring->push(queue, queue->last_id, value % 128, 1, 1);
+        ring_push(&queue->ring, queue->last_id, value % 128, 1, 1);
     } else {
         chain = some_chain(queue, is_receive(index));
         if (chain != NULL) {
@@ -312,16 +311,16 @@ void traffic_lie(unsigned index, unsigned which, uint32_t value)
 void traffic_poke(unsigned index, uint32_t where, uint32_t value)
 {
     struct queue *queue = device_queue(index);
-    const uint64_t area[] = {queue == NULL ? 0 : queue->descriptors,
-                             queue == NULL ? 0 : queue->driver_area,
-                             queue == NULL ? 0 : queue->device_area};
+    const uint64_t area[] = {queue == NULL ? 0 : queue->ring.descriptors,
+                             queue == NULL ? 0 : queue->ring.driver_area,
+                             queue == NULL ? 0 : queue->ring.device_area};
     uint32_t bytes;
 
     if (queue == NULL) {
         return;
     }
     device.lies |= LIE_RING;
-    bytes = queue->ring->area_bytes(queue, where % 3);
+    bytes = ring_area_bytes(&queue->ring, where % 3);
     (void)memory_store(area[where % 3] + (where / 3 % bytes & ~1u), &value, 2);
 }
 
