@@ -229,7 +229,7 @@ static void answer_status(struct message *message)
 static void get_base(struct message *message)
 {
     struct fake_queue *queue = queue_of(message);
-    uint32_t state[2] = {message->payload.word[0], queue->next};
+    uint32_t state[2] = {message->payload.word[0], (uint16_t)queue->ring.available};
 
     fake_forget_queue(queue);
     answer(message, state, sizeof(state));
@@ -283,14 +283,16 @@ static void tell_queue(struct message *message)
 
     switch (message->request) {
     case SET_VRING_NUM:
-        queue->size = message->payload.word[1];
-        RULE(queue->size != 0 && queue->size <= 32768);
+        RULE(message->payload.word[1] != 0 && message->payload.word[1] <= RING_SIZE_MAX);
+        queue->ring.size = (uint16_t)message->payload.word[1];
         break;
     case SET_VRING_BASE:
-        queue->next = (uint16_t)message->payload.word[1];
+        queue->ring.available = message->payload.word[1];
+        queue->ring.used = message->payload.word[1];
         break;
     case SET_VRING_ADDR:
-        fake_set_address(queue, message);
+        queue->ring.features = fake.backend->driver_features;
+        fake_set_address(queue, &fake.memory, message);
         break;
     case SET_VRING_KICK:
         set_descriptor(message, &queue->kick);

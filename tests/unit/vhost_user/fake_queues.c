@@ -7,12 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct descriptor {
-    uint64_t address;
-    uint32_t bytes;
-    uint16_t flags, next;
-};
-
 void fake_close(int *descriptor)
 {
     if (*descriptor >= 0) {
@@ -56,52 +50,66 @@ void fake_forget_queue(struct fake_queue *queue)
     *queue = (struct fake_queue){.kick = -1, .call = -1, .error = -1};
 }
 
-void fake_set_address(struct fake_queue *queue, const struct message *message)
+static void *at(const struct fake_memory *memory, uint64_t address, uint64_t bytes)
 {
+    RULE(memory->region != NULL && address >= memory->guest_address && bytes <= memory->bytes &&
+         address - memory->guest_address <= memory->bytes - bytes);
+    return memory->region + (address - memory->guest_address);
+}
+
+static void *reach(void *context, uint64_t address, uint32_t bytes, bool write)
+{
+    (void)write;
+    return at(context, address, bytes);
+}
+
+static void broken(void *context, const char *rule)
+{
+    (void)context;
+    (void)fprintf(stderr, "the driver breaks a rule: %s\n", rule);
+    abort();
+}
+
+/* A ring's address is one of the front-end's own; buffers and the model have the guest's. */
+static uint64_t guest_address(const struct fake_memory *memory, uint64_t user_address)
+{
+    RULE(memory->region != NULL && user_address >= memory->user_address);
+    return user_address - memory->user_address + memory->guest_address;
+}
+
+void fake_set_address(struct fake_queue *queue, struct fake_memory *memory,
+                      const struct message *message)
+{
+    const uint64_t descriptors = message->payload.wide[1];
+    const uint64_t used = message->payload.wide[2];
+    const uint64_t available = message->payload.wide[3];
+
     RULE(message->bytes == 40 && message->payload.word[1] == 0);
-    queue->descriptors = message->payload.wide[1];
-    queue->used = message->payload.wide[2];
-    queue->available = message->payload.wide[3];
-    RULE(queue->descriptors % 16 == 0 && queue->available % 2 == 0 && queue->used % 4 == 0);
+    RULE(descriptors % 16 == 0 && used % 4 == 0 && available % 2 == 0);
+    queue->ring.descriptors = guest_address(memory, descriptors);
+    queue->ring.device_area = guest_address(memory, used);
+    queue->ring.driver_area = guest_address(memory, available);
+    queue->access = (struct ring_memory){.reach = reach, .broken = broken, .context = memory};
+    queue->ring.memory = &queue->access;
 }
 
-static void *at(const struct fake_memory *memory, uint64_t address, uint64_t base, uint64_t bytes)
+/* False: the driver has made none available. */
+static bool next_chain(struct fake_queue *queue, struct ring_chain *chain)
 {
-    RULE(memory->region != NULL && address >= base && bytes <= memory->bytes &&
-         address - base <= memory->bytes - bytes);
-    return memory->region + (address - base);
-}
-
-/* The next chain the driver made available, or NULL. */
-static struct descriptor *next_chain(const struct fake_memory *memory, struct fake_queue *queue,
-                                     uint16_t *head)
-{
-    struct descriptor *descriptor;
-    uint16_t *available;
-
     if (!queue->enabled) {
-        return NULL;
+        return false;
     }
-    available = at(memory, queue->available, memory->user_address, 4 + 2 * queue->size);
-    if (__atomic_load_n(&available[1], __ATOMIC_ACQUIRE) == queue->next) {
-        return NULL;
+    RULE(queue->ring.memory != NULL && queue->ring.size != 0);
+    if (!ring_take(&queue->ring, chain)) {
+        return false;
     }
-    *head = available[2 + queue->next % queue->size];
-    RULE(*head < queue->size);
-    descriptor = at(memory, queue->descriptors, memory->user_address, UINT64_C(16) * queue->size);
-    RULE((descriptor[*head].flags & 0x1u) == 0);
-    return &descriptor[*head];
+    RULE(chain->count == 1 && !chain->indirect);
+    return true;
 }
 
-static void finish(const struct fake_memory *memory, struct fake_queue *queue, uint16_t head,
-                   uint32_t written)
+static void finish(struct fake_queue *queue, const struct ring_chain *chain, uint32_t written)
 {
-    uint16_t *used = at(memory, queue->used, memory->user_address, 4 + 8 * queue->size);
-    uint32_t element[2] = {head, written};
-
-    memcpy(&used[2 + 4 * (queue->next % queue->size)], element, sizeof(element));
-    queue->next++;
-    __atomic_store_n(&used[1], queue->next, __ATOMIC_RELEASE);
+    ring_return(&queue->ring, chain, 1, written);
     if (queue->call >= 0) {
         (void)eventfd_write(queue->call, 1);
     }
@@ -110,24 +118,22 @@ static void finish(const struct fake_memory *memory, struct fake_queue *queue, u
 unsigned fake_send_back(const struct fake_memory *memory, struct fake_queue *from,
                         struct fake_queue *to)
 {
-    struct descriptor *source;
-    struct descriptor *target;
-    uint16_t source_head;
-    uint16_t target_head;
+    struct ring_chain sent;
+    struct ring_chain received;
     unsigned frames = 0;
 
-    while ((source = next_chain(memory, from, &source_head)) != NULL) {
-        uint8_t *frame = at(memory, source->address, memory->guest_address, source->bytes);
+    while (next_chain(from, &sent)) {
+        uint32_t bytes = sent.readable;
+        const uint8_t *frame = at(memory, sent.segment[0].address, bytes);
 
-        RULE(source->flags == 0 && source->bytes >= 12 + 14);
+        RULE(sent.writable == 0 && bytes >= 12 + 14);
         frames++;
-        target = next_chain(memory, to, &target_head);
-        if (target != NULL && target->bytes >= source->bytes) {
-            memcpy(at(memory, target->address, memory->guest_address, source->bytes), frame,
-                   source->bytes);
-            finish(memory, to, target_head, source->bytes);
+        if (next_chain(to, &received)) {
+            RULE(received.readable == 0 && received.writable >= bytes); /* 5.1.6.3.1 */
+            memcpy(at(memory, received.segment[0].address, bytes), frame, bytes);
+            finish(to, &received, bytes);
         }
-        finish(memory, from, source_head, 0);
+        finish(from, &sent, 0);
     }
     return frames;
 }

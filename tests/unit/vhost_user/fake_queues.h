@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The shared memory and the virtqueues, as the tests' back-end sees them: split rings, chains of
- * one descriptor. */
+/* The shared memory and the virtqueues, as the tests' back-end sees them: the model of the rings in
+ * models/virtio, with chains of one descriptor. */
 #ifndef TESTS_VHOST_USER_FAKE_QUEUES_H
 #define TESTS_VHOST_USER_FAKE_QUEUES_H
 
 #include "fake_socket.h"
+#include "models/virtio/ring.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,9 +15,8 @@ struct fake_memory {
 };
 
 struct fake_queue {
-    uint32_t size;
-    uint64_t descriptors, used, available;
-    uint16_t next;
+    struct ring ring;
+    struct ring_memory access;
     int kick, call, error; /* -1: none */
     bool enabled;
 };
@@ -28,8 +28,9 @@ void fake_map(struct fake_memory *memory, const struct message *message);
 void fake_unmap(struct fake_memory *memory);
 
 void fake_forget_queue(struct fake_queue *queue);
-/* SET_VRING_ADDR. */
-void fake_set_address(struct fake_queue *queue, const struct message *message);
+/* SET_VRING_ADDR, whose addresses are in the memory that the front-end has shared. */
+void fake_set_address(struct fake_queue *queue, struct fake_memory *memory,
+                      const struct message *message);
 
 /* Each frame of the first queue comes back on the second one, if that has a buffer. Returns how
  * many there were. */
