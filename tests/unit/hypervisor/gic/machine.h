@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A GICv3 with one security state in the test process, and a system with two partitions on it.
- * While `guarded` is set, a write to anything that is not the first partition's, or that would give
- * it more than a guest may have, ends the program.
+ * A GICv3 with one security state (models/gic), and a system with two partitions on it. While
+ * `guarded` is set, a write to anything that is not the first partition's, or that would give it
+ * more than a guest may have, ends the program.
  */
 #ifndef HYPERVISOR_TEST_MACHINE_H
 #define HYPERVISOR_TEST_MACHINE_H
 
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
+#include "models/gic/gic.h"
 
-#define MACHINE_DISTRIBUTOR    0x08000000u
-#define MACHINE_REDISTRIBUTORS 0x080a0000u
-#define MACHINE_CORES          5u
-#define MACHINE_SENT_MAX       32u
+#define MACHINE_CORES    5u
+#define MACHINE_SENT_MAX 32u
 
 /* Cores 0, 1 and 3 are the first partition's, 2 the second's, 4 nobody's. */
 #define MACHINE_FAR_AFFINITY UINT64_C(0x0700020312) /* core 3: another cluster, Aff0 above 15 */
@@ -22,22 +21,10 @@
 #define MACHINE_UART 36u
 #define MACHINE_SMMU 37u
 
-/* Distributor or SGI frame. */
-struct machine_bank {
-    uint32_t groups[32], enabled[32], pending[32], active[32], triggers[64];
-    uint8_t priorities[1024];
-};
-
 struct machine {
-    uint32_t control, type;
-    bool two_securities, no_routing, never_settles, busy_redistributors, never_wakes, legacy,
-        other_affinity;
-    struct machine_bank distributor;
-    uint64_t routes[1024];
-    struct machine_bank private[MACHINE_CORES];
-    uint32_t waker[MACHINE_CORES];
+    struct gic gic;
+    bool legacy, other_affinity;
     bool guarded;
-    unsigned reads, writes;
     /* The CPU interface. */
     unsigned starts, resets;
     uint32_t to_acknowledge, ended;

@@ -22,7 +22,7 @@ static int setup(void **state)
 {
     (void)state;
     machine_reset(&made);
-    made.control = GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
+    made.gic.control = GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
     made.guarded = true;
     return 0;
 }
@@ -44,12 +44,12 @@ static void test_whole(void **state)
     write(GICD_CTLR, 4, UINT32_MAX, ACCESS_DONE);
     assert_int_equal(read(GICD_CTLR, 4),
                      GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_ONE_SECURITY | GICD_CTLR_GROUP1);
-    made.never_settles = true;
+    made.gic.never_settles = true;
     assert_true(read(GICD_CTLR, 4) & GICD_CTLR_WRITE_PENDING);
     write(GICD_CTLR, 4, 0, ACCESS_DONE);
     assert_int_equal(read(GICD_CTLR, 4),
                      GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_ONE_SECURITY | GICD_CTLR_WRITE_PENDING);
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.writes, 0);
     /* 1024 numbers, 16 bits, Aff3; nothing of LPIs, messages, NMIs, extended SPIs; no IRM. */
     assert_int_equal(read(GICD_TYPER, 4), 31 | 15u << 19 | 1u << 24 | 1u << 25);
     assert_int_equal(read(GICD_IIDR, 4), 0x43b);
@@ -70,17 +70,17 @@ static void test_absent(void **state)
         assert_int_equal(read(offsets[i], 4), 0);
         write(offsets[i], 4, 34, ACCESS_REFUSED);
     }
-    assert_int_equal(made.reads + made.writes, 0);
+    assert_int_equal(made.gic.reads + made.gic.writes, 0);
 }
 
 static void check_bits(uint32_t set, uint32_t clear, uint32_t *bits)
 {
     bits[1] = SECOND_WORD_1 | 1u << (MACHINE_UART - 32);
     assert_int_equal(read(set + 4, 4), 0);
-    made.reads = 0;
+    made.gic.reads = 0;
     write(set + 4, 4, OWN_WORD_1, ACCESS_DONE);
     write(set + 4, 4, UINT32_MAX, ACCESS_REFUSED);
-    assert_int_equal(made.reads, 0); /* what is written is not what others had a moment ago */
+    assert_int_equal(made.gic.reads, 0); /* what is written is not what others had a moment ago */
     assert_int_equal(bits[1], SECOND_WORD_1 | OWN_WORD_1 | 1u << (MACHINE_UART - 32));
     assert_int_equal(read(set + 4, 4), OWN_WORD_1);
     assert_int_equal(read(clear + 4, 4), OWN_WORD_1);
@@ -102,42 +102,42 @@ static void check_bits(uint32_t set, uint32_t clear, uint32_t *bits)
 static void test_bits(void **state)
 {
     (void)state;
-    check_bits(GIC_ISENABLER, GIC_ICENABLER, made.distributor.enabled);
-    check_bits(GIC_ISPENDR, GIC_ICPENDR, made.distributor.pending);
-    check_bits(GIC_ISACTIVER, GIC_ICACTIVER, made.distributor.active);
+    check_bits(GIC_ISENABLER, GIC_ICENABLER, made.gic.distributor.enabled);
+    check_bits(GIC_ISPENDR, GIC_ICPENDR, made.gic.distributor.pending);
+    check_bits(GIC_ISACTIVER, GIC_ICACTIVER, made.gic.distributor.active);
 }
 
 static void test_groups(void **state)
 {
     (void)state;
-    made.distributor.groups[1] = ~(1u << (MACHINE_UART - 32));
+    made.gic.distributor.groups[1] = ~(1u << (MACHINE_UART - 32));
     assert_int_equal(read(GIC_IGROUPR + 4, 4), OWN_WORD_1);
     write(GIC_IGROUPR + 4, 4, 0, ACCESS_DONE);
     write(GIC_IGROUPR + 4, 4, UINT32_MAX, ACCESS_REFUSED);
-    assert_int_equal(made.distributor.groups[1], ~(1u << (MACHINE_UART - 32)));
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.distributor.groups[1], ~(1u << (MACHINE_UART - 32)));
+    assert_int_equal(made.gic.writes, 0);
 }
 
 static void test_priorities(void **state)
 {
     (void)state;
-    made.distributor.priorities[34] = 0xb0;
-    made.distributor.priorities[MACHINE_UART] = 0x01;
+    made.gic.distributor.priorities[34] = 0xb0;
+    made.gic.distributor.priorities[MACHINE_UART] = 0x01;
     write(GIC_IPRIORITYR + 33, 1, 0xc0, ACCESS_DONE);
     assert_int_equal(read(GIC_IPRIORITYR + 33, 1), 0xc0);
     assert_int_equal(read(GIC_IPRIORITYR + 32, 4), 0xc000);
     write(GIC_IPRIORITYR + 32, 4, 0x90a0b0c0, ACCESS_REFUSED);
-    assert_int_equal(made.distributor.priorities[32], 0);
-    assert_int_equal(made.distributor.priorities[33], 0xb0);
-    assert_int_equal(made.distributor.priorities[34], 0xb0);
+    assert_int_equal(made.gic.distributor.priorities[32], 0);
+    assert_int_equal(made.gic.distributor.priorities[33], 0xb0);
+    assert_int_equal(made.gic.distributor.priorities[34], 0xb0);
     write(GIC_IPRIORITYR + 34, 1, 0xc0, ACCESS_REFUSED);
     assert_int_equal(read(GIC_IPRIORITYR + 34, 1), 0);
     assert_int_equal(read(GIC_IPRIORITYR + MACHINE_UART, 4), 0);
     /* Never as urgent as the hypervisor, whatever ICC_BPR1_EL1 makes of it. */
     write(GIC_IPRIORITYR + 63, 1, 0, ACCESS_DONE);
-    assert_int_equal(made.distributor.priorities[63], 0x80);
+    assert_int_equal(made.gic.distributor.priorities[63], 0x80);
     write(GIC_IPRIORITYR + 60, 4, 0x7fffffff, ACCESS_REFUSED);
-    assert_int_equal(made.distributor.priorities[63], 0x80);
+    assert_int_equal(made.gic.distributor.priorities[63], 0x80);
     write(GIC_IPRIORITYR + 1019, 1, 0x81, ACCESS_DONE);
     assert_int_equal(read(GIC_IPRIORITYR + 1016, 4), 0x81000000);
     assert_int_equal(read(GIC_IPRIORITYR, 4), 0);
@@ -147,15 +147,15 @@ static void test_priorities(void **state)
 static void test_triggers(void **state)
 {
     (void)state;
-    made.distributor.triggers[2] = 0xaaaaaaaa; /* 32 to 47 */
+    made.gic.distributor.triggers[2] = 0xaaaaaaaa; /* 32 to 47 */
     assert_int_equal(read(GIC_ICFGR + 8, 4), 2u << 2 | 2u << 16);
     write(GIC_ICFGR + 8, 4, 0, ACCESS_REFUSED);
-    assert_int_equal(made.distributor.triggers[2], 0xaaaaaaaa);
+    assert_int_equal(made.gic.distributor.triggers[2], 0xaaaaaaaa);
     /* All 16 its own: what it says is ignored, and does nothing to others. */
     machine_system.partitions[0].interrupts[3] = 0xffff;
     write(GIC_ICFGR + 24, 4, UINT32_MAX, ACCESS_DONE);
     assert_int_equal(read(GIC_ICFGR + 24, 4), 0);
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.writes, 0);
 }
 
 static void test_routes(void **state)
@@ -163,11 +163,11 @@ static void test_routes(void **state)
     const uint64_t far = MACHINE_FAR_AFFINITY;
 
     (void)state;
-    made.routes[34] = 2;
+    made.gic.routes[34] = 2;
     write(ROUTE(33), 8, 1, ACCESS_DONE);
     assert_int_equal(read(ROUTE(33), 8), 1);
     write(ROUTE(33), 8, far, ACCESS_DONE);
-    assert_int_equal(made.routes[33], far);
+    assert_int_equal(made.gic.routes[33], far);
     assert_int_equal(read(ROUTE(33), 4), far & UINT32_MAX);
     assert_int_equal(read(ROUTE(33) + 4, 4), far >> 32);
     /* Another's core, nobody's, none, any (IRM), a bit that means nothing. */
@@ -177,18 +177,18 @@ static void test_routes(void **state)
     write(ROUTE(33), 8, 1u << 31, ACCESS_REFUSED);
     write(ROUTE(33), 8, 1u << 31 | 1, ACCESS_REFUSED);
     write(ROUTE(33), 8, UINT64_C(1) << 40 | 1, ACCESS_REFUSED);
-    assert_int_equal(made.routes[33], far);
+    assert_int_equal(made.gic.routes[33], far);
     /* Halves: only where the whole is one of its cores. */
     write(ROUTE(33), 4, 1, ACCESS_REFUSED);
     write(ROUTE(33) + 4, 4, 0, ACCESS_REFUSED);
-    assert_int_equal(made.routes[33], far);
+    assert_int_equal(made.gic.routes[33], far);
     write(ROUTE(33), 4, far & UINT32_MAX, ACCESS_DONE);
     write(ROUTE(33), 4, far | UINT64_C(9) << 36, ACCESS_DONE); /* above a half is nothing */
-    assert_int_equal(made.routes[33], far);
+    assert_int_equal(made.gic.routes[33], far);
     write(ROUTE(1019), 8, 1, ACCESS_DONE);
     write(ROUTE(1019), 4, 0, ACCESS_DONE);
     write(ROUTE(1019) + 4, 4, 0, ACCESS_DONE);
-    assert_int_equal(made.routes[1019], 0);
+    assert_int_equal(made.gic.routes[1019], 0);
     /* Others'. */
     assert_int_equal(read(ROUTE(34), 8), 0);
     write(ROUTE(34), 8, 1, ACCESS_REFUSED);
@@ -210,14 +210,14 @@ static void test_sizes(void **state)
     };
 
     (void)state;
-    made.distributor.enabled[1] = made.distributor.enabled[2] = UINT32_MAX;
-    made.routes[33] = 1;
+    made.gic.distributor.enabled[1] = made.gic.distributor.enabled[2] = UINT32_MAX;
+    made.gic.routes[33] = 1;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         uint64_t value = machine_distributor_access(wrong[i], ACCESS_REFUSED);
 
         assert_true(wrong[i].write || value == 0);
     }
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.writes, 0);
 }
 
 int main(void)

@@ -48,7 +48,7 @@ static void test_frame(void **state)
 {
     (void)state;
     assert_int_equal(read(1, GICR_CTLR, 4), 0);
-    made.busy_redistributors = true;
+    made.gic.busy_redistributors = true;
     assert_int_equal(read(1, GICR_CTLR, 4), GICR_CTLR_WRITE_PENDING);
     assert_int_equal(read(1, GICR_IIDR, 4), 0x43b);
     assert_int_equal(read(1, GICD_PIDR2, 4), 0x3b);
@@ -61,7 +61,7 @@ static void test_frame(void **state)
         assert_int_equal(read(1, offset, 4), 0);
         write(offset, 4, UINT32_MAX, ACCESS_REFUSED);
     }
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.writes, 0);
 }
 
 /* What a partition with these cores (bit n: core n) finds in each of the machine's places. */
@@ -73,17 +73,18 @@ static void check_frames(uint32_t cores, const uint64_t types[MACHINE_CORES])
     }
     for (unsigned place = 0; place < MACHINE_CORES; place++) {
         const uint64_t sgi_frame = SGI_FRAME + GIC_ISENABLER;
-        unsigned accesses = made.reads + made.writes;
+        unsigned accesses = made.gic.reads + made.gic.writes;
 
         if (types[place] == NOTHING) {
             (void)machine_redistributor_access(place, READ(GICR_TYPER, 8), ACCESS_FORBIDDEN);
             (void)machine_redistributor_access(place, WRITE(sgi_frame, 4, 1), ACCESS_FORBIDDEN);
-            assert_int_equal(made.reads + made.writes, accesses);
+            assert_int_equal(made.gic.reads + made.gic.writes, accesses);
             continue;
         }
         assert_int_equal(read(place, GICR_TYPER, 8), types[place]);
         (void)machine_redistributor_access(place, WRITE(sgi_frame, 4, 1u << place), ACCESS_DONE);
-        assert_int_equal(made.private[types[place] >> 8 & 0xff].enabled[0], 1u << place);
+        assert_int_equal(made.gic.redistributors[types[place] >> 8 & 0xff].bank.enabled[0],
+                         1u << place);
     }
 }
 
@@ -121,7 +122,7 @@ static void test_nothing_is_around_the_frames(void **state)
     (void)machine_redistributor_access(0, READ(-UINT64_C(4), 4), ACCESS_FORBIDDEN);
     (void)machine_redistributor_access(3, READ(0, 4), ACCESS_FORBIDDEN);
     (void)machine_redistributor_access(MACHINE_CORES, READ(0, 4), ACCESS_FORBIDDEN);
-    assert_int_equal(made.reads + made.writes, 0);
+    assert_int_equal(made.gic.reads + made.gic.writes, 0);
 }
 
 static void test_sizes(void **state)
@@ -145,12 +146,12 @@ static void test_sizes(void **state)
 
         assert_true(wrong[i].write || value == 0);
     }
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.writes, 0);
 }
 
 static void test_private(void **state)
 {
-    struct machine_bank *bank = &made.private[1];
+    struct gic_bank *bank = &made.gic.redistributors[1].bank;
 
     (void)state;
     bank->groups[0] = GUEST;
@@ -181,7 +182,7 @@ static void test_private(void **state)
     write(SGI_FRAME + GIC_IPRIORITYR + 32, 4, 0xa0a0a0a0, ACCESS_REFUSED);
     assert_int_equal(read(1, SGI_FRAME + GICD_CTLR, 4), 0);
     assert_int_equal(bank->enabled[1], 0);
-    assert_int_equal(made.private[0].enabled[0], 0);
+    assert_int_equal(made.gic.redistributors[0].bank.enabled[0], 0);
 }
 
 /* What a write of `value` by core 0 sends. */

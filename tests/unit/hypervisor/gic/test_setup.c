@@ -21,7 +21,7 @@
 static struct machine made;
 
 /* As an earlier owner left it: everything on, pending, active, urgent. */
-static void litter(struct machine_bank *bank)
+static void litter(struct gic_bank *bank)
 {
     memset(bank, 0xff, sizeof(*bank));
     memset(bank->priorities, 0, sizeof(bank->priorities));
@@ -31,21 +31,21 @@ static int setup(void **state)
 {
     (void)state;
     machine_reset(&made);
-    made.control = GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
-    litter(&made.distributor);
+    made.gic.control = GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
+    litter(&made.gic.distributor);
     for (unsigned core = 0; core < MACHINE_CORES; core++) {
-        litter(&made.private[core]);
+        litter(&made.gic.redistributors[core].bank);
     }
     return 0;
 }
 
 static void test_distributor(void **state)
 {
-    const struct machine_bank *bank = &made.distributor;
+    const struct gic_bank *bank = &made.gic.distributor;
 
     (void)state;
     assert_null(gic_start(&machine_system, 3));
-    assert_int_equal(made.control,
+    assert_int_equal(made.gic.control,
                      GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1 | GICD_CTLR_AFFINITY_ROUTING);
     assert_int_equal(bank->enabled[1], OWN_SPIS);
     assert_int_equal(bank->groups[1], ~OWN_SPIS);
@@ -61,42 +61,42 @@ static void test_distributor(void **state)
     assert_int_equal(bank->priorities[34], 0xa0);
     assert_int_equal(bank->priorities[MACHINE_UART], 0);
     assert_int_equal(bank->priorities[MACHINE_SMMU], 0);
-    assert_int_equal(made.routes[MACHINE_UART], MACHINE_FAR_AFFINITY);
-    assert_int_equal(made.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
+    assert_int_equal(made.gic.routes[MACHINE_UART], MACHINE_FAR_AFFINITY);
+    assert_int_equal(made.gic.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
 }
 
 /* Without an SMMU; a GIC with fewer interrupts, none of which is described. */
 static void test_small(void **state)
 {
     (void)state;
-    made.type = 2;
+    made.gic.type = 2;
     machine_system.board.smmu_interrupt = 0;
     machine_system.partitions[0].interrupts[31] = 0;
     assert_null(gic_start(&machine_system, 0));
-    assert_int_equal(made.distributor.enabled[1], 1u << (MACHINE_UART - 32));
-    assert_int_equal(made.distributor.enabled[0], UINT32_MAX);
-    assert_int_equal(made.distributor.enabled[3], UINT32_MAX);
-    assert_int_equal(made.distributor.triggers[2], 2u << 16 | 2u << 18);
+    assert_int_equal(made.gic.distributor.enabled[1], 1u << (MACHINE_UART - 32));
+    assert_int_equal(made.gic.distributor.enabled[0], UINT32_MAX);
+    assert_int_equal(made.gic.distributor.enabled[3], UINT32_MAX);
+    assert_int_equal(made.gic.distributor.triggers[2], 2u << 16 | 2u << 18);
 }
 
 static void test_distributor_refused(void **state)
 {
     (void)state;
-    made.two_securities = true;
+    made.gic.two_securities = true;
     assert_string_equal(gic_start(&machine_system, 0),
                         "the GIC has two security states: Group 0 is the firmware's");
-    assert_int_equal(made.writes, 0);
-    made.two_securities = false;
-    made.no_routing = true;
+    assert_int_equal(made.gic.writes, 0);
+    made.gic.two_securities = false;
+    made.gic.no_routing = true;
     assert_string_equal(gic_start(&machine_system, 0), "the GIC has no affinity routing");
-    made.no_routing = false;
-    made.never_settles = true;
+    made.gic.no_routing = false;
+    made.gic.never_settles = true;
     assert_string_equal(gic_start(&machine_system, 0), "the GIC's Distributor does not settle");
-    made.never_settles = false;
-    made.type = 30; /* 1019 is described */
+    made.gic.never_settles = false;
+    made.gic.type = 30; /* 1019 is described */
     assert_string_equal(gic_start(&machine_system, 0),
                         "the GIC lacks an interrupt that is described");
-    made.type = 0;
+    made.gic.type = 0;
     memset(machine_system.partitions, 0, sizeof(machine_system.partitions));
     assert_string_equal(gic_start(&machine_system, 0),
                         "the GIC lacks an interrupt that is described");
@@ -107,9 +107,9 @@ static void test_redistributors(void **state)
     (void)state;
     assert_null(gic_start(&machine_system, 0));
     for (unsigned core = 0; core < MACHINE_CORES - 1; core++) {
-        const struct machine_bank *bank = &made.private[core];
+        const struct gic_bank *bank = &made.gic.redistributors[core].bank;
 
-        assert_int_equal(made.waker[core], 0);
+        assert_int_equal(made.gic.redistributors[core].waker, 0);
         assert_int_equal(bank->enabled[0], 1u << 15 | 1u << 26);
         assert_int_equal(bank->groups[0], GUEST);
         assert_int_equal(bank->pending[0] | bank->active[0], 0);
@@ -118,8 +118,9 @@ static void test_redistributors(void **state)
         }
     }
     /* The one without a partition sleeps on. */
-    assert_int_equal(made.waker[4], GICR_WAKER_PROCESSOR_SLEEP | GICR_WAKER_CHILDREN_ASLEEP);
-    assert_int_equal(made.private[4].enabled[0], UINT32_MAX);
+    assert_int_equal(made.gic.redistributors[4].waker,
+                     GICR_WAKER_PROCESSOR_SLEEP | GICR_WAKER_CHILDREN_ASLEEP);
+    assert_int_equal(made.gic.redistributors[4].bank.enabled[0], UINT32_MAX);
 }
 
 static void test_redistributors_refused(void **state)
@@ -128,10 +129,10 @@ static void test_redistributors_refused(void **state)
     made.other_affinity = true;
     assert_string_equal(gic_start(&machine_system, 0), "a Redistributor is not its core's");
     made.other_affinity = false;
-    made.never_wakes = true;
+    made.gic.never_wakes = true;
     assert_string_equal(gic_start(&machine_system, 0), "a Redistributor does not wake");
-    made.never_wakes = false;
-    made.busy_redistributors = true;
+    made.gic.never_wakes = false;
+    made.gic.busy_redistributors = true;
     assert_string_equal(gic_start(&machine_system, 0), "a Redistributor does not settle");
 }
 
@@ -142,18 +143,18 @@ static void test_core(void **state)
     assert_int_equal(made.starts, 1);
     made.legacy = true;
     assert_string_equal(gic_start_core(), "a core has no system registers for the GIC");
-    assert_int_equal(made.writes, 0);
+    assert_int_equal(made.gic.writes, 0);
 }
 
 /* A partition that starts again, while the other runs. */
 static void test_reset(void **state)
 {
-    struct machine_bank *bank = &made.distributor;
+    struct gic_bank *bank = &made.gic.distributor;
 
     (void)state;
     made.guarded = true;
     machine_partition.distributor_control = GICD_CTLR_GROUP1;
-    made.routes[34] = 2;
+    made.gic.routes[34] = 2;
     gic_reset_partition(&machine_partition);
     assert_int_equal(machine_partition.distributor_control, 0);
     assert_int_equal(bank->enabled[1], ~OWN_SPI_1);
@@ -163,36 +164,36 @@ static void test_reset(void **state)
     assert_int_equal(bank->enabled[31], ~(1u << 27));
     assert_int_equal(bank->priorities[33], 0xa0);
     assert_int_equal(bank->priorities[34], 0);
-    assert_int_equal(made.routes[33], 1);
-    assert_int_equal(made.routes[1019], 1);
-    assert_int_equal(made.routes[34], 2);
+    assert_int_equal(made.gic.routes[33], 1);
+    assert_int_equal(made.gic.routes[1019], 1);
+    assert_int_equal(made.gic.routes[34], 2);
 
     gic_reset_core(&machine_system.cores[1]);
-    assert_int_equal(made.private[1].enabled[0], ~GUEST);
-    assert_int_equal(made.private[1].pending[0], ~GUEST);
-    assert_int_equal(made.private[1].active[0], ~GUEST);
-    assert_int_equal(made.private[1].priorities[27], 0xa0);
-    assert_int_equal(made.private[1].priorities[26], 0);
-    assert_int_equal(made.private[0].enabled[0], UINT32_MAX);
+    assert_int_equal(made.gic.redistributors[1].bank.enabled[0], ~GUEST);
+    assert_int_equal(made.gic.redistributors[1].bank.pending[0], ~GUEST);
+    assert_int_equal(made.gic.redistributors[1].bank.active[0], ~GUEST);
+    assert_int_equal(made.gic.redistributors[1].bank.priorities[27], 0xa0);
+    assert_int_equal(made.gic.redistributors[1].bank.priorities[26], 0);
+    assert_int_equal(made.gic.redistributors[0].bank.enabled[0], UINT32_MAX);
     assert_int_equal(made.resets, 1);
 }
 
 static void test_raise(void **state)
 {
     (void)state;
-    memset(&made.distributor, 0, sizeof(made.distributor));
+    memset(&made.gic.distributor, 0, sizeof(made.gic.distributor));
     made.guarded = true;
     gic_make_pending(&machine_system, 40);
-    assert_int_equal(made.distributor.pending[1], 1u << 8);
+    assert_int_equal(made.gic.distributor.pending[1], 1u << 8);
 }
 
 static void test_route(void **state)
 {
     (void)state;
-    memset(&made.distributor, 0, sizeof(made.distributor));
+    memset(&made.gic.distributor, 0, sizeof(made.gic.distributor));
     gic_route(&machine_system, MACHINE_SMMU, 3);
-    assert_int_equal(made.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
-    assert_int_equal(made.distributor.pending[MACHINE_SMMU / 32], 1u << MACHINE_SMMU % 32);
+    assert_int_equal(made.gic.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
+    assert_int_equal(made.gic.distributor.pending[MACHINE_SMMU / 32], 1u << MACHINE_SMMU % 32);
 }
 
 static void test_group0(void **state)

@@ -34,7 +34,7 @@ static void require(bool holds, const char *rule, const struct access *access)
 }
 
 /* Nobody else's bits are alike in the two. */
-static void fill(struct machine_bank *bank, const uint32_t *owned, unsigned words, uint32_t pattern)
+static void fill(struct gic_bank *bank, const uint32_t *owned, unsigned words, uint32_t pattern)
 {
     for (unsigned word = 0; word < 32; word++) {
         uint32_t others = word < words ? ~owned[word] : UINT32_MAX;
@@ -55,12 +55,12 @@ static void prepare(struct machine *made, uint32_t pattern)
     static const uint32_t private_owned = GUEST;
 
     machine_reset(made);
-    fill(&made->distributor, machine_partition.described->interrupts, 32, pattern);
+    fill(&made->gic.distributor, machine_partition.described->interrupts, 32, pattern);
     for (unsigned core = 0; core < MACHINE_CORES; core++) {
-        fill(&made->private[core], &private_owned, 1, pattern);
+        fill(&made->gic.redistributors[core].bank, &private_owned, 1, pattern);
     }
     for (uint32_t interrupt = 32; interrupt < 1020; interrupt++) {
-        made->routes[interrupt] =
+        made->gic.routes[interrupt] =
             partition_owns_interrupt(&machine_partition, interrupt) ? 0 : pattern;
     }
     made->guarded = true;

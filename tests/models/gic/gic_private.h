@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_MODELS_GIC_GIC_PRIVATE_H
+#define TESTS_MODELS_GIC_GIC_PRIVATE_H
+
+#include "gic.h"
+
+/* Registers of the frame that holds access->offset. */
+uint64_t gic_its_read(struct gic *gic, const struct gic_access *access);
+void gic_its_write(struct gic *gic, const struct gic_access *access);
+
+/* What a table register of 64 bits reads back as. */
+uint64_t gic_table(const struct gic *gic, uint64_t value);
+
+#endif
