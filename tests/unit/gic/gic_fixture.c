@@ -17,10 +17,10 @@ void start(void)
 
 void assert_command(unsigned index, uint64_t zero, uint64_t one, uint64_t two)
 {
-    assert_true(index < fake.command_count);
-    assert_int_equal(fake.commands[index][0], zero);
-    assert_int_equal(fake.commands[index][1], one);
-    assert_int_equal(fake.commands[index][2], two);
+    assert_true(index < fake.gic.its.command_count);
+    assert_int_equal(fake.gic.its.commands[index][0], zero);
+    assert_int_equal(fake.gic.its.commands[index][1], one);
+    assert_int_equal(fake.gic.its.commands[index][2], two);
 }
 
 uint32_t allocate(uint32_t device, uint32_t event)
@@ -44,7 +44,8 @@ void refuse(uint32_t device, uint32_t event, enum result expected)
 
 uint8_t configuration_of(uint32_t number)
 {
-    const uint8_t *table = (const uint8_t *)(uintptr_t)(fake.configuration_table & 0xFFFFFFFFFF000);
+    const uint8_t *table =
+        (const uint8_t *)(uintptr_t)(fake_own()->configuration_table & 0xFFFFFFFFFF000);
 
     return table[number - 8192];
 }

@@ -9,24 +9,25 @@ static void test_starts_as_it_finds_it(void **state)
 {
     (void)state;
     /* Someone uses group 0: it stays on, and routing is not touched. */
-    fake.distributor_control = GICD_CTLR_AFFINITY_ROUTING | 1;
-    fake.enabled[0] = 0xF0F0;
-    fake.active[0] = 0xFF;
-    fake.enabled[3] = 0xFF;
+    fake.gic.control = GICD_CTLR_AFFINITY_ROUTING | 1;
+    fake_own()->bank.enabled[0] = 0xF0F0;
+    fake_own()->bank.active[0] = 0xFF;
+    fake.gic.distributor.enabled[3] = 0xFF;
     start();
-    assert_int_equal(fake.distributor_control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 | 1);
-    assert_int_equal(fake.enabled[0], 0);
-    assert_int_equal(fake.active[0], 0);
-    assert_int_equal(fake.enabled[3], 0xFF); /* shared ones are not ours until they are attached */
-    assert_int_equal(fake.sleeping, 0);
+    assert_int_equal(fake.gic.control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 | 1);
+    assert_int_equal(fake_own()->bank.enabled[0], 0);
+    assert_int_equal(fake_own()->bank.active[0], 0);
+    assert_int_equal(fake.gic.distributor.enabled[3],
+                     0xFF); /* shared ones are not ours until they are attached */
+    assert_int_equal(fake_own()->waker, 0);
 }
 
 static void test_turns_affinity_routing_on(void **state)
 {
     (void)state;
-    fake.distributor_control = 3; /* the fake watches the order */
+    fake.gic.control = 3; /* the fake watches the order */
     start();
-    assert_int_equal(fake.distributor_control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
+    assert_int_equal(fake.gic.control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
 }
 
 static void test_needs_system_registers(void **state)
@@ -39,8 +40,8 @@ static void test_needs_system_registers(void **state)
 static void test_needs_affinity_routing(void **state)
 {
     (void)state;
-    fake.distributor_control = 0;
-    fake.ignores_writes = true;
+    fake.gic.control = 0;
+    fake.gic.ignores_writes = true;
     assert_int_equal(arch_interrupt_controller_init(), RESULT_UNSUPPORTED);
 }
 
@@ -48,9 +49,9 @@ static void test_needs_affinity_routing(void **state)
 static void test_lives_with_ignored_writes(void **state)
 {
     (void)state;
-    fake.distributor_control |= GICD_CTLR_GROUP1;
-    fake.sleeping = 0;
-    fake.ignores_writes = true;
+    fake.gic.control |= GICD_CTLR_GROUP1;
+    fake_own()->waker = 0;
+    fake.gic.ignores_writes = true;
     start();
     assert_int_equal(arch_interrupt_configure(40, INTERRUPT_EDGE), RESULT_OK);
     arch_interrupt_enable(40);
@@ -60,14 +61,15 @@ static void test_lives_with_ignored_writes(void **state)
 static void test_stuck_write_pending(void **state)
 {
     (void)state;
-    fake.never_settles = true;
+    fake.gic.never_settles = true;
+    fake.gic.busy_redistributors = true;
     assert_int_equal(arch_interrupt_controller_init(), RESULT_TIMED_OUT);
 }
 
 static void test_sleeping_redistributor(void **state)
 {
     (void)state;
-    fake.never_wakes = true;
+    fake.gic.never_wakes = true;
     assert_int_equal(arch_interrupt_controller_init(), RESULT_TIMED_OUT);
 }
 
@@ -79,7 +81,7 @@ static void test_finds_its_redistributor(void **state)
     start();
     assert_int_equal(arch_interrupt_configure(27, INTERRUPT_LEVEL), RESULT_OK);
     arch_interrupt_enable(27);
-    assert_int_equal(fake.enabled[0], 1u << 27);
+    assert_int_equal(fake_own()->bank.enabled[0], 1u << 27);
 }
 
 static void test_finds_it_between_four_frames(void **state)
@@ -90,7 +92,7 @@ static void test_finds_it_between_four_frames(void **state)
     fake.virtual_lpis = true;
     start();
     arch_interrupt_enable(27);
-    assert_int_equal(fake.enabled[0], 1u << 27);
+    assert_int_equal(fake_own()->bank.enabled[0], 1u << 27);
 }
 
 static void test_no_redistributor(void **state)
@@ -118,28 +120,28 @@ static void test_configures_shared_interrupts(void **state)
     (void)state;
     fake.affinity = 0x203;
     start();
-    fake.groups[1] = 0x80000000;
-    fake.triggers[2] = 0x55550000;
-    fake.enabled[1] = 1u << 8;
-    fake.active[1] = UINT32_MAX;
-    fake.pending[1] = UINT32_MAX;
+    fake.gic.distributor.groups[1] = 0x80000000;
+    fake.gic.distributor.triggers[2] = 0x55550000;
+    fake.gic.distributor.enabled[1] = 1u << 8;
+    fake.gic.distributor.active[1] = UINT32_MAX;
+    fake.gic.distributor.pending[1] = UINT32_MAX;
     assert_int_equal(arch_interrupt_configure(40, INTERRUPT_EDGE), RESULT_OK);
-    assert_int_equal(fake.enabled[1], 0);
-    assert_int_equal(fake.groups[1], 0x80000100);
-    assert_int_equal(fake.triggers[2], 0x55570000);
-    assert_int_equal(fake.priorities[40], 0xA0);
-    assert_int_equal(fake.priorities[41], 0);
-    assert_int_equal(fake.routes[40], 0x203);
-    assert_int_equal(fake.active[1], ~(1u << 8));
-    assert_int_equal(fake.pending[1], ~(1u << 8));
+    assert_int_equal(fake.gic.distributor.enabled[1], 0);
+    assert_int_equal(fake.gic.distributor.groups[1], 0x80000100);
+    assert_int_equal(fake.gic.distributor.triggers[2], 0x55570000);
+    assert_int_equal(fake.gic.distributor.priorities[40], 0xA0);
+    assert_int_equal(fake.gic.distributor.priorities[41], 0);
+    assert_int_equal(fake.gic.routes[40], 0x203);
+    assert_int_equal(fake.gic.distributor.active[1], ~(1u << 8));
+    assert_int_equal(fake.gic.distributor.pending[1], ~(1u << 8));
     arch_interrupt_enable(40);
-    assert_int_equal(fake.enabled[1], 1u << 8);
+    assert_int_equal(fake.gic.distributor.enabled[1], 1u << 8);
     arch_interrupt_raise(40);
-    assert_int_equal(fake.pending[1], UINT32_MAX);
+    assert_int_equal(fake.gic.distributor.pending[1], UINT32_MAX);
     arch_interrupt_disable(40);
-    assert_int_equal(fake.enabled[1], 0);
+    assert_int_equal(fake.gic.distributor.enabled[1], 0);
     assert_int_equal(arch_interrupt_configure(40, INTERRUPT_LEVEL), RESULT_OK);
-    assert_int_equal(fake.triggers[2], 0x55550000);
+    assert_int_equal(fake.gic.distributor.triggers[2], 0x55550000);
 }
 
 static void test_acknowledges(void **state)

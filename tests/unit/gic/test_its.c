@@ -22,28 +22,30 @@ static void test_messages(void **state)
     (void)state;
     fake.position = 2;
     start();
-    before = fake.accesses;
+    before = fake_accesses();
     assert_int_equal(arch_interrupt_message_bytes(), 0);
     assert_true(
         arch_interrupt_message_controller(devicetree_next_compatible(-1, "arm,gic-v3-its")));
     assert_false(arch_interrupt_message_controller(devicetree_next_compatible(-1, "arm,gic-v3")));
     assert_false(arch_interrupt_message_controller(-1));
     assert_int_equal(arch_interrupt_message_prepare(0x108), RESULT_OK);
-    assert_int_equal(fake.accesses, before); /* nothing is started before it is needed */
+    assert_int_equal(fake_accesses(), before); /* nothing is started before it is needed */
     assert_int_equal(allocate(8, 1), 8192);
-    assert_int_equal(fake.redistributor_control & GICR_CTLR_ENABLE_LPIS, 1);
-    assert_int_equal(fake.configuration_table & 0x1F, 13);
-    assert_int_equal(fake.configuration_table & 0xF80, 0x780); /* Inner Shareable, write-back */
-    assert_int_equal(fake.pending_table & 0xFFFF, 0x780);
-    assert_int_equal(fake.its_control, GITS_CTLR_ENABLED);
+    assert_int_equal(fake_own()->control & GICR_CTLR_ENABLE_LPIS, 1);
+    assert_int_equal(fake_own()->configuration_table & 0x1F, 13);
+    assert_int_equal(fake_own()->configuration_table & 0xF80,
+                     0x780); /* Inner Shareable, write-back */
+    assert_int_equal(fake_own()->pending_table & 0xFFFF, 0x780);
+    assert_int_equal(fake.gic.its.control, GITS_CTLR_ENABLED);
     /* Processor number 2. */
     assert_command(0, MAPC, 0, UINT64_C(1) << 63 | 2 << 16);
     assert_command(1, SYNC, 0, 2 << 16);
-    assert_int_equal(fake.commands[2][0], MAPD | UINT64_C(8) << 32);
-    assert_int_equal(fake.commands[2][1], 4); /* 5 bits of event */
-    assert_true(fake.commands[2][2] >> 63 == 1 && (fake.commands[2][2] & 0xFF) == 0);
+    assert_int_equal(fake.gic.its.commands[2][0], MAPD | UINT64_C(8) << 32);
+    assert_int_equal(fake.gic.its.commands[2][1], 4); /* 5 bits of event */
+    assert_true(fake.gic.its.commands[2][2] >> 63 == 1 &&
+                (fake.gic.its.commands[2][2] & 0xFF) == 0);
     assert_command(4, MAPTI | UINT64_C(8) << 32, UINT64_C(8192) << 32 | 1, 0);
-    assert_int_equal(fake.command_count, 6);
+    assert_int_equal(fake.gic.its.command_count, 6);
     assert_int_equal(configuration_of(8192), 0xA2);
     assert_true(arch_interrupt_exists(8192));
     assert_false(arch_interrupt_exists(8193));
@@ -59,9 +61,9 @@ static void test_messages(void **state)
     assert_int_equal(configuration_of(8192), 0xA2);
     assert_command(12, INV | UINT64_C(8) << 32, 1, 0);
     assert_int_equal(allocate(8, 1), 8192); /* the same again */
-    assert_int_equal(fake.command_count, 14);
+    assert_int_equal(fake.gic.its.command_count, 14);
     assert_int_equal(allocate(8, 2), 8193); /* the device is known */
-    assert_int_equal(fake.command_count, 16);
+    assert_int_equal(fake.gic.its.command_count, 16);
     assert_int_equal(allocate(0x108, 2), 8194);
     refuse(8, 32, RESULT_INVALID);
     refuse(512, 0, RESULT_INVALID); /* the table's page has 512 entries */
@@ -81,8 +83,8 @@ static void test_messages_run_out(void **state)
     /* Around the queue's end, several times. */
     for (unsigned round = 0; round < 300; round++) {
         arch_interrupt_raise(8192);
-        assert_int_equal(fake.commands[fake.command_count - 2][0], INT);
-        fake.command_count = 0;
+        assert_int_equal(fake.gic.its.commands[fake.gic.its.command_count - 2][0], INT);
+        fake.gic.its.command_count = 0;
     }
 }
 
@@ -100,8 +102,8 @@ static void test_no_lpis(void **state)
 static void test_tables_of_the_loader(void **state)
 {
     (void)state;
-    fake.redistributor_control = GICR_CTLR_ENABLE_LPIS;
-    fake.lpis_stay_enabled = true;
+    fake_own()->control = GICR_CTLR_ENABLE_LPIS;
+    fake.gic.lpis_stay_enabled = true;
     start();
     refuse(8, 0, RESULT_UNSUPPORTED);
     assert_int_equal(fake.messages, 1);
@@ -110,8 +112,8 @@ static void test_tables_of_the_loader(void **state)
 static void test_replaces_tables_of_the_loader(void **state)
 {
     (void)state;
-    fake.redistributor_control = GICR_CTLR_ENABLE_LPIS;
-    fake.its_control = GITS_CTLR_ENABLED;
+    fake_own()->control = GICR_CTLR_ENABLE_LPIS;
+    fake.gic.its.control = GITS_CTLR_ENABLED;
     start();
     assert_int_equal(allocate(8, 0), 8192);
 }
@@ -154,24 +156,25 @@ static void test_out_of_memory(void **state)
 static void test_not_coherent(void **state)
 {
     (void)state;
-    fake.not_coherent = true;
+    fake.gic.not_coherent = true;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    assert_int_equal(fake.configuration_table & 0xF80, 0x080); /* Non-cacheable */
-    assert_int_equal(fake.its_queue >> 59 & 7, 1);
-    assert_int_equal(fake.its_tables[0] >> 59 & 7, 1);
+    assert_int_equal(fake_own()->configuration_table & 0xF80, 0x080); /* Non-cacheable */
+    assert_int_equal(fake.gic.its.queue >> 59 & 7, 1);
+    assert_int_equal(fake.gic.its.tables[0] >> 59 & 7, 1);
     assert_true(fake.cleaned > 6);
 }
 
 static void test_large_pages(void **state)
 {
     (void)state;
-    fake.page_size = 2;
-    fake.held_collections = 1;
+    fake.gic.its.page_size = 2;
+    fake.gic.its.held_collections = 1;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    assert_int_equal(fake.its_tables[0] & 0xFFFF, 0x600); /* 64 KiB, one page, Inner Shareable */
-    assert_int_equal(fake.its_tables[1], 0);              /* the ITS keeps the collection */
+    assert_int_equal(fake.gic.its.tables[0] & 0xFFFF,
+                     0x600);                     /* 64 KiB, one page, Inner Shareable */
+    assert_int_equal(fake.gic.its.tables[1], 0); /* the ITS keeps the collection */
     assert_int_equal(allocate(8191, 0), 8193);
     refuse(8192, 0, RESULT_INVALID);
 }
@@ -179,11 +182,11 @@ static void test_large_pages(void **state)
 static void test_many_device_ids(void **state)
 {
     (void)state;
-    fake.target_is_address = true;
+    fake.gic.its.target_is_address = true;
     start();
     assert_int_equal(arch_interrupt_message_prepare(0xFFFF), RESULT_OK);
     assert_int_equal(allocate(8, 0), 8192);
-    assert_int_equal(fake.its_tables[0] & 0xFF, 127); /* 65536 entries of 8 bytes */
+    assert_int_equal(fake.gic.its.tables[0] & 0xFF, 127); /* 65536 entries of 8 bytes */
     assert_command(0, MAPC, 0, UINT64_C(1) << 63 | 0x080a0000);
     assert_int_equal(allocate(0xFFFF, 0), 8193);
     refuse(0x10000, 0, RESULT_INVALID); /* more than the ITS has bits */
@@ -194,13 +197,13 @@ static void test_stalls(void **state)
     (void)state;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    fake.stalls_on = MAPTI;
+    fake.gic.its.stalls_on = MAPTI;
     refuse(8, 1, RESULT_INVALID);
     assert_int_equal(fake.messages, 1);
     assert_false(arch_interrupt_exists(8193));
-    fake.stalls_on = MAPD;
+    fake.gic.its.stalls_on = MAPD;
     refuse(9, 0, RESULT_INVALID);
-    fake.stalls_on = 0;
+    fake.gic.its.stalls_on = 0;
     assert_int_equal(allocate(8, 1), 8193);
     assert_int_equal(allocate(9, 0), 8194);
 }
@@ -210,7 +213,7 @@ static void test_stalls_for_ever(void **state)
     (void)state;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    fake.stalls_on = SYNC;
+    fake.gic.its.stalls_on = SYNC;
     refuse(8, 1, RESULT_TIMED_OUT);
     refuse(8, 2, RESULT_TIMED_OUT);
     arch_interrupt_disable(8192);
@@ -221,12 +224,12 @@ static void test_deaf(void **state)
     unsigned accesses;
 
     (void)state;
-    fake.its_deaf = true;
+    fake.gic.its.deaf = true;
     start();
     refuse(8, 0, RESULT_TIMED_OUT);
-    accesses = fake.accesses;
+    accesses = fake_accesses();
     refuse(8, 0, RESULT_UNSUPPORTED);
-    assert_int_equal(fake.accesses, accesses); /* not waited for twice */
+    assert_int_equal(fake_accesses(), accesses); /* not waited for twice */
 }
 
 /* Calls with interrupts masked, as kernel/interrupt makes them. */
@@ -250,27 +253,27 @@ static void test_slow_its_does_not_hold_interrupts(void **state)
 
     (void)state;
     start();
-    fake.its_delay = 3000;
+    fake.gic.its.delay = 3000;
     assert_int_equal(allocate(8, 0), 8192);
     assert_int_equal(allocate(8, 1), 8193);
     assert_in_range(fake.masked_accesses, 1, 6);
-    fake.command_count = 0;
+    fake.gic.its.command_count = 0;
     set_enabled_masked(8192, true);
     assert_int_equal(configuration_of(8192), 0xA3);
     assert_in_range(fake.masked_accesses, 256, 300);
-    assert_int_equal(fake.command_count, 0); /* still on its way */
+    assert_int_equal(fake.gic.its.command_count, 0); /* still on its way */
     set_enabled_masked(8193, true);
     assert_in_range(fake.masked_accesses, 256, 300);
     assert_int_equal(allocate(9, 0), 8194); /* behind those */
     assert_command(0, INV | UINT64_C(8) << 32, 0, 0);
     assert_command(2, INV | UINT64_C(8) << 32, 1, 0);
-    assert_int_equal(fake.commands[4][0], MAPD | UINT64_C(9) << 32);
+    assert_int_equal(fake.gic.its.commands[4][0], MAPD | UINT64_C(9) << 32);
     assert_command(6, MAPTI | UINT64_C(9) << 32, UINT64_C(8194) << 32, 0);
-    done = fake.command_count;
-    fake.its_delay = 1;
+    done = fake.gic.its.command_count;
+    fake.gic.its.delay = 1;
     fake.masked_accesses = 0;
     set_enabled_masked(8194, true);
-    assert_int_equal(fake.command_count, done + 2);
+    assert_int_equal(fake.gic.its.command_count, done + 2);
     assert_in_range(fake.masked_accesses, 1, 6); /* as long as it takes */
     assert_int_equal(fake.messages, 0);
 }
@@ -284,7 +287,7 @@ static void test_full_queue(void **state)
     (void)state;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    fake.its_deaf = true;
+    fake.gic.its.deaf = true;
     for (unsigned count = 0; count < 63; count++) {
         set_enabled_masked(8192, count % 2 == 0);
         assert_int_equal(fake.messages, 0);
@@ -292,9 +295,9 @@ static void test_full_queue(void **state)
     set_enabled_masked(8192, true);
     assert_int_equal(fake.messages, 1); /* given up */
     assert_in_range(fake.masked_accesses, 256, 300);
-    accesses = fake.accesses;
+    accesses = fake_accesses();
     set_enabled_masked(8192, false);
-    assert_int_equal(fake.accesses, accesses);
+    assert_int_equal(fake_accesses(), accesses);
     refuse(8, 1, RESULT_TIMED_OUT);
 }
 
@@ -304,12 +307,12 @@ static void test_refusals_are_told_apart(void **state)
     (void)state;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    fake.its_delay = 3000;
-    fake.stalls_on = INV;
+    fake.gic.its.delay = 3000;
+    fake.gic.its.stalls_on = INV;
     set_enabled_masked(8192, true);
     assert_int_equal(allocate(9, 0), 8193);
     assert_int_equal(fake.messages, 1);
-    fake.stalls_on = MAPTI;
+    fake.gic.its.stalls_on = MAPTI;
     refuse(9, 1, RESULT_INVALID);
     assert_int_equal(fake.messages, 2);
 }
@@ -323,15 +326,16 @@ static void test_table_of_a_late_command_is_kept(void **state)
     (void)state;
     start();
     assert_int_equal(allocate(8, 0), 8192);
-    fake.its_deaf = true;
+    fake.gic.its.deaf = true;
     refuse(9, 0, RESULT_TIMED_OUT);
-    fake.its_deaf = false;
-    writer = fake.its_writer;
+    fake.gic.its.deaf = false;
+    writer = fake.gic.its.writer;
     device_write64(0x08080000u + GITS_CWRITER, writer);
-    assert_int_equal(fake.commands[fake.command_count - 2][0], MAPD | UINT64_C(9) << 32);
+    assert_int_equal(fake.gic.its.commands[fake.gic.its.command_count - 2][0], MAPD | UINT64_C(9)
+                                                                                          << 32);
     refuse(9, 0, RESULT_TIMED_OUT);
     refuse(10, 0, RESULT_TIMED_OUT);
-    assert_int_equal(fake.its_writer, writer);
+    assert_int_equal(fake.gic.its.writer, writer);
 }
 
 int main(int count, char **arguments)
