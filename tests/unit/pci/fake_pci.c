@@ -7,7 +7,6 @@
 #include "kernel/print.h"
 #include "pci/pci_private.h"
 #include <arch/device_access.h>
-#include <devices/pci_registers.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,31 +41,6 @@ void fake_reset(void)
     memset(fake_memory, 0, sizeof(fake_memory));
 }
 
-void fake_set(struct fake_function *function, unsigned offset, unsigned bytes, uint64_t value)
-{
-    for (unsigned index = 0; index < bytes; index++) {
-        function->config[offset + index] = (uint8_t)(value >> 8 * index);
-    }
-}
-
-static void set_writable(struct fake_function *function, unsigned offset, unsigned bytes,
-                         uint64_t mask)
-{
-    for (unsigned index = 0; index < bytes; index++) {
-        function->writable[offset + index] = (uint8_t)(mask >> 8 * index);
-    }
-}
-
-uint64_t fake_get(const struct fake_function *function, unsigned offset, unsigned bytes)
-{
-    uint64_t value = 0;
-
-    for (unsigned index = bytes; index > 0; index--) {
-        value = value << 8 | function->config[offset + index - 1];
-    }
-    return value;
-}
-
 struct fake_function *fake_add(struct fake_function *bridge, uint8_t device, uint8_t function,
                                uint32_t id)
 {
@@ -78,8 +52,7 @@ struct fake_function *fake_add(struct fake_function *bridge, uint8_t device, uin
     made->bridge = bridge;
     made->device = device;
     made->function = function;
-    fake_set(made, PCI_VENDOR_ID, 4, id);
-    set_writable(made, PCI_COMMAND, 2, 0x7FF);
+    pci_model_reset(&made->pci, id);
     functions[function_count++] = made;
     return made;
 }
@@ -88,60 +61,8 @@ struct fake_function *fake_add_bridge(struct fake_function *bridge, uint8_t devi
 {
     struct fake_function *made = fake_add(bridge, device, 0, 0x000C1B36);
 
-    fake_set(made, PCI_HEADER_TYPE, 1, PCI_HEADER_BRIDGE);
-    set_writable(made, PCI_BRIDGE_BUSES, 4, UINT32_MAX);
-    set_writable(made, PCI_BRIDGE_IO, 2, 0xF0F0);
-    set_writable(made, PCI_BRIDGE_MEMORY, 4, 0xFFF0FFF0);
-    set_writable(made, PCI_BRIDGE_PREFETCH, 4, 0xFFF0FFF0);
-    if (wide) {
-        fake_set(made, PCI_BRIDGE_PREFETCH, 4, 0x00010001);
-        set_writable(made, PCI_BRIDGE_PREFETCH_BASE, 8, UINT64_MAX);
-    }
+    pci_model_bridge(&made->pci, wide);
     return made;
-}
-
-void fake_bar(struct fake_function *function, unsigned index, uint64_t bytes, uint32_t flags)
-{
-    unsigned offset = PCI_BAR + 4 * index;
-    uint64_t mask = -bytes;
-
-    if ((flags & PCI_BAR_TYPE) == PCI_BAR_TYPE_64 && (flags & PCI_BAR_IO) == 0) {
-        set_writable(function, offset + 4, 4, mask >> 32);
-    }
-    set_writable(function, offset, 4, mask & PCI_BAR_ADDRESS_MASK);
-    fake_set(function, offset, 4, flags);
-}
-
-uint8_t fake_capability(struct fake_function *function, uint8_t id, uint8_t bytes)
-{
-    uint8_t last = PCI_CAPABILITIES, at = 0x40;
-
-    /* Behind the last one, whose length is kept in a byte that nothing else uses. */
-    for (unsigned link; (link = function->config[last]) != 0; last = (uint8_t)(link + 1)) {
-        at = (uint8_t)(link + function->config[0xFF]);
-    }
-    fake_set(function, PCI_STATUS, 2, fake_get(function, PCI_STATUS, 2) | PCI_STATUS_CAPABILITIES);
-    function->config[last] = at;
-    function->config[at] = id;
-    function->config[0xFF] = bytes;
-    return at;
-}
-
-void fake_express(struct fake_function *function, unsigned type)
-{
-    uint8_t at = fake_capability(function, PCI_CAPABILITY_EXPRESS, 0x3C);
-
-    fake_set(function, at + PCI_EXPRESS_FLAGS, 2, type << 4 | 2);
-}
-
-void fake_msix(struct fake_function *function, unsigned vectors, unsigned bar, uint32_t offset)
-{
-    uint8_t at = fake_capability(function, PCI_CAPABILITY_MSIX, 12);
-
-    fake_set(function, at + PCI_MSIX_CONTROL, 2, vectors - 1);
-    set_writable(function, at + PCI_MSIX_CONTROL, 2,
-                 PCI_MSIX_CONTROL_ENABLE | PCI_MSIX_CONTROL_MASK);
-    fake_set(function, at + PCI_MSIX_TABLE, 4, offset | bar);
 }
 
 /* The bus a function is on by what its bridge says, -1: not reachable. */
@@ -155,12 +76,12 @@ static int bus_of(const struct fake_function *function)
     if (bus_of(function->bridge) < 0) {
         return -1;
     }
-    secondary = function->bridge->config[PCI_BRIDGE_BUSES + 1];
+    secondary = function->bridge->pci.config[PCI_BRIDGE_BUSES + 1];
     /* Requests get here only if every bridge above passes the number on. */
     for (const struct fake_function *above = function->bridge; above != NULL;
          above = above->bridge) {
-        if (secondary < above->config[PCI_BRIDGE_BUSES + 1] ||
-            secondary > above->config[PCI_BRIDGE_BUSES + 2] || secondary == 0) {
+        if (secondary < above->pci.config[PCI_BRIDGE_BUSES + 1] ||
+            secondary > above->pci.config[PCI_BRIDGE_BUSES + 2] || secondary == 0) {
             return -1;
         }
     }
@@ -201,7 +122,7 @@ uint32_t pci_access_read(uint8_t bus, uint8_t device_function, uint16_t offset, 
     if (function == NULL || offset >= FAKE_CONFIG_BYTES) {
         return UINT32_MAX >> (32 - 8 * bytes);
     }
-    return (uint32_t)fake_get(function, offset, bytes);
+    return pci_model_read(&function->pci, offset, bytes);
 }
 
 void pci_access_write(uint8_t bus, uint8_t device_function, uint16_t offset, unsigned bytes,
@@ -216,12 +137,7 @@ void pci_access_write(uint8_t bus, uint8_t device_function, uint16_t offset, uns
     if (function == NULL || offset >= FAKE_CONFIG_BYTES) {
         return;
     }
-    for (unsigned index = 0; index < bytes; index++) {
-        uint8_t mask = function->writable[offset + index];
-        uint8_t *byte = &function->config[offset + index];
-
-        *byte = (uint8_t)((*byte & ~mask) | (value >> 8 * index & mask));
-    }
+    pci_model_write(&function->pci, offset, bytes, value);
 }
 
 enum result fake_enumerate(void)
@@ -239,17 +155,6 @@ enum result fake_enumerate(void)
         }
     }
     return result;
-}
-
-uint64_t fake_bar_address(const struct fake_function *function, unsigned index)
-{
-    unsigned offset = PCI_BAR + 4 * index;
-    uint64_t low = fake_get(function, offset, 4);
-
-    if ((low & PCI_BAR_TYPE) == PCI_BAR_TYPE_64) {
-        low |= fake_get(function, offset + 4, 4) << 32;
-    }
-    return low & ~UINT64_C(0xF);
 }
 
 static uint8_t *memory_at(uintptr_t address)

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A PCI hierarchy in the test process: functions with configuration space, BARs and bridges that
- * route by the bus numbers written to them, memory behind the host bridge's narrow window, and an
- * interrupt controller that remembers what it was asked.
+ * A PCI hierarchy in the test process: functions (models/pci) below bridges that route by the bus
+ * numbers written to them, memory behind the host bridge's narrow window, and an interrupt
+ * controller that remembers what it was asked.
  */
 #ifndef FAKE_PCI_H
 #define FAKE_PCI_H
 
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
+#include "models/pci/pci.h"
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Of the configuration space, which is not Express's. */
 #define FAKE_CONFIG_BYTES 256u
 
 struct fake_function {
     struct fake_function *bridge; /* NULL: on the root bus */
     uint8_t device;
     uint8_t function;
-    uint8_t config[FAKE_CONFIG_BYTES];
-    uint8_t writable[FAKE_CONFIG_BYTES]; /* bits that software can change */
-    struct pci_function *found;          /* set by fake_enumerate() */
+    struct pci_model pci;
+    struct pci_function *found; /* set by fake_enumerate() */
 };
 
 /* Starts over with an empty machine. */
@@ -30,21 +31,8 @@ void fake_reset(void);
 struct fake_function *fake_add(struct fake_function *bridge, uint8_t device, uint8_t function,
                                uint32_t id);
 struct fake_function *fake_add_bridge(struct fake_function *bridge, uint8_t device, bool wide);
-/* A BAR of a size that is a power of two; `flags` are the register's low bits. */
-void fake_bar(struct fake_function *function, unsigned index, uint64_t bytes, uint32_t flags);
-void fake_set(struct fake_function *function, unsigned offset, unsigned bytes, uint64_t value);
-uint64_t fake_get(const struct fake_function *function, unsigned offset, unsigned bytes);
-/* Appends a capability of `bytes` to the list; its offset. */
-uint8_t fake_capability(struct fake_function *function, uint8_t id, uint8_t bytes);
-void fake_express(struct fake_function *function, unsigned type);
-/* MSI-X with a table of `vectors` in a BAR. */
-void fake_msix(struct fake_function *function, unsigned vectors, unsigned bar, uint32_t offset);
-
 /* Calls pci_init() and looks up what became of each function. */
 enum result fake_enumerate(void);
-
-/* Bus address of a BAR as the function has it. */
-uint64_t fake_bar_address(const struct fake_function *function, unsigned index);
 
 /* Answers configuration reads instead of the functions, if set. */
 extern uint32_t (*fake_answer)(uint8_t bus, uint8_t device_function, uint16_t offset);

@@ -56,18 +56,18 @@ static void test_one_device(void **state)
     struct fake_function *nic = fake_add(NULL, 1, 0, NIC);
 
     (void)state;
-    fake_bar(nic, 0, 0x20000, 0);
-    fake_bar(nic, 2, 32, PCI_BAR_IO);
-    fake_bar(nic, 3, 0x10, 0);
-    fake_bar(nic, 4, 0x4000, PREFETCHABLE);
-    fake_set(nic, PCI_CLASS, 4, 0x02000003);
-    fake_set(nic, PCI_COMMAND, 2, 0x7); /* left on by someone */
+    pci_model_bar(&nic->pci, 0, 0x20000, 0);
+    pci_model_bar(&nic->pci, 2, 32, PCI_BAR_IO);
+    pci_model_bar(&nic->pci, 3, 0x10, 0);
+    pci_model_bar(&nic->pci, 4, 0x4000, PREFETCHABLE);
+    pci_model_set(&nic->pci, PCI_CLASS, 4, 0x02000003);
+    pci_model_set(&nic->pci, PCI_COMMAND, 2, 0x7); /* left on by someone */
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_non_null(nic->found);
     assert_int_equal(nic->found->vendor_id, 0x8086);
     assert_int_equal(nic->found->device_id, 0x10D3);
     assert_int_equal(nic->found->class_code, 0x02000003);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_INTX_DISABLE);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), PCI_COMMAND_INTX_DISABLE);
     assert_int_equal(nic->found->bar[0].bytes, 0x20000);
     assert_int_equal(nic->found->bar[1].bytes, 0);
     assert_int_equal(nic->found->bar[2].bytes, 0); /* I/O */
@@ -77,7 +77,8 @@ static void test_one_device(void **state)
     assert_true(nic->found->bar[4].wide && nic->found->bar[4].prefetchable);
     for (unsigned index = 0; index < 5; index++) {
         if (nic->found->bar[index].bytes != 0) {
-            assert_int_equal(fake_bar_address(nic, index), nic->found->bar[index].address);
+            assert_int_equal(pci_model_bar_address(&nic->pci, index),
+                             nic->found->bar[index].address);
             assert_inside(nic->found->bar[index].address, nic->found->bar[index].bytes,
                           NARROW_START, NARROW_END);
             assert_int_equal(nic->found->bar[index].address % 4096, 0); /* no shared pages */
@@ -85,7 +86,8 @@ static void test_one_device(void **state)
     }
     assert_sound();
     pci_enable(nic->found);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2),
+                     PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 }
 
 static void test_multi_function(void **state)
@@ -95,7 +97,7 @@ static void test_multi_function(void **state)
     struct fake_function *ghost = fake_add(NULL, 5, 1, NIC);
 
     (void)state;
-    fake_set(first, PCI_HEADER_TYPE, 1, PCI_HEADER_MULTI_FUNCTION);
+    pci_model_set(&first->pci, PCI_HEADER_TYPE, 1, PCI_HEADER_MULTI_FUNCTION);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_non_null(first->found);
     assert_int_equal(first->found->header_type, PCI_HEADER_DEVICE);
@@ -116,12 +118,12 @@ static void test_bridges(void **state)
     uint64_t base, limit;
 
     (void)state;
-    fake_express(port, PCI_EXPRESS_ROOT_PORT);
-    fake_express(last, PCI_EXPRESS_ROOT_PORT);
-    fake_bar(port, 0, 4096, 0);
-    fake_bar(deep, 0, 2 * MIB, 0);
-    fake_bar(deeper, 2, 64 * MIB, PREFETCHABLE);
-    fake_bar(end, 0, 4096, WIDE_FLAGS);
+    pci_model_express(&port->pci, PCI_EXPRESS_ROOT_PORT);
+    pci_model_express(&last->pci, PCI_EXPRESS_ROOT_PORT);
+    pci_model_bar(&port->pci, 0, 4096, 0);
+    pci_model_bar(&deep->pci, 0, 2 * MIB, 0);
+    pci_model_bar(&deeper->pci, 2, 64 * MIB, PREFETCHABLE);
+    pci_model_bar(&end->pci, 0, 4096, WIDE_FLAGS);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(port->found->bus, 0);
     assert_int_equal(inner->found->bus, 1);
@@ -129,32 +131,33 @@ static void test_bridges(void **state)
     assert_int_equal(deeper->found->bus, 2);
     assert_int_equal(end->found->bus, 3);
     assert_null(beside->found); /* a port has one device: not even looked for */
-    assert_int_equal(fake_get(port, PCI_BRIDGE_BUSES, 3), 0x020100);
-    assert_int_equal(fake_get(inner, PCI_BRIDGE_BUSES, 3), 0x020201);
-    assert_int_equal(fake_get(last, PCI_BRIDGE_BUSES, 3), 0x030300);
+    assert_int_equal(pci_model_get(&port->pci, PCI_BRIDGE_BUSES, 3), 0x020100);
+    assert_int_equal(pci_model_get(&inner->pci, PCI_BRIDGE_BUSES, 3), 0x020201);
+    assert_int_equal(pci_model_get(&last->pci, PCI_BRIDGE_BUSES, 3), 0x030300);
     assert_ptr_equal(deep->found->bridge, inner->found);
     assert_ptr_equal(inner->found->bridge, port->found);
     assert_null(port->found->bridge);
     /* The narrow range of both bridges holds the device, and no one else's. */
-    base = fake_get(inner, PCI_BRIDGE_MEMORY, 2) << 16;
-    limit = (fake_get(inner, PCI_BRIDGE_MEMORY + 2, 2) << 16) + MIB;
+    base = pci_model_get(&inner->pci, PCI_BRIDGE_MEMORY, 2) << 16;
+    limit = (pci_model_get(&inner->pci, PCI_BRIDGE_MEMORY + 2, 2) << 16) + MIB;
     assert_inside(deep->found->bar[0].address, 2 * MIB, base, limit);
-    assert_in_range(base, (fake_get(port, PCI_BRIDGE_MEMORY, 2) << 16), limit);
+    assert_in_range(base, (pci_model_get(&port->pci, PCI_BRIDGE_MEMORY, 2) << 16), limit);
     assert_true(end->found->bar[0].address >= limit);
     assert_false(port->found->bar[0].address >= base && port->found->bar[0].address < limit);
     /* The prefetchable one is large and goes above 4 GiB. */
-    base = (fake_get(inner, PCI_BRIDGE_PREFETCH, 2) & 0xFFF0) << 16 |
-           fake_get(inner, PCI_BRIDGE_PREFETCH_BASE, 4) << 32;
-    limit = ((fake_get(inner, PCI_BRIDGE_PREFETCH + 2, 2) & 0xFFF0) << 16 |
-             fake_get(inner, PCI_BRIDGE_PREFETCH_LIMIT, 4) << 32) +
+    base = (pci_model_get(&inner->pci, PCI_BRIDGE_PREFETCH, 2) & 0xFFF0) << 16 |
+           pci_model_get(&inner->pci, PCI_BRIDGE_PREFETCH_BASE, 4) << 32;
+    limit = ((pci_model_get(&inner->pci, PCI_BRIDGE_PREFETCH + 2, 2) & 0xFFF0) << 16 |
+             pci_model_get(&inner->pci, PCI_BRIDGE_PREFETCH_LIMIT, 4) << 32) +
             MIB;
     assert_int_equal(base, WIDE_START);
     assert_inside(deeper->found->bar[2].address, 64 * MIB, base, limit);
-    assert_int_equal(fake_bar_address(deeper, 2), deeper->found->bar[2].address);
+    assert_int_equal(pci_model_bar_address(&deeper->pci, 2), deeper->found->bar[2].address);
     /* Nothing prefetchable behind the other port: closed. */
-    assert_true((fake_get(last, PCI_BRIDGE_PREFETCH, 2) & 0xFFF0) >
-                (fake_get(last, PCI_BRIDGE_PREFETCH + 2, 2) & 0xFFF0));
-    assert_int_equal(fake_get(last, PCI_COMMAND, 2) & 7, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_true((pci_model_get(&last->pci, PCI_BRIDGE_PREFETCH, 2) & 0xFFF0) >
+                (pci_model_get(&last->pci, PCI_BRIDGE_PREFETCH + 2, 2) & 0xFFF0));
+    assert_int_equal(pci_model_get(&last->pci, PCI_COMMAND, 2) & 7,
+                     PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
     assert_sound();
 }
 
@@ -165,8 +168,8 @@ static void test_narrow_bridge(void **state)
     struct fake_function *nic = fake_add(bridge, 0, 0, NIC);
 
     (void)state;
-    fake_bar(nic, 0, 64 * MIB, PREFETCHABLE);
-    fake_bar(nic, 2, GIB, PREFETCHABLE);
+    pci_model_bar(&nic->pci, 0, 64 * MIB, PREFETCHABLE);
+    pci_model_bar(&nic->pci, 2, GIB, PREFETCHABLE);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_inside(nic->found->bar[0].address, 64 * MIB, NARROW_START, NARROW_END);
     assert_int_equal(nic->found->bar[2].address, 0);
@@ -182,11 +185,11 @@ static void test_wide_bars(void **state)
     struct fake_function *behind = fake_add(bridge, 0, 0, NIC);
 
     (void)state;
-    fake_bar(root, 0, 8 * GIB, WIDE_FLAGS);
-    fake_bar(root, 2, 4096, WIDE_FLAGS);
-    fake_bar(root, 4, 8 * GIB, PREFETCHABLE);
-    fake_bar(behind, 0, GIB, WIDE_FLAGS); /* not prefetchable: no bridge window for it */
-    fake_bar(behind, 2, 8 * GIB, PREFETCHABLE);
+    pci_model_bar(&root->pci, 0, 8 * GIB, WIDE_FLAGS);
+    pci_model_bar(&root->pci, 2, 4096, WIDE_FLAGS);
+    pci_model_bar(&root->pci, 4, 8 * GIB, PREFETCHABLE);
+    pci_model_bar(&behind->pci, 0, GIB, WIDE_FLAGS); /* not prefetchable: no bridge window for it */
+    pci_model_bar(&behind->pci, 2, 8 * GIB, PREFETCHABLE);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_inside(root->found->bar[0].address, 8 * GIB, WIDE_START, 2 * WIDE_START);
     assert_inside(root->found->bar[2].address, 4096, NARROW_START, NARROW_END);
@@ -207,19 +210,19 @@ static void test_exhausted_windows(void **state)
     struct fake_function *behind = fake_add(bridge, 0, 0, NIC);
 
     (void)state;
-    fake_bar(large, 0, 256 * MIB, 0);
-    fake_bar(large, 1, 256 * MIB, 0);
-    fake_bar(large, 2, 256 * MIB, 0); /* 0x30000000..0x40000000 is cut off */
-    fake_bar(large, 3, 2 * GIB, 0);
-    fake_bar(small, 0, 0x800000, WIDE_FLAGS);
-    fake_bar(small, 2, 128 * MIB, 0);
-    fake_bar(small, 3, 64 * MIB, 0);
-    fake_bar(small, 4, 32 * MIB, WIDE_FLAGS);
-    fake_bar(behind, 0, 128 * MIB, 0);
+    pci_model_bar(&large->pci, 0, 256 * MIB, 0);
+    pci_model_bar(&large->pci, 1, 256 * MIB, 0);
+    pci_model_bar(&large->pci, 2, 256 * MIB, 0); /* 0x30000000..0x40000000 is cut off */
+    pci_model_bar(&large->pci, 3, 2 * GIB, 0);
+    pci_model_bar(&small->pci, 0, 0x800000, WIDE_FLAGS);
+    pci_model_bar(&small->pci, 2, 128 * MIB, 0);
+    pci_model_bar(&small->pci, 3, 64 * MIB, 0);
+    pci_model_bar(&small->pci, 4, 32 * MIB, WIDE_FLAGS);
+    pci_model_bar(&behind->pci, 0, 128 * MIB, 0);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_not_equal(large->found->bar[1].address, 0);
     assert_int_equal(large->found->bar[2].address, 0);
-    assert_int_equal(fake_bar_address(large, 2), 0);
+    assert_int_equal(pci_model_bar_address(&large->pci, 2), 0);
     assert_int_equal(large->found->bar[3].address, 0);
     assert_int_not_equal(small->found->bar[4].address, 0);
     assert_int_equal(behind->found->bar[0].address, 0);
@@ -238,32 +241,32 @@ static void test_window_with_a_tail(void **state)
     struct fake_function *behind = fake_add(bridge, 0, 0, NIC);
 
     (void)state;
-    fake_bar(one, 0, 256 * MIB, 0);
-    fake_bar(one, 1, 256 * MIB, 0);
-    fake_bar(one, 2, 128 * MIB, 0);
-    fake_bar(one, 3, 64 * MIB, 0);
-    fake_bar(one, 4, 32 * MIB, 0);
-    fake_bar(one, 5, 8 * MIB, 0);
-    fake_bar(two, 0, 4 * MIB, 0);
-    fake_bar(two, 1, 2 * MIB, 0);
-    fake_bar(two, 2, MIB, 0);
-    fake_bar(behind, 0, 4096, 0);
+    pci_model_bar(&one->pci, 0, 256 * MIB, 0);
+    pci_model_bar(&one->pci, 1, 256 * MIB, 0);
+    pci_model_bar(&one->pci, 2, 128 * MIB, 0);
+    pci_model_bar(&one->pci, 3, 64 * MIB, 0);
+    pci_model_bar(&one->pci, 4, 32 * MIB, 0);
+    pci_model_bar(&one->pci, 5, 8 * MIB, 0);
+    pci_model_bar(&two->pci, 0, 4 * MIB, 0);
+    pci_model_bar(&two->pci, 1, 2 * MIB, 0);
+    pci_model_bar(&two->pci, 2, MIB, 0);
+    pci_model_bar(&behind->pci, 0, 4096, 0);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(two->found->bar[2].address, 0x3ee00000);
     assert_int_equal(behind->found->bar[0].address, 0);
-    assert_true((fake_get(bridge, PCI_BRIDGE_MEMORY, 2) & 0xFFF0) >
-                (fake_get(bridge, PCI_BRIDGE_MEMORY + 2, 2) & 0xFFF0));
+    assert_true((pci_model_get(&bridge->pci, PCI_BRIDGE_MEMORY, 2) & 0xFFF0) >
+                (pci_model_get(&bridge->pci, PCI_BRIDGE_MEMORY + 2, 2) & 0xFFF0));
     assert_sound();
 }
 
 static void set_bar(struct fake_function *function, unsigned index, uint64_t address)
 {
     unsigned offset = PCI_BAR + 4 * index;
-    uint64_t low = fake_get(function, offset, 4);
+    uint64_t low = pci_model_get(&function->pci, offset, 4);
 
-    fake_set(function, offset, 4, (address & PCI_BAR_ADDRESS_MASK) | low);
+    pci_model_set(&function->pci, offset, 4, (address & PCI_BAR_ADDRESS_MASK) | low);
     if ((low & PCI_BAR_TYPE) == PCI_BAR_TYPE_64) {
-        fake_set(function, offset + 4, 4, address >> 32);
+        pci_model_set(&function->pci, offset + 4, 4, address >> 32);
     }
 }
 
@@ -274,20 +277,20 @@ static void test_assigned_bars_stay(void **state)
     struct fake_function *behind = fake_add(bridge, 0, 0, NIC);
 
     (void)state;
-    fake_bar(one, 0, 0x20000, 0);
+    pci_model_bar(&one->pci, 0, 0x20000, 0);
     set_bar(one, 0, 0x30000000);
-    fake_bar(one, 1, 0x20000, 0); /* in the same place */
+    pci_model_bar(&one->pci, 1, 0x20000, 0); /* in the same place */
     set_bar(one, 1, 0x30000000);
-    fake_bar(one, 2, 0x20000, 0); /* in no window */
+    pci_model_bar(&one->pci, 2, 0x20000, 0); /* in no window */
     set_bar(one, 2, 0x50000000);
-    fake_bar(one, 4, 0x20000, PREFETCHABLE);
+    pci_model_bar(&one->pci, 4, 0x20000, PREFETCHABLE);
     set_bar(one, 4, WIDE_START + 16 * MIB);
-    fake_bar(two, 0, MIB, 0);
+    pci_model_bar(&two->pci, 0, MIB, 0);
     set_bar(two, 0, NARROW_START);
-    fake_bar(two, 1, MIB, 0); /* crosses the window's end */
+    pci_model_bar(&two->pci, 1, MIB, 0); /* crosses the window's end */
     set_bar(two, 1, 0x3ef00000);
-    fake_bar(two, 2, 0x400000, 0);
-    fake_bar(behind, 0, 4096, 0);
+    pci_model_bar(&two->pci, 2, 0x400000, 0);
+    pci_model_bar(&behind->pci, 0, 4096, 0);
     set_bar(behind, 0, 0x18000000);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(one->found->bar[0].address, 0x30000000);
@@ -301,8 +304,9 @@ static void test_assigned_bars_stay(void **state)
         assert_int_not_equal(two->found->bar[index].address, 0);
     }
     /* The bridge's range has none of the root bus's. */
-    assert_in_range(behind->found->bar[0].address, fake_get(bridge, PCI_BRIDGE_MEMORY, 2) << 16,
-                    (fake_get(bridge, PCI_BRIDGE_MEMORY + 2, 2) << 16) + MIB - 4096);
+    assert_in_range(behind->found->bar[0].address,
+                    pci_model_get(&bridge->pci, PCI_BRIDGE_MEMORY, 2) << 16,
+                    (pci_model_get(&bridge->pci, PCI_BRIDGE_MEMORY + 2, 2) << 16) + MIB - 4096);
     for (unsigned index = 0; index < 3; index++) {
         assert_true(one->found->bar[index].address / MIB != behind->found->bar[0].address / MIB);
         assert_true(two->found->bar[index].address / MIB != behind->found->bar[0].address / MIB);
@@ -328,11 +332,11 @@ static void test_ports(void **state)
     uint32_t bytes;
 
     (void)state;
-    fake_bar(behind, 0, 32, PCI_BAR_IO);
+    pci_model_bar(&behind->pci, 0, 32, PCI_BAR_IO);
     for (unsigned i = 0; i < 17; i++) {
         nic[i] = fake_add(NULL, (uint8_t)(4 + i), 0, NIC);
-        fake_bar(nic[i], 0, 32, PCI_BAR_IO);
-        fake_bar(nic[i], 1, 0x1000, 0);
+        pci_model_bar(&nic[i]->pci, 0, 32, PCI_BAR_IO);
+        pci_model_bar(&nic[i]->pci, 1, 0x1000, 0);
     }
     assert_int_equal(fake_enumerate(), RESULT_OK);
     /* The first page is left out, so there is room for 15. */
@@ -344,7 +348,7 @@ static void test_ports(void **state)
         assert_int_equal(pci_map_ports(nic[i]->found, 1, &bytes), 0);        /* memory */
         assert_int_equal(pci_map_ports(nic[i]->found, 6, &bytes), 0);
         if (i < 15) {
-            assert_int_equal(fake_bar_address(nic[i], 0), 0x1000u * (i + 1));
+            assert_int_equal(pci_model_bar_address(&nic[i]->pci, 0), 0x1000u * (i + 1));
             assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected);
             assert_int_equal(bytes, 32);
         }
@@ -362,14 +366,14 @@ static void test_intx(void **state)
     uint32_t number;
 
     (void)state;
-    fake_set(root, PCI_INTERRUPT_PIN, 1, 2);
-    fake_set(deep, PCI_INTERRUPT_PIN, 1, 1);
+    pci_model_set(&root->pci, PCI_INTERRUPT_PIN, 1, 2);
+    pci_model_set(&deep->pci, PCI_INTERRUPT_PIN, 1, 1);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_intx(root, 36);
     /* Pin 1 of device 6 is pin 3 of the inner bridge, which is device 1: pin 4 of the port. */
     assert_intx(deep, 38);
     assert_int_equal(pci_intx(none->found, &number, &trigger), RESULT_NOT_FOUND);
-    fake_set(none, PCI_INTERRUPT_PIN, 1, 5);
+    pci_model_set(&none->pci, PCI_INTERRUPT_PIN, 1, 5);
     assert_int_equal(pci_intx(none->found, &number, &trigger), RESULT_NOT_FOUND);
 }
 
@@ -382,7 +386,8 @@ static void watch_entry(uintptr_t address, uint32_t value)
 {
     uint32_t control = fake_memory[watched_entry + PCI_MSIX_ENTRY_CONTROL - FAKE_MEMORY];
     uint8_t capability = (uint8_t)watched->found->msix_capability;
-    bool enabled = (fake_get(watched, capability + 2u, 2) & PCI_MSIX_CONTROL_ENABLE) != 0;
+    bool enabled =
+        (pci_model_get(&watched->pci, capability + 2u, 2) & PCI_MSIX_CONTROL_ENABLE) != 0;
 
     (void)value;
     if (address >= watched_entry && address < watched_entry + PCI_MSIX_ENTRY_CONTROL && enabled &&
@@ -397,13 +402,13 @@ static void test_msix(void **state)
     uint64_t table;
 
     (void)state;
-    fake_bar(nic, 1, 0x4000, 0);
-    (void)fake_capability(nic, 0x09, 16);
-    fake_msix(nic, 5, 1, 0x2000);
-    fake_set(nic, 0x50 + PCI_MSIX_CONTROL, 2, PCI_MSIX_CONTROL_ENABLE | 4); /* left on */
+    pci_model_bar(&nic->pci, 1, 0x4000, 0);
+    (void)pci_model_capability(&nic->pci, 0x09, 16);
+    pci_model_msix(&nic->pci, 5, 1, 0x2000);
+    pci_model_set(&nic->pci, 0x50 + PCI_MSIX_CONTROL, 2, PCI_MSIX_CONTROL_ENABLE | 4); /* left on */
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(nic->found->msix_capability, 0x50);
-    assert_int_equal(fake_get(nic, 0x50 + PCI_MSIX_CONTROL, 2), 4);
+    assert_int_equal(pci_model_get(&nic->pci, 0x50 + PCI_MSIX_CONTROL, 2), 4);
     assert_int_equal(pci_msix_vectors(nic->found), 5);
     assert_int_equal(fake_controller.prepared, 2 << 3);
     table = nic->found->bar[1].address + 0x2000;
@@ -422,9 +427,9 @@ static void test_msix(void **state)
     for (unsigned vector = 0; vector < 5; vector++) {
         assert_int_equal(device_read32(table + (uint64_t)vector * 16 + 12), vector == 3 ? 0 : 1);
     }
-    assert_int_equal(fake_get(nic, nic->found->msix_capability + 2u, 2),
+    assert_int_equal(pci_model_get(&nic->pci, nic->found->msix_capability + 2u, 2),
                      PCI_MSIX_CONTROL_ENABLE | 4);
-    assert_true((fake_get(nic, PCI_COMMAND, 2) & PCI_COMMAND_MEMORY) != 0);
+    assert_true((pci_model_get(&nic->pci, PCI_COMMAND, 2) & PCI_COMMAND_MEMORY) != 0);
     /* Again, with the vector still unmasked. */
     assert_int_equal(interrupt_detach(8192 + 3, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(pci_msix_attach(nic->found, 3, pci_fixture_handler, NULL), RESULT_OK);
@@ -445,8 +450,8 @@ static void test_msix_without_controller(void **state)
     struct fake_function *nic = fake_add(NULL, 2, 0, NIC);
 
     (void)state;
-    fake_bar(nic, 1, 0x4000, 0);
-    fake_msix(nic, 5, 1, 0);
+    pci_model_bar(&nic->pci, 1, 0x4000, 0);
+    pci_model_msix(&nic->pci, 5, 1, 0);
     fake_controller.absent = true;
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(pci_msix_vectors(nic->found), 0);
@@ -463,12 +468,12 @@ static void test_requester_ids(void **state)
     struct fake_function *old = fake_add(conventional, 4, 0, NIC);
 
     (void)state;
-    fake_express(port, PCI_EXPRESS_ROOT_PORT);
-    fake_express(express, PCI_EXPRESS_TO_PCI_BRIDGE);
-    fake_bar(nic, 0, 4096, 0);
-    fake_bar(old, 0, 4096, 0);
-    fake_msix(nic, 1, 0, 0);
-    fake_msix(old, 1, 0, 0);
+    pci_model_express(&port->pci, PCI_EXPRESS_ROOT_PORT);
+    pci_model_express(&express->pci, PCI_EXPRESS_TO_PCI_BRIDGE);
+    pci_model_bar(&nic->pci, 0, 4096, 0);
+    pci_model_bar(&old->pci, 0, 4096, 0);
+    pci_model_msix(&nic->pci, 1, 0, 0);
+    pci_model_msix(&old->pci, 1, 0, 0);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(fake_controller.device_id, 2 << 8);

@@ -36,19 +36,20 @@ static void test_bars_that_cannot_be(void **state)
     struct fake_function *nic = fake_add(NULL, 1, 0, NIC);
 
     (void)state;
-    fake_bar(nic, 0, 0x1000, 1u << 1);         /* reserved type */
-    fake_set(nic, PCI_BAR + 4, 4, UINT32_MAX); /* stuck at one */
-    fake_bar(nic, 2, 0x1000, 0);
-    nic->writable[PCI_BAR + 8 + 2] = 0x5A;     /* a size with holes */
-    fake_bar(nic, 3, 0x1000, 3u << 1);         /* reserved type */
-    fake_bar(nic, 5, 0x1000, PCI_BAR_TYPE_64); /* no upper half; touches no other register */
-    fake_set(nic, PCI_BAR + 24, 4, 0x12345678);
+    pci_model_bar(&nic->pci, 0, 0x1000, 1u << 1);         /* reserved type */
+    pci_model_set(&nic->pci, PCI_BAR + 4, 4, UINT32_MAX); /* stuck at one */
+    pci_model_bar(&nic->pci, 2, 0x1000, 0);
+    nic->pci.writable[PCI_BAR + 8 + 2] = 0x5A;    /* a size with holes */
+    pci_model_bar(&nic->pci, 3, 0x1000, 3u << 1); /* reserved type */
+    pci_model_bar(&nic->pci, 5, 0x1000,
+                  PCI_BAR_TYPE_64); /* no upper half; touches no other register */
+    pci_model_set(&nic->pci, PCI_BAR + 24, 4, 0x12345678);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     for (unsigned index = 0; index < PCI_BAR_COUNT; index++) {
         assert_int_equal(nic->found->bar[index].bytes, 0);
         assert_int_equal(nic->found->bar[index].address, 0);
     }
-    assert_int_equal(fake_get(nic, PCI_BAR + 24, 4), 0x12345678);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_BAR + 24, 4), 0x12345678);
     use_all();
 }
 
@@ -57,10 +58,10 @@ static void test_huge_bars(void **state)
     struct fake_function *nic = fake_add(NULL, 1, 0, NIC);
 
     (void)state;
-    fake_bar(nic, 0, UINT64_C(1) << 63, PCI_BAR_TYPE_64);
-    fake_bar(nic, 2, UINT64_C(1) << 39, PCI_BAR_TYPE_64); /* all of the window */
-    fake_bar(nic, 4, UINT64_C(1) << 31, 0);
-    fake_bar(nic, 5, UINT64_C(1) << 20, 0);
+    pci_model_bar(&nic->pci, 0, UINT64_C(1) << 63, PCI_BAR_TYPE_64);
+    pci_model_bar(&nic->pci, 2, UINT64_C(1) << 39, PCI_BAR_TYPE_64); /* all of the window */
+    pci_model_bar(&nic->pci, 4, UINT64_C(1) << 31, 0);
+    pci_model_bar(&nic->pci, 5, UINT64_C(1) << 20, 0);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(nic->found->bar[0].address, 0);
     assert_int_equal(nic->found->bar[2].address, UINT64_C(1) << 39);
@@ -75,16 +76,16 @@ static void test_capability_loops(void **state)
     struct fake_function *low = fake_add(NULL, 3, 0, NIC);
 
     (void)state;
-    fake_set(self, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
-    fake_set(self, PCI_CAPABILITIES, 1, 0x40);
-    fake_set(self, 0x40, 2, 0x4009);
-    fake_set(two, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
-    fake_set(two, PCI_CAPABILITIES, 1, 0x53); /* reserved bits set */
-    fake_set(two, 0x50, 2, 0xFC09);
-    fake_set(two, 0xFC, 2, 0x5009);
-    fake_set(low, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
-    fake_set(low, PCI_CAPABILITIES, 1, 0x3C); /* in the header */
-    fake_set(low, 0x3C, 1, PCI_CAPABILITY_MSIX);
+    pci_model_set(&self->pci, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
+    pci_model_set(&self->pci, PCI_CAPABILITIES, 1, 0x40);
+    pci_model_set(&self->pci, 0x40, 2, 0x4009);
+    pci_model_set(&two->pci, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
+    pci_model_set(&two->pci, PCI_CAPABILITIES, 1, 0x53); /* reserved bits set */
+    pci_model_set(&two->pci, 0x50, 2, 0xFC09);
+    pci_model_set(&two->pci, 0xFC, 2, 0x5009);
+    pci_model_set(&low->pci, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
+    pci_model_set(&low->pci, PCI_CAPABILITIES, 1, 0x3C); /* in the header */
+    pci_model_set(&low->pci, 0x3C, 1, PCI_CAPABILITY_MSIX);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(self->found->msix_capability, 0);
     assert_int_equal(two->found->msix_capability, 0);
@@ -100,10 +101,10 @@ static unsigned vectors_with_table(unsigned vectors, unsigned bar, uint32_t offs
 
     fake_reset();
     nic = fake_add(NULL, 1, 0, NIC);
-    fake_bar(nic, 0, 0x1000, 0);
-    fake_bar(nic, 1, 0x100, PCI_BAR_IO);
-    fake_bar(nic, 4, UINT64_C(1) << 31, 0); /* gets no address */
-    fake_msix(nic, vectors, bar, offset);
+    pci_model_bar(&nic->pci, 0, 0x1000, 0);
+    pci_model_bar(&nic->pci, 1, 0x100, PCI_BAR_IO);
+    pci_model_bar(&nic->pci, 4, UINT64_C(1) << 31, 0); /* gets no address */
+    pci_model_msix(&nic->pci, vectors, bar, offset);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     vectors = pci_msix_vectors(nic->found);
     assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL),
@@ -134,11 +135,11 @@ static void test_msix_that_changes(void **state)
     struct fake_function *nic = fake_add(NULL, 1, 0, NIC);
 
     (void)state;
-    fake_bar(nic, 0, 0x1000, 0);
-    fake_msix(nic, 4, 0, 0);
+    pci_model_bar(&nic->pci, 0, 0x1000, 0);
+    pci_model_msix(&nic->pci, 4, 0, 0);
     assert_int_equal(fake_enumerate(), RESULT_OK);
     assert_int_equal(pci_msix_vectors(nic->found), 4);
-    fake_set(nic, nic->found->msix_capability + 2u, 2, 2047);
+    pci_model_set(&nic->pci, nic->found->msix_capability + 2u, 2, 2047);
     assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL), RESULT_INVALID);
 }
 

@@ -4,17 +4,6 @@
 #include <arch/device_access.h>
 #include <string.h>
 
-/* What a function-level reset leaves (PCI Express Base 4.0, 6.6.2). */
-static void lose_configuration(struct fake_function *function)
-{
-    fake_set(function, PCI_COMMAND, 2, 0);
-    for (unsigned index = 0; index < PCI_BAR_COUNT; index++) {
-        unsigned offset = PCI_BAR + 4 * index;
-
-        fake_set(function, offset, 4, fake_get(function, offset, 4) & 0xF);
-    }
-}
-
 static void test_restore(void **state)
 {
     struct fake_function *bridge = fake_add_bridge(NULL, 3, true);
@@ -22,11 +11,11 @@ static void test_restore(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 2; i++) {
-        fake_bar(all[i], 0, 32, PCI_BAR_IO);
-        fake_bar(all[i], 1, 0x4000, 0);
-        fake_bar(all[i], 2, 32 * MIB, PREFETCHABLE); /* wide window */
-        fake_bar(all[i], 4, 0x8000, PREFETCHABLE);
-        fake_msix(all[i], 3, 1, 0x2000);
+        pci_model_bar(&all[i]->pci, 0, 32, PCI_BAR_IO);
+        pci_model_bar(&all[i]->pci, 1, 0x4000, 0);
+        pci_model_bar(&all[i]->pci, 2, 32 * MIB, PREFETCHABLE); /* wide window */
+        pci_model_bar(&all[i]->pci, 4, 0x8000, PREFETCHABLE);
+        pci_model_msix(&all[i]->pci, 3, 1, 0x2000);
     }
     assert_int_equal(fake_enumerate(), RESULT_OK);
     for (unsigned i = 0; i < 2; i++) {
@@ -42,21 +31,21 @@ static void test_restore(void **state)
         assert_int_equal(pci_msix_number(nic->found, 1, &number), RESULT_OK);
         assert_int_equal(number, 8193);
         assert_int_equal(pci_msix_number(nic->found, 3, &number), RESULT_INVALID);
-        memcpy(before, nic->config, sizeof(before));
+        memcpy(before, nic->pci.config, sizeof(before));
         assert_int_equal(pci_restore(nic->found), RESULT_OK); /* nothing was lost */
-        assert_memory_equal(nic->config, before, sizeof(before));
+        assert_memory_equal(nic->pci.config, before, sizeof(before));
 
-        lose_configuration(nic);
-        fake_set(nic, capability + 2u, 2, 2);
+        pci_model_forget(&nic->pci);
+        pci_model_set(&nic->pci, capability + 2u, 2, 2);
         memset(&fake_memory[entry - FAKE_MEMORY], 0, 16);
-        fake_set(nic, PCI_VENDOR_ID, 4, UINT32_MAX); /* not ready */
+        pci_model_set(&nic->pci, PCI_VENDOR_ID, 4, UINT32_MAX); /* not ready */
         assert_int_equal(pci_restore(nic->found), RESULT_NOT_FOUND);
-        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
-        fake_set(nic, PCI_VENDOR_ID, 4, NIC);
+        assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
+        pci_model_set(&nic->pci, PCI_VENDOR_ID, 4, NIC);
         assert_int_equal(pci_restore(nic->found), RESULT_OK);
         assert_int_equal(pci_msix_detach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);
         assert_int_equal(pci_msix_attach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);
-        assert_memory_equal(nic->config, before, sizeof(before));
+        assert_memory_equal(nic->pci.config, before, sizeof(before));
         assert_int_equal(device_read32(entry), 0x23456780);
         assert_int_equal(device_read32(entry + 12), 0);
         assert_int_equal(pci_msix_detach(nic->found, 1, pci_fixture_handler, NULL), RESULT_OK);

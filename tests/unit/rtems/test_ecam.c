@@ -77,21 +77,21 @@ static struct fake_function *add_network(struct fake_function *bridge, uint8_t d
 {
     struct fake_function *card = fake_add(bridge, device, 0, NETWORK);
 
-    fake_bar(card, 1, 4096, BAR_MEMORY_32);
-    fake_bar(card, 4, 16384, BAR_MEMORY_64);
-    fake_set(card, PCI_INTERRUPT_PIN, 1, 1);
+    pci_model_bar(&card->pci, 1, 4096, BAR_MEMORY_32);
+    pci_model_bar(&card->pci, 4, 16384, BAR_MEMORY_64);
+    pci_model_set(&card->pci, PCI_INTERRUPT_PIN, 1, 1);
     return card;
 }
 
 static void decode(struct fake_function *function)
 {
-    fake_set(function, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+    pci_model_set(&function->pci, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
 }
 
 static void set_bar(struct fake_function *function, unsigned index, uint32_t address)
 {
-    fake_set(function, PCI_BAR + 4 * index, 4,
-             address | (fake_get(function, PCI_BAR + 4 * index, 4) & 0xF));
+    pci_model_set(&function->pci, PCI_BAR + 4 * index, 4,
+                  address | (pci_model_get(&function->pci, PCI_BAR + 4 * index, 4) & 0xF));
 }
 
 static void assert_apart(uint64_t one, uint64_t one_bytes, uint64_t other, uint64_t other_bytes)
@@ -110,17 +110,18 @@ static void gives_addresses(void **state)
     assert_true(found.has_line);
     assert_int_equal(found.line, 2);
     for (unsigned bar = 1; bar <= 4; bar += 3) {
-        uint64_t address = fake_bar_address(card, bar);
+        uint64_t address = pci_model_bar_address(&card->pci, bar);
 
         assert_true(address >= WINDOW && address + found.bytes[bar] <= WINDOW + WINDOW_BYTES);
         assert_int_equal(address % found.bytes[bar], 0);
         assert_int_equal(virtio_platform_pci_map(&found, bar, 0, found.bytes[bar]), address);
         assert_int_equal(virtio_platform_pci_map(&found, bar, 1, found.bytes[bar]), 0);
     }
-    assert_apart(fake_bar_address(card, 1), 4096, fake_bar_address(card, 4), 16384);
+    assert_apart(pci_model_bar_address(&card->pci, 1), 4096, pci_model_bar_address(&card->pci, 4),
+                 16384);
     assert_int_equal(virtio_platform_pci_map(&found, 0, 0, 0), 0);
     assert_int_equal(virtio_platform_pci_map(&found, PCI_BARS, 0, 0), 0);
-    assert_int_equal(fake_get(card, PCI_COMMAND, 2), 0); /* the probe switches it on */
+    assert_int_equal(pci_model_get(&card->pci, PCI_COMMAND, 2), 0); /* the probe switches it on */
     assert_false(ecam_find_network(&board, 1, &found));
 }
 
@@ -134,8 +135,8 @@ static void keeps_addresses(void **state)
     set_bar(card, 4, 0x12000000);
     decode(card);
     assert_true(ecam_find_network(&board, 0, &found));
-    assert_int_equal(fake_bar_address(card, 1), 0x11000000);
-    assert_int_equal(fake_bar_address(card, 4), 0x12000000);
+    assert_int_equal(pci_model_bar_address(&card->pci, 1), 0x11000000);
+    assert_int_equal(pci_model_bar_address(&card->pci, 4), 0x12000000);
 }
 
 static void leaves_running_functions_alone(void **state)
@@ -145,13 +146,13 @@ static void leaves_running_functions_alone(void **state)
     struct virtio_pci_function found;
 
     (void)state;
-    fake_bar(running, 0, SIXTEEN_MIB, BAR_MEMORY_32);
+    pci_model_bar(&running->pci, 0, SIXTEEN_MIB, BAR_MEMORY_32);
     set_bar(running, 0, (uint32_t)WINDOW);
     decode(running);
     untouchable = 1;
     assert_true(ecam_find_network(&board, 0, &found));
     for (unsigned bar = 1; bar <= 4; bar += 3) {
-        assert_apart(fake_bar_address(card, bar), found.bytes[bar], WINDOW, SIXTEEN_MIB);
+        assert_apart(pci_model_bar_address(&card->pci, bar), found.bytes[bar], WINDOW, SIXTEEN_MIB);
     }
 }
 
@@ -162,12 +163,13 @@ static void keeps_off_the_addresses_of_others(void **state)
     struct virtio_pci_function found;
 
     (void)state;
-    fake_bar(off, 0, 2 * SIXTEEN_MIB, BAR_MEMORY_32);
+    pci_model_bar(&off->pci, 0, 2 * SIXTEEN_MIB, BAR_MEMORY_32);
     set_bar(off, 0, (uint32_t)WINDOW);
     untouchable = 3;
     assert_true(ecam_find_network(&board, 0, &found));
     for (unsigned bar = 1; bar <= 4; bar += 3) {
-        assert_apart(fake_bar_address(card, bar), found.bytes[bar], WINDOW, 2 * SIXTEEN_MIB);
+        assert_apart(pci_model_bar_address(&card->pci, bar), found.bytes[bar], WINDOW,
+                     2 * SIXTEEN_MIB);
     }
 }
 
@@ -183,10 +185,10 @@ static void gives_each_device_addresses_of_its_own(void **state)
     untouchable = 1;
     assert_true(ecam_find_network(&board, 1, &found));
     for (unsigned bar = 1; bar <= 4; bar += 3) {
-        assert_apart(fake_bar_address(one, 1), 4096, fake_bar_address(other, bar),
-                     found.bytes[bar]);
-        assert_apart(fake_bar_address(one, 4), 16384, fake_bar_address(other, bar),
-                     found.bytes[bar]);
+        assert_apart(pci_model_bar_address(&one->pci, 1), 4096,
+                     pci_model_bar_address(&other->pci, bar), found.bytes[bar]);
+        assert_apart(pci_model_bar_address(&one->pci, 4), 16384,
+                     pci_model_bar_address(&other->pci, bar), found.bytes[bar]);
     }
 }
 
@@ -197,9 +199,9 @@ static void leaves_what_is_too_large(void **state)
     struct virtio_pci_function found;
 
     (void)state;
-    fake_bar(card, 2, UINT64_C(0x200000000), BAR_MEMORY_64);
+    pci_model_bar(&card->pci, 2, UINT64_C(0x200000000), BAR_MEMORY_64);
     assert_true(ecam_find_network(&board, 0, &found));
-    assert_int_equal(fake_bar_address(card, 2), 0);
+    assert_int_equal(pci_model_bar_address(&card->pci, 2), 0);
     assert_int_equal(virtio_platform_pci_map(&found, 2, 0, 64), 0);
     assert_int_equal(virtio_platform_pci_map(&found, 3, 0, 64), 0);
     assert_int_not_equal(virtio_platform_pci_map(&found, 4, 0, 64), 0);
@@ -226,7 +228,7 @@ static void looks_behind_numbered_bridges(void **state)
     (void)state;
     (void)add_network(bridge, 2);
     assert_false(ecam_find_network(&board, 0, &found)); /* no firmware has numbered it */
-    fake_set(bridge, PCI_BRIDGE_BUSES, 4, 0x00010100);
+    pci_model_set(&bridge->pci, PCI_BRIDGE_BUSES, 4, 0x00010100);
     assert_true(ecam_find_network(&board, 0, &found));
     assert_int_equal(bus_of(&found), 1);
     assert_int_equal(found.line,
@@ -241,13 +243,14 @@ static void restores(void **state)
 
     (void)state;
     assert_true(ecam_find_network(&board, 0, &found));
-    address = fake_bar_address(card, 4);
+    address = pci_model_bar_address(&card->pci, 4);
     set_bar(card, 4, 0);
-    fake_set(card, PCI_COMMAND, 2, 0);
+    pci_model_set(&card->pci, PCI_COMMAND, 2, 0);
     assert_true(ecam_restore(&found));
-    assert_int_equal(fake_bar_address(card, 4), address);
-    assert_int_equal(fake_get(card, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
-    fake_set(card, PCI_VENDOR_ID, 4, OTHER);
+    assert_int_equal(pci_model_bar_address(&card->pci, 4), address);
+    assert_int_equal(pci_model_get(&card->pci, PCI_COMMAND, 2),
+                     PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    pci_model_set(&card->pci, PCI_VENDOR_ID, 4, OTHER);
     assert_false(ecam_restore(&found));
 }
 
