@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Configuration space of a few functions, as hardware behaves: bits that can't be written, bits
- * that writing 1 clears, resets. It ends the test when something is done to it that must not be:
- * see fake_functions.c.
+ * Configuration space of a few functions (models/pci). It ends the test when something is done to
+ * it that must not be: see fake_functions.c.
  */
 #ifndef FAKE_FUNCTIONS_H
 #define FAKE_FUNCTIONS_H
 
 #include "hypervisor/partition.h"
+#include "models/pci/pci.h"
 #include "pci/config_space.h"
 #include <stddef.h>
 
 #define FAKE_ECAM         0x40000000u
 #define FAKE_ECAM_BYTES   0x200000u /* two buses */
-#define FAKE_CONFIG_BYTES 4096u
+#define FAKE_CONFIG_BYTES PCI_CONFIG_BYTES
 #define FAKE_FUNCTIONS    4u
 #define FAKE_IO           UINT64_C(0x3eff0000) /* the processor's address of I/O address 0 */
 #define FAKE_MEMORY       0x10400000u          /* the partition's windows */
@@ -22,14 +22,10 @@
 #define FAKE_PORTS_BYTES  0x1000u
 
 struct fake_function {
-    uint16_t address; /* 0xffff: not there */
-    uint8_t config[FAKE_CONFIG_BYTES];
-    uint8_t writable[FAKE_CONFIG_BYTES];  /* by a driver without a hypervisor */
-    uint8_t once[FAKE_CONFIG_BYTES];      /* writing 1 clears it */
+    struct pci_model pci;                 /* first: its watch() has the function */
+    uint16_t address;                     /* 0xffff: not there */
     uint8_t permitted[FAKE_CONFIG_BYTES]; /* what may be changed; the header needs none */
-    uint8_t express, power;               /* where these capabilities are, 0: nowhere */
-    uint8_t last;                         /* capability */
-    unsigned resets, gaps;                /* gaps: how often decoding was switched off */
+    unsigned gaps;                        /* how often decoding was switched off */
     unsigned last_bytes;                  /* of the last write */
     unsigned status_bar;                  /* of a virtio device's registers, */
     uint32_t status_offset;               /* where device_status is */
@@ -47,10 +43,6 @@ extern uint64_t fake_accesses, fake_delay; /* of the hardware; microseconds wait
 void fake_reset(void);
 /* An endpoint with nothing; `index` in the list above. */
 struct fake_function *fake_add(unsigned index);
-void fake_set(struct fake_function *function, unsigned at, unsigned bytes, uint64_t value);
-uint32_t fake_get(const struct fake_function *function, unsigned at, unsigned bytes);
-/* Size is a power of 2; flags are the fixed bits. */
-void fake_bar(struct fake_function *function, unsigned index, uint64_t bytes, uint32_t flags);
 /* A virtio device's location of its common configuration (VIRTIO 1.3, 4.1.4). */
 void fake_virtio(struct fake_function *function, uint8_t at, uint8_t bar, uint32_t offset);
 /* At the end of the list, at `at`; what is in it can be written by a driver. */

@@ -52,16 +52,16 @@ static struct fake_function *add_nic(void)
 {
     struct fake_function *nic = fake_add(0);
 
-    fake_bar(nic, 0, 0x20, 0x1);
-    fake_bar(nic, 1, 0x1000, 0x0);
-    fake_bar(nic, 4, 0x4000, 0xc);
+    pci_model_bar(&nic->pci, 0, 0x20, 0x1);
+    pci_model_bar(&nic->pci, 1, 0x1000, 0x0);
+    pci_model_bar(&nic->pci, 4, 0x4000, 0xc);
     fake_capability(nic, 0x98, PCI_CAPABILITY_MSIX, 12);
     fake_capability(nic, 0x84, PCI_CAPABILITY_VENDOR, 20);
-    nic->config[0x87] = 5; /* virtio's window to its registers */
+    nic->pci.config[0x87] = 5; /* virtio's window to its registers */
     fake_capability(nic, 0x50, PCI_CAPABILITY_MSI, 20);
     fake_capability(nic, 0x40, PCI_CAPABILITY_POWER, 8);
     fake_capability(nic, 0xa4, PCI_CAPABILITY_EXPRESS, 60);
-    fake_set(nic, 0xa8, 4, PCI_EXPRESS_CAN_RESET);
+    pci_model_set(&nic->pci, 0xa8, 4, PCI_EXPRESS_CAN_RESET);
     return nic;
 }
 
@@ -77,18 +77,18 @@ static void test_boot_stops_what_firmware_used(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    fake_set(nic, PCI_COMMAND, 2, 0x0407);
-    fake_set(nic, PCI_BAR + 4, 4, 0x20000000);
-    fake_set(nic, PCI_ROM, 4, 0x30000001);
-    fake_set(nic, 0x9a, 2, 0x8000); /* MSI-X is on */
-    fake_set(nic, 0x52, 2, 0x0001);
-    fake_set(nic, 0x44, 2, 0x0003); /* D3 */
+    pci_model_set(&nic->pci, PCI_COMMAND, 2, 0x0407);
+    pci_model_set(&nic->pci, PCI_BAR + 4, 4, 0x20000000);
+    pci_model_set(&nic->pci, PCI_ROM, 4, 0x30000001);
+    pci_model_set(&nic->pci, 0x9a, 2, 0x8000); /* MSI-X is on */
+    pci_model_set(&nic->pci, 0x52, 2, 0x0001);
+    pci_model_set(&nic->pci, 0x44, 2, 0x0003); /* D3 */
     (void)boot();
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
-    assert_int_equal(fake_get(nic, PCI_ROM, 4), 0);
-    assert_int_equal(fake_get(nic, 0x9a, 2), 0);
-    assert_int_equal(fake_get(nic, 0x52, 2), 0);
-    assert_int_equal(fake_get(nic, 0x44, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_ROM, 4), 0);
+    assert_int_equal(pci_model_get(&nic->pci, 0x9a, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, 0x52, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, 0x44, 2), 0);
     assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), 0);
     assert_true(sizeof(struct partition) <= 4096);
 }
@@ -100,7 +100,7 @@ static void test_others_are_absent(void **state)
 
     (void)state;
     (void)add_nic();
-    fake_set(fake_add(1), PCI_HEADER_TYPE, 1, 0x81); /* a bridge */
+    pci_model_set(&fake_add(1)->pci, PCI_HEADER_TYPE, 1, 0x81); /* a bridge */
     fake_capability(fake_add(2), 0x60, PCI_CAPABILITY_ENHANCED, 8);
     (void)boot();
     before = fake_accesses;
@@ -143,14 +143,14 @@ static void test_sizing(void **state)
         guest_write(NIC, PCI_BAR + 4 * i, 4, UINT32_MAX);
         assert_int_equal(last_result, ACCESS_DONE);
         assert_int_equal(guest_read(NIC, PCI_BAR + 4 * i, 4), masks[i]);
-        assert_int_equal(fake_get(nic, PCI_BAR + 4 * i, 4) & 0xfffffff0, 0);
+        assert_int_equal(pci_model_get(&nic->pci, PCI_BAR + 4 * i, 4) & 0xfffffff0, 0);
     }
     guest_write(NIC, PCI_BAR + 5, 1, 0x12); /* a byte of BAR 1 */
     assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), 0xffff1000);
     guest_write(NIC, PCI_ROM, 4, UINT32_MAX);
     assert_int_equal(last_result, ACCESS_REFUSED);
     assert_int_equal(guest_read(NIC, PCI_ROM, 4), 0);
-    assert_int_equal(fake_get(nic, PCI_ROM, 4), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_ROM, 4), 0);
 }
 
 static void set_bars(uint32_t one, uint64_t four)
@@ -188,16 +188,18 @@ static void test_memory_decodes_inside_only(void **state)
         set_bars(cases[i].one, cases[i].four);
         guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
         assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
-        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), cases[i].inside ? PCI_COMMAND_MEMORY : 0);
+        assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2),
+                         cases[i].inside ? PCI_COMMAND_MEMORY : 0);
         set_bars(UINT32_MAX, UINT64_MAX);
-        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+        assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
         set_bars(cases[i].one, cases[i].four);
         assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
-        assert_int_equal(fake_get(nic, PCI_COMMAND, 2), cases[i].inside ? PCI_COMMAND_MEMORY : 0);
+        assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2),
+                         cases[i].inside ? PCI_COMMAND_MEMORY : 0);
         if (cases[i].inside) {
-            assert_int_equal(fake_get(nic, PCI_BAR + 4, 4), cases[i].one);
-            assert_int_equal(fake_get(nic, PCI_BAR + 16, 4), cases[i].four | 0xc);
-            assert_int_equal(fake_get(nic, PCI_BAR + 20, 4), 0);
+            assert_int_equal(pci_model_get(&nic->pci, PCI_BAR + 4, 4), cases[i].one);
+            assert_int_equal(pci_model_get(&nic->pci, PCI_BAR + 16, 4), cases[i].four | 0xc);
+            assert_int_equal(pci_model_get(&nic->pci, PCI_BAR + 20, 4), 0);
         }
     }
 }
@@ -209,11 +211,11 @@ static void test_io_decodes_inside_only(void **state)
     (void)state;
     (void)boot();
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_IO);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
     guest_write(NIC, PCI_BAR, 4, FAKE_PORTS + FAKE_PORTS_BYTES - 0x20);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_IO);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), PCI_COMMAND_IO);
     guest_write(NIC, PCI_BAR, 4, FAKE_PORTS + FAKE_PORTS_BYTES);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_IO);
 }
 
@@ -224,14 +226,14 @@ static void test_io_of_other_kinds(void **state)
     struct fake_function *two = fake_add(2), *one = fake_add(1);
 
     (void)state;
-    fake_bar(two, 5, 0x100, 0x1);
-    two->writable[PCI_BAR + 22] = two->writable[PCI_BAR + 23] = 0;
+    pci_model_bar(&two->pci, 5, 0x100, 0x1);
+    two->pci.writable[PCI_BAR + 22] = two->pci.writable[PCI_BAR + 23] = 0;
     (void)boot();
     guest_write(TWO, PCI_BAR + 20, 4, FAKE_PORTS);
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), PCI_COMMAND_IO);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), PCI_COMMAND_IO);
     guest_write(0x09, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
-    assert_int_equal(fake_get(one, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&one->pci, PCI_COMMAND, 2), 0);
     assert_int_equal(guest_read(0x09, PCI_COMMAND, 2), PCI_COMMAND_DECODE);
 }
 
@@ -244,14 +246,14 @@ static void test_sizes_that_cannot_be(void **state)
 
         fake_reset();
         two = fake_add(2);
-        fake_bar(two, i == 2 ? 5 : 0, i == 1 ? UINT64_C(1) << 40 : 16,
-                 i == 1 || i == 2 ? 0x4 : 0x0);
-        two->writable[PCI_BAR + 1] = i == 0 ? 0xf5 : two->writable[PCI_BAR + 1];
+        pci_model_bar(&two->pci, i == 2 ? 5 : 0, i == 1 ? UINT64_C(1) << 40 : 16,
+                      i == 1 || i == 2 ? 0x4 : 0x0);
+        two->pci.writable[PCI_BAR + 1] = i == 0 ? 0xf5 : two->pci.writable[PCI_BAR + 1];
         (void)boot();
         guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY);
         guest_write(TWO, PCI_BAR + 20, 4, FAKE_MEMORY);
         guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
-        assert_int_equal(fake_get(two, PCI_COMMAND, 2), i < 2 ? 0 : PCI_COMMAND_MEMORY);
+        assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), i < 2 ? 0 : PCI_COMMAND_MEMORY);
     }
 }
 
@@ -260,15 +262,15 @@ static void test_no_windows(void **state)
     struct fake_function *nic = add_nic(), *two = fake_add(2);
 
     (void)state;
-    fake_set(two, PCI_BAR, 4, 0x4); /* 64 bits, and none can be written */
+    pci_model_set(&two->pci, PCI_BAR, 4, 0x4); /* 64 bits, and none can be written */
     fake_system.partitions[1].pci_memory = fake_system.partitions[1].pci_memory_bytes = 0;
     fake_system.partitions[1].pci_io = fake_system.partitions[1].pci_io_bytes = 0;
     (void)boot();
     set_bars(FAKE_MEMORY, FAKE_MEMORY);
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_DECODE);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
 }
 
 static void test_command(void **state)
@@ -280,11 +282,11 @@ static void test_command(void **state)
     set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
     guest_write(NIC, PCI_COMMAND, 2, 0xffff & ~PCI_COMMAND_IO);
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0x0446);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0x0446);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0x0446);
     guest_write(NIC, PCI_COMMAND + 1, 1, 0);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0x0046);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0x0046);
     guest_write(NIC, PCI_COMMAND, 1, PCI_COMMAND_MEMORY);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), PCI_COMMAND_MEMORY);
     assert_int_equal(nic->gaps, 0); /* other cores may be using its registers */
 }
 
@@ -297,7 +299,7 @@ static void test_no_mastering_without_dma(void **state)
     (void)boot();
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
 }
 
 static void test_status_is_cleared_by_ones(void **state)
@@ -306,7 +308,7 @@ static void test_status_is_cleared_by_ones(void **state)
 
     (void)state;
     (void)boot();
-    fake_set(nic, PCI_STATUS, 2, 0xf910);
+    pci_model_set(&nic->pci, PCI_STATUS, 2, 0xf910);
     guest_write(NIC, PCI_COMMAND, 4, 0x20000000);
     assert_int_equal(guest_read(NIC, PCI_STATUS, 2), 0xd910);
     guest_write(NIC, PCI_STATUS + 1, 1, 0xff);
@@ -336,7 +338,7 @@ static void test_messages_are_hidden(void **state)
     guest_write(NIC, 0x9a, 2, 0x8000);
     assert_int_equal(last_result, ACCESS_REFUSED);
     guest_write(NIC, 0x50, 4, UINT32_MAX);
-    assert_int_equal(fake_get(nic, 0x9a, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, 0x9a, 2), 0);
 }
 
 static void test_lists_that_do_not_end(void **state)
@@ -345,13 +347,13 @@ static void test_lists_that_do_not_end(void **state)
     unsigned at, seen = 0;
 
     (void)state;
-    nic->config[nic->last] = 0x98; /* back to the first, which is hidden */
+    nic->pci.config[nic->pci.link] = 0x98; /* back to the first, which is hidden */
     fake_capability(two, 0x3c, 0x30, 4);
     for (unsigned i = 0x40; i < 0x100; i += 4) { /* the longest */
         fake_capability(one, (uint8_t)i, 0x30, 4);
     }
-    one->config[one->last] = 0xfd;
-    one->config[0x40] = 0; /* a capability that is none */
+    one->pci.config[one->pci.link] = 0xfd;
+    one->pci.config[0x40] = 0; /* a capability that is none */
     (void)boot();
     for (at = guest_read(NIC, PCI_CAPABILITIES, 1); at != 0 && seen < 100; seen++) {
         at = guest_read(NIC, at + 1, 1);
@@ -374,7 +376,7 @@ static void test_express(void **state)
 
     (void)state;
     (void)boot();
-    fake_set(nic, 0xac, 4, 0x00052810);
+    pci_model_set(&nic->pci, 0xac, 4, 0x00052810);
     guest_write(NIC, 0xac, 2, 0x7fff);
     assert_int_equal(last_result, ACCESS_DONE);
     assert_int_equal(guest_read(NIC, 0xac, 4), 0x00057810); /* nothing cleared, nothing else set */
@@ -393,7 +395,8 @@ static void use(const struct fake_function *nic)
 {
     set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2),
+                     PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 }
 
 static void require_fresh(const struct fake_function *nic)
@@ -401,7 +404,7 @@ static void require_fresh(const struct fake_function *nic)
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), 0);
     assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), 0);
     assert_int_equal(guest_read(NIC, PCI_BAR + 16, 4), 0xc);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
 }
 
 static void test_function_level_reset(void **state)
@@ -412,10 +415,10 @@ static void test_function_level_reset(void **state)
     (void)boot();
     use(nic);
     guest_write(NIC, 0xac, 2, 0x8000);
-    assert_int_equal(nic->resets, 1);
+    assert_int_equal(nic->pci.resets, 1);
     require_fresh(nic);
     use(nic);
-    fake_set(nic, 0xa8, 4, 0); /* a function without */
+    pci_model_set(&nic->pci, 0xa8, 4, 0); /* a function without */
     guest_write(NIC, 0xac, 2, 0x8000);
     assert_int_equal(last_result, ACCESS_DONE);
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
@@ -431,13 +434,13 @@ static void test_power(void **state)
     guest_write(NIC, 0x44, 2, 0xffff);
     assert_int_equal(guest_read(NIC, 0x44, 2), 0x0003); /* no PME */
     guest_write(NIC, 0x44, 1, 0);
-    assert_int_equal(nic->resets, 1);
+    assert_int_equal(nic->pci.resets, 1);
     require_fresh(nic);
     use(nic);
-    fake_set(nic, 0x44, 1, 0x8); /* keeps what it knows */
+    pci_model_set(&nic->pci, 0x44, 1, 0x8); /* keeps what it knows */
     guest_write(NIC, 0x44, 2, 3);
     guest_write(NIC, 0x44, 2, 0);
-    assert_int_equal(nic->resets, 1);
+    assert_int_equal(nic->pci.resets, 1);
     assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), FAKE_MEMORY);
 }
 
@@ -447,7 +450,7 @@ static void test_vendors_registers(void **state)
     struct fake_function *nic = add_nic();
 
     (void)state;
-    fake_set(nic, 0x88, 4, 0x12345678);
+    pci_model_set(&nic->pci, 0x88, 4, 0x12345678);
     (void)boot();
     for (unsigned at = 0x84; at < 0x98; at++) {
         guest_write(NIC, at, 1, 0xff);
@@ -483,18 +486,18 @@ static void test_hardware_that_does_not_listen(void **state)
     for (unsigned i = 0; i < 2 * RESET_ACCESSES; i++) {
         guest_write(NIC, PCI_COMMAND, 2, 0);
         for (unsigned at = PCI_BAR; at < PCI_BAR + 24; at++) {
-            nic->config[at] &= (uint8_t)~nic->writable[at];
+            nic->pci.config[at] &= (uint8_t)~nic->pci.writable[at];
         }
-        fake_set(nic, PCI_BAR + 20, 4, i);                        /* the upper half has anything */
+        pci_model_set(&nic->pci, PCI_BAR + 20, 4, i);             /* the upper half has anything */
         nic->heard = i < RESET_ACCESSES ? 0 : i - RESET_ACCESSES; /* one ends, or one begins */
         nic->deaf = i < RESET_ACCESSES ? i : RESET_ACCESSES;
         guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
         nic->heard = nic->deaf = 0;
     }
     guest_write(NIC, PCI_COMMAND, 2, 0);
-    nic->writable[PCI_BAR + 5] = 0x80; /* larger than it was */
+    nic->pci.writable[PCI_BAR + 5] = 0x80; /* larger than it was */
     guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
 }
 
 static void test_reset(void **state)
@@ -503,7 +506,7 @@ static void test_reset(void **state)
     uint64_t before;
 
     (void)state;
-    fake_bar(two, 0, 0x1000, 0);
+    pci_model_bar(&two->pci, 0, 0x1000, 0);
     (void)boot();
     before = fake_accesses;
     assert_true(pci_reset(&fake_partition)); /* nobody has used them */
@@ -515,14 +518,14 @@ static void test_reset(void **state)
     guest_write(NIC, 0x44, 2, 3);
     fake_system.partitions[1].restart = DESCRIPTION_RESTART_WITHOUT_RESET;
     assert_true(pci_reset(&fake_partition));
-    assert_int_equal(nic->resets, 2); /* from D3 too */
+    assert_int_equal(nic->pci.resets, 2); /* from D3 too */
     assert_int_equal(fake_delay, 100000 + 10000);
     require_fresh(nic);
     assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0); /* it has no reset */
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0); /* it has no reset */
     fake_system.partitions[1].restart = DESCRIPTION_RESTART_AFTER_RESET;
     assert_false(pci_reset(&fake_partition)); /* the other one still was not */
-    assert_int_equal(nic->resets, 2);
+    assert_int_equal(nic->pci.resets, 2);
 }
 
 /* A function without any, with decoding on, so that a reset is due. */
@@ -530,8 +533,8 @@ static struct fake_function *add_two(void)
 {
     struct fake_function *two = fake_add(2);
 
-    fake_bar(two, 0, 0x1000, 0);
-    fake_bar(two, 1, 0x20000, 0x4);
+    pci_model_bar(&two->pci, 0, 0x1000, 0);
+    pci_model_bar(&two->pci, 1, 0x20000, 0x4);
     return two;
 }
 
@@ -540,7 +543,8 @@ static void use_two(const struct fake_function *two)
     guest_write(TWO, PCI_BAR, 4, FAKE_MEMORY + 0x40000);
     guest_write(TWO, PCI_BAR + 4, 4, FAKE_MEMORY);
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2),
+                     PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 }
 
 static void require_reset(struct fake_function *two, uint64_t delay)
@@ -549,13 +553,13 @@ static void require_reset(struct fake_function *two, uint64_t delay)
     for (unsigned i = 1; i < 3; i++) {
         use_two(two);
         assert_true(pci_reset(&fake_partition));
-        assert_int_equal(two->resets, i);
+        assert_int_equal(two->pci.resets, i);
         assert_int_equal(fake_delay, i * delay);
-        assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+        assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
         assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
         assert_int_equal(guest_read(TWO, PCI_COMMAND, 2), 0);
         assert_true(pci_reset(&fake_partition)); /* it is fresh */
-        assert_int_equal(two->resets, i);
+        assert_int_equal(two->pci.resets, i);
     }
 }
 
@@ -568,7 +572,7 @@ static void test_no_reset(void **state)
     assert_int_equal(boot(), TWO);
     use_two(two);
     assert_false(pci_reset(&fake_partition));
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0); /* it masters the bus no more */
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0); /* it masters the bus no more */
     assert_false(pci_reset(&fake_partition));
 }
 
@@ -578,9 +582,9 @@ static void test_reset_by_power(void **state)
 
     (void)state;
     fake_capability(two, 0x40, PCI_CAPABILITY_POWER, 8);
-    fake_set(two, 0x44, 1, 8); /* it keeps its state */
+    pci_model_set(&two->pci, 0x44, 1, 8); /* it keeps its state */
     assert_int_equal(boot(), TWO);
-    fake_set(two, 0x44, 1, 0);
+    pci_model_set(&two->pci, 0x44, 1, 0);
     fake_running = false;
     require_reset(two, 20000);
 }
@@ -601,7 +605,7 @@ static void test_reset_of_virtio(void **state)
     use_two(two);
     two->resetting = 1000000; /* it never ends */
     assert_false(pci_reset(&fake_partition));
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
     two->resetting = 0;
     assert_true(pci_reset(&fake_partition)); /* tried again before the next start */
 }
@@ -618,9 +622,9 @@ static void test_virtio_without_a_place(void **state)
         two = add_two();
         fake_virtio(two, 0x40, i == 1 ? 6 : i == 2 ? 2 : 1, i == 0 ? 0x20000 - 20 : 0);
         if (i == 3) {
-            fake_bar(two, 4, 0x100000, 0x0);
+            pci_model_bar(&two->pci, 4, 0x100000, 0x0);
         } else if (i == 4) {
-            fake_set(two, PCI_VENDOR_ID, 2, 0x8086);
+            pci_model_set(&two->pci, PCI_VENDOR_ID, 2, 0x8086);
         }
         unresettable = boot();
         if (i == 4) {
@@ -628,7 +632,7 @@ static void test_virtio_without_a_place(void **state)
         }
         guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
         assert_false(pci_reset(&fake_partition));
-        assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0);
+        assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
     }
 }
 
@@ -638,21 +642,21 @@ static void test_mastering_at_boot(void **state)
     struct fake_function *nic = add_nic(), *one = fake_add(1), *two = fake_add(2);
 
     (void)state;
-    fake_set(nic, PCI_COMMAND, 2, 0x0444);
-    fake_set(one, PCI_COMMAND, 2, 0x0440);
-    fake_set(two, PCI_COMMAND, 2, 0x0444);
+    pci_model_set(&nic->pci, PCI_COMMAND, 2, 0x0444);
+    pci_model_set(&one->pci, PCI_COMMAND, 2, 0x0440);
+    pci_model_set(&two->pci, PCI_COMMAND, 2, 0x0444);
     pci_disable_mastering(&fake_system);
-    assert_int_equal(fake_get(nic, PCI_COMMAND, 2), 0x0440);
-    assert_int_equal(fake_get(one, PCI_COMMAND, 2), 0x0440);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0x0440);
-    fake_set(two, PCI_COMMAND, 2, 0x0444);
-    fake_set(two, PCI_CLASS, 4, 0x06000000);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0x0440);
+    assert_int_equal(pci_model_get(&one->pci, PCI_COMMAND, 2), 0x0440);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0x0440);
+    pci_model_set(&two->pci, PCI_COMMAND, 2, 0x0444);
+    pci_model_set(&two->pci, PCI_CLASS, 4, 0x06000000);
     pci_disable_mastering(&fake_system);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0x0444);
-    fake_set(two, PCI_CLASS, 4, 0x06040000); /* a bridge: for what is behind it, too */
-    fake_set(two, PCI_HEADER_TYPE, 1, PCI_HEADER_BRIDGE);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0x0444);
+    pci_model_set(&two->pci, PCI_CLASS, 4, 0x06040000); /* a bridge: for what is behind it, too */
+    pci_model_set(&two->pci, PCI_HEADER_TYPE, 1, PCI_HEADER_BRIDGE);
     pci_disable_mastering(&fake_system);
-    assert_int_equal(fake_get(two, PCI_COMMAND, 2), 0x0440);
+    assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0x0440);
 }
 
 int main(void)

@@ -39,16 +39,16 @@ static void add_bars(struct stream *stream, struct fake_function *function)
         uint32_t choice = take(stream, 1), kind = kinds[choice % 6];
 
         if (choice % 8 < 6) {
-            fake_bar(function, i, UINT64_C(16) << (choice >> 3), kind);
+            pci_model_bar(&function->pci, i, UINT64_C(16) << (choice >> 3), kind);
             i += (kind & 7) == 4;
         }
         if (choice == 7) { /* any bits stick */
-            function->writable[PCI_BAR + 4 * i + 1] = (uint8_t)take(stream, 1);
+            function->pci.writable[PCI_BAR + 4 * i + 1] = (uint8_t)take(stream, 1);
         }
     }
     /* A last one of 64 bits touched the register behind. */
-    function->writable[PCI_BAR + 24] = function->writable[PCI_BAR + 25] = 0;
-    function->writable[PCI_BAR + 26] = function->writable[PCI_BAR + 27] = 0;
+    function->pci.writable[PCI_BAR + 24] = function->pci.writable[PCI_BAR + 25] = 0;
+    function->pci.writable[PCI_BAR + 26] = function->pci.writable[PCI_BAR + 27] = 0;
 }
 
 /* Capabilities one behind the other; all else behind the header could be written, but must not. */
@@ -64,8 +64,8 @@ static void add_capabilities(struct stream *stream, struct fake_function *functi
         uint32_t choice = take(stream, 1);
         uint8_t id = ids[choice % (choice < 0xf0 ? 6 : 7)];
 
-        if ((id == PCI_CAPABILITY_EXPRESS && function->express != 0) ||
-            (id == PCI_CAPABILITY_POWER && function->power != 0)) {
+        if ((id == PCI_CAPABILITY_EXPRESS && function->pci.express != 0) ||
+            (id == PCI_CAPABILITY_POWER && function->pci.power != 0)) {
             continue;
         }
         if (id == PCI_CAPABILITY_VENDOR && choice >= 0x80 && function->status_offset == 0) {
@@ -74,10 +74,11 @@ static void add_capabilities(struct stream *stream, struct fake_function *functi
             continue;
         }
         fake_capability(function, (uint8_t)at, id, id == PCI_CAPABILITY_EXPRESS ? 60 : 20);
-        fake_set(function, at + 4, 4, id == PCI_CAPABILITY_EXPRESS ? take(stream, 1) << 24 : 0);
+        pci_model_set(&function->pci, at + 4, 4,
+                      id == PCI_CAPABILITY_EXPRESS ? take(stream, 1) << 24 : 0);
         at += 60;
     }
-    memset(&function->writable[0x100], 0xff, FAKE_CONFIG_BYTES - 0x100);
+    memset(&function->pci.writable[0x100], 0xff, FAKE_CONFIG_BYTES - 0x100);
 }
 
 static void add_function(struct stream *stream, unsigned index)
@@ -89,19 +90,19 @@ static void add_function(struct stream *stream, unsigned index)
         return;
     }
     function = fake_add(index);
-    function->config[PCI_HEADER_TYPE] = kind % 16 == 6 ? 1 : (uint8_t)(kind & 0x80);
+    function->pci.config[PCI_HEADER_TYPE] = kind % 16 == 6 ? 1 : (uint8_t)(kind & 0x80);
     if ((kind & 0x10) != 0) {
-        fake_set(function, PCI_VENDOR_ID, 2, 0x8086);
+        pci_model_set(&function->pci, PCI_VENDOR_ID, 2, 0x8086);
     }
     add_bars(stream, function);
     add_capabilities(stream, function);
     if ((kind & 0x60) == 0x60) { /* a list that lies, in registers that say no */
         for (unsigned i = PCI_CAPABILITIES; i < 0x100; i++) {
-            function->config[i] = (uint8_t)take(stream, 1);
-            function->writable[i] = 0;
+            function->pci.config[i] = (uint8_t)take(stream, 1);
+            function->pci.writable[i] = 0;
         }
-        fake_set(function, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
-        function->express = function->power = 0;
+        pci_model_set(&function->pci, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
+        function->pci.express = function->pci.power = 0;
         function->status_offset = 0;
     }
 }
@@ -190,20 +191,20 @@ static void disturb(struct stream *stream, struct fake_function *function)
 {
     uint32_t choice = take(stream, 1);
 
-    if (function->address == 0xffff || (function->config[PCI_COMMAND] & 3) != 0) {
+    if (function->address == 0xffff || (function->pci.config[PCI_COMMAND] & 3) != 0) {
         return;
     }
     if (choice < 0x40) {
         function->heard = choice < 0x20 ? 0 : choice; /* one ends, or one begins */
         function->deaf = choice < 0x20 ? choice : 40;
     } else if (choice < 0x60) {
-        uint8_t *bits = &function->writable[PCI_BAR + choice % 24]; /* another size */
+        uint8_t *bits = &function->pci.writable[PCI_BAR + choice % 24]; /* another size */
 
         *bits ^= *bits != 0 ? 0x10 : 0;
     } else if (choice < 0x80) {
         unsigned at = PCI_BAR + choice % 24; /* another address */
 
-        function->config[at] ^= function->writable[at] & 0x10;
+        function->pci.config[at] ^= function->pci.writable[at] & 0x10;
     }
 }
 
