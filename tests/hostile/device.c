@@ -72,39 +72,33 @@ static void reset(void)
     }
 }
 
-static void put32(unsigned offset, uint32_t value)
+static void capability(uint8_t at, uint8_t length, uint8_t type, uint32_t offset, uint32_t bytes)
 {
-    memcpy(&device.pci[offset], &value, sizeof(value));
-}
+    const struct pci_model_virtio structure = {
+        .length = length,
+        .type = type,
+        .bar = MODERN_BAR,
+        .offset = offset,
+        .bytes = bytes,
+    };
 
-static void capability(unsigned at, unsigned next, unsigned length, unsigned type, uint32_t offset,
-                       uint32_t bytes)
-{
-    device.pci[at] = 0x09;
-    device.pci[at + 1] = (uint8_t)next;
-    device.pci[at + 2] = (uint8_t)length;
-    device.pci[at + 3] = (uint8_t)type;
-    device.pci[at + 4] = MODERN_BAR;
-    put32(at + 8, offset);
-    put32(at + 12, bytes);
+    pci_model_place_capability(&device.pci, at, PCI_CAPABILITY_VENDOR, length);
+    pci_model_virtio(&device.pci, at, &structure);
 }
 
 static void describe_pci(void)
 {
+    pci_model_reset(&device.pci, device.legacy ? 0x10001af4 : 0x10411af4);
     if (device.legacy) {
-        put32(0x00, 0x10001af4);
-        device.pci[0x2e] = 1; /* its type, as the subsystem */
+        pci_model_set(&device.pci, 0x2e, 1, 1); /* its type, as the subsystem */
         device.bar_bytes[0] = LEGACY_BYTES;
         return;
     }
-    put32(0x00, 0x10411af4);
-    put32(0x04, 0x00100000); /* a capability list */
-    device.pci[0x34] = 0x40;
-    capability(0x40, 0x50, 16, 1, 0, PCI_COMMON_BYTES);
-    capability(0x50, 0x64, 20, 2, PCI_NOTIFY_OFFSET, NOTIFY_BYTES);
-    put32(0x60, PCI_NOTIFY_MULTIPLIER);
-    capability(0x64, 0x74, 16, 3, PCI_ISR_OFFSET, 1);
-    capability(0x74, 0x00, 16, 4, PCI_CONFIG_OFFSET, CONFIG_BYTES);
+    capability(0x40, 16, 1, 0, PCI_COMMON_BYTES);
+    capability(0x50, 20, 2, PCI_NOTIFY_OFFSET, NOTIFY_BYTES);
+    pci_model_set(&device.pci, 0x60, 4, PCI_NOTIFY_MULTIPLIER);
+    capability(0x64, 16, 3, PCI_ISR_OFFSET, 1);
+    capability(0x74, 16, 4, PCI_CONFIG_OFFSET, CONFIG_BYTES);
     device.bar_bytes[MODERN_BAR] = 0x4000;
 }
 
@@ -132,7 +126,6 @@ void device_power_on(enum bus bus, bool legacy, uint16_t vectors, uint64_t offer
         device.queue[i].size_max = i < 5 ? QUEUE_LIMIT : 0;
         device.queue[i].notify_offset = (uint16_t)(i + 1);
     }
-    memset(device.pci, 0, sizeof(device.pci));
     memset(device.bar_bytes, 0, sizeof(device.bar_bytes));
     device.windows = 0;
     device.lies = 0;
@@ -257,18 +250,15 @@ uint32_t device_read_queue_reset(unsigned bytes)
 
 uint32_t device_pci_read(uint16_t offset, unsigned bytes)
 {
-    uint32_t value = 0;
-
-    HOSTILE_CHECK(offset % bytes == 0 && offset + bytes <= sizeof(device.pci),
-                  "PCI configuration at %#x", offset);
-    memcpy(&value, &device.pci[offset], bytes);
-    return snare_register_read(ACCESS_IDENTITY, value, bytes);
+    HOSTILE_CHECK(offset % bytes == 0 && offset + bytes <= PCI_BYTES, "PCI configuration at %#x",
+                  offset);
+    return snare_register_read(ACCESS_IDENTITY, pci_model_read(&device.pci, offset, bytes), bytes);
 }
 
 void device_pci_write(uint16_t offset, unsigned bytes, uint32_t value)
 {
     HOSTILE_CHECK(offset == 4 && bytes == 2, "write of PCI configuration at %#x", offset);
-    memcpy(&device.pci[offset], &value, bytes);
+    pci_model_write(&device.pci, offset, bytes, value);
     snare_register_write();
 }
 

@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "models/pci/pci.h"
 #include "models/virtio/ring.h"
 #include "virtio/mmio.h"
 #include "virtio/net.h"
@@ -167,6 +168,7 @@ void snare_leave(const struct driver_call *outer);
 #define BAR_BASE     ((virtio_register)0x40000000)
 #define BAR_STRIDE   ((virtio_register)0x100000)
 #define CONFIG_BYTES 0x40u
+#define PCI_BYTES    0x100u /* of configuration space */
 #define VECTORS      4u
 
 /* In PCI's BAR, but of legacy devices. */
@@ -224,7 +226,7 @@ struct device {
     uint32_t queue_reset_left;
     unsigned queue_resets_told; /* to the driver: the queue is reset, and disabled */
     struct queue queue[QUEUES];
-    uint8_t pci[256];
+    struct pci_model pci;
     uint64_t bar_bytes[6];
     struct {
         virtio_register base;

@@ -351,7 +351,7 @@ static void step_tamper(uint8_t a, uint8_t b, uint8_t c)
         device.vectors_granted = c % (VECTORS + 1);
         break;
     case 5:
-        device.pci[b] = c;
+        device.pci.config[b] = c;
         break;
     case 6:
         device.bar_bytes[b % 6u] = wide(c, b) & 0xfffffu;

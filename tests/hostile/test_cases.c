@@ -284,16 +284,16 @@ static void capabilities_of_nonsense(void **state)
     for (unsigned at = 0x34; at < 0x84; at++) {
         for (unsigned value = 0; value < 256; value += 5) {
             begin(BUS_PCI, 3);
-            device.pci[at] = (uint8_t)value;
+            device.pci.config[at] = (uint8_t)value;
             (void)cases_start();
             program_finish();
         }
     }
     begin(BUS_PCI, 3);
-    device.pci[0x41] = 0x40; /* in a circle */
+    device.pci.config[0x41] = 0x40; /* in a circle */
     cases_expect_refused(cases_start(), "notification");
     begin(BUS_PCI, 3);
-    device.pci[0x52] = 16; /* too short for a multiplier */
+    device.pci.config[0x52] = 16; /* too short for a multiplier */
     cases_expect_refused(cases_start(), "notification");
 }
 
@@ -305,7 +305,7 @@ static void structures_outside_the_bar(void **state)
     device.bar_bytes[4] = 0x10;
     cases_expect_refused(cases_start(), "registers");
     begin(BUS_PCI, 3);
-    memset(&device.pci[0x48], 0xff, 4);
+    memset(&device.pci.config[0x48], 0xff, 4);
     cases_expect_refused(cases_start(), "registers");
 }
 

@@ -261,6 +261,7 @@ def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
         for library in (
             program.parent / f"lib{driver}.a.p",
             program.parent / "libhostile_harness.a.p",
+            BUILD / "tests" / "models" / "pci" / "libpci_model.a.p",
             BUILD / "tests" / "models" / "virtio" / "libvirtio_model.a.p",
             program.parent / f"{program.name}.p",
         )

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "models/pci/pci.h"
 #include "models/virtio/ring.h"
 #include "virtio/mmio.h"
 #include "virtio/pci.h"
@@ -31,6 +32,8 @@
 #define FAKE_BAR_BYTES ((virtio_register)0x10000)
 #define FAKE_QUEUES    9u /* four pairs and the control queue */
 #define FAKE_TRACE_MAX 256u
+
+#define FAKE_CONFIG_BYTES 256u /* of PCI, which is not Express */
 
 enum fake_bus { FAKE_MMIO, FAKE_PCI };
 
@@ -91,8 +94,7 @@ struct fake_device {
     bool locked_status;           /* the status was read with the driver's lock held */
 
     /* PCI */
-    uint8_t pci_config[256];
-    uint64_t bar_bytes[6];
+    struct pci_model pci;
     unsigned map_calls;
 
     /* What the driver wrote, in order. */

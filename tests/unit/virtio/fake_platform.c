@@ -69,12 +69,9 @@ virtio_address virtio_platform_dma_address(const void *memory)
 uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,
                                   unsigned bytes)
 {
-    uint32_t value = 0;
-
     assert_ptr_equal(function, fake);
-    assert_true(offset % bytes == 0 && offset + bytes <= sizeof(fake->pci_config));
-    memcpy(&value, &fake->pci_config[offset], bytes);
-    return value;
+    assert_true(offset % bytes == 0 && offset + bytes <= FAKE_CONFIG_BYTES);
+    return pci_model_read(&fake->pci, offset, bytes);
 }
 
 void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t offset,
@@ -83,16 +80,19 @@ void virtio_platform_pci_write(struct virtio_pci_function *function, uint16_t of
     assert_ptr_equal(function, fake);
     assert_int_equal(offset, 4); /* the command register is all the driver has to write */
     assert_int_equal(bytes, 2);
-    memcpy(&fake->pci_config[offset], &value, bytes);
+    pci_model_write(&fake->pci, offset, bytes, value);
 }
 
 virtio_register virtio_platform_pci_map(struct virtio_pci_function *function, unsigned bar,
                                         uint64_t offset, uint64_t length)
 {
+    uint64_t mask = bar < 6 ? pci_model_bar_mask(&fake->pci, bar) : 0;
+    uint64_t bytes = mask & -mask;
+
     assert_ptr_equal(function, fake);
     assert_true(bar < 6);
     fake->map_calls++;
-    if (offset > fake->bar_bytes[bar] || length > fake->bar_bytes[bar] - offset) {
+    if (offset > bytes || length > bytes - offset) {
         return 0;
     }
     return FAKE_PCI_BASE + (virtio_register)bar * FAKE_BAR_BYTES + (virtio_register)offset;

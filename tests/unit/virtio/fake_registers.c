@@ -475,52 +475,40 @@ void virtio_platform_write(virtio_register reg, unsigned bytes, uint32_t value)
     }
 }
 
-static void put16(struct fake_device *device, unsigned offset, uint32_t value)
-{
-    device->pci_config[offset] = (uint8_t)value;
-    device->pci_config[offset + 1] = (uint8_t)(value >> 8);
-}
-
-static void put32(struct fake_device *device, unsigned offset, uint32_t value)
-{
-    put16(device, offset, value & 0xffffu);
-    put16(device, offset + 2, value >> 16);
-}
-
 void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
                          unsigned type, unsigned bar, uint32_t offset, uint32_t bytes)
 {
-    device->pci_config[at] = 0x09;
-    device->pci_config[at + 1] = (uint8_t)next;
-    device->pci_config[at + 2] = (uint8_t)length;
-    device->pci_config[at + 3] = (uint8_t)type;
-    device->pci_config[at + 4] = (uint8_t)bar;
-    put32(device, at + 8, offset);
-    put32(device, at + 12, bytes);
+    const struct pci_model_virtio structure = {
+        .length = (uint8_t)length,
+        .type = (uint8_t)type,
+        .bar = (uint8_t)bar,
+        .offset = offset,
+        .bytes = bytes,
+    };
+
+    pci_model_set(&device->pci, at, 2, PCI_CAPABILITY_VENDOR | next << 8);
+    pci_model_virtio(&device->pci, (uint8_t)at, &structure);
     if (type == 2) {
-        put32(device, at + 16, NOTIFY_MULTIPLIER);
+        pci_model_set(&device->pci, at + 16, 4, NOTIFY_MULTIPLIER);
     }
 }
 
 void fake_pci_describe(struct fake_device *device, uint16_t device_id)
 {
-    memset(device->pci_config, 0, sizeof(device->pci_config));
-    put16(device, 0x00, VIRTIO_PCI_VENDOR);
-    put16(device, 0x02, device_id);
-    put16(device, 0x04, 0x0400);
-    put16(device, 0x06, 0x0010);
-    put16(device, 0x2e, 1);
-    device->pci_config[0x34] = 0x84;
-    device->pci_config[0x98] = 0x11; /* MSI-X: not the transport's business */
-    device->pci_config[0x99] = 0;
+    pci_model_reset(&device->pci, (uint32_t)device_id << 16 | VIRTIO_PCI_VENDOR);
+    pci_model_set(&device->pci, PCI_COMMAND, 2, PCI_COMMAND_INTX_DISABLE);
+    pci_model_set(&device->pci, PCI_STATUS, 2, PCI_STATUS_CAPABILITIES);
+    pci_model_set(&device->pci, 0x2e, 2, 1); /* subsystem */
+    pci_model_set(&device->pci, PCI_CAPABILITIES, 1, 0x84);
+    /* MSI-X is not the transport's business. */
+    pci_model_set(&device->pci, 0x98, 2, PCI_CAPABILITY_MSIX);
     fake_pci_capability(device, 0x40, 0x98, 20, 2, COMMON_BAR, NOTIFY_OFFSET, 0x1000);
     fake_pci_capability(device, 0x54, 0x40, 16, 4, COMMON_BAR, DEVICE_OFFSET, 0x1000);
     fake_pci_capability(device, 0x64, 0x54, 16, 3, COMMON_BAR, ISR_OFFSET, 0x1000);
     fake_pci_capability(device, 0x74, 0x64, 16, 1, COMMON_BAR, COMMON_OFFSET, 0x1000);
     /* PCI configuration access: of no use here, comes first in QEMU's list too. */
     fake_pci_capability(device, 0x84, 0x74, 20, 5, 0, 0, 0);
-    memset(device->bar_bytes, 0, sizeof(device->bar_bytes));
-    device->bar_bytes[COMMON_BAR] = 0x4000;
+    pci_model_bar(&device->pci, COMMON_BAR, 0x4000, PCI_BAR_TYPE_64);
 }
 
 void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors)

@@ -233,10 +233,10 @@ static void pci_identities(void **state)
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fake_reset_device(&device, FAKE_PCI, 0);
         fake_pci_describe(&device, cases[i].device);
-        device.pci_config[0] = (uint8_t)cases[i].vendor;
-        device.pci_config[1] = (uint8_t)(cases[i].vendor >> 8);
-        device.pci_config[0x08] = (uint8_t)i; /* any revision */
-        device.pci_config[0x2e] = (uint8_t)cases[i].subsystem;
+        device.pci.config[0] = (uint8_t)cases[i].vendor;
+        device.pci.config[1] = (uint8_t)(cases[i].vendor >> 8);
+        device.pci.config[0x08] = (uint8_t)i; /* any revision */
+        device.pci.config[0x2e] = (uint8_t)cases[i].subsystem;
         assert_int_equal(probe_pci(0), cases[i].type != 0);
         assert_null(reason);
         assert_int_equal(pci.transport.device_type, cases[i].type);
@@ -248,8 +248,8 @@ static void pci_is_switched_on(void **state)
     (void)state;
     fake_reset_device(&device, FAKE_PCI, 0);
     assert_true(probe_pci(0));
-    assert_int_equal(device.pci_config[4] & 6, 6);
-    assert_int_equal(device.pci_config[5] & 4, 0); /* the line may interrupt */
+    assert_int_equal(device.pci.config[4] & 6, 6);
+    assert_int_equal(device.pci.config[5] & 4, 0); /* the line may interrupt */
 }
 
 static void pci_larger_structures_are_fine(void **state)
@@ -267,7 +267,7 @@ static void pci_first_usable_structure_wins(void **state)
     fake_reset_device(&device, FAKE_PCI, 0);
     /* Before the good one: a reserved BAR, one outside its BAR, one too short, one misaligned;
      * after it: another good one. */
-    device.pci_config[0x34] = 0x98;
+    device.pci.config[0x34] = 0x98;
     fake_pci_capability(&device, 0x98, 0xb0, 16, 1, 6, 0, 0x1000);
     fake_pci_capability(&device, 0xb0, 0xc0, 16, 1, 4, 0x3fff0, 0x1000);
     fake_pci_capability(&device, 0xc0, 0xd0, 16, 1, 4, 0, 0x37);
@@ -284,11 +284,11 @@ static void pci_capability_loop_ends(void **state)
 {
     (void)state;
     fake_reset_device(&device, FAKE_PCI, 0);
-    device.pci_config[0x84 + 1] = 0x84; /* itself */
+    device.pci.config[0x84 + 1] = 0x84; /* itself */
     assert_false(probe_pci(0));
     assert_non_null(reason);
-    device.pci_config[0x84 + 1] = 0x74;
-    device.pci_config[0x64 + 1] = 0x84; /* a round */
+    device.pci.config[0x84 + 1] = 0x74;
+    device.pci.config[0x64 + 1] = 0x84; /* a round */
     assert_false(probe_pci(0));
     assert_non_null(reason);
 }
@@ -302,7 +302,7 @@ static void pci_random_capabilities(void **state)
         fake_reset_device(&device, FAKE_PCI, 0);
         for (unsigned i = 0; i < 1 + round % 40; i++) {
             seed = seed * 1664525 + 1013904223;
-            device.pci_config[0x34 + (seed >> 8) % (256 - 0x34)] = (uint8_t)(seed >> 24);
+            device.pci.config[0x34 + (seed >> 8) % (256 - 0x34)] = (uint8_t)(seed >> 24);
         }
         device.map_calls = 0;
         if (probe_pci(0)) {
@@ -321,19 +321,19 @@ static void pci_missing_structures(void **state)
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
         fake_reset_device(&device, FAKE_PCI, 0);
-        device.pci_config[at[i] + 3] = 0x55;
+        device.pci.config[at[i] + 3] = 0x55;
         assert_false(probe_pci(0));
         assert_non_null(reason);
     }
     assert_true(probe_pci(3)); /* no interrupt status register needed with vectors */
     fake_reset_device(&device, FAKE_PCI, 0);
-    device.pci_config[6] = 0; /* no capability list at all */
+    device.pci.config[6] = 0; /* no capability list at all */
     assert_false(probe_pci(0));
     fake_reset_device(&device, FAKE_PCI, 0);
-    device.pci_config[0x40 + 2] = 16; /* notification capability without its multiplier */
+    device.pci.config[0x40 + 2] = 16; /* notification capability without its multiplier */
     assert_false(probe_pci(0));
     fake_reset_device(&device, FAKE_PCI, 0);
-    device.pci_config[0x54 + 3] = 0x55; /* no device configuration: nothing can be read */
+    device.pci.config[0x54 + 3] = 0x55; /* no device configuration: nothing can be read */
     assert_true(probe_pci(0));
     assert_int_equal(pci.transport.config_bytes, 0);
 }
