@@ -2,32 +2,19 @@
 /* How the port to RTEMS connects a device to its interrupt line, which may be others' as well. */
 #include "discovery.h"
 #include "machine.h"
-#include <rtems/irq-extension.h>
+#include "models/rtems/interrupt_line.h"
 #include <setjmp.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#define VECTOR       48u
-#define HANDLERS_MAX 2u
+#define VECTOR 48u
 
 static const struct virtio_rtems_board board = {
     .mmio = {.address = 0x1000, .bytes = 0x200, .count = 1, .first_vector = VECTOR},
 };
 static struct virtio_network_device device;
 static struct virtio_net *const net = (struct virtio_net *)&device;
-
-/* The line, as RTEMS has it. */
-static struct {
-    struct {
-        rtems_interrupt_handler call;
-        void *argument;
-    } handler[HANDLERS_MAX];
-    unsigned count;
-    bool enabled;
-    bool refuses; /* more handlers */
-} line;
 
 static bool storm; /* the driver finds that the device does not stop */
 static bool
@@ -47,67 +34,6 @@ void virtio_platform_unlock(virtio_lock_state state)
     (void)state;
     assert_int_equal(locks_held, 1);
     locks_held--;
-}
-
-rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
-                                                  const char *information, rtems_option options,
-                                                  rtems_interrupt_handler handler, void *argument)
-{
-    (void)information;
-    assert_int_equal(vector, VECTOR);
-    assert_int_equal(options, RTEMS_INTERRUPT_SHARED);
-    if (line.refuses) {
-        return RTEMS_NO_MEMORY;
-    }
-    assert_true(line.count < HANDLERS_MAX);
-    line.handler[line.count].call = handler;
-    line.handler[line.count].argument = argument;
-    if (line.count++ == 0) {
-        line.enabled = true;
-    }
-    return RTEMS_SUCCESSFUL;
-}
-
-rtems_status_code rtems_interrupt_handler_remove(rtems_vector_number vector,
-                                                 rtems_interrupt_handler handler, void *argument)
-{
-    assert_int_equal(vector, VECTOR);
-    for (unsigned i = 0; i < line.count; i++) {
-        if (line.handler[i].call == handler && line.handler[i].argument == argument) {
-            line.handler[i] = line.handler[--line.count];
-            line.enabled = line.enabled && line.count != 0;
-            return RTEMS_SUCCESSFUL;
-        }
-    }
-    return RTEMS_UNSATISFIED;
-}
-
-rtems_status_code rtems_interrupt_handler_iterate(rtems_vector_number vector,
-                                                  rtems_interrupt_per_handler_routine routine,
-                                                  void *argument)
-{
-    assert_int_equal(vector, VECTOR);
-    for (unsigned i = 0; i < line.count; i++) {
-        routine(argument, "", RTEMS_INTERRUPT_SHARED, line.handler[i].call,
-                line.handler[i].argument);
-    }
-    return RTEMS_SUCCESSFUL;
-}
-
-/* An interrupt that has no handler ends RTEMS. */
-rtems_status_code rtems_interrupt_vector_enable(rtems_vector_number vector)
-{
-    assert_int_equal(vector, VECTOR);
-    assert_int_not_equal(line.count, 0);
-    line.enabled = true;
-    return RTEMS_SUCCESSFUL;
-}
-
-rtems_status_code rtems_interrupt_vector_disable(rtems_vector_number vector)
-{
-    assert_int_equal(vector, VECTOR);
-    line.enabled = false;
-    return RTEMS_SUCCESSFUL;
 }
 
 bool virtio_net_interrupt(struct virtio_net *which)
@@ -170,22 +96,10 @@ void virtio_platform_log(const char *format, ...)
     fail_msg("%s", format);
 }
 
-static void other_handler(void *argument)
-{
-    (void)argument;
-}
-
-static void raise_line(void)
-{
-    for (unsigned i = 0; line.enabled && i < line.count; i++) {
-        line.handler[i].call(line.handler[i].argument);
-    }
-}
-
 static int find(void **state)
 {
     (void)state;
-    memset(&line, 0, sizeof(line));
+    interrupt_line_reset(VECTOR);
     storm = false;
     bottom_half_ran = false;
     locks_held = 0;
@@ -198,11 +112,11 @@ static void calls_the_driver_while_it_is_connected(void **state)
 {
     (void)state;
     assert_true(virtio_network_connect(&device, net));
-    raise_line();
+    interrupt_line_raise();
     assert_int_equal(interrupts, 1);
     assert_true(virtio_network_connect(&device, NULL));
-    assert_int_equal(line.count, 0);
-    raise_line();
+    assert_int_equal(interrupt_line.count, 0);
+    interrupt_line_raise();
     assert_int_equal(interrupts, 1);
 }
 
@@ -211,10 +125,10 @@ static void masks_a_line_that_does_not_fall(void **state)
     (void)state;
     assert_true(virtio_network_connect(&device, net));
     storm = true;
-    raise_line();
-    assert_false(line.enabled);
+    interrupt_line_raise();
+    assert_false(interrupt_line.enabled);
     virtio_network_rearm(&device);
-    assert_true(line.enabled);
+    assert_true(interrupt_line.enabled);
 }
 
 /* The line must stay enabled: nothing would enable it again. */
@@ -224,8 +138,8 @@ static void does_not_mask_after_the_bottom_half_ran(void **state)
     assert_true(virtio_network_connect(&device, net));
     storm = true;
     bottom_half_ran = true;
-    raise_line();
-    assert_true(line.enabled);
+    interrupt_line_raise();
+    assert_true(interrupt_line.enabled);
 }
 
 static void leaves_a_line_masked_that_nobody_handles(void **state)
@@ -233,33 +147,33 @@ static void leaves_a_line_masked_that_nobody_handles(void **state)
     (void)state;
     assert_true(virtio_network_connect(&device, net));
     storm = true;
-    raise_line();
+    interrupt_line_raise();
     assert_true(virtio_network_connect(&device, NULL));
-    assert_false(line.enabled);
+    assert_false(interrupt_line.enabled);
     storm = false;
     assert_true(virtio_network_connect(&device, net));
-    assert_true(line.enabled);
-    raise_line();
+    assert_true(interrupt_line.enabled);
+    interrupt_line_raise();
     assert_int_equal(interrupts, 2);
 }
 
 static void gives_others_their_line_back(void **state)
 {
     (void)state;
-    (void)rtems_interrupt_handler_install(VECTOR, "", RTEMS_INTERRUPT_SHARED, other_handler, NULL);
+    interrupt_line_share();
     assert_true(virtio_network_connect(&device, net));
     storm = true;
-    raise_line();
-    assert_false(line.enabled);
+    interrupt_line_raise();
+    assert_false(interrupt_line.enabled);
     assert_true(virtio_network_connect(&device, NULL));
-    assert_true(line.enabled);
-    assert_int_equal(line.count, 1);
+    assert_true(interrupt_line.enabled);
+    assert_int_equal(interrupt_line.count, 1);
 }
 
 static void says_that_it_cannot_be_connected(void **state)
 {
     (void)state;
-    line.refuses = true;
+    interrupt_line.refuses = true;
     assert_false(virtio_network_connect(&device, net));
     assert_null(device.net);
 }

@@ -2,13 +2,13 @@
 /*
  * The RTEMS port's masking of a line that does not stop (virtio/ports/rtems/discovery.c), with the
  * bottom half on the same processor and on another one, and one other device on the line. RTEMS's
- * interrupt manager is modelled below: one vector.
+ * interrupt manager is the model's.
  */
 #include "../../../virtio/ports/rtems/discovery.h"
 #include "../../../virtio/ports/rtems/machine.h"
 #include "fake.h"
+#include "models/rtems/interrupt_line.h"
 #include "virtio/net.h"
-#include <rtems/irq-extension.h>
 #include <stdlib.h>
 
 #define VECTOR          40u
@@ -22,59 +22,6 @@ static struct virtio_net *net;
 static bool other_processor; /* runs the bottom half as soon as it is signalled */
 static bool disconnects;     /* ... and it disconnects the driver */
 static bool signalled;
-
-static struct {
-    rtems_interrupt_handler handler;
-    void *argument;
-    bool enabled;
-} line;
-
-rtems_status_code rtems_interrupt_vector_enable(rtems_vector_number vector)
-{
-    assert_int_equal(vector, VECTOR);
-    line.enabled = true;
-    return RTEMS_SUCCESSFUL;
-}
-
-rtems_status_code rtems_interrupt_vector_disable(rtems_vector_number vector)
-{
-    assert_int_equal(vector, VECTOR);
-    line.enabled = false;
-    return RTEMS_SUCCESSFUL;
-}
-
-rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
-                                                  const char *information, rtems_option options,
-                                                  rtems_interrupt_handler handler, void *argument)
-{
-    assert_int_equal(vector, VECTOR);
-    assert_non_null(information);
-    assert_int_equal(options, RTEMS_INTERRUPT_SHARED);
-    line.handler = handler;
-    line.argument = argument;
-    return RTEMS_SUCCESSFUL;
-}
-
-rtems_status_code rtems_interrupt_handler_remove(rtems_vector_number vector,
-                                                 rtems_interrupt_handler handler, void *argument)
-{
-    assert_int_equal(vector, VECTOR);
-    if (line.handler != handler || line.argument != argument) {
-        return RTEMS_UNSATISFIED;
-    }
-    line.handler = NULL;
-    return RTEMS_SUCCESSFUL;
-}
-
-/* The other device's handler is always there. */
-rtems_status_code rtems_interrupt_handler_iterate(rtems_vector_number vector,
-                                                  rtems_interrupt_per_handler_routine routine,
-                                                  void *argument)
-{
-    routine(argument, "another device", RTEMS_INTERRUPT_SHARED, NULL, NULL);
-    assert_int_equal(vector, VECTOR);
-    return RTEMS_SUCCESSFUL;
-}
 
 uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
 {
@@ -150,7 +97,8 @@ static void start(void)
     fake_reset_device(&model, FAKE_MMIO, 0);
     other_processor = false;
     disconnects = false;
-    line.enabled = true;
+    interrupt_line_reset(VECTOR);
+    interrupt_line_share();
     assert_true(virtio_find_network(&board, 0, &device));
     net = virtio_net_create(device.transport, &parameters, &operations, NULL, &reason);
     assert_non_null(net);
@@ -164,7 +112,7 @@ static void finish(void)
     disconnects = false;
     model.line_stuck = false;
     assert_true(virtio_network_connect(&device, NULL));
-    assert_true(line.enabled); /* it is the other device's, too */
+    assert_true(interrupt_line.enabled); /* it is the other device's, too */
     assert_true(virtio_net_stop(net));
     virtio_net_free(net);
     assert_int_equal(fake_allocations, 0);
@@ -176,8 +124,8 @@ static void storm(void)
     model.line_stuck = true;
     model.isr = VIRTIO_CAUSE_QUEUE;
     for (unsigned i = 0; i < INTERRUPTS_MAX; i++) {
-        assert_true(line.enabled);
-        line.handler(line.argument);
+        assert_true(interrupt_line.enabled);
+        interrupt_line_raise();
     }
 }
 
@@ -187,10 +135,10 @@ static void masked_until_the_bottom_half_has_run(void **state)
     start();
     for (unsigned round = 1; round < STORMS_MAX; round++) {
         storm();
-        assert_false(line.enabled);
+        assert_false(interrupt_line.enabled);
         assert_true(signalled);
         bottom_half();
-        assert_true(line.enabled);
+        assert_true(interrupt_line.enabled);
     }
     finish();
 }
@@ -204,7 +152,7 @@ static void bottom_half_on_another_processor(void **state)
     other_processor = true;
     for (unsigned round = 1; round < STORMS_MAX; round++) {
         storm();
-        assert_true(line.enabled);
+        assert_true(interrupt_line.enabled);
     }
     assert_null(virtio_net_broken(net));
     finish();
@@ -217,7 +165,7 @@ static void disconnected_on_another_processor(void **state)
     start();
     disconnects = true;
     storm();
-    assert_true(line.enabled);
+    assert_true(interrupt_line.enabled);
     finish();
 }
 
@@ -227,7 +175,7 @@ static void disconnected_while_masked(void **state)
     (void)state;
     start();
     storm();
-    assert_false(line.enabled);
+    assert_false(interrupt_line.enabled);
     finish();
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RTEMS's interrupt manager, as far as the port uses it; the tests have a line of their own. */
+/* RTEMS's interrupt manager, as far as the port uses it (interrupt_line.h). */
 #ifndef RTEMS_IRQ_EXTENSION_H
 #define RTEMS_IRQ_EXTENSION_H
 

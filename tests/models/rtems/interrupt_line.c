@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "interrupt_line.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+struct interrupt_line interrupt_line;
+
+void interrupt_line_reset(rtems_vector_number vector)
+{
+    interrupt_line = (struct interrupt_line){.vector = vector};
+}
+
+static void other_handler(void *argument)
+{
+    (void)argument;
+}
+
+void interrupt_line_share(void)
+{
+    (void)rtems_interrupt_handler_install(interrupt_line.vector, "another device",
+                                          RTEMS_INTERRUPT_SHARED, other_handler, NULL);
+}
+
+void interrupt_line_raise(void)
+{
+    for (unsigned i = 0; interrupt_line.enabled && i < interrupt_line.count; i++) {
+        interrupt_line.handler[i].call(interrupt_line.handler[i].argument);
+    }
+}
+
+rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
+                                                  const char *information, rtems_option options,
+                                                  rtems_interrupt_handler handler, void *argument)
+{
+    struct interrupt_line *line = &interrupt_line;
+
+    assert_int_equal(vector, line->vector);
+    assert_non_null(information);
+    assert_int_equal(options, RTEMS_INTERRUPT_SHARED);
+    if (line->refuses) {
+        return RTEMS_NO_MEMORY;
+    }
+    assert_true(line->count < INTERRUPT_LINE_HANDLERS);
+    line->handler[line->count].call = handler;
+    line->handler[line->count].argument = argument;
+    if (line->count++ == 0) {
+        line->enabled = true;
+    }
+    return RTEMS_SUCCESSFUL;
+}
+
+rtems_status_code rtems_interrupt_handler_remove(rtems_vector_number vector,
+                                                 rtems_interrupt_handler handler, void *argument)
+{
+    struct interrupt_line *line = &interrupt_line;
+
+    assert_int_equal(vector, line->vector);
+    for (unsigned i = 0; i < line->count; i++) {
+        if (line->handler[i].call == handler && line->handler[i].argument == argument) {
+            line->handler[i] = line->handler[--line->count];
+            line->enabled = line->enabled && line->count != 0;
+            return RTEMS_SUCCESSFUL;
+        }
+    }
+    return RTEMS_UNSATISFIED;
+}
+
+rtems_status_code rtems_interrupt_handler_iterate(rtems_vector_number vector,
+                                                  rtems_interrupt_per_handler_routine routine,
+                                                  void *argument)
+{
+    struct interrupt_line *line = &interrupt_line;
+
+    assert_int_equal(vector, line->vector);
+    for (unsigned i = 0; i < line->count; i++) {
+        routine(argument, "", RTEMS_INTERRUPT_SHARED, line->handler[i].call,
+                line->handler[i].argument);
+    }
+    return RTEMS_SUCCESSFUL;
+}
+
+/* An interrupt that has no handler ends RTEMS. */
+rtems_status_code rtems_interrupt_vector_enable(rtems_vector_number vector)
+{
+    assert_int_equal(vector, interrupt_line.vector);
+    assert_int_not_equal(interrupt_line.count, 0);
+    interrupt_line.enabled = true;
+    return RTEMS_SUCCESSFUL;
+}
+
+rtems_status_code rtems_interrupt_vector_disable(rtems_vector_number vector)
+{
+    assert_int_equal(vector, interrupt_line.vector);
+    interrupt_line.enabled = false;
+    return RTEMS_SUCCESSFUL;
+}
