@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compares the memory and checksum functions of libc/arm64 with plain loops. */
-#include "../../tests/unit/memory_checks.h"
+#include "../../tests/unit/libc/memory_checks.h"
 #include "kernel/application.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"

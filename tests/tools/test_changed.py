@@ -76,7 +76,7 @@ def reach() -> Reach:
 
 
 def test_a_program_is_reached_by_its_sources_and_headers() -> None:
-    for name in ("kernel/mm/heap.c", "kernel/mm/heap.h", "tests/unit/test_heap.c"):
+    for name in ("kernel/mm/heap.c", "kernel/mm/heap.h", "tests/unit/kernel/mm/test_heap.c"):
         found = reach().tests([name])
         assert {f"unit/meson.build::host-{each}/heap" for each in ("gcc", "clang")} <= found, name
         assert not any("virtio" in test for test in found if "::host" in test), name
@@ -90,7 +90,7 @@ def test_a_driver_reaches_its_programs_and_the_machines_that_have_it() -> None:
     assert {"device", "hostile", "vm/test_network.py", "vm/test_recovery.py"} <= found
     for build in ("host-gcc", "arm32-gcc"):
         assert any(test.startswith(f"unit/meson.build::{build}/virtio") for test in found)
-    assert "unit/test_processors.py" in found  # compiles the folder by itself
+    assert "unit/virtio/test_processors.py" in found  # compiles the folder by itself
     assert any(test.startswith("model/meson.build::host-gcc/") for test in found)
     assert not any(test.endswith("/heap") for test in found)
 
@@ -157,7 +157,7 @@ def test_nothing_reaches_nothing() -> None:
 
 
 def test_a_build_file_stands_for_its_folder() -> None:
-    found = reach().tests(["tests/unit/pci/meson.build"])
+    found = reach().tests(["tests/unit/kernel/pci/meson.build"])
     assert any("pci" in test for test in found if "::host" in test)
 
 

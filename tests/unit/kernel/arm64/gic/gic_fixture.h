@@ -34,7 +34,7 @@ uint8_t configuration_of(uint32_t number);
 int prepare(void **state);
 
 /* For main(): runs each test in a process of its own. Argument 1 is virt.dtb of
- * tests/unit/devicetree. Returns the exit status, the number of failed tests. */
+ * tests/unit/kernel/devicetree. Returns the exit status, the number of failed tests. */
 int run_each_alone(const struct CMUnitTest *tests, unsigned number, int count, char **arguments);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Closing a UDP endpoint (kernel/datagram.h) while the device keeps its datagrams. The driver and
  * lwIP are stubs: the device returns a packet when the test says so. */
-#include "../kernel_fixture.h"
 #include "core_lock.h"
 #include "kernel/datagram.h"
 #include "kernel/network.h"
+#include "kernel_fixture.h"
 #include "lwip/timeouts.h"
 #include "lwip/udp.h"
 #include "net/datagram_private.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The control loop's periods (apps/control): when turns are due, and which come too late. */
-#include "../../apps/control/periods.h"
+#include "../../../../apps/control/periods.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include <setjmp.h>

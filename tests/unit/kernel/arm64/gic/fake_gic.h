@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A GICv3 with an ITS (models/gic), where virt.dts of tests/unit/devicetree has it, and what the
- * kernel's driver of it needs of the kernel. The driver runs on one core: if it touches another
+ * A GICv3 with an ITS (models/gic), where virt.dts of tests/unit/kernel/devicetree has it, and what
+ * the kernel's driver of it needs of the kernel. The driver runs on one core: if it touches another
  * core's Redistributor, the program ends.
  */
 #ifndef FAKE_GIC_H

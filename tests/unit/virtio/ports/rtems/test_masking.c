@@ -4,8 +4,8 @@
  * bottom half on the same processor and on another one, and one other device on the line. RTEMS's
  * interrupt manager is the model's.
  */
-#include "../../../virtio/ports/rtems/discovery.h"
-#include "../../../virtio/ports/rtems/machine.h"
+#include "../../../../../virtio/ports/rtems/discovery.h"
+#include "../../../../../virtio/ports/rtems/machine.h"
 #include "fake.h"
 #include "models/rtems/interrupt_line.h"
 #include "virtio/net.h"
