@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every address that a partition does not own: it is not mapped, and who tries is stopped."""
+"""Addresses that a partition does not own are not mapped, and an access to one stops the
+partition."""
 
 from __future__ import annotations
 
@@ -22,24 +23,24 @@ from bulkhead.system.machine import machine
 from bulkhead.system.model import Dma
 from bulkhead.system.reports import State, read_reports
 
-# Arm ARM, stage 2 descriptors: access flag, read and write; memory is write-back, Inner Shareable;
-# registers are Device-nGnRE and never executed.
+# Attributes of stage 2 descriptors (Arm ARM). Both set the access flag and allow reads and writes.
+# Memory is write-back, Inner Shareable; device registers are Device-nGnRE and never executable.
 _MEMORY, _DEVICE = 0x7FC, 0x0040_0000_0000_04C4
 
-# ESR_ELx.EC, from a lower level; DFSC and IFSC: translation faults, and permission faults.
+# ESR_ELx.EC for aborts from a lower exception level, and fault status codes (DFSC, IFSC).
 _INSTRUCTION_ABORT, _DATA_ABORT = 0x20, 0x24
 _TRANSLATION, _PERMISSION, _STATUS = 0x04, 0x0C, 0x3C
-_UNKNOWN = 2**64 - 1  # in a report
+_UNKNOWN = 2**64 - 1  # address in a report when the hypervisor does not know it
 _WRITE, _OF_TABLE_WALK = 1 << 6, 1 << 7
 _BLOCK = 2 << 20
 _GIGABYTE = 1 << 30
 
 
-# The tables.
+# Tests of the translation tables.
 
 
 def owned(place: Place, board: BoardTree) -> list[Mapping]:
-    """What a partition reaches without asking."""
+    """Returns the mappings of a partition's own memory, device registers and PCI windows."""
     devices = [
         (at, size)
         for label in place.partition.devices
@@ -62,7 +63,8 @@ def _whole_pages(start: int, size: int) -> tuple[int, int]:
 
 
 def _check_streams(memory: HypervisorMemory, layout: Layout, base: int, config: int) -> None:
-    """The SMMU's table (IHI 0070, 5.2): stage 2 of the owner, or abort."""
+    """Checks that each STE of the SMMU (IHI 0070, 5.2) has the owner's stage 2 or aborts the
+    DMA."""
     roots = {
         address.number: memory.core(place.partition.cores[0]).stage2
         for place in layout.places
@@ -82,7 +84,7 @@ def _check_streams(memory: HypervisorMemory, layout: Layout, base: int, config: 
 
 
 def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
-    """Of all partitions: before, the SMMU aborts their DMA."""
+    """Waits until all partitions run, because the SMMU aborts a partition's DMA until it starts."""
     guest.wait_for_match(r"(?m)^\w+\| ", timeout=60)
     end = time.monotonic() + 60
     boot_cores = {place.partition.cores[0] for place in layout.places}
@@ -96,10 +98,12 @@ def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
 
 
 @pytest.mark.parametrize("name", ["minimal", "isolation", "demo"])
-def test_tables_map_what_is_owned_and_nothing_else(start_guest: StartGuest, name: str) -> None:
-    """All 2^39 addresses of every partition's processors and devices, read from outside."""
+def test_tables_map_owned_ranges_and_nothing_else(start_guest: StartGuest, name: str) -> None:
+    """Reads the tables of all partitions' processors and devices from outside, for all 2^39
+    addresses."""
     system, board = read(name)
-    if name == "isolation":  # as it is, its rogue may be stopped before it is seen to run
+    # Without orders to wait for, the rogue may be stopped before this test sees it run.
+    if name == "isolation":
         system = listening(system, {})
     assembled = assemble(system, board, Settings())
     layout = assembled.layout
@@ -116,7 +120,7 @@ def test_tables_map_what_is_owned_and_nothing_else(start_guest: StartGuest, name
         _check_streams(memory, layout, base, config)
 
 
-# The addresses.
+# Tests of accesses to addresses.
 
 
 def _first_middle_last(start: int, size: int) -> Iterator[int]:
@@ -124,7 +128,7 @@ def _first_middle_last(start: int, size: int) -> Iterator[int]:
 
 
 def _answered(run: Run) -> list[Range]:
-    """Where accesses are owned, or answered by the hypervisor."""
+    """Returns the ranges that the rogue owns or that the hypervisor emulates."""
     board, rogue = run.layout.board, run.layout.places[ROGUE]
     controller = registers(board.roles["interrupt_controller"])
     return [
@@ -141,7 +145,8 @@ def _is_in(address: int, ranges: Iterable[Range]) -> bool:
 
 
 def _places(run: Run) -> list[int]:
-    """Of all that the board has, of others' memory, of what nobody has, and between all that."""
+    """Returns addresses in every device and memory range of the board, in memory of others and
+    of nobody, and between these ranges."""
     board, hypervisor = run.layout.board, run.layout.hypervisor
     nodes = [node for node in board.tree.node_iter() if registers(node)]
     parts = [part for node in nodes for part in registers(node)]
@@ -150,20 +155,20 @@ def _places(run: Run) -> list[int]:
     parts += [(window.address, window.bytes) for window in (board.ports, board.memory_window)]
     parts += [(core.redistributor, 0x20000) for core in board.cores[: board.core_count]]
     found = {address for part in parts for address in _first_middle_last(*part)}
-    found |= {start + size & -PAGE_BYTES for start, size in parts}  # behind each
+    found |= {start + size & -PAGE_BYTES for start, size in parts}  # the page after each
     for bits in (32, 36, 38, 39, 40, 44):
         found |= {(1 << bits) - PAGE_BYTES, 1 << bits}
     return sorted({address & -PAGE_BYTES for address in found if address < 1 << 44})
 
 
 def _blocks(run: Run) -> list[int]:
-    """All of the first 4 GiB, and of 1 GiB each the first to 40 bits."""
+    """Returns every 2 MiB block of the first 4 GiB, then every 1 GiB block up to 40 bits."""
     end = run.layout.board.memory + run.layout.board.memory_bytes
     return [*range(0, max(end, 4 * _GIGABYTE), _BLOCK), *range(4 * _GIGABYTE, 1 << 40, _GIGABYTE)]
 
 
 def _try(run: Run, kind: str, address: int, number: int) -> None:
-    stopped = parse_stopped(run.attack_anew(f"{kind} {address:#x}"))
+    stopped = parse_stopped(run.attack_after_restart(f"{kind} {address:#x}"))
     report = run.stopped()
     what = f"{kind} {address:#x}"
     assert stopped.core == ROGUE, what
@@ -202,7 +207,7 @@ def _sweep(run: Run, attacks: Iterable[tuple[str, int]]) -> None:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["read", "write", "execute"])
-def test_who_touches_what_it_does_not_own_is_stopped(start_guest: StartGuest, kind: str) -> None:
+def test_access_to_unowned_memory_stops_the_partition(start_guest: StartGuest, kind: str) -> None:
     run = start(start_guest)
     answered = _answered(run)
     places = [address for address in _places(run) if not _is_in(address, answered)]
@@ -210,9 +215,9 @@ def test_who_touches_what_it_does_not_own_is_stopped(start_guest: StartGuest, ki
 
 
 @pytest.mark.timeout(900)
-def test_who_touches_it_in_another_way_is_stopped(start_guest: StartGuest) -> None:
-    """What the processor describes too little of; its table walks; instructions in what is
-    answered, or in its own devices."""
+def test_unusual_access_to_unowned_memory_stops_the_partition(start_guest: StartGuest) -> None:
+    """Tries accesses whose syndrome does not describe the access, table walks, and instruction
+    fetches from emulated registers and from the rogue's own devices."""
     run = start(start_guest)
     answered = _answered(run)
     places = (
@@ -236,8 +241,9 @@ def test_who_touches_it_in_another_way_is_stopped(start_guest: StartGuest) -> No
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_every_block(start_guest: StartGuest) -> None:
-    """One way each in turn: all 2 MiB of 4 GiB, and all 1 GiB of 40 bits of addresses."""
+def test_access_to_any_unowned_block_stops_the_partition(start_guest: StartGuest) -> None:
+    """Tries every 2 MiB block of the first 4 GiB and every 1 GiB block of the 40-bit space,
+    alternating reads, writes and instruction fetches."""
     run = start(start_guest)
     answered = _answered(run)
     blocks = [address for address in _blocks(run) if not _is_in(address, answered)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a partition may do in part is filtered: of the rest nobody else notices anything."""
+"""The hypervisor filters accesses that a partition may make in part; others notice nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bulkhead.system.reports import State
 _SLOT = 2  # the rogue's function
 _UNMAPPED = (-1, 2**64 - 1)
 
-# With what has to be on the console, if there is anything.
+# Attacks, each with the pattern that the console must show ("": none).
 _FILTERED = [
     ("distributor", ""),
     ("redistributor 0", ""),
@@ -35,7 +35,7 @@ def survives(run: Run, attack: str, timeout: float = 200) -> None:
 
 
 def decoded(run: Run) -> list[range]:
-    """Addresses that the rogue's function answers, as QEMU has them."""
+    """Returns the address ranges that QEMU decodes for the rogue's function."""
     (bus,) = run.guest.qmp().execute("query-pci")
     (function,) = (each for each in bus["devices"] if each["slot"] == _SLOT)
     return [
@@ -46,7 +46,9 @@ def decoded(run: Run) -> list[range]:
 
 
 @pytest.mark.parametrize(("attack", "said"), _FILTERED, ids=[name for name, _ in _FILTERED])
-def test_what_is_filtered_reaches_nobody(start_guest: StartGuest, attack: str, said: str) -> None:
+def test_filtered_access_affects_no_other_partition(
+    start_guest: StartGuest, attack: str, said: str
+) -> None:
     run = start(start_guest)
     survives(run, attack)
     assert not re.search(r"(?m)^bulkhead\| victim", run.guest.console())
@@ -68,7 +70,8 @@ def test_every_register_of_every_bus(start_guest: StartGuest) -> None:
 
 
 def test_every_system_register(start_guest: StartGuest) -> None:
-    """None of a higher level answers; what this level has is refused as undefined, or works."""
+    """No register of a higher level is accessible; registers of this level work or are
+    UNDEFINED."""
     run = start(start_guest)
     survives(run, "registers")
     run.victim_is_unharmed()
@@ -84,7 +87,7 @@ def test_every_system_register(start_guest: StartGuest) -> None:
 
 
 @pytest.mark.parametrize("attack", ["spin", "priority 0"])
-def test_a_core_kept_busy_disturbs_nobody_and_is_stopped(
+def test_busy_core_disturbs_no_other_and_can_be_stopped(
     start_guest: StartGuest, attack: str
 ) -> None:
     run = start(start_guest)
@@ -93,18 +96,19 @@ def test_a_core_kept_busy_disturbs_nobody_and_is_stopped(
     run.nothing_changed(attacked=True)
     assert run.reports()[ROGUE].state == State.RUNNING
     run.stop()
-    run.attack_anew("dma-none")
+    run.attack_after_restart("dma-none")
     run.victim_is_unharmed()
 
 
-def test_no_cores_but_its_own_are_started(start_guest: StartGuest) -> None:
+def test_partition_cannot_start_cores_of_others(start_guest: StartGuest) -> None:
     run = start(start_guest)
     survives(run, "power")
     assert [report.starts for report in run.reports()] == [1, 1, 0, 0]
 
 
-def test_bars_stay_in_the_partitions_window(start_guest: StartGuest) -> None:
-    """The hardware decodes what the rogue wants only where that is the rogue's."""
+def test_bars_stay_in_the_window_of_the_partition(start_guest: StartGuest) -> None:
+    """Whatever the rogue writes to its BARs, the hardware decodes only addresses in its own
+    window."""
     run = start(start_guest)
     own, others = run.layout.places[ROGUE], run.layout.places[VICTIM]
     assert own.pci_memory is not None

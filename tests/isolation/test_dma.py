@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rogue's NIC is told to read and write what is others': rings, buffers, tables."""
+"""The rogue tells its NIC to access memory of others through rings, buffers and tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Wire:
         self._socket.sendto(frame, str(self.network.local))
 
     def received(self) -> list[bytes]:
-        """All that has come."""
+        """Returns all frames that have arrived."""
         frames = []
         while True:
             try:
@@ -54,9 +54,10 @@ def wire(tmp_path: Path) -> Iterator[Wire]:
 
 
 def use(run: Run, wire: Wire, attack: str) -> tuple[list[bytes], str]:
-    """The NIC in a partition that begins anew, and is sent a frame: what it sent, how it ended."""
+    """Restarts the partition, starts its NIC and sends it a frame. Returns the frames that the
+    NIC sent and the line that ended the attack."""
     wire.received()
-    run.begin_anew()
+    run.restart()
     run.order(attack)
     line = run.wait_for(r"(?m)^(rogue\| rogue: the NIC works|bulkhead\| rogue is stopped)")
     if "works" in line:
@@ -66,7 +67,7 @@ def use(run: Run, wire: Wire, attack: str) -> tuple[list[bytes], str]:
 
 
 def works(run: Run, wire: Wire) -> None:
-    """With its own memory it sends and receives."""
+    """Checks that the NIC sends and receives with the rogue's own memory."""
     sent, _ = use(run, wire, "dma-none")
     assert len(sent) == 1
     assert _TEXT in sent[0]
@@ -75,7 +76,8 @@ def works(run: Run, wire: Wire) -> None:
 
 
 def targets(run: Run) -> list[int]:
-    """Others' memory and registers; its own memory by the address that the machine has for it."""
+    """Returns addresses of memory and registers of others, and the rogue's own memory by its
+    physical instead of its guest address."""
     board, (victim, rogue) = run.layout.board, run.layout.places
     assert victim.pci_memory is not None
     found = (
@@ -96,14 +98,12 @@ def targets(run: Run) -> list[int]:
 @pytest.mark.parametrize(
     "part", ["transmit", "receive", "descriptors", "available", "used", "indirect"]
 )
-def test_what_its_device_may_not_reach_stays_as_it_is(
-    start_guest: StartGuest, wire: Wire, part: str
-) -> None:
+def test_dma_to_unowned_memory_is_stopped(start_guest: StartGuest, wire: Wire, part: str) -> None:
     run = start(start_guest, wire.network)
     works(run, wire)
     for target in targets(run):
         sent, line = use(run, wire, f"dma-{part} {target:#x}")
-        # QEMU sends zeros for what it can't read: nobody else's memory is on the wire.
+        # QEMU sends zeros for memory that it can't read, so no memory of others is on the wire.
         assert all(_TEXT in frame or not any(frame) for frame in sent), hex(target)
         named = re.search(r"stopped: device 00:02\.0, DMA \w+ at (0x[0-9a-f]+),", line)
         assert named is not None, line
@@ -113,7 +113,7 @@ def test_what_its_device_may_not_reach_stays_as_it_is(
 
 
 def test_trusted_dma_works_beside_an_smmu(start_guest: StartGuest, wire: Wire) -> None:
-    """It is not translated; while the partition is stopped it is aborted."""
+    """Checks that trusted DMA is not translated. A stopped partition's DMA is aborted."""
     run = start(start_guest, wire.network, dma=Dma.TRUSTED)
     for _ in range(2):
         works(run, wire)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA that the SMMU refuses is for the guilty partition's monitor, whoever hears of it first."""
+"""The SMMU reports refused DMA to one core, which forwards the event to the monitor of the
+partition that caused it."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _ROGUE, _NEIGHBOUR, _CONTROL = 0, 1, 2  # their cores
 _TARGET = 0x50000000
 _TRANSLATION = 0x10  # IHI 0070, 7.3.13
 
-# The interrupt goes to the neighbour's core at first.
+# The SMMU's interrupt goes to the neighbour's core at first.
 _SYSTEM = f"""
 board = "qemu-virt"
 
@@ -46,7 +47,9 @@ image = "beat"
 """
 
 
-def test_who_is_not_to_blame_passes_it_on(start_guest: StartGuest, tmp_path: Path) -> None:
+def test_event_is_forwarded_to_the_monitor_of_its_partition(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
     file = tmp_path / "events.toml"
     file.write_text(_SYSTEM)
     system, board = read(str(file))
@@ -60,7 +63,8 @@ def test_who_is_not_to_blame_passes_it_on(start_guest: StartGuest, tmp_path: Pat
     rogue, neighbour, control = reports[_ROGUE], reports[_NEIGHBOUR], reports[_CONTROL]
     assert (rogue.state, rogue.exits["fault"]) == (State.STOPPED, 1)
     assert (rogue.syndrome, rogue.address, rogue.pc) == (_TRANSLATION, _TARGET, 0)
-    # When it began, and to pass it on: once, if the rogue was quicker than its start.
+    # One interrupt for the event. Another one at the neighbour's start, unless the rogue was
+    # quicker.
     assert neighbour.exits["interrupt"] in (1, 2)
     assert control.exits["interrupt"] == 0
     assert neighbour.exits["fault"] == control.exits["fault"] == 0

@@ -10,11 +10,11 @@ from support.rogue_system import ROGUE, Run, StartGuest, start
 
 from bulkhead.system.reports import State
 
-# Processors of QEMU: without and with features that are hidden.
+# Processors that QEMU emulates, without and with the features that the hypervisor hides.
 _PROCESSORS = ("cortex-a53", "cortex-a72", "neoverse-n1", "neoverse-v1", "max")
 
-# Fields of ID registers (Arm ARM, ID_AA64*_EL1 and ID_*_EL1) by CRm, op2 and lowest bit, that tell
-# of what is hidden; and the value that means "not implemented" where that is not 0.
+# ID register fields that describe hidden features, by CRm, op2 and lowest bit (Arm ARM,
+# ID_AA64*_EL1 and ID_*_EL1), with the value that means "not implemented" where that is not 0.
 _HIDDEN = {
     (4, 0, 12): "EL3",
     (4, 0, 8): "EL2",
@@ -56,7 +56,7 @@ _AARCH64_ONLY = 1
 
 
 def identity(run: Run) -> dict[tuple[int, int], int]:
-    """The ID registers that the rogue reads, by CRm and op2."""
+    """Makes the rogue read its ID registers; returns their values by CRm and op2."""
     assert "survived" in run.attack("identity")
     lines = re.findall(r"(?m)^rogue\| id (\d) (\d): ([0-9a-f]+)", run.guest.console())
     assert "rogue| 0 ID registers raise an exception" in run.guest.console()
@@ -69,10 +69,9 @@ def field(values: dict[tuple[int, int], int], name: tuple[int, int, int]) -> int
 
 
 @pytest.mark.parametrize("cpu", _PROCESSORS)
-def test_what_a_guest_may_not_use_is_hidden_and_undefined(
-    start_guest: StartGuest, cpu: str
-) -> None:
-    """ID registers do not tell of it; an access is UNDEFINED at EL1, and the guest goes on."""
+def test_forbidden_features_are_hidden_and_undefined(start_guest: StartGuest, cpu: str) -> None:
+    """ID registers do not show the feature; an access is UNDEFINED at EL1, and the guest
+    continues."""
     run = start(start_guest, cpu=cpu)
     values = identity(run)
     told = {text for name, text in _HIDDEN.items() if field(values, name) != 0}
@@ -80,7 +79,8 @@ def test_what_a_guest_may_not_use_is_hidden_and_undefined(
     assert field(values, _DOUBLE_LOCK) == _NO_DOUBLE_LOCK
     assert field(values, _EL1) == _AARCH64_ONLY
     assert field(values, _ADVANCED_SIMD) == field(values, _FLOATING_POINT) < 2
-    for crm in (2, 3, 5, 6, 7):  # and what is not allocated reads as 0
+    # Unallocated ID registers read as 0.
+    for crm in (2, 3, 5, 6, 7):
         assert crm in (2, 3) or values[crm, 7] == 0
     assert "survived" in run.attack("undefined")
     assert re.search(r"(?m)^rogue\| \d+ undefined of \d+$", run.guest.console())
@@ -92,10 +92,9 @@ def test_what_a_guest_may_not_use_is_hidden_and_undefined(
 
 
 @pytest.mark.parametrize("cpu", ["cortex-a72", "max"])
-def test_a_restarted_guest_finds_nothing_of_the_one_before(
-    start_guest: StartGuest, cpu: str
-) -> None:
-    """Pointer authentication keys, SIMD, debug and PMU registers, and others."""
+def test_registers_are_cleared_before_a_restart(start_guest: StartGuest, cpu: str) -> None:
+    """Marks pointer authentication keys, SIMD, debug and PMU registers and others before a
+    restart."""
     run = start(start_guest, cpu=cpu)
     found = r"(?m)^rogue\| {}: (\d+) registers, (\d+) had the mark, such as (\w+); (\d+) vectors"
     assert "survived" in run.attack("mark")
@@ -104,15 +103,15 @@ def test_a_restarted_guest_finds_nothing_of_the_one_before(
     assert marked[0] == marked[1]  # the marks stay while the guest runs
     assert int(marked[0]) > 40
     assert marked[3] == "24"
-    assert "survived" in run.attack_anew("marked")
+    assert "survived" in run.attack_after_restart("marked")
     (left,) = re.findall(found.format("marked"), run.guest.console())
     assert left[0] == marked[0]
     assert (left[1], left[3]) == ("0", "0"), f"instruction {left[2]}"
     run.victim_is_unharmed()
 
 
-def test_broadcast_maintenance_harms_nobody(start_guest: StartGuest) -> None:
-    """TLB and cache maintenance by all means that reach the other cores."""
+def test_broadcast_maintenance_affects_no_other_partition(start_guest: StartGuest) -> None:
+    """Executes every TLB and cache maintenance instruction that is broadcast to the other cores."""
     run = start(start_guest)
     assert "survived" in run.attack("maintenance 2")
     run.victim_is_unharmed()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Devices that fail, that nobody owns, or whose partition is stopped: who notices what."""
+"""Tests of devices that fail, that no partition owns, or whose partition is stopped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PATIENCE_S = 30
 
 
 def config_of(run: Run, stream: int) -> int:
-    """STE.Config of a stream: what becomes of its DMA."""
+    """Returns STE.Config of a stream, which decides whether its DMA is translated or aborted."""
     smmu = registers(run.layout.board.roles["smmu"])[0][0]
     qmp = run.guest.qmp()
     table = read_register(qmp, smmu + _STREAM_TABLE_BASE, "g") & 0xF_FFFF_FFFF_FFC0
@@ -45,7 +45,8 @@ def wait_for_config(run: Run, stream: int, config: int) -> None:
 
 @pytest.mark.parametrize("attack", ["", "dma-none", "read 0x41000000", "dma-transmit 0x50000000"])
 def test_dma_of_a_stopped_partition_is_aborted(start_guest: StartGuest, attack: str) -> None:
-    """Stopped from the terminal, or for what it did; it is translated again after a restart."""
+    """The partition is stopped from the terminal or for an attack. A restart enables its DMA
+    again."""
     run = start(start_guest)
     assert config_of(run, _STREAM) == _STAGE2
     for _ in range(2):
@@ -57,7 +58,7 @@ def test_dma_of_a_stopped_partition_is_aborted(start_guest: StartGuest, attack: 
             run.wait_for(r"(?m)^bulkhead\| rogue is stopped")
             run.stopped()
         wait_for_config(run, _STREAM, _ABORT)
-        run.begin_anew()
+        run.restart()
         run.wait_for(r"(?m)^rogue\| rogue: listens")
         assert config_of(run, _STREAM) == _STAGE2
     run.victim_is_unharmed()
@@ -67,10 +68,10 @@ _FUNCTION_OF_NOBODY = 5 << 15  # 00:05.0, its offset in the ECAM
 _COMMAND, _MASTER, _MEMORY = 4, 1 << 2, 1 << 1  # PCI 3.0, 6.2.2
 
 
-def test_a_function_of_nobody_masters_the_bus_no_more(
+def test_bus_mastering_of_an_unowned_function_is_disabled(
     start_guest: StartGuest, tmp_path: Path
 ) -> None:
-    """Firmware left it so; the rest of its command stays."""
+    """The firmware left bus mastering enabled. The rest of the command register stays as it was."""
     stub = tmp_path / "gdb"
 
     def leave_mastering() -> None:
@@ -89,27 +90,25 @@ def _ecam() -> int:
     return registers(board_tree.load("qemu-virt").roles["pci"])[0][0]
 
 
-_NOTHING = 0x3F000000  # of the board, 16 MiB
+_NOTHING = 0x3F000000  # no device or memory of the board, 16 MiB
 _ENTRY_BYTES = 8
 
 
 def _entry_of(run: Run, address: int) -> tuple[int, int]:
-    """The block of 2 MiB in the services' tables of the rogue's monitor: where its descriptor is,
-    and the descriptor (Arm ARM, D8.3)."""
+    """Finds the 2 MiB block that maps `address` for the services of the rogue's monitor. Returns
+    the address of its descriptor, and the descriptor (Arm ARM, D8.3)."""
     memory = HypervisorMemory(run.guest, run.layout)
     table = memory.core(ROGUE).services
     at = table + _ENTRY_BYTES * (address >> 30)
     table = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little") & 0xFFFF_FFFF_F000
     at = table + _ENTRY_BYTES * (address >> 21 & 511)
     descriptor = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little")
-    assert descriptor & 3 == 1  # a block
+    assert descriptor & 3 == 1  # a block descriptor
     return at, descriptor
 
 
-def test_a_device_that_does_not_answer_stops_its_partition(
-    start_guest: StartGuest, tmp_path: Path
-) -> None:
-    """Its configuration space: accesses of the monitor raise an external abort."""
+def test_unresponsive_device_stops_its_partition(start_guest: StartGuest, tmp_path: Path) -> None:
+    """The monitor's accesses to the configuration space raise an external abort."""
     stub = tmp_path / "gdb"
     run = start(start_guest, extra=arguments(stub))
     at, descriptor = _entry_of(run, _ecam())
@@ -128,19 +127,19 @@ def test_a_device_that_does_not_answer_stops_its_partition(
     report = run.stopped()
     assert report.exits["fault"] >= 1
     assert report.syndrome >> 26 == 0x25
-    run.begin_anew()
+    run.restart()
     run.wait_for(r"(?m)^bulkhead\| rogue can't start: a PCI function or the SMMU does not answer")
     with PhysicalMemory(stub) as memory:
         memory.write(at, descriptor.to_bytes(_ENTRY_BYTES, "little"))
-    assert "survived" in run.attack_anew("ecam 0")
+    assert "survived" in run.attack_after_restart("ecam 0")
     run.victim_is_unharmed()
 
 
-_EXTERNAL = 0x96000010  # ESR_EL1: a data abort of EL1 itself, synchronous external abort
+_EXTERNAL = 0x96000010  # ESR_EL1: synchronous external data abort, taken from EL1
 _WRITE = 1 << 6
 
 
-def test_an_unmapped_access_is_an_external_abort_if_asked_for(start_guest: StartGuest) -> None:
+def test_unmapped_access_is_an_external_abort_if_configured(start_guest: StartGuest) -> None:
     run = start(start_guest, unmapped=Unmapped.ABORT)
     board, (victim, _) = run.layout.board, run.layout.places
     places = [
@@ -165,5 +164,6 @@ def test_an_unmapped_access_is_an_external_abort_if_asked_for(start_guest: Start
         assert run.reports()[ROGUE].exits["fault"] == 3 * number
     assert run.reports()[ROGUE].state == State.RUNNING
     run.nothing_changed()
-    assert "is stopped" in run.attack(f"walk {_NOTHING:#x}")  # not described to a guest
+    # A table walk still stops the partition, because no external abort is injected for it.
+    assert "is stopped" in run.attack(f"walk {_NOTHING:#x}")
     run.victim_is_unharmed()

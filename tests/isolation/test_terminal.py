@@ -14,8 +14,8 @@ _MARGIN = len("rogue| ")
 
 
 def screen(console: bytes) -> list[str]:
-    """The lines as a wide terminal shows them. It knows what the filter may let through, and fails
-    at everything else."""
+    """Renders the console's output as lines, as a wide terminal would. It supports only the
+    sequences that the filter may pass, and fails at all others."""
     lines: list[list[str]] = [[]]
     column = at = 0
     while at < len(console):
@@ -45,8 +45,8 @@ def screen(console: bytes) -> list[str]:
     return ["".join(line) for line in lines]
 
 
-def test_no_line_of_the_hypervisor_is_forged(start_guest: StartGuest) -> None:
-    """By a partition that has the keyboard, so that it may move the cursor in its line."""
+def test_partition_cannot_forge_lines_of_the_hypervisor(start_guest: StartGuest) -> None:
+    """The attacking partition has the keyboard, so it may move the cursor within its line."""
     run = start(start_guest)
     assert "survived" in run.attack("terminal")
     lines = screen(run.guest.console_path.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The system `isolation` with a rogue that listens: attacked by what is typed at its console."""
+"""Runs the system `isolation` with a rogue that takes orders typed at its console."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from bulkhead.system.reports import CoreReport, State, read_reports
 from support.witness import Witness, changes
 
 StartGuest = Callable[..., GuestProcess]
-VICTIM, ROGUE = 0, 1  # partitions, and their cores
-_BEGIN_ANEW, _STOP = "\x1er", "\x1es"
+VICTIM, ROGUE = 0, 1  # numbers of partitions and of their cores
+_RESTART, _STOP = "\x1er", "\x1es"
 _NEXT_PARTITION = "\x1d"
 _PATIENCE = 100
 _LOOKS, _BETWEEN_LOOKS_S = 5, 0.2
-# What a thread has not used yet of its stack (kernel/sched/thread_private.h), some of it in a row.
+# Bytes in a row that mark unused stack (kernel/sched/thread_private.h).
 _UNUSED_STACK = bytes([0xB5]) * 64
 _ENDED = r"(?m)^(bulkhead\| rogue is stopped|rogue\| rogue: survived)"
-# A function that no partition owns, and that has no boot ROM.
+# A PCI function that no partition owns. It has no boot ROM.
 _NOBODYS = ("-device", "virtio-rng-pci,bus=pcie.0,addr=5,disable-legacy=on,iommu_platform=on")
 
 
 @dataclass
 class Run:
-    """A machine with the victim, whose loop runs, and the rogue, which waits for orders."""
+    """A machine with a victim that runs its loop and a rogue that waits for orders."""
 
     guest: GuestProcess
     layout: Layout
     witness: Witness
-    alive: set[int] = field(default_factory=set)  # pages that the victim's loop changes, or may
+    alive: set[int] = field(default_factory=set)  # pages that the victim's loop may change
     memory: dict[int, bytes] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
     untouched: list[CoreReport] = field(default_factory=list)
 
-    def look(self) -> None:
-        """What is to stay as it is, once the victim's loop is seen to go round, and nothing else of
-        the victim: its start may not be over yet."""
+    def record_state(self) -> None:
+        """Records the state that an attack must not change. First waits until the victim has
+        finished its start and runs only its loop, whose pages it finds and adds to `alive`."""
         for _ in range(_PATIENCE):
             reports, before = self.reports(), self.witness.memory()
             self.registers = self.witness.registers()
@@ -56,8 +56,8 @@ class Run:
             if found and found <= self.alive:
                 break
             self.alive = self.alive | found if self.untouched == reports else set()
-        # What an interrupt leaves on a stack differs with the place where it comes: that it comes
-        # elsewhere than while the loop waits may be seen once a minute.
+        # The first interrupt outside the loop's wait leaves other data on the stack. Such an
+        # interrupt may come only once a minute, so all pages with unused stack count as changing.
         self.alive |= {
             address
             for address, page in self.memory.items()
@@ -75,29 +75,29 @@ class Run:
         )
 
     def order(self, attack: str) -> None:
-        """Begin an attack."""
+        """Types the command of an attack."""
         self.guest.type_text(f"{attack}\n")
 
     def attack(self, attack: str, timeout: float = 120) -> str:
-        """Make an attack: the line that says how it ended."""
+        """Runs an attack and returns the line that tells how it ended."""
         self.order(attack)
         return self.wait_for_end(timeout)
 
     def wait_for_end(self, timeout: float = 120) -> str:
-        """Of the attack: the line that says how."""
+        """Waits for the attack to end and returns the line that tells how it ended."""
         return self.wait_for(_ENDED, timeout)
 
-    def begin_anew(self) -> None:
-        """Whatever the rogue does; it takes the orders that follow."""
-        self.guest.type_text(_BEGIN_ANEW)
+    def restart(self) -> None:
+        """Restarts the partition, whatever the rogue does. Orders that follow go to the new run."""
+        self.guest.type_text(_RESTART)
 
-    def attack_anew(self, attack: str) -> str:
-        """Make an attack in a partition that begins anew."""
-        self.begin_anew()
+    def attack_after_restart(self, attack: str) -> str:
+        """Runs an attack after a restart of the partition."""
+        self.restart()
         return self.attack(attack)
 
     def wait_for(self, pattern: str, timeout: float = 60) -> str:
-        """A line after the one waited for last."""
+        """Waits for a matching line after the line that was matched last."""
         return self.guest.wait_for_next_match(pattern, timeout)
 
     def stop(self) -> None:
@@ -107,7 +107,8 @@ class Run:
         self.stopped()
 
     def stopped(self) -> CoreReport:
-        """What is known of the rogue once it stands still, which the terminal tells before."""
+        """Waits for the state STOPPED, which follows the terminal's message, and returns the
+        report."""
         for _ in range(_PATIENCE):
             report = self.reports()[ROGUE]
             if report.state == State.STOPPED:
@@ -117,7 +118,8 @@ class Run:
         return report
 
     def nothing_changed(self, *, attacked: bool = False) -> None:
-        """Nobody's memory or registers, and no other core's counters. `attacked`: it goes on."""
+        """Checks that no memory or register of others, and no counter of another core, has
+        changed. `attacked`: the attack is still running."""
         after = self.reports()
         assert [each for each in after if each.core != ROGUE] == [
             each for each in self.untouched if each.core != ROGUE
@@ -126,7 +128,7 @@ class Run:
         changed = changes(self.memory, memory) - self.alive
         if (
             changed and not attacked
-        ):  # on a slow machine the loop may not have done all that it does until look()
+        ):  # on a slow machine record_state() may have missed pages that the loop changes
             changed -= self._changing(memory)
         assert not changed, [hex(address) for address in sorted(changed)]
         registers = self.witness.registers()
@@ -134,7 +136,7 @@ class Run:
         assert not changed, [hex(address) for address in sorted(changed)]
 
     def _changing(self, memory: dict[int, bytes]) -> set[int]:
-        """The victim's pages that do not stay as in `memory` now that nobody attacks."""
+        """Returns the victim's pages that change from `memory` while no attack runs."""
         found: set[int] = set()
         for _ in range(_LOOKS):
             time.sleep(_BETWEEN_LOOKS_S)
@@ -142,8 +144,8 @@ class Run:
         return {address for address in found if address in self._victims}
 
     def victim_is_unharmed(self) -> None:
-        """Nothing changed, and the loop ends well: its own memory is intact, and no interrupt came
-        that was not its own."""
+        """Checks that nothing changed, that the victim's memory is intact, and that the victim
+        got no interrupt of others."""
         self.nothing_changed()
         self.guest.type_text(_NEXT_PARTITION)
         self.wait_for(r"(?m)^bulkhead\| the input is for victim")
@@ -153,7 +155,8 @@ class Run:
 
 
 def listening(system: System, changes: Mapping[str, Any]) -> System:
-    """The system `isolation` with a rogue that waits for orders, and `changes` to its partition."""
+    """Returns the system `isolation` with a rogue that waits for orders and `changes` to its
+    partition."""
     victim, rogue = system.partitions
     return replace(
         system,
@@ -180,11 +183,11 @@ def start(
     prepare: Callable[[], None] | None = None,
     **changes: Any,
 ) -> Run:
-    """Boot the system.
+    """Boots the system.
 
     `wire` is the rogue's network, `extra` are further arguments of QEMU, `cpu` replaces the board's
     processor, and `changes` are keys of the rogue's partition. `prepare` is called once QEMU runs,
-    before the guests are waited for.
+    before the wait for the guests.
     """
     system, board = read("isolation")
     system = listening(system, changes)
@@ -200,13 +203,13 @@ def start(
     guest.wait_for_match(r"(?m)^victim\| beat: begins", timeout=60)
     guest.wait_for_match(r"(?m)^rogue\| rogue: listens", timeout=60)
     run = Run(guest, assembled.layout, Witness(guest, assembled.layout, ROGUE))
-    run.look()
+    run.record_state()
     return run
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """What the terminal tells of a partition that was stopped."""
+    """The hypervisor's message about a stopped partition."""
 
     core: int
     address: int | None  # None: unknown
@@ -220,7 +223,7 @@ class Stopped:
 
 
 def parse_stopped(line: str) -> Stopped:
-    """Of its line."""
+    """Parses the hypervisor's line."""
     found = re.fullmatch(
         r"bulkhead\| rogue is stopped: core (\d+), address (0x[0-9a-f]+|unknown), "
         r"syndrome (0x[0-9a-f]+), pc (0x[0-9a-f]+)",

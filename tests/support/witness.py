@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What nobody but its owner may change, read from outside: memory, and registers of devices."""
+"""Reads from outside all memory and device registers that only their owner may change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bulkhead.system.board_tree import registers
 from bulkhead.system.layout import Layout, Range
 from support.translation_tables import HypervisorMemory
 
-_INTERRUPTS = 288  # of QEMU's virt
+_INTERRUPTS = 288  # number of interrupts of QEMU's virt
 _SGIS = 0xFFFF
 _SGI_FRAME = 0x10000
 _ALL = 0xFFFF_FFFF
@@ -25,36 +25,36 @@ _IGROUPR, _ISENABLER, _ISPENDR, _ISACTIVER = 0x80, 0x100, 0x200, 0x300
 _IPRIORITYR, _ICFGR, _IROUTER = 0x400, 0xC00, 0x6000
 _FIELD_BITS = {_IGROUPR: 1, _ISENABLER: 1, _ISPENDR: 1, _ISACTIVER: 1, _IPRIORITYR: 8, _ICFGR: 2}
 _CONFIG_BYTES = 256
-_DEVICES = 8  # of bus 0, that are looked at
-# IHI 0070, chapter 6: what is before the queues' indices; where events are.
+_DEVICES = 8  # devices of bus 0 to read
+# IHI 0070, chapter 6: size of the registers before the queues' indices; offset of SMMU_EVENTQ_BASE.
 _SMMU_BYTES, _SMMU_EVENTQ_BASE = 0x98, 0xA0
 _ADDRESS = 0xF_FFFF_FFFF_F000
 
 
 def read_memory(qmp: QmpClient, where: Range) -> bytes:
-    """Physical memory."""
+    """Reads physical memory."""
     with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
         qmp.execute("pmemsave", val=where.start, size=where.bytes, filename=file.name)
         return Path(file.name).read_bytes()
 
 
 def read_register(qmp: QmpClient, address: int, size: str = "w") -> int:
-    """A device's register at a physical address: 32 bits ("w") or 64 ("g")."""
+    """Reads a device's register at a physical address: 32 bits ("w") or 64 bits ("g")."""
     line = qmp.execute("human-monitor-command", **{"command-line": f"xp /1{size}x {address:#x}"})
     return int(re.split(r":\s*", line.strip())[1], 16)
 
 
 @dataclass(frozen=True)
 class Witness:
-    """Looks at the machine for all but one partition, `rogue`."""
+    """Reads the state of everything in the machine but the partition `rogue`."""
 
     guest: GuestProcess
     layout: Layout
     rogue: int
 
     def memory(self) -> dict[int, bytes]:
-        """Pages of others: the hypervisor's, but for what the rogue's monitors or the SMMU write,
-        and all partitions'."""
+        """Returns the pages of all other partitions and of the hypervisor, except those that the
+        rogue's monitors or the SMMU write."""
         found = self._pages(self.layout.hypervisor)
         for where in self._written():
             for address in range(where.start, where.end, PAGE_BYTES):
@@ -65,7 +65,8 @@ class Witness:
         return found
 
     def registers(self) -> dict[int, int]:
-        """Others' interrupts and configuration space; the SMMU's set-up."""
+        """Returns registers for interrupts and configuration space of others, and the SMMU's
+        settings."""
         qmp = self.guest.qmp()
         watched = (
             *self._distributor(),
@@ -96,7 +97,7 @@ class Witness:
 
     def _distributor(self) -> Iterator[tuple[int, int]]:
         base = self._base("interrupt_controller")
-        # The hypervisor routes its own as it needs them.
+        # The hypervisor changes the routes of its own interrupts as it needs.
         own = self.layout.places[self.rogue].interrupts | self.layout.board.own_interrupts.keys()
         for offset, bits in _FIELD_BITS.items():
             for first in range(FIRST_SPI, _INTERRUPTS, 32 // bits):
@@ -106,7 +107,7 @@ class Witness:
                 yield base + _IROUTER + 8 * interrupt, _ALL
 
     def _redistributors(self) -> Iterator[tuple[int, int]]:
-        """What a core sets up, and whether an SGI came."""
+        """Yields the registers that a core configures, and the state of its SGIs."""
         for number in range(self.layout.board.core_count):
             if number not in self.layout.places[self.rogue].partition.cores:
                 frame = self.layout.board.cores[number].redistributor + _SGI_FRAME
@@ -115,7 +116,8 @@ class Witness:
                 yield from ((frame + _IPRIORITYR + at, _ALL) for at in range(0, 32, 4))
 
     def _functions(self) -> Iterator[tuple[int, int]]:
-        """The host bridge's, others', nobody's."""
+        """Yields the configuration space of the host bridge and of all functions the rogue does
+        not own."""
         own = {address.number for address in self.layout.places[self.rogue].partition.pci}
         for number in range(0, 8 * _DEVICES, 8):
             if number not in own:
@@ -124,11 +126,12 @@ class Witness:
 
 
 def _others(first: int, bits: int, own: Iterable[int]) -> int:
-    """Of a register whose first interrupt is `first`: the fields that are not `own`."""
+    """Returns a mask of the fields whose interrupts are not in `own`. `first` is the register's
+    first interrupt."""
     field = (1 << bits) - 1
     return sum(field << bits * index for index in range(32 // bits) if first + index not in own)
 
 
 def changes(before: dict[int, bytes], after: dict[int, bytes]) -> set[int]:
-    """Addresses of pages that are not as they were."""
+    """Returns the addresses of the pages that differ."""
     return {address for address, page in after.items() if page != before[address]}

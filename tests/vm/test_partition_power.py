@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A partition with several cores ends and begins anew, whatever each of them does meanwhile."""
+"""A partition with several cores ends and restarts in every state of its cores."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _COMMAND = (
     "-T", str(_SOURCES / "guest.ld"), str(_SOURCES / "start.S"), str(_SOURCES / "vectors.S"),
     str(_SOURCES / "guest.c"),
 )  # fmt: skip
-_STOP, _BEGIN_ANEW = "\x1es", "\x1er"
+_STOP, _RESTART = "\x1es", "\x1er"
 _TIMES = 30
 
 
 @pytest.fixture
 def guest(start_guest: StartGuest, log_folder: Path) -> GuestProcess:
-    """The partition `three`, on cores 1 to 3, which takes orders (cores/guest.c)."""
+    """Starts the partition `three` on cores 1 to 3, which takes orders (cores/guest.c)."""
     subprocess.run([*_COMMAND, "-o", str(log_folder / "guest.exe")], check=True)
     file = log_folder / "three.toml"
     file.write_text(
@@ -45,7 +45,7 @@ def guest(start_guest: StartGuest, log_folder: Path) -> GuestProcess:
 
 
 def said(guest: GuestProcess, who: str, text: str) -> None:
-    """After what was waited for last."""
+    """Waits for a line after the line that was matched last."""
     guest.wait_for_next_match(rf"(?m)^{who}\| {text}", 30)
 
 
@@ -55,14 +55,14 @@ def order(guest: GuestProcess, letter: str) -> None:
 
 
 @pytest.mark.parametrize("second", ["never on", "off", "q: off, and was shut"])
-def test_is_stopped_and_begins_anew(guest: GuestProcess, second: str) -> None:
+def test_partition_restarts_after_a_stop(guest: GuestProcess, second: str) -> None:
     order(guest, second[0])
     guest.type_text(_STOP)
     said(guest, "bulkhead", "three is stopped")
-    guest.type_text(_BEGIN_ANEW)
+    guest.type_text(_RESTART)
     said(guest, "three", "ready")
     order(guest, second[0])
-    guest.type_text(_BEGIN_ANEW)
+    guest.type_text(_RESTART)
     said(guest, "three", "ready")
     assert "waits" not in guest.console()
 
@@ -71,34 +71,34 @@ def test_is_stopped_and_begins_anew(guest: GuestProcess, second: str) -> None:
     ("letter", "told"),
     [
         ("f", "is stopped: core 2"),
-        ("w", "is stopped: core 2"),  # and had shut itself
-        ("e", "is off"),  # said by the first core, which had shut itself
+        ("w", "is stopped: core 2"),  # the core masks interrupts first
+        ("e", "is off"),  # reported by the first core, which masks interrupts
     ],
 )
-def test_ends_by_itself_and_begins_anew(guest: GuestProcess, letter: str, told: str) -> None:
+def test_partition_restarts_after_it_ended(guest: GuestProcess, letter: str, told: str) -> None:
     for _ in range(2):
         guest.type_text(letter)
         said(guest, "bulkhead", f"three {told}")
-        guest.type_text(_BEGIN_ANEW)
+        guest.type_text(_RESTART)
         said(guest, "three", "ready")
     assert "waits" not in guest.console()
 
 
 def test_simd_registers_are_empty_at_each_start(guest: GuestProcess) -> None:
-    """Of a core that the partition starts, too."""
+    """Also checks a core that the partition starts."""
     guest.type_text("v")
     said(guest, "three", "vectors empty")
     guest.type_text("v")
-    said(guest, "three", "vectors full")  # the first core went on meanwhile
-    guest.type_text(_BEGIN_ANEW)
+    said(guest, "three", "vectors full")  # the first core kept running
+    guest.type_text(_RESTART)
     said(guest, "three", "ready")
     guest.type_text("v")
     said(guest, "three", "vectors empty")
 
 
 @pytest.mark.parametrize("letter", ["r", "x"])
-def test_resets_itself(guest: GuestProcess, letter: str) -> None:
-    """By the first core, which had shut itself; by the second, while the first is off."""
+def test_partition_resets_itself(guest: GuestProcess, letter: str) -> None:
+    """The first core resets with interrupts masked; or the second one while the first is off."""
     for _ in range(2):
         guest.type_text(letter)
         said(guest, "bulkhead", "three restarts")
@@ -107,30 +107,31 @@ def test_resets_itself(guest: GuestProcess, letter: str) -> None:
 
 
 @pytest.mark.parametrize("letter", ["s", "t"])
-def test_ends_while_a_core_is_on_its_way(guest: GuestProcess, letter: str) -> None:
-    """To its start: it turns back."""
+def test_partition_ends_while_a_core_starts(guest: GuestProcess, letter: str) -> None:
+    """The starting core does not enter the guest."""
     for _ in range(_TIMES):
         guest.type_text(letter)
         if letter == "t":
             said(guest, "bulkhead", "three is stopped: core 3")
-            guest.type_text(_BEGIN_ANEW)
+            guest.type_text(_RESTART)
         said(guest, "bulkhead", "three restarts")
         said(guest, "three", "ready")
     assert "waits" not in guest.console()
 
 
-def test_a_core_that_does_not_answer_is_told(guest: GuestProcess) -> None:
-    """It has shut itself, and runs on: nothing ends that (docs/decisions/0013)."""
+def test_unresponsive_core_is_reported(guest: GuestProcess) -> None:
+    """The core has masked its interrupts and keeps running; nothing stops it
+    (docs/decisions/0013)."""
     order(guest, "p")
     guest.type_text(_STOP)
     said(guest, "bulkhead", "three is stopped")
     said(guest, "bulkhead", "three waits: core 2 does not answer")
-    guest.type_text(_BEGIN_ANEW)
+    guest.type_text(_RESTART)
     said(guest, "bulkhead", "three restarts")
     said(guest, "bulkhead", "three waits: core 2 does not answer")
 
 
-def test_a_first_core_that_does_not_answer_is_told(guest: GuestProcess) -> None:
+def test_unresponsive_first_core_is_reported(guest: GuestProcess) -> None:
     guest.type_text("b")
     said(guest, "bulkhead", "three is stopped: core 2")
     said(guest, "bulkhead", "three waits: core 1 does not answer")

@@ -26,7 +26,8 @@ static int64_t call(const uint32_t *code, const uint64_t arguments[4])
     return (int64_t)x0;
 }
 
-/* Both instructions with 0 first, then with any number. */
+/* Allocates HVC and SMC instructions in turn. The first of each has immediate 0, the others random
+ * ones. */
 static uint32_t *make_code(void)
 {
     uint32_t *code = code_allocate((size_t)2 * IMMEDIATES);
@@ -44,12 +45,12 @@ static uint32_t *make_code(void)
     return code;
 }
 
-static const uint32_t *either(const uint32_t *code, uint64_t which)
+static const uint32_t *code_of(const uint32_t *code, uint64_t which)
 {
     return &code[2 * (which % IMMEDIATES)];
 }
 
-/* Cores by every affinity of the lowest levels, and by any. */
+/* Calls CPU_ON and AFFINITY_INFO with the affinities 0 to 1023, then with random affinities. */
 void attack_power(uint64_t where)
 {
     const uint32_t *code = make_code();
@@ -61,14 +62,15 @@ void attack_power(uint64_t where)
         const uint64_t on[4] = {PSCI_CPU_ON, affinity, (uintptr_t)attack_power, 0};
         const uint64_t info[4] = {PSCI_AFFINITY_INFO, affinity, random_next() % 4, 0};
 
-        started += call(either(code, i), on) == 0;
-        known += call(either(code, i + 1), info) >= 0 && affinity != 1; /* 1 is its own */
+        started += call(code_of(code, i), on) == 0;
+        known += call(code_of(code, i + 1), info) >= 0 && affinity != 1; /* 1: this core */
     }
     print("%u cores started, %u known\n", started, known);
 }
 
-/* Function numbers that stop this partition, or wait, are its own business: not among them. */
-static bool ends(uint32_t function)
+/* Returns true if the PSCI function may stop or suspend this partition itself, which is no
+ * attack. */
+static bool stops_or_suspends(uint32_t function)
 {
     function &= ~UINT32_C(0x40000000);
     return function == 0x84000001 || function == 0x84000002 || function == 0x84000008 ||
@@ -83,14 +85,14 @@ void attack_calls(uint64_t where)
     for (uint64_t i = 0; code != NULL && i < calls; i++) {
         uint64_t arguments[4] = {random_next(), random_next(), random_next(), random_next()};
 
-        if (i % 4 == 0) { /* near those that mean something */
+        if (i % 4 == 0) { /* a PSCI function or one near it */
             arguments[0] = PSCI_FIRST | (random_next() & 0x4000003f);
-        } else if (i % 4 ==
-                   1) { /* of every owner, fast and not (DEN0028, "Function identifiers") */
+        } else if (i % 4 == 1) {
+            /* any owner, fast or yielding (DEN0028, "Function identifiers") */
             arguments[0] = random_next() & 0xff00001f;
         }
-        if (!ends((uint32_t)arguments[0])) {
-            (void)call(either(code, random_next()), arguments);
+        if (!stops_or_suspends((uint32_t)arguments[0])) {
+            (void)call(code_of(code, random_next()), arguments);
         }
     }
     print("%lu calls\n", (unsigned long)calls);

@@ -16,8 +16,8 @@ uint32_t *code_allocate(size_t words)
     return page_allocate(pages_of(words), PAGE_BYTES);
 }
 
-/* The kernel's own calls make no memory executable: its table is written past them, once nothing is
- * mapped there. */
+/* The kernel's own interface never maps memory as executable. This function therefore unmaps the
+ * pages and maps them as code directly in the kernel's translation table. */
 bool code_finish(uint32_t *code, size_t words)
 {
     size_t bytes = pages_of(words) * PAGE_BYTES;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The NIC as a deputy: it reads and writes for this partition wherever its rings say (VIRTIO 1.3,
- * 2.7). Rings and buffers lie in one page, but for the one thing that lies where the attack wants
- * it.
+ * The NIC reads and writes memory for this partition at the addresses in its rings (VIRTIO 1.3,
+ * 2.7), so it can be used to attack others' memory. Rings and buffers lie in one page of this
+ * partition, except the part that the attack places elsewhere.
  */
 #include "discovery.h"
 #include "kernel/memory.h"
@@ -50,7 +50,7 @@ struct queue {
     struct descriptor indirect[2] __attribute__((aligned(16)));
 };
 
-/* What the device is told; 0: the rogue's own. */
+/* Addresses that the device is given. 0 stands for the rogue's own memory. */
 struct places {
     uint64_t descriptors, available, used, indirect, transmit, receive;
 };
@@ -63,12 +63,12 @@ struct shared {
 
 static struct virtio_network_device nic;
 
-static uint64_t or_own(uint64_t place, const volatile void *own)
+static uint64_t place_or_own(uint64_t place, const volatile void *own)
 {
     return place != 0 ? place : (uintptr_t)own;
 }
 
-/* To everybody, of a type for experiments (IEEE 802, 9.2). */
+/* Fills in a broadcast frame of an EtherType for experiments (IEEE 802, 9.2). */
 static void fill_frame(uint8_t *frame)
 {
     static const uint8_t head[14] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x52,
@@ -85,24 +85,24 @@ static void fill_queues(struct shared *shared, const struct places *places)
     struct descriptor *chain = places->indirect != 0 ? transmit->indirect : transmit->descriptors;
 
     fill_frame(shared->sent + HEADER_BYTES);
-    receive->descriptors[0] =
-        (struct descriptor){or_own(places->receive, shared->received), BUFFER_BYTES, WRITABLE, 0};
+    receive->descriptors[0] = (struct descriptor){place_or_own(places->receive, shared->received),
+                                                  BUFFER_BYTES, WRITABLE, 0};
     chain[0] = (struct descriptor){(uintptr_t)shared->sent, HEADER_BYTES, NEXT, 1};
-    chain[1] = (struct descriptor){or_own(places->transmit, shared->sent + HEADER_BYTES),
+    chain[1] = (struct descriptor){place_or_own(places->transmit, shared->sent + HEADER_BYTES),
                                    FRAME_BYTES, 0, 0};
     if (places->indirect != 0) {
         transmit->descriptors[0] =
             (struct descriptor){places->indirect, 2 * sizeof(struct descriptor), INDIRECT, 0};
     }
     for (unsigned i = 0; i < 2; i++) {
-        shared->queues[i].available.flags = 1; /* no interrupt */
+        shared->queues[i].available.flags = 1; /* VIRTQ_AVAIL_F_NO_INTERRUPT */
         shared->queues[i].available.index = 1;
     }
 }
 
-/* `places`: of the rings; those of the receive queue are its own. */
-static bool enable(struct virtio_transport *transport, struct shared *shared, unsigned index,
-                   const struct places *places, struct virtio_notification *notification)
+/* Enables a queue with its rings at `places`, or in `shared` where `places` holds 0. */
+static bool enable_queue(struct virtio_transport *transport, struct shared *shared, unsigned index,
+                         const struct places *places, struct virtio_notification *notification)
 {
     struct queue *queue = &shared->queues[index];
     const char *reason = "";
@@ -110,9 +110,9 @@ static bool enable(struct virtio_transport *transport, struct shared *shared, un
         .index = (uint16_t)index,
         .size = ENTRIES,
         .vector = VIRTIO_NO_VECTOR,
-        .descriptors = or_own(places->descriptors, queue->descriptors),
-        .driver_area = or_own(places->available, &queue->available),
-        .device_area = or_own(places->used, &queue->used),
+        .descriptors = place_or_own(places->descriptors, queue->descriptors),
+        .driver_area = place_or_own(places->available, &queue->available),
+        .device_area = place_or_own(places->used, &queue->used),
     };
     bool enabled = transport->operations->queue_enable(transport, &setup, notification, &reason);
 
@@ -122,7 +122,7 @@ static bool enable(struct virtio_transport *transport, struct shared *shared, un
     return enabled;
 }
 
-static bool begin(struct virtio_transport *transport)
+static bool start_nic(struct virtio_transport *transport)
 {
     const char *reason = "";
     uint64_t features;
@@ -133,11 +133,11 @@ static bool begin(struct virtio_transport *transport)
         (features & VIRTIO_F_ACCESS_PLATFORM) != 0) {
         return true;
     }
-    print("FAIL: rogue: the NIC does not begin: %s\n", reason);
+    print("FAIL: rogue: can't start the NIC: %s\n", reason);
     return false;
 }
 
-static void watch(const struct shared *shared)
+static void wait_for_frames(const struct shared *shared)
 {
     uint64_t end = time_after(PATIENCE);
 
@@ -150,7 +150,7 @@ static void watch(const struct shared *shared)
           shared->queues[RECEIVE].used.index, (const char *)shared->received + HEADER_BYTES + 14);
 }
 
-static void make(const struct places *places)
+static void run_nic(const struct places *places)
 {
     static const struct places own = {0};
     struct shared *shared = page_allocate(1, PAGE_BYTES);
@@ -163,49 +163,50 @@ static void make(const struct places *places)
     }
     memset(shared, 0, sizeof(*shared));
     fill_queues(shared, places);
-    if (begin(nic.transport) && enable(nic.transport, shared, RECEIVE, &own, &notifications[0]) &&
-        enable(nic.transport, shared, TRANSMIT, places, &notifications[1])) {
+    if (start_nic(nic.transport) &&
+        enable_queue(nic.transport, shared, RECEIVE, &own, &notifications[0]) &&
+        enable_queue(nic.transport, shared, TRANSMIT, places, &notifications[1])) {
         virtio_transport_add_status(nic.transport, VIRTIO_STATUS_DRIVER_OK);
         device_publish();
         nic.transport->operations->notify(nic.transport, &notifications[0]);
         nic.transport->operations->notify(nic.transport, &notifications[1]);
         print("rogue: the NIC works\n");
-        watch(shared);
+        wait_for_frames(shared);
     }
 }
 
 void attack_dma_none(uint64_t where)
 {
     (void)where;
-    make(&(struct places){0});
+    run_nic(&(struct places){0});
 }
 
 void attack_dma_transmit(uint64_t where)
 {
-    make(&(struct places){.transmit = where});
+    run_nic(&(struct places){.transmit = where});
 }
 
 void attack_dma_receive(uint64_t where)
 {
-    make(&(struct places){.receive = where});
+    run_nic(&(struct places){.receive = where});
 }
 
 void attack_dma_descriptors(uint64_t where)
 {
-    make(&(struct places){.descriptors = where});
+    run_nic(&(struct places){.descriptors = where});
 }
 
 void attack_dma_available(uint64_t where)
 {
-    make(&(struct places){.available = where});
+    run_nic(&(struct places){.available = where});
 }
 
 void attack_dma_used(uint64_t where)
 {
-    make(&(struct places){.used = where});
+    run_nic(&(struct places){.used = where});
 }
 
 void attack_dma_indirect(uint64_t where)
 {
-    make(&(struct places){.indirect = where});
+    run_nic(&(struct places){.indirect = where});
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interrupt controller: others' interrupts, and its own above the hypervisor's. */
+/* Attacks on interrupts of others, and with priorities above the hypervisor's interrupts. */
 #include "gic/gic_registers.h"
 #include "rogue.h"
 #include <arch/device_access.h>
@@ -32,7 +32,7 @@ static void read(uintptr_t at, size_t width)
     }
 }
 
-/* Every register in every width: nothing, everything, anything. */
+/* Reads every register in every width, and writes zeros, ones and random values to it. */
 static void scribble(uintptr_t frame, size_t bytes)
 {
     for (size_t width = 1; width <= 8; width *= 2) {
@@ -57,7 +57,8 @@ void attack_redistributor(uint64_t where)
              REDISTRIBUTOR_BYTES);
 }
 
-/* All three registers, to every core by list and by "all but self", every number, and at random. */
+/* Sends every SGI to every core, by target list and by "all but self", through ICC_SGI1R_EL1. Then
+ * writes random values to all three SGI registers. */
 void attack_sgi(uint64_t where)
 {
     (void)where;
@@ -79,7 +80,8 @@ void attack_sgi(uint64_t where)
     }
 }
 
-/* All of its own interrupts at the highest priority it can write, one of them never ended. */
+/* Sets all SGIs and PPIs of this core to the highest priority, makes one pending, and acknowledges
+ * interrupts for ever without ending them. */
 void attack_priority(uint64_t where)
 {
     uintptr_t frame =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A partition that tries what it may not: the attack that the boot argument `attack` names
- * (`address` is where, if that is part of it), or without that those that are typed, a line each:
- * NAME or NAME ADDRESS. It says what came of it.
+ * A partition that attacks others. With the boot argument `attack` it runs the attack of that name,
+ * with the boot argument `address` if the attack takes an address. Without `attack` it reads orders
+ * from the console, one per line: NAME or NAME ADDRESS. It prints the result of each attack.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"
@@ -71,7 +71,7 @@ static bool make(const char *name, uint64_t where)
     return false;
 }
 
-/* Without what ended it; cut to what has room. */
+/* Reads a line without its newline, truncated to the buffer's size. */
 static void read_line(char line[LINE_BYTES])
 {
     size_t length = 0;

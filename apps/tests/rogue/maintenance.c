@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TLB and cache maintenance that the processor broadcasts to all cores of the Inner Shareable
- * domain. */
+/* Attacks by TLB and cache maintenance, which the processor broadcasts to all cores of the Inner
+ * Shareable domain. */
 #include "kernel/print.h"
 #include "kernel/time.h"
 #include "rogue.h"

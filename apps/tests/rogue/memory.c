@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Addresses that are not this partition's: its instructions, and what the processor does for them.
- */
+/* Attacks on addresses that this partition does not own: loads, stores, instruction fetches and
+ * table walks. */
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
 #include "rogue.h"
@@ -16,7 +16,7 @@ void attack_write(uint64_t where)
     device_write32(reach(where, PAGE), 0x600dbad);
 }
 
-/* With the MMU off everything may be executed, as far as this guest is concerned. */
+/* Disables the MMU first, so that stage 1 does not forbid the instruction fetch. */
 void attack_execute(uint64_t where)
 {
     uint64_t control;
@@ -32,7 +32,7 @@ void attack_execute(uint64_t where)
                      : "memory");
 }
 
-/* What the processor describes too little of for anybody to answer it. */
+/* ESR_EL2 describes a load of a pair too little (ISV is 0) for the hypervisor to emulate it. */
 void attack_pair(uint64_t where)
 {
     uintptr_t at = reach(where, PAGE);
@@ -58,7 +58,8 @@ void attack_exclusive(uint64_t where)
 #define LOAD_PAIR  0xa9402000u /* ldp x0, x8, [x0] */
 #define CODE_WORDS 2u
 
-/* For a partition that gets external aborts: the syndrome and the physical address of each. */
+/* Needs a partition with `unmapped = "abort"`. Prints syndrome and physical address of each
+ * external abort. */
 void attack_abort(uint64_t where)
 {
     static const struct {
@@ -95,8 +96,8 @@ void attack_abort(uint64_t where)
     }
 }
 
-/* A translation table there, read by the processor itself: the upper half of the addresses, which
- * this kernel does not use (Arm ARM, TCR_EL1: EPD1, T1SZ, TG1). */
+/* Makes the processor itself read a translation table at `where`: that of the upper half of the
+ * address space, which this kernel does not use (Arm ARM, TCR_EL1: EPD1, T1SZ, TG1). */
 void attack_walk(uint64_t where)
 {
     uint64_t control;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Configuration space: others' functions, and its own one's BARs over what is others'. */
+/* Attacks on configuration space of others, and with BARs placed over others' addresses. */
 #include "kernel/pci.h"
 #include "kernel/print.h"
 #include "rogue.h"
 #include <arch/device_access.h>
 
-#define FUNCTIONS    256u   /* of a bus */
-#define HEADER_BYTES 0x100u /* PCI 3.0, 6.1: what is before the extended space */
+#define FUNCTIONS    256u   /* per bus */
+#define HEADER_BYTES 0x100u /* PCI 3.0, 6.1: the space before the extended configuration space */
 #define COMMAND      0x04u
 #define COMMAND_ALL  0x7u
 #define BAR_FIRST    0x10u
 #define BARS         6u
 
-/* In every width what every function has; as words the rest. */
+/* Writes every word; the first 256 bytes also in every width. */
 static void scribble_function(uintptr_t at)
 {
     for (uint32_t offset = 0; offset < PAGE; offset += 4) {
@@ -46,7 +46,7 @@ void attack_configuration_space(uint64_t where)
     print("%u functions answered\n", present);
 }
 
-/* Before it decodes, while it does, and by halves. */
+/* Writes all BARs while decoding is disabled, then while it is enabled, then byte by byte. */
 void attack_bars(uint64_t where)
 {
     const struct pci_function *function = pci_first();

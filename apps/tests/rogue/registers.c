@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* System registers and instructions: every name that can be encoded (Arm ARM, "System instruction
- * class encoding overview"). */
+/* Attacks with every system register and instruction that can be encoded (Arm ARM, "System
+ * instruction class encoding overview"). */
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "rogue.h"
 
-#define NAMES      16384u /* of one op0: op1, CRn, CRm, op2 */
-#define OP0_SYSTEM 1u     /* instructions */
-#define OP0_LAST   3u     /* 2: debug; 3: registers */
+#define NAMES      16384u /* per op0: op1, CRn, CRm, op2 */
+#define OP0_SYSTEM 1u     /* op0 of system instructions */
+#define OP0_LAST   3u     /* op0 2: debug registers; 3: system registers */
 
 #define OP1(name) ((name) >> 11)
 #define CRN(name) ((name) >> 7 & 0xf)
 
-#define OP1_HIGHER 4u /* from here on: of EL2, EL3, and Secure EL1 */
+#define OP1_HIGHER 4u /* from this op1 on: registers of EL2, EL3 and Secure EL1 */
 
-/* Written only with what they hold: this program would not go on. ICC_AP1R<n>_EL1 shuts out the
- * hypervisor's interrupt from this core alone (docs/decisions/0013). */
+/* Registers that are only written with their present value, because this program could not continue
+ * otherwise. ICC_AP1R<n>_EL1 would block the hypervisor's interrupt on this core
+ * (docs/decisions/0013). */
 static const uint16_t kept[] = {
     NAME(0, 1, 0, 0),   NAME(0, 1, 0, 1),   NAME(0, 1, 0, 2),  /* SCTLR_EL1, ACTLR, CPACR */
     NAME(0, 2, 0, 0),   NAME(0, 2, 0, 1),   NAME(0, 2, 0, 2),  /* TTBR0_EL1, TTBR1, TCR */
@@ -28,12 +29,12 @@ static const uint16_t kept[] = {
 
 struct outcome {
     unsigned done, undefined;
-    unsigned higher; /* done, of another level */
-    unsigned odd;    /* refused by this level, and not as undefined */
+    unsigned higher; /* accesses that worked although they belong to another level */
+    unsigned odd;    /* accesses that this level refused other than as UNDEFINED */
     uint32_t example;
 };
 
-static bool is_kept(unsigned op0, unsigned name)
+static bool keeps_its_value(unsigned op0, unsigned name)
 {
     for (size_t i = 0; op0 == OP0_LAST && i < sizeof kept / sizeof kept[0]; i++) {
         if (kept[i] == name) {
@@ -43,8 +44,9 @@ static bool is_kept(unsigned op0, unsigned name)
     return false;
 }
 
-/* Something of a higher level was there. HCR_EL2.TIDCP traps implementation defined names of every
- * level: the hypervisor ignores writes, and lets all of them read as 0. */
+/* Returns true if an access that worked reached a higher level. HCR_EL2.TIDCP traps implementation
+ * defined names of every level: the hypervisor ignores writes to them and returns 0 for reads, so
+ * such an access counts only if it reads another value. */
 static bool is_higher(uint32_t instruction, unsigned name, uint64_t value)
 {
     bool implementation_defined = CRN(name) == 11 || CRN(name) == 15;
@@ -53,7 +55,8 @@ static bool is_higher(uint32_t instruction, unsigned name, uint64_t value)
     return OP1(name) >= OP1_HIGHER && (!implementation_defined || (read && value != 0));
 }
 
-static bool try_one(struct outcome *outcome, const uint32_t *code, unsigned name, uint64_t *value)
+static bool try_access(struct outcome *outcome, const uint32_t *code, unsigned name,
+                       uint64_t *value)
 {
     uint64_t syndrome;
 
@@ -75,31 +78,32 @@ static bool try_one(struct outcome *outcome, const uint32_t *code, unsigned name
     return false;
 }
 
-/* Reads it, writes that back, and between writes of anything what was there. Instructions get the
- * address of memory that they may zero. */
+/* Reads the register, writes the value back, and then writes ones and random values, restoring the
+ * value after each. Instructions get the address of memory that they may zero. */
 static void try_name(struct outcome *outcome, const uint32_t *read, const uint32_t *write,
                      unsigned op0, unsigned name, uint64_t scratch)
 {
     uint64_t before = scratch, value;
-    bool readable = try_one(outcome, read, name, &before);
+    bool readable = try_access(outcome, read, name, &before);
 
     before = readable ? before : scratch;
     value = before;
-    if (is_kept(op0, name) && !readable) {
+    if (keeps_its_value(op0, name) && !readable) {
         return;
     }
-    if (!try_one(outcome, write, name, &value) || op0 == OP0_SYSTEM || is_kept(op0, name)) {
+    if (!try_access(outcome, write, name, &value) || op0 == OP0_SYSTEM ||
+        keeps_its_value(op0, name)) {
         return;
     }
     for (unsigned i = 0; i < 3; i++) {
         value = i == 0 ? UINT64_MAX : random_next();
-        (void)try_one(outcome, write, name, &value);
+        (void)try_access(outcome, write, name, &value);
         value = before;
-        (void)try_one(outcome, write, name, &value);
+        (void)try_access(outcome, write, name, &value);
     }
 }
 
-/* Two instructions for each read, and for each write behind all of those. */
+/* Generates a read and a return for each name, followed by a write and a return for each name. */
 static uint32_t *make_code(unsigned op0)
 {
     uint32_t *code = code_allocate((size_t)4 * NAMES);
@@ -112,7 +116,7 @@ static uint32_t *make_code(unsigned op0)
     return code != NULL && code_finish(code, (size_t)4 * NAMES) ? code : NULL;
 }
 
-static bool try_all(struct outcome *outcome, unsigned op0, uint64_t scratch)
+static bool try_all_names(struct outcome *outcome, unsigned op0, uint64_t scratch)
 {
     const uint32_t *code = make_code(op0);
     struct trying trying;
@@ -136,7 +140,7 @@ void attack_registers(uint64_t where)
     for (unsigned op0 = OP0_SYSTEM; op0 <= OP0_LAST; op0++) {
         struct outcome outcome = {0};
 
-        if (scratch == NULL || !try_all(&outcome, op0, (uintptr_t)scratch)) {
+        if (scratch == NULL || !try_all_names(&outcome, op0, (uintptr_t)scratch)) {
             print("FAIL: rogue: no memory for code\n");
             return;
         }
@@ -145,7 +149,7 @@ void attack_registers(uint64_t where)
     }
 }
 
-/* Every set and way there may be, of every level of cache. */
+/* Invalidates and cleans up to 4 cache levels, 16 ways and 2048 sets. */
 void attack_cache(uint64_t where)
 {
     (void)where;

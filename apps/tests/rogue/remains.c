@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registers that keep their content over the start of a guest unless the hypervisor clears them.
- * `mark` leaves a pattern in each; `marked`, after the partition was restarted, counts the patterns
- * that it finds. Registers that this kernel writes while it starts are not among them.
+ * Registers that the hypervisor has to clear at the start of a guest, because the start alone does
+ * not change them. `mark` writes a pattern to each. `marked` counts the patterns it finds after a
+ * restart of the partition. Registers that this kernel writes at its start are left out.
  */
 #include "kernel/print.h"
 #include "rogue.h"
@@ -16,7 +16,7 @@
 struct name {
     uint8_t op0;
     uint16_t name;
-    uint16_t read; /* the name for reads, where that is another; else 0 */
+    uint16_t read; /* name for reads if it differs, else 0 */
 };
 
 static const struct name single[] = {
@@ -86,7 +86,8 @@ static uint64_t write_pattern(const uint32_t *code)
     return syndrome == 0 ? try_code(code, 0, &syndrome) : 0;
 }
 
-/* Marks all registers, and counts those that held the mark before. */
+/* Writes the pattern to all registers. Returns the number of registers that kept it, and adds to
+ * *found the number that already held it. */
 static unsigned mark(unsigned *found, uint32_t *example)
 {
     static struct name names[REGISTERS];

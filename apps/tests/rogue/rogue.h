@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a partition tries that it may not, one function an attack, by subject. `where`: an address,
- * or whatever else the attack is about. What the separation kernel has to stop never comes back.
+ * Attacks that a partition may try, one function each. `where` is an address unless a comment says
+ * otherwise. A function does not return if the separation kernel has to stop the attack.
  */
 #ifndef APPS_TESTS_ROGUE_H
 #define APPS_TESTS_ROGUE_H
@@ -13,7 +13,7 @@
 
 #define PAGE UINT64_C(4096)
 
-/* As the board has them (boards/qemu-virt): what is attacked is not in this guest's devicetree. */
+/* Addresses of the board (boards/qemu-virt), because this guest's devicetree does not list them. */
 #define BOARD_CONSOLE        UINT64_C(0x09000000)
 #define BOARD_DISTRIBUTOR    UINT64_C(0x08000000)
 #define BOARD_REDISTRIBUTORS UINT64_C(0x080a0000)
@@ -26,20 +26,20 @@ void attack_execute(uint64_t where);
 void attack_pair(uint64_t where);
 void attack_exclusive(uint64_t where);
 void attack_walk(uint64_t where);
-void attack_abort(uint64_t where); /* and prints the external aborts that it gets for it */
+void attack_abort(uint64_t where); /* also prints the external aborts it gets */
 
 /* interrupts.c */
 void attack_distributor(uint64_t where);
-void attack_redistributor(uint64_t where); /* the one with that number, from the first on */
+void attack_redistributor(uint64_t where); /* `where`: number of the Redistributor, from 0 */
 void attack_sgi(uint64_t where);
-void attack_priority(uint64_t where); /* of the Redistributor with that number, this core's */
+void attack_priority(uint64_t where); /* `where`: number of this core's Redistributor */
 
 /* pci.c */
-void attack_configuration_space(uint64_t where); /* every register of the bus with that number */
+void attack_configuration_space(uint64_t where); /* `where`: bus number; all its registers */
 void attack_bars(uint64_t where);
 
-/* dma.c: the NIC, told to use memory at `where` */
-void attack_dma_none(uint64_t where); /* its own alone: it works */
+/* dma.c: attacks by the NIC, which is told to use memory at `where` */
+void attack_dma_none(uint64_t where); /* control case: uses only its own memory */
 void attack_dma_transmit(uint64_t where);
 void attack_dma_receive(uint64_t where);
 void attack_dma_descriptors(uint64_t where);
@@ -49,7 +49,7 @@ void attack_dma_indirect(uint64_t where);
 
 /* calls.c */
 void attack_power(uint64_t where);
-void attack_calls(uint64_t where); /* so many */
+void attack_calls(uint64_t where); /* `where`: number of calls */
 
 /* registers.c */
 void attack_registers(uint64_t where);
@@ -64,11 +64,11 @@ void attack_locks(uint64_t where);
 void attack_mark(uint64_t where);
 void attack_marked(uint64_t where);
 
-/* vectors.S: fills SIMD registers; returns how many held the pattern before. */
+/* vectors.S: fills v8 to v31 with the pattern. Returns the number of them that already held it. */
 unsigned vectors_mark(uint64_t pattern);
 
 /* maintenance.c */
-void attack_maintenance(uint64_t where); /* for that many seconds */
+void attack_maintenance(uint64_t where); /* `where`: seconds */
 
 /* storms.c */
 void attack_spin(uint64_t where);
@@ -77,14 +77,15 @@ void attack_storm(uint64_t where);
 void attack_console(uint64_t where);
 void attack_terminal(uint64_t where);
 
-/* random.c; xorshift64: the same run each time. */
+/* random.c: xorshift64 with a fixed seed, so that every run is the same. */
 uint64_t random_next(void);
 
-/* reach.c: device memory at an address of whoever it is. */
+/* reach.c: maps an address, whoever owns it, as device memory. */
 uintptr_t reach(uint64_t address, size_t bytes);
 
-/* code.c: memory for instructions made at run time, of `words`; then it can be run, and is written
- * no more. NULL, false: no memory. */
+/* code.c: memory for instructions generated at run time. code_allocate() returns `words` of memory
+ * to write, NULL if there is none. code_finish() maps it as executable and no longer writable;
+ * returns false if there is no memory for that. */
 uint32_t *code_allocate(size_t words);
 bool code_finish(uint32_t *code, size_t words);
 
@@ -105,7 +106,8 @@ extern uint64_t try_vector, try_state;
  * called try_begin(). */
 uint64_t try_code(const uint32_t *code, uint64_t value, uint64_t *syndrome);
 
-/* trying.c: masks interrupts and puts try_vectors into VBAR_EL1; puts both back. */
+/* trying.c: try_begin() masks interrupts and sets VBAR_EL1 to try_vectors; try_end() restores
+ * both. */
 struct trying {
     interrupt_state interrupts;
     uint64_t vectors;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A core that is kept busy, or its monitor, or the terminal. */
+/* Attacks that keep a core, its monitor or the terminal busy. */
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
@@ -10,7 +10,7 @@
 #define ROUNDS 100000u
 #define LINES  1000u
 
-/* Everything masked, for good. */
+/* Spins for ever with all exceptions masked. */
 void attack_spin(uint64_t where)
 {
     (void)where;
@@ -19,7 +19,8 @@ void attack_spin(uint64_t where)
     }
 }
 
-/* What waits, with its interrupts masked, so that what is pending ends the wait at once. */
+/* Executes WFE and WFI with interrupts masked. An event or pending interrupt ends each wait at
+ * once. */
 void attack_waiting(uint64_t where)
 {
     uint64_t end = time_after(NANOSECONDS_PER_SECOND);
@@ -29,7 +30,8 @@ void attack_waiting(uint64_t where)
     while (time_now() < end) {
         __asm__ volatile("sev\n\twfe\n\twfe\n\tyield");
     }
-    /* CNTV_CTL_EL0 on, CNTV_CVAL_EL0 in the past; what was there is the kernel's. */
+    /* Enables the virtual timer with a deadline in the past, then restores the kernel's
+     * settings. */
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t deadline, control;
 
@@ -43,8 +45,9 @@ void attack_waiting(uint64_t where)
     __asm__ volatile("msr daifclr, #0xf");
 }
 
-/* Each thing that a monitor answers, as fast as that goes: registers of the interrupt controller
- * and of PCI, an SGI to itself, a call, a set and way. */
+/* Repeats everything a monitor emulates, as fast as possible: accesses to registers of the
+ * interrupt controller and of PCI, an SGI to this core, a PSCI call, cache maintenance by set and
+ * way. */
 void attack_storm(uint64_t where)
 {
     uintptr_t distributor = reach(BOARD_DISTRIBUTOR, PAGE), ecam = reach(BOARD_ECAM, PAGE);
@@ -65,8 +68,9 @@ void attack_storm(uint64_t where)
     __asm__ volatile("msr daifclr, #0xf");
 }
 
-/* The hypervisor's lines, by whatever moves a terminal's cursor to the start of a line. The newline
- * comes last: before, a line that was written over shows what is in it. */
+/* Forges the hypervisor's lines by means of every control sequence that moves a terminal's cursor
+ * to the start of a line. Each text ends with a newline, before which a terminal would show the
+ * forged line. */
 void attack_terminal(uint64_t where)
 {
     static const char *const texts[] = {
@@ -105,8 +109,8 @@ void attack_terminal(uint64_t where)
     }
 }
 
-/* Its part of the terminal, whatever that is told to be; then all of it, with what only the
- * hypervisor says. */
+/* Writes every register of the emulated UART in every width, then prints LINES copies of a line
+ * that only the hypervisor may print. */
 void attack_console(uint64_t where)
 {
     static const char text[] = "\nbulkhead| victim is off";

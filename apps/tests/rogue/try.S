@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Instructions that may not be there, one at a time (rogue.h). */
+/* Runs instructions that may be undefined, one at a time (rogue.h). */
     .text
 
     .balign 2048

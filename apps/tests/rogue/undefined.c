@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Registers and instructions of features that no guest has: the hypervisor hides them, and each
+ * Tests registers and instructions of features that the hypervisor hides from all guests. Each
  * access must be UNDEFINED at this guest's own level, as on a processor without the feature.
  */
 #include "kernel/print.h"
@@ -8,7 +8,7 @@
 
 #define REGISTER(op0, op1, n, m, op2) READ(op0, NAME(op1, n, m, op2))
 
-/* A sequence of instructions, the second of which is tried. */
+/* Each sequence has four instructions; the second is the one under test. */
 #define SEQUENCE_WORDS 4u
 #define NOP            0xd503201fu
 #define SPSEL_0        0xd50040bfu /* MSR SPSel, #0 */
@@ -88,7 +88,8 @@ static const uint32_t hidden[] = {
 
 #define HIDDEN (sizeof hidden / sizeof hidden[0])
 
-/* Each hidden instruction twice: on SP_EL1, then on SP_EL0, which this kernel's threads have. */
+/* Generates two sequences for each hidden instruction: on SP_EL1, then on SP_EL0, which the
+ * kernel's threads use. */
 static uint32_t *make_code(void)
 {
     size_t words = (size_t)2 * SEQUENCE_WORDS * HIDDEN;
@@ -154,7 +155,7 @@ void attack_undefined(uint64_t where)
 
 #define ID_REGISTERS 56u /* CRm 1 to 7 */
 
-/* Every ID register of op0 3, op1 0, CRn 0, CRm 1 to 7, one a line. */
+/* Prints the ID registers of op0 3, op1 0, CRn 0, CRm 1 to 7, one per line. */
 void attack_identity(uint64_t where)
 {
     uint32_t *code = code_allocate((size_t)2 * ID_REGISTERS);
@@ -185,7 +186,7 @@ void attack_identity(uint64_t where)
     print("%u ID registers raise an exception\n", failed);
 }
 
-/* The OS lock and the OS double lock: writes are ignored, as the status says. */
+/* Sets the OS lock and the OS double lock. OSLSR_EL1 has to show that these writes are ignored. */
 void attack_locks(uint64_t where)
 {
     uint64_t before, after, rom;
