@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A control loop: woken once in each `period` (nanoseconds), for ever. Every `report` seconds it
- * prints how many periods it has missed and by how much it was late at worst; with 0 it prints
- * nothing. Periods missed because the processor was not run in time are a line of their own, if
- * there are any: on an emulated machine they are the work of its host, which runs something else
- * meanwhile.
+ * A control loop that wakes once in each `period` (nanoseconds), for ever. Every `report` seconds
+ * it prints the number of missed periods and the greatest lateness; with 0 it prints nothing. It
+ * prints periods missed because the processor was not run in time on a separate line, if there are
+ * any: on an emulated machine its host causes them by running something else.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -59,7 +58,7 @@ int application_main(void)
     print("control: a period of %lu ns\n", (unsigned long)length);
     periods_begin(&periods, length);
     for (;;) {
-        periods_wait(&periods); /* then a real one would read its sensors and set its actuators */
+        periods_wait(&periods); /* a real loop would now read its sensors and set its actuators */
         if (per_report != 0 && periods.count % per_report == 0) {
             report(&periods, &totals);
         }

@@ -4,7 +4,8 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 
-/* A wait in which nothing else of this system runs: the idle thread and back, and the timer. */
+/* Context switches of a wait in which nothing else of this system runs: to the idle thread and
+ * back, and the timer. */
 #define SWITCHES_ALONE   2u
 #define INTERRUPTS_ALONE 1u
 
@@ -24,9 +25,9 @@ void periods_begin(struct periods *periods, uint64_t length)
 }
 
 /*
- * Returns how much of `late` is not this system's doing, after a wait of `waited` nanoseconds: all
- * of it if nothing else ran meanwhile. Otherwise this system's own work can't have delayed the turn
- * by more than the time that the processor was awake.
+ * Returns the part of `late` that this system did not cause, after a wait of `waited` nanoseconds.
+ * That is all of it if nothing else ran meanwhile. Otherwise this system's own work can't have
+ * delayed the turn by more than the time that the processor was awake.
  */
 static uint64_t time_not_run(const struct scheduler_statistics *before, uint64_t waited,
                              uint64_t late)
@@ -61,7 +62,7 @@ void periods_wait(struct periods *periods)
     if (began < periods->due) {
         periods->asleep = time_not_run(&before, now - began, late);
     } else {
-        /* It is late because the turns before it were, and for the same reason. */
+        /* The turn is late because earlier turns were late, and for the same reason. */
         periods->asleep = smaller(periods->asleep, late);
     }
     own = late - periods->asleep;

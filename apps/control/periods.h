@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A loop of a fixed period, and how late its turns begin. Each loop belongs to one thread.
+ * A loop with a fixed period that measures how late its turns begin. Each loop belongs to one
+ * thread.
  *
- * Lateness has two causes, which are counted apart. Either this system's own threads and interrupt
- * handlers ran when the turn was due. Or nothing else of this system ran while the loop waited, or
- * the processor slept: then the machine below did not run the processor in time, be it a hypervisor
- * or the host of an emulated machine.
+ * Lateness has two causes, which are counted separately. Either this system's own threads and
+ * interrupt handlers ran when the turn was due. Or nothing else of this system ran while the loop
+ * waited, or the processor slept: then the machine below (a hypervisor, or the host of an emulated
+ * machine) did not run the processor in time.
  */
 #ifndef CONTROL_PERIODS_H
 #define CONTROL_PERIODS_H
@@ -14,23 +15,23 @@
 
 struct periods {
     uint64_t length; /* nanoseconds */
-    uint64_t due;    /* when the last turn was to begin */
-    uint64_t count;  /* turns that began */
-    /* Turns that began when the next one was due already, and nanoseconds by which the latest turn
-     * began late: because of this system's own work, */
+    uint64_t due;    /* time at which the last turn was due */
+    uint64_t count;  /* number of turns so far */
+    /* Turns that began after the next one was due, and the greatest lateness in nanoseconds, caused
+     * by this system's own work. */
     uint64_t missed;
     uint64_t worst;
-    /* and because the machine below did not run the processor. */
+    /* The same, caused by the machine below, which did not run the processor. */
     uint64_t missed_asleep;
     uint64_t worst_asleep;
-    uint64_t asleep; /* of the last turn's lateness: nanoseconds of the second kind */
+    uint64_t asleep; /* nanoseconds of the last turn's lateness caused by the machine below */
 };
 
-/* The first turn is due `length` nanoseconds from now. */
+/* Starts the loop. The first turn is due `length` nanoseconds from now. */
 void periods_begin(struct periods *periods, uint64_t length);
 
-/* Sleeps until the next turn is due, and counts it. Turns are due at points in time, so that errors
- * do not add up. Thread context. */
+/* Sleeps until the next turn is due, and counts it. Due times are fixed multiples of the period, so
+ * that errors do not accumulate. Thread context. */
 void periods_wait(struct periods *periods);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for 24 threads and 16 connections with numbers of the greatest length. A status that does
- * not fit is answered with 503. */
+/* Room for 24 threads and 16 connections with numbers of the greatest length. A longer status is
+ * answered with 503. */
 #define JSON_BYTES   12288u
 #define HEADER_BYTES 192u
 
@@ -50,8 +50,8 @@ static int serve_status(struct fs_file *file)
     if (answer == NULL) {
         return serve(file, page_503, sizeof(page_503) - 1, NULL);
     }
-    /* The length is known when the text is: it is written behind the header's place, then moved up.
-     */
+    /* The header contains the text's length. Therefore the text is written first, after the
+     * header's place, and then moved up to the header. */
     length = status_write(answer + HEADER_BYTES, JSON_BYTES);
     if (length == 0) {
         mem_free(answer);

@@ -19,8 +19,8 @@
 enum service_index { SERVICE_ECHO, SERVICE_DISCARD, SERVICE_ECHO_UDP };
 
 struct connection {
-    int socket;        /* NO_SOCKET: free */
-    uint64_t progress; /* when bytes last moved */
+    int socket;        /* NO_SOCKET if the entry is free */
+    uint64_t progress; /* time at which bytes were last transferred */
     size_t length;     /* echo: bytes in the buffer */
     size_t sent;       /* echo: bytes of the buffer that were sent back */
     uint8_t buffer[BUFFER_BYTES];
@@ -29,7 +29,7 @@ struct connection {
 struct service {
     struct service_statistics statistics;
     int listener;
-    struct connection *connections; /* SERVICE_CONNECTIONS_MAX; NULL: datagrams */
+    struct connection *connections; /* SERVICE_CONNECTIONS_MAX; NULL for a datagram service */
     bool echoes;
 };
 
@@ -51,7 +51,7 @@ static struct service services[SERVICE_COUNT] = {
 /* The service and the connection of an entry of the poll set. */
 struct polled {
     struct service *service;
-    struct connection *connection; /* NULL: the listener or the datagram socket */
+    struct connection *connection; /* NULL for the listener and for the datagram socket */
 };
 
 static void set_option(int socket, int level, int name, int value)
@@ -65,7 +65,7 @@ static bool open_service(struct service *service)
     struct sockaddr_in6 address;
 
     memset(&address, 0, sizeof(address));
-    address.sin6_family = AF_INET6; /* and IPv4: the unspecified address takes both */
+    address.sin6_family = AF_INET6; /* also IPv4: the unspecified address accepts both */
     address.sin6_port = lwip_htons(service->statistics.port);
     service->listener = lwip_socket(AF_INET6, stream ? SOCK_STREAM : SOCK_DGRAM, 0);
     if (service->listener < 0 ||
@@ -123,7 +123,7 @@ static void accept_connection(struct service *service)
     service->statistics.open++;
 }
 
-/* Sends back received bytes. Those that the stack does not take now are sent when the socket is
+/* Sends received bytes back. Bytes that the stack does not accept now are sent when the socket is
  * writable. */
 static void send_back(struct connection *connection)
 {
@@ -131,7 +131,7 @@ static void send_back(struct connection *connection)
                              connection->length - connection->sent, MSG_DONTWAIT);
 
     if (sent <= 0) {
-        /* No memory, or the connection is lost, which the next poll reports. */
+        /* There is no memory, or the connection is lost, which the next poll reports. */
         thread_sleep_until(time_after(MEMORY_PAUSE));
         return;
     }
@@ -149,7 +149,7 @@ static void receive(struct service *service, struct connection *connection)
         lwip_recv(connection->socket, connection->buffer, BUFFER_BYTES, MSG_DONTWAIT);
 
     if (received <= 0) {
-        /* The peer has closed, or the connection is lost: the socket was readable. */
+        /* The socket was readable, so the peer has closed the connection, or it is lost. */
         close_connection(service, connection);
         return;
     }
@@ -258,12 +258,12 @@ void services_run(void)
         unsigned count = watch_all(polls, polled);
 
         if (lwip_poll(polls, count, POLL_MILLISECONDS) < 0) {
-            /* No memory for the wait itself. */
+            /* There is no memory for the wait itself. */
             thread_sleep_until(time_after(MEMORY_PAUSE));
             continue;
         }
         /* A listener comes before its connections in the poll set and is served after them, so that
-         * connections that closed before a new one came have given up their places. */
+         * connections that closed earlier have already freed their places for the new one. */
         for (unsigned i = count; i-- > 0;) {
             serve(&polled[i], polls[i].revents);
         }

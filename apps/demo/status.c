@@ -56,7 +56,7 @@ static void write_driver(struct json *json, const struct virtio_net_statistics *
     json_end_object(json);
 }
 
-/* Writes the address with lower-case letters, as RFC 5952, 4.3 asks; lwIP writes capitals. */
+/* Writes the address with lower-case letters, as RFC 5952, 4.3 requires; lwIP writes capitals. */
 static const char *ipv6_text(const ip6_addr_t *address, char *text, size_t capacity)
 {
     (void)ip6addr_ntoa_r(address, text, (int)capacity);

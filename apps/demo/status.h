@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Writes the state to `text`. Returns its length, 0 if `capacity` or memory does not suffice.
+ * Writes the state to `text`. Returns its length, or 0 if `capacity` or memory does not suffice.
  * Thread context, lwIP's core lock held.
  */
 size_t status_write(char *text, size_t capacity);

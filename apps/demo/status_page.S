@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The status page with its HTTP header, as it is sent. status.html is found on the include path. */
+/* The status page with its HTTP header, ready to be sent. status.html is found on the include
+ * path. */
     .section .rodata.status_page, "a"
     .global status_page
     .global status_page_end

@@ -25,7 +25,7 @@
 #define SAMPLES_MAX  4096u
 #define DELAY        UINT64_C(3000) /* nanoseconds: longer than arming a timer and going to sleep take */
 #define DELAY_SPREAD 1024u
-#define QUIET        (10 * NANOSECONDS_PER_MILLISECOND) /* until the console has sent everything */
+#define QUIET        (10 * NANOSECONDS_PER_MILLISECOND) /* time for the console to send everything */
 
 #define PSCI_VERSION UINT32_C(0x84000000) /* Arm DEN 0022, "PSCI_VERSION" */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A control loop of 1 kHz with a pattern in memory: after `beats` periods (boot argument; 0: when a
- * key is pressed) it prints the greatest lateness of a period, and whether the memory still has the
- * pattern. It prints nothing before. It fails if an interrupt came that is not its own.
+ * A control loop of 1 kHz with a pattern in memory. After `beats` periods (boot argument; with 0
+ * when a key is pressed) it prints the greatest lateness of a period and whether the memory still
+ * holds the pattern. It prints nothing before that. It fails if it received an interrupt of another
+ * owner.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"

@@ -116,8 +116,8 @@ struct page_run {
     size_t pages;
 };
 
-/* Writes to each page of a small run, and to few pages of a large one, because the emulator's host
- * has to provide every page that is touched. */
+/* Returns the distance between written pages: every page of a small run, few pages of a large one,
+ * because the emulator's host has to provide every page that is touched. */
 static size_t stride(size_t pages)
 {
     return pages <= 32768 ? 1 : 8192;
@@ -167,7 +167,7 @@ static bool free_memory_works(void)
     return true;
 }
 
-/* Guard pages are unmapped and mapped again, also inside blocks, which are split once and stay
+/* Unmaps guard pages and maps them again, also inside blocks, which are split once and stay
  * split. */
 static bool guards_split_blocks(void)
 {
@@ -193,7 +193,7 @@ static bool guards_split_blocks(void)
     return true;
 }
 
-/* The same inside a block of 1 GiB, on machines with enough memory. */
+/* Does the same inside a block of 1 GiB, on machines with enough memory. */
 static bool guards_split_large_blocks(void)
 {
     const size_t pages = (size_t)1 << 18;
@@ -235,7 +235,7 @@ int application_main(void)
         {"NULL is unmapped", null_is_unmapped},
         {"devicetree is constant", devicetree_is_constant},
         {"own stack has a guard", own_stack_has_a_guard},
-        {"device is device", device_is_device},
+        {"device is mapped as device", device_is_device},
         {"free memory works", free_memory_works},
         {"guards split blocks", guards_split_blocks},
         {"guards split large blocks", guards_split_large_blocks},

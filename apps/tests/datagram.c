@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Echoes datagrams from port 9000 of the boot argument `peer`, through kernel/datagram.h. Commands:
- * "statistics" is answered with the endpoint's counters, after "pause" nothing is received for half
- * a second, and "close" closes and opens the endpoint. TCP listens on the same port, so that all of
- * lwIP's timers can run at the same time.
+ * Echoes datagrams from port 9000 of the boot argument `peer`, through kernel/datagram.h. There are
+ * three commands. "statistics" is answered with the endpoint's counters, "pause" stops receiving
+ * for half a second, and "close" closes the endpoint and opens it again. TCP listens on the same
+ * port, so that all of lwIP's timers can run at the same time.
  */
 #include "kernel/datagram.h"
 #include "kernel/application.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ends as the boot arguments say: `status=N` is the exit status, `restart` restarts the machine,
- * and with `unfinished` the last text printed is a line without an end.
+ * `unfinished` prints a last line without a newline.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Causes the failure that the boot argument `fault` names, so that a test can check the report.
- * Ends with status 1 if the failure did not happen.
+ * Ends with status 1 if the failure did not occur.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -17,7 +17,7 @@
 static const uint32_t constant = 1;
 static uint32_t writable_code[] = {0xd65f03c0}; /* RET */
 
-/* Returns the value in a way that hides it from the compiler. */
+/* Returns the value in a way that the compiler can't see through. */
 static uintptr_t hide(uintptr_t value)
 {
     __asm__ volatile("" : "+r"(value));
@@ -81,8 +81,8 @@ static void call_null(void)
     call(hide(0));
 }
 
-/* Not a tail call, so that each recursion keeps its frame. Not inlined into itself, because several
- * recursions would make a frame above the limit. */
+/* Avoids a tail call, so that each recursion keeps its frame. Avoids inlining into itself, because
+ * several recursions would make a frame above the limit. */
 __attribute__((noinline)) static unsigned recurse(unsigned depth)
 {
     volatile uint8_t frame[512];
@@ -104,8 +104,8 @@ static void undefined(void)
     __asm__ volatile("udf #0");
 }
 
-/* An exclusive access must be aligned in every type of memory, and must not cross 16 bytes even
- * with FEAT_LSE2. */
+/* Makes an unaligned exclusive access. It faults in every type of memory, and even with FEAT_LSE2
+ * if it crosses 16 bytes. */
 static void unaligned(void)
 {
     static uint64_t words[4] __attribute__((aligned(32)));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Doubles in C: in threads that interrupts and each other preempt, and in interrupt handlers. No
- * thread is created with .floating_point: the first use of a register makes it the thread's.
+ * Uses doubles in C in threads that are preempted by interrupts and by each other, and in interrupt
+ * handlers. No thread is created with .floating_point: a thread gets the registers at its first use
+ * of one.
  */
 #include "check_threads.h"
 #include "kernel/application.h"
@@ -90,8 +91,8 @@ static bool handler_was_right(struct timer *timer)
     return true;
 }
 
-/* The same numbers as one thread alone gets, though they take turns and are interrupted by handlers
- * that use the registers as well. */
+/* Threads that take turns, and are interrupted by handlers that use the registers as well, compute
+ * the same numbers as one thread alone. */
 static bool threads_compute_the_same(void)
 {
     static struct work works[WORKERS];
@@ -104,7 +105,8 @@ static bool threads_compute_the_same(void)
         threads[i] = start_thread("worker", OWN - 1 - i / 2, false, work, &works[i]);
         CHECK(threads[i] != NULL);
     }
-    for (unsigned i = 0; i < 100; i++) { /* from above them all: preempts whoever runs */
+    /* This thread has the highest priority, so each wake-up preempts the running thread. */
+    for (unsigned i = 0; i < 100; i++) {
         double value = iterate(0.4, 100);
 
         thread_sleep_until(time_after(200 * NANOSECONDS_PER_MICROSECOND));
@@ -126,7 +128,8 @@ static struct {
     uint64_t rounds;
 } registers;
 
-/* All 32 registers, and the rounding mode in FPCR, which differs from thread to thread. */
+/* Holds values in all 32 registers, and in FPCR a rounding mode that differs from thread to
+ * thread. */
 static void hold(void *argument)
 {
     while (!registers.stop) {
@@ -179,7 +182,7 @@ static bool handlers_compute_alone(void)
     return true;
 }
 
-/* A new thread's registers are 0, whoever used them before. */
+/* A new thread's registers are 0 even if another thread has used them. */
 static double first_values[2] = {1, 1};
 
 static void look_at_registers(void *argument)

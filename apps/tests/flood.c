@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread wakes every millisecond while the host floods the network, and prints how late it was at
- * worst. A busy thread below all others takes the time that is left, so that the processor is never
+ * A thread wakes every millisecond while the host floods the network. It prints its greatest
+ * lateness. A busy thread below all others uses the remaining time, so that the processor is never
  * idle: where time counts instructions (QEMU's -icount), lateness is a number of instructions. The
- * busy thread also asks for the demo's status, as the demo's HTTP server does, again and again.
+ * busy thread also requests the demo's status again and again, as the demo's HTTP server does.
  *
  * Boot arguments: priority=N of the thread (default 60, above the network's bottom half),
- * periods=N, until_late=NANOSECONDS: the thread ends before that if it was later than this once.
+ * periods=N, until_late=NANOSECONDS: the thread ends early once it was later than this.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -33,10 +33,10 @@ static struct {
     unsigned periods;
     uint64_t until_late;
     unsigned activations;
-    unsigned missed; /* woken a whole period late, or later */
+    unsigned missed; /* woken late by a whole period or more */
     uint64_t late_max;
-    uint64_t held_interrupts;   /* while the thread kept the processor for itself */
-    volatile unsigned statuses; /* written since the flood began */
+    uint64_t held_interrupts;   /* interrupts while the thread kept the processor for itself */
+    volatile unsigned statuses; /* statuses requested since the flood began */
 } watch;
 
 static struct virtio_net_statistics driver_now(void)

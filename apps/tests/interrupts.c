@@ -98,7 +98,7 @@ static bool masked_interrupts_wait(void)
     return true;
 }
 
-/* Raises more interrupts at once than one exception handles. */
+/* Raises more interrupts at once than one exception can handle. */
 static bool many_interrupts_at_once(void)
 {
     static struct counter counters[SHARED_COUNT];
@@ -138,7 +138,7 @@ static bool level_interrupts_are_shared(void)
     return true;
 }
 
-static bool edge_interrupts_are_not(void)
+static bool edge_interrupts_are_not_shared(void)
 {
     struct counter counters[2] = {{0}};
 
@@ -190,7 +190,7 @@ static bool unknown_interrupts_are_disabled(void)
     return true;
 }
 
-/* Returns false if there is no ITS, which must be as the boot argument says. */
+/* Returns true if the boot argument says that there is an ITS. */
 static bool messages_expected(void)
 {
     char value[8] = "";
@@ -239,7 +239,7 @@ static bool messages_run_out(void)
     }
     CHECK(result == RESULT_NO_MEMORY);
     CHECK(allocated == MESSAGES_MAX && number == first + MESSAGES_MAX - 1);
-    /* A pair that has a number already gets the same number. */
+    /* A pair that already has a number gets the same number again. */
     CHECK(interrupt_message_allocate(DEVICE_ID, 0, &number, &message) == RESULT_OK);
     CHECK(number == first);
     return raise_and_count(number, INTERRUPT_EDGE);
@@ -253,7 +253,7 @@ int application_main(void)
         {"masked interrupts wait", masked_interrupts_wait},
         {"many interrupts at once", many_interrupts_at_once},
         {"level interrupts are shared", level_interrupts_are_shared},
-        {"edge interrupts are not", edge_interrupts_are_not},
+        {"edge interrupts are not shared", edge_interrupts_are_not_shared},
         {"bad numbers are refused", bad_numbers_are_refused},
         {"unknown interrupts are disabled", unknown_interrupts_are_disabled},
         {"messages arrive", messages_arrive},

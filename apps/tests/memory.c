@@ -10,7 +10,7 @@
 
 static const char *wrong;
 
-/* Runs in a thread that may use floating-point registers, and in one that may not. */
+/* Runs in a thread that may use floating-point registers, and in a thread that may not. */
 static void check(void *argument)
 {
     static const struct memory_functions functions = {

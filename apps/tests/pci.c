@@ -156,7 +156,7 @@ static void prepare_messages(const struct card *card)
     device_write32(card->registers + IMS, CAUSE_QUEUE_0 | CAUSE_QUEUE_1);
 }
 
-/* Counts are lower bounds, because the device limits its rate and may repeat a message. */
+/* Checks lower bounds, because the device limits its rate and may repeat a message. */
 static bool vectors_arrive(struct pci_function *function, struct card *first, struct card *second)
 {
     CHECK(pci_msix_attach(function, 1, msix_handler, first) == RESULT_OK);
@@ -180,7 +180,7 @@ static bool detached_vector_is_silent(struct pci_function *function, struct card
     device_write32(card->registers + ICS, CAUSE_QUEUE_0);
     thread_sleep_until(time_after(5 * NANOSECONDS_PER_MILLISECOND));
     CHECK(card->interrupts == before);
-    /* After it is attached again, messages arrive again. */
+    /* Messages arrive again after the vector is attached again. */
     CHECK(pci_msix_attach(function, 1, msix_handler, card) == RESULT_OK);
     card->interrupts = 0;
     CHECK(raise_and_wait(card, CAUSE_QUEUE_0, 1));
@@ -243,7 +243,7 @@ static bool cards_interrupt(void)
     return true;
 }
 
-/* Gives the test time to compare the list with QEMU's. */
+/* Waits, so that the test can compare the list with QEMU's. */
 static bool linger(void)
 {
     char text[2];

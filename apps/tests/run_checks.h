@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * A test guest as a list of functions: they run in order until the first CHECK that fails.
- */
+/* Runs the functions of a test guest in order, until the first CHECK that fails. */
 #ifndef APPS_TESTS_RUN_CHECKS_H
 #define APPS_TESTS_RUN_CHECKS_H
 
 #include "kernel/print.h"
 #include <stdbool.h>
 
-/* If the condition is false: prints where, and returns false from the enclosing function. */
+/* Prints the source line and returns false from the enclosing function if the condition is
+ * false. */
 #define CHECK(condition)                                                     \
     do {                                                                     \
         if (!(condition)) {                                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads on the guest's processor: the cases that the host's unit tests cannot show, with
+ * Tests threads on the guest's processor in cases that unit tests on the host cannot show:
  * interrupts that preempt, the processor's registers, and guard pages.
  */
 #include "check_threads.h"
@@ -117,8 +117,8 @@ static bool sleepers_wake_in_order(void)
     return true;
 }
 
-/* The low thread holds the mutex, the high one waits for it, and without inheritance the medium one
- * would run for ever. */
+/* The low thread holds the mutex for which the high one waits. Without priority inheritance the
+ * medium thread would run for ever. */
 static struct {
     struct mutex mutex;
     struct semaphore locked;
@@ -291,7 +291,7 @@ static void hold_and_yield(void *argument)
     }
 }
 
-/* The function saves and uses floating-point registers (libc/arm64/internet_checksum.S). */
+/* internet_checksum() saves and uses floating-point registers (libc/arm64/internet_checksum.S). */
 static void sum_up(void)
 {
     static uint8_t from[5000];

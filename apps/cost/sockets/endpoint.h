@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The system's calls under names that all guests have (bench/cost/rounds.c): lwIP's sockets. */
+/* Maps the call names common to all guests (bench/cost/rounds.c) to lwIP's sockets. */
 #ifndef COST_ENDPOINT_H
 #define COST_ENDPOINT_H
 

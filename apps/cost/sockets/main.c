@@ -22,7 +22,7 @@ static struct sockaddr_in address_of(const char *address, uint16_t port)
     return result;
 }
 
-/* Prints the memory of the driver, and of the network port on its behalf, for ./bulkhead size. */
+/* Prints the memory used by the driver and by the network port for it, for ./bulkhead size. */
 static void print_memory(void)
 {
     struct virtio_platform_memory memory;
