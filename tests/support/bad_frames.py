@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Malformed frames: random, truncated, oversized, and invalid at every layer.
 
-A generator with its own random source: the same seed makes the same frames. No frame has the host's
-address as its source, since the test is about the guest's robustness and not about trust in ARP.
-Frames are packed by hand: most break the rules by which scapy would complete them, and it takes a
-millisecond for each of the 100,000.
+The generator has its own random source, so the same seed makes the same frames. No frame has the
+host's address as its source, because the tests check the guest's robustness and not its trust in
+ARP. The generator packs frames by hand, because scapy would correct most of the errors and takes a
+millisecond for each of the 100,000 frames.
 """
 
 import random
@@ -55,17 +55,18 @@ class BadFrames:
         ]
 
     def frames(self, count: int) -> Iterator[bytes]:
-        """`count` frames, every kind in turn."""
+        """Yields `count` frames; the kinds take turns."""
         for number in range(count):
             yield self._kinds[number % len(self._kinds)]()
 
-    # Pieces.
+    # Parts of frames.
 
     def _bytes(self, low: int, high: int) -> bytes:
         return self._random.randbytes(self._random.randint(low, high))
 
     def _stranger(self) -> bytes:
-        """A source address of the target's network, neither the host's (.1) nor the target's."""
+        """Returns an address of the target's network that is neither the host's (.1) nor the
+        target's."""
         network = int(self._target.address) & 0xFFFFFF00
         return IPv4Address(network + self._random.randint(32, 254)).packed
 
@@ -135,25 +136,25 @@ class BadFrames:
             + data
         )
 
-    # Kinds.
+    # Kinds of frames.
 
     def noise(self) -> bytes:
-        """Random bytes under a random or plausible type."""
+        """Returns random bytes under a random or plausible EtherType."""
         kind = self._random.choice([IPV4, ARP, IPV6, self._random.getrandbits(16)])
         return self._ethernet(kind, self._bytes(0, 1500))
 
     def truncated(self) -> bytes:
-        """A frame of another kind, cut anywhere."""
+        """Returns a frame of another kind, cut at a random place."""
         whole = self._random.choice(self._kinds[3:])()
         return whole[: self._random.randint(ETHERNET_MIN, max(ETHERNET_MIN, len(whole) - 1))]
 
     def oversized(self) -> bytes:
-        """Larger than any receive buffer has to hold."""
+        """Returns a frame larger than any receive buffer has to hold."""
         payload = self._ipv4(UDP, self._bytes(1481, 8000))
         return self._ethernet(IPV4, payload)
 
     def arp(self) -> bytes:
-        """Wrong hardware and protocol types, lengths and operations."""
+        """Returns ARP with wrong hardware and protocol types, lengths and operations."""
         choose = self._random.choice
         packet = struct.pack(
             ">HHBBH",
@@ -168,7 +169,7 @@ class BadFrames:
         return self._ethernet(ARP, packet[: choose([28, 28, 27, 8, 1])])
 
     def ipv4_header(self) -> bytes:
-        """Wrong version, header length, total length, checksum or options."""
+        """Returns IPv4 with a wrong version, header length, total length, checksum or options."""
         packet = bytearray(self._ipv4(TCP, self._bytes(0, 200)))
         fault = self._random.randrange(5)
         if fault == 0:
@@ -186,12 +187,13 @@ class BadFrames:
         return self._ethernet(IPV4, bytes(packet))
 
     def fragment(self) -> bytes:
-        """Overlapping, never complete, beyond 64 KiB, or of no length."""
+        """Returns a fragment that overlaps others, lacks others, ends beyond 64 KiB or has no
+        data."""
         more = self._random.choice([0x2000, 0x2000, 0])
         offset = self._random.choice([0, 1, 2, 3, 185, 0x1FFF, self._random.getrandbits(13)])
         size = self._random.choice([0, 1, 7, 8, 16, 1480])
         packet = bytearray(self._ipv4(UDP, self._random.randbytes(size), fragment=more | offset))
-        # Few identifications, so that fragments meet.
+        # Few identifications, so that the stack tries to join fragments.
         packet[4:6] = struct.pack(">H", self._random.randint(0, 3))
         packet[12:16] = self._target.address.packed[:3] + b"\x63"
         packet[10:12] = b"\0\0"
@@ -199,7 +201,7 @@ class BadFrames:
         return self._ethernet(IPV4, bytes(packet))
 
     def icmp(self) -> bytes:
-        """Errors about connections that never were, broken echoes."""
+        """Returns ICMP errors about connections that never existed, and malformed echo requests."""
         body = bytes(
             [self._random.choice([0, 3, 5, 8, 11, 12, 13, 255]), self._random.getrandbits(4)]
         )
@@ -210,7 +212,7 @@ class BadFrames:
         return self._ethernet(IPV4, self._ipv4(ICMP, body + struct.pack(">H", value) + rest))
 
     def udp(self) -> bytes:
-        """Wrong lengths and checksums."""
+        """Returns UDP with wrong lengths and checksums."""
         data = self._bytes(0, 300)
         length = self._random.choice([8 + len(data), 0, 7, 9, 0xFFFF])
         datagram = struct.pack(
@@ -222,7 +224,7 @@ class BadFrames:
         return self._ethernet(IPV4, packet)
 
     def dhcp(self) -> bytes:
-        """Answers nobody asked for, with options that run over the end."""
+        """Returns DHCP answers without a request, with options that run over the end."""
         message = struct.pack(">BBBBI", 2, 1, 6, 0, self._random.getrandbits(32)) + bytes(8)
         message += self._stranger() * 2 + bytes(4) + self._target.mac + bytes(10 + 192)
         message += b"\x63\x82\x53\x63" + self._bytes(0, 60)
@@ -231,7 +233,8 @@ class BadFrames:
         return self._ethernet(IPV4, self._transport(self._ipv4(UDP, datagram), 6))
 
     def tcp(self) -> bytes:
-        """Any flags, wrong data offsets and checksums, options of impossible length."""
+        """Returns TCP with random flags, wrong data offsets and checksums, options of impossible
+        length."""
         options = self._random.choice(
             [b"", b"\2\0\0\0", b"\3\xff\1\1", b"\2\4\0\0", b"\x08\x0a\0\0"]
         )
@@ -251,12 +254,13 @@ class BadFrames:
         return self._ethernet(IPV4, packet)
 
     def syn(self) -> bytes:
-        """The first segment of a connection that is never completed, from anybody."""
+        """Returns the SYN of a connection that is never completed, from a random address."""
         segment = self._tcp_segment(0x02, self._random.choice(SERVICES), b"\2\4\5\xb4", b"")
         return self._ethernet(IPV4, self._transport(self._ipv4(TCP, segment), 16))
 
     def ipv6_header(self) -> bytes:
-        """Chains of extension headers with impossible lengths, wrong payload lengths, fragments."""
+        """Returns IPv6 with extension headers of impossible lengths, wrong payload lengths,
+        fragments."""
         chain = b""
         kinds = [self._random.choice([0, 43, 44, 60, 59, 6, 17, 58]) for _ in range(4)]
         for following in kinds[1:]:
@@ -268,7 +272,7 @@ class BadFrames:
         return self._ethernet(IPV6, bytes(packet))
 
     def icmpv6(self) -> bytes:
-        """Neighbour and router discovery with options of length zero or beyond the end."""
+        """Returns neighbour and router discovery with options of length 0 or beyond the end."""
         kind = self._random.choice([1, 2, 128, 129, 130, 133, 134, 135, 136, 137, 143])
         body = bytes([kind, 0]) + b"\0\0" + self._bytes(4, 24)
         body += bytes([self._random.randint(1, 5), self._random.choice([0, 1, 2, 255])])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's side of the demo guest: its services used by ordinary sockets, its counters read."""
+"""Uses the demo guest's services from the host through ordinary sockets, and reads its counters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def in_namespace(name: str, function: Callable[[], _T]) -> _T:
-    """Calls a function in a thread that is in the network namespace; its sockets stay there."""
+    """Calls a function in a thread in the network namespace. Sockets that it opens stay there."""
 
     def call() -> _T:
         descriptor = os.open(Path("/run/netns", name), os.O_RDONLY)
@@ -40,7 +40,7 @@ def in_namespace(name: str, function: Callable[[], _T]) -> _T:
 
 
 class DemoClient:
-    """Reaches one demo guest: by its own address, or by ports of this host forwarded to it."""
+    """Reaches one demo guest at its own address, or through forwarded ports of this host."""
 
     def __init__(
         self,
@@ -54,20 +54,20 @@ class DemoClient:
         self.echoed = 0
 
     def enter(self, function: Callable[[], _T]) -> _T:
-        """Calls a function where the guest can be reached."""
+        """Calls a function in the network namespace from which the guest can be reached."""
         return in_namespace(self._namespace, function) if self._namespace else function()
 
     def port(self, port: int) -> int:
-        """The port at which a port of the guest is reached."""
+        """Returns the port through which the guest's port is reached."""
         return self._ports.get(port, port)
 
     def connect(self, port: int, timeout: float = 20.0) -> socket.socket:
-        """A TCP connection to a port of the guest."""
+        """Opens a TCP connection to a port of the guest."""
         place = (self.address, self.port(port))
         return self.enter(lambda: socket.create_connection(place, timeout))
 
     def get(self, path: str, host: str = "guest") -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body of an HTTP request."""
+        """Sends an HTTP request. Returns status, headers and body of the answer."""
         connection = http.client.HTTPConnection(host)
         connection.sock = self.connect(HTTP)
         try:
@@ -78,14 +78,15 @@ class DemoClient:
             connection.close()
 
     def status(self) -> dict[str, Any]:
-        """The guest's counters."""
+        """Returns the guest's counters."""
         code, _, body = self.get("/status.json")
         assert code == 200
         result: dict[str, Any] = json.loads(body)
         return result
 
     def echo(self, data: bytes) -> bytes:
-        """Sends `data` to the echo service, reading meanwhile; the bytes that come back."""
+        """Sends `data` to the echo service and reads at the same time. Returns the bytes
+        received."""
         with self.connect(ECHO) as connection, ThreadPoolExecutor(1) as pool:
 
             def write() -> None:
@@ -100,7 +101,8 @@ class DemoClient:
             return bytes(received)
 
     def echo_in_parts(self, data: bytes, timeout: float = 120.0) -> bytes:
-        """As echo(), for a connection that may stand still; `echoed` counts the bytes so far."""
+        """Like echo(), for a connection that may stall. `echoed` counts the bytes received so
+        far."""
         self.echoed = 0
         with self.connect(ECHO, timeout) as connection, ThreadPoolExecutor(1) as pool:
             writer = pool.submit(connection.sendall, data)
@@ -112,7 +114,7 @@ class DemoClient:
             return bytes(received)
 
     def iperf_back(self, seconds: float) -> bytes:
-        """The bytes that the guest's iperf sends in a test in the opposite direction."""
+        """Returns the bytes that the guest's iperf sends in a test in the opposite direction."""
         listener = self.enter(lambda: socket.create_server(("", 0)))
         with listener, self.connect(IPERF) as request:
             listener.settimeout(20)
@@ -130,7 +132,7 @@ class DemoClient:
         return bytes(received)
 
     def quiet_status(self, timeout: float = 30.0) -> dict[str, Any]:
-        """The counters when no other connection holds a buffer or a packet."""
+        """Waits until no other connection holds a buffer or a packet; returns the counters."""
         deadline = time.monotonic() + timeout
         while True:
             status = self.status()
@@ -140,26 +142,28 @@ class DemoClient:
 
 
 def held_buffers(status: dict[str, Any]) -> int:
-    """The receive blocks that the stack holds: neither free nor with the driver."""
+    """Returns the number of receive blocks that the stack holds: neither free nor with the
+    driver."""
     pool, driver = status["network"]["rx_pool"], status["network"]["driver"]
     return int(pool["blocks"] - pool["free"] - driver["rx_exposed"] - driver["rx_queued"])
 
 
 def assert_buffers_balance(status: dict[str, Any]) -> None:
-    """No buffer and no packet is lost: each was returned, or is counted where it is."""
+    """Checks that no buffer and no packet is lost: each was returned, or a counter has it."""
     driver = status["network"]["driver"]
     taken = driver["rx_buffers_taken"] - driver["rx_buffers_returned"]
     assert taken == driver["rx_exposed"] + driver["rx_queued"], driver
     accepted = driver["tx_accepted"] - driver["tx_returned"]
     assert accepted == driver["tx_in_flight"] + driver["tx_queued"] + driver["tx_finished"], driver
-    # Two blocks may carry the request that asks.
+    # The HTTP request for the status may itself occupy two blocks.
     assert 0 <= held_buffers(status) <= 2, status["network"]
     assert driver["broken"] == 0
 
 
 def ping(namespace: Namespace, address: str, count: int, *options: str) -> None:
-    """The guest answers `count` echo requests, however slowly the host runs it: without a deadline
-    ping would wait for the last answer only twice as long as the round trips before took."""
+    """Checks that the guest answers `count` echo requests. The deadline is for slow hosts:
+    without it ping would wait for the last answer only twice as long as the earlier round trips
+    took."""
     command = ["ping", "-c", str(count), "-i", "0.5", "-w", "30", *options, address]
     done = namespace.run(command, timeout=60)
     assert f" {count} received" in done.stdout, done.stdout + done.stderr

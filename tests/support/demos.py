@@ -25,7 +25,7 @@ from support.demo_client import DISCARD, ECHO, HTTP, IPERF, DemoClient
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]
 READY = "demo: http on 80"
-# PCI with MSI-X through the interrupt translation service, PCI with its interrupt line, MMIO.
+# PCI with MSI-X through the interrupt translation service, PCI with INTx, MMIO.
 BUSES = {"msix": ("pci", ()), "intx": ("pci", ("-machine", "its=off")), "mmio": ("mmio", ())}
 
 
@@ -57,7 +57,8 @@ class Demos:
         transport: str = "",
         extra: tuple[str, ...] = (),
     ) -> DemoClient:
-        """Start one on QEMU's user network; `transport` and `extra` replace those of the bus."""
+        """Starts a guest on QEMU's user network; `transport` and `extra` replace those of the
+        bus."""
         if not transport:
             transport, extra = BUSES[bus]
         ports = dict(zip((ECHO, DISCARD, HTTP, IPERF), free_ports(4), strict=True))
@@ -75,8 +76,8 @@ class Demos:
         extra: tuple[str, ...] = (),
         port: str = "",
     ) -> DemoClient:
-        """Start a guest on a tap in a namespace. `extra` is added to the arguments of the bus; with
-        `port` the card is behind a root port of this name."""
+        """Starts a guest on a tap in a namespace. `extra` is added to the arguments of the bus.
+        `port` names a root port in front of the card."""
         transport, machine = BUSES[bus]
         tap = namespace.add_tap(MAC)
         namespace.serve_addresses()

@@ -31,7 +31,7 @@ def rings(*names: str, of: Sequence[str] = tuple(RINGS)) -> pytest.MarkDecorator
 
 
 each_transport_and_ring = rings(*BY_NAME)
-# Each interface, machine and kind of interrupt at least once, but not all combinations.
+# Each interface, machine and interrupt type at least once, but not all combinations.
 MODERN_KINDS = ("mmio-2", "pci-modern-virt-intx", "pci-transitional-q35-msix1",
                 "pci-modern-q35-msix3")  # fmt: skip
 LEGACY_KINDS = ("mmio-1", "pci-legacy-q35-intx", "pci-legacy-virt-msix2")

@@ -24,7 +24,7 @@ SPLIT_DESCRIPTOR = 16
 
 
 class DeviceMonitor:
-    """A guest's network card nic0, accessed without the guest."""
+    """Accesses a guest's network card nic0 without the guest's help."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,7 +38,7 @@ class DeviceMonitor:
         return ("-chardev", server, "-qtest", "chardev:qtest", "-qtest-log", "none")
 
     def attach(self, guest: GuestProcess) -> None:
-        """Connects to the guest, which runs."""
+        """Connects to the running guest."""
         self._guest = guest
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(20)
@@ -46,7 +46,7 @@ class DeviceMonitor:
         self._socket = connection
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         if self._socket is not None:
             self._socket.close()
 
@@ -63,31 +63,32 @@ class DeviceMonitor:
         return words[1] if len(words) > 1 else ""
 
     def write8(self, address: int, value: int) -> None:
-        """As the guest would."""
+        """Writes 8 bits as a store of the guest would."""
         self._command(f"writeb {address:#x} {value:#x}")
 
     def write16(self, address: int, value: int) -> None:
-        """As the guest would."""
+        """Writes 16 bits as a store of the guest would."""
         self._command(f"writew {address:#x} {value:#x}")
 
     def write32(self, address: int, value: int) -> None:
-        """As the guest would."""
+        """Writes 32 bits as a store of the guest would."""
         self._command(f"writel {address:#x} {value:#x}")
 
     def read8(self, address: int) -> int:
-        """As the guest would."""
+        """Reads 8 bits as a load of the guest would."""
         return int(self._command(f"readb {address:#x}"), 16)
 
     def read16(self, address: int) -> int:
-        """As the guest would."""
+        """Reads 16 bits as a load of the guest would."""
         return int(self._command(f"readw {address:#x}"), 16)
 
     def read_memory(self, address: int, size: int) -> bytes:
-        """A piece of the guest's memory."""
+        """Reads the guest's memory."""
         return bytes.fromhex(self._command(f"read {address:#x} {size:#x}")[2:])
 
     def _function(self, identity: str) -> tuple[int, dict[str, Any]]:
-        """The address of a PCI device's configuration space, and QEMU's data on the device."""
+        """Returns a PCI device's address in configuration space, and QEMU's data about the
+        device."""
         buses = self._guest.qmp().execute("query-pci")
         pending = [device for bus in buses for device in bus["devices"]]
         while pending:
@@ -133,12 +134,13 @@ class DeviceMonitor:
         raise AssertionError("no virtio-net device")
 
     def _mmio_base(self) -> int:
-        # Of the board's 32 register blocks QEMU fills the last one first.
+        # QEMU fills the last of the board's 32 register blocks first.
         return 0x0A000000 + 31 * 0x200
 
     def spoil_receive_queue(self) -> None:
-        """Gives every receive descriptor the length 0, which QEMU can't accept. It notices at the
-        next frame; descriptors that the driver publishes until then are overwritten too."""
+        """Gives every receive descriptor the length 0, which QEMU refuses. QEMU reads a
+        descriptor at the next frame, so descriptors that the driver publishes before that are
+        overwritten too."""
         queue = self._guest.qmp().execute(
             "x-query-virtio-queue-status", path=self._virtio_path(), queue=0
         )

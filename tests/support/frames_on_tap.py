@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sends any frames to a guest on a tap, past the host's own stack."""
+"""Sends arbitrary frames to a guest on a tap, past the host's own stack."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ BURST = 1000
 
 
 def send_all(tap: Tap, namespace: Namespace, frames: Iterable[bytes]) -> int:
-    """Puts frames on the tap, as fast as the guest takes them. Returns how many Ethernet allows."""
+    """Writes frames to the tap as fast as the guest takes them. Returns the number of frames
+    that Ethernet allows."""
 
     def open_raw() -> socket.socket:
         raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -45,7 +46,8 @@ def send_all(tap: Tap, namespace: Namespace, frames: Iterable[bytes]) -> int:
 
 
 def frames_read(tap: Tap, namespace: Namespace) -> int:
-    """Returns how many frames QEMU has read from the tap. It reads when the guest has room."""
+    """Returns the number of frames that QEMU has read from the tap. QEMU reads while the guest
+    has room."""
     listing = namespace.run(["ip", "-j", "-s", "link", "show", tap.interface]).stdout
     return int(json.loads(listing)[0]["stats64"]["tx"]["packets"])
 

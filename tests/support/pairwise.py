@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Chooses among the parameters of tests marked `pairwise` so that all pairs of values remain.
+"""Selects parameters of tests marked `pairwise` so that all pairs of values remain.
 
-By default a test with several parameters runs on fewer combinations than the full product: for any
-two parameters, each two values that the product combines are still combined. --long runs the
-product.
+By default a test with several parameters runs on fewer combinations than the full product: each
+pair of values of two parameters that occurs in the product still occurs in a selected combination.
+--long runs the product.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ Pair = tuple[tuple[str, str], ...]
 
 
 def pairs(combination: Combination) -> set[Pair]:
-    """Returns each two parameters of a combination with their values; of one parameter, itself."""
+    """Returns all pairs of parameters with their values, or the parameter itself if there is
+    only one."""
     values = sorted(combination.items())
     return set(itertools.combinations(values, min(2, len(values))))
 
 
 def choose(combinations: Sequence[Combination]) -> list[int]:
-    """Returns indices of combinations that have all pairs which any of them has, in their order.
+    """Returns the indices, in order, of combinations that together contain all pairs.
 
-    Each step takes the combination with the most pairs that were not chosen yet, the first of
-    several. The choice depends on nothing but the combinations.
+    Each step takes the first of the combinations with the most pairs that are not covered yet. The
+    result depends on nothing but the combinations.
     """
     having = [pairs(combination) for combination in combinations]
     missing = set().union(*having)
@@ -41,7 +42,7 @@ def choose(combinations: Sequence[Combination]) -> list[int]:
 
 
 def combination_of(item: pytest.Function) -> Combination:
-    """Returns the parameters of a test, with each entry of those that are dictionaries."""
+    """Returns the parameters of a test. A parameter that is a dictionary counts as its entries."""
     found: dict[str, str] = {}
     for name, value in item.callspec.params.items():
         if isinstance(value, dict):
@@ -56,12 +57,12 @@ def _text(value: Any) -> str:
 
 
 def is_marked(item: pytest.Item) -> bool:
-    """Whether the choice is about a test."""
+    """Returns true if the test is marked `pairwise`."""
     return isinstance(item, pytest.Function) and item.get_closest_marker("pairwise") is not None
 
 
 def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
-    """Returns the tests that the choice leaves out."""
+    """Returns the tests that are not selected."""
     functions: dict[str, list[pytest.Function]] = {}
     for item in items:
         if is_marked(item) and isinstance(item, pytest.Function):
@@ -75,6 +76,7 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
 
 
 def _filled(item: pytest.Function, tests: Sequence[pytest.Function]) -> Combination:
-    """The parameters of a test, with those named that only others of the function have."""
+    """Returns the parameters of a test, including those that only other tests of the function
+    have."""
     names = {name for each in tests for name in combination_of(each)}
     return {**dict.fromkeys(names, ""), **combination_of(item)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A QEMU whose processor is parked, and the C program that drives its network device.
+"""Runs a QEMU whose processor is parked, and the C program that drives its network device.
 
-Both are started here and meet over inherited sockets: QEMU's qtest protocol, its machine protocol,
-the far end of the device's wire, and the machine's memory, which is a file that both map.
+This module starts both. They communicate over inherited sockets (QEMU's qtest protocol, QMP, and
+the far end of the device's wire) and through the machine's memory, a file that both map.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from bulkhead.setup import qemu_program
 from support import tap_wire
 
 MEMORY_BYTES = 64 << 20
-# Properties that QMP wants as truth values, among those that are given.
+# Properties that QMP expects as booleans.
 _BOOLEANS = ("packed", "in_order")
 TIME_LIMIT_S = 120
-# The far end can send much at once, and QEMU soon has to wait for it.
+# The far end can send much at once, but QEMU soon has to wait for it.
 _SEND_BYTES = {"ours": 1 << 20, "theirs": 1 << 15}
 
-# The processor stays off, or halts in the firmware of park.py; timers stay quiet.
+# The processor stays off, or halts in the firmware of park.py. Timers are disabled.
 _MACHINES = {
     "virt": (
         qemu_program.PROGRAM,
@@ -50,7 +50,7 @@ _MACHINES = {
 
 @dataclass(frozen=True)
 class Case:
-    """A case of the device suite: the C function, the device, and the wire."""
+    """A case of the device suite: the name of the C function, the device, and the wire."""
 
     name: str
     machine: str = "virt"
@@ -58,8 +58,8 @@ class Case:
     device_options: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[str] = ()
     words: Mapping[str, int] = field(default_factory=dict)
-    vnet: bool = False  # a wire that carries the network header
-    queues: int = 1  # of that wire
+    vnet: bool = False  # true for a wire that carries the network header
+    queues: int = 1  # number of the wire's queues
 
     def plug(self) -> str:
         """Return the device in the form of QMP's device_add."""
@@ -73,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The output of the program, and QEMU's trace."""
+    """The program's output and QEMU's trace."""
 
     output: str
     trace: str
@@ -118,7 +118,7 @@ def _qemu_arguments(
 
 
 def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
-    """Run one case; the test fails if the program reports an error."""
+    """Runs one case; the test fails if the program reports an error."""
     if case.vnet and not tap_wire.is_allowed():
         pytest.skip("a tap needs root and /dev/net/tun")
     trace = log_folder / "qemu.trace"
@@ -156,7 +156,8 @@ def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
             pass_fds=[*theirs.values(), *wire],
             preexec_fn=die_with_parent,
         )
-        # Then the program sees the connection close when QEMU ends.
+        # The program sees the connection close when QEMU ends only if this process closes its
+        # copies.
         for end in far_ends:
             end.close()
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a machine's physical memory, registers of devices included, through QEMU's GDB stub.
+"""Writes a machine's physical memory and device registers through QEMU's GDB stub.
 
-The machine stands still from the connection to its end.
+The machine is halted while a connection exists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TIMEOUT_S = 60
 
 
 def arguments(path: Path) -> tuple[str, str]:
-    """QEMU's arguments for a stub at a Unix socket."""
+    """Returns QEMU's arguments for a stub at a Unix socket."""
     return ("-gdb", f"unix:{path},server=on,wait=off")
 
 
@@ -27,7 +27,8 @@ class PhysicalMemory:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_TIMEOUT_S)
         end = time.monotonic() + _TIMEOUT_S
-        while not path.exists():  # QEMU begins to listen before the machine runs
+        # QEMU creates the socket before the machine runs.
+        while not path.exists():
             assert time.monotonic() < end
             time.sleep(0.01)
         self._socket.connect(str(path))
@@ -46,7 +47,7 @@ class PhysicalMemory:
         self._socket.close()
 
     def read(self, address: int, size: int) -> bytes:
-        """Bytes at a physical address."""
+        """Reads bytes at a physical address."""
         return bytes.fromhex(self._request(f"m{address:x},{size:x}"))
 
     def write(self, address: int, data: bytes) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A sample of virtio/ports/rtems, with either stack, in a machine with one card on a tap."""
+"""Runs a sample of virtio/ports/rtems, with either stack, in a machine with one card on a tap."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def iperf_both_ways(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None
 
 
 class RtemsSample:
-    """It has said that it is ready; what it counts depends on the stack."""
+    """A sample that has reported that it is ready. Its counters depend on the stack."""
 
     def __init__(
         self,
@@ -66,14 +66,14 @@ class RtemsSample:
         monitor.attach(self.guest)
 
     def type_command(self, command: str) -> None:
-        """On its console; that of RTEMS 6 loses characters that come at once."""
+        """Types a command on the console, slowly: RTEMS 6 loses characters that arrive together."""
         for character in f"{command}\n":
             self.guest.type_text(character)
             time.sleep(_BETWEEN_KEYS_S)
 
     def reset_in_a_transfer(self, transport: str, data: bytes) -> None:
-        """Reset the device behind the driver's back during a transfer (VIRTIO 1.3, 2.1.2), and
-        check that all data arrive."""
+        """Resets the device without the driver's knowledge during a transfer (VIRTIO 1.3,
+        2.1.2), and checks that all data arrive."""
         with ThreadPoolExecutor(1) as pool:
             transfer = pool.submit(self.client.echo_in_parts, data)
             wait_until(lambda: self.client.echoed >= len(data) // 2, "data flow", 120)
@@ -82,7 +82,8 @@ class RtemsSample:
             assert transfer.result(timeout=120) == data
 
     def connections_wait_for_a_worker(self) -> None:
-        """One more than the echo service has tasks for is served when another ends."""
+        """Opens one connection more than the echo service has tasks; it is served when another
+        ends."""
         with ExitStack() as stack:
             served = [stack.enter_context(self.client.connect(ECHO)) for _ in range(_ECHO_WORKERS)]
             for connection in served:

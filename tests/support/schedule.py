@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Distributes tests among the workers of pytest-xdist.
 
-Each worker writes a plan while it collects: for each test its group, whether it runs alone, and how
-long it may take. The controller reads the plan and hands out the groups, the longest first. Tests
-marked `alone` run last, on one worker, once the other workers have ended.
+Each worker writes a plan during collection. The plan holds for each test its group, whether it runs
+alone, and how long it may take. The controller reads the plan and hands out the groups, the longest
+first. Tests marked `alone` run last, on one worker, after the other workers have ended.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _SHARED_SCOPES = ("class", "module", "package")
 _DEFAULT_LIMIT_S = 300.0
-# A test that was never measured is expected to take this share of its time limit.
+# Expected time of a test that was never measured, as a share of its time limit.
 _EXPECTED_SHARE = 1 / 60
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What the controller has to know about one test."""
+    """The controller's data about one test."""
 
     group: str
     alone: bool
@@ -61,10 +61,10 @@ def _planned(item: pytest.Item) -> Planned:
 
 
 def _group(item: pytest.Item) -> str:
-    """Tests of a group run one after the other on the same worker.
+    """Returns a group name; tests of a group run one after the other on the same worker.
 
-    That is asked for with the marker xdist_group, or follows from a fixture that several tests of a
-    module share.
+    The marker xdist_group names the group. Tests of a module that share a fixture also form a
+    group.
     """
     marker = item.get_closest_marker("xdist_group")
     if marker is not None:
@@ -85,7 +85,7 @@ def _limit(item: pytest.Item) -> float:
 
 @dataclass(frozen=True)
 class Unit:
-    """Tests that are handed out together: indices into the collection."""
+    """Tests that are handed out together, as indices into the collection."""
 
     indices: tuple[int, ...]
     alone: bool
@@ -94,9 +94,9 @@ class Unit:
 def make_units(
     collection: Sequence[str], planned: Mapping[str, Planned], durations: Mapping[str, float]
 ) -> list[Unit]:
-    """Returns the units of a collection, those that are expected to take longest first.
+    """Returns the units of a collection, those with the longest expected time first.
 
-    `durations`: seconds that a test took in an earlier run, by node id.
+    `durations`: seconds that each test took in an earlier run, by node id.
     """
     groups: dict[tuple[str, bool], list[int]] = {}
     for index, nodeid in enumerate(collection):
@@ -121,9 +121,9 @@ def _expected_from_limit(planned: Mapping[str, Planned], nodeid: str) -> float:
 class Schedule:
     """A scheduler of pytest-xdist (xdist.scheduler.Scheduling).
 
-    A worker begins a test only when it knows the next one, or that there is none. So each worker is
-    given at least two tests, and the worker that will run the tests marked `alone` keeps one until
-    the others have ended.
+    A worker starts a test only when it knows the next one, or that there is none. Therefore each
+    worker gets at least two tests, and the worker that will run the tests marked `alone` keeps one
+    test until the others have ended.
     """
 
     def __init__(self, workers: int, plan_file: Path, durations: Mapping[str, float]) -> None:
@@ -136,42 +136,42 @@ class Schedule:
         self._queue: deque[Unit] = deque()
         self._alone: deque[Unit] = deque()
 
-    # What xdist reads.
+    # Properties that xdist reads.
 
     @property
     def nodes(self) -> list[WorkerController]:
-        """The workers that run."""
+        """Returns the running workers."""
         return list(self._pending)
 
     @property
     def collection_is_completed(self) -> bool:
-        """Whether all workers have collected."""
+        """Returns true if all workers have collected."""
         return len(self._collections) >= self._workers
 
     @property
     def tests_finished(self) -> bool:
-        """Whether nothing is left to hand out, and no worker waits for a further test."""
+        """Returns true if no test is left to hand out and no worker waits for another test."""
         if not self.collection_is_completed or self._queue or self._alone:
             return False
         return all(len(indices) < 2 for indices in self._pending.values())
 
     @property
     def has_pending(self) -> bool:
-        """Whether tests are left that have not ended."""
+        """Returns true if some tests have not ended."""
         return bool(self._queue or self._alone or any(self._pending.values()))
 
-    # What xdist tells.
+    # Calls from xdist.
 
     def add_node(self, node: WorkerController) -> None:
-        """A worker has started."""
+        """Called when a worker has started."""
         self._pending[node] = []
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
-        """A worker has collected."""
+        """Called when a worker has collected."""
         self._collections[node] = list(collection)
 
     def schedule(self) -> None:
-        """All workers have collected, or one that replaces a crashed one has."""
+        """Called when all workers, or a worker that replaces a crashed one, have collected."""
         if self._collection is None:
             first, *others = self._collections.values()
             if any(other != first for other in others):
@@ -189,12 +189,12 @@ class Schedule:
         item_index: int,
         duration: float = 0,  # noqa: ARG002
     ) -> None:
-        """A worker has ended a test."""
+        """Called when a worker has ended a test."""
         self._pending[node].remove(item_index)
         self._hand_out()
 
     def mark_test_pending(self, item: str) -> None:
-        """A plugin wants to run a test again."""
+        """Called when a plugin wants to run a test again."""
         assert self._collection is not None
         self._queue.appendleft(Unit((self._collection.index(item),), alone=False))
         self._hand_out()
@@ -206,7 +206,7 @@ class Schedule:
         raise NotImplementedError
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """A worker has ended. Returns the test that it ran if it crashed, else None."""
+        """Called when a worker has ended. Returns the test that it ran if it crashed, else None."""
         left = self._pending.pop(node)
         crashed = None
         if left and self._collection is not None:
@@ -224,7 +224,7 @@ class Schedule:
                 self._send(node, self._queue.popleft())
         if self._queue or not running:
             return
-        # One worker waits for the tests that run alone; the others end after what they have.
+        # One worker waits for the tests that run alone; the others end after their present tests.
         for node in running[1 if self._alone else 0 :]:
             node.shutdown()
         if self._alone and len(self._pending) == 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A wire that carries virtio's network header: a tap in a network namespace of its own.
+"""A wire that carries virtio's network header: a tap in its own network namespace.
 
 QEMU offers checksums and segmentation only on a network that knows the header. The far end is a
-packet socket, which hands it over in front of each frame (packet(7), PACKET_VNET_HDR).
+packet socket, which delivers the header in front of each frame (packet(7), PACKET_VNET_HDR).
 
 A tap with several queues sends a flow's frames to the queue that its last frame came from
 (Documentation/networking/tuntap in Linux's sources).
@@ -31,13 +31,13 @@ _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def is_allowed() -> bool:
-    """Return whether this process may make a tap."""
+    """Returns whether this process may create a tap."""
     return os.geteuid() == 0 and Path("/dev/net/tun").exists()
 
 
 def make(queues: int) -> tuple[list[int], socket.socket]:
-    """Return the tap's queues for QEMU, and the far end. The caller closes all of them."""
-    # Namespaces are a thread's own; what it opened stays there.
+    """Returns the tap's queues for QEMU and the far end's socket. The caller closes all of them."""
+    # A namespace belongs to a thread; files that the thread has opened stay in it.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_make, queues).result()
 
@@ -45,7 +45,7 @@ def make(queues: int) -> tuple[list[int], socket.socket]:
 def _make(queues: int) -> tuple[list[int], socket.socket]:
     if _C_LIBRARY.unshare(_CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "a network namespace of its own")
-    # The kernel shall not speak on it.
+    # The kernel must not send frames of its own on the tap.
     Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
     flags = _IFF_TAP | _IFF_NO_PI | _IFF_VNET_HDR | (_IFF_MULTI_QUEUE if queues > 1 else 0)
     taps = [os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK) for _ in range(queues)]

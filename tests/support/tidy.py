@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs clang-tidy on a unit once for each choice of its lines that is compiled; keeps the results.
+"""Runs clang-tidy once for each way in which a unit's lines are compiled; keeps the results.
 
-The builds compile a file of a library into many programs, with the same flags but for folders of
-headers, and most of them find the same headers. clang-tidy by itself analyses a file once for each
+The builds compile a file of a library into many programs. The flags differ only in include folders,
+and most of these contain the same headers. clang-tidy alone would analyse a file once for each
 entry of a build's compile_commands.json, 1,133 times in all for 335 files.
 """
 
@@ -27,8 +27,8 @@ BUILDS = ("host-clang", "arm64-clang")
 _STORE = BUILD / "clang-tidy"
 _PROGRAM = Path(sys.executable).parent / "clang-tidy"
 _LINE_MARK = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"', re.MULTILINE)
-# What chooses files to write; and what only optimises, instruments or warns, so that the text and
-# its meaning are the same.
+# Flags that name output files, or only optimise, instrument or warn. They change neither the text
+# nor its meaning.
 _WITH_ARGUMENT = ("-o", "-MF", "-MQ", "-MT")
 _WITHOUT_MEANING = re.compile(
     r"-c|-M.*|-g.*|-O.*|-W.*|-f(no-)?sanitize.*|-fdiagnostics.*|-fcolor.*"
@@ -39,7 +39,7 @@ _NAME = re.compile(rb"[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a compile_commands.json."""
+    """An entry of a compile_commands.json."""
 
     folder: Path
     words: tuple[str, ...]
@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def meaning(self) -> tuple[str, ...]:
-        """The words of the command that bear on what the source means."""
+        """Returns the words of the command that affect the meaning of the source."""
         kept = []
         words = iter(self.words[1:])
         for word in words:
@@ -58,7 +58,7 @@ class Entry:
         return tuple(kept)
 
     def macros(self, files: Iterable[Path]) -> list[str]:
-        """The macros that the command defines and that some of the files name."""
+        """Returns the macros that the command defines and that occur in some of the files."""
         defined = {word for word in self.words if _MACRO.match(word)}
         named = {name for path in files for name in _names(path)}
         return sorted(word for word in defined if word[2:].partition("=")[0] in named)
@@ -66,10 +66,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Variant:
-    """A unit as one command compiles it."""
+    """A unit as compiled by one command."""
 
     entry: Entry
-    lines: str  # digest: the project's lines that are in effect, and the macros of the command
+    lines: str  # digest of the project's lines in effect, and of the command's macros
     files: tuple[Path, ...]  # the unit and all headers
 
 
@@ -82,7 +82,7 @@ def entries(database: Path) -> Iterator[Entry]:
 
 
 def units(builds: Iterable[str] = BUILDS) -> dict[Path, list[Entry]]:
-    """Returns the entries of all builds by unit, those alone that differ in meaning."""
+    """Returns the entries of all builds by unit, without entries of equal meaning."""
     found: dict[Path, dict[tuple[str, ...], Entry]] = {}
     for build in builds:
         for entry in entries(BUILD / build / "compile_commands.json"):
@@ -91,7 +91,7 @@ def units(builds: Iterable[str] = BUILDS) -> dict[Path, list[Entry]]:
 
 
 def preprocess(entry: Entry) -> Variant:
-    """Returns what the compiler reads for an entry. Raises CalledProcessError if it can't."""
+    """Preprocesses an entry. Raises CalledProcessError if that fails."""
     command = [entry.words[0], *entry.meaning, "-E", "-dD", "-o", "-"]
     done = subprocess.run(command, cwd=entry.folder, capture_output=True, check=True)
     text = done.stdout.decode(errors="surrogateescape")
@@ -122,10 +122,10 @@ def _normal(folder: Path, name: str) -> Path:
 
 @cache
 def _is_own(path: Path) -> bool:
-    """Whether a file's lines count: it is neither the system's nor a source fetched into build/.
+    """Returns true if a file's lines count: it is neither the system's nor fetched into build/.
 
-    Headers of a processor and of our C library do not count either: other builds have others in
-    their place. They are analysed with the units that only one build compiles.
+    Headers of a processor and of our C library do not count either, because other builds use others
+    in their place. They are analysed with the units that only one build compiles.
     """
     if ROOT not in path.parents or BUILD / "sources" in path.parents:
         return False
@@ -136,8 +136,8 @@ def _is_own(path: Path) -> bool:
 def variants(alternatives: Sequence[Entry]) -> list[Variant]:
     """Returns the variants of a unit that differ in the project's lines, the first entry of each.
 
-    Two builds for different processors compile the same lines with the headers of different C
-    libraries: they are one variant.
+    Two builds for different processors that compile the same lines with the headers of different C
+    libraries are one variant.
     """
     found: dict[str, Variant] = {}
     for entry in alternatives:
@@ -147,7 +147,8 @@ def variants(alternatives: Sequence[Entry]) -> list[Variant]:
 
 
 def key(variant: Variant, version: str, configuration: str) -> str:
-    """Returns the name under which a variant's result is kept: all that the result depends on."""
+    """Returns the name under which a variant's result is stored. It depends on everything that
+    affects the result."""
     digest = hashlib.sha256()
     parts = [version, configuration, *variant.entry.meaning]
     for path in variant.files:
@@ -158,7 +159,7 @@ def key(variant: Variant, version: str, configuration: str) -> str:
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """The identifiers in a file."""
+    """Returns the identifiers in a file."""
     return frozenset(name.decode() for name in _NAME.findall(path.read_bytes()))
 
 
@@ -176,7 +177,7 @@ def _version() -> str:
 
 @cache
 def _configuration(unit: Path) -> str:
-    """The settings that hold for a unit: of its folder, and of those above it."""
+    """Returns the settings for a unit, from its folder and the folders above."""
     found = [folder / ".clang-tidy" for folder in unit.parents if folder.is_relative_to(ROOT)]
     return "\0".join(path.read_text() for path in found if path.is_file())
 
@@ -184,7 +185,7 @@ def _configuration(unit: Path) -> str:
 def check(alternatives: Sequence[Entry], store: Path = _STORE) -> str:
     """Runs clang-tidy on a unit, once for each variant. Returns its findings, "" if none.
 
-    A variant without findings is remembered in `store`, and not analysed again.
+    A variant without findings is recorded in `store` and not analysed again.
     """
     findings = []
     for variant in variants(alternatives):

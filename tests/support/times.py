@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long tests take: printed with --times, and kept for the next run's order."""
+"""Measures how long tests take. Prints it with --times, and keeps it for the next run's order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIGITS = 3
 
 @dataclass
 class Taken:
-    """What one test took: seconds of the clock, and of processors."""
+    """Wall clock and processor seconds of one test."""
 
     seconds: float = 0.0
     processor_seconds: float = 0.0
@@ -42,14 +42,14 @@ def suite_of(nodeid: str) -> str:
 
 
 class Times:
-    """Collects what tests take, on whatever worker they run."""
+    """Collects the times of tests on all workers."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._began = 0.0
         self.taken: dict[str, Taken] = {}
 
-    # Where a test runs.
+    # Hooks of the process that runs a test.
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -65,7 +65,7 @@ class Times:
             report.user_properties.append((_PROPERTY, processor_seconds() - self._began))
         return report
 
-    # Where the reports of all workers arrive.
+    # Hooks of the process that receives all workers' reports.
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         taken = self.taken.setdefault(report.nodeid, Taken())
@@ -89,7 +89,7 @@ class Times:
 
 
 def table(taken: dict[str, Taken]) -> Iterable[str]:
-    """Yields a line for each suite, and one for each of its slowest tests; the longest first."""
+    """Yields a line for each suite, and one for each of its slowest tests, the longest first."""
     suites: dict[str, dict[str, Taken]] = {}
     for nodeid, each in taken.items():
         suites.setdefault(suite_of(nodeid), {})[nodeid] = each

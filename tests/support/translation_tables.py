@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hypervisor's translation tables, read from a running machine's memory.
+"""Reads the hypervisor's translation tables from a running machine's memory.
 
-The walk is VMSAv8-64's with pages of 4 KiB and 39 bits of input (Arm ARM, D8.2 and D8.3).
+The walk follows VMSAv8-64 with pages of 4 KiB and 39 bits of input (Arm ARM, D8.2 and D8.3).
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ class Mapping:
     input: int
     output: int
     bytes: int
-    attributes: int  # of a stage 1 or a stage 2 descriptor, address and type left out
+    attributes: int  # of a stage 1 or a stage 2 descriptor, without address and type
 
     @property
     def range(self) -> Range:
-        """The output range."""
+        """Returns the output range."""
         return Range(self.output, self.bytes)
 
     # Stage 1 of EL2: Arm ARM, D8.3.2.
 
     @property
     def executable(self) -> bool:
-        """Whether XN is clear."""
+        """Returns true if XN is clear."""
         return self.attributes >> 54 & 1 == 0
 
     @property
     def writable(self) -> bool:
-        """Whether AP[2] is clear."""
+        """Returns true if AP[2] is clear."""
         return self.attributes >> 7 & 1 == 0
 
     @property
     def device(self) -> bool:
-        """Whether AttrIndx is not that of memory."""
+        """Returns true if AttrIndx is not that of memory."""
         return self.attributes >> 2 & 7 != 0
 
 
 @dataclass(frozen=True)
 class CorePage:
-    """The fields of a monitor's page that tests read."""
+    """The fields of a monitor's page that the tests use."""
 
     address: int
     services: int
@@ -78,13 +78,13 @@ class HypervisorMemory:
             self._memory = Path(file.name).read_bytes()
 
     def read(self, address: int, size: int) -> bytes:
-        """Return the bytes at a physical address."""
+        """Returns the bytes at a physical address."""
         offset = address - self._place.start
         assert 0 <= offset <= len(self._memory) - size, f"{address:#x} is not the hypervisor's"
         return self._memory[offset : offset + size]
 
     def core(self, index: int) -> CorePage:
-        """Return the page of a core."""
+        """Returns the page of a core."""
         address = self._place.end - (self._cores - index) * PAGE_BYTES
         services, stack, partition, _, _, stage2, resident = _CORE.unpack(
             self.read(address, _CORE.size)
@@ -92,8 +92,8 @@ class HypervisorMemory:
         return CorePage(address, services, stack, partition, stage2, resident)
 
     def mappings(self, root: int) -> list[Mapping]:
-        """Return all mappings of a tree by input address; adjacent ones with the same attributes
-        are merged."""
+        """Returns all mappings of a tree by input address. Adjacent mappings with the same
+        attributes are merged."""
         found: list[Mapping] = []
         for each in self._walk(root, 0, 1):
             last = found[-1] if found else None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The transports of a network device that the driver supports, and their features.
 
-Both are tables, so that a further transport, ring format or feature is a further line.
+Both are tables, so that a new transport, ring format or feature is one new line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BEHIND_SWITCH = (
     *("-device", "x3130-upstream,id=up,bus=root"),
     *("-device", "xio3130-downstream,id=behind,bus=up,chassis=2"),
 )
-# Conventional PCI, where a device may have I/O BARs.
+# Conventional PCI, where devices may have I/O BARs.
 _BEHIND_BRIDGE = (
     *("-device", "pcie-pci-bridge,id=outer,addr=6"),
     *("-device", "pci-bridge,id=behind,chassis_nr=3,bus=outer,addr=2"),
@@ -26,27 +26,27 @@ _BEHIND_BRIDGE = (
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature bit, and the device's property that offers it."""
+    """A feature bit, and the device property that offers it."""
 
     bit: int
     option: str | None = None
     needs: tuple[str, ...] = ()
     legacy: bool = True
     modern: bool = True
-    vnet: bool = False  # only on a wire that carries the network header
-    large: bool = False  # only with buffers for the largest frame
+    vnet: bool = False  # true if only a wire that carries the network header has it
+    large: bool = False  # true if it needs buffers for the largest frame
 
     def applies(self, *, legacy: bool) -> bool:
-        """Return whether the legacy or the modern interface has the feature."""
+        """Returns true if the given interface (legacy or modern) has the feature."""
         return self.legacy if legacy else self.modern
 
     @property
     def mask(self) -> int:
-        """The bit in a 64-bit feature mask, as in include/virtio/features.h."""
+        """Returns the bit in a 64-bit feature mask, as in include/virtio/features.h."""
         return 1 << self.bit
 
 
-# What the driver accepts from the device as test_device.py starts it.
+# Features that the driver accepts from the device as test_device.py starts it.
 FEATURES: Mapping[str, Feature] = {
     "csum": Feature(0, "csum", vnet=True),
     "guest_csum": Feature(1, "guest_csum", vnet=True),
@@ -72,16 +72,16 @@ FEATURES: Mapping[str, Feature] = {
     "version_1": Feature(32, legacy=False),
     "queue_reset": Feature(40, "queue_reset", legacy=False),
 }
-# Further ones, offered only if asked for.
+# Features that are offered only on request.
 MTU = Feature(3)
-# So many receive buffers of 1526 bytes hold the largest frame.
+# Number of receive buffers of 1526 bytes that hold the largest frame.
 LARGE_BUFFERS = 43
 CTRL_VLAN = Feature(19)
 MQ = Feature(22)
 ACCESS_PLATFORM = Feature(33)
 SPEED_DUPLEX = Feature(63)
 
-# Ring formats: properties of the device, and the features that are negotiated with them.
+# Ring formats: device properties, and the features negotiated with them.
 _PACKED, _IN_ORDER = Feature(34), Feature(35)
 SPLIT = "split"
 RINGS: Mapping[str, tuple[Mapping[str, str], int]] = {
@@ -101,19 +101,19 @@ class Transport:
     vectors: int = 0
     pci: bool = True
     legacy: bool = False
-    probe_legacy: bool = False  # of a device that has the modern interface as well
+    probe_legacy: bool = False  # use the legacy interface of a device that also has the modern one
     options: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[str] = ()
 
     @property
     def rings(self) -> Sequence[str]:
-        """The ring formats of the interface."""
+        """Returns the ring formats of the interface."""
         return [SPLIT] if self.legacy else list(RINGS)
 
     def features(
         self, without: Iterable[str] = (), *, vnet: bool = False, large: bool = False
     ) -> int:
-        """Return the mask of the features that driver and device negotiate."""
+        """Returns the mask of the features that driver and device negotiate."""
         return sum(
             feature.mask
             for name, feature in FEATURES.items()
