@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo guest's connections: many, again from the same port, with peers that do not read."""
+"""Tests the demo guest's connections: many at once, reused ports, peers that do not read."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from support.device_monitor import wait_until
 from bulkhead.running.network import HOST_ADDRESS, Namespace
 from bulkhead.running.qemu import NO_OFFLOADS
 
-CONNECTIONS_MAX = 8  # of one service (apps/demo/services.h)
+CONNECTIONS_MAX = 8  # per service (apps/demo/services.h)
 SEGMENT = 1460
 SYN, ACK = 0x02, 0x10  # flags in a TCP header
-TCP_LISTENS = "0A"  # as /proc/net/tcp has it
+TCP_LISTENS = "0A"  # value of TCP_LISTEN in /proc/net/tcp
 
 
 @pytest.fixture
@@ -33,11 +33,9 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 
 
 @pytest.mark.parametrize("options", [{}, NO_OFFLOADS], ids=["offloads", "plain"])
-def test_port_of_a_client_used_again(
-    demos: Demos, namespace: Namespace, options: dict[str, str]
-) -> None:
-    """A client's next connection from the same port opens, although the guest, which closed the
-    last one, is still in TIME-WAIT (RFC 9293, 3.6.1)."""
+def test_client_port_is_reused(demos: Demos, namespace: Namespace, options: dict[str, str]) -> None:
+    """A client can connect again from the same port, although the guest, which closed the
+    previous connection, is still in TIME-WAIT (RFC 9293, 3.6.1)."""
     client = demos.tap(namespace, options=options)
 
     def visit() -> int:
@@ -52,21 +50,21 @@ def test_port_of_a_client_used_again(
         assert client.enter(visit) > 0
         wait_until(lambda: not client.enter(has_connections), "the port is free on this side")
     status = client.quiet_status()
-    assert status["tcp"]["bad_checksums"] == 0  # the SYN goes through TCP twice
+    assert status["tcp"]["bad_checksums"] == 0  # the SYN passes through TCP twice
     assert_buffers_balance(status)
 
 
 def has_connections() -> bool:
-    """Whether this thread's network namespace has a TCP connection in any state."""
+    """Returns true if this thread's network namespace has a TCP connection in any state."""
     lines = Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]
     return any(line.split()[3] != TCP_LISTENS for line in lines)
 
 
 def test_bulk_both_ways_on_all_connections(demos: Demos, namespace: Namespace) -> None:
-    """The guest has memory for the windows that it announces: hardly any segment is repeated.
+    """The guest has memory for the windows that it announces, so segments are hardly ever repeated.
 
-    A guest that the host does not run for a while answers late. So the peers' retransmission
-    timeout is longer: then they repeat only segments that the guest has dropped.
+    A guest that the host does not run for a while answers late. Therefore the peers' retransmission
+    timeout is longer, and they repeat only segments that the guest has dropped.
     """
     client = demos.tap(namespace)
     network = ["10.77.0.0/24", "dev", "bridge0", "src", HOST_ADDRESS]
@@ -81,7 +79,7 @@ def test_bulk_both_ways_on_all_connections(demos: Demos, namespace: Namespace) -
 
 
 def tcp_segments() -> tuple[int, int]:
-    """The segments that this thread's network namespace has sent, and has repeated."""
+    """Returns the numbers of segments sent and repeated by this thread's network namespace."""
     lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
     names, values = (line.split() for line in lines if line.startswith("Tcp:"))
     counters = dict(zip(names[1:], values[1:], strict=True))
@@ -89,7 +87,8 @@ def tcp_segments() -> tuple[int, int]:
 
 
 def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
-    """The SYN-ACKs to all wait until the neighbour's address is known: none is sent twice."""
+    """The SYN-ACKs to all clients wait until the neighbour's address is known; none is sent
+    twice."""
     capture = log_folder / "frames.pcap"
     dump = ("-object", f"filter-dump,id=dump,netdev=net0,file={capture}")
     client = demos.user(transport="pci", extra=dump)
@@ -109,16 +108,16 @@ def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
 
 
 def tcp_flags_of_echo(capture: Path) -> Iterator[int]:
-    """Yield SYN and ACK of each segment from the echo service, in the order of a capture."""
+    """Yields SYN and ACK of each segment from the echo service, in the order of a capture."""
     with PcapReader(str(capture)) as frames:
         for frame in frames:
             if TCP in frame and frame[TCP].sport == ECHO:
                 yield int(frame[TCP].flags) & (SYN | ACK)
 
 
-def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> None:
-    """The ninth connection is closed without a reset, the eight go on, and the first one after they
-    have closed is served: the guest sees them close before it sees the new one."""
+def test_more_connections_than_the_service_allows(demos: Demos, namespace: Namespace) -> None:
+    """The ninth connection is closed without a reset, and the other eight continue. The first
+    one after they have closed is served: the guest sees them close before it sees the new one."""
     client = demos.tap(namespace)
     data = pattern(100_000)
     for _ in range(10):
@@ -138,7 +137,7 @@ def test_more_connections_than_places(demos: Demos, namespace: Namespace) -> Non
 
 
 def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
-    """Far more connections at once than the stack has control blocks, most of them idle."""
+    """Opens far more connections at once than the stack has control blocks, most of them idle."""
     client = demos.tap(namespace)
     for _ in range(2):
         with contextlib.ExitStack() as stack:
@@ -158,7 +157,7 @@ def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> Non
 
 
 def test_connections_that_do_not_read(demos: Demos, namespace: Namespace) -> None:
-    """Peers that only write fill all buffers that they may have; others are served meanwhile."""
+    """Peers that only write fill all buffers that they may have; the guest still serves others."""
     client = demos.tap(namespace)
     data = pattern(300_000)
     with contextlib.ExitStack() as stack:

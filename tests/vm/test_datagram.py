@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connected UDP endpoints past lwIP (kernel/datagram.h), with an ordinary socket as peer."""
+"""Tests connected UDP endpoints past lwIP (kernel/datagram.h) with an ordinary socket as peer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECEIVE_BUFFERS = 16
 
 
 class Peer:
-    """The guest's peer, and the counters of the guest's endpoint."""
+    """The guest's peer; also reads the counters of the guest's endpoint."""
 
     def __init__(self, guest: GuestProcess, tap: Tap, namespace: Namespace, version: int) -> None:
         self.guest, self.tap, self._namespace = guest, tap, namespace
@@ -38,7 +38,7 @@ class Peer:
         self.socket = self.open(PORT)
 
     def open(self, port: int) -> socket.socket:
-        """A socket in the namespace, connected to the guest's endpoint."""
+        """Opens a socket in the namespace, connected to the guest's endpoint."""
 
         def make() -> socket.socket:
             family = socket.AF_INET6 if ":" in self._own else socket.AF_INET
@@ -51,12 +51,12 @@ class Peer:
         return in_namespace(self._namespace.name, make)
 
     def echo(self, data: bytes) -> bytes:
-        """The guest's answer."""
+        """Returns the guest's answer."""
         self.socket.send(data)
         return self.socket.recv(4096)
 
     def drain(self) -> int:
-        """Receives until no datagram comes for a second; how many came."""
+        """Receives until no datagram arrives for a second. Returns the number of datagrams."""
         self.socket.settimeout(1)
         count = 0
         with contextlib.suppress(TimeoutError):
@@ -66,7 +66,7 @@ class Peer:
         return count
 
     def statistics(self) -> dict[str, int]:
-        """The endpoint's counters."""
+        """Returns the endpoint's counters."""
         text = self.echo(b"statistics").decode()
         return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
 
@@ -138,8 +138,8 @@ def test_every_size_comes_back(
     assert after["received"] - before["received"] == len(sizes) + 1
     assert after["sent"] - before["sent"] == len(sizes) + 1
     assert after["dropped"] == after["damaged"] == 0
-    # The first of each second goes through lwIP in each direction, and no other. The endpoint's
-    # second may be about to end when the test's begins.
+    # Only the first datagram of each second and direction goes through lwIP. The endpoint's second
+    # may end soon after the test's second begins.
     seconds = int(time.monotonic() - began) + 2
     assert after["sent_by_stack"] - before["sent_by_stack"] <= seconds
     assert after["received_by_stack"] - before["received_by_stack"] <= seconds
@@ -148,13 +148,14 @@ def test_every_size_comes_back(
 def test_fragments_go_through_the_stack(start: Callable[..., Peer]) -> None:
     peer = start()
     before = peer.statistics()
-    peer.socket.send(pattern(1800))  # in two frames; too much to be sent back in one
+    # Takes two frames, and is too much to be sent back in one.
+    peer.socket.send(pattern(1800))
     after = peer.statistics()
     assert after["received_by_stack"] > before["received_by_stack"]
     assert after["received"] == before["received"] + 2
 
 
-def test_only_the_peer_is_heard(start: Callable[..., Peer]) -> None:
+def test_only_datagrams_of_the_peer_are_received(start: Callable[..., Peer]) -> None:
     peer = start()
     before = peer.statistics()
     with peer.open(PORT + 1) as stranger:
@@ -166,7 +167,8 @@ def test_only_the_peer_is_heard(start: Callable[..., Peer]) -> None:
 
 
 def udp_frame(peer: Peer, data: bytes, *, damage: int = -1) -> bytes:
-    """A frame from the peer to the guest; `damage`: offset of a byte in which a bit is flipped."""
+    """Returns a frame from the peer to the guest. `damage`: offset of a byte in which a bit is
+    flipped."""
     frame = bytearray(
         bytes(
             Ether(dst=peer.tap.mac, src="02:00:00:00:00:01")
@@ -193,7 +195,7 @@ def test_damaged_datagrams_are_dropped(start: Callable[..., Peer]) -> None:
     assert peer.drain() == 0
 
 
-def test_more_than_are_received(start: Callable[..., Peer]) -> None:
+def test_datagrams_beyond_the_buffers_are_dropped(start: Callable[..., Peer]) -> None:
     peer = start()
     before = peer.statistics()
     peer.socket.send(b"pause")
@@ -208,7 +210,7 @@ def test_more_than_are_received(start: Callable[..., Peer]) -> None:
     assert peer.echo(data) == data
 
 
-def test_opened_anew(start: Callable[..., Peer]) -> None:
+def test_endpoint_is_reopened(start: Callable[..., Peer]) -> None:
     peer = start()
     for _ in range(5):
         peer.socket.send(b"close")
@@ -218,7 +220,7 @@ def test_opened_anew(start: Callable[..., Peer]) -> None:
     assert peer.guest.console().count("datagram: open") == 6
 
 
-def test_outlives_a_reset_of_the_link(start: Callable[..., Peer]) -> None:
+def test_endpoint_survives_link_down(start: Callable[..., Peer]) -> None:
     peer = start()
     qmp = peer.guest.qmp()
     for _ in range(3):
@@ -231,8 +233,8 @@ def test_outlives_a_reset_of_the_link(start: Callable[..., Peer]) -> None:
         assert peer.echo(data) == data
 
 
-def test_beside_a_tcp_connection(start: Callable[..., Peer], namespace: Namespace) -> None:
-    """All timers that lwIP can have at the same time, and the endpoints' own."""
+def test_endpoint_beside_a_tcp_connection(start: Callable[..., Peer], namespace: Namespace) -> None:
+    """Runs all timers that lwIP can have at the same time, and the endpoints' own."""
     peer = start()
     connect = functools.partial(socket.create_connection, (peer.address, PORT), timeout=5)
     with in_namespace(namespace.name, connect):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interrupt controller, timer and PCI on QEMU's device models."""
+"""Tests interrupt controller, timer and PCI on QEMU's device models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MACHINES = {
 }
 
 CARD = "e1000e,romfile="
-# A port with a switch behind it, a card at each end; a conventional bus with a bridge to another.
+# A port with a switch and a card at each of its ends; a conventional bus with a bridge to another.
 DEEP_TREE = (
     CARD,
     "pcie-root-port,id=root_port,chassis=1",
@@ -42,7 +42,7 @@ DEEP_TREE = (
     "virtio-net-pci,romfile=",
     "nvme,serial=1",
 )
-# QEMU's ports want MSI-X, and without ITS there is none: a tree without ports.
+# A tree without ports, because QEMU's ports need MSI-X, which needs an ITS.
 TREE_WITHOUT_ITS = (
     CARD,
     "pcie-pci-bridge,id=conventional,msi=off",
@@ -73,7 +73,7 @@ def test_interrupts(start_guest: StartGuest, compiler: str, cpu: str, kind: str)
     console = expect_pass(start_guest(machine))
     found = re.search(r"^messages: first 8192, (\d+) bytes$", console, re.MULTILINE)
     assert found
-    # The tables that the architecture asks for, and what the driver remembers.
+    # The tables that the architecture requires, and the driver's own data.
     assert int(found.group(1)) < 26 * 1024
 
 
@@ -105,7 +105,8 @@ def test_pci_without_its(start_guest: StartGuest, compiler: str) -> None:
 
 @dataclass
 class Function:
-    """A PCI function as one side sees it; BARs by number: size, and address if it decodes."""
+    """A PCI function as one side sees it. BARs by number: size, and address if decoding is
+    enabled."""
 
     identity: str
     sizes: dict[int, int] = field(default_factory=dict)
@@ -165,5 +166,5 @@ def test_machine_agrees_on_pci(start_guest: StartGuest) -> None:
         for bar, address in function.addresses.items():
             assert ours[place].addresses[bar] == address, (place, bar)
             decoding += 1
-    # Three memory BARs of each of the cards, and those of the bridges before them.
+    # The three memory BARs of each card, and the BARs of the bridges in front of them.
     assert decoding >= 15

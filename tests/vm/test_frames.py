@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hostile frames: whatever arrives, the guest goes on and loses no buffer."""
+"""The guest survives hostile frames of all kinds and loses no buffer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 def test_hundred_thousand_bad_frames(demos: Demos, namespace: Namespace, bus: str) -> None:
     client = demos.tap(namespace, bus)
     tap = namespace.taps[0]
-    # So that frames larger than Ethernet allows reach the device.
+    # A large MTU lets frames that are larger than Ethernet allows reach the device.
     namespace.run(["ip", "link", "set", tap.interface, "mtu", "9000", "txqueuelen", "2000"])
     target = Target(
         bytes.fromhex(tap.mac.replace(":", "")),
@@ -40,7 +40,7 @@ def test_hundred_thousand_bad_frames(demos: Demos, namespace: Namespace, bus: st
     data = pattern(500_000)
     assert client.echo(data) == data
     ping(namespace, tap.address, 3)
-    # Fragments that never became whole are given up after a time (IP_REASS_MAXAGE, 15 s).
+    # Incomplete fragments are dropped after a time (IP_REASS_MAXAGE, 15 s).
     status = client.quiet_status(timeout=90)
     assert status["network"]["driver"]["rx_frames"] - before >= fitting
     assert_buffers_balance(status)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A partition takes its interrupts as a bare machine does, to the instruction."""
+"""A partition takes its interrupts in exactly as many instructions as a bare machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bulkhead.settings import Settings
 irq_latency = bench.load("irq-latency")
 
 
-def test_interrupts_cost_a_partition_no_instruction(tmp_path: Path, compiler: str) -> None:
+def test_interrupts_cost_a_partition_no_extra_instruction(tmp_path: Path, compiler: str) -> None:
     image = guest_image("irq-latency", compiler)
     machines = irq_latency.bare_and_partition(image, Settings(), compiler)
     bare, _ = irq_latency.measure(machines["bare"], tmp_path / "bare.log")
@@ -30,5 +30,6 @@ def test_interrupts_cost_a_partition_no_instruction(tmp_path: Path, compiler: st
 
 
 def instructions(latencies: dict[str, Counter[int]]) -> dict[str, set[int]]:
-    """What the interrupts of each case took; how often each was, strays make uncertain."""
+    """Returns the instructions of each case's interrupts, without their numbers, which vary with
+    strays."""
     return {case: set(counts) for case, counts in irq_latency.without_strays(latencies).items()}

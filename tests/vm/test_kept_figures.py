@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/figures.json is true, where a figure is the same in each run and cheap to count.
+"""Checks figures of docs/figures.json that are the same in each run and cheap to measure.
 
-The kept values are those of one compiler and one QEMU; with others only the goals are compared.
+The stored values hold for one compiler and one QEMU; with others only the goals are compared.
 """
 
 from __future__ import annotations

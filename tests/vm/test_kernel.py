@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kernel on a machine: boot, threads, faults and their reports, console, ways to end."""
+"""Tests the kernel on a machine: boot, threads, faults and their reports, console, exit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ StartGuest = Callable[..., GuestProcess]
 
 SEMIHOSTING = "exit=semihosting"
 AT_EL2 = ("-machine", "virtualization=on")
-# The exit status of a program that was ended by panic().
+# Exit status of a program that called panic().
 PANIC_STATUS = 101
 
 
 def machine(name: str, *arguments: str, compiler: str = "gcc", **options: object) -> Machine:
-    """A machine with a test program that ends by semihosting."""
+    """Returns a machine with a test program that ends by semihosting."""
     return Machine(
         guest_image(name, compiler),
         boot_arguments=(SEMIHOSTING, *arguments),
@@ -33,7 +33,7 @@ def machine(name: str, *arguments: str, compiler: str = "gcc", **options: object
 
 
 def expect_pass(guest: GuestProcess) -> str:
-    """Wait for the program's end; its console."""
+    """Waits for the program's end and returns its console."""
     status = guest.wait(120)
     console = guest.console()
     assert "FAIL" not in console
@@ -48,7 +48,7 @@ def test_memory_functions(start_guest: StartGuest, compiler: str) -> None:
 
 
 def backtrace(console: str) -> list[str]:
-    """The functions of the report's backtrace, innermost first."""
+    """Returns the functions of the report's backtrace, innermost first."""
     report = console[console.index("backtrace:") :]
     return re.findall(r"^  [0-9a-f]{16} ([\w.]+)\+0x", report, re.MULTILINE)
 
@@ -99,7 +99,7 @@ def test_threads_under_icount(start_guest: StartGuest) -> None:
 
 
 def test_control_loop_misses_nothing(start_guest: StartGuest, compiler: str) -> None:
-    """Time counts instructions here, so that a loaded host delays nothing."""
+    """Under -icount, time counts instructions, so a loaded host delays nothing."""
     guest = start_guest(machine("control", "report=1", compiler=compiler, icount=True))
     guest.wait_for("control: a period of 1000000 ns")
     guest.wait_for("control: 1000 periods, 0 missed, worst ")
@@ -135,7 +135,7 @@ def test_fault_in_a_thread(
     console = guest.console()
     assert re.search(rf"^panic: {message}", console, re.MULTILINE)
     assert "thread: init\n" in console
-    # A compiler may inline or clone a function, and appends a suffix then.
+    # A compiler may inline or clone a function, and then appends a suffix.
     names = [name.split(".")[0] for name in backtrace(console)]
     assert names[: len(functions)] == functions
     assert names[-3:] == ["application_main", "run_application", "context_thread_begin"]
@@ -160,7 +160,7 @@ def test_fault_in_a_handler(
     assert re.search(rf"^panic: {message}", console, re.MULTILINE)
     assert "thread: init, interrupted; in an interrupt handler\n" in console
     names = [name.split(".")[0] for name in backtrace(console)]
-    # From the handler through the interrupt to the interrupted function.
+    # The backtrace leads from the handler through the interrupt to the interrupted function.
     assert names[0] == function
     assert names.index("exception_interrupt") < names.index("interrupt_entry")
     assert names.index("interrupt_entry") < names.index("application_main")
@@ -200,7 +200,7 @@ def test_exit_status(start_guest: StartGuest, compiler: str, status: int) -> Non
     assert f"ending with {status}\n" in guest.console()
 
 
-# The firmware is called by HVC, or by SMC where EL2 is the guest's.
+# The firmware is called by HVC, or by SMC if EL2 belongs to the guest.
 @pytest.mark.parametrize("extra", [(), AT_EL2], ids=["hvc", "smc"])
 @pytest.mark.parametrize("arguments", [(), ("restart",)], ids=["off", "reset"])
 def test_end_by_firmware(
@@ -209,19 +209,19 @@ def test_end_by_firmware(
     guest = start_guest(
         Machine(guest_image("exit"), boot_arguments=arguments, semihosting=False, extra=extra)
     )
-    # QEMU is started with -no-reboot: it ends at either.
+    # QEMU runs with -no-reboot, so it ends at power-off as well as at reset.
     assert guest.wait() == 0
     assert ("restarting\n" if arguments else "ending with 0\n") in guest.console()
 
 
 def devicetree(folder: Path) -> bytes:
-    """The devicetree of QEMU's board."""
+    """Returns the devicetree of QEMU's board."""
     path = folder / "virt.dtb"
     image = guest_image("exit")
     command = Machine(image, extra=("-machine", f"dumpdtb={path}")).arguments(["-serial", "none"])
     subprocess.run(command, check=True, timeout=30, capture_output=True)
     blob = path.read_bytes()
-    # Without the free space at its end, which QEMU would double: the strings come last.
+    # Removes the free space at the end, which QEMU would double. The strings come last.
     strings = struct.unpack_from(">I", blob, 12)[0]
     bytes_used = strings + struct.unpack_from(">I", blob, 32)[0]
     return blob[:4] + struct.pack(">I", bytes_used) + blob[8:bytes_used]
@@ -262,6 +262,6 @@ def test_console(compiler: str) -> None:
         assert [line for line in lines if line.startswith(name)] == expected
     timer = [line for line in lines if line.startswith("timer ")]
     assert timer == [f"timer {left}" for left in range(200, 0, -1)]
-    # A message that is too long is cut, and ends with a mark.
+    # A message that is too long is truncated, and ends with a mark.
     assert "0" * 251 + "..." in lines
     assert rest == ["read: one", "read: two three", "read: ", "read: end", "PASS", ""]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest that is an ELF executable, linked for QEMU's virt as RTEMS is, boots as a partition."""
+"""An ELF executable linked for QEMU's virt, as RTEMS is, boots as a partition."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ _COMPILER = (
     "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
     "-fno-asynchronous-unwind-tables", "-Wl,--build-id=none",
 )  # fmt: skip
-# The hypervisor answers plain loads and stores, and GCC likes such with write-back in loops.
+# The hypervisor emulates plain loads and stores, but GCC likes to use write-back forms in loops.
 _PLAIN_ACCESSES = "-fno-auto-inc-dec"
 
 
 def start(start_guest: StartGuest, folder: Path, core: int, *flags: str) -> GuestProcess:
-    """A partition on one core, with a guest for which its frames are the machine's first."""
+    """Starts a partition on one core, with a guest that uses the machine's first Redistributor
+    frames."""
     sources = [str(_SOURCES / name) for name in ("start.S", "guest.c")]
     command = [*_COMPILER, *flags, "-T", str(_SOURCES / "guest.ld"), *sources,
                "-o", str(folder / "guest.exe")]  # fmt: skip

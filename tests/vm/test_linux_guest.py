@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guest says what came of its network."""
+"""The Linux guest reports the result of its network configuration."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_address_by_dhcp(start_guest: StartGuest) -> None:
     assert "DHCP gave no address" not in guest.console()
 
 
-def test_nobody_gives_an_address(start_guest: StartGuest, tmp_path: Path) -> None:
+def test_no_dhcp_server(start_guest: StartGuest, tmp_path: Path) -> None:
     guest = start_guest(linux(DatagramNetwork(tmp_path / "guest", tmp_path / "nobody")))
     guest.wait_for("linux: ready", 60)
     assert "linux: DHCP gave no address\n" in guest.console()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux in a partition, on processors with few and with many features."""
+"""Linux runs in a partition on processors with few and with many features."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _SETTLE_S, _WATCH_S = 5.0, 5.0
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("cpu", ["cortex-a53", "cortex-a72", "neoverse-n1", "neoverse-v1", "max"])
-def test_boots_and_then_makes_no_exits_but_between_its_cores(
+def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
     start_guest: StartGuest, tmp_path: Path, cpu: str
 ) -> None:
-    """Hidden features are no fault of Linux, and ID registers are read only while it starts."""
+    """Linux works without the hidden features, and reads ID registers only at its start."""
     file = tmp_path / "linux.toml"
     file.write_text(_SYSTEM)
     system, board = read(str(file))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hypervisor relies on nothing of EL2 that a loader may have left."""
+"""The hypervisor does not depend on any EL2 state that a loader may have left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.machine import machine
 
-# HCR_EL2.E2H is set; both timers of EL2 are on, and their time has come.
+# Sets HCR_EL2.E2H, and leaves both EL2 timers enabled and expired.
 _LOADER = """
     mov x1, #(1 << 31)
     orr x1, x1, #(1 << 34)
@@ -34,7 +34,7 @@ _BRANCH, _BRANCH_MASK = 0x14000000, 0x03FFFFFF
 
 
 def loader(folder: Path) -> bytes:
-    """The instructions, without what comes after them."""
+    """Returns the assembled instructions alone."""
     source, code, binary = (folder / f"loader{suffix}" for suffix in (".S", ".o", ".bin"))
     source.write_text(_LOADER)
     subprocess.run(["aarch64-linux-gnu-gcc", "-c", "-o", str(code), str(source)], check=True)
@@ -45,7 +45,8 @@ def loader(folder: Path) -> bytes:
 
 
 def with_loader(image: bytes, code: bytes) -> bytes:
-    """The image, whose first instruction leads to the code behind it, and from there to its own."""
+    """Makes the image's first instruction branch to `code`, appended to the image, and `code`
+    branch to the image's entry."""
     (first,) = struct.unpack_from("<I", image)
     assert first & ~_BRANCH_MASK == _BRANCH
     entry = 4 * (first & _BRANCH_MASK)
@@ -58,7 +59,7 @@ def with_loader(image: bytes, code: bytes) -> bytes:
     return bytes(whole)
 
 
-def test_a_loader_may_leave_vhe_and_timers_on(start_guest: StartGuest, tmp_path: Path) -> None:
+def test_loader_leaves_vhe_and_timers_on(start_guest: StartGuest, tmp_path: Path) -> None:
     system, board = read("minimal")
     image = assemble(system, board, Settings()).image
     path = tmp_path / "loaded.image"

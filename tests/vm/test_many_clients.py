@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""More clients than there is room for, floods of SYNs, and what is left for a connection then."""
+"""Tests more clients than there is room for, SYN floods, and the windows that remain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HALF_OPEN_MAX = 16  # virtio/ports/lwip/tcp_guard.c
 CONNECTIONS_MAX = 32  # MEMP_NUM_TCP_PCB
 SYNS = 5000
 BULK = bytes(4_000_000)
-LARGE_WINDOW = 32768  # half of the window that all share
+LARGE_WINDOW = 32768  # half of the window that all connections share
 SND_WND = 228  # tcpi_snd_wnd in Linux's struct tcp_info
 TCP_INFO_BYTES = 232
 
@@ -34,7 +34,8 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 
 
 def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.socket]:
-    """`count` connections to the HTTP server; all SYNs arrive before the guest processes one."""
+    """Opens `count` connections to the HTTP server. All SYNs arrive before the guest processes
+    one."""
 
     def start() -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -42,7 +43,7 @@ def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.so
         made.connect_ex((client.address, HTTP))
         return made
 
-    client.get("/")  # the neighbours know each other
+    client.get("/")  # guest and host now know each other's link-layer address
     qmp = demos.guest.qmp()
     qmp.execute("stop")
     sockets = client.enter(lambda: [start() for _ in range(count)])
@@ -51,7 +52,7 @@ def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.so
 
 
 def exchange(sockets: list[socket.socket], timeout: float) -> list[bytes]:
-    """Sends a request on each connection when it is open; the answers received by then."""
+    """Sends a request on each connection once it is open. Returns the answers received in time."""
     answers = [b""] * len(sockets)
     deadline = time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -76,9 +77,9 @@ def exchange(sockets: list[socket.socket], timeout: float) -> list[bytes]:
 def test_clients_wait_instead_of_being_reset(
     demos: Demos, namespace: Namespace, count: int
 ) -> None:
-    """Clients beyond the half-open connections, and beyond all connections, are served later.
+    """Clients beyond the limits of half-open and of all connections are served later.
 
-    A client without a place repeats its segments, after a second and then at doubled intervals.
+    A client without a place repeats its segments after a second and then at doubled intervals.
     """
     client = demos.tap(namespace)
     for _ in range(3):
@@ -136,7 +137,7 @@ def test_waiting_clients_are_not_forgotten(demos: Demos, namespace: Namespace, c
 
 
 def flood(namespace: Namespace, count: int) -> None:
-    """SYNs from many addresses, none of which answers."""
+    """Sends SYNs from many addresses, none of which answers."""
     tap = namespace.taps[0]
     target = Target(
         bytes.fromhex(tap.mac.replace(":", "")),
@@ -148,7 +149,7 @@ def flood(namespace: Namespace, count: int) -> None:
 
 
 def largest_window(client: DemoClient) -> int:
-    """The largest window that the guest announces while it takes a lot of data."""
+    """Returns the largest window that the guest announces while it receives a lot of data."""
 
     def windows(connection: socket.socket) -> Iterator[int]:
         for at in range(0, len(BULK), 65536):

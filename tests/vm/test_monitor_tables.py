@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the monitors of a running system have mapped, read from the machine's memory."""
+"""Reads the mappings of a running system's monitors from the machine's memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def booted(start_guest: StartGuest) -> tuple[HypervisorMemory, Layout]:
 
 
 def images(memory: HypervisorMemory, layout: Layout) -> list[list[Range]]:
-    """Where the images of each partition lie in the hypervisor's memory."""
+    """Returns the ranges of each partition's images in the hypervisor's memory."""
     pages = range(layout.hypervisor.start, layout.hypervisor.end, PAGE_BYTES)
     start = next(page for page in pages if memory.read(page, 8) == b"BULKHEAD")
     size = len(bytes(description.Description()))
@@ -55,7 +55,7 @@ def cores(memory: HypervisorMemory, layout: Layout) -> list[tuple[Place, CorePag
     ]  # fmt: skip
 
 
-def test_a_running_guests_monitor_has_one_page_of_code(
+def test_monitor_of_a_running_guest_has_one_page_of_code(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
     memory, layout = booted
@@ -75,7 +75,7 @@ def test_a_running_guests_monitor_has_one_page_of_code(
         )
 
 
-def test_a_monitor_has_its_own_partitions_images_alone_and_none_while_the_guest_runs(
+def test_monitor_maps_only_images_of_its_partition_and_none_while_the_guest_runs(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
     memory, layout = booted
@@ -91,7 +91,7 @@ def test_a_monitor_has_its_own_partitions_images_alone_and_none_while_the_guest_
                 assert not any(each.writable or each.executable for each in mapped)
 
 
-def test_services_have_the_own_partitions_memory_alone(
+def test_services_map_memory_of_their_own_partition_only(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
     memory, layout = booted
@@ -112,7 +112,7 @@ def test_services_have_the_own_partitions_memory_alone(
             assert bool(reached) == (place is own)
 
 
-def test_the_smmu_is_for_partitions_with_dma_and_they_reach_its_queues_alone(
+def test_only_monitors_of_partitions_with_dma_map_the_queues_of_the_smmu(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
     memory, layout = booted
@@ -127,10 +127,10 @@ def test_the_smmu_is_for_partitions_with_dma_and_they_reach_its_queues_alone(
         assert reached == (queues if own.partition.pci else [])
 
 
-def test_monitors_share_nothing_writable_but_the_terminals_page_and_the_smmus(
+def test_monitors_share_no_writable_pages_except_terminal_and_smmu(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
-    """The SMMU's command queue and its stream table are of a page each."""
+    """The SMMU's command queue and its stream table have one page each."""
     memory, layout = booted
 
     def writable(core: CorePage) -> list[Mapping]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo guest on QEMU's virtio-net device, used by ordinary clients."""
+"""Tests the demo guest on QEMU's virtio-net device with ordinary clients."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from support.demos import BUSES, Demos, FindImage, StartGuest, pattern
 from bulkhead.running.network import Namespace
 from bulkhead.running.qemu import NO_OFFLOADS, Machine
 
-# Bits of the driver's features (VIRTIO 1.3, 6) by QEMU's names.
+# Feature bits of the driver (VIRTIO 1.3, 6) by QEMU's names.
 RING_FEATURES = {"packed": 34, "in_order": 35, "event_idx": 29, "indirect_desc": 28}
-# The interfaces older than the standard: PCI's is in I/O space.
+# Legacy interfaces; PCI's is in I/O space.
 LEGACY_PCI = {"disable-legacy": "off", "disable-modern": "on"}
 LEGACY_BUSES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "msix": ("pci", (), LEGACY_PCI),
@@ -91,7 +91,7 @@ def test_iperf(demos: Demos) -> None:
 
 
 def wait_for_address_6(client: DemoClient, address: str) -> None:
-    """Waits until the guest has a router's prefix and has checked its address (RFC 4862)."""
+    """Waits until the guest has received a router's prefix and checked its address (RFC 4862)."""
     deadline = time.monotonic() + 30
     while address not in (known := [each.lower() for each in client.status()["network"]["ipv6"]]):
         assert time.monotonic() < deadline, f"{address} is not among {known}"
@@ -105,7 +105,7 @@ def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     for address in (client.address, namespace.taps[0].address_6):
         ping(namespace, address, 5)
     ping(namespace, client.address, 2, "-s", "1472", "-M", "do")
-    # Larger than a frame: fragments, put together by the guest and made by it again.
+    # A ping larger than a frame: the guest reassembles the fragments and fragments its answer.
     ping(namespace, client.address, 2, "-s", "4000")
     done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
@@ -131,7 +131,7 @@ def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
 def test_features_on_tap(
     demos: Demos, namespace: Namespace, bus: str, options: dict[str, str]
 ) -> None:
-    """Both ways at once, every bus, every feature on and off: nothing is lost or changed."""
+    """Transfers data both ways at once, on every bus, with every feature on and off."""
     client = demos.tap(namespace, bus, options)
     data = pattern(2_000_000)
     assert client.echo(data) == data
@@ -144,10 +144,11 @@ def test_features_on_tap(
 def test_large_segments(
     demos: Demos, namespace: Namespace, bus: str, options: dict[str, str]
 ) -> None:
-    """The data that the guest's iperf sends arrives complete, segmented by the device if it can."""
+    """The data that the guest's iperf sends arrive complete, segmented by the device if
+    possible."""
     client = demos.tap(namespace, bus, options)
     data = client.iperf_back(seconds=1)
-    # Behind the test's header of 24 bytes, twice, lwIP's iperf sends digits.
+    # lwIP's iperf sends digits after the test's header of 24 bytes, which it sends twice.
     digits = b"0123456789" * (len(data) // 10 + 1)
     assert len(data) > 100_000
     assert data[48:] == digits[48 : len(data)]
@@ -172,8 +173,8 @@ def test_large_segments(
 def test_rings_on_tap(
     demos: Demos, namespace: Namespace, bus: str, options: dict[str, str], tx_ring: int
 ) -> None:
-    """Each kind of ring with each kind of event suppression that the device offers. The short ring
-    wraps all the time and is mostly full."""
+    """Tests each ring format with each kind of event suppression that the device offers. The
+    short ring wraps all the time and is mostly full."""
     client = demos.tap(namespace, bus, options, (f"tx_ring={tx_ring}",))
     data = pattern(500_000)
     assert client.echo(data) == data
@@ -198,8 +199,8 @@ def test_large_frames(demos: Demos, namespace: Namespace, bus: str, packed: str)
     assert features & large == large
     driver = status["network"]["driver"]
     assert driver["rx_bytes"] > len(data)
-    # Some frames filled several buffers. How many depends on how the host's sender and the guest
-    # take turns.
+    # Some frames filled several buffers. Their number depends on how the host's sender and the
+    # guest take turns.
     assert driver["rx_buffers_returned"] > driver["rx_frames"], driver
     assert driver["rx_exposed"] == 64
     assert status["tcp"]["bad_checksums"] == 0
@@ -254,7 +255,7 @@ def test_announcement(demos: Demos, namespace: Namespace) -> None:
     demos.guest.qmp().execute("announce-self", **once)
     deadline = time.monotonic() + 20
     while namespace.taps[0].mac not in namespace.run(["ip", "-4", "neigh", "show"]).stdout:
-        assert time.monotonic() < deadline, "nobody announced anything"
+        assert time.monotonic() < deadline, "no announcement arrived"
         time.sleep(0.1)
     assert client.status()["network"]["link"] is True
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the network's random numbers come from: each source that QEMU has, and none."""
+"""Tests the network's random numbers with each source that QEMU offers, and without any."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PCI = ("-device", "virtio-rng-pci")
 LEGACY = ("-device", "virtio-rng-pci,disable-modern=on,disable-legacy=off")
 MMIO = ("-device", "virtio-rng-device")
 PACKED = ("-device", "virtio-rng-pci,packed=on")
-# A device without a source: the host's random numbers come from a process that sends none.
+# A device that delivers nothing: a host process that sends no bytes is its source.
 SILENT = (
     "-chardev", "socket,id=none,host=127.0.0.1,port=0,server=on,wait=off",
     "-object", "rng-egd,id=silent,chardev=none",
@@ -52,7 +52,7 @@ def test_source(
     devices: tuple[str, ...],
     told: str,
 ) -> None:
-    """The source is named, and the network works whatever it is."""
+    """The guest names the source, and the network works with each of them."""
     guest = start_guest(
         Machine(
             image("demo"),

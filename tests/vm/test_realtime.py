@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A flood of frames, and a thread above the network's bottom half: it is never kept waiting.
+"""A flood of frames does not delay a thread above the network's bottom half.
 
-Under QEMU's -icount the guest's time is the number of its instructions, so that what is asserted
-here are counts, the same on any machine.
+Under QEMU's -icount the guest's time is the number of its instructions, so the assertions are about
+counts, which are the same on any machine.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ FindImage = Callable[[str], Path]
 ADDRESS = "10.0.2.15"
 PERIODS = 300
 FRAME_BYTES = 64
-# Instructions of the interrupt handler: fixed, and for each descriptor that it may move.
+# Instructions of the interrupt handler: a constant, and a number per descriptor of its budget.
 HANDLER_INSTRUCTIONS = 800
 DESCRIPTOR_INSTRUCTIONS = 320
-# From the end of a handler to the thread that it delayed: other interrupts, critical sections, the
-# context switch.
+# Instructions from the end of a handler to the thread that it delayed: other interrupts, critical
+# sections, the context switch.
 SWITCH_INSTRUCTIONS = 4000
 
 
 def udp_frame(number: int) -> bytes:
-    """A frame to a closed port of the guest: it has to process each, and answers some."""
+    """Returns a frame to a closed port of the guest, which has to process each and answers some."""
     frame = bytes(
         Ether(dst=MAC, src="52:55:00:00:00:02")
         / IP(src="10.0.2.2", dst=ADDRESS, id=0, flags="DF")
@@ -59,13 +59,13 @@ class Flood:
         self._threads = [threading.Thread(target=each) for each in (self._send, self._drain)]
 
     def start(self) -> None:
-        """Starts to send; the guest runs."""
+        """Starts sending to the running guest."""
         self._socket.settimeout(0.2)
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Ends the flood."""
+        """Stops sending."""
         self._stop.set()
         for thread in self._threads:
             if thread.is_alive():
@@ -99,7 +99,7 @@ def flood() -> Iterator[Flood]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The numbers that the guest prints at the end."""
+    """The numbers that the guest prints at its end."""
 
     frames: int
     interrupts: int
@@ -138,9 +138,9 @@ def run(start_guest: StartGuest, image: Path, flood: Flood, bus: str, *arguments
 def test_flood(
     start_guest: StartGuest, image: FindImage, flood: Flood, bus: str, budget: int
 ) -> None:
-    """The handler's length follows the budget, and the thread waits for one of them at most.
+    """The handler's length follows the budget, and the thread waits for at most one handler.
 
-    Meanwhile another thread asks for the status, which describes every thread and its stack.
+    Meanwhile another thread requests the status, which describes every thread and its stack.
     """
     options = (f"interrupt_budget={budget}", "rx_buffers=64")
     outcome = run(start_guest, image("flood"), flood, bus, *options)
@@ -151,14 +151,17 @@ def test_flood(
     assert 0 < outcome.instructions_max <= bound
     assert outcome.late_max <= bound + SWITCH_INSTRUCTIONS
     assert outcome.descriptors_max <= budget
-    # Interrupts stay off until the bottom half has run.
+    # Interrupts stay disabled until the bottom half has run.
     assert outcome.held_interrupts <= 2
     assert outcome.statuses > 10
 
 
-def test_flood_of_a_thread_below(start_guest: StartGuest, image: FindImage, flood: Flood) -> None:
-    """The same for a thread below the bottom half, to see that the flood is one. How many frames
-    the host sends in a row depends on its load, so the guest goes on until the thread was late."""
+def test_flood_delays_a_thread_below_the_bottom_half(
+    start_guest: StartGuest, image: FindImage, flood: Flood
+) -> None:
+    """Repeats the flood for a thread below the bottom half, to show that the flood is strong
+    enough. The number of frames that the host sends in a row depends on its load, so the guest
+    continues until the thread was late."""
     bound = HANDLER_INSTRUCTIONS + 64 * DESCRIPTOR_INSTRUCTIONS
     late = 2 * (bound + SWITCH_INSTRUCTIONS)
     arguments = ("priority=47", "rx_buffers=64", f"until_late={late}", f"periods={PERIODS * 1000}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A device that fails under the running demo: the stack sees the link go down and up again.
+"""The device fails under the running demo: the stack sees the link go down and up again.
 
-Each failure happens in the middle of a TCP transfer, which has to arrive whole.
+Each failure happens in the middle of a TCP transfer, whose data has to arrive complete.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 
 
 class Failing:
-    """Boots a demo on a tap whose device a test makes fail."""
+    """Boots a demo on a tap; the test makes its device fail."""
 
     def __init__(self, demos: Demos, monitor: DeviceMonitor, namespace: Namespace) -> None:
         self.monitor = monitor
@@ -41,11 +41,11 @@ class Failing:
 
     @property
     def guest(self) -> GuestProcess:
-        """Its QEMU."""
+        """Returns the guest's QEMU."""
         return self._demos.guest
 
     def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
-        """Boots on this bus; `port`: behind a root port."""
+        """Boots on this bus, behind the root port `port` if given."""
         self.client = self._demos.tap(
             self.namespace, bus, options, extra=self.monitor.arguments, port=port
         )
@@ -53,7 +53,7 @@ class Failing:
         return self.client
 
     def wait_for_restart(self) -> None:
-        """Waits until the driver runs again."""
+        """Waits until the driver has restarted the device."""
         self.guest.wait_for("net: the device was restarted", 60)
 
 
@@ -63,7 +63,7 @@ def failing(demos: Demos, monitor: DeviceMonitor, namespace: Namespace) -> Faili
 
 
 def while_data_flows(client: DemoClient, *failures: Callable[[], None]) -> None:
-    """Causes each failure after another part of the data has come back; all data comes back."""
+    """Causes each failure after another part of the data has come back. All data come back."""
     with ThreadPoolExecutor(1) as pool:
         transfer = pool.submit(client.echo_in_parts, DATA)
         for number, fail in enumerate(failures, 1):
@@ -76,7 +76,7 @@ def while_data_flows(client: DemoClient, *failures: Callable[[], None]) -> None:
 
 
 def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
-    """No buffer and no packet is lost."""
+    """Checks that no buffer and no packet is lost."""
     status = failing.client.quiet_status()
     assert_buffers_balance(status)
     assert status["network"]["link"] is True
@@ -92,7 +92,7 @@ def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
 @pytest.mark.parametrize("bus", BUSES)
 @pytest.mark.parametrize("packed", ["off", "on"])
 def test_hot_reset(failing: Failing, bus: str, packed: str) -> None:
-    """Another party resets the device, which causes no interrupt."""
+    """The monitor resets the device, which causes no interrupt."""
     client = failing.boot(bus, {"packed": packed})
 
     def reset() -> None:
@@ -106,7 +106,7 @@ def test_hot_reset(failing: Failing, bus: str, packed: str) -> None:
 
 @pytest.mark.parametrize("bus", BUSES)
 def test_needs_reset(failing: Failing, bus: str) -> None:
-    """QEMU's own error path: a descriptor that it can't accept (VIRTIO 1.3, 2.1.2)."""
+    """Takes QEMU's own error path by a descriptor that it refuses (VIRTIO 1.3, 2.1.2)."""
     client = failing.boot(bus)
 
     def stops() -> int:
@@ -162,7 +162,7 @@ def test_link_down_in_a_transfer(failing: Failing, bus: str) -> None:
 def test_memory_after_many_resets(failing: Failing) -> None:
     """A device that fails repeatedly leaks no memory.
 
-    The pool of receive blocks grows if the device runs dry: its new blocks are allowed for.
+    The pool of receive blocks may grow if the device runs dry. The test allows for the new blocks.
     """
     client = failing.boot("msix", port="plug")
     data = pattern(50_000)
@@ -180,7 +180,7 @@ def test_memory_after_many_resets(failing: Failing) -> None:
 
 
 def wait_until_quiet(guest: GuestProcess) -> None:
-    """Until the guest has written nothing for a second, however slowly it runs."""
+    """Waits until the guest has printed nothing for a second, however slowly it runs."""
     seen = -1
     deadline = time.monotonic() + 60
     while seen != (seen := guest.console().count("\n")):
@@ -189,8 +189,8 @@ def wait_until_quiet(guest: GuestProcess) -> None:
 
 
 def test_device_pulled_and_plugged(failing: Failing) -> None:
-    """The card is pulled for a while. The driver reports that once, waits for a card, and uses the
-    next one although its MAC address differs."""
+    """The card is removed for a while. The driver reports that once, waits for a card, and uses
+    the next one although its MAC address differs."""
     client = failing.boot("msix", port="plug")
     qmp = failing.guest.qmp()
     data = pattern(300_000)
@@ -207,7 +207,7 @@ def test_device_pulled_and_plugged(failing: Failing) -> None:
     qmp.execute("device_add", **card, id="nic0", netdev="net0", bus="plug", mac=OTHER_MAC)
     failing.monitor.slot_power("plug", on=True)
     failing.wait_for_restart()
-    # Another card has another address.
+    # The guest gets another IP address with the other card.
     client.address = failing.guest.wait_for("net: address", 60).split()[2]
     assert client.echo(data) == data
     status = assert_recovered(failing, 1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board or an image that does not fit the system: one line names it, and no guest starts."""
+"""For a board or an image that does not fit the system, one line names the error and no guest
+starts."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def right_machine() -> Machine:
 
 
 def refused(start_guest: StartGuest, board: Machine) -> str:
-    """The hypervisor's message, which is one line."""
+    """Returns the hypervisor's message, which is one line."""
     layout = assembled().layout
     guest = start_guest(board)
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).rstrip()
@@ -78,7 +79,7 @@ _CUTS: dict[str, Callable[[bytes, int], int]] = {
 
 
 @pytest.mark.parametrize("cut", _CUTS.values(), ids=_CUTS.keys())
-def test_image_that_is_cut_off(
+def test_truncated_image(
     start_guest: StartGuest, tmp_path: Path, cut: Callable[[bytes, int], int]
 ) -> None:
     whole = assembled().image.read_bytes()
@@ -88,7 +89,7 @@ def test_image_that_is_cut_off(
     assert line == f"the image's file is cut off, it has fewer bytes than {len(whole):#x}"
 
 
-def test_image_that_is_cut_off_in_the_description(start_guest: StartGuest, tmp_path: Path) -> None:
+def test_image_truncated_in_the_description(start_guest: StartGuest, tmp_path: Path) -> None:
     whole = assembled().image.read_bytes()
     path = tmp_path / "cut.image"
     path.write_bytes(whole[: start_of_description(whole) + 1000])
@@ -96,7 +97,7 @@ def test_image_that_is_cut_off_in_the_description(start_guest: StartGuest, tmp_p
     assert line.startswith("a damaged description: checksum 0x")
 
 
-def test_damaged_description_is_told_where_the_terminal_is(
+def test_damaged_uart_address_does_not_prevent_the_report(
     start_guest: StartGuest, tmp_path: Path
 ) -> None:
     whole = bytearray(assembled().image.read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Systems of partitions on their machine: they start, and the host reaches their networks."""
+"""Systems of partitions start on their machine, and the host reaches their networks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bulkhead.system.machine import machine
 def start(
     start_guest: StartGuest, name: str, *forwards: Forward, compiler: str = "gcc"
 ) -> GuestProcess:
-    """A system; each forward is of a network of its own, in the order of the functions."""
+    """Starts a system. Each forward belongs to its own network, in the order of the functions."""
     system, board = read(name)
     image = assemble(system, board, Settings(), compiler).image
 
@@ -51,8 +51,8 @@ def test_demo(start_guest: StartGuest) -> None:
     guest.wait_for_match(r"(?m)^linux\| .*0\.0.* sec .*bits/sec", timeout=60)
 
 
-def test_of_what_is_typed_the_last_counts(start_guest: StartGuest, tmp_path: Path) -> None:
-    """Also while the partition's other core is still on its way to a stop."""
+def test_last_typed_command_takes_effect(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Types commands also while the partition's other core has not stopped yet."""
     file = tmp_path / "two.toml"
     file.write_text(
         'board = "qemu-virt"\n[[partition]]\nname = "linux"\ncores = [0, 1]\n'
@@ -69,7 +69,7 @@ def test_of_what_is_typed_the_last_counts(start_guest: StartGuest, tmp_path: Pat
         guest.wait_for("linux: ready", 10)
 
 
-def test_last_line_comes_before_the_end(start_guest: StartGuest, tmp_path: Path) -> None:
+def test_unfinished_line_is_printed_before_the_end(start_guest: StartGuest, tmp_path: Path) -> None:
     file = tmp_path / "ending.toml"
     file.write_text(
         'board = "qemu-virt"\n[[partition]]\nname = "one"\ncores = [0]\nmemory = "16 MiB"\n'

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest with three cores, on cores of the machine that follow each other. What they do is typed,
- * a letter (guest_main()): they end in all ways that there are, some after they have shut
- * themselves: with an interrupt of the highest priority feigned, which holds off the hypervisor's
- * (docs/decisions/0013).
+ * A guest on three consecutive cores of the machine. Each letter typed makes the cores act
+ * (guest_main()). They end in all possible ways, some of them after they have shut themselves: the
+ * core pretends to handle an interrupt of the highest priority, which blocks the hypervisor's
+ * interrupt (docs/decisions/0013).
  */
 #include <stdint.h>
 
@@ -11,7 +11,7 @@
 #define UART_FLAGS 0x09000018u
 #define FLAG_EMPTY (1u << 4)
 #define FLAG_FULL  (1u << 5)
-#define NOTHING    0x1000u /* nobody's address */
+#define NOTHING    0x1000u /* an address that no device or memory has */
 
 /* Arm DEN 0022. */
 #define CPU_OFF       UINT64_C(0x84000002)
@@ -27,7 +27,7 @@ void guest_main(void);
 unsigned vectors_fill(uint64_t pattern); /* vectors.S */
 extern const char guest_other[];
 
-static uint64_t first; /* core */
+static uint64_t first; /* number of the first core */
 static volatile uint32_t reached;
 
 static uint32_t read32(uintptr_t address)
@@ -93,7 +93,7 @@ static void shut(void)
                      : "r"(UINT64_C(7)), "r"(UINT64_C(1)));
 }
 
-/* What other cores do. */
+/* Functions for the other cores. */
 
 static void spin(void)
 {
@@ -157,7 +157,8 @@ static void fault_soon(void)
     fault();
 }
 
-/* The second core comes and goes, until the third ends all. */
+/* Starts the second core again and again, which turns itself off each time, until the third core
+ * ends the partition. */
 static void start_again_and_again(void (*third)(void))
 {
     on(first + 2, third);
@@ -166,14 +167,14 @@ static void start_again_and_again(void (*third)(void))
     }
 }
 
-/* On the second core, which then goes off. */
+/* Runs on the second core, which then turns itself off. */
 static void fill_vectors(void)
 {
     reached = vectors_fill(PATTERN) == 0 ? 1 : 2;
     end(CPU_OFF);
 }
 
-/* Fills the SIMD registers of the first two cores, and tells whether they were empty. */
+/* Fills the SIMD registers of the first two cores, and prints whether they were empty before. */
 static void look_at_vectors(void)
 {
     unsigned first_had = vectors_fill(PATTERN);
@@ -187,7 +188,7 @@ static void look_at_vectors(void)
 static void obey(char order)
 {
     switch (order) {
-    case 'n': /* nothing: the others were never on */
+    case 'n': /* nothing: the other cores have never been on */
         break;
     case 'o':
         on(first + 1, go_off);

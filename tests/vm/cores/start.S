@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Each core's way to C: the first begins with guest_main(), the others with what x0 says. */
+/* Sets up each core for C. The first core runs guest_main(), the others the function in x0. */
     .section .start, "ax"
     .global _start
 _start:

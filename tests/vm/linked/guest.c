@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A guest that knows QEMU's virt, and nothing of Bulkhead: it is linked for fixed addresses, asks
- * no devicetree, and does to the MMU, the GIC and the timers what RTEMS' BSP for that machine does,
- * in the same order. The first Redistributor is its core's for it, whichever core that is.
+ * A guest made for QEMU's virt that knows nothing of Bulkhead. It is linked for fixed addresses,
+ * reads no devicetree, and initializes the MMU, the GIC and the timers in the same order as RTEMS'
+ * BSP for that machine. It uses the machine's first Redistributor, whichever core it runs on.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,8 @@
 #define DISTRIBUTOR   0x08000000u
 #define REDISTRIBUTOR 0x080a0000u
 #define SGI_FRAME     (REDISTRIBUTOR + 0x10000u)
-/* IHI 0069, offsets in GICD, and of those of private interrupts in the SGI frame. */
+/* IHI 0069: offsets in GICD; registers of private interrupts have the same offsets in the SGI
+ * frame. */
 #define CTLR       0x0u
 #define TYPER      0x4u
 #define WAKER      0x14u /* in the RD frame */
@@ -95,7 +96,7 @@ void guest_failed(void)
     power_off();
 }
 
-/* 48 bits of addresses one to one: devices below 1 GiB, memory in the GiB from there on. */
+/* Maps 48 bits of addresses one to one: devices below 1 GiB, memory in the GiB above. */
 static void mmu_on(void)
 {
     for (uint64_t way = 0; way < 4; way++) {

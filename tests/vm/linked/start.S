@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the entry to C, and from interrupts. */
+/* Entry to C from reset and from interrupts. */
     .section .start, "ax"
     .global _start
 _start:
