@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards as the checker's tests need them: small, and with every trap in them."""
+"""Small boards for the checker's tests, with every special case in them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _DEVICES = (
     Device("gpio", (39,), ((0x9030000, 0x1000),)),
     Device("timer0", (42,), ((0x9100000, 0x1000),)),
     Device("timer1", (42,), ((0x9110000, 0x1000),)),
-    Device("watchdog", (36,), ((0x9120000, 0x1000),)),  # on the line of PCI's slots 1, 5, 9
-    Device("modem", (33,), ((0x9130000, 0x1000),)),  # on the line of the hypervisor's terminal
+    # The watchdog shares the interrupt of PCI's slots 1, 5, 9; the modem that of the hypervisor's
+    # terminal.
+    Device("watchdog", (36,), ((0x9120000, 0x1000),)),
+    Device("modem", (33,), ((0x9130000, 0x1000),)),
     Device("adc0", (43,), ((0x9140000, 0x200),)),
     Device("adc1", (44,), ((0x9140200, 0x200),)),
     Device("dma", (45,), ((0x9150000, 0x1000),), is_master=True),

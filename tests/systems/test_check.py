@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad system files are refused with exactly the lines that stand in them after #!."""
+"""Bad system files are refused with exactly the lines that follow #! in them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_bad_files_are_found() -> None:
 
 
 def refusals(file: Path) -> list[str]:
-    """The lines with which a file is refused; none if it is not."""
+    """Returns the error lines for a file, none if it is accepted."""
     try:
         check(parse(file), boards.load)
     except UserErrors as errors:
@@ -60,7 +60,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert (partition.restart, partition.unmapped) == (Restart.AFTER_RESET, Unmapped.STOP)
 
 
-def test_everything_that_can_be_said() -> None:
+def test_all_keys() -> None:
     system = parse(_HERE / "good" / "all.toml")
     board = check(system, boards.load)
     assert board is boards.SMALL
@@ -78,7 +78,7 @@ def test_everything_that_can_be_said() -> None:
     assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (23, 28, 23)
 
 
-def test_an_unknown_system_is_told_the_nearest() -> None:
+def test_unknown_system_suggests_the_nearest_name() -> None:
     with pytest.raises(UserError) as refused:
         find("dmeo")
     assert str(refused.value) == (
@@ -94,7 +94,7 @@ def test_an_unknown_system_is_told_the_nearest() -> None:
         ("a" * 300 + ".toml", "can't be read (File name too long); name a system file"),
     ],
 )
-def test_what_is_no_file(tmp_path: Path, name: str, message: str) -> None:
+def test_missing_or_unreadable_file(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(UserError) as refused:
         parse(tmp_path / name)
     assert str(refused.value) == f"{tmp_path / name} {message}"
@@ -111,7 +111,7 @@ def test_name_of_a_system(tmp_path: Path, path: str, name: str) -> None:
     assert parse(file).name == name
 
 
-def test_line_ends_and_byte_order_mark_of_other_systems(tmp_path: Path) -> None:
+def test_crlf_and_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "dos.toml"
     text = (_HERE / "bad" / "cores-owned-twice.toml").read_text()
     text = text.replace("../images/small", "boot").replace("\n", "\r\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead check as a person calls it."""
+"""Calls ./bulkhead check as a person would."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_error_is_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/system.toml"])
-def test_a_folder_stands_for_its_system_file(tmp_path: Path, ending: str) -> None:
+def test_folder_means_its_system_file(tmp_path: Path, ending: str) -> None:
     (tmp_path / "system.toml").write_text(_TWO_ERRORS)
     done = call(f"{tmp_path}{ending}")
     assert done.returncode == 2
@@ -108,7 +108,7 @@ def test_map_of_minimal(tmp_path: Path) -> None:
 def test_map_of_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With other images in place of its own: its Linux would have to be fetched."""
+    """Replaces the system's images, because its Linux would have to be fetched."""
     image = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
     def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
@@ -121,6 +121,6 @@ def test_map_of_demo(
     assert "demo on qemu-virt" in texts(tmp_path / "map.svg")
 
 
-def test_programs_are_those_of_the_build(arm64_folder: Path) -> None:
+def test_program_list_matches_the_build(arm64_folder: Path) -> None:
     built = {path.stem for path in arm64_folder.glob("apps/*/*.image")}
     assert set(images.programs()) == built

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever a system file holds, it is taken or refused in lines of text: no other exception."""
+"""Any system file is accepted or refused with lines of text; no other exception occurs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _VALUES = {
 
 
 def _made(source: random.Random) -> bytes:
-    """TOML right in form, with values of any type now and then."""
+    """Returns well-formed TOML, sometimes with values of a wrong type."""
 
     def value(key: str) -> str:
         return source.choice(_VALUES[key]) if source.random() < 0.98 else _value(source)
@@ -69,7 +69,7 @@ def _made(source: random.Random) -> bytes:
 
 
 def _damaged(source: random.Random) -> bytes:
-    """One of the tests' files, with some bytes, words and lines changed."""
+    """Returns one of the tests' files with some bytes, words and lines changed."""
     files = sorted([*_HERE.glob("bad/*.toml"), *_HERE.glob("good/*.toml")])
     text = bytearray(source.choice(files).read_bytes()[:2000])
     for _ in range(source.randrange(1, 6)):

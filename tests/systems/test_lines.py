@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where tables and keys stand, in all the ways that TOML has to write them."""
+"""Finds the lines of tables and keys in all forms that TOML allows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_lines() -> None:
         assert lines.of_partition(2) == (12, {})
 
 
-def test_an_empty_text_has_none() -> None:
+def test_empty_text_has_no_lines() -> None:
     lines = find_lines("")
     assert (lines.keys, lines.partitions) == ({}, [])
     assert lines.of_partition(0) == (1, {})

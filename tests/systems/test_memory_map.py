@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The map of cores and addresses: nothing missing, tables and picture from the same numbers."""
+"""The map of cores and addresses is complete; tables and picture show the same numbers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_tables() -> None:
     ]
 
 
-def test_picture_has_it_all() -> None:
+def test_picture_shows_everything() -> None:
     svg = draw(SMALL)
     assert svg == draw(SMALL)
     texts = [element.text for element in Xml.fromstring(svg).iter() if element.text]
@@ -64,7 +64,7 @@ def test_picture_has_it_all() -> None:
         assert text in texts, text
 
 
-def test_demo_as_it_is_laid_out() -> None:
+def test_layout_of_demo() -> None:
     image = struct.pack("<8xQQ24x8xI4x", 0, _MIB, 0x644D5241)
     system = parse(ROOT / "systems" / "demo" / "system.toml")
     board = board_tree.load(system.board)
