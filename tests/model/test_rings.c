@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory order of the virtqueues: the library's own code (virtio/virtqueue) as one thread, a
- * device as the other, in all executions a weak memory model allows (weak_memory.h). Checked for
- * both formats, with and without EVENT_IDX and IN_ORDER:
- *   - the device reads no descriptor and no buffer before they are complete, the driver no used
- *     entry and no buffer before the device has written them, and nobody overwrites what the other
- *     still reads (each would be a data race);
- *   - no notification and no interrupt is lost (a thread would wait for ever).
- * And each of the library's barriers is left out once, which must be found.
+ * Checks the memory order of the virtqueues: the library's own code (virtio/virtqueue) runs as one
+ * thread and a device as the other, in all executions that a weak memory model allows
+ * (weak_memory.h). For both ring formats, with and without EVENT_IDX and IN_ORDER:
+ *   - The device reads no descriptor and no buffer before they are complete. The driver reads no
+ * used entry and no buffer before the device has written them. Neither overwrites memory that the
+ *     other still reads. Each violation would be a data race.
+ *   - No notification and no interrupt is lost. A loss would make a thread wait for ever.
+ * Each of the library's barriers is also removed once, which the checks must find.
  */
 #include "device.h"
 #include "virtio/barrier.h"
@@ -20,7 +20,7 @@
 
 #define CHAINS_MAX     3u
 #define EXECUTIONS_MAX 3000000u
-#define BARRIERS       8u /* of both formats, by the functions they stand in */
+#define BARRIERS       8u /* number of barriers in both formats, counted by function */
 #define SITES_MAX      16u
 
 enum { KICK, INTERRUPT };
@@ -34,8 +34,8 @@ static struct site sites[SITES_MAX]; /* the library's barriers */
 static unsigned site_count;
 static unsigned left_out;
 static uint64_t features;
-static unsigned chains; /* of this program */
-static bool batches;    /* by the functions for many chains */
+static unsigned chains; /* chains of this program */
+static bool batches;    /* use the functions for several chains */
 static struct virtqueue queue;
 static uint64_t requests[CHAINS_MAX];
 static uint64_t replies[CHAINS_MAX];
@@ -69,7 +69,7 @@ void model_barrier(enum virtio_barrier barrier, const char *function)
     }
 }
 
-/* The platform, as far as rings need it. */
+/* The parts of the platform that rings need. */
 
 void *virtio_platform_allocate(size_t bytes)
 {
@@ -101,7 +101,7 @@ void virtio_platform_dma_free(void *memory, size_t bytes)
     virtio_platform_free(memory, bytes);
 }
 
-/* The driver's side of an exchange. */
+/* The driver's part of an exchange. */
 
 static void create(uint16_t size, unsigned count)
 {
@@ -117,7 +117,7 @@ static void create(uint16_t size, unsigned count)
     device_attach(&setup, features);
 }
 
-/* Request and reply; in a batch a reply only. */
+/* Adds a request and a reply, in a batch only a reply. */
 static void add(unsigned number)
 {
     struct virtqueue_segment segments[2] = {
@@ -141,7 +141,7 @@ static void publish(void)
     }
 }
 
-/* How many. */
+/* Returns the number of chains. */
 static unsigned take(void)
 {
     struct virtqueue_item items[CHAINS_MAX];
@@ -175,7 +175,7 @@ static unsigned await_and_take(void)
     return count;
 }
 
-/* Programs. */
+/* The programs. */
 
 static void device_polls(void)
 {
@@ -189,7 +189,7 @@ static void device_polls(void)
     }
 }
 
-/* The driver polls as well, and uses the same descriptors and buffers again and again. */
+/* The driver polls too, and uses the same descriptors and buffers again and again. */
 static void driver_polls(void)
 {
     for (unsigned round = 0; round < chains; round++) {
@@ -206,7 +206,8 @@ static void prepare_short(void)
     device_share();
 }
 
-/* One publication for two chains: the second is complete when the first is seen. */
+/* The driver publishes two chains at once: when the device sees the first, the second is
+ * complete. */
 static void driver_publishes_two(void)
 {
     add(0);
@@ -217,7 +218,8 @@ static void driver_publishes_two(void)
     publish();
 }
 
-/* One used entry for two chains, if it may: both replies are complete when it is seen. */
+/* The device may use one used entry for two chains: when the driver sees it, both replies are
+ * complete. */
 static void device_finishes_two(void)
 {
     struct device_chain chain[2];
@@ -312,7 +314,7 @@ static void driver_sleeps(void)
     }
 }
 
-/* For the last of those that are left. */
+/* Sleeps until the last of the remaining chains is used. */
 static void driver_sleeps_long(void)
 {
     for (unsigned taken = 0; taken < chains;) {
@@ -343,7 +345,7 @@ static const struct model_program programs[] = {
     {"delayed interrupt", prepare_full, {driver_sleeps_long, device_interrupts_driver}},
 };
 
-/* NULL, or what goes wrong in some program, with some kind of ring. */
+/* Returns NULL, or the error of a program that fails with some kind of ring. */
 static const char *explore_all(bool report)
 {
     for (unsigned variant = 0; variant < 16; variant++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The explorer itself, on the small programs whose outcomes under C11's model are known ("litmus
- * tests"): what must be found, and what must not. */
+/* Tests the explorer with small programs whose outcomes under C11's model are known ("litmus
+ * tests"): outcomes that it must find, and outcomes that it must not find. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void read_y_then_x(void)
     MODEL_CHECK(!(first == 1 && model_load(&x, 4) == 0));
 }
 
-/* "MP": the flag without what it announces. */
+/* "MP": the reader sees the flag without the data that the flag announces. */
 static void message_passing(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void write_y_read_x(void)
     check_store_buffering();
 }
 
-/* "SB": both look before the other's store is visible. */
+/* "SB": both threads read before the other's store is visible. */
 static void store_buffering(void **state)
 {
     (void)state;
@@ -130,7 +130,7 @@ static void read_x_twice(void)
     MODEL_CHECK(model_load(&x, 4) >= first);
 }
 
-/* "CoRR": one location is never seen going back, without any fence. */
+/* "CoRR": reads of one location never go back, even without a fence. */
 static void coherence(void **state)
 {
     (void)state;
@@ -189,7 +189,8 @@ static void data_races(void **state)
     assert_null(explore(read_data_then_y, write_data_after_y, RELEASE, ACQUIRE));
     assert_non_null(explore(read_data_then_y, write_data_after_y, NONE, ACQUIRE));
     assert_non_null(explore(read_data_then_y, write_data_after_y, RELEASE, NONE));
-    assert_non_null(explore(write_x_twice, write_x_then_y, FULL, FULL)); /* whose is the last? */
+    /* Either store may be the last. */
+    assert_non_null(explore(write_x_twice, write_x_then_y, FULL, FULL));
 }
 
 static void write_halves(void)
@@ -211,7 +212,7 @@ static void never_sees_half(void)
     MODEL_CHECK(model_load(&wide, 8) != 1);
 }
 
-/* Parts of a word are parts of the same location. */
+/* Parts of a word belong to the same location. */
 static void parts(void **state)
 {
     (void)state;

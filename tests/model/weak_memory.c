@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The explorer: runs the program again and again, each time with other decisions, as a depth-first
- * search over them. A decision is taken before each access to a shared word (which thread goes on)
- * and in each load (which message it returns). Of executions that differ only in the order of
- * accesses that do not influence each other, sleep sets leave one (Godefroid, 1996).
+ * The explorer runs the program repeatedly, each time with other decisions, as a depth-first search
+ * over the decisions. A decision is taken before each access to a shared word (which thread
+ * continues) and in each load (which message it returns). Of executions that differ only in the
+ * order of independent accesses, sleep sets leave one (Godefroid, 1996).
  */
 #include "weak_memory.h"
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 #define DEPTH_MAX    4096u
 #define STACK_BYTES  65536u
 
-/* What is known: of each word the oldest message that can still be read, of each thread how many of
- * its steps came before. */
+/* A thread's knowledge: for each word the oldest message that it may still read, for each thread
+ * the number of steps that happened before. */
 struct view {
     uint8_t word[WORDS_MAX];
     uint32_t step[MODEL_THREADS];
@@ -36,20 +36,20 @@ struct word {
     struct message message[MESSAGES_MAX];
 };
 
-/* Last accesses to a piece of data. */
+/* The last accesses to a piece of data. */
 struct data {
     const void *location;
     unsigned writer;
-    uint32_t written; /* in which of the writer's steps; 0: before the threads started */
+    uint32_t written; /* the writer's step; 0: before the threads started */
     uint32_t read[MODEL_THREADS];
 };
 
 enum kind { LOAD, STORE, FENCE, END };
 
-/* What a thread will do when it goes on. */
+/* The next access of a thread. */
 struct operation {
     enum kind kind;
-    unsigned place;   /* word, or WORDS_MAX + event (a LOAD of one waits for it) */
+    unsigned place;   /* word, or WORDS_MAX + event (a LOAD of an event waits for it) */
     unsigned awaited; /* LOAD: blocked until the word has more messages than this */
 };
 
@@ -58,9 +58,9 @@ struct thread {
     struct operation next;
     struct view known;    /* now */
     struct view released; /* at the last release fence */
-    struct view heard;    /* with all that came with messages read */
+    struct view heard;    /* including the knowledge received with all messages read */
     uint32_t signals[EVENTS_MAX];
-    unsigned newer_than[WORDS_MAX]; /* model_await(): messages to skip, counted from 1 */
+    unsigned newer_than[WORDS_MAX]; /* model_await(): number of messages to skip */
 };
 
 struct event {
@@ -68,8 +68,8 @@ struct event {
     struct view view;
 };
 
-/* One decision. A choice of threads has a mask of those that need not be tried, and of those that
- * were; a choice of messages has the number of them. */
+/* A decision. A choice of a thread has a mask of threads that need not be tried and a mask of those
+ * tried; a choice of a message has the number of messages. */
 struct decision {
     bool of_thread;
     unsigned chosen;
@@ -79,7 +79,7 @@ struct decision {
 };
 
 static struct thread threads[MODEL_THREADS];
-static struct view full_fences; /* what all of them together know */
+static struct view full_fences; /* joint knowledge of all full fences */
 static struct word words[WORDS_MAX];
 static unsigned word_count;
 static struct data data[DATA_MAX];
@@ -88,15 +88,15 @@ static struct event events[EVENTS_MAX];
 static unsigned running;
 static bool started;
 static struct decision decisions[DEPTH_MAX];
-static unsigned depth;   /* decisions of this execution so far */
-static unsigned decided; /* of them, taken over from the last one */
+static unsigned depth;   /* number of decisions of this execution so far */
+static unsigned decided; /* number of them repeated from the last execution */
 static unsigned sleeping;
 static const char *error;
 static ucontext_t scheduler;
 static const struct model_program *current;
 static _Alignas(16) uint8_t stacks[MODEL_THREADS][STACK_BYTES];
 
-/* Ends this execution; on a thread's stack, which is abandoned. */
+/* Ends this execution. Called on a thread's stack, which is abandoned. */
 static void __attribute__((noreturn)) end_execution(const char *what)
 {
     error = what;
@@ -141,7 +141,7 @@ static bool blocked(const struct thread *thread)
     return words[next->place].count <= next->awaited;
 }
 
-/* Whether the order of the two makes a difference to anybody. */
+/* Returns true if the order of the two accesses matters. */
 static bool dependent(const struct operation *a, const struct operation *b)
 {
     if (a->kind == FENCE || b->kind == FENCE) {
@@ -153,12 +153,12 @@ static bool dependent(const struct operation *a, const struct operation *b)
 static struct decision *next_decision(void)
 {
     if (depth == DEPTH_MAX) {
-        end_execution("more decisions than there is room for");
+        end_execution("too many decisions");
     }
     return &decisions[depth++];
 }
 
-/* Which thread goes on; MODEL_THREADS: none has to be tried. */
+/* Chooses the thread that continues. Returns MODEL_THREADS if no thread has to be tried. */
 static unsigned choose_thread(void)
 {
     bool replayed = depth < decided;
@@ -214,7 +214,7 @@ static unsigned choose(unsigned count)
     return decision->chosen;
 }
 
-/* To the next execution: false when all were there. */
+/* Prepares the next execution. Returns false after the last one. */
 static bool advance(void)
 {
     while (depth != 0) {
@@ -227,7 +227,7 @@ static bool advance(void)
             }
         } else if (last->chosen != MODEL_THREADS) {
             last->tried |= 1u << last->chosen;
-            last->chosen = MODEL_THREADS; /* decided anew, when it is known who is enabled */
+            last->chosen = MODEL_THREADS; /* chosen again once the enabled threads are known */
             decided = depth;
             return true;
         }
@@ -236,7 +236,7 @@ static bool advance(void)
     return false;
 }
 
-/* Before an access: the other thread may go first. */
+/* Called before an access: the other thread may run first. */
 static void step(struct operation operation)
 {
     unsigned self = running;
@@ -245,7 +245,7 @@ static void step(struct operation operation)
     threads[self].next = operation;
     next = choose_thread();
     if (next == MODEL_THREADS) {
-        end_execution(NULL); /* the rest was explored elsewhere */
+        end_execution(NULL); /* other executions cover the rest */
     }
     running = next;
     if (next != self) {
@@ -280,7 +280,7 @@ static struct data *data_of(const void *location)
         }
     }
     if (data_count == DATA_MAX) {
-        model_fail("more data than there is room for");
+        model_fail("too much data");
     }
     data[data_count] = (struct data){.location = location};
     return &data[data_count++];
@@ -332,7 +332,7 @@ uint64_t model_load(const void *location, unsigned bytes)
         first = thread->newer_than[index];
     }
     thread->newer_than[index] = 0;
-    which = word->count - 1 - choose(word->count - first); /* the newest first */
+    which = word->count - 1 - choose(word->count - first); /* the newest message first */
     thread->known.word[index] = (uint8_t)which;
     join(&thread->heard, &word->message[which].view, true);
     join(&thread->heard, &thread->known, true);
@@ -355,13 +355,13 @@ void model_store(void *location, unsigned bytes, uint64_t value)
     }
     step((struct operation){.kind = STORE, .place = index});
     word = &words[index];
-    /* All stores to one word are to be in order: then the newest message is the only one a store
-     * can follow, and a part of the word is stored into it. */
+    /* All stores to one word must be ordered. Then a store can only follow the newest message, and
+     * a store to a part of the word changes the newest value. */
     if (thread->known.word[index] != word->count - 1) {
         model_fail("a store to a shared word not ordered after the one before");
     }
     if (word->count == MESSAGES_MAX) {
-        model_fail("more stores than there is room for");
+        model_fail("too many stores");
     }
     if (bytes != word->bytes) {
         unsigned shift = 8 * (unsigned)((const uint8_t *)location - word->location);
@@ -447,7 +447,7 @@ static void run_thread(void)
 {
     current->thread[running]();
     step((struct operation){.kind = END});
-    abort(); /* it is never chosen again */
+    abort(); /* this thread is never chosen again */
 }
 
 static void run_once(void)
@@ -470,7 +470,7 @@ static void run_once(void)
         threads[i].context.uc_stack.ss_sp = stacks[i];
         threads[i].context.uc_stack.ss_size = STACK_BYTES;
         makecontext(&threads[i].context, run_thread, 0);
-        /* The first step of each is its way to its first access. */
+        /* The first step of each thread leads to its first access. */
         threads[i].next = (struct operation){.kind = STORE, .place = WORDS_MAX + EVENTS_MAX + i};
     }
     started = true;
@@ -493,7 +493,7 @@ struct model_result model_explore(const struct model_program *program, uint64_t 
     decided = 0;
     do {
         if (result.executions++ == limit) {
-            result.error = "more executions than allowed";
+            result.error = "the limit of executions is exceeded";
             return result;
         }
         run_once();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stands in for the library's virtio/barrier.h: the same functions, their meaning given by
- * weak_memory.h. A barrier is known by the function it stands in, so that one at a time can be left
- * out.
+ * Replaces the library's virtio/barrier.h with functions of the same names that use weak_memory.h.
+ * A barrier is identified by the function that contains it, so that a test can remove one at a
+ * time.
  */
 #ifndef VIRTIO_BARRIER_H
 #define VIRTIO_BARRIER_H
