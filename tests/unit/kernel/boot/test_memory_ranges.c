@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Sets of address ranges, against a set of single addresses.
- */
+/* Compares sets of address ranges with a set of single addresses. */
 #include "boot/memory_ranges.h"
 #include "kernel_fixture.h"
 #include <string.h>
@@ -15,7 +13,7 @@ static void expect_equal(const struct memory_ranges *ranges, const bool *model)
     for (unsigned i = 0; i < ranges->count; i++) {
         assert_true(ranges->range[i].start < ranges->range[i].end);
         assert_true(ranges->range[i].end <= SPACE);
-        /* Sorted, and with a gap between. */
+        /* The ranges are sorted and have gaps in between. */
         assert_true(i == 0 || ranges->range[i - 1].end < ranges->range[i].start);
         for (uint64_t at = ranges->range[i].start; at < ranges->range[i].end; at++) {
             found[at] = true;
@@ -56,7 +54,7 @@ static void test_align(void **state)
 
     (void)state;
     assert_true(memory_ranges_add(&ranges, 0x1001, 0x2fff)); /* 0x2000..0x4000 */
-    assert_true(memory_ranges_add(&ranges, 0x5001, 0x1ffe)); /* 0x6000..0x6fff: nothing */
+    assert_true(memory_ranges_add(&ranges, 0x5001, 0x1ffe)); /* 0x6000..0x6fff: no whole page */
     assert_true(memory_ranges_add(&ranges, 0x8000, 0x1fff)); /* 0x8000..0x9000 */
     assert_true(memory_ranges_add(&ranges, UINT64_MAX - 0x10, 0x10));
     memory_ranges_align(&ranges, 0x1000);
@@ -91,13 +89,13 @@ static void test_no_room(void **state)
     }
     assert_false(memory_ranges_add(&ranges, (uint64_t)MEMORY_RANGES_MAX * 100, 50));
     assert_int_equal(ranges.count, MEMORY_RANGES_MAX);
-    /* What is to go is gone, at the price of what lies above it in the same range. */
+    /* The removed range is gone, and so is the part of the same range above it. */
     assert_false(memory_ranges_remove(&ranges, 110, 10));
     assert_int_equal(ranges.count, MEMORY_RANGES_MAX);
     assert_int_equal(ranges.range[1].start, 100);
     assert_int_equal(ranges.range[1].end, 110);
     assert_int_equal(ranges.range[2].start, 200);
-    /* Joining two makes room. */
+    /* Joining two ranges frees an entry. */
     assert_true(memory_ranges_add(&ranges, 250, 50));
     assert_int_equal(ranges.count, MEMORY_RANGES_MAX - 1);
 }

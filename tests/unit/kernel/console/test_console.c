@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The console's ring and its way to the line, with a serial line whose every byte the test lets
- * out.
+ * Tests the console's ring and its output, with a serial line that sends a byte only when the test
+ * lets it.
  */
 #include "kernel_fixture.h"
 #include <stdio.h>
@@ -14,10 +14,10 @@
 
 static struct {
     bool present;
-    bool stuck;          /* the line takes nothing any more */
-    unsigned fifo_bytes; /* the last so many of `sent` are in the FIFO, the others on the wire */
-    unsigned room;       /* that pl011_room() told of and that is not used */
-    bool moves;          /* a byte leaves the FIFO each time somebody looks at it */
+    bool stuck;          /* the line accepts nothing any more */
+    unsigned fifo_bytes; /* number of the last bytes of `sent` that are in the FIFO */
+    unsigned room;       /* unused part of the room that pl011_room() reported */
+    bool moves;          /* a byte leaves the FIFO each time the driver reads the line's state */
     bool want_input;
     interrupt_handler handler;
     char sent[65536];
@@ -54,7 +54,7 @@ void pl011_init(struct pl011 *uart, uintptr_t registers)
     uart->registers = registers;
 }
 
-/* Whoever polls the line lets time pass. */
+/* Polling the line lets time pass. */
 unsigned pl011_room(const struct pl011 *uart)
 {
     assert_int_equal(uart->registers, 0x1000);
@@ -68,7 +68,7 @@ unsigned pl011_room(const struct pl011 *uart)
 void pl011_send(const struct pl011 *uart, uint8_t byte)
 {
     assert_int_equal(uart->registers, 0x1000);
-    assert_true(line.room > 0); /* or it would be lost */
+    assert_true(line.room > 0); /* else the byte would be lost */
     assert_true(line.sent_bytes < sizeof line.sent);
     line.room--;
     line.sent[line.sent_bytes++] = (char)byte;
@@ -140,7 +140,7 @@ static void test_waits_for_the_line(void **state)
     expect_sent("early\r\nlater\r\n");
 }
 
-/* Without the thread what does not fit into the FIFO waits for the next text. */
+/* Before the thread runs, text that does not fit into the FIFO waits for the next text. */
 static void test_before_the_thread(void **state)
 {
     (void)state;
@@ -164,12 +164,12 @@ static void init_thread_sends(void)
     console_start_thread();
     CHECK_EQUAL(thread_set_priority(thread_current(), THREAD_PRIORITY_HIGHEST), RESULT_OK);
     write("the quick brown fox jumps over the lazy dog\n");
-    CHECK_EQUAL(line.sent_bytes, 0); /* printing does not touch the line */
+    CHECK_EQUAL(line.sent_bytes, 0); /* printing does not access the line */
     sleep_a_while();
     CHECK_EQUAL(line.sent_bytes, 45);
 }
 
-static void test_the_thread_sends(void **state)
+static void test_thread_sends_output(void **state)
 {
     (void)state;
     kernel_run(init_thread_sends);
@@ -187,8 +187,8 @@ static void wake_urgent(void *argument)
     (void)thread_set_priority(argument, THREAD_PRIORITY_HIGHEST);
 }
 
-/* Wherever an interrupt comes, the thread that it makes urgent runs at once: no more than one byte
- * is sent with interrupts masked. */
+/* A thread made ready by an interrupt runs at once, because only one byte is sent with interrupts
+ * masked. */
 static void init_one_byte_at_a_time(void)
 {
     struct thread *urgent;
@@ -214,7 +214,7 @@ static void test_one_byte_at_a_time(void **state)
     kernel_sweep(init_one_byte_at_a_time, 2 * 21);
 }
 
-/* A line that does not move is looked at ever more seldom, and goes on when it moves again. */
+/* A line that stands still is polled less and less often, and works again when it moves. */
 static void init_line_that_stands_still(void)
 {
     struct scheduler_statistics before;
@@ -238,7 +238,7 @@ static void init_line_that_stands_still(void)
     CHECK_EQUAL(line.sent_bytes, 45);
 }
 
-static void test_line_that_stands_still(void **state)
+static void test_stalled_line(void **state)
 {
     (void)state;
     kernel_run(init_line_that_stands_still);
@@ -262,7 +262,7 @@ static void test_no_line(void **state)
 static void init_loss(void)
 {
     char expected[64];
-    size_t sent = RING_BYTES + RING_BYTES / 9; /* with the carriage returns of whole lines */
+    size_t sent = RING_BYTES + RING_BYTES / 9; /* including the carriage returns of whole lines */
 
     start_line();
     line.moves = true;
@@ -322,7 +322,7 @@ static void type(const char *text)
         size_t before = line.typed_taken;
 
         line.handler(NULL);
-        assert_true(line.typed_taken - before <= INPUT_BYTES); /* a handler is short */
+        assert_true(line.typed_taken - before <= INPUT_BYTES); /* a handler must be short */
     }
 }
 
@@ -341,7 +341,7 @@ static void test_input(void **state)
     assert_int_equal(console_read(&byte, DEADLINE_POLL), RESULT_OK);
     assert_int_equal(byte, 'b');
     assert_int_equal(console_read(&byte, DEADLINE_POLL), RESULT_TIMED_OUT);
-    /* More than the queue holds: the first of it stays. */
+    /* The input exceeds the queue, which keeps the beginning. */
     for (size_t i = 0; i < 100; i++) {
         text[i] = (char)(' ' + i % 90);
     }
@@ -385,9 +385,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_waits_for_the_line, set_up),
         cmocka_unit_test_setup(test_before_the_thread, set_up),
-        cmocka_unit_test_setup(test_the_thread_sends, set_up),
+        cmocka_unit_test_setup(test_thread_sends_output, set_up),
         cmocka_unit_test_setup(test_one_byte_at_a_time, set_up),
-        cmocka_unit_test_setup(test_line_that_stands_still, set_up),
+        cmocka_unit_test_setup(test_stalled_line, set_up),
         cmocka_unit_test_setup(test_no_line, set_up),
         cmocka_unit_test_setup(test_loss_is_counted, set_up),
         cmocka_unit_test_setup(test_poll_sends_all, set_up),

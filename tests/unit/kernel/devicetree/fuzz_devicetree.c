@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same for libFuzzer, which looks for damage that reaches new code.
+ * Feeds damaged trees to the kernel like test_damage.c; libFuzzer looks for damage that reaches new
+ * code.
  */
 #include "tree.h"
 #include <stdlib.h>
@@ -10,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    void *blob = malloc(bytes + 1); /* aligned, which `data` is not */
+    void *blob = malloc(bytes + 1); /* aligned, unlike `data` */
 
     if (blob != NULL) {
         memcpy(blob, data, bytes);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Damaged trees: every program argument is a blob; each is damaged at random, again and again, and
- * the kernel is asked everything about the result. The sanitizers are the judges. The sequence is
- * always the same.
+ * Damages trees: every program argument is a blob, which is damaged at random again and again. The
+ * kernel answers all queries about each result, and the sanitizers report errors. The random
+ * sequence is always the same.
  */
 #include "tree.h"
 #include <stdlib.h>
@@ -34,13 +34,13 @@ static void damage(uint8_t *blob, size_t bytes)
     case 1:
         blob[at] = (uint8_t)random_number(256);
         break;
-    case 2: { /* a cell that means something, or nearly */
+    case 2: { /* a cell with a meaningful value, or nearly */
         uint32_t cell = __builtin_bswap32(cells[random_number(10)]);
 
         memcpy(blob + at / 4 * 4, &cell, bytes - at / 4 * 4 < 4 ? 0 : 4);
         break;
     }
-    case 3: { /* a piece from elsewhere */
+    case 3: { /* a piece from another place */
         size_t from = random_number(bytes) / 4 * 4, to = at / 4 * 4;
         size_t left = bytes - (from > to ? from : to);
 
@@ -60,7 +60,7 @@ int main(int count, char **arguments)
         uint8_t *original = tree_load(arguments[index], &bytes);
 
         for (unsigned round = 0; round < ROUNDS; round++) {
-            /* Of its exact size, so that a read behind its end is noticed. */
+            /* The exact size lets the sanitizer notice a read behind the end. */
             uint8_t *blob = malloc(bytes);
 
             if (blob == NULL) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel/devicetree on trees compiled by dtc: argument 1 is virt.dtb, argument 2 buses.dtb.
+ * Tests kernel/devicetree on trees compiled by dtc: argument 1 is virt.dtb, argument 2 buses.dtb.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,7 +89,7 @@ static int one(const char *compatible)
     return node;
 }
 
-/* Node names and nesting as libfdt has them, node by node. */
+/* Compares names and nesting of all nodes with libfdt. */
 static void test_walk_agrees_with_libfdt(void **state)
 {
     int depth = 0, count = 0;
@@ -175,7 +175,7 @@ static void test_virt_addresses(void **state)
     assert_reg(one("pci-host-ecam-generic"), 0, 0x4010000000, 0x10000000);
     assert_reg(devicetree_next_with(-1, "device_type", "memory"), 0, 0x40000000, 0x8000000);
     assert_no_reg(one("arm,armv8-timer"), 0, RESULT_NOT_FOUND);
-    assert_no_reg(one("arm,cortex-a53"), 0, RESULT_NOT_FOUND); /* a number, no address */
+    assert_no_reg(one("arm,cortex-a53"), 0, RESULT_NOT_FOUND); /* a number, not an address */
     assert_no_reg(-1, 0, RESULT_NOT_FOUND);
 }
 
@@ -312,11 +312,11 @@ static void test_bus_interrupts(void **state)
     (void)state;
     assert_interrupt(direct, 0, 133, INTERRUPT_LEVEL);
     assert_interrupt(direct, 1, 134, INTERRUPT_EDGE);
-    assert_interrupt(direct, 2, 140, INTERRUPT_LEVEL); /* over two nexus nodes */
+    assert_interrupt(direct, 2, 140, INTERRUPT_LEVEL); /* through two nexus nodes */
     assert_no_interrupt(direct, 3, RESULT_NOT_FOUND);  /* not in the map */
-    assert_no_interrupt(direct, 4, RESULT_INVALID);    /* in a circle */
+    assert_no_interrupt(direct, 4, RESULT_INVALID);    /* circular */
     assert_interrupt(deep, 0, 21, INTERRUPT_LEVEL);
-    assert_no_interrupt(deep, 1, RESULT_UNSUPPORTED); /* not a GIC's */
+    assert_no_interrupt(deep, 1, RESULT_UNSUPPORTED); /* not for a GIC */
     assert_no_interrupt(deep, 2, RESULT_UNSUPPORTED); /* extended SPI */
     assert_no_interrupt(deep, 3, RESULT_INVALID);     /* SPI 988 */
     assert_no_interrupt(deep, 4, RESULT_INVALID);     /* PPI 16 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Translation tables against a table of what each page is mapped for. The tables lie inside the
- * memory that they map, as in the kernel, so that a block broken around its own table is seen.
+ * Compares translation tables with a list of each page's use. The tables lie inside the memory that
+ * they map, as in the kernel, so that the test notices a block that is split around its own table.
  */
 #include "kernel_fixture.h"
 #include "mmu/table_maintenance.h"
@@ -14,9 +14,9 @@
 #define MEBIBYTE (UINT64_C(1) << 20)
 #define GIBIBYTE (UINT64_C(1) << 30)
 
-/* The first GiBs hold the tables and stay mapped; the last is mapped and unmapped at random.
- * Several: the table that maps the blocks of a GiB is to lie in one of these blocks now and then.
- */
+/* The first GiBs hold the tables and stay mapped; the last one is mapped and unmapped at random.
+ * There are several, so that the table that maps the blocks of a GiB sometimes lies in one of these
+ * blocks. */
 #define TABLE_BYTES  (4 * GIBIBYTE)
 #define ARENA_BYTES  (TABLE_BYTES + GIBIBYTE)
 #define TABLE_PAGES  (TABLE_BYTES / PAGE)
@@ -27,14 +27,14 @@ static struct {
     struct translation translation;
     uint8_t *memory;       /* ARENA_BYTES, aligned to 1 GiB */
     uint8_t *play;         /* the last GiB */
-    uint64_t *static_page; /* as in the image: mapped by pages from the beginning */
+    uint64_t *static_page; /* mapped by pages from the start, as in the image */
     bool taken[TABLE_PAGES];
     uint8_t model[PLAY_PAGES];
-    uint64_t broken; /* entries that were invalidated */
+    uint64_t broken; /* number of entries that were invalidated */
     uint64_t seed;
 } arena;
 
-/* table_maintenance.h: what the hardware would do, and what it would forbid. */
+/* table_maintenance.h: the behaviour of the hardware, and its prohibitions. */
 
 void table_entry_make(uint64_t *entry, uint64_t descriptor)
 {
@@ -57,7 +57,7 @@ void table_entry_break_and_make(uint64_t *entry, uint64_t descriptor, uint64_t a
     assert_int_equal(*entry & 1, 1);
     assert_int_equal(descriptor & 3, 3);
     assert_int_equal(address % bytes, 0);
-    /* The entry is written again while the block is gone. */
+    /* The entry is written again while the block is unmapped. */
     assert_true((uintptr_t)entry < address || (uintptr_t)entry >= address + bytes);
     *entry = descriptor;
     arena.broken++;
@@ -196,7 +196,7 @@ static void test_refusals(void **state)
                      RESULT_OK);
     assert_int_equal(translation_map(translation, start, 4 * PAGE, TRANSLATION_DATA), RESULT_BUSY);
     expect_use(arena.play, TRANSLATION_UNMAPPED, PAGE);
-    /* What is there already for the same use is no obstacle. */
+    /* A range that is already mapped for the same use is accepted. */
     assert_int_equal(translation_map(translation, start, 4 * PAGE, TRANSLATION_DEVICE), RESULT_OK);
     expect_use(arena.play + 3 * PAGE, TRANSLATION_DEVICE, PAGE);
 }
@@ -225,7 +225,7 @@ static void test_reserve_runs_out(void **state)
     struct translation *translation = &arena.translation;
 
     (void)state;
-    /* Each page in another GiB takes a table of level 2 and one of level 3. */
+    /* Each page in a new GiB needs a table of level 2 and a table of level 3. */
     for (uint64_t i = 0;; i++) {
         uint64_t address = (1000 + i) * GIBIBYTE;
         unsigned left = translation->reserve_count;
@@ -247,7 +247,7 @@ static void test_reserve_runs_out(void **state)
     }
 }
 
-/* As mmu.c does it, with pages from anywhere among the tables'. */
+/* Refills the reserve of pages as mmu.c does, with random pages from the tables' area. */
 static void fill_reserve(void)
 {
     while (arena.translation.reserve_count < 3) {
@@ -258,7 +258,7 @@ static void fill_reserve(void)
             continue;
         }
         if (translation_find(&arena.translation, at(page), NULL) == TRANSLATION_UNMAPPED) {
-            continue; /* guard_step() has it */
+            continue; /* used by guard_step() */
         }
         if (translation_split(&arena.translation, at(page)) != RESULT_OK) {
             return;
@@ -277,7 +277,7 @@ static void expect_model(size_t first, size_t count)
     }
 }
 
-/* Sizes and places that fall on and beside block borders. */
+/* Sizes and addresses at and beside block borders. */
 static void random_range(size_t *first, size_t *count)
 {
     static const size_t steps[] = {1, 1, 3, 512, 512, 2048};
@@ -333,8 +333,8 @@ static void random_step(void)
     expect_model(random_below(&arena.seed, PLAY_PAGES), 16);
 }
 
-/* A guard page comes and goes among the tables: blocks that are near them, or were around them, are
- * split. */
+/* Removes and restores a guard page among the tables, which splits blocks near the tables or around
+ * them. */
 static void guard_step(void)
 {
     size_t index = random_below(&arena.seed, TABLE_PAGES);
