@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * hypervisor/gic: the Distributor as the first partition sees it.
- */
+/* Tests the Distributor of hypervisor/gic as the first partition sees it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,7 +56,8 @@ static void test_whole(void **state)
     write(GICD_PIDR2, 4, 1, ACCESS_REFUSED);
 }
 
-/* Message-based SPIs, GICv2's targets and SGIs, security, extended SPIs: nothing there. */
+/* Registers for message-based SPIs, GICv2's targets and SGIs, security and extended SPIs are
+ * absent. */
 static void test_absent(void **state)
 {
     static const uint32_t offsets[] = {0xc,    0x10,   0x40,   0x48,   0x50,   0x7c,  0x800,
@@ -88,11 +87,11 @@ static void check_bits(uint32_t set, uint32_t clear, uint32_t *bits)
     assert_int_equal(read(set + 4, 4), OWN_WORD_1 & ~(1u << 8));
     write(clear + 4, 4, UINT32_MAX, ACCESS_REFUSED);
     assert_int_equal(bits[1], SECOND_WORD_1 | 1u << (MACHINE_UART - 32));
-    /* A write of zeros does nothing to anybody; the last that the architecture has. */
+    /* A write of zeros has no effect. The second write is for the highest SPI. */
     write(set + 4, 4, 0, ACCESS_DONE);
     write(set + 0x7c, 4, 1u << 27, ACCESS_DONE);
     assert_int_equal(bits[31], 1u << 27);
-    /* 0 to 31 are in the Redistributors. */
+    /* INTIDs 0 to 31 are in the Redistributors. */
     bits[0] = UINT32_MAX;
     assert_int_equal(read(set, 4), 0);
     write(clear, 4, UINT32_MAX, ACCESS_REFUSED);
@@ -133,7 +132,8 @@ static void test_priorities(void **state)
     write(GIC_IPRIORITYR + 34, 1, 0xc0, ACCESS_REFUSED);
     assert_int_equal(read(GIC_IPRIORITYR + 34, 1), 0);
     assert_int_equal(read(GIC_IPRIORITYR + MACHINE_UART, 4), 0);
-    /* Never as urgent as the hypervisor, whatever ICC_BPR1_EL1 makes of it. */
+    /* A guest's interrupt never gets the hypervisor's priority, whatever the value of
+     * ICC_BPR1_EL1. */
     write(GIC_IPRIORITYR + 63, 1, 0, ACCESS_DONE);
     assert_int_equal(made.gic.distributor.priorities[63], 0x80);
     write(GIC_IPRIORITYR + 60, 4, 0x7fffffff, ACCESS_REFUSED);
@@ -170,7 +170,7 @@ static void test_routes(void **state)
     assert_int_equal(made.gic.routes[33], far);
     assert_int_equal(read(ROUTE(33), 4), far & UINT32_MAX);
     assert_int_equal(read(ROUTE(33) + 4, 4), far >> 32);
-    /* Another's core, nobody's, none, any (IRM), a bit that means nothing. */
+    /* A core of another partition, a core of none, no core, any core (IRM), a reserved bit. */
     write(ROUTE(33), 8, 2, ACCESS_REFUSED);
     write(ROUTE(33), 8, 0x100, ACCESS_REFUSED);
     write(ROUTE(33), 8, 3, ACCESS_REFUSED);

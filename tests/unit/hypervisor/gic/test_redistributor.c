@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * hypervisor/gic: Redistributors and ICC_SGI1R_EL1 as the first partition sees them.
- */
+/* Tests the Redistributors and ICC_SGI1R_EL1 of hypervisor/gic as the first partition sees them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +62,8 @@ static void test_frame(void **state)
     assert_int_equal(made.gic.writes, 0);
 }
 
-/* What a partition with these cores (bit n: core n) finds in each of the machine's places. */
+/* Checks the frames that a partition with these cores (bit n: core n) finds at each of the
+ * machine's places. */
 static void check_frames(uint32_t cores, const uint64_t types[MACHINE_CORES])
 {
     made.guarded = false;
@@ -105,7 +104,8 @@ static void test_frames_follow_each_other(void **state)
     check_frames(0, none);
 }
 
-/* As on a machine with so many cores: a walk ends before the gap, and begins again behind it. */
+/* The places look as on a machine with that many cores: a walk ends before the gap and starts again
+ * after it. */
 static void test_frames_in_two_regions(void **state)
 {
     static const uint64_t types[] = {TYPE(1u), LAST(3u), NOTHING, LAST(4u), NOTHING};
@@ -116,7 +116,7 @@ static void test_frames_in_two_regions(void **state)
     check_frames(1u << 1 | 1u << 2 | 1u << 3, types);
 }
 
-static void test_nothing_is_around_the_frames(void **state)
+static void test_no_registers_around_the_frames(void **state)
 {
     (void)state;
     (void)machine_redistributor_access(0, READ(-UINT64_C(4), 4), ACCESS_FORBIDDEN);
@@ -176,7 +176,7 @@ static void test_private(void **state)
     assert_int_equal(read(1, SGI_FRAME + GIC_IPRIORITYR + 24, 4), 0xa00000a0);
     write(SGI_FRAME + GIC_IPRIORITYR + 27, 1, 0x20, ACCESS_DONE);
     assert_int_equal(bank->priorities[27], 0x80);
-    /* More private interrupts than 32: not there. */
+    /* Registers for more than 32 private interrupts are absent. */
     assert_int_equal(read(1, SGI_FRAME + GIC_ISENABLER + 4, 4), 0);
     write(SGI_FRAME + GIC_ISENABLER + 4, 4, 1, ACCESS_REFUSED);
     write(SGI_FRAME + GIC_IPRIORITYR + 32, 4, 0xa0a0a0a0, ACCESS_REFUSED);
@@ -185,7 +185,7 @@ static void test_private(void **state)
     assert_int_equal(made.gic.redistributors[0].bank.enabled[0], 0);
 }
 
-/* What a write of `value` by core 0 sends. */
+/* Checks the SGIs sent when core 0 writes `value`. */
 static void check_sent(uint64_t value, enum access_result result, const uint64_t *expected,
                        unsigned count)
 {
@@ -207,18 +207,19 @@ static void test_sgi(void **state)
     (void)state;
     assert_int_equal(far, UINT64_C(0x0007100200030004));
     check_sent(NUMBER(3) | 3, ACCESS_DONE, near, 2);
-    check_sent(NUMBER(3) | 7, ACCESS_REFUSED, near, 2); /* core 2 is another's */
+    check_sent(NUMBER(3) | 7, ACCESS_REFUSED, near, 2); /* core 2 belongs to another partition */
     check_sent(NUMBER(3) | 4, ACCESS_REFUSED, near, 0);
-    check_sent(NUMBER(3) | 1u << 16 | 1, ACCESS_REFUSED, near, 0); /* core 4, nobody's */
+    /* Core 4 belongs to no partition. */
+    check_sent(NUMBER(3) | 1u << 16 | 1, ACCESS_REFUSED, near, 0);
     check_sent(NUMBER(3), ACCESS_DONE, near, 0);
     check_sent(NUMBER(14) | ALL_BUT_SELF | 0xffff, ACCESS_DONE, others, 2);
     check_sent(far, ACCESS_DONE, alone, 1);
     check_sent(far | 0xffff, ACCESS_REFUSED, alone, 1);
     check_sent(far & ~(UINT64_C(0xf) << 44), ACCESS_REFUSED, near, 0); /* the range below */
     check_sent(far ^ UINT64_C(1) << 48, ACCESS_REFUSED, near, 0);
-    /* Reserved bits reach nothing. */
+    /* Reserved bits have no effect. */
     check_sent(NUMBER(3) | 3 | UINT64_C(0xff000e00f0000000), ACCESS_DONE, near, 2);
-    /* The monitors'. */
+    /* The SGI of the monitors. */
     check_sent(NUMBER(15) | 1, ACCESS_REFUSED, near, 0);
     check_sent(NUMBER(15) | ALL_BUT_SELF, ACCESS_REFUSED, near, 0);
 }
@@ -240,7 +241,7 @@ int main(void)
         cmocka_unit_test_setup(test_frame, setup),
         cmocka_unit_test_setup(test_frames_follow_each_other, setup),
         cmocka_unit_test_setup(test_frames_in_two_regions, setup),
-        cmocka_unit_test_setup(test_nothing_is_around_the_frames, setup),
+        cmocka_unit_test_setup(test_no_registers_around_the_frames, setup),
         cmocka_unit_test_setup(test_sizes, setup),
         cmocka_unit_test_setup(test_private, setup),
         cmocka_unit_test_setup(test_sgi, setup),

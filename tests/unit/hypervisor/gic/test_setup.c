@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * hypervisor/gic: from power-on to partitions that start, and start again.
- */
+/* Tests hypervisor/gic from power-on to the start and restart of partitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +51,7 @@ static void test_distributor(void **state)
         assert_int_equal(bank->enabled[word], word == 1 ? OWN_SPIS : 0);
         assert_int_equal(bank->groups[word], word == 1 ? ~OWN_SPIS : UINT32_MAX);
         assert_int_equal(bank->pending[word] | bank->active[word], 0);
-        /* 37 (the SMMU's), 40 and 41 are edges. */
+        /* 37 (the SMMU's), 40 and 41 are edge-triggered. */
         for (unsigned half = word * 2; half < word * 2 + 2; half++) {
             assert_int_equal(bank->triggers[half], half == 2 ? 2u << 10 | 2u << 16 | 2u << 18 : 0);
         }
@@ -65,7 +63,8 @@ static void test_distributor(void **state)
     assert_int_equal(made.gic.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
 }
 
-/* Without an SMMU; a GIC with fewer interrupts, none of which is described. */
+/* A board without an SMMU, whose GIC has fewer interrupts; the description has none of the missing
+ * ones. */
 static void test_small(void **state)
 {
     (void)state;
@@ -146,7 +145,7 @@ static void test_core(void **state)
     assert_int_equal(made.gic.writes, 0);
 }
 
-/* A partition that starts again, while the other runs. */
+/* A partition restarts while the other one runs. */
 static void test_reset(void **state)
 {
     struct gic_bank *bank = &made.gic.distributor;

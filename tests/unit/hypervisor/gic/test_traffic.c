@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Random traffic, half of it to registers that exist.
- */
+/* Generates random traffic, half of it to registers that exist. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,10 +36,11 @@ static void test_traffic(void **state)
             uint8_t *step = data + at;
 
             if (random_word() % 2 == 0) {
-                step[2] &= 0xf; /* below 0x1000 is where most is */
+                step[2] &= 0xf; /* most registers are below 0x1000 */
             }
             if (random_word() % 4 == 0) {
-                step[1] = (uint8_t)(0x80 * (step[1] & 1) + 4); /* word 1 of bit registers */
+                /* Word 1 of registers with a bit per interrupt. */
+                step[1] = (uint8_t)(0x80 * (step[1] & 1) + 4);
             }
             if (random_word() % 4 == 0) {
                 step[4] = (uint8_t)(step[4] & 3); /* affinities that exist */

@@ -18,7 +18,8 @@
 
 #define GUEST (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
 
-/* Of Redistributors: the partition has cores 0, 1 and 3 and finds three, and behind them none. */
+/* Number of Redistributor places. The partition has cores 0, 1 and 3, finds three Redistributors,
+ * and none after them. */
 #define PLACES 4u
 
 static struct machine machines[2];
@@ -66,7 +67,7 @@ static void prepare(struct machine *made, uint32_t pattern)
     made->guarded = true;
 }
 
-/* One access to one machine; the value it leaves. */
+/* Makes an access on one machine; its value is stored in `access`. */
 static enum access_result apply(struct machine *made, unsigned kind, struct access *access)
 {
     static const uint32_t cores[] = {0, 1, 3};

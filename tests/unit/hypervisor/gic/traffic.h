@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A guest that writes anything anywhere into the interrupt controller. */
+/* A guest that writes arbitrary values to arbitrary registers of the interrupt controller. */
 #ifndef HYPERVISOR_TEST_TRAFFIC_H
 #define HYPERVISOR_TEST_TRAFFIC_H
 
@@ -8,9 +8,9 @@
 
 #define TRAFFIC_STEP_BYTES 12u
 
-/* Makes of each TRAFFIC_STEP_BYTES an access of the first partition's, to two machines that differ
- * in everything that is others'. Ends the program if the guest gets to see a difference, or reaches
- * what machine.h guards. */
+/* Turns each TRAFFIC_STEP_BYTES into an access of the first partition on two machines, which differ
+ * in all state of others. Ends the program if the guest sees a difference or changes state that
+ * machine.h guards. */
 void traffic_run(const uint8_t *data, size_t bytes);
 
 #endif

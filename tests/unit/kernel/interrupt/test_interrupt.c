@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * kernel/interrupt: who is called for which interrupt, on a controller that is a table.
- */
+/* Tests kernel/interrupt with a table as controller: which handlers an interrupt calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -173,14 +171,16 @@ static void test_attach_and_detach(void **state)
     assert_int_equal(calls, 1);
     assert_int_equal(controller.ended, 1);
     assert_int_equal(interrupt_detach(20, count, &calls), RESULT_NOT_FOUND);
-    assert_int_equal(interrupt_detach(36, count, &one), RESULT_NOT_FOUND); /* the same chain */
+    /* A number of the same hash chain. */
+    assert_int_equal(interrupt_detach(36, count, &one), RESULT_NOT_FOUND);
     assert_int_equal(interrupt_detach(20, count, &one), RESULT_OK);
     assert_false(controller.enabled[20]);
     assert_int_equal(interrupt_detach(20, count, &one), RESULT_NOT_FOUND);
     assert_int_equal(controller.masked, 0);
 }
 
-/* Three handlers of one number, with other numbers of the same chain before and behind. */
+/* Attaches three handlers to one number, with other numbers before and after it in the same
+ * chain. */
 static void test_sharing(void **state)
 {
     unsigned names[] = {0, 1, 2, 3, 4};
@@ -230,7 +230,7 @@ static void test_masking(void **state)
     interrupt_raise(20);
     interrupt_dispatch();
     assert_int_equal(calls, 0);
-    /* Another handler of the same does not let it through. */
+    /* Attaching another handler does not unmask the interrupt. */
     assert_int_equal(interrupt_attach(20, INTERRUPT_LEVEL, count, &two), RESULT_OK);
     interrupt_dispatch();
     assert_int_equal(calls, 0);
@@ -261,7 +261,7 @@ static void test_unknown(void **state)
     assert_int_equal(statistics_now().unknown, unknown + 1);
 }
 
-/* An interrupt that cannot be turned off: bounded work, bounded words. */
+/* An interrupt that can't be disabled causes a bounded number of calls and messages. */
 static void test_storm(void **state)
 {
     (void)state;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The interrupt controller's private and shared interrupts, against a model of the hardware. */
+/* Tests private and shared interrupts of the interrupt controller against a model of the
+ * hardware. */
 #include "fake_gic.h"
 #include "gic/gic_registers.h"
 #include "gic_fixture.h"
 #include "interrupt/controller.h"
 
-static void test_starts_as_it_finds_it(void **state)
+static void test_start_keeps_shared_settings(void **state)
 {
     (void)state;
     /* Someone uses group 0: it stays on, and routing is not touched. */
@@ -45,8 +46,8 @@ static void test_needs_affinity_routing(void **state)
     assert_int_equal(arch_interrupt_controller_init(), RESULT_UNSUPPORTED);
 }
 
-/* Registers that stay as a hypervisor set them. */
-static void test_lives_with_ignored_writes(void **state)
+/* A hypervisor may ignore writes, so that registers keep its settings. */
+static void test_ignored_writes_are_tolerated(void **state)
 {
     (void)state;
     fake.gic.control |= GICD_CTLR_GROUP1;
@@ -76,7 +77,7 @@ static void test_sleeping_redistributor(void **state)
 static void test_finds_its_redistributor(void **state)
 {
     (void)state;
-    fake.affinity = 0xAB00010203; /* the fake refuses accesses to the others */
+    fake.affinity = 0xAB00010203; /* fake_gic.c refuses accesses to other Redistributors */
     fake.position = 2;
     start();
     assert_int_equal(arch_interrupt_configure(27, INTERRUPT_LEVEL), RESULT_OK);
@@ -84,7 +85,7 @@ static void test_finds_its_redistributor(void **state)
     assert_int_equal(fake_own()->bank.enabled[0], 1u << 27);
 }
 
-static void test_finds_it_between_four_frames(void **state)
+static void test_finds_its_redistributor_between_four_frames(void **state)
 {
     (void)state;
     fake.affinity = 0x1;
@@ -98,7 +99,7 @@ static void test_finds_it_between_four_frames(void **state)
 static void test_no_redistributor(void **state)
 {
     (void)state;
-    fake.position = FAKE_CORES; /* behind the last */
+    fake.position = FAKE_CORES; /* after the last one */
     assert_int_equal(arch_interrupt_controller_init(), RESULT_NOT_FOUND);
 }
 
@@ -165,15 +166,15 @@ static void test_acknowledges(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_starts_as_it_finds_it, prepare),
+        cmocka_unit_test_setup(test_start_keeps_shared_settings, prepare),
         cmocka_unit_test_setup(test_turns_affinity_routing_on, prepare),
         cmocka_unit_test_setup(test_needs_system_registers, prepare),
         cmocka_unit_test_setup(test_needs_affinity_routing, prepare),
-        cmocka_unit_test_setup(test_lives_with_ignored_writes, prepare),
+        cmocka_unit_test_setup(test_ignored_writes_are_tolerated, prepare),
         cmocka_unit_test_setup(test_stuck_write_pending, prepare),
         cmocka_unit_test_setup(test_sleeping_redistributor, prepare),
         cmocka_unit_test_setup(test_finds_its_redistributor, prepare),
-        cmocka_unit_test_setup(test_finds_it_between_four_frames, prepare),
+        cmocka_unit_test_setup(test_finds_its_redistributor_between_four_frames, prepare),
         cmocka_unit_test_setup(test_no_redistributor, prepare),
         cmocka_unit_test_setup(test_numbers, prepare),
         cmocka_unit_test_setup(test_configures_shared_interrupts, prepare),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Message-signalled interrupts through the ITS, against a model of the hardware. */
+/* Tests message-signalled interrupts through the ITS against a model of the hardware. */
 #include "fake_gic.h"
 #include "gic/gic_registers.h"
 #include "gic_fixture.h"
@@ -67,7 +67,8 @@ static void test_messages(void **state)
     assert_int_equal(allocate(0x108, 2), 8194);
     refuse(8, 32, RESULT_INVALID);
     refuse(512, 0, RESULT_INVALID); /* the table's page has 512 entries */
-    /* Configuration 8 KiB, pending 2 (a page), queue, devices, collections; records. */
+    /* Configuration table 8 KiB, pending table 2 KiB (a page), command queue, device table,
+     * collections; records. */
     assert_in_range(arch_interrupt_message_bytes(), 24 * 1024, 26 * 1024);
 }
 
@@ -80,7 +81,7 @@ static void test_messages_run_out(void **state)
     }
     refuse(4, 0, RESULT_NO_MEMORY);
     assert_int_equal(allocate(3, 15), 8192 + 63);
-    /* Around the queue's end, several times. */
+    /* Wraps the command queue several times. */
     for (unsigned round = 0; round < 300; round++) {
         arch_interrupt_raise(8192);
         assert_int_equal(fake.gic.its.commands[fake.gic.its.command_count - 2][0], INT);
@@ -118,7 +119,8 @@ static void test_replaces_tables_of_the_loader(void **state)
     assert_int_equal(allocate(8, 0), 8192);
 }
 
-/* Every number of pages that is too few: nothing is lost, and with enough it works. */
+/* With each number of pages that is too small the allocation fails without a leak, and with enough
+ * pages it works. */
 static void test_out_of_memory(void **state)
 {
     size_t pages;
@@ -136,7 +138,7 @@ static void test_out_of_memory(void **state)
             break;
         }
         assert_int_equal(result, RESULT_NO_MEMORY);
-        /* The LPI tables stay once they are there: the Redistributor may not let go of them. */
+        /* Existing LPI tables stay, because the Redistributor may not stop using them. */
         assert_true(fake.pages_left == pages || fake.pages_left == pages - 3);
         if (fake.pages_left != pages) {
             break;
@@ -189,7 +191,7 @@ static void test_many_device_ids(void **state)
     assert_int_equal(fake.gic.its.tables[0] & 0xFF, 127); /* 65536 entries of 8 bytes */
     assert_command(0, MAPC, 0, UINT64_C(1) << 63 | 0x080a0000);
     assert_int_equal(allocate(0xFFFF, 0), 8193);
-    refuse(0x10000, 0, RESULT_INVALID); /* more than the ITS has bits */
+    refuse(0x10000, 0, RESULT_INVALID); /* exceeds the ITS's bits */
 }
 
 static void test_stalls(void **state)
@@ -245,8 +247,8 @@ static void set_enabled_masked(uint32_t number, bool enabled)
     interrupts_restore(state);
 }
 
-/* An ITS that takes its time: threads wait for it with interrupts enabled, and who has them masked
- * waits so long and no longer. */
+/* The ITS is slow: threads wait for it with interrupts enabled. With interrupts masked a caller
+ * waits for a bounded time only. */
 static void test_slow_its_does_not_hold_interrupts(void **state)
 {
     unsigned done;
@@ -264,7 +266,7 @@ static void test_slow_its_does_not_hold_interrupts(void **state)
     assert_int_equal(fake.gic.its.command_count, 0); /* still on its way */
     set_enabled_masked(8193, true);
     assert_in_range(fake.masked_accesses, 256, 300);
-    assert_int_equal(allocate(9, 0), 8194); /* behind those */
+    assert_int_equal(allocate(9, 0), 8194); /* queued after those commands */
     assert_command(0, INV | UINT64_C(8) << 32, 0, 0);
     assert_command(2, INV | UINT64_C(8) << 32, 1, 0);
     assert_int_equal(fake.gic.its.commands[4][0], MAPD | UINT64_C(9) << 32);
@@ -278,8 +280,8 @@ static void test_slow_its_does_not_hold_interrupts(void **state)
     assert_int_equal(fake.messages, 0);
 }
 
-/* More commands than the ring holds, and none is carried out: the interrupts stay as they are, and
- * nobody waits for long. */
+/* The queue overflows because the ITS carries out no command: the interrupts do not change, and no
+ * caller waits for long. */
 static void test_full_queue(void **state)
 {
     unsigned accesses;
@@ -293,7 +295,7 @@ static void test_full_queue(void **state)
         assert_int_equal(fake.messages, 0);
     }
     set_enabled_masked(8192, true);
-    assert_int_equal(fake.messages, 1); /* given up */
+    assert_int_equal(fake.messages, 1); /* the driver gives up */
     assert_in_range(fake.masked_accesses, 256, 300);
     accesses = fake_accesses();
     set_enabled_masked(8192, false);
@@ -301,8 +303,9 @@ static void test_full_queue(void **state)
     refuse(8, 1, RESULT_TIMED_OUT);
 }
 
-/* A refused command of somebody with interrupts masked is not taken for the thread's own. */
-static void test_refusals_are_told_apart(void **state)
+/* A command of a caller with interrupts masked is refused. A thread does not mistake that for a
+ * refusal of its own command. */
+static void test_refusals_belong_to_their_callers(void **state)
 {
     (void)state;
     start();
@@ -317,8 +320,8 @@ static void test_refusals_are_told_apart(void **state)
     assert_int_equal(fake.messages, 2);
 }
 
-/* The ITS carries out a MAPD after it was given up: the table is still there (the address sanitizer
- * finds a freed one). Nothing is allocated for further devices. */
+/* The ITS carries out a MAPD command after the driver gave up waiting: the command's table must not
+ * be freed (the address sanitizer would report that). No table is allocated for further devices. */
 static void test_table_of_a_late_command_is_kept(void **state)
 {
     uint64_t writer;
@@ -355,7 +358,7 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(test_deaf, prepare),
         cmocka_unit_test_setup(test_slow_its_does_not_hold_interrupts, prepare),
         cmocka_unit_test_setup(test_full_queue, prepare),
-        cmocka_unit_test_setup(test_refusals_are_told_apart, prepare),
+        cmocka_unit_test_setup(test_refusals_belong_to_their_callers, prepare),
         cmocka_unit_test_setup(test_table_of_a_late_command_is_kept, prepare),
     };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Takes the place of hypervisor/gic/system_registers.h: the system registers are machine.c's.
- */
+/* Replaces hypervisor/gic/system_registers.h with system registers in machine.c. */
 #ifndef HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 #define HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Takes the place of arch/arm64/gic/cpu_interface.h: the system registers are fake_gic.c's.
- */
+/* Replaces arch/arm64/gic/cpu_interface.h with system registers in fake_gic.c. */
 #ifndef GIC_CPU_INTERFACE_H
 #define GIC_CPU_INTERFACE_H
 
