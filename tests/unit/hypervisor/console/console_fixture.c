@@ -137,7 +137,7 @@ void fixture_type(const char *text)
     memcpy(fake.typed, text, bytes);
     fake.typed_first = 0;
     fake.typed_bytes = bytes;
-    /* A level: as long as there is input it interrupts again. */
+    /* The interrupt is a level, so it is taken again as long as there is input. */
     for (unsigned times = 0; fake.typed_bytes != 0; times++) {
         require(times < 1000, "input is taken");
         terminal_input(&fixture_partitions[fixture_system.cores[fake.route].partition]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Three partitions ("control", "net", "linux") with monitors, and the terminal's PL011. */
+/* A fixture with three partitions ("control", "net", "linux"), their monitors, and the terminal's
+ * PL011. */
 #ifndef CONSOLE_FIXTURE_H
 #define CONSOLE_FIXTURE_H
 
@@ -15,36 +16,36 @@
 #define FIXTURE_UART_SPI 33u
 
 struct fake {
-    char printed[1u << 20]; /* what left the PL011, terminated */
+    char printed[1u << 20]; /* output of the PL011, terminated by 0 */
     size_t printed_bytes;
-    uint8_t typed[4096]; /* what waits in its receive FIFO */
+    uint8_t typed[4096]; /* bytes in its receive FIFO */
     size_t typed_first, typed_bytes;
-    bool full;      /* the transmit FIFO has no room */
-    bool yields;    /* printing gives other threads a chance now and then */
-    uint64_t looks; /* at the flags */
+    bool full;      /* the transmit FIFO is full */
+    bool yields;    /* printing sometimes lets other threads run */
+    uint64_t looks; /* number of reads of the flags */
     uint32_t control, line_control, mask, cleared;
-    unsigned raised[PARTITIONS]; /* how often a console's interrupt was */
+    unsigned raised[PARTITIONS]; /* number of interrupts raised for each console */
     unsigned routes;
-    uint32_t route; /* the core that the terminal's interrupt goes to */
+    uint32_t route; /* the core to which the terminal's interrupt is routed */
 };
 
 extern struct fake fake;
 extern struct description fixture_system;
 extern struct partition fixture_partitions[PARTITIONS];
 
-/* As after boot: "net" has no console, "linux" has the input. For cmocka. */
+/* Sets up the state after boot, for cmocka: "net" has no console, "linux" has the input. */
 int fixture_set_up(void **state);
 
-/* Typed at the terminal, and its interrupt taken by where it is routed. */
+/* Types text at the terminal and delivers its interrupt to the core that it is routed to. */
 void fixture_type(const char *text);
 
-/* What was printed since the last call. */
+/* Returns the output since the last call. */
 const char *fixture_printed(void);
 
-/* The guest's accesses, which must be done. */
+/* Accesses of a guest, which must succeed. */
 void fixture_write(unsigned partition, uint32_t offset, uint32_t value);
 uint32_t fixture_read(unsigned partition, uint32_t offset);
-/* The guest's program sends this. */
+/* Sends text as the guest's program does. */
 void fixture_send(unsigned partition, const char *text);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random accesses of all partitions, input and switching in between. The sanitizers watch; what
- * appears on the terminal must be lines with a name and only that partition's letters, and nothing
- * that was sent is missing. The sequence is always the same.
+ * Mixes random accesses of all partitions, input, and switching of the input. The sanitizers report
+ * errors. Each line on the terminal must have a name and only that partition's letters, and no sent
+ * letter may be missing. The random sequence is always the same.
  */
 #include "console_fixture.h"
 
@@ -13,7 +13,7 @@
 #define ROUNDS 200u
 #define STEPS  2000u
 
-/* Begun again, a line is printed again: as often as others print. */
+/* A line that was interrupted by others is printed again, so more letters are printed than sent. */
 #define TEXT_BYTES (20 * STEPS)
 
 static uint64_t random_state = 0x9E3779B97F4A7C15;
@@ -37,7 +37,7 @@ static void require(bool right, const char *what)
     }
 }
 
-/* Of "control" capitals, of "linux" small letters; digits are nobody's. */
+/* Sends capitals for "control" and small letters for "linux". */
 static void send(unsigned partition)
 {
     char letter = (char)((partition == 0 ? 'A' : 'a') + random_number(26));
@@ -66,7 +66,7 @@ static void access_anything(unsigned partition)
 
     access.offset -= access.offset % bytes;
     if (access.write && access.offset == UARTDR) {
-        access.value = 0; /* is not printed, where control characters are not */
+        access.value = 0; /* 0 is not printed, like other control characters */
         return;
     }
     result = uart_access(&fixture_partitions[partition], &access);
@@ -101,7 +101,7 @@ static void step(void)
     }
 }
 
-/* Takes the letters out of a line; returns where the next begins. */
+/* Adds the letters of a line to `got`. Returns the start of the next line. */
 static const char *take_line(const char *line, char got[PARTITIONS][2 * TEXT_BYTES],
                              size_t got_bytes[PARTITIONS])
 {
@@ -124,7 +124,7 @@ static const char *take_line(const char *line, char got[PARTITIONS][2 * TEXT_BYT
     return end + 2;
 }
 
-/* A line that was begun again has letters twice; none is missing. */
+/* Checks that no letter is missing. Letters of lines that were printed again occur twice. */
 static void judge(void)
 {
     static char got[PARTITIONS][2 * TEXT_BYTES];

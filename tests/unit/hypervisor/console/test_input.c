@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * What is typed, and which partition gets it.
- */
+/* Tests which partition receives the terminal's input. */
 #include "console_fixture.h"
 
 #include <setjmp.h>
@@ -33,7 +31,8 @@ static void test_start(void **state)
     assert_int_equal(fake.route, LINUX_CORE);
     assert_int_equal(fake.mask, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
 
-    fixture_system.partitions[LINUX].console_input = 0; /* then the first with a console */
+    /* Then the first partition with a console has the input. */
+    fixture_system.partitions[LINUX].console_input = 0;
     input_start(&fixture_system);
     assert_int_equal(terminal_input_owner(), CONTROL);
     assert_int_equal(fake.route, CONTROL_CORE);
@@ -41,7 +40,7 @@ static void test_start(void **state)
     input_start(&fixture_system);
     assert_int_equal(terminal_input_owner(), LINUX);
 
-    fixture_system.partitions[LINUX].console = 0; /* or nobody */
+    fixture_system.partitions[LINUX].console = 0; /* or no partition has it */
     fake.routes = 0;
     fake.mask = 0;
     input_start(&fixture_system);
@@ -71,7 +70,7 @@ static void test_input_goes_to_its_owner(void **state)
     assert_int_equal(fake.raised[CONTROL], 0);
     expect_input(LINUX, "ls\r");
     expect_input(CONTROL, "");
-    assert_string_equal(fixture_printed(), ""); /* the echo is the guest's */
+    assert_string_equal(fixture_printed(), ""); /* the guest echoes input */
 }
 
 static void test_switching(void **state)
@@ -108,7 +107,7 @@ static void test_commands(void **state)
     assert_int_equal(type("b\x1er"), REQUEST_RESET);
     expect_input(LINUX, "ab");
     assert_int_equal(type("s\x1e"), REQUEST_NONE);
-    assert_int_equal(type("r"), REQUEST_RESET); /* whenever the second key comes */
+    assert_int_equal(type("r"), REQUEST_RESET); /* the second key may come later */
     assert_int_equal(type("\x1ex"), REQUEST_NONE);
     assert_int_equal(type("\x1e\x1es"), REQUEST_NONE);
     expect_input(LINUX, "s\x1ex\x1e\x1es");
@@ -117,8 +116,8 @@ static void test_commands(void **state)
     expect_input(LINUX, "\x1e");
 }
 
-/* A command is all that is taken of a partition that is to stop. */
-static void test_nothing_is_taken_behind_a_command(void **state)
+/* Input after a command that stops the partition stays in the FIFO. */
+static void test_input_after_a_command_stays_in_the_fifo(void **state)
 {
     (void)state;
     assert_int_equal(type("\x1esx"), REQUEST_STOP);
@@ -136,7 +135,7 @@ static void test_switching_with_one_console(void **state)
     expect_input(LINUX, "ab");
 }
 
-/* The prompt that waits for the one who has the input now. */
+/* Shows the prompt of the partition that has just received the input. */
 static void test_prompt_after_switching(void **state)
 {
     (void)state;
@@ -144,20 +143,20 @@ static void test_prompt_after_switching(void **state)
     assert_string_equal(fixture_printed(), "");
     fixture_type("\x1d");
     (void)fixture_printed();
-    terminal_input(&fixture_partitions[CONTROL]); /* gic_route() made it pending */
+    terminal_input(&fixture_partitions[CONTROL]); /* gic_route() made its interrupt pending */
     assert_string_equal(fixture_printed(), "control| > ");
     fixture_send(CONTROL, "x");
     assert_string_equal(fixture_printed(), "x");
     fixture_send(LINUX, "no longer at once");
     assert_string_equal(fixture_printed(), "");
-    /* After a line of somebody else's the prompt comes again with the next key. */
+    /* After a line of another partition the next key shows the prompt again. */
     fixture_send(LINUX, "\n");
     assert_string_equal(fixture_printed(), "\r\nlinux| no longer at once\r\n");
     fixture_type("y");
     assert_string_equal(fixture_printed(), "control| > x");
 }
 
-/* On its way when the input moved. */
+/* The interrupt was on its way when the input moved to another partition. */
 static void test_stale_interrupt(void **state)
 {
     (void)state;
@@ -172,8 +171,9 @@ static void test_stale_interrupt(void **state)
     expect_input(LINUX, "x");
 }
 
-/* An endless stream does not keep the monitor; what finds no room is lost, but not the way out. */
-static void test_more_than_there_is_room_for(void **state)
+/* Endless input does not keep the monitor busy. Input beyond the buffer is lost, but not the key
+ * that switches the input. */
+static void test_input_beyond_the_buffer(void **state)
 {
     char text[CONSOLE_INPUT_BYTES + 101];
 
@@ -200,11 +200,11 @@ int main(void)
         cmocka_unit_test_setup(test_input_goes_to_its_owner, fixture_set_up),
         cmocka_unit_test_setup(test_switching, fixture_set_up),
         cmocka_unit_test_setup(test_commands, fixture_set_up),
-        cmocka_unit_test_setup(test_nothing_is_taken_behind_a_command, fixture_set_up),
+        cmocka_unit_test_setup(test_input_after_a_command_stays_in_the_fifo, fixture_set_up),
         cmocka_unit_test_setup(test_switching_with_one_console, fixture_set_up),
         cmocka_unit_test_setup(test_prompt_after_switching, fixture_set_up),
         cmocka_unit_test_setup(test_stale_interrupt, fixture_set_up),
-        cmocka_unit_test_setup(test_more_than_there_is_room_for, fixture_set_up),
+        cmocka_unit_test_setup(test_input_beyond_the_buffer, fixture_set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The terminal: whose lines are printed, whole and under which name.
- */
+/* Tests the terminal: lines are printed complete and under the right name. */
 #include "console_fixture.h"
 
 #include <pthread.h>
@@ -67,7 +65,7 @@ static void test_reports(void **state)
                         "bulkhead| the system can't start: no such core: 0x10\r\n");
 }
 
-static void test_lines_of_others_come_between(void **state)
+static void test_lines_of_others_in_between(void **state)
 {
     (void)state;
     terminal_show(&fixture_partitions[LINUX], "login: ", 0, 7, false);
@@ -86,7 +84,7 @@ static void test_lines_of_others_come_between(void **state)
     assert_string_equal(fixture_printed(), "linux| \r\n");
 }
 
-static void test_terminal_that_takes_nothing(void **state)
+static void test_terminal_that_accepts_nothing(void **state)
 {
     uint64_t looks;
 
@@ -101,7 +99,7 @@ static void test_terminal_that_takes_nothing(void **state)
     assert_true((fake.mask & INTERRUPT_TRANSMIT) == 0);
 
     fake.full = true;
-    for (unsigned i = 0; i < 200; i++) { /* what is kept has a bound */
+    for (unsigned i = 0; i < 200; i++) { /* the buffered text has a bound */
         terminal_print("0123456789abcdef");
     }
     terminal_print("lost");
@@ -150,7 +148,7 @@ static void *print_lines(void *argument)
     return NULL;
 }
 
-/* Without the lock the model of the PL011 loses bytes, and lines mix. */
+/* Without the lock the model of the PL011 would lose bytes, and lines would mix. */
 static void test_lines_of_several_cores(void **state)
 {
     pthread_t threads[THREADS];
@@ -184,8 +182,8 @@ static void test_lines_of_several_cores(void **state)
     assert_int_equal(lines, THREADS * LINES);
 }
 
-/* A monitor that is gone with the lock does not take the others with it. */
-static void test_lock_of_nobody(void **state)
+/* A monitor that fails while it holds the lock does not block the others. */
+static void test_lock_of_a_failed_monitor(void **state)
 {
     struct ticket_lock lock = {0, 0};
 
@@ -204,11 +202,11 @@ int main(void)
         cmocka_unit_test_setup(test_line_is_set_up, fixture_set_up),
         cmocka_unit_test_setup(test_formats, fixture_set_up),
         cmocka_unit_test_setup(test_reports, fixture_set_up),
-        cmocka_unit_test_setup(test_lines_of_others_come_between, fixture_set_up),
-        cmocka_unit_test_setup(test_terminal_that_takes_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_lines_of_others_in_between, fixture_set_up),
+        cmocka_unit_test_setup(test_terminal_that_accepts_nothing, fixture_set_up),
         cmocka_unit_test_setup(test_without_a_terminal, fixture_set_up),
         cmocka_unit_test_setup(test_lines_of_several_cores, fixture_set_up),
-        cmocka_unit_test(test_lock_of_nobody),
+        cmocka_unit_test(test_lock_of_a_failed_monitor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

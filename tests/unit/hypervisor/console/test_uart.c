@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The PL011 that a partition sees: its registers, its lines on the terminal, its interrupt.
+ * Tests the PL011 that a partition sees: its registers, its lines on the terminal, its interrupt.
  */
 #include "console_fixture.h"
 
@@ -14,7 +14,7 @@
 #define CONTROL 0
 #define LINUX   2
 
-/* amba-bus finds the driver by these. */
+/* Linux' amba bus finds the driver by these values. */
 static void test_identification(void **state)
 {
     static const uint8_t expected[] = {0x11, 0x10, 0x14, 0x00, 0x0d, 0xf0, 0x05, 0xb1};
@@ -38,7 +38,7 @@ static void test_registers_after_reset(void **state)
     assert_int_equal(fixture_read(LINUX, 4), 0); /* UARTRSR */
 }
 
-static void test_registers_keep_what_is_written(void **state)
+static void test_registers_keep_written_values(void **state)
 {
     static const struct {
         uint32_t offset, bits;
@@ -89,7 +89,7 @@ static void test_accesses_of_all_sizes(void **state)
     assert_string_equal(fixture_printed(), "control| 124\r\n");
 }
 
-static void test_what_is_no_register(void **state)
+static void test_offsets_without_a_register(void **state)
 {
     struct partition *partition = &fixture_partitions[CONTROL];
     static const struct access accesses[] = {
@@ -131,7 +131,8 @@ static void test_lines(void **state)
     assert_string_equal(fixture_printed(), "control| tick 1\r\n");
     fixture_send(CONTROL, " 2\n\n");
     assert_string_equal(fixture_printed(), "control| tick 2\r\ncontrol| \r\n");
-    /* Nothing that moves the cursor into others' lines; a character beyond ASCII is "?". */
+    /* No control character that moves the cursor to other lines is printed. A byte outside of ASCII
+     * is printed as "?". */
     fixture_send(CONTROL, "\x1b[2Ja\rb\bc\x7f\td\xc3\xa4\n");
     assert_string_equal(fixture_printed(), "control| abc     d?\r\n");
 
@@ -146,16 +147,17 @@ static void test_lines(void **state)
     assert_non_null(strstr(fake.printed, "x\r\ncontrol| y\r\n"));
 }
 
-/* The PL011's interrupt, which goes to the boot core of who has the input. */
+/* Delivers the PL011's interrupt, which is routed to the boot core of the partition that has the
+ * input. */
 static void interrupt(void)
 {
     (void)terminal_input(&fixture_partitions[fixture_system.cores[fake.route].partition]);
 }
 
-/* With the name it takes so much of the partition's part of the ring that no other line fits. */
+/* With the name this line fills the partition's part of the ring, so that no other line fits. */
 #define LONG_LINE "0123456789012345678901234567890123456789012345678901234567890123456789"
 
-static void test_a_full_terminal_is_not_waited_for(void **state)
+static void test_full_terminal_does_not_block(void **state)
 {
     (void)state;
     fake.full = true;
@@ -168,10 +170,10 @@ static void test_a_full_terminal_is_not_waited_for(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTFR),
                      FLAG_BUSY | FLAG_TRANSMIT_FULL | FLAG_RECEIVE_EMPTY);
     fixture_write(CONTROL, UARTDR, '!'); /* lost */
-    assert_true(fake.looks < 500);       /* each access looks a few times */
+    assert_true(fake.looks < 500);       /* each access reads the flags a few times */
     assert_string_equal(fixture_printed(), "");
 
-    /* Its neighbour is not the worse for it. */
+    /* Another partition is not affected. */
     fixture_send(LINUX, "mine\n");
     assert_int_equal(fixture_read(LINUX, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
 
@@ -189,7 +191,7 @@ static void test_a_full_terminal_is_not_waited_for(void **state)
     assert_int_equal(fake.raised[CONTROL], 1);
 }
 
-/* The transmit interrupt says that the FIFO is not more than half full (DDI 0183, UARTIFLS). */
+/* The transmit interrupt means that the FIFO is at most half full (DDI 0183, UARTIFLS). */
 static void test_transmit_interrupt_of_a_full_terminal(void **state)
 {
     (void)state;
@@ -208,7 +210,7 @@ static void test_transmit_interrupt_of_a_full_terminal(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
 }
 
-static void test_a_reset_waits_for_a_full_terminal(void **state)
+static void test_reset_keeps_text_for_a_full_terminal(void **state)
 {
     (void)state;
     fake.full = true;
@@ -221,7 +223,7 @@ static void test_a_reset_waits_for_a_full_terminal(void **state)
                         "control| " LONG_LINE "\r\ncontrol| \r\ncontrol| last\r\n");
 }
 
-static void test_a_prompt_appears_at_once(void **state)
+static void test_prompt_appears_at_once(void **state)
 {
     (void)state;
     fixture_send(LINUX, "\n~ # ");
@@ -236,8 +238,8 @@ static void test_a_prompt_appears_at_once(void **state)
     assert_string_equal(fixture_printed(), "linux| ~ # ls");
     fixture_send(LINUX, "\r\n");
     assert_string_equal(fixture_printed(), "\r\n");
-    /* Line editing by absolute columns: the name has 7, they count from 1. The carriage return
-     * comes with what it is for. */
+    /* Line editing uses absolute columns, which count from 1; the name takes 7. The carriage return
+     * is printed together with the text that follows it. */
     fixture_send(LINUX, "ab\b\x1b[J\r");
     assert_string_equal(fixture_printed(), "linux| ab\x1b[9G\x1b[0J");
     fixture_send(LINUX, "c");
@@ -257,7 +259,7 @@ static void require_samples(const struct sample *samples, size_t count)
     }
 }
 
-/* What line editors use, and how far it reaches: never to the left of the guest's text. */
+/* Sequences that line editors use never reach the columns left of the guest's text. */
 static void test_line_editing(void **state)
 {
     static const struct sample samples[] = {
@@ -278,8 +280,9 @@ static void test_line_editing(void **state)
     require_samples(samples, sizeof(samples) / sizeof(samples[0]));
 }
 
-/* Other lines, other modes, answers of the terminal, 8-bit controls, strings: nothing of it. */
-static void test_what_no_line_editor_needs(void **state)
+/* Sequences for other lines, other modes, terminal reports, 8-bit controls and strings are not
+ * printed. */
+static void test_other_sequences_are_removed(void **state)
 {
     static const struct sample samples[] = {
         {"\x1b[Aa\x1b[2Ab\x1b[Bc", "linux| abc\r\n"},
@@ -326,7 +329,7 @@ static void test_what_no_line_editor_needs(void **state)
     require_samples(samples, sizeof(samples) / sizeof(samples[0]));
 }
 
-static void test_a_long_line_that_is_edited(void **state)
+static void test_long_line_is_edited(void **state)
 {
     unsigned lines = 0;
 
@@ -357,8 +360,7 @@ static void test_reset_ends_the_line(void **state)
     assert_string_equal(fixture_printed(), "control| again\r\n");
 }
 
-/* As kernel/console does it: acknowledge, then read until there is no more. */
-/* The hypervisor is about to say something about the partition. */
+/* The hypervisor is about to print a message about the partition. */
 static void test_flush(void **state)
 {
     (void)state;
@@ -386,12 +388,12 @@ static void test_input_by_interrupt(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTRIS), INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
     assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
     fixture_write(CONTROL, UARTIMSC, INTERRUPT_RECEIVE_TIMEOUT);
-    assert_int_equal(fake.raised[CONTROL], 1); /* what was there before */
+    assert_int_equal(fake.raised[CONTROL], 1); /* for the input that is already there */
     assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_RECEIVE_TIMEOUT);
     uart_receive(partition, 'b');
     assert_int_equal(fake.raised[CONTROL], 2);
     fixture_write(CONTROL, UARTICR, INTERRUPTS_ALL);
-    assert_int_equal(fake.raised[CONTROL], 3); /* there still is input */
+    assert_int_equal(fake.raised[CONTROL], 3); /* there is more input */
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 'a');
     assert_int_equal(fake.raised[CONTROL], 4);
@@ -402,8 +404,9 @@ static void test_input_by_interrupt(void **state)
     assert_int_equal(fake.raised[LINUX], 0);
 }
 
-/* To look is no reason for another interrupt: a handler that looks and then reads gets one. */
-static void test_one_interrupt_a_byte(void **state)
+/* Reading the flags raises no interrupt: a handler that reads flags and then data gets one
+ * interrupt. */
+static void test_one_interrupt_per_byte(void **state)
 {
     (void)state;
     fixture_write(LINUX, UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
@@ -417,7 +420,7 @@ static void test_one_interrupt_a_byte(void **state)
     assert_int_equal(fake.raised[LINUX], 1);
 }
 
-static void test_input_that_nobody_takes(void **state)
+static void test_unread_input(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < CONSOLE_INPUT_BYTES + 10; i++) {
@@ -434,8 +437,8 @@ static void test_input_that_nobody_takes(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
 }
 
-/* Enabled before anything was sent it does not come; afterwards each time the FIFO is empty, which
- * is after each byte (DDI 0183, UARTTXINTR). */
+/* The transmit interrupt does not occur if it is enabled before anything was sent. Later it occurs
+ * each time the FIFO becomes empty, which is after each byte (DDI 0183, UARTTXINTR). */
 static void test_transmit_interrupt(void **state)
 {
     (void)state;
@@ -500,22 +503,22 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_identification, fixture_set_up),
         cmocka_unit_test_setup(test_registers_after_reset, fixture_set_up),
-        cmocka_unit_test_setup(test_registers_keep_what_is_written, fixture_set_up),
+        cmocka_unit_test_setup(test_registers_keep_written_values, fixture_set_up),
         cmocka_unit_test_setup(test_accesses_of_all_sizes, fixture_set_up),
-        cmocka_unit_test_setup(test_what_is_no_register, fixture_set_up),
+        cmocka_unit_test_setup(test_offsets_without_a_register, fixture_set_up),
         cmocka_unit_test_setup(test_lines, fixture_set_up),
-        cmocka_unit_test_setup(test_a_full_terminal_is_not_waited_for, fixture_set_up),
+        cmocka_unit_test_setup(test_full_terminal_does_not_block, fixture_set_up),
         cmocka_unit_test_setup(test_transmit_interrupt_of_a_full_terminal, fixture_set_up),
-        cmocka_unit_test_setup(test_a_reset_waits_for_a_full_terminal, fixture_set_up),
-        cmocka_unit_test_setup(test_a_prompt_appears_at_once, fixture_set_up),
+        cmocka_unit_test_setup(test_reset_keeps_text_for_a_full_terminal, fixture_set_up),
+        cmocka_unit_test_setup(test_prompt_appears_at_once, fixture_set_up),
         cmocka_unit_test_setup(test_line_editing, fixture_set_up),
-        cmocka_unit_test_setup(test_what_no_line_editor_needs, fixture_set_up),
-        cmocka_unit_test_setup(test_a_long_line_that_is_edited, fixture_set_up),
+        cmocka_unit_test_setup(test_other_sequences_are_removed, fixture_set_up),
+        cmocka_unit_test_setup(test_long_line_is_edited, fixture_set_up),
         cmocka_unit_test_setup(test_reset_ends_the_line, fixture_set_up),
         cmocka_unit_test_setup(test_flush, fixture_set_up),
         cmocka_unit_test_setup(test_input_by_interrupt, fixture_set_up),
-        cmocka_unit_test_setup(test_one_interrupt_a_byte, fixture_set_up),
-        cmocka_unit_test_setup(test_input_that_nobody_takes, fixture_set_up),
+        cmocka_unit_test_setup(test_one_interrupt_per_byte, fixture_set_up),
+        cmocka_unit_test_setup(test_unread_input, fixture_set_up),
         cmocka_unit_test_setup(test_transmit_interrupt, fixture_set_up),
         cmocka_unit_test_setup(test_several_cores_of_a_partition, fixture_set_up),
     };

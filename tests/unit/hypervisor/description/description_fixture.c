@@ -39,7 +39,7 @@ static void make_control(struct description_partition *partition)
         .name = "control",
         .entry = 0x80000,
         .devicetree = 0x1000008,
-        .console = 0x9000000, /* the board's own address: the guest never reaches that one */
+        .console = 0x9000000, /* the board's own address, which the guest never accesses */
         .boot_core = 0,
         .console_interrupt = 40,
         .memory_count = 2,
@@ -94,7 +94,7 @@ void description_make(struct description *description)
     description_seal(description);
 }
 
-/* By a table, which the checker does not have. */
+/* Uses a table, unlike the checker. */
 uint32_t description_crc(const void *data, size_t bytes)
 {
     const uint8_t *byte = data;
@@ -235,7 +235,7 @@ static void require_owners(const struct description *description)
         }
         require(description->cores[partition->boot_core].partition == i, "a boot core is own");
     }
-    owned[0] = 0; /* INTID 0 says that there is none */
+    owned[0] = 0; /* INTID 0 means no interrupt */
     require((owned[description->board.uart_interrupt / 32] &
              1u << description->board.uart_interrupt % 32) == 0,
             "the UART's interrupt is the hypervisor's");

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A description that is right, with something of everything in it. */
+/* A valid description that contains every kind of entry. */
 #ifndef DESCRIPTION_FIXTURE_H
 #define DESCRIPTION_FIXTURE_H
 
 #include "description/check.h"
 #include <stddef.h>
 
-#define DESCRIPTION_ROOM UINT64_C(0x19000) /* that it and its images take */
+#define DESCRIPTION_ROOM UINT64_C(0x19000) /* bytes of the description and its images */
 
-/* Three cores, of which partition 0 ("control") has one and partition 1 ("linux") two; a fourth is
- * nobody's. Sealed. */
+/* Makes a description with four cores and seals it. Partition 0 ("control") owns one core,
+ * partition 1 ("linux") two; no partition owns the fourth. */
 void description_make(struct description *description);
 
-/* The checksum that it needs. */
+/* Computes and stores the description's checksum. */
 void description_seal(struct description *description);
 
-/* CRC-32 of IEEE 802.3. */
+/* Returns the CRC-32 of IEEE 802.3. */
 uint32_t description_crc(const void *data, size_t bytes);
 
-/* Checks what may be anything. What is accepted must be right by other means too: aborts if not. */
+/* Checks a description with arbitrary content. Aborts if the checker accepts it although an
+ * independent check finds an error. */
 void description_exercise(const struct description *description, uint64_t room);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same for libFuzzer: its input is laid over a right description (pairs of a place and a
- * value), which then gets the checksum that it needs.
+ * Tests damaged descriptions like test_description_damage.c, with changes chosen by libFuzzer. Its
+ * input is a list of changes (pairs of an offset and a value) to a valid description, which then
+ * gets a valid checksum.
  */
 #include "description_fixture.h"
 
 #include <string.h>
 
-#define CHANGE_BYTES 10u /* place / 4, value */
+#define CHANGE_BYTES 10u /* offset / 4, value */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One field of a right description is changed at a time; what description_check() says about it.
+ * Changes one field of a valid description at a time and checks the result of description_check().
  */
 #include "description_fixture.h"
 
@@ -20,7 +20,7 @@ struct change {
 };
 
 struct fault {
-    const char *text; /* NULL: it is right */
+    const char *text; /* NULL: the description is valid */
     uint32_t partition;
     uint64_t value;
     struct change changes[3];
@@ -267,7 +267,7 @@ static void test_each_rule(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        /* Of its exact size, so that the sanitizer sees a look at the images. */
+        /* The exact size lets the sanitizer report an access to the images. */
         struct description *description = malloc(sizeof(*description));
 
         assert_non_null(description);
@@ -288,7 +288,7 @@ static void test_names_differ(void **state)
 
     (void)state;
     description_make(&description);
-    description.partitions[1].entry += 4; /* what is behind the name does not count */
+    description.partitions[1].entry += 4; /* bytes after the name do not matter */
     memcpy(description.partitions[1].name, description.partitions[0].name, DESCRIPTION_NAME_BYTES);
     description_seal(&description);
     assert_false(description_check(&description, DESCRIPTION_ROOM, &problem));
@@ -304,7 +304,7 @@ static void test_names_differ(void **state)
     assert_int_equal(problem.partition, NOONE);
 }
 
-static void test_right_as_it_is(void **state)
+static void test_valid_description(void **state)
 {
     struct description description;
     struct description_problem problem = {NULL, 0, 0};
@@ -316,7 +316,7 @@ static void test_right_as_it_is(void **state)
     assert_null(problem.text);
 }
 
-static void test_room_is_asked_first(void **state)
+static void test_room_is_checked_first(void **state)
 {
     struct description_problem problem;
 
@@ -348,7 +348,7 @@ static void test_no_images(void **state)
     assert_true(description_check(&description, sizeof(description), &problem));
 }
 
-static void test_each_damaged_bit_is_seen(void **state)
+static void test_each_damaged_bit_is_detected(void **state)
 {
     struct description description;
     struct description_problem problem = {NULL, 0, 0};
@@ -396,8 +396,8 @@ static void fill(struct description_partition *partition, uint32_t index, uint64
     partition->pci_io_bytes = 0x1000;
 }
 
-/* With every list full, what the checker keeps of them must have room too. */
-static void test_as_much_as_there_can_be(void **state)
+/* If every list is full, the checker's own lists must have room too. */
+static void test_all_lists_full(void **state)
 {
     struct description description;
     struct description_problem problem = {NULL, 0, 0};
@@ -429,13 +429,13 @@ static void test_as_much_as_there_can_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_right_as_it_is),
+        cmocka_unit_test(test_valid_description),
         cmocka_unit_test(test_each_rule),
         cmocka_unit_test(test_names_differ),
-        cmocka_unit_test(test_room_is_asked_first),
+        cmocka_unit_test(test_room_is_checked_first),
         cmocka_unit_test(test_no_images),
-        cmocka_unit_test(test_each_damaged_bit_is_seen),
-        cmocka_unit_test(test_as_much_as_there_can_be),
+        cmocka_unit_test(test_each_damaged_bit_is_detected),
+        cmocka_unit_test(test_all_lists_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

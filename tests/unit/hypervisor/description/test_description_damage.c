@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Right descriptions, damaged at random, most with a checksum that fits again. Values that are near
- * others in the description find more than arbitrary ones. The sequence is always the same.
+ * Damages valid descriptions at random, most of them with a valid checksum. Values similar to
+ * others in the description find more errors than arbitrary ones. The random sequence is always the
+ * same.
  */
 #include "description_fixture.h"
 
@@ -21,7 +22,7 @@ static uint64_t random_number(uint64_t limit)
     return (random_state * 0x2545F4914F6CDD1D >> 16) % limit;
 }
 
-/* More often of what is used than of the many zeros. */
+/* Chooses used fields more often than the many zeros. */
 static size_t random_place(const uint8_t *bytes, size_t unit)
 {
     size_t place = random_number(sizeof(struct description) / unit) * unit;
@@ -42,7 +43,7 @@ static void damage(uint8_t *bytes)
     case 0:
         bytes[at + random_number(unit)] ^= (uint8_t)(1u << random_number(8));
         return;
-    case 1: /* what is elsewhere, or nearly */
+    case 1: /* the value of another field, or one near it */
         memcpy(&value, bytes + random_place(bytes, unit), unit);
         value += random_number(3) * 0x1000 - 0x1000;
         break;

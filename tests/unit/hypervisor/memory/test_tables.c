@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Translation tables and stage 2: what is mapped, by how many pages, and what is refused. */
+/* Tests translation tables and stage 2: mappings, the number of pages used, and refusals. */
 #include "memory/stage2.h"
 #include "memory/tables.h"
 
@@ -24,7 +24,7 @@ static int set_up(void **state)
     void *memory = aligned_alloc(PAGE_BYTES, POOL_PAGES * PAGE_BYTES);
 
     assert_non_null(memory);
-    memset(memory, 0xa5, POOL_PAGES * PAGE_BYTES); /* pages come zeroed all the same */
+    memset(memory, 0xa5, POOL_PAGES * PAGE_BYTES); /* pages must be zeroed nevertheless */
     *state = memory;
     pool.next = (uint64_t)(uintptr_t)memory;
     pool.end = pool.next + POOL_PAGES * PAGE_BYTES;
@@ -66,7 +66,7 @@ static bool map(uint64_t input, uint64_t output, uint64_t bytes)
     return tables_map(root, &pool, input, output, bytes, STAGE2_MEMORY);
 }
 
-static void test_the_largest_blocks_are_taken(void **state)
+static void test_largest_blocks_are_used(void **state)
 {
     assert_true(map(GIB, 3 * GIB, GIB));
     assert_int_equal(pages_used(state), 1);
@@ -79,7 +79,7 @@ static void test_the_largest_blocks_are_taken(void **state)
     expect(2 * GIB + 2 * MIB + 0x1234, GIB + 4 * MIB + 0x2234);
 }
 
-static void test_a_border_inside_a_block_is_kept(void **state)
+static void test_border_inside_a_block(void **state)
 {
     (void)state;
     assert_true(map(GIB + 2 * MIB - 4 * KIB, GIB + 2 * MIB - 4 * KIB, 2 * MIB + 8 * KIB));
@@ -102,7 +102,7 @@ static void test_nothing_is_mapped_twice(void **state)
     expect(GIB + 2 * MIB, GIB);
 }
 
-static void test_what_is_no_page_or_beyond_the_limit_is_refused(void **state)
+static void test_invalid_ranges_are_refused(void **state)
 {
     (void)state;
     assert_false(map(GIB + 1, GIB, 4 * KIB));
@@ -119,7 +119,7 @@ static void test_what_is_no_page_or_beyond_the_limit_is_refused(void **state)
     expect(TABLES_INPUT_LIMIT - 1, GIB + 4 * KIB - 1);
 }
 
-static void test_an_empty_pool_is_told(void **state)
+static void test_empty_pool_is_reported(void **state)
 {
     (void)state;
     pool.end = pool.next + PAGE_BYTES;
@@ -128,7 +128,7 @@ static void test_an_empty_pool_is_told(void **state)
     assert_false(map(GIB, GIB, 4 * KIB));
 }
 
-static void test_a_partition_of_one_gib_takes_few_pages(void **state)
+static void test_partition_of_one_gib_takes_few_pages(void **state)
 {
     struct description_partition partition = {
         .memory_count = 1,
@@ -150,7 +150,7 @@ static void test_a_partition_of_one_gib_takes_few_pages(void **state)
     expect_nothing(0x9000000);
 }
 
-static void test_a_partition_described_twice_has_no_tables(void **state)
+static void test_partition_described_twice_has_no_tables(void **state)
 {
     struct description_partition partition = {
         .memory_count = 2,
@@ -164,15 +164,14 @@ static void test_a_partition_described_twice_has_no_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_largest_blocks_are_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_border_inside_a_block_is_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_largest_blocks_are_used, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_border_inside_a_block, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_is_mapped_twice, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_no_page_or_beyond_the_limit_is_refused, set_up,
+        cmocka_unit_test_setup_teardown(test_invalid_ranges_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_empty_pool_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_partition_of_one_gib_takes_few_pages, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_an_empty_pool_is_told, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_partition_of_one_gib_takes_few_pages, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_partition_described_twice_has_no_tables, set_up,
+        cmocka_unit_test_setup_teardown(test_partition_described_twice_has_no_tables, set_up,
                                         tear_down),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which exceptions of a monitor's own are a device's fault, and what becomes of the access. */
+/* Tests which exceptions of a monitor are a device's fault, and the result of the access. */
 #include "monitor/device_abort.h"
 
 #include <setjmp.h>
@@ -29,12 +29,12 @@ static void test_accesses_to_devices(void **state)
 static void test_other_exceptions(void **state)
 {
     static const uint64_t others[] = {
-        UINT64_C(0x25) << 26 | 0x07,            /* a translation fault: an error of ours */
+        UINT64_C(0x25) << 26 | 0x07,            /* a translation fault: an error of the monitor */
         UINT64_C(0x25) << 26 | 0x14,            /* of a table walk */
         UINT64_C(0x25) << 26 | 0x21,            /* alignment */
         UINT64_C(0x25) << 26 | 1u << 10 | 0x10, /* without an address */
         UINT64_C(0x21) << 26 | 0x10,            /* of an instruction */
-        UINT64_C(0x24) << 26 | 0x10,            /* a guest's */
+        UINT64_C(0x24) << 26 | 0x10,            /* from a guest */
         0,
     };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a guest is told of the processor, and the EL2 controls for what it is not told of (Arm ARM,
- * the ID registers, HCR_EL2, CPTR_EL2, MDCR_EL2, HFGRTR_EL2 and the other fine-grained traps). */
+/* Tests the ID registers that a guest sees, and the EL2 controls for features that it does not see
+ * (Arm ARM, the ID registers, HCR_EL2, CPTR_EL2, MDCR_EL2, HFGRTR_EL2 and the other fine-grained
+ * traps). */
 #include "monitor/controls.h"
 #include "monitor/features.h"
 
@@ -14,17 +15,17 @@
 #define ALL UINT64_MAX
 #define BIT CONTROL_BIT
 
-static void test_fields_are_limited_to_what_is_known(void **state)
+static void test_fields_are_limited_to_known_values(void **state)
 {
     (void)state;
-    /* CSV3, CSV2, DIT, GIC, AdvSIMD and FP (15: none), EL1, EL0; nothing else */
+    /* CSV3, CSV2, DIT, GIC, AdvSIMD and FP (15: not implemented), EL1, EL0; nothing else */
     assert_int_equal(features_shown(ID_AA64PFR0_EL1, ALL), UINT64_C(0x1101000001ff0012));
     assert_int_equal(features_shown(ID_AA64PFR0_EL1, 0x11112222), 0x01110012);
     assert_int_equal(features_shown(ID_AA64PFR1_EL1, ALL), 0x21);
     assert_int_equal(features_shown(ID_AA64MMFR2_EL1, ALL), UINT64_C(0x1021001110110111));
 }
 
-static void test_a_smaller_value_stays(void **state)
+static void test_smaller_values_are_kept(void **state)
 {
     (void)state;
     assert_int_equal(features_shown(ID_AA64ISAR0_EL1, UINT64_C(0x0000000000011120)),
@@ -36,17 +37,18 @@ static void test_a_smaller_value_stays(void **state)
 static void test_signed_fields(void **state)
 {
     (void)state;
-    /* PMUVer: 8 is cut to 6, 15 stays "not architectural". DoubleLock and MTPMU are never there. */
+    /* PMUVer: 8 is reduced to 6, 15 stays "not architectural". DoubleLock and MTPMU are never
+     * shown. */
     assert_int_equal(features_shown(ID_AA64DFR0_EL1, 0x806), UINT64_C(0x000f00f000000606));
     assert_int_equal(features_shown(ID_AA64DFR0_EL1, 0xf06), UINT64_C(0x000f00f000000f06));
     assert_int_equal(features_shown(ID_AA64DFR0_EL1, 0), UINT64_C(0x000f00f000000000));
     assert_int_equal(features_shown(ID_DFR1_EL1, 0x11), 0xf);
-    /* TGran4: 15 is none, 0 is there. */
+    /* TGran4: 15 means not supported, 0 means supported. */
     assert_int_equal(features_shown(ID_AA64MMFR0_EL1, 0xff000000), 0xff000000);
     assert_int_equal(features_shown(ID_AA64MMFR0_EL1, 0), 0);
 }
 
-static void test_what_is_not_in_the_table_reads_as_zero(void **state)
+static void test_unknown_id_registers_read_as_zero(void **state)
 {
     (void)state;
     for (unsigned crm = 4; crm < 8; crm++) {
@@ -71,7 +73,7 @@ static void test_aarch32(void **state)
     assert_int_equal(features_shown(ID_MMFR4_EL1, 0x21121111) & 0xf0000ff0, 0);
 }
 
-static void test_a_processor_without_features(void **state)
+static void test_processor_without_features(void **state)
 {
     const struct features none = {0};
     struct controls controls;
@@ -96,7 +98,7 @@ static void test_each_hidden_feature_traps(void **state)
     (void)state;
     features_control(&all, &controls);
     assert_int_equal(controls.hcr & ~HCR_GUEST, BIT(35) | BIT(36) | BIT(40) | BIT(41) |
-                                                    BIT(58)); /* and pointer authentication */
+                                                    BIT(58)); /* pointer authentication too */
     assert_int_equal(controls.cptr, 0x33ff | BIT(20) | BIT(30));
     assert_int_equal(controls.mdcr, BIT(10) | BIT(11) | BIT(14) | BIT(17) | BIT(19) | BIT(23) | 6);
     assert_int_equal(controls.hcrx, BIT(11));
@@ -109,8 +111,8 @@ static void test_each_hidden_feature_traps(void **state)
     assert_int_equal(controls.hafgrtr, UINT64_C(0x0003fffffffe001f));
 }
 
-/* Bits whose name begins with n trap while they are 0. */
-static void test_bits_of_the_other_polarity_stay_clear(void **state)
+/* Bits with a name that starts with n trap while they are 0. */
+static void test_bits_of_inverse_polarity_stay_clear(void **state)
 {
     const struct features all = {ALL, ALL, ALL, ALL, ALL, ALL, ALL, 31, true};
     struct controls controls;
@@ -124,9 +126,9 @@ static void test_bits_of_the_other_polarity_stay_clear(void **state)
     assert_int_equal(controls.hdfgwtr & CONTROL_BITS(59, 62), 0);
 }
 
-/* Neither interrupts nor what a guest does in its steady state: WFI and WFE, TLB and cache
- * maintenance, FP, its PMU, its translation. */
-static void test_what_a_running_guest_needs_does_not_trap(void **state)
+/* Neither interrupts nor a guest's regular operations trap: WFI and WFE, TLB and cache maintenance,
+ * FP, its PMU, its translation registers. */
+static void test_regular_operations_do_not_trap(void **state)
 {
     const struct features all = {ALL, ALL, ALL, ALL, ALL, ALL, ALL, 31, true};
     struct controls controls;
@@ -146,15 +148,15 @@ static void test_what_a_running_guest_needs_does_not_trap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields_are_limited_to_what_is_known),
-        cmocka_unit_test(test_a_smaller_value_stays),
+        cmocka_unit_test(test_fields_are_limited_to_known_values),
+        cmocka_unit_test(test_smaller_values_are_kept),
         cmocka_unit_test(test_signed_fields),
-        cmocka_unit_test(test_what_is_not_in_the_table_reads_as_zero),
+        cmocka_unit_test(test_unknown_id_registers_read_as_zero),
         cmocka_unit_test(test_aarch32),
-        cmocka_unit_test(test_a_processor_without_features),
+        cmocka_unit_test(test_processor_without_features),
         cmocka_unit_test(test_each_hidden_feature_traps),
-        cmocka_unit_test(test_bits_of_the_other_polarity_stay_clear),
-        cmocka_unit_test(test_what_a_running_guest_needs_does_not_trap),
+        cmocka_unit_test(test_bits_of_inverse_polarity_stay_clear),
+        cmocka_unit_test(test_regular_operations_do_not_trap),
     };
 
     return cmocka_run_group_tests_name("features", tests, NULL, NULL);

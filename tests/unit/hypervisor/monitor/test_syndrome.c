@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a trapped access was, from its syndrome (Arm ARM, ISS encoding for a Data Abort). */
+/* Tests the decoding of a trapped access from its syndrome (Arm ARM, ISS encoding for a Data
+ * Abort). */
 #include "monitor/syndrome.h"
 
 #include <setjmp.h>
@@ -8,7 +9,8 @@
 
 #include <cmocka.h>
 
-#define ABORT     (UINT64_C(0x24) << 26 | UINT64_C(1) << 24 | 0x07) /* valid, no map at level 3 */
+/* Valid, translation fault at level 3. */
+#define ABORT     (UINT64_C(0x24) << 26 | UINT64_C(1) << 24 | 0x07)
 #define SIZE(log) ((uint64_t)(log) << 22)
 #define INTO(x)   ((uint64_t)(x) << 16)
 #define SIGNED    (UINT64_C(1) << 21)
@@ -32,7 +34,7 @@ static void test_size_direction_and_register(void **state)
     assert_int_equal(target, 31);
 }
 
-static void test_what_is_not_described_whole_is_none(void **state)
+static void test_incomplete_syndromes_are_rejected(void **state)
 {
     struct access access;
     unsigned target;
@@ -47,7 +49,7 @@ static void test_what_is_not_described_whole_is_none(void **state)
         syndrome_access((ABORT & ~UINT64_C(0x3f)) | 0x21, &access, &target)); /* alignment */
 }
 
-static void test_where_the_address_is_known(void **state)
+static void test_faults_with_an_address(void **state)
 {
     const uint64_t abort = ABORT & ~UINT64_C(0x3f), fetch = UINT64_C(0x20) << 26;
 
@@ -67,7 +69,7 @@ static void test_where_the_address_is_known(void **state)
     assert_false(syndrome_has_address(UINT64_C(0x2f) << 26)); /* SError */
 }
 
-static void test_what_a_load_leaves(void **state)
+static void test_result_of_a_load(void **state)
 {
     (void)state;
     assert_int_equal(syndrome_loaded(ABORT | SIZE(0), 0x80), 0x80);
@@ -91,7 +93,7 @@ static void test_what_a_load_leaves(void **state)
 
 static void test_external_abort_for_the_guest(void **state)
 {
-    /* ISV, SAS, SRT and the translation fault go; WnR, CM and IL stay. */
+    /* ISV, SAS, SRT and the translation fault are cleared; WnR, CM and IL stay. */
     uint64_t load = DATA | IL | UINT64_C(0x93) << 16 | 0x07;
 
     (void)state;
@@ -112,9 +114,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size_direction_and_register),
-        cmocka_unit_test(test_what_is_not_described_whole_is_none),
-        cmocka_unit_test(test_where_the_address_is_known),
-        cmocka_unit_test(test_what_a_load_leaves),
+        cmocka_unit_test(test_incomplete_syndromes_are_rejected),
+        cmocka_unit_test(test_faults_with_an_address),
+        cmocka_unit_test(test_result_of_a_load),
         cmocka_unit_test(test_external_abort_for_the_guest),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state in which EL1 takes an exception (Arm ARM, AArch64.TakeException; "Exception vectors").
- */
+/* Tests the state in which EL1 takes an exception (Arm ARM, AArch64.TakeException; "Exception
+ * vectors"). */
 #include "monitor/undefined.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #define EL1T    UINT64_C(0x4)
 #define EL1H    UINT64_C(0x5)
 #define USER_32 UINT64_C(0x10)
-#define TAKEN   UINT64_C(0x3c5) /* EL1h, everything masked */
+#define TAKEN   UINT64_C(0x3c5) /* EL1h, all exceptions masked */
 
 #define BTYPE   (UINT64_C(3) << 10)
 #define SSBS    (UINT64_C(1) << 12)
@@ -39,7 +39,7 @@ static void test_vectors(void **state)
     assert_int_equal(exception_offset(USER_32), 0x600);
 }
 
-static void test_conditions_stay_and_the_rest_is_cleared(void **state)
+static void test_only_condition_flags_are_kept(void **state)
 {
     (void)state;
     assert_int_equal(exception_state(EL0T, &old), TAKEN);
@@ -73,7 +73,7 @@ static void test_ssbs_and_tco(void **state)
     assert_int_equal(exception_state(EL0T, &tags), TAKEN | TCO);
 }
 
-/* In AArch32's layout bit 21 is DIT, and bit 24 is J. */
+/* In AArch32's format bit 21 is DIT, and bit 24 is J. */
 static void test_aarch32(void **state)
 {
     (void)state;
@@ -84,10 +84,8 @@ static void test_aarch32(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_conditions_stay_and_the_rest_is_cleared),
-        cmocka_unit_test(test_pan),
-        cmocka_unit_test(test_ssbs_and_tco),
+        cmocka_unit_test(test_vectors), cmocka_unit_test(test_only_condition_flags_are_kept),
+        cmocka_unit_test(test_pan),     cmocka_unit_test(test_ssbs_and_tco),
         cmocka_unit_test(test_aarch32),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same for libFuzzer, which looks for traffic that reaches new code.
+ * Runs the traffic of test_traffic.c with libFuzzer, which looks for traffic that reaches new code.
  */
 #include "traffic.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a guest sees of configuration space, and what it can't do there. */
+/* Tests the configuration space that a guest sees, and the accesses that are refused. */
 #include "fake_functions.h"
 
 #include "pci/function.h"
@@ -13,7 +13,7 @@
 #define NIC 0x08u
 #define TWO 0x10u
 
-/* A reset is longer than it takes to look at all BARs. */
+/* A reset takes longer than reading all BARs. */
 #define RESET_ACCESSES 40u
 
 static enum access_result last_result;
@@ -38,7 +38,7 @@ static void guest_write(unsigned address, unsigned at, unsigned bytes, uint32_t 
     assert_int_equal(fake_partition.functions_lock, 0);
 }
 
-/* Returns a function without a reset. */
+/* Boots. Returns a function without a reset. */
 static uint32_t boot(void)
 {
     uint32_t unresettable = pci_boot(&fake_partition);
@@ -47,7 +47,8 @@ static uint32_t boot(void)
     return unresettable;
 }
 
-/* Interrupts by line, memory BARs 1 (32 bits) and 4 (64), I/O BAR 0, capabilities of all kinds. */
+/* Adds a NIC with an interrupt line, memory BARs 1 (32 bits) and 4 (64 bits), I/O BAR 0, and all
+ * kinds of capabilities. */
 static struct fake_function *add_nic(void)
 {
     struct fake_function *nic = fake_add(0);
@@ -72,7 +73,7 @@ static int prepare(void **state)
     return 0;
 }
 
-static void test_boot_stops_what_firmware_used(void **state)
+static void test_boot_disables_functions_used_by_firmware(void **state)
 {
     struct fake_function *nic = add_nic();
 
@@ -93,7 +94,7 @@ static void test_boot_stops_what_firmware_used(void **state)
     assert_true(sizeof(struct partition) <= 4096);
 }
 
-static void test_others_are_absent(void **state)
+static void test_functions_of_others_are_absent(void **state)
 {
     struct access wide = {.offset = NIC << 12, .bytes = 8};
     uint64_t before;
@@ -160,7 +161,7 @@ static void set_bars(uint32_t one, uint64_t four)
     guest_write(NIC, PCI_BAR + 20, 4, (uint32_t)(four >> 32));
 }
 
-static void test_memory_decodes_inside_only(void **state)
+static void test_memory_decodes_only_inside_the_window(void **state)
 {
     static const struct {
         uint64_t four;
@@ -183,7 +184,7 @@ static void test_memory_decodes_inside_only(void **state)
     (void)state;
     (void)boot();
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        /* BARs first, then the command; and the other way round. */
+        /* Writes the BARs and then the command, then in the other order. */
         guest_write(NIC, PCI_COMMAND, 2, 0);
         set_bars(cases[i].one, cases[i].four);
         guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
@@ -204,7 +205,7 @@ static void test_memory_decodes_inside_only(void **state)
     }
 }
 
-static void test_io_decodes_inside_only(void **state)
+static void test_io_decodes_only_inside_the_window(void **state)
 {
     struct fake_function *nic = add_nic();
 
@@ -219,8 +220,8 @@ static void test_io_decodes_inside_only(void **state)
     assert_int_equal(guest_read(NIC, PCI_COMMAND, 2), PCI_COMMAND_IO);
 }
 
-/* The upper half of an I/O BAR that is fixed at 0; a function without BARs of a kind; none at all.
- */
+/* A function whose I/O BAR has an upper half fixed at 0 and that has no memory BAR; a function
+ * without BARs. */
 static void test_io_of_other_kinds(void **state)
 {
     struct fake_function *two = fake_add(2), *one = fake_add(1);
@@ -237,8 +238,9 @@ static void test_io_of_other_kinds(void **state)
     assert_int_equal(guest_read(0x09, PCI_COMMAND, 2), PCI_COMMAND_DECODE);
 }
 
-/* 0: holes. 1: larger than any window. 2: says 64 bits without an upper half: has 32. 3: good. */
-static void test_sizes_that_cannot_be(void **state)
+/* 0: a size with holes. 1: larger than any window. 2: claims 64 bits without an upper half, has 32.
+ * 3: valid. */
+static void test_impossible_bar_sizes(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
@@ -341,7 +343,7 @@ static void test_messages_are_hidden(void **state)
     assert_int_equal(pci_model_get(&nic->pci, 0x9a, 2), 0);
 }
 
-static void test_lists_that_do_not_end(void **state)
+static void test_endless_capability_lists(void **state)
 {
     struct fake_function *nic = add_nic(), *two = fake_add(2), *one = fake_add(1);
     unsigned at, seen = 0;
@@ -349,7 +351,7 @@ static void test_lists_that_do_not_end(void **state)
     (void)state;
     nic->pci.config[nic->pci.link] = 0x98; /* back to the first, which is hidden */
     fake_capability(two, 0x3c, 0x30, 4);
-    for (unsigned i = 0x40; i < 0x100; i += 4) { /* the longest */
+    for (unsigned i = 0x40; i < 0x100; i += 4) { /* the longest possible list */
         fake_capability(one, (uint8_t)i, 0x30, 4);
     }
     one->pci.config[one->pci.link] = 0xfd;
@@ -379,14 +381,15 @@ static void test_express(void **state)
     pci_model_set(&nic->pci, 0xac, 4, 0x00052810);
     guest_write(NIC, 0xac, 2, 0x7fff);
     assert_int_equal(last_result, ACCESS_DONE);
-    assert_int_equal(guest_read(NIC, 0xac, 4), 0x00057810); /* nothing cleared, nothing else set */
+    /* No bit is cleared, and no other one is set. */
+    assert_int_equal(guest_read(NIC, 0xac, 4), 0x00057810);
     guest_write(NIC, 0xae, 2, 0x0001);
     assert_int_equal(guest_read(NIC, 0xac, 4), 0x00047810);
     guest_write(NIC, 0xb4, 4, UINT32_MAX); /* link control */
     assert_int_equal(last_result, ACCESS_REFUSED);
     guest_write(NIC, 0x100, 4, UINT32_MAX);
     assert_int_equal(last_result, ACCESS_REFUSED);
-    nic->deaf = 2; /* reads as ones: not put back */
+    nic->deaf = 2; /* the next reads return all ones, which must not be written back */
     guest_write(NIC, 0xac, 2, 0);
     assert_int_equal(last_result, ACCESS_REFUSED);
 }
@@ -432,7 +435,7 @@ static void test_power(void **state)
     (void)boot();
     use(nic);
     guest_write(NIC, 0x44, 2, 0xffff);
-    assert_int_equal(guest_read(NIC, 0x44, 2), 0x0003); /* no PME */
+    assert_int_equal(guest_read(NIC, 0x44, 2), 0x0003); /* PME is not enabled */
     guest_write(NIC, 0x44, 1, 0);
     assert_int_equal(nic->pci.resets, 1);
     require_fresh(nic);
@@ -444,8 +447,9 @@ static void test_power(void **state)
     assert_int_equal(guest_read(NIC, PCI_BAR + 4, 4), FAKE_MEMORY);
 }
 
-/* Virtio's window to its registers can be read like all a vendor has, and not moved. */
-static void test_vendors_registers(void **state)
+/* The guest can read virtio's window to its registers, like all vendor capabilities, but can't move
+ * it. */
+static void test_vendor_registers(void **state)
 {
     struct fake_function *nic = add_nic();
 
@@ -461,7 +465,7 @@ static void test_vendors_registers(void **state)
     assert_int_equal(guest_read(NIC, 0x88, 4), 0x12345678);
 }
 
-/* What is written as it is, is written with its size. */
+/* Writes that pass unchanged keep their size. */
 static void test_sizes_of_writes(void **state)
 {
     struct fake_function *nic = add_nic();
@@ -475,8 +479,9 @@ static void test_sizes_of_writes(void **state)
     assert_int_equal(guest_read(NIC, PCI_CACHE_LINE, 4), 0x4020);
 }
 
-/* What it is told while it is reset is lost; then it must not decode at 0, or where it was. */
-static void test_hardware_that_does_not_listen(void **state)
+/* A function that is being reset loses writes. Then it must not decode address 0 or its former
+ * address. */
+static void test_writes_lost_during_a_reset(void **state)
 {
     struct fake_function *nic = add_nic();
 
@@ -509,7 +514,7 @@ static void test_reset(void **state)
     pci_model_bar(&two->pci, 0, 0x1000, 0);
     (void)boot();
     before = fake_accesses;
-    assert_true(pci_reset(&fake_partition)); /* nobody has used them */
+    assert_true(pci_reset(&fake_partition)); /* unused functions need no reset */
     assert_int_equal(fake_accesses, before);
     assert_int_equal(fake_delay, 0);
     use(nic);
@@ -528,7 +533,7 @@ static void test_reset(void **state)
     assert_int_equal(nic->pci.resets, 2);
 }
 
-/* A function without any, with decoding on, so that a reset is due. */
+/* Adds a function without a reset, for which a reset is due once decoding is enabled. */
 static struct fake_function *add_two(void)
 {
     struct fake_function *two = fake_add(2);
@@ -599,19 +604,20 @@ static void test_reset_of_virtio(void **state)
     require_reset(two, 0);
     use_two(two);
     two->status = 0xf;
-    two->resetting = 5; /* it takes a while */
+    two->resetting = 5; /* the reset takes a while */
     assert_true(pci_reset(&fake_partition));
     assert_int_equal(fake_delay, 5000);
     use_two(two);
-    two->resetting = 1000000; /* it never ends */
+    two->resetting = 1000000; /* the reset never ends */
     assert_false(pci_reset(&fake_partition));
     assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
     two->resetting = 0;
     assert_true(pci_reset(&fake_partition)); /* tried again before the next start */
 }
 
-/* 0: behind the BAR. 1: in no BAR. 2: in an upper half. 3: no room in the window. 4: others'. */
-static void test_virtio_without_a_place(void **state)
+/* 0: beyond the BAR. 1: in no BAR. 2: in an upper half. 3: no room in the window. 4: not a virtio
+ * device. */
+static void test_virtio_registers_out_of_reach(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 5; i++) {
@@ -636,7 +642,7 @@ static void test_virtio_without_a_place(void **state)
     }
 }
 
-/* Owned or not; a host bridge keeps what it has. */
+/* Functions with and without an owner lose bus mastering; a host bridge keeps it. */
 static void test_mastering_at_boot(void **state)
 {
     struct fake_function *nic = add_nic(), *one = fake_add(1), *two = fake_add(2);
@@ -662,31 +668,31 @@ static void test_mastering_at_boot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_boot_stops_what_firmware_used, prepare),
-        cmocka_unit_test_setup(test_others_are_absent, prepare),
+        cmocka_unit_test_setup(test_boot_disables_functions_used_by_firmware, prepare),
+        cmocka_unit_test_setup(test_functions_of_others_are_absent, prepare),
         cmocka_unit_test_setup(test_beyond_the_board, prepare),
         cmocka_unit_test_setup(test_sizing, prepare),
-        cmocka_unit_test_setup(test_memory_decodes_inside_only, prepare),
-        cmocka_unit_test_setup(test_io_decodes_inside_only, prepare),
+        cmocka_unit_test_setup(test_memory_decodes_only_inside_the_window, prepare),
+        cmocka_unit_test_setup(test_io_decodes_only_inside_the_window, prepare),
         cmocka_unit_test_setup(test_io_of_other_kinds, prepare),
-        cmocka_unit_test_setup(test_sizes_that_cannot_be, prepare),
+        cmocka_unit_test_setup(test_impossible_bar_sizes, prepare),
         cmocka_unit_test_setup(test_no_windows, prepare),
         cmocka_unit_test_setup(test_command, prepare),
         cmocka_unit_test_setup(test_no_mastering_without_dma, prepare),
         cmocka_unit_test_setup(test_status_is_cleared_by_ones, prepare),
         cmocka_unit_test_setup(test_messages_are_hidden, prepare),
-        cmocka_unit_test_setup(test_lists_that_do_not_end, prepare),
+        cmocka_unit_test_setup(test_endless_capability_lists, prepare),
         cmocka_unit_test_setup(test_express, prepare),
         cmocka_unit_test_setup(test_function_level_reset, prepare),
         cmocka_unit_test_setup(test_power, prepare),
-        cmocka_unit_test_setup(test_vendors_registers, prepare),
+        cmocka_unit_test_setup(test_vendor_registers, prepare),
         cmocka_unit_test_setup(test_sizes_of_writes, prepare),
-        cmocka_unit_test_setup(test_hardware_that_does_not_listen, prepare),
+        cmocka_unit_test_setup(test_writes_lost_during_a_reset, prepare),
         cmocka_unit_test_setup(test_reset, prepare),
         cmocka_unit_test_setup(test_no_reset, prepare),
         cmocka_unit_test_setup(test_reset_by_power, prepare),
         cmocka_unit_test_setup(test_reset_of_virtio, prepare),
-        cmocka_unit_test_setup(test_virtio_without_a_place, prepare),
+        cmocka_unit_test_setup(test_virtio_registers_out_of_reach, prepare),
         cmocka_unit_test_setup(test_mastering_at_boot, prepare),
     };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* More than a million random accesses and events of the hardware, the same ones each time. */
+/* Makes more than a million random accesses and hardware events, the same ones in each run. */
 #include "traffic.h"
 
 #include <setjmp.h>

@@ -51,7 +51,8 @@ static void add_bars(struct stream *stream, struct fake_function *function)
     function->pci.writable[PCI_BAR + 26] = function->pci.writable[PCI_BAR + 27] = 0;
 }
 
-/* Capabilities one behind the other; all else behind the header could be written, but must not. */
+/* Adds capabilities one after the other. All other registers behind the header are writable, but
+ * must not be written. */
 static void add_capabilities(struct stream *stream, struct fake_function *function)
 {
     static const uint8_t ids[] = {PCI_CAPABILITY_POWER,   PCI_CAPABILITY_MSI,
@@ -96,7 +97,7 @@ static void add_function(struct stream *stream, unsigned index)
     }
     add_bars(stream, function);
     add_capabilities(stream, function);
-    if ((kind & 0x60) == 0x60) { /* a list that lies, in registers that say no */
+    if ((kind & 0x60) == 0x60) { /* a malicious list in read-only registers */
         for (unsigned i = PCI_CAPABILITIES; i < 0x100; i++) {
             function->pci.config[i] = (uint8_t)take(stream, 1);
             function->pci.writable[i] = 0;
@@ -107,7 +108,7 @@ static void add_function(struct stream *stream, unsigned index)
     }
 }
 
-/* Registers and values at which something happens, more often than others. */
+/* Chooses registers with effects more often than others. */
 static uint32_t choose_register(struct stream *stream)
 {
     uint32_t choice = take(stream, 1);
@@ -186,7 +187,7 @@ static void access_once(struct stream *stream, uint32_t kind)
     }
 }
 
-/* What hardware does by itself. */
+/* Changes that hardware makes by itself. */
 static void disturb(struct stream *stream, struct fake_function *function)
 {
     uint32_t choice = take(stream, 1);
@@ -195,7 +196,7 @@ static void disturb(struct stream *stream, struct fake_function *function)
         return;
     }
     if (choice < 0x40) {
-        function->heard = choice < 0x20 ? 0 : choice; /* one ends, or one begins */
+        function->heard = choice < 0x20 ? 0 : choice; /* a reset ends, or a reset begins */
         function->deaf = choice < 0x20 ? choice : 40;
     } else if (choice < 0x60) {
         uint8_t *bits = &function->pci.writable[PCI_BAR + choice % 24]; /* another size */

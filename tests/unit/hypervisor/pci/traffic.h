@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Makes functions as the first bytes say, honest or not, and then what a guest and the hardware may
- * do as the others say. Ends the program if a rule is broken: those of fake_functions.c, or that a
- * guest reads what it wrote to BARs and what is not its own as ones.
+ * Makes honest or malicious functions from the first bytes, and accesses of a guest and events of
+ * the hardware from the others. Ends the program if a rule is broken: a rule of fake_functions.c,
+ * or that a guest reads back what it wrote to BARs and reads all ones from functions of others.
  */
 void traffic_run(const uint8_t *data, size_t bytes);
 

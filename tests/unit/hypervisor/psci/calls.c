@@ -56,7 +56,7 @@ static uint64_t word(const uint8_t *data, unsigned bytes)
     return value;
 }
 
-/* Half of the calls are to functions that there are, with arguments that mean something. */
+/* Makes a call; half of them are to existing functions with meaningful arguments. */
 static void make(const uint8_t *data, uint64_t *registers)
 {
     static const uint64_t affinities[] = {0, 1, 2, CALLS_FAR_AFFINITY, 0x100, 1u << 24, 3, 1};
@@ -72,7 +72,7 @@ static void make(const uint8_t *data, uint64_t *registers)
     }
 }
 
-/* The monitors' part of what was asked. */
+/* Carries out the monitors' part of a call. */
 static void obey(enum psci_action action, unsigned core, uint32_t target, uint64_t function)
 {
     static const uint32_t own[] = {0, 1, 3};
@@ -92,7 +92,7 @@ static void obey(enum psci_action action, unsigned core, uint32_t target, uint64
     default:
         break;
     }
-    /* Cores come on a while later; the one that calls next is. */
+    /* Cores start a while later; a core that makes a call runs. */
     if (target % 2 == 0) {
         for (unsigned i = 0; i < 3; i++) {
             if (calls_partition.cores[own[i]].state == CORE_STARTING) {

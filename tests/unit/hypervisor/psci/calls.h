@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A partition that calls: one with cores 0, 1 and 3 of five; 0 is on. */
+/* A partition that makes calls. It has cores 0, 1 and 3 of five, and core 0 runs. */
 #ifndef HYPERVISOR_TEST_CALLS_H
 #define HYPERVISOR_TEST_CALLS_H
 
@@ -18,8 +18,8 @@ extern struct partition calls_partition;
 
 void calls_reset(void);
 
-/* Makes of each CALLS_STEP_BYTES a call of one of its cores. Ends the program if one has an effect
- * on what is not the partition's, or that its answer does not tell. */
+/* Turns each CALLS_STEP_BYTES into a call of one of its cores. Ends the program if a call affects
+ * anything of others, or has an effect that its result does not report. */
 void calls_run(const uint8_t *data, size_t bytes);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The same for libFuzzer, which looks for calls that reach new code.
- */
+/* Runs the calls of calls.c with libFuzzer, which looks for calls that reach new code. */
 #include "calls.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * hypervisor/psci: calls of the first partition, which has cores 0, 1 and 3 of five.
- */
+/* Tests hypervisor/psci with calls of the first partition, which has cores 0, 1 and 3 of five. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +31,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* A call of core 0, and what becomes of it. */
+/* Makes a call on core 0 and checks its result. */
 static int64_t call(uint64_t function, uint64_t first, uint64_t second, uint64_t third,
                     enum psci_action expected)
 {
@@ -59,7 +57,7 @@ static void test_versions(void **state)
     assert_int_equal(answer(0x80000001, 0x80008000), NOT_SUPPORTED);
     assert_int_equal(answer(0x80000001, SMC32(0)), NOT_SUPPORTED);
     assert_int_equal(answer(SMC32(6), 0), 2);
-    /* X0's upper half is no part of the function's name. */
+    /* The upper half of X0 does not belong to the function's number. */
     assert_int_equal(answer(UINT64_C(0x5500000000) | SMC32(0), 0), 0x10001);
 }
 
@@ -102,9 +100,9 @@ static void test_core_on(void **state)
     assert_int_equal(call(SMC64(3), CALLS_FAR_AFFINITY, CALLS_MEMORY, 78, PSCI_RETURN), ALREADY_ON);
     assert_int_equal(core->entry, CALLS_MEMORY + 8);
     assert_int_equal(core->context, 77);
-    /* Itself. */
+    /* The calling core. */
     assert_int_equal(call(SMC64(3), 0, CALLS_MEMORY, 0, PSCI_RETURN), ALREADY_ON);
-    /* With 32 bits: the upper halves are no arguments. */
+    /* SMC32 calls ignore the upper halves of the arguments. */
     assert_int_equal(call(SMC32(3), UINT64_C(1) << 40 | 1, UINT64_C(1) << 32 | CALLS_MEMORY,
                           UINT64_MAX, PSCI_CORE_START),
                      SUCCESS);
@@ -116,14 +114,14 @@ static void test_core_on(void **state)
 static void test_core_on_refused(void **state)
 {
     (void)state;
-    /* Others' cores, nobody's, none. */
+    /* A core of another partition, a core of none, no core. */
     assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), 0x100, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), 9, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), 1u << 31 | 1, CALLS_MEMORY, 0, PSCI_RETURN),
                      INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), UINT64_MAX, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
-    /* Outside of its memory. */
+    /* Outside of the partition's memory. */
     assert_int_equal(call(SMC64(3), 1, CALLS_MEMORY - 4, 0, PSCI_RETURN), INVALID_ADDRESS);
     assert_int_equal(call(SMC64(3), 1, CALLS_MEMORY + CALLS_MEMORY_BYTES, 0, PSCI_RETURN),
                      INVALID_ADDRESS);
@@ -132,7 +130,7 @@ static void test_core_on_refused(void **state)
     assert_int_equal(calls_partition.cores[1].state, CORE_OFF);
     assert_int_equal(calls_partition.cores[2].state, CORE_OFF);
     assert_int_equal(target, 99);
-    /* The second of its memories, to the last instruction. */
+    /* Up to the last instruction of its second memory range. */
     assert_int_equal(
         call(SMC64(3), 1, CALLS_SECOND_MEMORY + CALLS_MEMORY_BYTES - 4, 0, PSCI_CORE_START),
         SUCCESS);
@@ -164,7 +162,7 @@ static void test_suspend(void **state)
     (void)state;
     assert_int_equal(call(SMC64(1), 0, 0, 0, PSCI_SUSPEND), SUCCESS);
     assert_int_equal(call(SMC32(1), 0x0300ffff, 0, 0, PSCI_SUSPEND), SUCCESS);
-    /* Without power; bits that mean nothing. */
+    /* Without power-down; reserved bits. */
     assert_int_equal(answer(SMC64(1), 1u << 16), INVALID_PARAMETERS);
     assert_int_equal(answer(SMC64(1), 1u << 17), INVALID_PARAMETERS);
     assert_int_equal(answer(SMC32(1), 1u << 26), INVALID_PARAMETERS);
@@ -181,7 +179,7 @@ static void test_system(void **state)
     assert_int_equal(answer(SMC32(18), 1u << 31), INVALID_PARAMETERS);
 }
 
-/* A guest that calls anything. */
+/* A guest that makes arbitrary calls. */
 static void test_random(void **state)
 {
     static uint8_t data[3000 * CALLS_STEP_BYTES];

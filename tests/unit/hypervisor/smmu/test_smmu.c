@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SMMU on a model of its registers, which ends the test when the standard's order is broken. */
+/* Tests the SMMU driver on a model of its registers, which ends the test if the standard's order is
+ * violated. */
 #include "gic/setup.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
@@ -22,10 +23,10 @@ static struct {
     uint32_t idr0, idr1, idr5, cr0, cr0ack, cr1, cr2, gbpa, irq, irqack, table_config;
     uint32_t command_prod, command_cons, event_prod, event_cons;
     uint64_t table, commands, events, message;
-    uint64_t run[64][2]; /* commands */
+    uint64_t run[64][2]; /* commands that were run */
     unsigned count;
-    bool deaf, stuck; /* never acknowledges CR0; never takes a command */
-    bool open;        /* does not abort what it does not translate */
+    bool deaf, stuck; /* deaf: never acknowledges CR0; stuck: never takes a command */
+    bool open;        /* does not abort untranslated DMA */
     bool published;
     uint32_t routes, route; /* of the event queue's interrupt */
 } fake;
@@ -107,7 +108,7 @@ static void run_commands(void)
     }
 }
 
-/* IHI 0070, 6.3.9: what the parts that are on use does not change. */
+/* IHI 0070, 6.3.9: registers of a part may only change while the part is off. */
 static void require_off(uint32_t part)
 {
     assert_int_equal(fake.cr0 & part, 0);
@@ -133,7 +134,7 @@ static void switch_parts(uint32_t value)
         assert_true(fake.published);
         assert_int_equal(fake.count, 3);
         assert_int_not_equal(value & CR0_CHECK_ATS, 0);
-    } else { /* no DMA gets by */
+    } else { /* DMA is aborted */
         assert_int_equal(fake.gbpa, GBPA_ABORT);
     }
     run_commands();
@@ -189,7 +190,8 @@ void gic_route(const struct description *system, uint32_t interrupt, uint32_t co
     fake.route = core;
 }
 
-/* The stream's table entry as the hardware finds it; NULL: aborted before. */
+/* Returns the stream's table entry as the hardware finds it, NULL if the stream is aborted without
+ * one. */
 static const uint64_t *entry_of(uint32_t stream)
 {
     uint64_t table = fake.table & 0xfffffffffffc0;
@@ -223,7 +225,7 @@ static void require_stage2(uint32_t stream, uint32_t partition)
 
     assert_non_null(entry);
     assert_true(entry[0] == (1 | 6 << 1));
-    assert_true((entry[1] >> 44 & 3) == 1); /* shareability as it comes in */
+    assert_true((entry[1] >> 44 & 3) == 1); /* shareability as in the transaction */
     assert_true(entry[3] == ROOT(partition));
     assert_int_equal(entry[2] & 0xffff, partition + 1);   /* VMID */
     assert_int_equal(entry[2] >> 32 & 0x3f, 64 - 39);     /* T0SZ */
@@ -239,10 +241,10 @@ static int prepare(void **state)
     (void)state;
     memset(&fake, 0, sizeof(fake));
     memset(&board, 0, sizeof(board));
-    fake.idr0 = 0x0d04101b | 1u << 0 | 1 << 24; /* QEMU's, with stage 2 */
+    fake.idr0 = 0x0d04101b | 1u << 0 | 1 << 24; /* QEMU's value, with stage 2 */
     fake.idr1 = 19u << 21 | 19u << 16 | 16u;
     fake.idr5 = 0x74;
-    fake.cr0 = fake.cr0ack = CR0_SMMU | CR0_EVENTS | CR0_COMMANDS; /* firmware used it */
+    fake.cr0 = fake.cr0ack = CR0_SMMU | CR0_EVENTS | CR0_COMMANDS; /* used by firmware */
     fake.irq = fake.irqack = IRQ_CTRL_EVENTS;
     fake.message = 0x1234;
     board.board.smmu = BASE;
@@ -277,7 +279,7 @@ static const char *boot(void)
     return smmu_boot(&board, &pool, roots, &queues);
 }
 
-/* Boots, and makes a monitor for each partition. */
+/* Boots, and sets up a monitor for each partition. */
 static void boot_partitions(void)
 {
     assert_null(boot());
@@ -320,7 +322,7 @@ static void test_streams(void **state)
     assert_true(pool.next <= (uintptr_t)memory + 0x3000 + 0x10000);
 }
 
-/* Before the first partition starts every stream is aborted, and nothing older is cached. */
+/* Before the first partition starts, every stream is aborted and no old entry is cached. */
 static void test_boot_aborts_all(void **state)
 {
     (void)state;
@@ -333,8 +335,8 @@ static void test_boot_aborts_all(void **state)
     assert_true(fake.run[1][0] == 0x30 && fake.run[2][0] == 0x46);
 }
 
-/* IHI 0070, 4.3.1, 4.4.3, 4.7.3: each entry, then what was translated for the VMID, then the end.
- */
+/* IHI 0070, 4.3.1, 4.4.3, 4.7.3: invalidates each entry and the translations of the VMID, then
+ * waits for the end. */
 static void require_commands(const uint32_t streams[2], uint32_t vmid)
 {
     assert_int_equal(fake.count, 4);
@@ -348,8 +350,8 @@ static void require_commands(const uint32_t streams[2], uint32_t vmid)
     fake.published = false;
 }
 
-/* Often enough for the queue's indices to wrap. */
-static void test_a_partition_that_stops_and_starts(void **state)
+/* Repeated until the queue's indices wrap. */
+static void test_partition_stops_and_starts(void **state)
 {
     static const uint32_t confined[] = {0x09, 0x121}, trusted[] = {0x0a, 0x122};
 
@@ -365,7 +367,7 @@ static void test_a_partition_that_stops_and_starts(void **state)
         require_commands(confined, 2);
         assert_null(entry_of(0x09));
         assert_null(entry_of(0x121));
-        assert_true(entry_of(0x0a)[0] == (1 | 4 << 1)); /* another's stays */
+        assert_true(entry_of(0x0a)[0] == (1 | 4 << 1)); /* the other partition's entry stays */
         assert_true(smmu_block_dma(&monitors[2]));
         require_commands(trusted, 3);
         assert_null(entry_of(0x0a));
@@ -375,8 +377,8 @@ static void test_a_partition_that_stops_and_starts(void **state)
     assert_int_equal(fake.count, 0);
 }
 
-/* The partition is not started, and a later command does not go unnoticed either. */
-static void test_an_smmu_that_does_not_answer(void **state)
+/* The partition is not started, and a later command fails too. */
+static void test_unresponsive_smmu(void **state)
 {
     (void)state;
     boot_partitions();
@@ -400,7 +402,7 @@ static void test_without_an_smmu(void **state)
     assert_int_equal(fake.count, 0);
 }
 
-static void test_nobody_goes_through(void **state)
+static void test_no_partition_has_dma(void **state)
 {
     (void)state;
     board.partitions[1].dma = board.partitions[2].dma = DESCRIPTION_DMA_NONE;
@@ -411,20 +413,20 @@ static void test_nobody_goes_through(void **state)
     }
 }
 
-static void test_only_what_is_described(void **state)
+static void test_only_described_streams(void **state)
 {
     (void)state;
     board.partitions[1].function_count = 1;
-    fake.idr5 = 0x76; /* 52 bits: more than the tables have */
+    fake.idr5 = 0x76; /* 52 bits: more than the tables support */
     boot_partitions();
     assert_true(smmu_permit_dma(&monitors[1]));
     assert_null(entry_of(0x121));
     assert_int_equal(entry_of(0x09)[2] >> 48 & 7, 5);
-    assert_null(
-        smmu_boot(&(struct description){0}, &pool, roots, &queues)); /* no SMMU is asked for */
+    /* This description has no SMMU. */
+    assert_null(smmu_boot(&(struct description){0}, &pool, roots, &queues));
 }
 
-static void test_what_is_wrong(void **state)
+static void test_unsuitable_hardware(void **state)
 {
     uint32_t idr0 = fake.idr0, idr1 = fake.idr1, idr5 = fake.idr5;
 
@@ -452,7 +454,7 @@ static void test_what_is_wrong(void **state)
     assert_string_equal(boot(), "the SMMU stalls all faults, or its queues are fixed or too short");
     fake.idr1 = 19u << 21 | 6u << 16 | 16u;
     assert_string_equal(boot(), "the SMMU stalls all faults, or its queues are fixed or too short");
-    assert_int_equal(fake.cr0ack, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS); /* untouched so far */
+    assert_int_equal(fake.cr0ack, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS); /* unchanged so far */
     fake.idr1 = 19u << 21 | 19u << 16 | 8u;
     assert_string_equal(boot(), "a PCI function has a stream beyond the SMMU's limit");
 }
@@ -488,7 +490,7 @@ static void add_event(const uint64_t record[4])
     fake.event_prod = (fake.event_prod & 0x80000000) | (fake.event_prod + 1) % (2 * count);
 }
 
-/* Two partitions behind the SMMU, 1 and 2, with a monitor each. */
+/* Sets up two partitions behind the SMMU, 1 and 2, with a monitor each. */
 static void prepare_events(void)
 {
     board.partitions[2].dma = DESCRIPTION_DMA_SMMU;
@@ -512,7 +514,7 @@ static void test_events(void **state)
     assert_true(UINT64_C(32) << (fake.events & 0x1f) == 4096);
     assert_false(smmu_event(&monitors[1], &event));
     assert_int_equal(fake.routes, 0);
-    for (uint64_t i = 0; i < 1000; i++) { /* more than once around */
+    for (uint64_t i = 0; i < 1000; i++) { /* wraps the queue */
         uint64_t stream = i % 3 == 0 ? 0x121 : 0x09;
 
         add_event((uint64_t[]){0x10 | stream << 32, (i & 1) << 35, 0x123456789000 + i, 0});
@@ -522,13 +524,13 @@ static void test_events(void **state)
         assert_int_equal(event.read, i & 1);
         assert_true(event.address == UINT64_C(0x123456789000) + i);
         assert_int_equal(fake.event_cons, fake.event_prod);
-        assert_int_equal(fake.routes, i + 1); /* there may be more */
+        assert_int_equal(fake.routes, i + 1); /* there may be more events */
         assert_int_equal(fake.route, 4);
         assert_false(smmu_event(&monitors[1], &event));
     }
 }
 
-static void test_events_of_another(void **state)
+static void test_events_of_another_partition(void **state)
 {
     struct smmu_event event;
 
@@ -536,7 +538,7 @@ static void test_events_of_another(void **state)
     prepare_events();
     add_event((uint64_t[]){0x13 | UINT64_C(0x122) << 32, 0, 0x1000, 0});
     add_event((uint64_t[]){0x10 | UINT64_C(0x09) << 32, 0, 0x2000, 0});
-    for (unsigned times = 1; times < 3; times++) { /* it stays for who it is about */
+    for (unsigned times = 1; times < 3; times++) { /* the event stays for its partition */
         assert_false(smmu_event(&monitors[1], &event));
         assert_int_equal(fake.routes, times);
         assert_int_equal(fake.route, 3);
@@ -552,8 +554,9 @@ static void test_events_of_another(void **state)
     assert_int_equal(event.stream, 0x09);
 }
 
-/* A function of partition 0, whose DMA does not go through, and one that is not described. */
-static void test_events_of_nobody(void **state)
+/* Events of a function of partition 0, which has no DMA through the SMMU, and of a stream that is
+ * not described. */
+static void test_events_without_a_partition(void **state)
 {
     struct smmu_event event;
 
@@ -577,7 +580,7 @@ static void test_events_of_nobody(void **state)
     assert_true(smmu_event(&monitors[2], &event));
     assert_int_equal(event.stream, 0x0a);
     add_event((uint64_t[]){0x10 | UINT64_C(0x0a) << 32, 0, 0x3000, 0});
-    assert_false(smmu_event(&monitors[0], &event)); /* it has no part in the queue */
+    assert_false(smmu_event(&monitors[0], &event)); /* partition 0 has no access to the queue */
     assert_int_equal(fake.event_cons, 3);
 }
 
@@ -606,17 +609,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_streams, prepare, finish),
         cmocka_unit_test_setup_teardown(test_boot_aborts_all, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_a_partition_that_stops_and_starts, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_an_smmu_that_does_not_answer, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_partition_stops_and_starts, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_unresponsive_smmu, prepare, finish),
         cmocka_unit_test_setup_teardown(test_without_an_smmu, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_nobody_goes_through, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_only_what_is_described, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_what_is_wrong, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_no_partition_has_dma, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_only_described_streams, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_unsuitable_hardware, prepare, finish),
         cmocka_unit_test_setup_teardown(test_no_answer, prepare, finish),
         cmocka_unit_test_setup_teardown(test_no_memory, prepare, finish),
         cmocka_unit_test_setup_teardown(test_events, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_events_of_another, prepare, finish),
-        cmocka_unit_test_setup_teardown(test_events_of_nobody, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_events_of_another_partition, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_events_without_a_partition, prepare, finish),
         cmocka_unit_test_setup_teardown(test_events_overflow, prepare, finish),
     };
 
