@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the port's PCI walk needs of RTEMS, on the host. */
+/* The parts of RTEMS that the port's PCI walk needs, on the host. */
 #ifndef RTEMS_H
 #define RTEMS_H
 

@@ -10,12 +10,12 @@
 #include "net/datagram_private.h"
 
 #define DATAGRAMS 5u
-#define CLOSE_MAX (NANOSECONDS_PER_SECOND) /* of the machine's own clock, which tests turn */
+#define CLOSE_MAX (NANOSECONDS_PER_SECOND) /* in time of the test machine's clock */
 
 static struct netif netif = {.mtu = 1500};
-static struct virtio_netif_packet *held[DATAGRAMS]; /* packets that the device has */
+static struct virtio_netif_packet *held[DATAGRAMS]; /* packets that the device holds */
 static unsigned held_count;
-static bool works; /* the device returns packets when it is asked */
+static bool works; /* the device returns packets on request */
 static int reserved;
 static struct udp_pcb endpoint = {.local_port = 9000, .remote_port = 9000};
 
@@ -130,7 +130,7 @@ void udp_remove(struct udp_pcb *pcb)
     (void)pcb;
 }
 
-/* lwIP's send: the endpoint learns the headers from the frame that the stack would make. */
+/* lwIP's send function. The endpoint learns the headers from the frame that the stack builds. */
 err_t udp_send(struct udp_pcb *pcb, struct pbuf *p)
 {
     static const uint8_t frame[42] = {[12] = 8,    [14] = 0x45, [23] = 17,  [34] = 9000 >> 8,
@@ -183,7 +183,8 @@ static size_t used_pages(void)
     return memory.page_used_bytes;
 }
 
-/* An endpoint whose datagrams the device has, all but the first, which went through lwIP. */
+/* Opens an endpoint and sends datagrams. The device holds all of them but the first, which went
+ * through lwIP. */
 static struct datagram *open_and_send(void)
 {
     struct datagram_parameters parameters = {.peer_port = 9000, .local_port = 9000};
@@ -212,7 +213,7 @@ static void init_pulled(void)
     size_t bytes;
     struct thread *closer;
 
-    heap_free(heap_allocate(1)); /* the heap has grown by now */
+    heap_free(heap_allocate(1)); /* makes the heap grow before it is measured */
     pages = used_pages();
     bytes = used_bytes();
     for (unsigned round = 0; round < 3; round++) {
@@ -220,17 +221,17 @@ static void init_pulled(void)
         CHECK_EQUAL(thread_join(closer, time_after(CLOSE_MAX)), RESULT_OK);
         CHECK_NOTES("closed");
         CHECK_EQUAL(reserved, 0);
-        while (held_count > 1) { /* the device was reset at last: it gives everything back */
+        while (held_count > 1) { /* the device is reset at last and returns all packets */
             return_one();
         }
-        CHECK(used_pages() > pages); /* it may still read the last one */
+        CHECK(used_pages() > pages); /* the device may still read the last one */
         return_one();
         CHECK_EQUAL(used_pages(), pages);
         CHECK_EQUAL(used_bytes(), bytes);
     }
 }
 
-static void test_a_pulled_device_keeps_no_thread_waiting(void **state)
+static void test_close_returns_if_the_device_was_removed(void **state)
 {
     (void)state;
     kernel_run(init_pulled);
@@ -252,12 +253,12 @@ static void init_slow(void)
     timer_init(&timer, make_it_work, NULL);
     timer_arm(&timer, time_after(NANOSECONDS_PER_MILLISECOND));
     datagram_close(datagram);
-    CHECK_EQUAL(held_count, 0); /* everything was sent before it returned */
+    CHECK_EQUAL(held_count, 0); /* all were sent before datagram_close() returned */
     CHECK(used_pages() <= pages + PAGE_BYTES * 16);
     CHECK_EQUAL(reserved, 0);
 }
 
-static void test_a_slow_device_is_waited_for(void **state)
+static void test_close_waits_for_a_slow_device(void **state)
 {
     (void)state;
     kernel_run(init_slow);
@@ -266,8 +267,8 @@ static void test_a_slow_device_is_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_pulled_device_keeps_no_thread_waiting),
-        cmocka_unit_test(test_a_slow_device_is_waited_for),
+        cmocka_unit_test(test_close_returns_if_the_device_was_removed),
+        cmocka_unit_test(test_close_waits_for_a_slow_device),
     };
 
     return cmocka_run_group_tests_name("datagram_close", tests, NULL, NULL);

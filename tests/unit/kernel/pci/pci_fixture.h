@@ -23,16 +23,16 @@
 #define GIB          UINT64_C(0x40000000)
 #define PREFETCHABLE (PCI_BAR_TYPE_64 | PCI_BAR_PREFETCHABLE)
 
-/* A test that begins with an empty machine. */
+/* A test that starts with a machine without devices. */
 #define PCI_TEST(function) cmocka_unit_test_setup(function, pci_fixture_reset)
 int pci_fixture_reset(void **state);
 
 /* An interrupt handler that does nothing. */
 void pci_fixture_handler(void *argument);
 
-/* Of main(): the tree. False: there is none, or it is of no use. */
+/* Loads the devicetree for main(). Returns false if there is none or it can't be used. */
 bool pci_fixture_load(int count, char **arguments);
-/* The group's teardown. */
+/* Teardown of the group of tests. */
 int pci_fixture_free(void **state);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* kernel/pci on hierarchies that behave: numbering, BARs, windows, interrupts. */
+/* Tests kernel/pci on regular hierarchies: numbering, BARs, windows, interrupts. */
 #include "pci_fixture.h"
 #include <arch/device_access.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void assert_inside(uint64_t address, uint64_t bytes, uint64_t start, uint
     assert_int_equal(address % bytes, 0);
 }
 
-/* Everything assigned is in a window, aligned, told to the device and apart from the rest. */
+/* Checks that every assigned BAR is aligned, lies in a window, and overlaps no other. */
 static void assert_sound(void)
 {
     for (struct pci_function *one = pci_first(); one != NULL; one = one->next) {
@@ -42,7 +42,7 @@ static void assert_sound(void)
     }
 }
 
-static void test_empty_bus_costs_a_read_each(void **state)
+static void test_empty_bus_takes_a_read_per_device(void **state)
 {
     (void)state;
     assert_int_equal(fake_enumerate(), RESULT_OK);
@@ -81,7 +81,8 @@ static void test_one_device(void **state)
                              nic->found->bar[index].address);
             assert_inside(nic->found->bar[index].address, nic->found->bar[index].bytes,
                           NARROW_START, NARROW_END);
-            assert_int_equal(nic->found->bar[index].address % 4096, 0); /* no shared pages */
+            /* Each BAR has its own pages. */
+            assert_int_equal(nic->found->bar[index].address % 4096, 0);
         }
     }
     assert_sound();
@@ -104,10 +105,10 @@ static void test_multi_function(void **state)
     assert_non_null(third->found);
     assert_null(hidden->found); /* no function 0 */
     assert_non_null(single->found);
-    assert_null(ghost->found); /* does not say that it has several */
+    assert_null(ghost->found); /* its header does not say multi-function */
 }
 
-/* Two ports, one with a bridge that has two devices behind it. */
+/* Two ports, one of them with a bridge that has two devices behind it. */
 static void test_bridges(void **state)
 {
     struct fake_function *port = fake_add_bridge(NULL, 1, true);
@@ -161,7 +162,7 @@ static void test_bridges(void **state)
     assert_sound();
 }
 
-/* What a bridge without 64-bit prefetchable window passes has to be narrow. */
+/* A bridge without a 64-bit prefetchable window needs narrow addresses for everything behind it. */
 static void test_narrow_bridge(void **state)
 {
     struct fake_function *bridge = fake_add_bridge(NULL, 1, false);
@@ -233,7 +234,7 @@ static void test_exhausted_windows(void **state)
     assert_int_equal(pci_map_bar(large->found, 2), 0);
 }
 
-/* The last, incomplete unit of a window is not for bridges. */
+/* Bridges do not use the last, incomplete unit of a window. */
 static void test_window_with_a_tail(void **state)
 {
     struct fake_function *one = fake_add(NULL, 1, 0, NIC), *two = fake_add(NULL, 2, 0, NIC);
@@ -339,13 +340,14 @@ static void test_ports(void **state)
         pci_model_bar(&nic[i]->pci, 1, 0x1000, 0);
     }
     assert_int_equal(fake_enumerate(), RESULT_OK);
-    /* The first page is left out, so there is room for 15. */
+    /* The first page is not used, so there is room for 15 functions. */
     for (unsigned i = 0; i < 17; i++) {
         uintptr_t expected = i < 15 ? FAKE_PORTS + UINT64_C(0x1000) * (i + 1) : 0;
 
         assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected);
-        assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected); /* the same again */
-        assert_int_equal(pci_map_ports(nic[i]->found, 1, &bytes), 0);        /* memory */
+        /* The same address again. */
+        assert_int_equal(pci_map_ports(nic[i]->found, 0, &bytes), expected);
+        assert_int_equal(pci_map_ports(nic[i]->found, 1, &bytes), 0); /* memory */
         assert_int_equal(pci_map_ports(nic[i]->found, 6, &bytes), 0);
         if (i < 15) {
             assert_int_equal(pci_model_bar_address(&nic[i]->pci, 0), 0x1000u * (i + 1));
@@ -381,7 +383,8 @@ static struct fake_function *watched;
 static uintptr_t watched_entry;
 static unsigned unmasked_writes;
 
-/* Address and data may change only while the vector is masked, by its bit or the function's. */
+/* Checks that address and data change only while the vector is masked, by its own bit or by the
+ * function's. */
 static void watch_entry(uintptr_t address, uint32_t value)
 {
     uint32_t control = fake_memory[watched_entry + PCI_MSIX_ENTRY_CONTROL - FAKE_MEMORY];
@@ -412,7 +415,7 @@ static void test_msix(void **state)
     assert_int_equal(pci_msix_vectors(nic->found), 5);
     assert_int_equal(fake_controller.prepared, 2 << 3);
     table = nic->found->bar[1].address + 0x2000;
-    memset(&fake_memory[table - FAKE_MEMORY], 0, (size_t)5 * 16); /* left unmasked by someone */
+    memset(&fake_memory[table - FAKE_MEMORY], 0, (size_t)5 * 16); /* left unmasked by firmware */
     watched = nic;
     watched_entry = table + 0x30;
     fake_memory_write = watch_entry;
@@ -438,7 +441,7 @@ static void test_msix(void **state)
     assert_int_equal(pci_msix_attach(nic->found, 4, pci_fixture_handler, NULL), RESULT_BUSY);
     assert_int_equal(device_read32(table + 0x40 + 12), 1);
     assert_int_equal(pci_msix_detach(nic->found, 3, NULL, NULL), RESULT_NOT_FOUND);
-    assert_int_equal(device_read32(watched_entry + 12), 0); /* as it was */
+    assert_int_equal(device_read32(watched_entry + 12), 0); /* unchanged */
     assert_int_equal(pci_msix_detach(nic->found, 3, pci_fixture_handler, NULL), RESULT_OK);
     assert_int_equal(device_read32(watched_entry + 12), 1);
     assert_int_equal(pci_msix_detach(nic->found, 3, pci_fixture_handler, NULL), RESULT_NOT_FOUND);
@@ -458,7 +461,7 @@ static void test_msix_without_controller(void **state)
     assert_int_equal(pci_msix_attach(nic->found, 0, pci_fixture_handler, NULL), RESULT_UNSUPPORTED);
 }
 
-/* Behind a conventional bridge or one from PCI Express, requests carry the bridge's id. */
+/* Behind a conventional bridge, or a PCI Express to PCI bridge, requests carry the bridge's id. */
 static void test_requester_ids(void **state)
 {
     struct fake_function *port = fake_add_bridge(NULL, 1, true);
@@ -503,7 +506,7 @@ static void test_config_access(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        PCI_TEST(test_empty_bus_costs_a_read_each),
+        PCI_TEST(test_empty_bus_takes_a_read_per_device),
         PCI_TEST(test_one_device),
         PCI_TEST(test_multi_function),
         PCI_TEST(test_bridges),

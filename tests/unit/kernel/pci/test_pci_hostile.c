@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * kernel/pci on configuration spaces that lie: nothing crashes, nothing hangs, nothing is believed
- * that cannot be.
+ * Tests kernel/pci on malicious configuration spaces: it neither crashes nor hangs, and rejects
+ * impossible values.
  */
 #include "pci_fixture.h"
 
-/* Reads that any enumeration may take: 256 buses of 256 functions, with some for each. */
+/* Maximum number of reads of an enumeration: some for each of 256 functions on 256 buses. */
 #define READS_MAX 500000u
 
-/* Everything a driver could ask of what was found. */
+/* Uses everything that a driver could request from the functions found. */
 static void use_all(void)
 {
     unsigned count = 0;
@@ -31,7 +31,7 @@ static void use_all(void)
     }
 }
 
-static void test_bars_that_cannot_be(void **state)
+static void test_impossible_bars(void **state)
 {
     struct fake_function *nic = fake_add(NULL, 1, 0, NIC);
 
@@ -129,8 +129,8 @@ static void test_msix_tables(void **state)
     assert_int_equal(vectors_with_table(2048, 0, 0), 0);
 }
 
-/* A table that grows after it was checked. */
-static void test_msix_that_changes(void **state)
+/* The table grows after it was checked. */
+static void test_msix_table_that_changes(void **state)
 {
     struct fake_function *nic = fake_add(NULL, 1, 0, NIC);
 
@@ -162,7 +162,7 @@ static void test_bridges_without_end(void **state)
     use_all();
 }
 
-/* One device on each bus, and that is a bridge: a chain as long as there are buses. */
+/* Each bus has one device, which is a bridge: a chain as long as the number of buses. */
 static uint32_t bridge_chain(uint8_t bus, uint8_t device_function, uint16_t offset)
 {
     return device_function == 0 ? all_bridges(bus, device_function, offset) : UINT32_MAX;
@@ -218,7 +218,7 @@ static uint32_t random_number(void)
     return (uint32_t)(random_state * 0x2545F4914F6CDD1D >> 32);
 }
 
-/* Mostly noise, but headers often enough look like something. */
+/* Most answers are random, but headers are plausible often enough. */
 static uint32_t answer_noise(uint8_t bus, uint8_t device_function, uint16_t offset)
 {
     uint32_t noise = random_number();
@@ -252,11 +252,11 @@ static void test_noise(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        PCI_TEST(test_bars_that_cannot_be),
+        PCI_TEST(test_impossible_bars),
         PCI_TEST(test_huge_bars),
         PCI_TEST(test_capability_loops),
         PCI_TEST(test_msix_tables),
-        PCI_TEST(test_msix_that_changes),
+        PCI_TEST(test_msix_table_that_changes),
         PCI_TEST(test_bridges_without_end),
         PCI_TEST(test_bridge_chain),
         PCI_TEST(test_constant_answers),

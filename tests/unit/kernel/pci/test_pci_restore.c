@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions that were reset behind the kernel's back. */
+/* Restores functions that were reset without the kernel's knowledge. */
 #include "pci_fixture.h"
 #include <arch/device_access.h>
 #include <string.h>

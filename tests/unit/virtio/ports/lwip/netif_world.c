@@ -260,7 +260,7 @@ void receive_relieve(struct virtio_netif *interface)
     (void)interface;
 }
 
-/* One block and one packet stand for all. */
+/* One block and one packet are enough for these tests. */
 bool receive_init(struct virtio_netif *interface)
 {
     interface->blocks_memory = world.failing == BLOCKS ? NULL : network_memory_allocate(64);
@@ -473,7 +473,7 @@ void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics 
     *statistics = (struct virtio_net_statistics){0};
 }
 
-/* A command waits for the device's answer, up to a second. */
+/* A command waits up to a second for the device's answer. */
 static enum virtio_net_answer command(const struct virtio_net *net)
 {
     assert_ptr_equal(net, &world.net);

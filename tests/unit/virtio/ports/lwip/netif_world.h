@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What surrounds the lwIP interface (netif.c, filter.c) in test_netif.c: a system, an lwIP and a
- * driver with its device, which count what they are asked for, and fail at a step of the test's
- * choice. They fail the test if a command is sent, or the driver stopped, with the network's lock.
+ * The surroundings of the lwIP interface (netif.c, filter.c) in test_netif.c: a system, an lwIP,
+ * and a driver with its device. They count calls and fail at a step that the test chooses. They
+ * fail the test if a command is sent, or the driver is stopped, while the network's lock is held.
  */
 #ifndef TESTS_LWIP_NETIF_WORLD_H
 #define TESTS_LWIP_NETIF_WORLD_H
@@ -26,7 +26,7 @@ struct virtio_net {
 };
 
 struct world {
-    enum step failing; /* STEPS: none */
+    enum step failing; /* the step that fails; STEPS: none */
     bool keeps_memory; /* the device does not confirm a reset */
     unsigned allocations;
     unsigned drivers;
@@ -39,20 +39,20 @@ struct world {
     bool announce;
     bool changed;
     unsigned commands;
-    uint8_t groups; /* in the device's filter */
+    uint8_t groups; /* number of groups in the device's filter */
     bool promiscuous_off;
     unsigned announcements;
     lwip_thread_fn thread;
     void *thread_argument;
     unsigned wakes;
-    jmp_buf asleep; /* where the bottom half's thread goes when it has nothing to do */
+    jmp_buf asleep; /* the bottom half's thread returns here to sleep */
     struct virtio_net net;
 };
 
 extern struct world world;
 extern struct virtio_network_device world_device;
 
-/* Forgets everything. The next start fails at this step. */
+/* Resets everything. The next start fails at this step. */
 void world_begin(enum step failing, bool keeps_memory);
 /* Runs the bottom half's thread until it sleeps. */
 void world_run_bottom_half(void);

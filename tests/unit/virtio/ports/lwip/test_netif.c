@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The lwIP interface: a start that fails at any step leaves nothing behind, and no command waits
- * for the device while the network's lock is held.
+ * Tests the lwIP interface: a start that fails at any step leaks nothing, and no command waits for
+ * the device while the network's lock is held.
  */
 #include "core_lock.h"
 #include "netif_private.h"
@@ -17,7 +17,7 @@ static struct virtio_netif *create(const char **reason)
     return interface;
 }
 
-static void failed_start_leaves_nothing(void **state)
+static void failed_start_leaks_nothing(void **state)
 {
     (void)state;
     for (enum step failing = 0; failing < STEPS; failing++) {
@@ -36,8 +36,8 @@ static void failed_start_leaves_nothing(void **state)
     }
 }
 
-/* 2.4.1: what the device may still write to is nobody else's. */
-static void memory_with_the_device_is_given_up(void **state)
+/* 2.4.1: memory that the device may still write to is not reused. */
+static void memory_is_left_to_an_unresponsive_device(void **state)
 {
     static const enum step steps[] = {DRIVER, INTERFACE, THREAD};
 
@@ -63,7 +63,7 @@ static void destroy(struct virtio_netif *interface)
     free(interface);
 }
 
-/* The device's filters and announcements are the bottom half's, without the network's lock. */
+/* The bottom half sends filters and announcements, without the network's lock. */
 static void commands_without_the_lock(void **state)
 {
     ip6_addr_t group = {.addr = {0, 0, 0, 0x01020304}};
@@ -95,7 +95,7 @@ static void commands_without_the_lock(void **state)
     world.promiscuous_off = false;
     world_run_bottom_half();
     assert_int_equal(world.groups, 4);
-    assert_int_equal(world.commands, 2); /* the groups, and not all of them */
+    assert_int_equal(world.commands, 2); /* the group table, and VIRTIO_NET_ALL_MULTICAST off */
     assert_false(world.promiscuous_off);
 
     network_lock();
@@ -116,8 +116,8 @@ static void commands_without_the_lock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failed_start_leaves_nothing),
-        cmocka_unit_test(memory_with_the_device_is_given_up),
+        cmocka_unit_test(failed_start_leaks_nothing),
+        cmocka_unit_test(memory_is_left_to_an_unresponsive_device),
         cmocka_unit_test(commands_without_the_lock),
     };
 

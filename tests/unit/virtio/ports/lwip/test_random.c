@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The network's random numbers (random.h): each bit of a seed counts, and no seed is forgotten. */
+/* Tests the network's random numbers (random.h): each bit of a seed matters, and no seed is
+ * lost. */
 #include "lwip/sys.h"
 #include "random.h"
 #include "virtio/platform.h"
@@ -30,14 +31,14 @@ void sys_arch_unprotect(sys_prot_t pval)
     (void)pval;
 }
 
-/* Each test adds seeds to the same key: what a seed changes is seen by two processes in one, the
- * numbers before and after it. */
+/* Returns a hash with the present key. All tests add seeds to the same key, so comparing hashes
+ * before and after shows the effect of a seed. */
 static uint64_t fingerprint(void)
 {
     return network_keyed_hash("fingerprint", 11);
 }
 
-static void test_every_bit_of_a_seed_counts(void **state)
+static void test_every_bit_of_a_seed_matters(void **state)
 {
     uint64_t seen[8 * SEED_BYTES];
     uint8_t seed[SEED_BYTES] = {0};
@@ -54,7 +55,7 @@ static void test_every_bit_of_a_seed_counts(void **state)
     }
 }
 
-/* A seed that an attacker knows, all zero and at a known time, takes nothing away. */
+/* A seed known to an attacker (all zero, at a known time) does not cancel earlier seeds. */
 static void test_seeds_add_up(void **state)
 {
     static const uint8_t zero[SEED_BYTES];
@@ -68,7 +69,7 @@ static void test_seeds_add_up(void **state)
     assert_true(fingerprint() != before);
 }
 
-static void test_the_time_counts(void **state)
+static void test_time_changes_random_numbers(void **state)
 {
     uint32_t first;
 
@@ -86,7 +87,8 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Of 100,000 random numbers of 32 bits one or two pairs are alike (birthdays); bits are even. */
+/* Among 100,000 random numbers of 32 bits one or two pairs are equal (birthday problem), and every
+ * bit is set in half of them. */
 static void test_numbers_look_random(void **state)
 {
     static uint32_t number[NUMBERS];
@@ -115,9 +117,9 @@ static void test_numbers_look_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_bit_of_a_seed_counts),
+        cmocka_unit_test(test_every_bit_of_a_seed_matters),
         cmocka_unit_test(test_seeds_add_up),
-        cmocka_unit_test(test_the_time_counts),
+        cmocka_unit_test(test_time_changes_random_numbers),
         cmocka_unit_test(test_numbers_look_random),
     };
 

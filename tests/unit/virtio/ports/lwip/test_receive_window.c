@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What TCP peers are let send (receive_window.h), beside lwIP's side of it in short. */
+/* Tests the windows announced to TCP peers (receive_window.h), with a short model of lwIP's
+ * part. */
 #include "lwip/opt.h"
-/* After opt.h. */
+/* must follow opt.h */
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/tcp.h"
 #include "receive_window.h"
@@ -50,8 +51,7 @@ struct connections {
     struct tcp_pcb pcb[MANY];
 };
 
-/* So many connections are open, and data has just come on each; the first is the one that is
- * tested. */
+/* Opens `count` connections that have just received data. The first one is under test. */
 static void open_connections(struct connections *all, unsigned count)
 {
     tcp_active_pcbs = count > 0 ? &all->pcb[0] : NULL;
@@ -95,7 +95,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The window of a segment with these flags, as the peer understands it. */
+/* Returns the window of a segment with these flags as the peer understands it. */
 static u32_t announced(struct tcp_pcb *pcb, u8_t flags)
 {
     struct tcp_hdr header = {0};
@@ -110,7 +110,7 @@ static u32_t announced(struct tcp_pcb *pcb, u8_t flags)
     return lwip_htons(header.wnd);
 }
 
-/* lwIP's own window after a change, and by how much it could be announced larger. */
+/* Computes lwIP's own window after a change. Returns the increase that it could announce. */
 static u32_t update(struct tcp_pcb *pcb)
 {
     u32_t edge = pcb->rcv_nxt + pcb->rcv_wnd;
@@ -141,14 +141,14 @@ static u32_t unread(const struct tcp_pcb *pcb)
     return TCP_WND - pcb->rcv_wnd;
 }
 
-/* True: lwIP tells the peer at once. */
+/* Reads data. Returns true if lwIP informs the peer at once. */
 static bool read_some(struct tcp_pcb *pcb, u32_t bytes)
 {
     pcb->rcv_wnd = (tcpwnd_size_t)(pcb->rcv_wnd + LWIP_MIN(bytes, unread(pcb)));
     return update(pcb) >= UPDATE_BYTES;
 }
 
-static void test_one_connection_has_it_all(void **state)
+static void test_one_connection_gets_the_whole_window(void **state)
 {
     struct tcp_pcb *pcb = &((struct connections *)*state)->pcb[0];
 
@@ -169,7 +169,8 @@ static void test_connections_share(void **state)
     assert_int_equal(announced(&all->pcb[0], TCP_ACK), TCP_WND);
 }
 
-/* What the first of four connections is announced when the others are in this state. */
+/* Returns the window announced to the first of four connections while the others are in this
+ * state. */
 static u32_t beside(struct connections *all, enum tcp_state state, u8_t flags)
 {
     open_connections(all, 4);
@@ -186,7 +187,7 @@ static void test_half_open_connections_take_no_share(void **state)
     assert_int_equal(beside(*state, SYN_RCVD, 0), TCP_WND);
 }
 
-static void test_connections_that_we_open_take_no_share_yet(void **state)
+static void test_connecting_connections_take_no_share(void **state)
 {
     assert_int_equal(beside(*state, SYN_SENT, 0), TCP_WND);
 }
@@ -201,7 +202,7 @@ static void test_closing_connections_take_no_share(void **state)
     assert_int_equal(beside(*state, FIN_WAIT_2, TF_RXCLOSED), TCP_WND);
 }
 
-/* A program has closed its own side alone: the peer still sends. */
+/* The program has closed its side only, so the peer may still send. */
 static void test_half_closed_connections_share(void **state)
 {
     assert_in_range(beside(*state, FIN_WAIT_2, 0), TCP_WND / 4 - 64, TCP_WND / 4);
@@ -223,7 +224,7 @@ static void test_idle_connections_take_no_share(void **state)
     assert_in_range(acknowledge(&all->pcb[0]), TCP_WND / 2 - 64, TCP_WND / 2);
 }
 
-/* However long ago it came, what a program has not read takes memory. */
+/* Data that a program has not read takes memory, however long ago it arrived. */
 static void test_unread_data_takes_a_share(void **state)
 {
     struct connections *all = *state;
@@ -236,7 +237,7 @@ static void test_unread_data_takes_a_share(void **state)
     assert_in_range(announced(&all->pcb[0], TCP_ACK), TCP_WND / 2 - 64, TCP_WND / 2);
 }
 
-/* How many will send when they are open is not known. */
+/* The number of half-open connections that will send is unknown. */
 static void test_first_windows_are_shared_by_all(void **state)
 {
     struct connections *all = *state;
@@ -247,7 +248,7 @@ static void test_first_windows_are_shared_by_all(void **state)
     assert_int_equal(announced(&all->pcb[0], TCP_SYN | TCP_ACK), LEAST);
 }
 
-static void test_each_has_six_segments(void **state)
+static void test_each_connection_has_six_segments(void **state)
 {
     struct connections *all = *state;
 
@@ -260,7 +261,7 @@ static void test_each_has_six_segments(void **state)
     assert_int_equal(acknowledge(&all->pcb[0]), 0);
 }
 
-static void test_a_promise_is_kept(void **state)
+static void test_announced_window_never_shrinks(void **state)
 {
     struct connections *all = *state;
     struct tcp_pcb *pcb = &all->pcb[0];
@@ -273,7 +274,7 @@ static void test_a_promise_is_kept(void **state)
     assert_in_range(acknowledge(pcb), TCP_WND - TCP_MSS - 64, TCP_WND - TCP_MSS);
 }
 
-static void test_no_small_steps(void **state)
+static void test_window_grows_in_large_steps(void **state)
 {
     struct connections *all = *state;
     struct tcp_pcb *pcb = &all->pcb[0];
@@ -287,7 +288,7 @@ static void test_no_small_steps(void **state)
     assert_in_range(acknowledge(pcb), before - 128 - 64, before - 128 + 64);
 }
 
-static void test_more_than_announced_was_taken(void **state)
+static void test_data_beyond_the_window_is_accepted(void **state)
 {
     struct connections *all = *state;
     struct tcp_pcb *pcb = &all->pcb[0];
@@ -298,7 +299,7 @@ static void test_more_than_announced_was_taken(void **state)
     assert_int_equal(acknowledge(pcb), 0);
 }
 
-static void test_connections_of_our_own(void **state)
+static void test_outgoing_connections(void **state)
 {
     struct connections *all = *state;
     struct tcp_pcb *pcb = &all->pcb[0];
@@ -313,8 +314,8 @@ static void test_connections_of_our_own(void **state)
     assert_in_range(announced(pcb, TCP_ACK), 0xffff - 64, 0xffff);
 }
 
-/* The sanitizer sees what lies behind a listener. */
-static void test_a_listener_is_no_connection(void **state)
+/* The address sanitizer reports an access beyond a listener's structure. */
+static void test_listener_is_not_a_connection(void **state)
 {
     struct tcp_pcb_listen *listener = calloc(1, sizeof(*listener));
     struct tcp_hdr reset = {.wnd = 4711};
@@ -327,7 +328,7 @@ static void test_a_listener_is_no_connection(void **state)
     free(listener);
 }
 
-/* 0 to limit - 1, the same in every run. */
+/* Returns a number from 0 to limit - 1; the sequence is the same in every run. */
 static u32_t chance(u32_t limit)
 {
     static u32_t state = 1;
@@ -336,9 +337,10 @@ static u32_t chance(u32_t limit)
     return (state >> 8) % limit;
 }
 
-/* A peer that sends nothing but full segments, a program that reads in any way: the edge never
- * moves back (but for what scaling cuts off), and a peer that has to wait is told in time. */
-static void test_nobody_waits_for_ever(void **state)
+/* The peer sends only full segments, and the program reads at random. The right edge of the window
+ * never moves back, except for the bits cut off by scaling, and a waiting peer is informed in
+ * time. */
+static void test_waiting_peers_are_informed(void **state)
 {
     struct connections *all = *state;
     struct tcp_pcb *pcb = &all->pcb[0];
@@ -371,22 +373,22 @@ int main(void)
 {
 #define WINDOW_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        WINDOW_TEST(test_one_connection_has_it_all),
+        WINDOW_TEST(test_one_connection_gets_the_whole_window),
         WINDOW_TEST(test_connections_share),
         WINDOW_TEST(test_half_open_connections_take_no_share),
-        WINDOW_TEST(test_connections_that_we_open_take_no_share_yet),
+        WINDOW_TEST(test_connecting_connections_take_no_share),
         WINDOW_TEST(test_closing_connections_take_no_share),
         WINDOW_TEST(test_half_closed_connections_share),
         WINDOW_TEST(test_idle_connections_take_no_share),
         WINDOW_TEST(test_unread_data_takes_a_share),
         WINDOW_TEST(test_first_windows_are_shared_by_all),
-        WINDOW_TEST(test_each_has_six_segments),
-        WINDOW_TEST(test_a_promise_is_kept),
-        WINDOW_TEST(test_no_small_steps),
-        WINDOW_TEST(test_more_than_announced_was_taken),
-        WINDOW_TEST(test_connections_of_our_own),
-        WINDOW_TEST(test_a_listener_is_no_connection),
-        WINDOW_TEST(test_nobody_waits_for_ever),
+        WINDOW_TEST(test_each_connection_has_six_segments),
+        WINDOW_TEST(test_announced_window_never_shrinks),
+        WINDOW_TEST(test_window_grows_in_large_steps),
+        WINDOW_TEST(test_data_beyond_the_window_is_accepted),
+        WINDOW_TEST(test_outgoing_connections),
+        WINDOW_TEST(test_listener_is_not_a_connection),
+        WINDOW_TEST(test_waiting_peers_are_informed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

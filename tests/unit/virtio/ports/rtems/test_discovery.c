@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the port to RTEMS connects a device to its interrupt line, which may be others' as well. */
+/* Tests how the port to RTEMS connects a device to its interrupt line, which it may share. */
 #include "discovery.h"
 #include "machine.h"
 #include "models/rtems/interrupt_line.h"
@@ -108,7 +108,7 @@ static int find(void **state)
     return 0;
 }
 
-static void calls_the_driver_while_it_is_connected(void **state)
+static void calls_the_connected_driver(void **state)
 {
     (void)state;
     assert_true(virtio_network_connect(&device, net));
@@ -120,7 +120,7 @@ static void calls_the_driver_while_it_is_connected(void **state)
     assert_int_equal(interrupts, 1);
 }
 
-static void masks_a_line_that_does_not_fall(void **state)
+static void masks_a_line_that_stays_high(void **state)
 {
     (void)state;
     assert_true(virtio_network_connect(&device, net));
@@ -131,7 +131,7 @@ static void masks_a_line_that_does_not_fall(void **state)
     assert_true(interrupt_line.enabled);
 }
 
-/* The line must stay enabled: nothing would enable it again. */
+/* The line must stay enabled, because no later bottom half would enable it. */
 static void does_not_mask_after_the_bottom_half_ran(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void does_not_mask_after_the_bottom_half_ran(void **state)
     assert_true(interrupt_line.enabled);
 }
 
-static void leaves_a_line_masked_that_nobody_handles(void **state)
+static void leaves_an_unhandled_line_masked(void **state)
 {
     (void)state;
     assert_true(virtio_network_connect(&device, net));
@@ -157,7 +157,7 @@ static void leaves_a_line_masked_that_nobody_handles(void **state)
     assert_int_equal(interrupts, 2);
 }
 
-static void gives_others_their_line_back(void **state)
+static void gives_the_line_back_to_others(void **state)
 {
     (void)state;
     interrupt_line_share();
@@ -170,7 +170,7 @@ static void gives_others_their_line_back(void **state)
     assert_int_equal(interrupt_line.count, 1);
 }
 
-static void says_that_it_cannot_be_connected(void **state)
+static void reports_a_failed_connection(void **state)
 {
     (void)state;
     interrupt_line.refuses = true;
@@ -181,12 +181,12 @@ static void says_that_it_cannot_be_connected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(calls_the_driver_while_it_is_connected, find),
-        cmocka_unit_test_setup(masks_a_line_that_does_not_fall, find),
+        cmocka_unit_test_setup(calls_the_connected_driver, find),
+        cmocka_unit_test_setup(masks_a_line_that_stays_high, find),
         cmocka_unit_test_setup(does_not_mask_after_the_bottom_half_ran, find),
-        cmocka_unit_test_setup(leaves_a_line_masked_that_nobody_handles, find),
-        cmocka_unit_test_setup(gives_others_their_line_back, find),
-        cmocka_unit_test_setup(says_that_it_cannot_be_connected, find),
+        cmocka_unit_test_setup(leaves_an_unhandled_line_masked, find),
+        cmocka_unit_test_setup(gives_the_line_back_to_others, find),
+        cmocka_unit_test_setup(reports_a_failed_connection, find),
     };
 
     return cmocka_run_group_tests_name("rtems_discovery", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The PCI walk of the driver's port to RTEMS: on a bus that belongs to others as well. */
+/* Tests the PCI walk of the driver's port to RTEMS, on a bus shared with other drivers. */
 #include "ecam.h"
 #include "fake_pci.h"
 #include "machine.h"
@@ -39,7 +39,7 @@ void machine_order(void)
 {
 }
 
-static int untouchable; /* device of the root bus that nobody may write to; -1: none */
+static int untouchable; /* number of a device of the root bus that must not be written; -1: none */
 
 static uint8_t bus_of(const struct virtio_pci_function *function)
 {
@@ -72,7 +72,7 @@ static int reset(void **state)
     return 0;
 }
 
-/* As QEMU's virtio-net-pci has it: MSI-X in BAR 1, the registers in BAR 4. */
+/* Adds a function like QEMU's virtio-net-pci: MSI-X in BAR 1, the registers in BAR 4. */
 static struct fake_function *add_network(struct fake_function *bridge, uint8_t device)
 {
     struct fake_function *card = fake_add(bridge, device, 0, NETWORK);
@@ -156,7 +156,7 @@ static void leaves_running_functions_alone(void **state)
     }
 }
 
-static void keeps_off_the_addresses_of_others(void **state)
+static void avoids_addresses_of_others(void **state)
 {
     struct fake_function *off = fake_add(NULL, 3, 0, OTHER);
     struct fake_function *card = add_network(NULL, 2);
@@ -173,7 +173,7 @@ static void keeps_off_the_addresses_of_others(void **state)
     }
 }
 
-static void gives_each_device_addresses_of_its_own(void **state)
+static void gives_each_device_its_own_addresses(void **state)
 {
     struct fake_function *one = add_network(NULL, 1);
     struct fake_function *other = add_network(NULL, 2);
@@ -192,8 +192,8 @@ static void gives_each_device_addresses_of_its_own(void **state)
     }
 }
 
-/* The upper half of its address is not taken for another BAR. */
-static void leaves_what_is_too_large(void **state)
+/* The upper half of the address does not count as another BAR. */
+static void skips_bars_that_are_too_large(void **state)
 {
     struct fake_function *card = add_network(NULL, 2);
     struct virtio_pci_function found;
@@ -207,7 +207,7 @@ static void leaves_what_is_too_large(void **state)
     assert_int_not_equal(virtio_platform_pci_map(&found, 4, 0, 64), 0);
 }
 
-static void says_what_does_not_fit(void **state)
+static void reports_bars_that_do_not_fit(void **state)
 {
     const struct virtio_rtems_pci narrow = {
         .configuration = CONFIGURATION, .buses = 1, .memory = WINDOW, .memory_bytes = 4096};
@@ -220,7 +220,7 @@ static void says_what_does_not_fit(void **state)
     assert_int_equal(virtio_platform_pci_map(&found, 4, 0, 4096), 0);
 }
 
-static void looks_behind_numbered_bridges(void **state)
+static void searches_behind_numbered_bridges(void **state)
 {
     struct fake_function *bridge = fake_add_bridge(NULL, 3, false);
     struct virtio_pci_function found;
@@ -232,7 +232,7 @@ static void looks_behind_numbered_bridges(void **state)
     assert_true(ecam_find_network(&board, 0, &found));
     assert_int_equal(bus_of(&found), 1);
     assert_int_equal(found.line,
-                     1); /* INTA of device 2, turned by 3 (PCI-to-PCI Bridge 1.2, 9.1) */
+                     1); /* INTA of device 2, rotated by 3 (PCI-to-PCI Bridge 1.2, 9.1) */
 }
 
 static void restores(void **state)
@@ -267,7 +267,7 @@ static uint32_t answer_bridges(uint8_t bus, uint8_t device_function, uint16_t of
     }
 }
 
-/* The same noise in each run (Numerical Recipes' generator). */
+/* Returns pseudorandom numbers, the same in each run (Numerical Recipes' generator). */
 static uint32_t noise(void)
 {
     static uint32_t state = 1;
@@ -283,8 +283,8 @@ static uint32_t answer_anything(uint8_t bus, uint8_t device_function, uint16_t o
     return (offset & 0xFC) == PCI_VENDOR_ID ? NETWORK : noise();
 }
 
-/* A bus that lies ends the walk after each of its buses was looked at once. */
-static void survives_lies(void **state)
+/* On a malicious bus the walk ends after it has read each bus once. */
+static void survives_malicious_bus(void **state)
 {
     struct virtio_pci_function found;
 
@@ -308,13 +308,13 @@ int main(void)
         cmocka_unit_test_setup(gives_addresses, reset),
         cmocka_unit_test_setup(keeps_addresses, reset),
         cmocka_unit_test_setup(leaves_running_functions_alone, reset),
-        cmocka_unit_test_setup(keeps_off_the_addresses_of_others, reset),
-        cmocka_unit_test_setup(gives_each_device_addresses_of_its_own, reset),
-        cmocka_unit_test_setup(leaves_what_is_too_large, reset),
-        cmocka_unit_test_setup(says_what_does_not_fit, reset),
-        cmocka_unit_test_setup(looks_behind_numbered_bridges, reset),
+        cmocka_unit_test_setup(avoids_addresses_of_others, reset),
+        cmocka_unit_test_setup(gives_each_device_its_own_addresses, reset),
+        cmocka_unit_test_setup(skips_bars_that_are_too_large, reset),
+        cmocka_unit_test_setup(reports_bars_that_do_not_fit, reset),
+        cmocka_unit_test_setup(searches_behind_numbered_bridges, reset),
         cmocka_unit_test_setup(restores, reset),
-        cmocka_unit_test_setup(survives_lies, reset),
+        cmocka_unit_test_setup(survives_malicious_bus, reset),
     };
 
     return cmocka_run_group_tests_name("rtems_ecam", tests, NULL, reset);

@@ -34,7 +34,7 @@ static void put_buffer(void *context, struct virtio_net_buffer *buffer)
 
 static void wake(void *context)
 {
-    (void)context; /* these tests look without being asked */
+    (void)context; /* the tests call the bottom half without a signal */
 }
 
 static const struct virtio_net_operations operations = {

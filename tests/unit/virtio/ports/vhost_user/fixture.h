@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The driver over vhost-user, with the tests' back-end at the other end: what is common to the
- * tests. */
+/* Common parts of the tests of the driver over vhost-user, with the tests' own back-end at the
+ * other end. */
 #ifndef TESTS_VHOST_USER_FIXTURE_H
 #define TESTS_VHOST_USER_FIXTURE_H
 
@@ -17,7 +17,7 @@
 #define BUFFERS      4u
 #define BUFFER_BYTES 1536u
 #define SHARED_BYTES (1u << 20)
-#define WAIT_MS      5000u /* of the tests' clock */
+#define WAIT_MS      5000u /* in time of the tests' clock */
 
 #define PROTOCOL_ALL                                                              \
     (PROTOCOL_MQ | PROTOCOL_REPLY_ACK | PROTOCOL_NET_MTU | PROTOCOL_BACKEND_REQ | \
@@ -28,7 +28,7 @@
 #define FEATURE_STATUS (UINT64_C(1) << 16)
 #define FEATURE_MQ     (UINT64_C(1) << 22)
 
-/* What a queue pair has of its own. */
+/* The parts of one queue pair. */
 struct lane {
     struct virtio_net_buffer buffers[BUFFERS];
     bool with_driver[BUFFERS];
@@ -36,32 +36,32 @@ struct lane {
     uint8_t *packet_memory;
 };
 
-/* One port, one driver, one back-end. */
+/* One port with one driver and one back-end. */
 struct station {
     char path[64];
     struct vhost_user vhost;
-    struct virtio_net *net; /* NULL: none */
-    uint16_t queue_pairs;   /* the driver may use; 0: 1 */
+    struct virtio_net *net; /* NULL if there is no driver */
+    uint16_t queue_pairs;   /* pairs that the driver may use; 0: 1 */
     struct lane lanes[FAKE_PAIRS];
     struct fake_backend backend;
 };
 
 extern struct station station;
 
-/* Opens the port, and sets the back-end's properties to what most tests want; it is not started. */
+/* Opens the port and gives the back-end the properties that most tests want. Does not start it. */
 void open_port(const struct vhost_user_options *options);
-/* Everything must have come back. */
+/* Closes the port. All buffers must have come back. */
 void close_port(void);
-/* Creates the driver. NULL, or why not. */
+/* Creates the driver. Returns NULL, or the reason for a failure. */
 const char *create(void);
-/* Ends the driver. False: the back-end does not confirm that it has stopped. */
+/* Stops the driver. Returns false if the back-end does not confirm that it has stopped. */
 bool stop(void);
 void wait_for_vector(unsigned vector);
-/* True: vector 0 is due. */
+/* Returns true if vector 0 is due. */
 bool attention_wanted(void);
-/* A frame there and back, on each pair that is in use. */
+/* Sends a frame there and back on each pair in use. */
 void exchange(uint8_t mark);
-/* The bottom half's look at the device; vector 0 is due. */
+/* Runs the bottom half's check of the device; vector 0 must be due. */
 void notice(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a vhost-user back-end says of itself: errors of a queue by its eventfd, requests on its own
- * channel, a configuration that changes. And that whatever it says there does no harm.
+ * Tests notices of a vhost-user back-end: errors of a queue through its eventfd, requests on its
+ * own channel, configuration changes. None of them may do harm.
  */
 #include "fixture.h"
 #include <fcntl.h>
@@ -40,7 +40,7 @@ static void say(const void *bytes, size_t count)
     assert_int_equal(send(fake_backend_requests(), bytes, count, MSG_NOSIGNAL), count);
 }
 
-/* The result of the answer to a request, which must be there. */
+/* Returns the result in the answer to a request; there must be one. */
 static uint64_t answered(uint32_t request)
 {
     struct __attribute__((packed)) {
@@ -63,8 +63,8 @@ static bool nothing_answered(void)
     return recv(fake_backend_requests(), &byte, 1, MSG_DONTWAIT) < 0;
 }
 
-/* The device needs a reset, and is well again afterwards, on the same connection if that was not
- * the trouble. */
+/* The device needs a reset, and works again afterwards, on the same connection unless the
+ * connection failed. */
 static void recover(unsigned connections)
 {
     notice();
@@ -90,8 +90,8 @@ static void test_error_of_each_queue(void **state)
     }
 }
 
-/* It can't keep vector 0 busy, nor anybody waiting. */
-static void test_errors_without_end(void **state)
+/* Errors without end neither keep vector 0 due nor make a thread wait. */
+static void test_endless_errors(void **state)
 {
     (void)state;
     start(FEATURE_MQ);
@@ -107,7 +107,7 @@ static void test_errors_without_end(void **state)
     end();
 }
 
-/* The back-end shares the eventfds, flags included. */
+/* The back-end shares the eventfds, including their flags. */
 static void test_eventfds_made_to_block(void **state)
 {
     (void)state;
@@ -146,23 +146,24 @@ static void test_link_goes_down_and_up(void **state)
     end();
 }
 
-/* What is not the back-end's to tell is the port's. */
-static void test_configuration_kept_in_part(void **state)
+/* The port supplies the fields that the back-end does not. */
+static void test_configuration_partly_from_the_back_end(void **state)
 {
     uint8_t mac[6];
 
     (void)state;
     start(FEATURE_MTU);
-    station.backend.config[6] = 0; /* without STATUS it says nothing */
+    station.backend.config[6] = 0; /* without VIRTIO_NET_F_STATUS the field means nothing */
     assert_true(virtio_net_link_up(station.net));
     assert_true(virtio_net_mac(station.net, mac));
     assert_memory_equal(mac, ((uint8_t[6]){2, 0, 0, 0, 0, 7}), 6);
     assert_int_equal(virtio_net_mtu(station.net), 1500);
     end();
-    assert_int_equal(station.backend.mtu, 0); /* its own MTU it need not be told */
+    /* The port does not report its own MTU to the back-end. */
+    assert_int_equal(station.backend.mtu, 0);
 }
 
-static void test_configuration_that_lies(void **state)
+static void test_invalid_configuration_answers(void **state)
 {
     (void)state;
     for (enum fake_config_lie lie = CONFIG_OTHER_OFFSET; lie <= CONFIG_ERROR; lie++) {
@@ -181,8 +182,8 @@ static void test_configuration_that_lies(void **state)
     }
 }
 
-/* The back-end's numbers of pairs, and how many of them are used. */
-static void test_pairs_that_are_offered(void **state)
+/* Numbers of pairs that the back-end has, and the numbers used. */
+static void test_offered_pairs(void **state)
 {
     static const struct {
         uint64_t features, protocol_features, pairs;
@@ -226,7 +227,7 @@ static void test_pairs_that_are_offered(void **state)
     }
 }
 
-/* Requests of features that were not negotiated, and of those that there are not. */
+/* The back-end requests features that were not negotiated or do not exist. */
 static void test_requests_are_refused(void **state)
 {
     static const struct {
@@ -252,8 +253,9 @@ static void test_requests_are_refused(void **state)
     end();
 }
 
-/* Without CONFIG nothing that it keeps can change; without REPLY_ACK nothing is answered. */
-static void test_what_was_not_negotiated(void **state)
+/* Without CONFIG no configuration of the back-end can change; without REPLY_ACK there is no
+ * answer. */
+static void test_requests_without_negotiation(void **state)
 {
     const struct request change = {CONFIG_CHANGE, VERSION | NEED_REPLY, 0, {0}};
 
@@ -276,7 +278,7 @@ static void test_what_was_not_negotiated(void **state)
     }
 }
 
-/* Byte by byte, and no other way. */
+/* Requests arrive byte by byte and are answered once they are complete. */
 static void test_request_in_pieces(void **state)
 {
     const struct request request = {99, VERSION | NEED_REPLY, 5, {0}};
@@ -298,8 +300,8 @@ static void test_request_in_pieces(void **state)
     end();
 }
 
-/* A descriptor that comes along is closed. */
-static void test_descriptors_are_not_kept(void **state)
+/* A descriptor sent with a request is closed. */
+static void test_received_descriptors_are_closed(void **state)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -330,14 +332,14 @@ static void test_descriptors_are_not_kept(void **state)
     end();
 }
 
-static void test_what_is_no_request(void **state)
+static void test_invalid_requests(void **state)
 {
     static const struct request lies[] = {
         {CONFIG_CHANGE, 0, 0, {0}},                 /* no version */
-        {CONFIG_CHANGE, 0x2, 0, {0}},               /* another */
+        {CONFIG_CHANGE, 0x2, 0, {0}},               /* another version */
         {CONFIG_CHANGE, VERSION | 0x4, 0, {0}},     /* an answer */
         {CONFIG_CHANGE, VERSION, 257, {0}},         /* longer than any request */
-        {1, VERSION | NEED_REPLY, 0xffffffff, {0}}, /* and much longer */
+        {1, VERSION | NEED_REPLY, 0xffffffff, {0}}, /* much longer */
         {0xffffffff, 0xffffffff, 0xffffffff, {0xff}},
     };
 
@@ -350,8 +352,8 @@ static void test_what_is_no_request(void **state)
     }
 }
 
-/* It may. */
-static void test_channel_that_is_closed(void **state)
+/* The back-end may close the channel. */
+static void test_channel_is_closed(void **state)
 {
     const struct request change = {CONFIG_CHANGE, VERSION | NEED_REPLY, 0, {0}};
 
@@ -369,8 +371,8 @@ static void test_channel_that_is_closed(void **state)
     }
 }
 
-/* One look is bounded, and none of them waits. */
-static void test_requests_without_end(void **state)
+/* One check handles a bounded number of requests, and none of them waits. */
+static void test_endless_requests(void **state)
 {
     const struct request change = {CONFIG_CHANGE, VERSION, 0, {0}};
     const struct request asked = {CONFIG_CHANGE, VERSION | NEED_REPLY, 0, {0}};
@@ -390,7 +392,7 @@ static void test_requests_without_end(void **state)
     assert_true(looks > 1);
     assert_null(vhost_user_lost(&station.vhost));
     exchange(1);
-    /* Whoever wants answers has to read them. */
+    /* A back-end that wants answers has to read them. */
     while (vhost_user_lost(&station.vhost) == NULL) {
         say(&asked, 12);
         assert_true(vhost_user_service(&station.vhost));
@@ -403,8 +405,8 @@ static void test_requests_without_end(void **state)
     end();
 }
 
-/* A back-end that waits for an answer of ours before it answers: what it told is not lost. */
-static void test_both_ask_at_once(void **state)
+/* A back-end waits for our answer before it answers itself: its notice is not lost. */
+static void test_simultaneous_requests(void **state)
 {
     (void)state;
     open_port(&(struct vhost_user_options){0});
@@ -421,7 +423,7 @@ static void test_both_ask_at_once(void **state)
     end();
 }
 
-/* The driver's lock is free while the back-end is asked. */
+/* The driver does not hold its lock while it waits for the back-end. */
 static void test_lock_is_free_while_the_back_end_answers(void **state)
 {
     const struct request change = {CONFIG_CHANGE, VERSION, 0, {0}};
@@ -441,20 +443,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_error_of_each_queue),
-        cmocka_unit_test(test_errors_without_end),
+        cmocka_unit_test(test_endless_errors),
         cmocka_unit_test(test_eventfds_made_to_block),
         cmocka_unit_test(test_link_goes_down_and_up),
-        cmocka_unit_test(test_configuration_kept_in_part),
-        cmocka_unit_test(test_configuration_that_lies),
-        cmocka_unit_test(test_pairs_that_are_offered),
+        cmocka_unit_test(test_configuration_partly_from_the_back_end),
+        cmocka_unit_test(test_invalid_configuration_answers),
+        cmocka_unit_test(test_offered_pairs),
         cmocka_unit_test(test_requests_are_refused),
-        cmocka_unit_test(test_what_was_not_negotiated),
+        cmocka_unit_test(test_requests_without_negotiation),
         cmocka_unit_test(test_request_in_pieces),
-        cmocka_unit_test(test_descriptors_are_not_kept),
-        cmocka_unit_test(test_what_is_no_request),
-        cmocka_unit_test(test_channel_that_is_closed),
-        cmocka_unit_test(test_requests_without_end),
-        cmocka_unit_test(test_both_ask_at_once),
+        cmocka_unit_test(test_received_descriptors_are_closed),
+        cmocka_unit_test(test_invalid_requests),
+        cmocka_unit_test(test_channel_is_closed),
+        cmocka_unit_test(test_endless_requests),
+        cmocka_unit_test(test_simultaneous_requests),
         cmocka_unit_test(test_lock_is_free_while_the_back_end_answers),
     };
 

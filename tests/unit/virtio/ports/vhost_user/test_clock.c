@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The vhost-user port's own clock, which the other tests replace. */
+/* Tests the vhost-user port's own clock, which the other tests replace. */
 #include "clock.h"
 #include "virtio/platform.h"
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static void test_nothing_ready(void **state)
     close(never);
 }
 
-/* However late it is looked at. */
+/* A ready descriptor is reported however late it is checked. */
 static void test_ready_after_the_deadline(void **state)
 {
     int ready = eventfd(1, EFD_NONBLOCK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The network driver over vhost-user, against a back-end of our own: what it says to a back-end
- * that keeps the rules, and that one which does not can neither crash it, nor hang it, nor take
- * anything away from it.
+ * Tests the network driver over vhost-user against the tests' own back-end: its messages to a
+ * correct back-end, and that a faulty back-end can neither crash it, nor hang it, nor make it lose
+ * buffers.
  */
 #include "fixture.h"
 #include "memory.h"
@@ -43,7 +43,7 @@ static void test_frames_over_every_protocol(void **state)
     }
 }
 
-static void test_configuration_is_the_ports_own(void **state)
+static void test_configuration_from_the_port(void **state)
 {
     uint8_t mac[6] = {0};
 
@@ -61,11 +61,11 @@ static void test_configuration_is_the_ports_own(void **state)
     close_port();
     fake_backend_stop(&station.backend);
     assert_int_equal(station.backend.mtu, 1400);
-    /* The bits that are not the back-end's never reach it: it offered MTU only. */
+    /* The port does not send its own feature bits to the back-end, which offered MTU only. */
     assert_int_equal(station.backend.driver_features & 0xffffff, 1 << 3);
 }
 
-static void test_configuration_is_the_back_ends(void **state)
+static void test_configuration_from_the_back_end(void **state)
 {
     uint8_t mac[6] = {0};
 
@@ -90,7 +90,7 @@ static void open_for_fault(uint64_t protocol)
     station.backend.features = FEATURE_MTU | FEATURE_MAC | FEATURE_STATUS | FEATURE_MQ;
 }
 
-/* A start, a look and a stop. */
+/* Starts the driver, reads the link state, and stops. */
 static void run(void)
 {
     if (create() == NULL) {
@@ -99,8 +99,8 @@ static void run(void)
     }
 }
 
-/* How many messages that takes when all goes well, up to the last that has an answer: what happens
- * after that is heard of only later. */
+/* Returns the number of messages of a faultless run, up to the last one with an answer: the driver
+ * learns of later failures only in its next step. */
 static unsigned messages_of_a_run(uint64_t protocol)
 {
     open_for_fault(protocol);
@@ -113,12 +113,12 @@ static unsigned messages_of_a_run(uint64_t protocol)
     return station.backend.heard;
 }
 
-/* Then everything is well again. */
+/* Runs the driver with a fault, after which a new run must work. */
 static void run_with_fault(void)
 {
     run();
     if (vhost_user_lost(&station.vhost) != NULL) {
-        /* A back-end that is silent on one connection is not on the next. */
+        /* A back-end that is silent on one connection answers on the next. */
         channel_close(&station.vhost.channel);
         fake_backend_wait_gone();
     }
@@ -155,7 +155,7 @@ static void test_every_fault_at_every_message(void **state)
     assert_true(happened > 1000);
 }
 
-static void test_back_end_that_dies_while_running(void **state)
+static void test_back_end_dies_while_running(void **state)
 {
     (void)state;
     open_port(&(struct vhost_user_options){0});
@@ -170,10 +170,10 @@ static void test_back_end_that_dies_while_running(void **state)
     virtio_net_configuration_interrupt(station.net);
     assert_true(virtio_net_link_changed(station.net));
     assert_non_null(virtio_net_broken(station.net));
-    assert_false(vhost_user_service(&station.vhost)); /* once is enough */
+    assert_false(vhost_user_service(&station.vhost)); /* reported only once */
     assert_false(vhost_user_connect(&station.vhost, 0));
     assert_true(stop());
-    assert_non_null(create()); /* nobody there */
+    assert_non_null(create()); /* no back-end */
     fake_backend_start(&station.backend);
     assert_null(create());
     exchange(2);
@@ -182,13 +182,13 @@ static void test_back_end_that_dies_while_running(void **state)
     fake_backend_stop(&station.backend);
 }
 
-static void test_memory_stays_with_a_back_end_that_does_not_let_go(void **state)
+static void test_memory_is_kept_until_the_back_end_stops(void **state)
 {
     (void)state;
     open_port(&(struct vhost_user_options){0});
     fake_backend_start(&station.backend);
     assert_null(create());
-    station.backend.fault_at = station.backend.messages; /* it waits for the next message */
+    station.backend.fault_at = station.backend.messages; /* the fault occurs at the next message */
     station.backend.fault = FAULT_STUBBORN;
     assert_false(stop());
     assert_true(station.lanes[0].with_driver[0]);
@@ -198,7 +198,7 @@ static void test_memory_stays_with_a_back_end_that_does_not_let_go(void **state)
     close_port();
 }
 
-static void test_back_end_that_speaks_out_of_turn(void **state)
+static void test_unexpected_message_from_the_back_end(void **state)
 {
     (void)state;
     open_port(&(struct vhost_user_options){0});
@@ -208,7 +208,7 @@ static void test_back_end_that_speaks_out_of_turn(void **state)
     station.backend.fault = FAULT_GARBAGE;
     (void)station.vhost.transport.operations->status(&station.vhost.transport);
     assert_non_null(vhost_user_lost(&station.vhost));
-    assert_true(vhost_user_service(&station.vhost)); /* nobody was told yet */
+    assert_true(vhost_user_service(&station.vhost)); /* the failure is reported now */
     assert_false(vhost_user_service(&station.vhost));
     assert_false(attention_wanted());
     assert_true(stop());
@@ -219,7 +219,7 @@ static void test_back_end_that_speaks_out_of_turn(void **state)
     fake_backend_stop(&station.backend);
 }
 
-static void test_paths_that_can_not_be(void **state)
+static void test_invalid_paths(void **state)
 {
     char long_path[200];
     struct vhost_user_options options = {.path = long_path};
@@ -237,7 +237,7 @@ static void test_paths_that_can_not_be(void **state)
 
 #define PIECES 60u
 
-static void test_shared_memory_is_given_out_once(void **state)
+static void test_shared_memory_is_allocated_once(void **state)
 {
     uint8_t *piece[PIECES] = {NULL};
     size_t bytes[PIECES];
@@ -283,14 +283,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames_over_every_protocol),
-        cmocka_unit_test(test_configuration_is_the_ports_own),
-        cmocka_unit_test(test_configuration_is_the_back_ends),
+        cmocka_unit_test(test_configuration_from_the_port),
+        cmocka_unit_test(test_configuration_from_the_back_end),
         cmocka_unit_test(test_every_fault_at_every_message),
-        cmocka_unit_test(test_back_end_that_dies_while_running),
-        cmocka_unit_test(test_memory_stays_with_a_back_end_that_does_not_let_go),
-        cmocka_unit_test(test_back_end_that_speaks_out_of_turn),
-        cmocka_unit_test(test_paths_that_can_not_be),
-        cmocka_unit_test(test_shared_memory_is_given_out_once),
+        cmocka_unit_test(test_back_end_dies_while_running),
+        cmocka_unit_test(test_memory_is_kept_until_the_back_end_stops),
+        cmocka_unit_test(test_unexpected_message_from_the_back_end),
+        cmocka_unit_test(test_invalid_paths),
+        cmocka_unit_test(test_shared_memory_is_allocated_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A network device as the tests have it. */
+/* The tests' network device. */
 #ifndef TESTS_LWIP_DISCOVERY_H
 #define TESTS_LWIP_DISCOVERY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What lwIP's headers ask of compiler and platform: the host's C library. */
+/* Compiler and platform definitions for lwIP's headers: the host's C library. */
 #ifndef NETWORK_LWIP_ARCH_CC_H
 #define NETWORK_LWIP_ARCH_CC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Nothing waits here; lwIP's headers ask for the types. */
+/* Types that lwIP's headers need; nothing in these tests waits. */
 #ifndef NETWORK_LWIP_ARCH_SYS_ARCH_H
 #define NETWORK_LWIP_ARCH_SYS_ARCH_H
 
