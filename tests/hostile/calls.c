@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The owner's calls of a driver that runs, or ran: frames both ways, interrupts, bottom half. */
+/* The owner's calls of a running or stopped driver: frames both ways, interrupts, bottom half. */
 #include "owner.h"
 
 #define HEADER_BYTES VIRTIO_NET_HEADER_BYTES
 #define ROUNDS_MAX   200u
 #define FLOOD_ROUNDS 8u
 
-/* The bottom half may also wait for the reset of each queue (2.6.1). */
+/* Bound on the work of a bottom half, which may also wait for the reset of each queue (2.6.1). */
 static struct work bottom_half_limit(void)
 {
     struct work limit = call_limit(2);
@@ -46,7 +46,7 @@ bool owner_transmit(uint32_t bytes, unsigned segments, bool checksum)
     return packet != NULL && transmit(packet);
 }
 
-/* The rules of virtio/net.h, which are 5.1.6.2.1's and the MTU's. */
+/* Returns true if the frame follows the rules of virtio/net.h: 5.1.6.2.1's and the MTU's. */
 static bool large_valid(const struct owner_segments *large)
 {
     uint32_t limit = virtio_net_mtu(owner_net()) + 14u;
@@ -74,7 +74,7 @@ bool owner_transmit_segments(const struct owner_segments *large)
     packet->header_bytes = large->header_bytes;
     accepted = transmit(packet);
     HOSTILE_CHECK(!accepted || large_valid(large),
-                  "a frame to be cut is accepted against the rules");
+                  "a frame to segment is accepted against the rules");
     return accepted;
 }
 
@@ -102,7 +102,8 @@ unsigned owner_fetch_packets(unsigned count)
     return done;
 }
 
-/* Each of the frame's buffers is the owner's again, with what the device can have written there. */
+/* Takes a received frame: the owner holds each of its buffers again, and reads the memory that the
+ * device may have written. */
 static void take_frame(struct virtio_net_buffer *frame)
 {
     uint32_t total = 0;
@@ -119,7 +120,8 @@ static void take_frame(struct virtio_net_buffer *frame)
         total += each->frame_bytes;
         buffers++;
     }
-    HOSTILE_CHECK(buffers == frame->buffers, "%u buffers said to be %u", buffers, frame->buffers);
+    HOSTILE_CHECK(buffers == frame->buffers, "%u buffers, but the driver reports %u", buffers,
+                  frame->buffers);
     HOSTILE_CHECK(frame->checksum != VIRTIO_NET_CHECKSUM_PARTIAL ||
                       (uint32_t)frame->checksum_start + frame->checksum_offset + 2u <= total,
                   "a checksum at %u + %u in a frame of %u bytes", frame->checksum_start,
@@ -177,8 +179,8 @@ void owner_bottom_half(bool whole)
         rounds++;
     } while (whole && more && rounds < ROUNDS_MAX);
     HOSTILE_CHECK(!whole || !more || device.lies != 0 || snare_any(),
-                  "the bottom half finds no end");
-    /* A thread that gives up before the driver is done owes it another round. */
+                  "the bottom half does not end");
+    /* A thread that gives up before the driver is done has to run the bottom half again. */
     owner.pair->signalled |= more;
 }
 
@@ -192,7 +194,8 @@ void owner_refill(void)
     CALL("refill", 1, virtio_net_refill(owner_net()));
 }
 
-/* virtio/net.h: with vectors for each of two pairs, but not for each of their queues. */
+/* Returns the driver that a vector interrupts (virtio/net.h): two pairs have vectors of their own,
+ * but their queues do not. */
 static struct virtio_net *interrupted(unsigned vector)
 {
     return owner.pairs[1].net != NULL && owner.vectors > PAIRS && vector > 1 ? owner.pairs[1].net
@@ -233,7 +236,7 @@ static void attend(void)
 
 void owner_settle(void)
 {
-    /* A device that does something at each look of the driver has always more. */
+    /* A device that acts at each access of the driver always has more work. */
     for (unsigned rounds = 0; rounds < (snare_any() ? FLOOD_ROUNDS : ROUNDS_MAX); rounds++) {
         bool signalled = false;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the named cases share. Each ends with the driver stopped, created anew by its owner, and
- * frames going both ways. */
+/* Functions for the named cases. Each case ends when the owner has stopped the driver and created
+ * it again, and frames pass both ways. */
 #ifndef TESTS_HOSTILE_CASES_H
 #define TESTS_HOSTILE_CASES_H
 
@@ -16,7 +16,7 @@
 #define RECEIVE  0u
 #define TRANSMIT 1u
 
-/* Lies of traffic_lie(). */
+/* Faults for traffic_lie(). */
 enum {
     INDEX_JUMPS = 0,
     ID_NOWHERE = 4,
@@ -27,23 +27,26 @@ enum {
     DOUBLE = 9,
 };
 
-/* Bits of what is not offered; see program.c. */
+/* Bits of features that are not offered; see program.c. */
 #define WITHOUT_INDIRECT    0x0002u
 #define WITHOUT_PACKED      0x0080u
 #define WITHOUT_IN_ORDER    0x0100u
 #define WITHOUT_QUEUE_RESET 0x0200u
 #define WITHOUT_MERGING     0x0400u
 
-/* 8 receive buffers, the other parameters large. `header`: HEADER_ bits. */
+/* Starts a case with 8 receive buffers and large values for the other parameters. `header`: HEADER_
+ * bits. */
 void cases_begin(enum bus bus, unsigned vectors, unsigned header, unsigned without);
-/* With 43 of them, enough for large frames, which the driver wants mergeable buffers for. */
+/* Starts a case with 43 receive buffers, enough for large frames; the driver then wants mergeable
+ * buffers. */
 void cases_begin_merging(enum bus bus, unsigned vectors, unsigned header, unsigned without);
-/* Stops, and tries to start against a device that lies from the first. NULL, or why not. */
+/* Stops the driver and tries to start it on a device that is malicious from the beginning. Returns
+ * NULL if it starts, else the reason. */
 const char *cases_start(void);
-/* Has the device take so many packets. */
+/* Makes the device take `count` packets. */
 void cases_send(unsigned count);
 
-/* Both end the case. */
+/* Checks for the expected failure and ends the case. */
 void cases_expect_broken(const char *what);
 void cases_expect_refused(const char *reason, const char *what);
 

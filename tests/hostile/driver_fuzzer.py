@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the fuzzer of the driver on the stored corpus.
 
-The corpus is one archive, so that it is a file to git, not a thousand. To add what a long run found
-(its programs that reach something new, each as short as possible):
+The corpus is a single archive, because git would otherwise track a thousand files. Add programs
+that a long run found, which reach new code and are as short as possible, like this:
 
     build/venv/bin/python tests/hostile/driver_fuzzer.py FOLDER-WITH-PROGRAMS
 """
@@ -20,13 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).with_name("corpus.zip")
 PROGRAM = ROOT / "build" / "host-clang" / "tests" / "hostile" / "fuzz_driver"
-_PROGRAM_BYTES_MAX = 800  # some 200 steps
+_PROGRAM_BYTES_MAX = 800  # about 200 steps
 _SECONDS_A_PROGRAM_MAX = 25
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run of the fuzzer came to."""
+    """The result of a run of the fuzzer."""
 
     failed: bool
     steps: int
@@ -35,13 +35,13 @@ class Outcome:
 
 
 def unpack(folder: Path) -> None:
-    """Put the stored programs into the folder, one file each."""
+    """Unpacks the stored programs into the folder, one file each."""
     with zipfile.ZipFile(CORPUS) as archive:
         archive.extractall(folder)
 
 
 def pack(folder: Path) -> None:
-    """Replace the stored programs by those in the folder; the same files make the same archive."""
+    """Replaces the stored programs by those in the folder. The same files give the same archive."""
     with zipfile.ZipFile(CORPUS, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for number, path in enumerate(sorted(folder.iterdir())):
             name = zipfile.ZipInfo(f"{number:x}")
@@ -49,7 +49,8 @@ def pack(folder: Path) -> None:
 
 
 def fuzz(program: Path, corpus: Path, artifacts: Path, runs: int, seed: int = 1) -> Outcome:
-    """Run all programs of the corpus and `runs` in all; what is new goes to the corpus folder."""
+    """Runs all programs of the corpus, then others up to `runs`. New programs go to the corpus
+    folder."""
     command = [
         program,
         f"-runs={runs}",
@@ -79,10 +80,11 @@ def fuzz(program: Path, corpus: Path, artifacts: Path, runs: int, seed: int = 1)
 
 
 def merge(found: Path) -> None:
-    """Store what is needed of the stored programs and of those found."""
+    """Stores the programs that are needed, of the stored and of the found ones."""
     with tempfile.TemporaryDirectory() as stored, tempfile.TemporaryDirectory() as merged:
         unpack(Path(stored))
-        # A set that covers everything, not the shortest program for each: some 40 % smaller.
+        # Asks for a set that covers everything instead of the shortest program for each part, which
+        # saves some 40 % of the size.
         how = ["-set_cover_merge=1", f"-max_len={_PROGRAM_BYTES_MAX}"]
         command = [PROGRAM, *how, merged, stored, found]
         subprocess.run([str(word) for word in command], check=True)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libFuzzer writes the programs: it looks for those that reach new code in the driver. Mutations
- * work on whole steps half of the time, since a program shifted by a byte is quite another.
+ * The fuzzer's program. libFuzzer looks for programs that reach new code in the driver. Half of the
+ * mutations work on whole steps, because shifting a program by a byte changes all of its steps.
  */
 #include "hostile.h"
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static uint32_t next(uint32_t *seed)
     return *seed >> 8;
 }
 
-/* Room for `more` steps at step `at`. */
+/* Makes room for `more` steps at step `at`. */
 static size_t insert(uint8_t *data, size_t bytes, size_t limit, size_t at, size_t more)
 {
     uint8_t *place = data + PROGRAM_HEADER + at * STEP_BYTES;
@@ -67,11 +67,11 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t limit, unsign
     step = data + PROGRAM_HEADER + from * STEP_BYTES;
     bytes = PROGRAM_HEADER + count * STEP_BYTES;
     switch (next(&state) % 4) {
-    case 0: /* away with some */
+    case 0: /* removes some steps */
         memmove(step, step + length * STEP_BYTES,
                 bytes - (size_t)(step - data) - length * STEP_BYTES);
         return bytes - length * STEP_BYTES;
-    case 1: { /* once more, elsewhere */
+    case 1: { /* copies a step to another place */
         uint8_t copied[8 * STEP_BYTES];
         size_t longer = insert(data, bytes, limit, to, length);
 
@@ -82,7 +82,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t limit, unsign
         memmove(data + PROGRAM_HEADER + to * STEP_BYTES, copied, length * STEP_BYTES);
         return longer;
     }
-    case 2: { /* a new one */
+    case 2: { /* inserts a new step */
         size_t longer = insert(data, bytes, limit, from, 1);
 
         if (longer == 0) {
@@ -94,7 +94,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t limit, unsign
     default:
         break;
     }
-    /* another step here, or other operands */
+    /* replaces a step or its operands */
     for (unsigned i = next(&state) % 2; i < STEP_BYTES; i++) {
         step[i] = (uint8_t)next(&state);
     }

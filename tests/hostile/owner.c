@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The driver's owner: an application that keeps the rules of virtio/net.h, and checks that the
- * driver does. */
+/* The driver's owner: an application that follows the rules of virtio/net.h and checks that the
+ * driver follows them too. */
 #include "owner.h"
 #include <string.h>
 
@@ -124,7 +124,7 @@ static void create(const struct virtio_net_parameters *parameters, const char **
         for (unsigned i = 0; net != NULL && i < PAIRS; i++) {
             owner.pairs[i].net = virtio_net_pair(net, i);
         }
-        HOSTILE_CHECK(net == owner.pairs[0].net, "the first pair is another one");
+        HOSTILE_CHECK(net == owner.pairs[0].net, "the driver is not the first pair's");
     }
     snare_leave(&outer);
 }
@@ -147,14 +147,15 @@ const char *owner_create(const struct virtio_net_parameters *parameters, uint32_
         parameters->rx_buffers_max > owner.target ? parameters->rx_buffers_max : owner.target;
     owner.capacity = capacity;
     for (unsigned i = 0; i < PAIRS; i++) {
-        owner.pairs[i] = (struct pair){.signalled = true}; /* "It runs this once, unasked" */
+        /* Runs once without a signal (virtio/net.h). */
+        owner.pairs[i] = (struct pair){.signalled = true};
     }
     pool_forget_expected();
     create(parameters, &reason);
     if (owner_net() == NULL) {
         HOSTILE_CHECK(!device_let_go() || (platform_allocations() == 0 && pool_buffers_held() == 0),
                       "a driver that could not start keeps memory");
-        platform_free_lost(); /* nobody may touch it any more, except the device */
+        platform_free_lost(); /* from now on only the device may access it */
         pool_take_back();
         return reason != NULL ? reason : "no device";
     }
@@ -192,7 +193,7 @@ bool owner_stop(void)
     HOSTILE_CHECK(!stopped || (pool_buffers_held() == 0 && pool_packets_held() == 0),
                   "stopped with %u buffers and %u packets missing", pool_buffers_held(),
                   pool_packets_held());
-    HOSTILE_CHECK(stopped || !device_let_go(), "the reset was confirmed, and not believed");
+    HOSTILE_CHECK(stopped || !device_let_go(), "the driver ignores a confirmed reset");
     return stopped;
 }
 
@@ -250,7 +251,7 @@ static void check_pair(void)
                   "%llu descriptors moved, %llu exposed",
                   (unsigned long long)s.descriptors_moved_max, (unsigned long long)s.rx_exposed);
     HOSTILE_CHECK(s.queue_resets <= device.queue_resets_told || !owner.interruptible,
-                  "a queue is taken for reset, and is not (2.6.1)");
+                  "a queue counts as reset but is not (2.6.1)");
 }
 
 void owner_check(void)
@@ -268,7 +269,7 @@ void owner_check(void)
     HOSTILE_CHECK(held == pool_buffers_held(), "%llu buffers are with the driver, of %u",
                   (unsigned long long)held, pool_buffers_held());
     HOSTILE_CHECK(virtio_net_broken(owner_net()) == NULL || device.lies != 0,
-                  "an honest device is called broken: %s", virtio_net_broken(owner_net()));
+                  "an honest device is reported as broken: %s", virtio_net_broken(owner_net()));
 }
 
 unsigned owner_frames_received(void)

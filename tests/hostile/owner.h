@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Inside the owner: owner.c, calls.c and control.c. */
+/* Internal interface of the owner: owner.c, calls.c and control.c. */
 #ifndef TESTS_HOSTILE_OWNER_H
 #define TESTS_HOSTILE_OWNER_H
 
@@ -8,7 +8,7 @@
 struct pair {
     struct virtio_net *net;
     bool signalled;
-    uint64_t sent; /* since the driver was created, as the next four */
+    uint64_t sent; /* this counter and the next four count from the driver's creation */
     uint64_t fetched;
     uint64_t signals;
     uint64_t taken;
@@ -20,7 +20,7 @@ struct owner {
     struct virtio_pci pci;
     struct virtio_transport *transport;
     struct pair pairs[PAIRS];
-    struct pair *pair; /* that calls are about */
+    struct pair *pair; /* the pair that calls use */
     bool interruptible;
     bool in_handler;
     bool short_buffers;
@@ -35,14 +35,14 @@ struct owner {
 extern struct owner owner;
 
 /*
- * Bounds on the work of one call, whatever the device says: for each descriptor the driver may move
- * a chain of the greatest length, and as much again for each buffer it may expose. Who waits for a
- * reset or an answer may look for a second, a thousand times.
+ * Returns a bound on the work of one call that holds for any device: for each descriptor the driver
+ * may handle a chain of the greatest length, and the same again for each buffer that it may expose.
+ * While it waits for a reset or an answer it may check a thousand times in a second.
  */
 struct work call_limit(unsigned rounds);
 extern const struct work wait_limit;
 
-/* Calls it for each pair. */
+/* Calls the function for each pair. */
 void owner_for_pairs(void (*call)(void));
 
 #define CALL(name, rounds, statement) CALL_WITHIN(name, call_limit(rounds), statement)

@@ -42,7 +42,7 @@ unsigned platform_allocations(void)
     return count;
 }
 
-/* The device is this thread. */
+/* Does nothing, because the device runs in this thread. */
 void virtio_platform_barrier(enum virtio_barrier barrier)
 {
     (void)barrier;
@@ -64,7 +64,7 @@ static void *allocate(size_t bytes, size_t alignment, bool shared)
     while (place < ALLOCATIONS_MAX && allocations[place].memory != NULL) {
         place++;
     }
-    HOSTILE_CHECK(place < ALLOCATIONS_MAX, "memory without end");
+    HOSTILE_CHECK(place < ALLOCATIONS_MAX, "too many allocations");
     HOSTILE_CHECK(posix_memalign(&memory, alignment, bytes) == 0, "out of memory");
     memset(memory, 0, bytes);
     allocations[place] = (struct allocation){memory, bytes, shared};
@@ -76,13 +76,13 @@ static void release(void *memory, size_t bytes, bool shared)
     for (unsigned i = 0; i < ALLOCATIONS_MAX; i++) {
         if (memory != NULL && allocations[i].memory == memory) {
             HOSTILE_CHECK(allocations[i].bytes == bytes && allocations[i].shared == shared,
-                          "freed as something else");
+                          "freed with another size or kind");
             allocations[i].memory = NULL;
             free(memory);
             return;
         }
     }
-    HOSTILE_CHECK(false, "freed twice, or never allocated");
+    HOSTILE_CHECK(false, "freed twice or never allocated");
 }
 
 void platform_free_lost(void)
@@ -157,7 +157,7 @@ virtio_lock_state virtio_platform_lock(void)
 
 void virtio_platform_unlock(virtio_lock_state state)
 {
-    HOSTILE_CHECK(state == LOCK_STATE && platform_locked == 1, "unlocked, but not locked");
+    HOSTILE_CHECK(state == LOCK_STATE && platform_locked == 1, "unlocked without a lock");
     platform_locked--;
     snare_unlock();
 }

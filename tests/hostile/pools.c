@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The owner's pools. Each buffer and packet has one holder; what the driver and the device hold is
- * poisoned for AddressSanitizer, except the headers, which are the driver's. Frames carry a number
- * and a pattern made from it.
+ * The owner's pools of buffers and packets, each of which has one holder. While the driver or the
+ * device holds it, it is poisoned for AddressSanitizer, except its header, which belongs to the
+ * driver. Each frame carries a number and a pattern computed from the number.
  */
 #include "hostile.h"
 #include <string.h>
@@ -10,9 +10,9 @@
 #define HEADER_BYTES VIRTIO_NET_HEADER_BYTES
 #define EXPECTED_MAX 1024u
 #define SEGMENT_GAP  32u
-#define PIECE_BYTES  1800u /* of a frame in one packet, whatever its segments */
+#define PIECE_BYTES  1800u /* bytes of a frame in one packet, in all segments together */
 
-/* AddressSanitizer's, if it is there. */
+/* Functions of AddressSanitizer, NULL without it. */
 void __asan_poison_memory_region(const volatile void *memory, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void *memory, size_t bytes) __attribute__((weak));
 
@@ -37,11 +37,11 @@ struct pool_buffer {
 
 struct pool_packet {
     struct virtio_net_packet packet;
-    struct pool_packet *rest; /* as packet.rest was when the driver got it */
+    struct pool_packet *rest; /* value of packet.rest when the driver got the packet */
     bool with_driver;
-    bool sent; /* the device saw it */
+    bool sent; /* the device has read it */
     uint32_t number;
-    uint32_t bytes; /* of the frame, in the first packet */
+    uint32_t bytes; /* length of the frame, in its first packet */
 };
 
 struct expected {
@@ -54,7 +54,7 @@ struct pools {
     struct pool_packet packets[PACKET_SLOTS];
     struct expected expected[EXPECTED_MAX];
     unsigned buffers_usable;
-    unsigned buffers_held; /* by the driver */
+    unsigned buffers_held; /* number of buffers that the driver holds */
     unsigned packets_held;
     unsigned next_buffer;
     unsigned next_packet;
@@ -63,8 +63,8 @@ struct pools {
 static struct pools pools;
 static uint8_t frame_memory[VIRTIO_NET_GSO_FRAME_MAX + 16];
 static uint32_t packet_number;
-static uint32_t frame_number;   /* of the next one to the driver */
-static uint32_t frame_received; /* of the next one to come up */
+static uint32_t frame_number;   /* number of the next frame to the driver */
+static uint32_t frame_received; /* number of the next frame from the driver */
 
 void pool_clear(void)
 {
@@ -155,7 +155,7 @@ void pool_return_buffer(const struct virtio_net_buffer *buffer)
     struct pool_buffer *ours = (struct pool_buffer *)(uintptr_t)buffer;
     unsigned which = (unsigned)(ours - pools.buffers);
 
-    HOSTILE_CHECK(which < BUFFER_SLOTS && ours->with_driver, "a buffer comes back twice");
+    HOSTILE_CHECK(which < BUFFER_SLOTS && ours->with_driver, "a buffer is returned twice");
     HOSTILE_CHECK(buffer->memory == memory_buffer_slot(which), "a buffer's memory changed");
     ours->with_driver = false;
     pools.buffers_held--;
@@ -163,7 +163,7 @@ void pool_return_buffer(const struct virtio_net_buffer *buffer)
     unpoison(buffer->memory, buffer->capacity);
 }
 
-/* The frames come in the order the device wrote them, whole. */
+/* Checks that frames arrive complete and in the order in which the device wrote them. */
 void pool_check_frame(const struct virtio_net_buffer *buffer, uint32_t bytes)
 {
     const uint8_t *frame = buffer->memory + HEADER_BYTES;
@@ -181,7 +181,7 @@ void pool_check_frame(const struct virtio_net_buffer *buffer, uint32_t bytes)
         const uint8_t *data = from == 0 ? frame : buffer->memory;
 
         HOSTILE_CHECK(frame_is(data, number, from, buffer->frame_bytes),
-                      "a frame is not received as it was");
+                      "a received frame has changed");
         from += buffer->frame_bytes;
     }
     HOSTILE_CHECK(device_features(VIRTIO_NET_F_MQ) || number == frame_received,
@@ -190,7 +190,7 @@ void pool_check_frame(const struct virtio_net_buffer *buffer, uint32_t bytes)
     frame_received = number + 1;
 }
 
-/* A frame, or some of it, in pieces, each with a gap behind it that nobody may touch. */
+/* Stores a frame, or a part of it, in pieces. Behind each piece is a gap that nobody may access. */
 static void lay_out(struct pool_packet *ours, const uint8_t *frame, uint32_t bytes,
                     unsigned segments)
 {
@@ -229,7 +229,7 @@ static struct pool_packet *free_packet(void)
     return NULL;
 }
 
-/* The next packet of a frame; the driver looks at nothing but its segments and what comes after. */
+/* Takes a further packet of a frame. The driver reads nothing in it but its segments and `rest`. */
 static struct pool_packet *take_packet(void)
 {
     struct pool_packet *ours = free_packet();
@@ -290,9 +290,9 @@ bool pool_return_packet(const struct virtio_net_packet *packet)
     bool sent = first->sent;
 
     for (struct pool_packet *ours = first; ours != NULL; ours = ours->rest) {
-        HOSTILE_CHECK(ours->with_driver, "a packet comes back twice");
+        HOSTILE_CHECK(ours->with_driver, "a packet is returned twice");
         HOSTILE_CHECK(ours->packet.rest == (ours->rest != NULL ? &ours->rest->packet : NULL),
-                      "a frame comes back in pieces");
+                      "a frame is returned in pieces");
         ours->with_driver = false;
         pools.packets_held--;
         memory_expose_packet((unsigned)(ours - pools.packets), 0);
@@ -300,7 +300,7 @@ bool pool_return_packet(const struct virtio_net_packet *packet)
     return sent;
 }
 
-/* 5.1.6.2.1 */
+/* Checks the header of a sent frame (5.1.6.2.1). */
 static void check_header(const uint8_t *header, const struct virtio_net_packet *packet)
 {
     bool cut = packet->gso_type != VIRTIO_NET_GSO_NONE;
@@ -320,7 +320,7 @@ static void check_header(const uint8_t *header, const struct virtio_net_packet *
             (packet->checksum_partial && packet->gso_bytes != 0 &&
              device_features(packet->gso_type == VIRTIO_NET_GSO_TCPV4 ? VIRTIO_NET_F_HOST_TSO4
                                                                       : VIRTIO_NET_F_HOST_TSO6)),
-        "segments of a kind that was not negotiated (5.1.6.2.1)");
+        "a segmentation type that was not negotiated (5.1.6.2.1)");
 }
 
 void pool_check_sent(const uint8_t *frame, uint32_t bytes)
@@ -333,9 +333,9 @@ void pool_check_sent(const uint8_t *frame, uint32_t bytes)
     memcpy(&number, frame + header, sizeof(number));
     ours = &pools.packets[number % PACKET_SLOTS];
     HOSTILE_CHECK(ours->with_driver && ours->number == number && !ours->sent,
-                  "the frame sent is none that waits to be");
+                  "the sent frame is not one that waits");
     HOSTILE_CHECK(bytes == ours->bytes + header && frame_is(frame + header, number, 0, ours->bytes),
-                  "a frame is not sent as it was");
+                  "a sent frame has changed");
     check_header(frame, &ours->packet);
     ours->sent = true;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program for owner and device, as bytes: a fuzzer writes them. Every sequence of bytes is one.
+ * A program for owner and device, made of bytes that a fuzzer writes. Every sequence of bytes is a
+ * valid program.
  *
- * Header: bus, vectors and HEADER_ bits, features not offered (two bytes), and the driver's
- * parameters. Then steps of four bytes: what, and three operands a, b, c.
+ * The header holds the bus, vectors and HEADER_ bits, the features not offered (two bytes), and the
+ * driver's parameters. Steps of four bytes follow: the number of the step and three operands a, b,
+ * c.
  */
 #include "steps.h"
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What a program may switch off. VERSION_1 is always offered, as long as nobody lies. */
+/* Features that a program may leave out. An honest device always offers VERSION_1. */
 static const uint64_t optional[16] = {
     VIRTIO_F_EVENT_IDX,
     VIRTIO_F_INDIRECT_DESC,
@@ -42,7 +44,8 @@ void program_trace(bool on)
     tracing = on;
 }
 
-/* Some programs have enough of them for large frames (VIRTIO_NET_LARGE_RECEIVE_BYTES). */
+/* Returns the number of receive buffers. Some programs have enough for large frames
+ * (VIRTIO_NET_LARGE_RECEIVE_BYTES). */
 static uint16_t receive_buffers(uint8_t byte)
 {
     return (uint16_t)(byte < 160 ? 1 + byte % 32 : 43 + byte % 4);
@@ -74,7 +77,7 @@ static void read_header(const uint8_t *header)
         settings.offered |= (off >> i & 1u) != 0 ? 0 : optional[i];
     }
     settings.offered |= (header[0] & HEADER_COMMANDS) != 0 ? FEATURES_COMMANDS : 0;
-    if (settings.legacy) { /* 32 bits of them (4.1.4.10, 4.2.4) */
+    if (settings.legacy) { /* legacy devices have 32 feature bits (4.1.4.10, 4.2.4) */
         settings.offered = (settings.offered & UINT32_MAX) |
                            ((header[0] & HEADER_ANY_LAYOUT) != 0 ? VIRTIO_F_ANY_LAYOUT : 0);
     }
@@ -96,14 +99,14 @@ static void run_step(const uint8_t *bytes)
     }
 }
 
-/* Frames go both ways, all of them, on the chosen pair. */
+/* Checks that frames pass both ways, without loss, on the chosen pair. */
 static void check_traffic(void)
 {
     unsigned received = owner_frames_received();
     unsigned transmit = 2 * owner_chosen() + 1;
 
     for (unsigned i = 0; i < 3; i++) {
-        HOSTILE_CHECK(owner_transmit(14 + i, 1, false), "no way back: nothing can be sent");
+        HOSTILE_CHECK(owner_transmit(14 + i, 1, false), "no recovery: nothing can be sent");
         owner_flush();
         traffic_take(transmit, HELD_MAX);
         traffic_return(transmit, HELD_MAX, i);
@@ -113,11 +116,11 @@ static void check_traffic(void)
     (void)owner_fetch_packets(PACKET_SLOTS);
     owner_check();
     HOSTILE_CHECK(owner_frames_received() == received + 3 && pool_packets_held() == 0,
-                  "no way back: %u of 3 frames received, %u packets not sent",
+                  "no recovery: %u of 3 frames received, %u packets not sent",
                   owner_frames_received() - received, pool_packets_held());
 }
 
-/* It works, and then nothing is left anywhere but the exposed buffers. */
+/* Checks that the driver works, and that afterwards only the exposed buffers are in use. */
 static void check_alive(void)
 {
     const char *reason;
@@ -126,14 +129,15 @@ static void check_alive(void)
     pool_limit_buffers(BUFFER_SLOTS - 1);
     owner_short_buffers(false);
     reason = owner_create(&settings.parameters, VIRTIO_NET_RECEIVE_BYTES);
-    HOSTILE_CHECK(reason == NULL, "no way back: %s", reason);
+    HOSTILE_CHECK(reason == NULL, "no recovery: %s", reason);
     for (unsigned pair = PAIRS; pair-- != 0;) {
         owner_choose(pair);
         check_traffic();
     }
     (void)owner_command(COMMAND_MAC, 1, 1);
-    HOSTILE_CHECK(virtio_net_broken(owner_net()) == NULL, "no way back: it is broken again");
-    HOSTILE_CHECK(pool_buffers_held() != 0, "no way back: no buffer exposed");
+    HOSTILE_CHECK(virtio_net_broken(owner_net()) == NULL,
+                  "no recovery: the device is broken again");
+    HOSTILE_CHECK(pool_buffers_held() != 0, "no recovery: no buffer exposed");
 }
 
 void program_finish(void)
@@ -144,10 +148,10 @@ void program_finish(void)
     snare_clear();
     if (owner_net() != NULL) {
         (void)owner_fetch_frames(BUFFER_SLOTS);
-        HOSTILE_CHECK(owner_destroy(), "no way back: it can't be stopped");
+        HOSTILE_CHECK(owner_destroy(), "no recovery: the driver can't be stopped");
     }
     check_alive();
-    HOSTILE_CHECK(owner_destroy(), "it can't be stopped");
+    HOSTILE_CHECK(owner_destroy(), "the driver can't be stopped");
     HOSTILE_CHECK(platform_allocations() == 0, "memory is lost");
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The steps of a program: what they are called, and what they do with their operands a, b, c. */
+/* The steps of a program: their names, and functions for their operands a, b, c. */
 #include "steps.h"
 #include <limits.h>
 
-/* Queues that hold a command, or a header in a descriptor of its own, have entries for that; those
- * of legacy PCI devices are powers of two, as the driver can't choose (4.1.5.1.3.1). */
+/* Returns a queue size. Queues for commands, and queues that hold headers in descriptors of their
+ * own, have entries for them. Sizes of legacy PCI devices are powers of two, because the driver
+ * can't choose them (4.1.5.1.3.1). */
 static uint16_t queue_size(unsigned index)
 {
     uint16_t size = settings.queue_size_max;
@@ -32,13 +33,13 @@ void step_power_on(void)
     }
 }
 
-/* The chosen pair's queues. */
+/* Returns the number of a queue of the chosen pair. */
 static unsigned queue_of(unsigned offset)
 {
     return 2 * owner_chosen() + offset;
 }
 
-/* ---- The owner's steps ---- */
+/* ---- Steps of the owner ---- */
 
 static uint32_t length(uint8_t b, uint8_t c)
 {
@@ -102,7 +103,7 @@ static void step_link(uint8_t a, uint8_t b, uint8_t c)
     owner_getters();
 }
 
-/* Raised or not. */
+/* Calls the interrupt handler, with or without an interrupt. */
 static void step_interrupt(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)c;
@@ -130,7 +131,7 @@ static void step_buffers(uint8_t a, uint8_t b, uint8_t c)
     owner_short_buffers((b & 7) == 7);
 }
 
-/* Stopped once or twice, and used meanwhile: nothing comes of it. */
+/* Stops the driver once or twice and uses it between the stops, which must have no effect. */
 static void step_stop(uint8_t a, uint8_t b, uint8_t c)
 {
     for (unsigned i = 0; i < 1 + a % 2u; i++) {
@@ -155,25 +156,25 @@ void step_restart(bool honest, unsigned allocations, uint32_t capacity)
         step_power_on();
         lies = 0;
     }
-    /* What was said about the last life's rings is of no account, the registers are the same. */
+    /* A fault of the last life's rings is forgotten; the registers keep their faults. */
     device.lies = lies & ~(unsigned)LIE_RING;
     platform_fail_allocations(allocations);
     if (owner_create(&settings.parameters, capacity) != NULL) {
         HOSTILE_CHECK(device.lies != 0 || allocations != UINT_MAX || !control_obeys(),
-                      "an honest device is refused");
+                      "the driver refuses an honest device");
     }
     platform_fail_allocations(UINT_MAX);
 }
 
-/* The owner's answer to everything. a: the device is honest again, or as it was; b: allocations
- * fail, or buffers are larger. */
+/* Restarts the driver, the owner's response to every failure. a: whether the device is honest
+ * again; b: failing allocations or larger buffers. */
 static void step_recover(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)c;
     step_restart((a & 1) != 0, b < 16 ? b : UINT_MAX, VIRTIO_NET_RECEIVE_BYTES + (b & 3u) * 100u);
 }
 
-/* ---- What an honest device does ---- */
+/* ---- Steps of an honest device ---- */
 
 static void step_receive(uint8_t a, uint8_t b, uint8_t c)
 {
@@ -209,7 +210,7 @@ static void step_ask(uint8_t a, uint8_t b, uint8_t c)
     traffic_ask(queue_of(a % 3u), (b & 1) != 0);
 }
 
-/* Link up or down, at any time; the configuration's interrupt with it. */
+/* Sets the link up or down at any time, with or without the configuration interrupt. */
 static void step_configure(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)b, (void)c;
@@ -228,7 +229,7 @@ static void step_needs_reset(uint8_t a, uint8_t b, uint8_t c)
     }
 }
 
-/* ---- Lies ---- */
+/* ---- Malicious steps ---- */
 
 static uint32_t wide(uint8_t b, uint8_t c)
 {
@@ -280,7 +281,7 @@ static void step_snare_act(uint8_t a, uint8_t b, uint8_t c)
     set_snare(a, b, c + 256u * a, SNARE_ACT);
 }
 
-/* Something is finished, and one of the words that say so is another when the driver reads on. */
+/* Finishes chains, and changes a word of the ring or a buffer between two reads of the driver. */
 static void step_race(uint8_t a, uint8_t b, uint8_t c)
 {
     struct snare snare = {
@@ -306,7 +307,7 @@ static void step_race(uint8_t a, uint8_t b, uint8_t c)
     (void)owner_fetch_frames(16);
 }
 
-/* The driver starts, and a register is another from one read to the next. */
+/* The driver starts, and a register changes between two reads. */
 static void step_start_race(uint8_t a, uint8_t b, uint8_t c)
 {
     struct snare snare = {
@@ -328,7 +329,7 @@ static void step_snare_clear(uint8_t a, uint8_t b, uint8_t c)
     snare_clear();
 }
 
-/* The device's own state is not what it was. */
+/* Changes the device's own state. */
 static void step_tamper(uint8_t a, uint8_t b, uint8_t c)
 {
     struct queue *queue = &device.queue[b % 4u];
@@ -367,9 +368,9 @@ static void step_raise(uint8_t a, uint8_t b, uint8_t c)
     device_raise(a % VECTORS, b);
 }
 
-/* ---- Segments, commands, pairs, and the reset of one queue ---- */
+/* ---- Segmentation, commands, pairs, and the reset of one queue ---- */
 
-/* Large or not, to be cut or not, by the rules or not. */
+/* Transmits frames of any size, with or without segmentation, by the rules or against them. */
 static void step_segments(uint8_t a, uint8_t b, uint8_t c)
 {
     struct owner_segments large = {
@@ -400,7 +401,7 @@ static void step_obey(uint8_t a, uint8_t b, uint8_t c)
     control_run();
 }
 
-/* The device's network has changed under it, or not; the owner asks. */
+/* Announces a change of the device's network, or none; the owner asks for it. */
 static void step_announce(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)b, (void)c;
@@ -416,7 +417,7 @@ static void step_queue_reset(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)c;
     device.queue_reset = a % QUEUE_RESETS;
-    device.queue_reset_reads = b * 8u; /* the longest are too long */
+    device.queue_reset_reads = b * 8u; /* the longest delays exceed the driver's limit */
     device.lies |= device.queue_reset != QUEUE_RESET_DONE ? LIE_REGISTER | LIE_CONFIG : 0;
 }
 
@@ -509,12 +510,12 @@ static const struct step steps[] = {
     {"look", step_look, false},
 };
 
-/* New steps at the end of the table leave stored programs what they are: those have the first
- * number of each step. */
+/* Returns the step of a number. New steps belong at the end of the table, so that stored programs,
+ * which use the lowest number of each step, do not change. */
 const struct step *step_of(uint8_t what)
 {
     unsigned count = sizeof(steps) / sizeof(steps[0]);
 
-    _Static_assert(sizeof(steps) / sizeof(steps[0]) >= 32, "each number is a step");
+    _Static_assert(sizeof(steps) / sizeof(steps[0]) >= 32, "the table has at least 32 steps");
     return &steps[what % 64 < count ? what % 64 : what % 64 - count];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Between a program and its steps. */
+/* Interface between a program and its steps. */
 #ifndef TESTS_HOSTILE_STEPS_H
 #define TESTS_HOSTILE_STEPS_H
 
@@ -19,15 +19,15 @@ extern struct settings settings;
 struct step {
     const char *name;
     void (*run)(uint8_t a, uint8_t b, uint8_t c);
-    bool without_driver; /* makes sense when there is none */
+    bool without_driver; /* the step also makes sense without a driver */
 };
 
-/* Every number is a step. */
+/* Returns the step of a number; every number is valid. */
 const struct step *step_of(uint8_t what);
-/* The device as it comes, by the settings. */
+/* Resets the device to the program's settings. */
 void step_power_on(void);
-/* Stops the driver, if there is one, and creates it; `honest`: by a device that is honest again. So
- * many allocations succeed. */
+/* Stops the driver if there is one, and creates it again. `honest`: the device is honest again
+ * first. `allocations`: number of allocations that succeed. */
 void step_restart(bool honest, unsigned allocations, uint32_t capacity);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What devices did, or could have done, to other drivers: one case for each bug, with its source.
- * Each ends with the driver stopped, created anew by its owner, and frames going both ways.
+ * Attacks of devices on other drivers, or possible ones: one case for each bug, with its source.
+ * Each case ends when the owner has stopped the driver and created it again, and frames pass both
+ * ways.
  */
 #include "cases.h"
 #include <string.h>
 
-/* 8 receive buffers, the other parameters large; everything offered but packed rings, and the reset
- * of one queue, which would keep the device from being broken. */
+/* Starts a case with 8 receive buffers and large values for the other parameters. The device offers
+ * everything but packed rings and the reset of one queue, which would avoid the broken state. */
 static void begin(enum bus bus, unsigned vectors)
 {
     cases_begin(bus, vectors, 0, WITHOUT_PACKED | WITHOUT_QUEUE_RESET);
@@ -24,7 +25,7 @@ static void used_id_out_of_range(void **state)
         traffic_lie(RECEIVE, ID_NOWHERE, ids[i]);
         cases_expect_broken("id");
         if (ids[i] < 256) {
-            continue; /* the transmit ring has those */
+            continue; /* these belong to the transmit ring */
         }
         begin(BUS_MMIO, 0);
         cases_send(1);
@@ -33,7 +34,7 @@ static void used_id_out_of_range(void **state)
     }
 }
 
-/* MigTD#986: a slot that was never lent out is completed. */
+/* MigTD#986: the device completes a slot that it was never given. */
 static void used_id_never_issued(void **state)
 {
     (void)state;
@@ -43,7 +44,7 @@ static void used_id_never_issued(void **state)
     cases_expect_broken("no chain");
 }
 
-/* MigTD#986: replayed, which freed it twice. IncludeOS#738: a bogus buffer comes out. */
+/* MigTD#986: a replayed id freed the slot twice. IncludeOS#738: a wrong buffer was returned. */
 static void used_id_replayed(void **state)
 {
     (void)state;
@@ -60,7 +61,7 @@ static void used_id_replayed(void **state)
     cases_expect_broken("chain");
 }
 
-/* DPDK: with IN_ORDER everything up to the id that comes back is taken for finished. Here that is
+/* DPDK: with IN_ORDER, a driver takes everything up to the returned id for finished. Here that is
  * more than the used index says. */
 static void used_id_ahead_in_order(void **state)
 {
@@ -77,7 +78,7 @@ static void used_id_ahead_in_order(void **state)
     cases_expect_broken("in order");
 }
 
-/* MigTD#986: a slot in the middle of a chain. */
+/* MigTD#986: the id is a slot in the middle of a chain. */
 static void used_id_in_the_middle(void **state)
 {
     (void)state;
@@ -87,8 +88,8 @@ static void used_id_in_the_middle(void **state)
     cases_expect_broken("");
 }
 
-/* RT-Thread#11327, MigTD#986, NuttX, DPDK, and Linux until 2025: a used length beyond the buffer is
- * believed. OSv#1058, Firecracker#3905: a device sends more than fits. */
+/* RT-Thread#11327, MigTD#986, NuttX, DPDK, and Linux until 2025 trust a used length beyond the
+ * buffer. OSv#1058, Firecracker#3905: a device sends more than fits. */
 static void used_length_beyond_the_buffer(void **state)
 {
     (void)state;
@@ -102,8 +103,9 @@ static void used_length_beyond_the_buffer(void **state)
     cases_expect_broken("length");
 }
 
-/* kvmtool and bhyve: a transmitted frame comes back with the number of bytes read. There is nothing
- * that the device can have written (VIRTIO 1.3, 2.7.8), so the packet is returned as any other. */
+/* kvmtool and bhyve return a transmitted frame with the number of bytes read as its length. The
+ * device can't have written anything (VIRTIO 1.3, 2.7.8), so the packet is returned like any
+ * other. */
 static void used_length_of_a_transmitted_frame(void **state)
 {
     (void)state;
@@ -122,8 +124,8 @@ static void used_length_of_a_transmitted_frame(void **state)
     }
 }
 
-/* RT-Thread#11327: length minus header underflows. RT-Thread#11726: the buffer of a frame that is
- * not delivered is lost, until none is left. */
+/* RT-Thread#11327: the length minus the header underflows. RT-Thread#11726: the buffer of a frame
+ * that is not delivered leaks, until none is left. */
 static void used_length_below_the_header(void **state)
 {
     (void)state;
@@ -138,7 +140,7 @@ static void used_length_below_the_header(void **state)
     program_finish();
 }
 
-/* Solo5#98: a full ring looks like an empty one where indices are taken modulo its size. */
+/* Solo5#98: a full ring looks empty if indices are taken modulo its size. */
 static void used_index_a_lap_ahead(void **state)
 {
     static const uint32_t jumps[] = {8, 9, 16, 256, 0x7fff, 0x8000, 0xfff8, 0xffff};
@@ -156,8 +158,8 @@ static void used_index_a_lap_ahead(void **state)
 }
 
 /* MigTD#799 #935 #989, and others that follow `next` or free `addr` in shared memory: the device
- * rewrites the descriptors of what it has. The driver needs to know how they are linked only
- * without IN_ORDER and without indirect tables. */
+ * rewrites the descriptors of chains that it holds. The driver needs their links only without
+ * IN_ORDER and without indirect tables. */
 static void descriptors_rewritten(void **state)
 {
     static const unsigned without[] = {0, WITHOUT_IN_ORDER, WITHOUT_INDIRECT,
@@ -175,7 +177,7 @@ static void descriptors_rewritten(void **state)
         traffic_return(TRANSMIT, 5, 3);
         assert_int_equal(owner_fetch_packets(10), 5);
         assert_null(virtio_net_broken(owner_net()));
-        for (unsigned rounds = 0; rounds < 32; rounds++) { /* each descriptor again */
+        for (unsigned rounds = 0; rounds < 32; rounds++) { /* rewrites each descriptor again */
             cases_send(5);
             traffic_return(TRANSMIT, 5, 0);
             assert_int_equal(owner_fetch_packets(10), 5);
@@ -184,9 +186,9 @@ static void descriptors_rewritten(void **state)
     }
 }
 
-/* IncludeOS#1968, RT-Thread#11726: the receive ring runs empty while there is no memory, and nobody
- * ever fills it again. */
-static void empty_ring_filled_again(void **state)
+/* IncludeOS#1968, RT-Thread#11726: the receive ring runs empty while there is no memory, and is
+ * never filled again. */
+static void empty_ring_is_refilled(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
@@ -205,7 +207,8 @@ static void empty_ring_filled_again(void **state)
     program_finish();
 }
 
-/* IncludeOS#101 #820: under a flood the handler never ends, and afterwards no interrupt comes. */
+/* IncludeOS#101 #820: the handler does not end during a flood, and no interrupt comes
+ * afterwards. */
 static void flood(void **state)
 {
     const struct snare another = {
@@ -215,9 +218,9 @@ static void flood(void **state)
     (void)state;
     begin(BUS_PCI, 3);
     traffic_receive(0, 8, 60, 0);
-    snare_set(&another); /* a frame before each look the driver takes */
+    snare_set(&another); /* adds a frame before each access of the driver */
     for (unsigned i = 0; i < 20; i++) {
-        owner_interrupt(1); /* bounded: see owner.c */
+        owner_interrupt(1); /* bounded by owner.c */
         owner_bottom_half(false);
         (void)owner_fetch_frames(64);
     }
@@ -231,9 +234,9 @@ static void flood(void **state)
     program_finish();
 }
 
-/* NetKVM#1624: num_buffers out of range overruns an array. Also hdr_len, gso_type, csum_start:
- * nothing in a header is a length to go by. */
-static void header_of_nonsense(void **state)
+/* NetKVM#1624: a num_buffers out of range overruns an array. The case also sets hdr_len, gso_type
+ * and csum_start: the driver relies on no length in a header. */
+static void invalid_header_fields(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
@@ -247,8 +250,8 @@ static void header_of_nonsense(void **state)
     program_finish();
 }
 
-/* VIA: num_buffers changes when the driver reads it. Frames end elsewhere then, and no buffer is
- * lost over it. */
+/* VIA: num_buffers changes while the driver reads it. Frames then end elsewhere, but no buffer
+ * leaks. */
 static void number_of_buffers_changes(void **state)
 {
     static const uint32_t values[] = {0, 1, 2, 4, 5, 43, 44, 0xff};
@@ -273,12 +276,12 @@ static void number_of_buffers_changes(void **state)
         }
     }
     if (!snare_sees_memory()) {
-        skip(); /* GCC has nothing that would tell of the accesses */
+        skip(); /* GCC has no instrumentation that reports the accesses */
     }
 }
 
-/* Zephyr#113343: cap_len, vndr lengths and offsets of the capability list are believed. */
-static void capabilities_of_nonsense(void **state)
+/* Zephyr#113343: cap_len, vendor lengths and offsets in the capability list are trusted. */
+static void invalid_capabilities(void **state)
 {
     (void)state;
     for (unsigned at = 0x34; at < 0x84; at++) {
@@ -297,7 +300,7 @@ static void capabilities_of_nonsense(void **state)
     cases_expect_refused(cases_start(), "notification");
 }
 
-/* MigTD#939: a structure outside its BAR is mapped all the same. */
+/* MigTD#939: a structure outside its BAR is mapped anyway. */
 static void structures_outside_the_bar(void **state)
 {
     (void)state;
@@ -309,7 +312,7 @@ static void structures_outside_the_bar(void **state)
     cases_expect_refused(cases_start(), "registers");
 }
 
-/* The notification's place is the device's word as well (4.1.4.4). */
+/* The device also chooses the place of the notification register (4.1.4.4). */
 static void notification_outside(void **state)
 {
     (void)state;
@@ -318,8 +321,8 @@ static void notification_outside(void **state)
     cases_expect_refused(cases_start(), "notification");
 }
 
-/* VIA (arXiv 2109.10660): waits for the device without end. Here: the configuration never stands
- * still. */
+/* VIA (arXiv 2109.10660): a driver waits for the device without end. Here the configuration changes
+ * at every read. */
 static void generation_never_stable(void **state)
 {
     const struct snare restless = {
@@ -333,7 +336,8 @@ static void generation_never_stable(void **state)
     }
 }
 
-/* VIA: waits for a reset without end. And 2.4.1: what the device may still write is not freed. */
+/* VIA: a driver waits for a reset without end. 2.4.1: memory that the device may still write is not
+ * freed. */
 static void reset_never_confirmed(void **state)
 {
     const struct snare stuck = {.access = ACCESS_STATUS,
@@ -359,7 +363,7 @@ static void reset_never_confirmed(void **state)
     program_finish();
 }
 
-/* FEATURES_OK is not read back (3.1.1), VERSION_1 not required. */
+/* The device refuses FEATURES_OK (3.1.1), or does not offer VERSION_1. */
 static void features_refused(void **state)
 {
     const struct snare refuses = {
@@ -375,7 +379,7 @@ static void features_refused(void **state)
     cases_expect_refused(cases_start(), "VERSION_1");
 }
 
-/* VIA: values that are read twice. The MTU fits when it is looked at, and not when it is taken. */
+/* VIA: values that are read twice. The MTU is valid at the check and invalid at the use. */
 static void mtu_changes(void **state)
 {
     (void)state;
@@ -393,7 +397,7 @@ static void mtu_changes(void **state)
     }
 }
 
-/* VIA: ids and lengths that are read twice, checked the first time and used the second. */
+/* VIA: ids and lengths that are read twice, checked the first time and used the second time. */
 static void used_element_changes(void **state)
 {
     static const uint32_t values[] = {0, 1, 7, 8, 600, 1526, 1527, 0xffff, 0x80000000, 0xffffffff};
@@ -417,11 +421,11 @@ static void used_element_changes(void **state)
         }
     }
     if (!snare_sees_memory()) {
-        skip(); /* GCC has nothing that would tell of the accesses */
+        skip(); /* GCC has no instrumentation that reports the accesses */
     }
 }
 
-/* Zephyr#117542, sDDF#769: the device's limit is not asked for, or no power of two. */
+/* Zephyr#117542, sDDF#769: the queue size exceeds the device's limit, or is no power of two. */
 static void queue_sizes(void **state)
 {
     static const uint16_t sizes[] = {0, 1, 2, 3, 5, 255, 257, 0x7fff, 0x8000, 0xffff};
@@ -443,8 +447,8 @@ static void queue_sizes(void **state)
     }
 }
 
-/* Interrupts for nothing (a driver has to tolerate them: 2.7.7, 4.1.4.5), with any cause. */
-static void interrupts_out_of_nowhere(void **state)
+/* Interrupts without a cause, or with any cause: a driver has to tolerate them (2.7.7, 4.1.4.5). */
+static void interrupts_without_a_cause(void **state)
 {
     (void)state;
     for (unsigned vectors = 0; vectors < 4; vectors++) {
@@ -464,7 +468,7 @@ static void interrupts_out_of_nowhere(void **state)
     }
 }
 
-/* None of the drivers read recovers from it (2.1.2). */
+/* The device sets DEVICE_NEEDS_RESET (2.1.2), from which none of the drivers read recovers. */
 static void device_needs_reset(void **state)
 {
     (void)state;
@@ -477,9 +481,9 @@ static void device_needs_reset(void **state)
     cases_expect_broken("reset");
 }
 
-/* It goes on writing into what it has returned; the owner's memory is the worse for it, the driver
- * is not. */
-static void written_after_return(void **state)
+/* The device keeps writing to buffers that it has returned. That damages the owner's memory, but
+ * not the driver. */
+static void buffers_written_after_return(void **state)
 {
     (void)state;
     begin(BUS_PCI, 3);
@@ -508,11 +512,11 @@ int main(void)
         cmocka_unit_test(used_length_below_the_header),
         cmocka_unit_test(used_index_a_lap_ahead),
         cmocka_unit_test(descriptors_rewritten),
-        cmocka_unit_test(empty_ring_filled_again),
+        cmocka_unit_test(empty_ring_is_refilled),
         cmocka_unit_test(flood),
-        cmocka_unit_test(header_of_nonsense),
+        cmocka_unit_test(invalid_header_fields),
         cmocka_unit_test(number_of_buffers_changes),
-        cmocka_unit_test(capabilities_of_nonsense),
+        cmocka_unit_test(invalid_capabilities),
         cmocka_unit_test(structures_outside_the_bar),
         cmocka_unit_test(notification_outside),
         cmocka_unit_test(generation_never_stable),
@@ -521,9 +525,9 @@ int main(void)
         cmocka_unit_test(mtu_changes),
         cmocka_unit_test(used_element_changes),
         cmocka_unit_test(queue_sizes),
-        cmocka_unit_test(interrupts_out_of_nowhere),
+        cmocka_unit_test(interrupts_without_a_cause),
         cmocka_unit_test(device_needs_reset),
-        cmocka_unit_test(written_after_return),
+        cmocka_unit_test(buffers_written_after_return),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of lies, found by libFuzzer: none harms the driver, and it comes back after each."""
+"""Malicious programs found by libFuzzer do not harm the driver, which recovers after each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CORPUS_BYTES_MAX = 200 * 1024
 
 
 def run(folder: Path, programs: int, seed: int) -> int:
-    """The number of steps; fails the test with what the fuzzer said."""
+    """Runs the fuzzer and returns the number of steps; fails the test with the fuzzer's output."""
     shutil.rmtree(folder, ignore_errors=True)
     corpus = folder / "corpus"
     corpus.mkdir(parents=True)
@@ -33,13 +33,13 @@ def run(folder: Path, programs: int, seed: int) -> int:
 
 
 @pytest.mark.timeout(900)
-def test_no_lie_harms_the_driver(log_folder: Path) -> None:
+def test_malicious_programs_do_not_harm_the_driver(log_folder: Path) -> None:
     assert run(log_folder, PROGRAMS, seed=1) >= STEPS_MIN
 
 
 @pytest.mark.long
 @pytest.mark.timeout(4 * 3600)
-def test_no_lie_harms_the_driver_in_the_long_run(log_folder: Path) -> None:
+def test_many_malicious_programs_do_not_harm_the_driver(log_folder: Path) -> None:
     assert run(log_folder, PROGRAMS_LONG, seed=2026) >= 20 * STEPS_MIN
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tests find what they are for: each check of the driver, taken out, is missed."""
+"""Removes each of the driver's checks in turn, and expects the tests to find that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = [PROGRAM.with_name(f"test_hostile_{name}") for name in ("cases", "net_ca
 
 @dataclass(frozen=True)
 class Mutation:
-    """One place of the driver, broken."""
+    """One deliberate fault in a file of the driver."""
 
     name: str
     file: str  # below virtio/
@@ -29,7 +29,7 @@ class Mutation:
     new: str
 
 
-# The used element that take_plain_chains() checks, in the ring.
+# The used element in the ring that take_plain_chains() checks.
 USED = "queue->used->ring[(queue->taken + i) & queue->mask]"
 IN_RING = "(queue->packed || queue->batch != 0)"
 
@@ -237,7 +237,7 @@ MUTATIONS = [
 
 
 def mutated(mutation: Mutation) -> str:
-    """The text of the file with this fault."""
+    """Returns the text of the file with this fault."""
     text = (ROOT / "virtio" / mutation.file).read_text()
     count = text.count(mutation.old)
     assert count == 1, f"{mutation.name}: {mutation.file} has its text {count} times; adapt it"
@@ -245,13 +245,14 @@ def mutated(mutation: Mutation) -> str:
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_what_a_mutation_breaks_is_there(mutation: Mutation) -> None:
-    """A change of the driver that a mutation does not fit any more is noticed without --long."""
+def test_mutated_text_exists(mutation: Mutation) -> None:
+    """Without --long, this test notices changes of the driver that a mutation no longer fits."""
     assert mutated(mutation) != ""
 
 
 def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
-    """The program with a driver that has this fault; `driver`: the library with its objects."""
+    """Builds the program with this fault in the driver; `driver` is the library with its
+    objects."""
     text = mutated(mutation)
     folder.mkdir(parents=True)
     broken = folder / Path(mutation.file).name
@@ -301,7 +302,7 @@ def found_by_fuzzer(mutation: Mutation, folder: Path) -> bool:
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_missing_check_is_found(mutation: Mutation, log_folder: Path) -> None:
+def test_missing_check_is_found(mutation: Mutation, log_folder: Path) -> None:
     shutil.rmtree(log_folder, ignore_errors=True)
     by_fuzzer = found_by_fuzzer(mutation, log_folder / "fuzzer")
     assert by_fuzzer or found_by_cases(mutation, log_folder / "cases")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lies about what a device can offer beside two queues: commands, queue pairs, segments to cut, the
- * reset of one queue, the legacy interface.
+ * Attacks through features beside the two queues: commands, queue pairs, segmentation, the reset of
+ * one queue, the legacy interface.
  */
 #include "cases.h"
 #include <string.h>
@@ -9,7 +9,8 @@
 #define SECOND_RECEIVE  2u
 #define SECOND_TRANSMIT 3u
 
-/* Any ring, but the reset of one queue keeps the device from being broken. */
+/* Starts a case with any ring, but without the reset of one queue, so that a failure breaks the
+ * device. */
 static void begin(enum bus bus, unsigned header)
 {
     cases_begin(bus, bus == BUS_PCI ? 3 : 0, header, WITHOUT_QUEUE_RESET | WITHOUT_PACKED);
@@ -22,8 +23,8 @@ static enum virtio_net_answer command(void)
 
 /* ---- Commands ---- */
 
-/* What comes back for a command is believed only if it says yes, in so many words. */
-static void answers_that_are_none(void **state)
+/* The driver accepts an answer to a command only if it is exactly VIRTIO_NET_OK. */
+static void answers_other_than_ok(void **state)
 {
     static const struct {
         enum control_manner manner;
@@ -35,7 +36,7 @@ static void answers_that_are_none(void **state)
         {CONTROL_ODD, 253, VIRTIO_NET_REFUSED},
         {CONTROL_EMPTY, 0, VIRTIO_NET_REFUSED},
         {CONTROL_UNWRITTEN, 0, VIRTIO_NET_REFUSED},
-        /* The length is cut down to the one byte there is: see length_clamped. */
+        /* The length is clamped to the single byte of the answer: see length_clamped. */
         {CONTROL_LONGER, 0, VIRTIO_NET_DONE},
         {CONTROL_LONGER, 0xfffffff0, VIRTIO_NET_DONE},
     };
@@ -44,7 +45,7 @@ static void answers_that_are_none(void **state)
     for (unsigned bus = 0; bus < 2; bus++) {
         for (unsigned i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
             begin(bus, HEADER_COMMANDS);
-            assert_int_equal(command(), VIRTIO_NET_DONE); /* its answer is what stands there */
+            assert_int_equal(command(), VIRTIO_NET_DONE); /* leaves VIRTIO_NET_OK in memory */
             control_answers(lies[i].manner, lies[i].value);
             assert_int_equal(owner_command(COMMAND_MAC, 3, 4), lies[i].answer);
             control_answers(CONTROL_HONEST, 0);
@@ -55,8 +56,8 @@ static void answers_that_are_none(void **state)
     }
 }
 
-/* The control queue breaks like the others: it is reset if the device can do that, else the device
- * is. */
+/* The control queue breaks like the others: it is reset if the device supports that, else the
+ * device is. */
 static void answers_to_another_command(void **state)
 {
     static const uint32_t ids[] = {0, 0xfffe};
@@ -80,8 +81,8 @@ static void answers_to_another_command(void **state)
     }
 }
 
-/* VIA: waits for the device without end. Meanwhile the command's memory is the device's, and late
- * is better than never. */
+/* VIA: a driver waits for the device without end. While the driver waits, the command's memory
+ * belongs to the device; a late answer is accepted. */
 static void command_never_answered(void **state)
 {
     (void)state;
@@ -92,7 +93,7 @@ static void command_never_answered(void **state)
         assert_int_equal(owner_command(i, 9, 9), VIRTIO_NET_NO_ANSWER);
     }
     control_answers(CONTROL_HONEST, 0);
-    control_run(); /* checks that the command is still what it was */
+    control_run(); /* checks that the command has not changed */
     assert_int_equal(control_commands(), 1);
     assert_int_equal(command(), VIRTIO_NET_DONE);
     assert_int_equal(control_commands(), 2);
@@ -101,8 +102,8 @@ static void command_never_answered(void **state)
     program_finish();
 }
 
-/* An answer that comes before its command, when what stands in memory is the last one's; or twice.
- */
+/* An answer comes before its command, while memory still holds the previous answer; or comes
+ * twice. */
 static void answer_before_the_command(void **state)
 {
     (void)state;
@@ -117,7 +118,7 @@ static void answer_before_the_command(void **state)
     program_finish();
 }
 
-/* The device gives up while it is asked. */
+/* The device fails while the driver waits for its answer. */
 static void broken_during_a_command(void **state)
 {
     (void)state;
@@ -132,9 +133,9 @@ static void broken_during_a_command(void **state)
     cases_expect_broken("reset");
 }
 
-/* ---- Pairs ---- */
+/* ---- Queue pairs ---- */
 
-static void pairs_are_not_used(void **state)
+static void pairs_command_fails(void **state)
 {
     static const enum control_manner manners[] = {CONTROL_REFUSES,   CONTROL_SILENT,
                                                   CONTROL_ODD,       CONTROL_EMPTY,
@@ -149,8 +150,9 @@ static void pairs_are_not_used(void **state)
     }
 }
 
-/* Neither that nor the reset: what the device has stays away from the driver's other memory. */
-static void pairs_are_not_used_and_no_reset(void **state)
+/* The device neither answers the command nor confirms the reset. The driver frees no memory that
+ * the device may use. */
+static void pairs_command_and_reset_fail(void **state)
 {
     const struct snare stuck = {.access = ACCESS_STATUS,
                                 .effect = SNARE_REPLACE,
@@ -166,7 +168,7 @@ static void pairs_are_not_used_and_no_reset(void **state)
     cases_expect_refused(cases_start(), "pairs");
 }
 
-/* A number of pairs that is another when it is read again, and none that there can be. */
+/* The number of pairs changes between two reads, or is out of range. */
 static void number_of_pairs_changes(void **state)
 {
     static const uint32_t numbers[] = {0, 1, 3, 32, 0x7fff, 0x8000, 0x8002, 0xffff};
@@ -203,8 +205,8 @@ static void expect_all_broken(void)
     program_finish();
 }
 
-/* Both pairs stand still, with all that they have, however only one of them is lied to. */
-static void second_pair_lies(void **state)
+/* Both pairs stop and keep all their buffers, although only one of them was attacked. */
+static void second_pair_is_attacked(void **state)
 {
     static const struct {
         unsigned index;
@@ -234,8 +236,8 @@ static void second_pair_lies(void **state)
     }
 }
 
-/* Whose pair it is that finds out, each bottom half has to hear of it. */
-static void both_pairs_are_told(void **state)
+/* Whichever pair detects the failure, the bottom halves of both are signalled. */
+static void both_pairs_are_signalled(void **state)
 {
     (void)state;
     begin(BUS_PCI, HEADER_PAIRS);
@@ -249,8 +251,8 @@ static void both_pairs_are_told(void **state)
     expect_all_broken();
 }
 
-/* What one pair has the other can't return. */
-static void one_pairs_id_from_the_other(void **state)
+/* A pair can't return the chains of the other. */
+static void id_of_another_pair(void **state)
 {
     (void)state;
     begin(BUS_PCI, HEADER_PAIRS);
@@ -261,10 +263,10 @@ static void one_pairs_id_from_the_other(void **state)
     expect_all_broken();
 }
 
-/* ---- Segments ---- */
+/* ---- Segmentation ---- */
 
-/* A frame of 64 KiB in 37 packets comes back whole, whatever the device says about it. */
-static void large_frame_lied_about(void **state)
+/* A frame of 64 KiB in 37 packets is returned complete, whatever the device writes about it. */
+static void large_frame_with_false_used_elements(void **state)
 {
     static const unsigned lies[] = {ID_NOWHERE, DOUBLE};
     const struct owner_segments large = {.type = VIRTIO_NET_GSO_TCPV4,
@@ -294,8 +296,8 @@ static void large_frame_lied_about(void **state)
     }
 }
 
-/* What the device may not be given is refused, so that it has no reason to lie. */
-static void segments_against_the_rules(void **state)
+/* The driver refuses frames that the device may not be given. */
+static void invalid_segmentation_requests(void **state)
 {
     const struct owner_segments good = {.type = VIRTIO_NET_GSO_TCPV6,
                                         .bytes = 9000,
@@ -312,16 +314,16 @@ static void segments_against_the_rules(void **state)
     bad[1].type = (enum virtio_net_gso)3; /* UDP */
     bad[2].type = (enum virtio_net_gso)0x81;
     bad[3].gso_bytes = 0;
-    bad[4].gso_bytes = 1441;                  /* above the MTU */
-    bad[5].bytes = bad[5].header_bytes = 100; /* headers alone */
+    bad[4].gso_bytes = 1441;                  /* exceeds the MTU */
+    bad[5].bytes = bad[5].header_bytes = 100; /* headers without data */
     bad[5].gso_bytes = 10;
     bad[5].pieces = 1;
-    bad[6].header_bytes = 1000; /* beyond the first piece */
+    bad[6].header_bytes = 1000; /* exceeds the first piece */
     bad[6].gso_bytes = 400;
     bad[7].without_checksum = true;
     bad[8].bytes = VIRTIO_NET_GSO_FRAME_MAX + 1;
     bad[8].pieces = 1;
-    bad[9].pieces = 8; /* 5 x 8 fit, but 36 x 8 do not */
+    bad[9].pieces = 8; /* 5 x 8 pieces fit, 36 x 8 do not */
     bad[9].bytes = 60000;
     begin(BUS_PCI, 0);
     for (unsigned i = 0; i < 10; i++) {
@@ -339,7 +341,7 @@ static void segments_against_the_rules(void **state)
 
 /* ---- The reset of one queue ---- */
 
-/* The device has buffers and packets, and its receive queue breaks. */
+/* Starts a case in which the device holds buffers and packets, and its receive queue breaks. */
 static void begin_queue_reset(enum bus bus, enum queue_reset how, uint32_t reads)
 {
     cases_begin(bus, bus == BUS_PCI ? 3 : 0, 0, WITHOUT_PACKED);
@@ -358,8 +360,8 @@ static unsigned queue_resets(void)
     return (unsigned)s.queue_resets;
 }
 
-/* The driver waits, but not without end; and until the queue is let go its buffers are not the
- * owner's (2.6.1). */
+/* The driver waits for the reset of the queue, but not without end. The owner gets the queue's
+ * buffers back only after the reset (2.6.1). */
 static void queue_reset_not_done(void **state)
 {
     static const struct {
@@ -384,7 +386,7 @@ static void queue_reset_not_done(void **state)
     }
 }
 
-/* Interrupts come meanwhile, and the other queue works on. */
+/* During the reset interrupts come, and the other queue keeps working. */
 static void queue_reset_takes_its_time(void **state)
 {
     (void)state;
@@ -409,8 +411,9 @@ static void queue_reset_takes_its_time(void **state)
     }
 }
 
-/* The queue that was reset goes on where it was: it is broken again, and worth no second reset. */
-static void queue_reset_forgets_nothing(void **state)
+/* After its reset the queue continues where it was. If it breaks again, it is not reset a second
+ * time. */
+static void queue_continues_after_its_reset(void **state)
 {
     (void)state;
     begin_queue_reset(BUS_PCI, QUEUE_RESET_GOES_ON, 0);
@@ -432,7 +435,7 @@ static const struct {
     enum bus bus;
     unsigned header;
 } legacy[] = {
-    {BUS_MMIO, HEADER_LEGACY}, /* the header alone in a descriptor */
+    {BUS_MMIO, HEADER_LEGACY}, /* the header has a descriptor of its own */
     {BUS_PCI, HEADER_LEGACY},
     {BUS_MMIO, HEADER_LEGACY | HEADER_ANY_LAYOUT},
     {BUS_PCI, HEADER_LEGACY | HEADER_ANY_LAYOUT},
@@ -446,8 +449,8 @@ static void begin_legacy(unsigned kind)
                 WITHOUT_MERGING);
 }
 
-/* The same lies as to anybody, where a chain has one descriptor more and the header two bytes less.
- */
+/* Repeats the attacks for legacy devices, where a chain has one descriptor more and the header two
+ * bytes less. */
 static void legacy_used_elements(void **state)
 {
     static const struct {
@@ -473,7 +476,7 @@ static void legacy_used_elements(void **state)
     }
 }
 
-/* A frame's own descriptor, behind the header's, is no chain. */
+/* The descriptor of a frame, which follows that of the header, is not the head of a chain. */
 static void legacy_id_of_the_frame(void **state)
 {
     (void)state;
@@ -482,7 +485,7 @@ static void legacy_id_of_the_frame(void **state)
     cases_expect_broken("no chain");
 }
 
-/* Shorter than the header of 10 bytes and an Ethernet header: no frame, and nothing underflows. */
+/* A length below the header of 10 bytes and an Ethernet header gives no frame and no underflow. */
 static void legacy_short_frames(void **state)
 {
     (void)state;
@@ -502,7 +505,8 @@ static void legacy_short_frames(void **state)
     }
 }
 
-/* There is no generation: what is the same twice is believed (2.5.3), and that never comes. */
+/* Legacy devices have no generation counter: the driver accepts a value that it has read twice
+ * (2.5.3), but the value always changes. */
 static void legacy_configuration_never_stable(void **state)
 {
     const struct snare restless = {
@@ -517,7 +521,7 @@ static void legacy_configuration_never_stable(void **state)
     }
 }
 
-/* Legacy PCI: the driver can't choose, and there is no such ring, or none that it could use. */
+/* Legacy PCI: the driver can't choose the size, and the ring does not exist or can't be used. */
 static void legacy_queue_sizes(void **state)
 {
     static const uint16_t sizes[] = {0, 1, 2, 3, 4, 5, 255, 257, 0x7fff, 0x8000, 0xffff};
@@ -545,8 +549,8 @@ static void legacy_queue_sizes(void **state)
     }
 }
 
-/* A ring of 64 entries has room for the 43 buffers of a large frame, but for 32 of them if each
- * takes an entry for the header as well. The device would wait for the others for ever. */
+/* A ring of 64 entries has room for the 43 buffers of a large frame, but only for 32 of them if
+ * each needs another entry for its header. The device would wait for the rest for ever. */
 static void legacy_large_frames_need_room(void **state)
 {
     (void)state;
@@ -567,7 +571,7 @@ static void legacy_large_frames_need_room(void **state)
     }
 }
 
-/* Bits that a legacy device has no registers for. */
+/* Feature bits for which a legacy device has no registers. */
 static void legacy_features_beyond(void **state)
 {
     (void)state;
@@ -584,22 +588,22 @@ static void legacy_features_beyond(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers_that_are_none),
+        cmocka_unit_test(answers_other_than_ok),
         cmocka_unit_test(answers_to_another_command),
         cmocka_unit_test(command_never_answered),
         cmocka_unit_test(answer_before_the_command),
         cmocka_unit_test(broken_during_a_command),
-        cmocka_unit_test(pairs_are_not_used),
-        cmocka_unit_test(pairs_are_not_used_and_no_reset),
+        cmocka_unit_test(pairs_command_fails),
+        cmocka_unit_test(pairs_command_and_reset_fail),
         cmocka_unit_test(number_of_pairs_changes),
-        cmocka_unit_test(second_pair_lies),
-        cmocka_unit_test(both_pairs_are_told),
-        cmocka_unit_test(one_pairs_id_from_the_other),
-        cmocka_unit_test(large_frame_lied_about),
-        cmocka_unit_test(segments_against_the_rules),
+        cmocka_unit_test(second_pair_is_attacked),
+        cmocka_unit_test(both_pairs_are_signalled),
+        cmocka_unit_test(id_of_another_pair),
+        cmocka_unit_test(large_frame_with_false_used_elements),
+        cmocka_unit_test(invalid_segmentation_requests),
         cmocka_unit_test(queue_reset_not_done),
         cmocka_unit_test(queue_reset_takes_its_time),
-        cmocka_unit_test(queue_reset_forgets_nothing),
+        cmocka_unit_test(queue_continues_after_its_reset),
         cmocka_unit_test(legacy_used_elements),
         cmocka_unit_test(legacy_id_of_the_frame),
         cmocka_unit_test(legacy_short_frames),
