@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The driver's owner in the tests. */
+/* The driver's owner in the unit tests. */
 #include "owner.h"
 #include <stdlib.h>
 #include <string.h>
 
 #define HEADER VIRTIO_NET_HEADER_BYTES
 
-/* A frame's first four bytes are its number, the rest follows from that. */
+/* The first four bytes of a frame are its number, from which the others are computed. */
 static uint8_t pattern(uint32_t number, uint32_t position)
 {
     return (uint8_t)(position < 4 ? number >> (8 * position) : number * 37u + position * 11u + 1u);
@@ -86,7 +86,7 @@ void owner_prepare(struct owner *owner, enum fake_bus bus, uint16_t vectors)
     owner->buffers_usable = OWNER_BUFFERS;
     owner->buffer_capacity = VIRTIO_NET_RECEIVE_BYTES;
     fake_reset_device(&owner->device, bus, vectors);
-    /* A test that failed may have left them otherwise. */
+    /* A failed test may have left other values. */
     fake_lock_depth = 0;
     fake_allocations = 0;
     fake_on_unlock = NULL;
@@ -140,7 +140,7 @@ struct owner_packet *owner_packet(struct owner *owner, uint32_t bytes, unsigned 
         uint32_t headroom = i == 0 ? HEADER : 0;
         uint32_t piece = i + 1 == segments ? bytes - from : bytes / segments;
 
-        /* Exactly as large as needed, so that a sanitizer sees each byte too many. */
+        /* The exact size lets a sanitizer report every byte too many. */
         ours->memory[i] = malloc(headroom + piece);
         memset(ours->memory[i], 0xcc, headroom);
         fill(ours->memory[i] + headroom, ours->number, from, piece);
@@ -182,7 +182,7 @@ bool owner_fetch_packet(struct owner *owner)
     assert_null(packet->next);
     ours->with_driver = false;
     owner->returned++;
-    /* What a device still reads now is not what was sent. */
+    /* A device that still reads the memory now does not send what was given to it. */
     for (unsigned i = 0; i < packet->segment_count; i++) {
         free(ours->memory[i]);
         ours->memory[i] = NULL;
@@ -363,7 +363,8 @@ bool owner_device_take(struct owner *owner, struct ring_chain *chain)
     assert_true(ours->with_driver && ours->number == owner->sent_by_device);
     assert_int_equal(bytes, ours->bytes + HEADER);
     check(frame + HEADER, ours->number, ours->bytes);
-    /* 5.1.6.2: flags and checksum fields by request, the rest zero, num_buffers too. */
+    /* 5.1.6.2: flags and checksum fields as requested; all other fields are zero, num_buffers
+     * too. */
     assert_int_equal(frame[0], ours->packet.checksum_partial ? 1 : 0);
     assert_int_equal(frame[6] | (frame[7] << 8), ours->packet.checksum_start);
     assert_int_equal(frame[8] | (frame[9] << 8), ours->packet.checksum_offset);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The entropy device (VIRTIO 1.3, 5.4): what it delivers, and what it may do wrong. */
+/* Tests the entropy device (VIRTIO 1.3, 5.4): the bytes it delivers, and its possible faults. */
 #include "fake.h"
 #include "virtio/entropy.h"
 #include <string.h>
 
-#define BYTES    100u /* more than one request */
+#define BYTES    100u /* takes more than one request */
 #define PATIENCE UINT64_C(1000000)
 
 static struct fake_device device;
 static struct virtio_mmio mmio;
 static struct virtio_pci pci;
 static struct virtio_transport *transport;
-static uint8_t next;     /* the bytes delivered count up */
-static uint32_t at_most; /* of a request */
-static uint32_t lie;     /* that it wrote more than it did */
+static uint8_t next;     /* the device delivers consecutive numbers */
+static uint32_t at_most; /* maximum bytes per request */
+static uint32_t lie;     /* number of bytes that the device reports in addition to those written */
 static unsigned requests;
-static unsigned unanswered; /* from this request on */
+static unsigned unanswered; /* first request without an answer */
 
 static void answer(unsigned index)
 {
@@ -83,18 +83,18 @@ static void expect_failure(const char *text)
     assert_string_equal(reason, text);
 }
 
-static void test_bytes_come(void **state)
+static void test_bytes_are_delivered(void **state)
 {
     (void)state;
     expect_all();
     assert_int_equal(requests, 2);
-    assert_false(fake_raised()); /* it was asked not to interrupt (2.7.7) */
+    assert_false(fake_raised()); /* the driver has suppressed interrupts (2.7.7) */
 }
 
 static void test_fewer_than_asked_for(void **state)
 {
     (void)state;
-    at_most = 7; /* 5.4.6: it may write less */
+    at_most = 7; /* 5.4.6: the device may write fewer bytes */
     expect_all();
     assert_true(requests > BYTES / 7);
 }
@@ -121,7 +121,7 @@ static void test_another_device(void **state)
     assert_int_equal(device.status, 0);
 }
 
-static void test_nothing_comes(void **state)
+static void test_no_bytes_are_delivered(void **state)
 {
     (void)state;
     unanswered = 1;
@@ -133,12 +133,12 @@ static void test_nothing_comes(void **state)
 static void test_a_request_without_bytes(void **state)
 {
     (void)state;
-    at_most = 0; /* 5.4.6.2: at least one */
+    at_most = 0; /* 5.4.6.2: the device must write at least one byte */
     expect_failure("it delivers nothing in time");
     assert_int_equal(fake_allocations, 0);
 }
 
-static void test_more_than_there_is_room_for(void **state)
+static void test_length_beyond_the_buffer(void **state)
 {
     const char *reason = NULL;
     uint8_t data[BYTES];
@@ -177,13 +177,13 @@ static void test_no_memory(void **state)
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_bytes_come, set_up),
+        cmocka_unit_test_setup(test_bytes_are_delivered, set_up),
         cmocka_unit_test_setup(test_fewer_than_asked_for, set_up),
         cmocka_unit_test_setup(test_over_pci, set_up),
         cmocka_unit_test_setup(test_another_device, set_up),
-        cmocka_unit_test_setup(test_nothing_comes, set_up),
+        cmocka_unit_test_setup(test_no_bytes_are_delivered, set_up),
         cmocka_unit_test_setup(test_a_request_without_bytes, set_up),
-        cmocka_unit_test_setup(test_more_than_there_is_room_for, set_up),
+        cmocka_unit_test_setup(test_length_beyond_the_buffer, set_up),
         cmocka_unit_test_setup(test_no_queue, set_up),
         cmocka_unit_test_setup(test_no_memory, set_up),
     };

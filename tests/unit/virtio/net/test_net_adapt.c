@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The number of exposed receive buffers between its two bounds (virtio/net/adapt.c). */
+/* Tests how the number of exposed receive buffers changes between its bounds
+ * (virtio/net/adapt.c). */
 #include "owner.h"
 
 static struct owner owner;
@@ -15,7 +16,7 @@ static void start(uint16_t least, uint16_t most, uint16_t ring)
     owner_start(&owner);
 }
 
-/* The device fills so many before the driver comes to look. */
+/* The device fills this number of buffers before the driver runs. */
 static void burst(unsigned frames)
 {
     for (unsigned i = 0; i < frames; i++) {
@@ -43,7 +44,7 @@ static void grows_when_the_device_runs_dry(void **state)
         assert_int_equal(exposed(), steps[i]);
         assert_int_equal(owner_statistics(&owner).rx_target, steps[i]);
         for (unsigned k = 0; k < 20; k++) {
-            burst(steps[i] - 1); /* one was left: no reason */
+            burst(steps[i] - 1); /* one buffer was left, so the number stays */
             assert_int_equal(exposed(), steps[i]);
         }
         burst(steps[i]);
@@ -54,8 +55,8 @@ static void grows_when_the_device_runs_dry(void **state)
     owner_finish(&owner);
 }
 
-/* The handler takes interrupt_budget buffers at a time, so all of more than that are never found
- * used in one turn. */
+/* The handler takes interrupt_budget buffers at a time, so it never finds more than that used in
+ * one run, not even if all are used. */
 static void grows_above_the_interrupt_budget(void **state)
 {
     (void)state;
@@ -73,8 +74,8 @@ static void grows_above_the_interrupt_budget(void **state)
     }
 }
 
-/* A driver that is not behind finds an empty ring between two turns, however many there are. */
-static void turns_that_use_up_the_budget_are_no_reason(void **state)
+/* A driver that keeps up finds an empty ring after two handler runs, however often that happens. */
+static void exhausted_budget_is_no_reason_to_grow(void **state)
 {
     (void)state;
     owner_prepare(&owner, FAKE_MMIO, 0);
@@ -114,7 +115,7 @@ static void shrinks_when_few_are_used(void **state)
     owner_finish(&owner);
 }
 
-static void without_a_range_it_is_constant(void **state)
+static void constant_without_a_range(void **state)
 {
     static const uint16_t most[] = {0, 3, 8};
 
@@ -141,7 +142,7 @@ static void no_more_than_the_ring(void **state)
     owner_finish(&owner);
 }
 
-/* An owner without memory for more: what there is has to do, and nothing stands still. */
+/* The owner has no memory for more buffers: the driver continues with those that there are. */
 static void no_more_than_the_owner_has(void **state)
 {
     (void)state;
@@ -162,9 +163,9 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_when_the_device_runs_dry),
         cmocka_unit_test(grows_above_the_interrupt_budget),
-        cmocka_unit_test(turns_that_use_up_the_budget_are_no_reason),
+        cmocka_unit_test(exhausted_budget_is_no_reason_to_grow),
         cmocka_unit_test(shrinks_when_few_are_used),
-        cmocka_unit_test(without_a_range_it_is_constant),
+        cmocka_unit_test(constant_without_a_range),
         cmocka_unit_test(no_more_than_the_ring),
         cmocka_unit_test(no_more_than_the_owner_has),
     };

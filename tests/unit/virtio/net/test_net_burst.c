@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The driver for a thread that polls: bursts both ways past the wrap of the indices, devices that
- * use buffers in order and that don't, devices that lie; and no buffer is ever lost or anywhere
- * twice.
+ * Tests the driver's functions for a polling thread: bursts both ways past the wrap of the indices,
+ * devices that use buffers in order or in any order, malicious devices. No buffer may be lost or
+ * held twice.
  */
 #include "fake.h"
 #include "virtio/net_burst.h"
@@ -97,7 +97,7 @@ static void finish(void)
     assert_false(fake_raised());
 }
 
-/* As many free buffers as there are. */
+/* Returns the number of free buffers. */
 static unsigned pick(struct virtio_net_buffer **picked, unsigned count)
 {
     unsigned found = 0;
@@ -144,7 +144,7 @@ static unsigned reclaim(unsigned count)
     return count;
 }
 
-/* The device's part: the frame, with a header of zeros in front. */
+/* The device receives a frame, with a header of zeros in front of it. */
 static void check_sent(uint32_t number, uint32_t bytes, bool complete)
 {
     static const uint8_t header[VIRTIO_NET_HEADER_BYTES] = {0};
@@ -187,7 +187,7 @@ static void run_traffic(uint64_t offered)
         assert_false(fake_raised());
         chains += count;
     }
-    /* 2.7.10.1: an event that stays where it was is passed once in 65,536 chains. */
+    /* 2.7.10.1: an event index that does not change is reached once in 65,536 chains. */
     assert_int_equal(device.queue[0].notifications + device.queue[1].notifications,
                      (offered & VIRTIO_F_EVENT_IDX) != 0 ? 2 * (chains / 65536 + 1) : 0);
     finish();
@@ -228,7 +228,7 @@ static void test_ring_full_and_notified(void **state)
     finish();
 }
 
-static void test_device_that_finishes_in_any_order(void **state)
+static void test_device_uses_chains_in_any_order(void **state)
 {
     struct ring_chain chain[RING];
     uint8_t frame[CAPACITY];
@@ -271,8 +271,8 @@ static void test_in_order_by_the_index_alone(void **state)
     finish();
 }
 
-/* Nothing but the index counts, and that within what the device has. */
-static void test_in_order_index_is_all_that_counts(void **state)
+/* Only the used index counts, within the chains that the device holds. */
+static void test_in_order_only_the_index_counts(void **state)
 {
     (void)state;
     start(VIRTIO_F_IN_ORDER);
@@ -283,7 +283,7 @@ static void test_in_order_index_is_all_that_counts(void **state)
         }
         *fake_used_index(1) = (uint16_t)(6 * lap + 4);
         assert_int_equal(reclaim(1), 1);
-        *fake_used_index(1) = (uint16_t)(6 * lap + 1); /* back, as far as it can go */
+        *fake_used_index(1) = (uint16_t)(6 * lap + 1); /* as far back as possible */
         assert_int_equal(reclaim(8), 0);
         *fake_used_index(1) = (uint16_t)(6 * lap + 6);
         assert_int_equal(reclaim(2), 2);
@@ -299,7 +299,7 @@ static void test_in_order_index_is_all_that_counts(void **state)
     finish();
 }
 
-static void test_frames_against_the_rules_are_not_taken(void **state)
+static void test_invalid_frames_are_refused(void **state)
 {
     struct virtio_net_buffer *one = &buffers[0];
 
@@ -320,7 +320,7 @@ static void test_frames_against_the_rules_are_not_taken(void **state)
     finish();
 }
 
-static void test_frame_too_short_to_be_one(void **state)
+static void test_too_short_frame(void **state)
 {
     struct virtio_net_buffer *received[4];
     uint8_t frame[FRAME] = {0};
@@ -341,8 +341,8 @@ static void test_frame_too_short_to_be_one(void **state)
 }
 
 /* virtio_net_transmit_burst() writes a header of zeros, so a forwarder sends a frame with the
- * checksum it arrived with. The device may leave that incomplete only with GUEST_CSUM (5.1.6.4.1),
- * which is therefore not accepted. */
+ * checksum it was received with. The device may leave that checksum incomplete only with GUEST_CSUM
+ * (5.1.6.4.1), which the driver therefore does not accept. */
 static void test_checksums_are_complete(void **state)
 {
     struct virtio_net_buffer *received[2];
@@ -361,7 +361,7 @@ static void test_checksums_are_complete(void **state)
     finish();
 }
 
-/* IEEE 802.1Q: the tag is not part of the MTU. virtio_net_transmit() has the same rule. */
+/* IEEE 802.1Q: the tag is not part of the MTU. virtio_net_transmit() follows the same rule. */
 static void test_vlan_tag_is_beyond_the_mtu(void **state)
 {
     struct virtio_net_buffer *one = &buffers[0];
@@ -422,7 +422,7 @@ static void tell_lie(enum lie lie)
     }
 }
 
-static void test_lies(void **state)
+static void test_malicious_device(void **state)
 {
     static const char *const reason[LIES] = {
         [INDEX_AHEAD] = "used index ahead of what was made available",
@@ -456,7 +456,7 @@ static void test_lies(void **state)
     }
 }
 
-static void test_in_order_means_in_order(void **state)
+static void test_use_out_of_order_is_detected(void **state)
 {
     struct virtio_net_buffer *received[8];
     struct ring_chain chain[2];
@@ -480,16 +480,16 @@ int main(void)
         cmocka_unit_test(test_traffic_in_order),
         cmocka_unit_test(test_traffic_with_events),
         cmocka_unit_test(test_ring_full_and_notified),
-        cmocka_unit_test(test_device_that_finishes_in_any_order),
+        cmocka_unit_test(test_device_uses_chains_in_any_order),
         cmocka_unit_test(test_in_order_by_the_index_alone),
-        cmocka_unit_test(test_in_order_index_is_all_that_counts),
-        cmocka_unit_test(test_frames_against_the_rules_are_not_taken),
-        cmocka_unit_test(test_frame_too_short_to_be_one),
+        cmocka_unit_test(test_in_order_only_the_index_counts),
+        cmocka_unit_test(test_invalid_frames_are_refused),
+        cmocka_unit_test(test_too_short_frame),
         cmocka_unit_test(test_checksums_are_complete),
         cmocka_unit_test(test_vlan_tag_is_beyond_the_mtu),
         cmocka_unit_test(test_configuration_changes_are_seen),
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_in_order_means_in_order),
+        cmocka_unit_test(test_malicious_device),
+        cmocka_unit_test(test_use_out_of_order_is_detected),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

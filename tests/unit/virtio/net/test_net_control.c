@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands of the control queue (VIRTIO 1.3, 5.1.6.5), and what a device can answer. */
+/* Tests commands of the control queue (VIRTIO 1.3, 5.1.6.5), and possible answers of the device. */
 #include "owner.h"
 #include "virtio/net_control.h"
 #include <limits.h>
@@ -58,7 +58,7 @@ static void commands_as_the_device_sees_them(void **state)
     EXPECT(virtio_net_receive_vlan(owner.net, 0x123, true), 2, 0, 0x23, 0x01);
     EXPECT(virtio_net_receive_vlan(owner.net, 4094, false), 2, 1, 0xfe, 0x0f);
     assert_int_equal(fake_control.readable, 2);
-    /* Round the ring, more than once. */
+    /* Wraps the ring more than once. */
     for (unsigned i = 0; i < 100; i++) {
         EXPECT(virtio_net_receive_vlan(owner.net, (uint16_t)i, true), 2, 0, (uint8_t)i, 0);
     }
@@ -83,8 +83,8 @@ static void the_largest_filter(void **state)
     owner_finish(&owner);
 }
 
-/* 5.1.6.5: only what was negotiated. */
-static void nothing_without_its_feature(void **state)
+/* 5.1.6.5: the driver sends only commands that were negotiated. */
+static void no_command_without_its_feature(void **state)
 {
     static const uint64_t features[] = {
         VIRTIO_NET_F_CTRL_RX,   VIRTIO_NET_F_CTRL_RX_EXTRA,  VIRTIO_NET_F_CTRL_MAC_ADDR,
@@ -114,8 +114,8 @@ static void nothing_without_its_feature(void **state)
     }
 }
 
-/* Frames of VLANs would be dropped from then on: only for who wants that. */
-static void the_vlan_filter_is_asked_for(void **state)
+/* With the filter the device drops frames of VLANs, so the driver negotiates it only on request. */
+static void vlan_filter_only_on_request(void **state)
 {
     (void)state;
     prepare(FAKE_FEATURES_CONTROL);
@@ -146,7 +146,7 @@ static void refusals(void **state)
     fake_control.answer = 0;
     fake_control.written = 1;
     assert_int_equal(virtio_net_set_mac(owner.net, addresses[0]), VIRTIO_NET_DONE);
-    fake_control.unwritten = true; /* that was the last command's answer */
+    fake_control.unwritten = true; /* memory holds the previous answer */
     assert_int_equal(virtio_net_set_mac(owner.net, addresses[1]), VIRTIO_NET_REFUSED);
     owner_finish(&owner);
 }
@@ -161,7 +161,8 @@ static void no_answer(void **state)
     before = fake_clock;
     assert_int_equal(virtio_net_receive_vlan(owner.net, 7, true), VIRTIO_NET_NO_ANSWER);
     assert_in_range(fake_clock - before, 1000000000, 2000000000);
-    /* The command is still the device's: nothing touches it, and nobody waits again. */
+    /* The device still holds the command: the driver does not change it, and does not wait
+     * again. */
     before = fake_clock;
     assert_int_equal(virtio_net_receive_vlan(owner.net, 8, true), VIRTIO_NET_NO_ANSWER);
     assert_int_equal(fake_clock, before);
@@ -172,7 +173,7 @@ static void no_answer(void **state)
     owner_settle(&owner);
     assert_int_equal(owner.received, 1);
     assert_null(virtio_net_broken(owner.net));
-    /* The answer comes at last. */
+    /* The answer finally arrives. */
     fake_control.silent = false;
     fake_control_answer();
     assert_int_equal(virtio_net_receive_vlan(owner.net, 9, true), VIRTIO_NET_DONE);
@@ -180,7 +181,7 @@ static void no_answer(void **state)
     owner_finish(&owner);
 }
 
-static void stopped_while_the_device_has_a_command(void **state)
+static void stopped_during_a_command(void **state)
 {
     (void)state;
     start(FAKE_FEATURES_CONTROL);
@@ -195,7 +196,7 @@ static void stopped_while_the_device_has_a_command(void **state)
     owner_finish(&owner);
 }
 
-/* kvmtool reports the bytes of the whole command as written, bhyve those of its answer. */
+/* kvmtool reports the length of the whole command as written, bhyve that of its answer. */
 static void lengths_beyond_the_answer(void **state)
 {
     static const uint32_t lengths[] = {2, 5, 65, 0x80000001, 0xffffffff};
@@ -213,7 +214,8 @@ static void lengths_beyond_the_answer(void **state)
     owner_finish(&owner);
 }
 
-/* 5.1.6.1: the length of a legacy device's control queue is ignored, its answer is not. */
+/* 5.1.6.1: the driver ignores the used length of a legacy device's control queue, but not the
+ * answer. */
 static void length_of_a_legacy_device(void **state)
 {
     (void)state;
@@ -227,7 +229,7 @@ static void length_of_a_legacy_device(void **state)
     owner_finish(&owner);
 }
 
-/* In a notification: finishes a chain that the device does not have. */
+/* Called at a notification: completes a chain that the device does not hold. */
 static void answer_with_a_wrong_id(unsigned index)
 {
     if (index == fake_control.index) {
@@ -244,9 +246,9 @@ static void frames_move(void)
     assert_int_equal(owner.received, received + 1);
 }
 
-/* VIRTIO_F_RING_RESET: a broken control queue is reset by itself, and can be used again. The second
- * time within a second is too much, as for the other queues. */
-static void a_broken_control_queue_is_reset(void **state)
+/* VIRTIO_F_RING_RESET: a broken control queue is reset alone and works again. If it breaks twice
+ * within a second, the device is broken, as with the other queues. */
+static void broken_control_queue_is_reset(void **state)
 {
     (void)state;
     prepare(FAKE_FEATURES_CONTROL | VIRTIO_F_RING_RESET);
@@ -272,8 +274,8 @@ static void a_broken_control_queue_is_reset(void **state)
     owner_finish(&owner);
 }
 
-/* An answer that came too late, and is a lie: found by the next command. */
-static void a_lie_after_the_time(void **state)
+/* An answer arrives too late and has an invalid id; the next command detects that. */
+static void invalid_late_answer(void **state)
 {
     (void)state;
     prepare(FAKE_FEATURES_CONTROL | VIRTIO_F_RING_RESET);
@@ -291,8 +293,8 @@ static void a_lie_after_the_time(void **state)
     owner_finish(&owner);
 }
 
-/* Without the feature the device as a whole is started again by its owner. */
-static void a_broken_control_queue_stops_the_device(void **state)
+/* Without the feature the owner has to restart the whole device. */
+static void broken_control_queue_stops_the_device(void **state)
 {
     (void)state;
     start(FAKE_FEATURES_CONTROL);
@@ -340,7 +342,8 @@ static void no_memory(void **state)
         fake_allocations_left = UINT_MAX;
         owner_release(&owner);
     }
-    assert_int_equal(left, 8); /* those of a driver without, the ring, its slots, the command */
+    /* The allocations of a driver without a control queue, its ring, its slots, the command. */
+    assert_int_equal(left, 8);
     fake_allocations_left = UINT_MAX;
     owner_finish(&owner);
 }
@@ -351,7 +354,7 @@ static void announcing(void **state)
     (void)state;
     start(FAKE_FEATURES_CONTROL);
     assert_false(virtio_net_announce_asked(owner.net));
-    owner.device.config[6] = 3; /* up, and asked to announce */
+    owner.device.config[6] = 3; /* link up, announcement requested */
     fake_config_interrupt();
     owner_settle(&owner);
     assert_int_equal(owner.link_changes, 1);
@@ -370,11 +373,11 @@ static void speed(void **state)
     (void)state;
     prepare(0);
     owner_start(&owner);
-    assert_int_equal(virtio_net_speed(owner.net, &full), 0); /* no feature */
+    assert_int_equal(virtio_net_speed(owner.net, &full), 0); /* without the feature */
     owner_finish(&owner);
     prepare(VIRTIO_NET_F_SPEED_DUPLEX);
     owner_start(&owner);
-    assert_int_equal(virtio_net_speed(owner.net, &full), 0); /* the device does not know */
+    assert_int_equal(virtio_net_speed(owner.net, &full), 0); /* unknown to the device */
     memcpy(&owner.device.config[12], (uint8_t[5]){0x10, 0x27, 0, 0, 1}, 5);
     assert_int_equal(virtio_net_speed(owner.net, &full), 10000);
     assert_true(full);
@@ -394,16 +397,16 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commands_as_the_device_sees_them),
         cmocka_unit_test(the_largest_filter),
-        cmocka_unit_test(nothing_without_its_feature),
-        cmocka_unit_test(the_vlan_filter_is_asked_for),
+        cmocka_unit_test(no_command_without_its_feature),
+        cmocka_unit_test(vlan_filter_only_on_request),
         cmocka_unit_test(refusals),
         cmocka_unit_test(no_answer),
-        cmocka_unit_test(stopped_while_the_device_has_a_command),
+        cmocka_unit_test(stopped_during_a_command),
         cmocka_unit_test(lengths_beyond_the_answer),
         cmocka_unit_test(length_of_a_legacy_device),
-        cmocka_unit_test(a_broken_control_queue_is_reset),
-        cmocka_unit_test(a_lie_after_the_time),
-        cmocka_unit_test(a_broken_control_queue_stops_the_device),
+        cmocka_unit_test(broken_control_queue_is_reset),
+        cmocka_unit_test(invalid_late_answer),
+        cmocka_unit_test(broken_control_queue_stops_the_device),
         cmocka_unit_test(small_and_missing_queues),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(announcing),

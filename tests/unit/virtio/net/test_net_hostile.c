@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device that lies to the network driver: nothing is touched out of bounds, nothing lost or
- * doubled. */
+/* Tests the network driver on a malicious device: no access out of bounds, no buffer lost or
+ * returned twice. */
 #include "owner.h"
 #include <string.h>
 
@@ -12,7 +12,7 @@ static void begin(void)
     owner_start(&owner);
 }
 
-/* The driver stands still, says why, gives everything back. */
+/* Checks that the driver stops, reports the reason and returns everything. */
 static void expect_broken(const char *what)
 {
     struct virtio_net_statistics s;
@@ -23,7 +23,7 @@ static void expect_broken(const char *what)
     assert_non_null(virtio_net_broken(owner.net));
     assert_non_null(strstr(virtio_net_broken(owner.net), what));
     assert_int_equal(fake_log_lines, log_lines + 1);
-    assert_true(owner.signalled); /* so that the port looks */
+    assert_true(owner.signalled); /* so that the port runs the bottom half */
     owner_bottom_half(&owner);
     for (unsigned i = 0; i < 10; i++) {
         virtio_net_interrupt(owner.net);
@@ -63,12 +63,13 @@ static void received_twice(void **state)
     begin();
     assert_true(owner_inject(&owner, 64));
     fake_push(0, 0, 76);
-    /* The first is genuine; its buffer is replaced only afterwards, so the second is nobody's. */
+    /* The first entry is valid. Its buffer is replaced only later, so the second entry names no
+     * chain. */
     expect_broken("id");
     assert_int_equal(owner.received, 1);
 }
 
-/* Bug of others: used length unchecked. */
+/* Bug of other drivers: the used length is not checked. */
 static void received_longer_than_the_buffer(void **state)
 {
     static const uint32_t lengths[] = {1527, 65536, 0x80000000, 0xffffffff};
@@ -81,7 +82,7 @@ static void received_longer_than_the_buffer(void **state)
     }
 }
 
-/* Bug of others: length minus header underflows; slot leaked. */
+/* Bug of other drivers: the length minus the header underflows, and the slot leaks. */
 static void received_shorter_than_a_frame(void **state)
 {
     struct virtio_net_statistics s;
@@ -99,7 +100,7 @@ static void received_shorter_than_a_frame(void **state)
     assert_int_equal(s.rx_bad, 26);
     assert_int_equal(s.rx_frames, 0);
     assert_int_equal(s.rx_exposed, 8);
-    assert_int_equal(s.rx_buffers_taken, 8); /* the same ones all the time */
+    assert_int_equal(s.rx_buffers_taken, 8); /* always the same ones */
     assert_true(owner_inject(&owner, 14));
     owner_settle(&owner);
     assert_int_equal(owner.received, 1);
@@ -130,7 +131,7 @@ static void sent_id_and_length(void **state)
     begin();
     assert_true(owner_send(&owner, 100, 3, false));
     virtio_net_flush(owner.net);
-    fake_push(1, 0, 112); /* the bytes read: there is nothing that it can have written (2.7.8) */
+    fake_push(1, 0, 112); /* the number of bytes read: the device can't have written any (2.7.8) */
     owner_fetch_packets(&owner);
     assert_int_equal(owner.returned, 1);
     assert_null(virtio_net_broken(owner.net));
@@ -140,13 +141,14 @@ static void sent_id_and_length(void **state)
     expect_broken("ahead");
 }
 
-/* Found out by a sender, not by an interrupt: everybody learns of it all the same. */
-static void found_while_sending(void **state)
+/* A sender detects the failure, not the interrupt handler; the bottom half is signalled anyway. */
+static void detected_while_sending(void **state)
 {
     (void)state;
     for (unsigned by = 0; by < 2; by++) {
         begin();
-        for (unsigned i = 0; i < 64; i++) { /* a quarter of the ring: a sender looks at it */
+        /* A quarter of the ring, after which a sender reads it. */
+        for (unsigned i = 0; i < 64; i++) {
             assert_true(owner_send(&owner, 100, 1, false));
         }
         virtio_net_flush(owner.net);
@@ -181,7 +183,7 @@ static void broken_with_everything_full(void **state)
     expect_broken("id");
 }
 
-static void frames_before_the_lie_are_delivered(void **state)
+static void frames_before_the_fault_are_delivered(void **state)
 {
     (void)state;
     begin();
@@ -258,7 +260,7 @@ static void lie_packed(unsigned index, bool absurd)
     owner.device.isr = 3;
 }
 
-/* Something between plausible and absurd into each word the device writes. */
+/* Writes plausible or absurd values to the words that the device may write. */
 static void lie(void)
 {
     unsigned index = (seed >> 9) & 1;
@@ -326,8 +328,8 @@ static void use_anything(void)
     }
 }
 
-/* At any moment, over all uses of the interface. */
-static void random_lies(void **state)
+/* The device may write at any time during all calls of the interface. */
+static void random_faults(void **state)
 {
     unsigned broken = 0;
 
@@ -348,7 +350,8 @@ static void random_lies(void **state)
         broken += virtio_net_broken(owner.net) != NULL;
         owner_finish(&owner);
     }
-    assert_true(broken > 300 && broken < 1500); /* the lies go deep, not all at the first step */
+    /* Many lies must take effect late, not all at the first step. */
+    assert_true(broken > 300 && broken < 1500);
 }
 
 int main(int argc, char **argv)
@@ -361,12 +364,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(received_shorter_than_a_frame),
         cmocka_unit_test(received_index_jumps),
         cmocka_unit_test(sent_id_and_length),
-        cmocka_unit_test(found_while_sending),
+        cmocka_unit_test(detected_while_sending),
         cmocka_unit_test(broken_with_everything_full),
-        cmocka_unit_test(frames_before_the_lie_are_delivered),
+        cmocka_unit_test(frames_before_the_fault_are_delivered),
         cmocka_unit_test(header_fields_are_ignored),
         cmocka_unit_test(interrupt_storm),
-        cmocka_unit_test(random_lies),
+        cmocka_unit_test(random_faults),
     };
 
     fake_choose_ring(argc, argv);

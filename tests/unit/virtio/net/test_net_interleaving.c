@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No lost wake-up, in either direction: the device's steps are put between the driver's accesses to
- * shared memory in every possible way (up to three independent places), and in the end nothing may
- * be left that nobody would come to look at. What a device does when it finishes a chain is two
- * steps, publishing its index and deciding whether to interrupt; what it does before it sleeps is
- * two as well, asking to be notified and looking once more.
+ * Checks that no wake-up is lost in either direction. The device's steps are placed between the
+ * driver's accesses to shared memory in every possible way (up to three independent places). In the
+ * end no work may be left without a party that will notice it. The device completes a chain in two
+ * steps: it publishes its index and decides whether to interrupt. It falls asleep in two steps too:
+ * it asks to be notified and checks once more.
  *
- * Built with hooked/virtio/barrier.h. The order of accesses is the program's: this finds errors of
- * the protocol. That the barriers keep this order on a processor is not the subject here.
+ * This test is built with hooked/virtio/barrier.h. The accesses happen in program order, so the
+ * test finds errors of the protocol. It does not test whether the barriers keep this order on a
+ * processor.
  */
 #include "owner.h"
 #include <string.h>
 
 enum device_step {
-    RX_PUSH,   /* a frame arrives, its used index is published */
-    RX_SIGNAL, /* interrupt or not */
-    TX_PUSH,   /* a frame is sent, the used index published */
+    RX_PUSH,   /* a frame arrives and its used index is published */
+    RX_SIGNAL, /* interrupts if necessary */
+    TX_PUSH,   /* a frame is sent and its used index is published */
     TX_SIGNAL,
-    RX_ASK,   /* about to sleep for want of receive buffers: ask to be notified */
-    RX_SLEEP, /* look once more, then sleep */
+    RX_ASK,   /* asks to be notified, before it sleeps for lack of receive buffers */
+    RX_SLEEP, /* checks once more, then sleeps */
     TX_ASK,
     TX_SLEEP,
     STEPS_END,
@@ -30,20 +31,20 @@ struct scenario {
     enum device_step steps[8];
     uint16_t tx_ring;
     uint16_t rx_buffers;
-    bool bursts; /* the first two steps happen at one place, to keep the number of cases small */
+    bool bursts; /* the first two steps share a place, which keeps the number of cases small */
 };
 
 static struct owner owner;
 static const struct scenario *scenario;
-static unsigned places[8]; /* of the device's steps: after so many accesses of the driver */
+static unsigned places[8]; /* number of the driver's accesses before each step of the device */
 static unsigned next_step;
 static unsigned accesses;
 static bool hooks_on;
 static bool in_handler;
 static bool late; /* interrupts are delivered as late as possible */
 static bool asleep[2];
-static uint64_t notified[2]; /* notifications when it fell asleep */
-static bool line_checked;    /* at each access: has the acknowledgement arrived? */
+static uint64_t notified[2]; /* number of notifications when the device fell asleep */
+static bool line_checked;    /* at each access, check that the acknowledgement has arrived */
 static unsigned accesses_checked;
 
 static bool awake(unsigned index)
@@ -192,7 +193,7 @@ static void send_one_by_one(void)
     }
 }
 
-/* A device that is not asleep goes on: it sends what there is, and interrupts by the rules. */
+/* A device that is awake continues: it sends all frames and interrupts by the rules. */
 static bool device_goes_on(void)
 {
     bool progress = false;
@@ -211,7 +212,7 @@ static void check_nothing_lost(void)
 
     hooks_on = false;
     run_steps(UINT32_MAX);
-    /* What was published and is not signalled yet, is now. */
+    /* Signals chains that were published but not signalled yet. */
     fake_signal(0);
     fake_signal(1);
     do {
@@ -236,7 +237,7 @@ static void check_nothing_lost(void)
     assert_null(virtio_net_broken(owner.net));
 }
 
-/* Returns how many accesses the driver made. */
+/* Returns the number of the driver's accesses. */
 static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budget)
 {
     unsigned counted;
@@ -250,7 +251,8 @@ static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budg
     owner_start(&owner);
     fake_ask_notification(0);
     fake_ask_notification(1);
-    /* Notified at the start for its receive buffers, and waiting for something to send. */
+    /* The device was notified at the start about its receive buffers, and waits for frames to
+     * send. */
     asleep[0] = false;
     asleep[1] = true;
     notified[1] = 0;
@@ -273,8 +275,8 @@ static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budg
 
 static unsigned cases;
 
-/* All ways to put steps from `step` on at places >= `from`; a step can share the place of the one
- * before, and the place behind the driver's last access counts too. */
+/* Tries all ways to place the steps from `step` on at places >= `from`. A step can share the place
+ * of the step before. The place after the driver's last access is also possible. */
 static void run_places(unsigned step, unsigned from, unsigned last, uint64_t features_off)
 {
     if (scenario->steps[step] == STEPS_END) {
@@ -304,13 +306,13 @@ static void run_scenario(const struct scenario *which)
         uint64_t features_off = off != 0 ? VIRTIO_F_EVENT_IDX : 0;
         unsigned last;
 
-        /* Once with all steps at the end, to count the accesses. */
+        /* The first run has all steps at the end, to count the accesses. */
         for (unsigned i = 0; i < 8; i++) {
             places[i] = UINT32_MAX;
         }
         last = run_case(features_off, false, 0);
         assert_true(last > 4);
-        /* What the device does makes the driver do more, so there are more places than that. */
+        /* Steps of the device cause more accesses of the driver, so there are more places. */
         last += 16;
         run_places(0, 0, last, features_off);
     }
@@ -391,7 +393,7 @@ static void both_directions(void **state)
     run_scenario(&it);
 }
 
-/* The device uses a buffer after the driver has read the cause, and before that is acknowledged. */
+/* The device uses a buffer after the driver has read the cause and before the acknowledgement. */
 static void finish_before_the_acknowledgement(void)
 {
     owner.device.on_acknowledge = NULL;
@@ -399,9 +401,9 @@ static void finish_before_the_acknowledgement(void)
     fake_signal(0);
 }
 
-/* A line: the cause has been read and acknowledged, and the acknowledgement has arrived at the
- * device, before the driver looks at the rings (virtio/transport.h). Else a buffer used in between
- * is neither seen nor announced. */
+/* With INTx the driver reads and acknowledges the cause, and the acknowledgement arrives at the
+ * device, before the driver reads the rings (virtio/transport.h). Otherwise the driver would miss a
+ * buffer used in between, and the device would not interrupt for it. */
 static void acknowledged_before_the_rings_are_read(void **state)
 {
     static const struct scenario it = {"line", receive_one, {STEPS_END}, 4, 4, false};

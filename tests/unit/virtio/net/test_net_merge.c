@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Large received frames: when they are accepted, and frames that fill several buffers (5.1.6.4). */
+/* Tests large received frames: when the driver accepts them, and frames that fill several buffers
+ * (5.1.6.4). */
 #include "owner.h"
 #include "virtio/features.h"
 #include <string.h>
@@ -20,7 +21,7 @@ static void start(uint16_t buffers)
     owner_start(&owner);
 }
 
-/* 5.1.6.3.1, and what QEMU does with fewer: it waits until the frame fits. */
+/* 5.1.6.3.1. With fewer buffers QEMU waits until the frame fits. */
 static void accepted_with_room_for_the_largest(void **state)
 {
     (void)state;
@@ -34,14 +35,15 @@ static void accepted_with_room_for_the_largest(void **state)
     owner_prepare(&owner, FAKE_MMIO, 0);
     owner.device.offered |= MERGED | SEGMENTATION;
     owner.parameters.rx_buffers = 64;
-    owner.device.queue[0].size_max = 32; /* fewer can be exposed */
+    owner.device.queue[0].size_max = 32; /* limits the number of exposed buffers */
     owner_start(&owner);
     assert_int_equal(virtio_net_features(owner.net) & (MERGED | SEGMENTATION), 0);
     owner_finish(&owner);
 }
 
-/* 5.1.3.1: segmentation requires the checksum; large frames are only taken in several buffers. */
-static void accepted_with_what_they_require(void **state)
+/* 5.1.3.1: segmentation requires the checksum. The driver accepts large frames only with mergeable
+ * buffers. */
+static void accepted_with_required_features(void **state)
 {
     static const uint64_t missing[] = {VIRTIO_NET_F_GUEST_CSUM, VIRTIO_NET_F_MRG_RXBUF};
 
@@ -61,7 +63,7 @@ static void accepted_with_what_they_require(void **state)
     }
 }
 
-/* The device fills the next buffer: `told` in num_buffers if it is a frame's first. */
+/* The device fills the next buffer. If it is the first of a frame, num_buffers is `told`. */
 static void fill_buffer(uint32_t bytes, int told, uint8_t value)
 {
     struct ring_chain chain;
@@ -72,7 +74,7 @@ static void fill_buffer(uint32_t bytes, int told, uint8_t value)
     memset(memory, value, bytes);
     if (told >= 0) {
         memset(memory, 0, HEADER);
-        memory[0] = 1; /* NEEDS_CSUM, as of a frame to be cut */
+        memory[0] = 1; /* NEEDS_CSUM, as for a frame with segmentation */
         memory[1] = 1; /* GSO_TCPV4 */
         memory[10] = (uint8_t)told;
         memory[11] = (uint8_t)(told >> 8);
@@ -131,7 +133,8 @@ static void frames_of_any_number_of_buffers(void **state)
     owner_finish(&owner);
 }
 
-/* A frame is whole when its last buffer has come, in whatever pieces the driver sees them. */
+/* A frame is complete when its last buffer has arrived, however the buffers are spread over the
+ * driver's calls. */
 static void buffers_that_come_one_by_one(void **state)
 {
     (void)state;
@@ -146,7 +149,7 @@ static void buffers_that_come_one_by_one(void **state)
     }
     expect_frame(5, VIRTIO_NET_RECEIVE_BYTES - HEADER, VIRTIO_NET_RECEIVE_BYTES);
     owner_settle(&owner);
-    /* And one that never becomes whole: its buffers come back when the driver stops. */
+    /* A frame stays incomplete: its buffers come back when the driver stops. */
     fill_buffer(VIRTIO_NET_RECEIVE_BYTES, 4, 1);
     fill_buffer(VIRTIO_NET_RECEIVE_BYTES, -1, 2);
     owner_settle(&owner);
@@ -154,7 +157,7 @@ static void buffers_that_come_one_by_one(void **state)
     owner_finish(&owner);
 }
 
-static void lies(void **state)
+static void invalid_num_buffers(void **state)
 {
     static const int told[] = {0, ENOUGH + 1, 0xffff};
 
@@ -172,7 +175,7 @@ static void lies(void **state)
         assert_null(virtio_net_receive(owner.net));
         owner_finish(&owner);
     }
-    /* Not negotiated: the field means nothing. */
+    /* Without MRG_RXBUF the field means nothing. */
     start(FEW);
     fill_buffer(100, 0xffff, 1);
     owner_interrupts(&owner);
@@ -185,10 +188,10 @@ int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepted_with_room_for_the_largest),
-        cmocka_unit_test(accepted_with_what_they_require),
+        cmocka_unit_test(accepted_with_required_features),
         cmocka_unit_test(frames_of_any_number_of_buffers),
         cmocka_unit_test(buffers_that_come_one_by_one),
-        cmocka_unit_test(lies),
+        cmocka_unit_test(invalid_num_buffers),
     };
 
     fake_choose_ring(count, arguments);

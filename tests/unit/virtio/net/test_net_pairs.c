@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several queue pairs of one device (VIRTIO 1.3, 5.1.2, 5.1.6.5.6), each with its own owner. */
+/* Tests several queue pairs of one device (VIRTIO 1.3, 5.1.2, 5.1.6.5.6), each with its own
+ * owner. */
 #include "fake.h"
 #include "virtio/net.h"
 #include "virtio/net_burst.h"
@@ -40,7 +41,7 @@ static struct virtio_net_buffer *receive_buffer(void *context)
     return NULL;
 }
 
-/* A buffer of another pair's would be out of the array. */
+/* A buffer of another pair would be outside of the array. */
 static void return_buffer(void *context, struct virtio_net_buffer *buffer)
 {
     struct station *station = context;
@@ -152,14 +153,14 @@ static void queues_and_the_command(void **state)
         }
         finish();
     }
-    /* Fewer than wanted. */
+    /* fewer pairs than requested */
     start(FAKE_MMIO, 0, 4, 2);
     assert_int_equal(pairs(), 2);
     finish();
 }
 
-/* 5.1.3.1, and numbers of pairs that are not to be used. */
-static void one_pair_when_there_can_be_no_more(void **state)
+/* 5.1.3.1, and invalid numbers of pairs. */
+static void one_pair_if_more_are_impossible(void **state)
 {
     static const struct {
         uint16_t wanted;
@@ -185,7 +186,7 @@ static void one_pair_when_there_can_be_no_more(void **state)
         try_start();
         assert_int_equal(pairs(), 1);
         assert_true((device.accepted & VIRTIO_NET_F_MQ) == 0);
-        /* Without MQ the control queue comes after the first pair (5.1.2). */
+        /* Without MQ the control queue follows the first pair (5.1.2). */
         assert_int_equal(device.queue[2].enabled, cases[i].missing != VIRTIO_NET_F_CTRL_VQ);
         assert_int_equal(fake_control.commands, 0);
         finish();
@@ -254,8 +255,8 @@ static void bottom_half(struct station *station, unsigned pair)
     } while (virtio_net_bottom_half(station->net));
 }
 
-/* In every way that interrupts can arrive: each pair's frames come to its own owner, who is woken,
- * and the others are not. */
+/* With every kind of interrupt, each pair's frames arrive at its own owner, who is woken; the other
+ * owners are not. */
 static void frames_stay_with_their_pair(void **state)
 {
     (void)state;
@@ -269,7 +270,8 @@ static void frames_stay_with_their_pair(void **state)
             inject(pair);
             interrupts(count);
             for (unsigned i = 0; i < 3; i++) {
-                /* A vector for everything may be about the configuration too: pair 0's. */
+                /* A vector for everything may also signal the configuration, which pair 0
+                 * handles. */
                 if (i != 0 || count != 1) {
                     assert_int_equal(stations[i].signals, round / 3 + (i <= pair));
                 }
@@ -304,8 +306,8 @@ static void run_signalled(void)
     }
 }
 
-/* Traffic on one pair alone, in every way that interrupts can arrive: its bottom half runs after
- * each interrupt, so there are never too many of them. */
+/* Traffic on one pair only, with every kind of interrupt. Its bottom half runs after each
+ * interrupt, so there are never too many of them. */
 static void traffic_on_one_pair_alone(void **state)
 {
     (void)state;
@@ -330,8 +332,8 @@ static void traffic_on_one_pair_alone(void **state)
     }
 }
 
-/* A shared line that this device claims for ever and finishes nothing: found out with several pairs
- * too, and meanwhile masked each time. */
+/* The device always claims a shared line and completes nothing. The driver detects that with
+ * several pairs too, and until then masks the line each time. */
 static void stuck_line(void **state)
 {
     unsigned masked = 0;
@@ -377,8 +379,8 @@ static void pairs_refused(void **state)
     }
 }
 
-/* A breach of the protocol on one pair stops them all, and everybody is told. */
-static void broken_for_all(void **state)
+/* A protocol violation on one pair stops all pairs, and all owners are signalled. */
+static void all_pairs_stop(void **state)
 {
     (void)state;
     for (uint16_t count = 0; count < 8; count += 7) {
@@ -397,7 +399,7 @@ static void broken_for_all(void **state)
     }
 }
 
-static void news_go_to_the_first(void **state)
+static void configuration_changes_go_to_the_first_pair(void **state)
 {
     (void)state;
     start(FAKE_PCI, 7, 3, PAIRS);
@@ -443,14 +445,14 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_and_the_command),
-        cmocka_unit_test(one_pair_when_there_can_be_no_more),
+        cmocka_unit_test(one_pair_if_more_are_impossible),
         cmocka_unit_test(vectors),
         cmocka_unit_test(frames_stay_with_their_pair),
         cmocka_unit_test(traffic_on_one_pair_alone),
         cmocka_unit_test(stuck_line),
         cmocka_unit_test(pairs_refused),
-        cmocka_unit_test(broken_for_all),
-        cmocka_unit_test(news_go_to_the_first),
+        cmocka_unit_test(all_pairs_stop),
+        cmocka_unit_test(configuration_changes_go_to_the_first_pair),
         cmocka_unit_test(stop_without_confirmation),
         cmocka_unit_test(polling),
     };

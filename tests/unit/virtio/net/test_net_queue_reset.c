@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One broken queue is reset by itself (VIRTIO 1.3, 2.6.1, VIRTIO_F_RING_RESET). */
+/* Tests the reset of one broken queue (VIRTIO 1.3, 2.6.1, VIRTIO_F_RING_RESET). */
 #include "owner.h"
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void start(enum fake_bus bus)
     fake_clock += 10 * SECOND;
 }
 
-/* An id that the device does not have. */
+/* The device returns an id that it does not hold. */
 static void lie(unsigned index)
 {
     fake_push(index, 300, 0);
@@ -49,7 +49,7 @@ static void receive_queue(void **state)
             start(bus);
             owner.device.queue_reset_reads = reads;
             traffic();
-            assert_true(owner_send(&owner, 60, 1, false)); /* this one stays where it is */
+            assert_true(owner_send(&owner, 60, 1, false)); /* the device does not send this one */
             lie(0);
             owner_settle(&owner);
             assert_null(virtio_net_broken(owner.net));
@@ -83,11 +83,12 @@ static void transmit_queue(void **state)
         virtio_net_flush(owner.net);
         assert_true(owner_device_take(&owner, &chain));
         lie(1);
-        assert_true(owner_inject(&owner, 60)); /* for an interrupt: the other queue has none */
+        /* Causes an interrupt, because the other queue has none. */
+        assert_true(owner_inject(&owner, 60));
         owner_settle(&owner);
         assert_null(virtio_net_broken(owner.net));
         assert_int_equal(owner.device.queue[1].resets, 1);
-        assert_int_equal(owner.returned, owner.sent); /* they came back, sent or not */
+        assert_int_equal(owner.returned, owner.sent); /* returned, whether sent or not */
         assert_int_equal(owner_statistics(&owner).queue_resets, 1);
         owner.sent_by_device = owner.sent;
         traffic();
@@ -95,8 +96,8 @@ static void transmit_queue(void **state)
     }
 }
 
-/* What waited in the send queue is sent after the reset. */
-static void the_send_queue_goes_on(void **state)
+/* Packets that waited in the send queue are sent after the reset. */
+static void send_queue_continues(void **state)
 {
     (void)state;
     start(FAKE_PCI);
@@ -116,8 +117,9 @@ static void the_send_queue_goes_on(void **state)
     owner_finish(&owner);
 }
 
-/* Again at once: the device as a whole is not to be trusted. Later is another matter. */
-static void again_and_again(void **state)
+/* If the queue breaks again at once, the whole device is broken. Later the queue may be reset
+ * again. */
+static void repeated_resets(void **state)
 {
     (void)state;
     start(FAKE_PCI);
@@ -139,7 +141,7 @@ static void again_and_again(void **state)
     owner_finish(&owner);
 }
 
-static void no_such_register_on_mmio(void **state)
+static void reset_register_missing_on_mmio(void **state)
 {
     (void)state;
     start(FAKE_MMIO);
@@ -151,7 +153,7 @@ static void no_such_register_on_mmio(void **state)
     owner_finish(&owner);
 }
 
-static void no_such_register_on_pci(void **state)
+static void reset_register_missing_on_pci(void **state)
 {
     (void)state;
     owner_prepare(&owner, FAKE_PCI, 3);
@@ -165,7 +167,7 @@ static void no_such_register_on_pci(void **state)
     owner_finish(&owner);
 }
 
-static void a_reset_that_does_not_end(void **state)
+static void reset_without_end(void **state)
 {
     uint64_t before;
 
@@ -177,11 +179,11 @@ static void a_reset_that_does_not_end(void **state)
     owner_settle(&owner);
     assert_in_range(fake_clock - before, SECOND, 2 * SECOND);
     assert_non_null(virtio_net_broken(owner.net));
-    assert_int_equal(owner_statistics(&owner).rx_exposed, 8); /* still the device's */
+    assert_int_equal(owner_statistics(&owner).rx_exposed, 8); /* the device still holds them */
     owner_finish(&owner);
 }
 
-static void not_without_the_feature(void **state)
+static void no_reset_without_the_feature(void **state)
 {
     (void)state;
     owner_prepare(&owner, FAKE_PCI, 3);
@@ -210,12 +212,12 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(receive_queue),
         cmocka_unit_test(transmit_queue),
-        cmocka_unit_test(the_send_queue_goes_on),
-        cmocka_unit_test(again_and_again),
-        cmocka_unit_test(no_such_register_on_mmio),
-        cmocka_unit_test(no_such_register_on_pci),
-        cmocka_unit_test(a_reset_that_does_not_end),
-        cmocka_unit_test(not_without_the_feature),
+        cmocka_unit_test(send_queue_continues),
+        cmocka_unit_test(repeated_resets),
+        cmocka_unit_test(reset_register_missing_on_mmio),
+        cmocka_unit_test(reset_register_missing_on_pci),
+        cmocka_unit_test(reset_without_end),
+        cmocka_unit_test(no_reset_without_the_feature),
         cmocka_unit_test(refused_when_enabled_again),
     };
 

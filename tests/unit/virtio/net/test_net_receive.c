@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Receiving, and the paper's event handling that serves both directions: the empty ring,
+/* Tests reception, and the event handling of both directions as in the paper: the empty ring,
  * suppression, interrupts and their budgets, the bottom half, the counters. */
 #include "owner.h"
 
@@ -82,7 +82,7 @@ static void partial_checksums_lie_in_the_frame(void **state)
     owner_finish(&owner);
 }
 
-/* The paper, 3.3: the same number at the device whatever happens, and no more. */
+/* The paper, 3.3: the number of buffers that the device holds is constant, whatever happens. */
 static void empty_ring_is_constant(void **state)
 {
     (void)state;
@@ -96,7 +96,8 @@ static void empty_ring_is_constant(void **state)
             for (unsigned i = 0; i < frames; i++) {
                 assert_true(owner_inject(&owner, 64));
             }
-            owner_interrupts(&owner); /* already the handler exposes as many fresh ones */
+            /* The handler itself already exposes the same number of new ones. */
+            owner_interrupts(&owner);
             assert_int_equal(owner_statistics(&owner).rx_exposed, count);
             owner_settle(&owner);
             assert_int_equal(fake_available(0), count);
@@ -105,9 +106,9 @@ static void empty_ring_is_constant(void **state)
     }
 }
 
-/* Bug of others: a buffer that can't be replaced is never replaced, until the ring is empty for
- * good. */
-static void refill_failure_does_not_strand_the_ring(void **state)
+/* Bug of other drivers: a buffer that can't be replaced once is never replaced, until the ring
+ * stays empty. */
+static void ring_recovers_from_refill_failure(void **state)
 {
     (void)state;
     owner_prepare(&owner, FAKE_MMIO, 0);
@@ -116,15 +117,15 @@ static void refill_failure_does_not_strand_the_ring(void **state)
     for (unsigned i = 0; i < 8; i++) {
         assert_true(owner_inject(&owner, 64));
     }
-    assert_false(owner_inject(&owner, 64)); /* nothing exposed */
+    assert_false(owner_inject(&owner, 64)); /* no buffer is exposed */
     owner_interrupts(&owner);
     assert_int_equal(owner_statistics(&owner).rx_exposed, 0);
     assert_true(owner_statistics(&owner).rx_refill_failures != 0);
-    owner_fetch_frames(&owner); /* gives the buffers back ... */
+    owner_fetch_frames(&owner); /* returns the buffers ... */
     assert_int_equal(fake_available(0), 0);
-    virtio_net_refill(owner.net); /* ... and says so */
+    virtio_net_refill(owner.net); /* ... and tells the driver */
     assert_int_equal(fake_available(0), 8);
-    /* The bottom half tries by itself too. */
+    /* The bottom half refills the ring too. */
     for (unsigned i = 0; i < 8; i++) {
         assert_true(owner_inject(&owner, 64));
     }
@@ -156,7 +157,7 @@ static void refill_notifies_only_if_asked(void **state)
     }
 }
 
-/* One signal for any number of descriptors; transmit side first. */
+/* There is one signal for any number of descriptors; the transmit side comes first. */
 static void one_signal_per_interrupt(void **state)
 {
     struct virtio_net_statistics s;
@@ -180,7 +181,7 @@ static void one_signal_per_interrupt(void **state)
     assert_int_equal(s.descriptors_moved_max, 16);
     assert_int_equal(s.tx_queued, 2);
     assert_int_equal(s.rx_queued, 8);
-    /* More of both before the bottom half runs: suppressed, so no further interrupt. */
+    /* More of both arrive before the bottom half runs, but interrupts are suppressed. */
     assert_int_equal(owner_device_send(&owner, 100), 4);
     assert_true(owner_inject(&owner, 64));
     assert_false(fake_raised());
@@ -209,10 +210,10 @@ static void transmit_side_first(void **state)
     }
     owner_interrupts(&owner);
     s = owner_statistics(&owner);
-    assert_int_equal(s.tx_queued, 0); /* 4 out of the ring and 2 into it: half of the budget */
+    assert_int_equal(s.tx_queued, 0); /* half of the budget: 4 taken from the ring and 2 added */
     assert_int_equal(s.rx_queued, 6);
     assert_int_equal(s.budget_exhausted, 1);
-    owner_settle(&owner); /* the bottom half did the rest, without an interrupt */
+    owner_settle(&owner); /* the bottom half does the rest without an interrupt */
     assert_int_equal(owner.received, 8);
     assert_int_equal(owner_statistics(&owner).interrupts, 1);
     owner_finish(&owner);
@@ -242,7 +243,7 @@ static void handler_is_bounded(void **state)
     }
 }
 
-/* A flood: however much comes, one interrupt until the bottom half has drained everything. */
+/* During a flood there is one interrupt until the bottom half has drained everything. */
 static void flood(uint64_t features_off)
 {
     unsigned injected = 0;
@@ -273,7 +274,7 @@ static void flood_stays_out_of_interrupt_context(void **state)
     flood(VIRTIO_F_EVENT_IDX);
 }
 
-/* 63 packets that the device has sent, and `frames` that it has received. */
+/* Starts with 63 packets that the device has sent and `frames` that it has received. */
 static void both_directions_finished(uint16_t budget, unsigned frames)
 {
     owner_prepare(&owner, FAKE_PCI, 3);
@@ -291,8 +292,8 @@ static void both_directions_finished(uint16_t budget, unsigned frames)
     }
 }
 
-/* What the device has sent is collected first, but leaves half of the budget to what it has
- * received. What one side does not need the other gets. */
+/* The handler collects sent packets first, but leaves half of the budget to received frames. Each
+ * side gets the part that the other does not need. */
 static void receive_keeps_half_of_the_budget(void **state)
 {
     (void)state;
@@ -306,7 +307,7 @@ static void receive_keeps_half_of_the_budget(void **state)
         assert_in_range(s.rx_queued, budget / 2u, (budget + 1u) / 2u);
         (void)virtio_net_bottom_half(owner.net);
         s = owner_statistics(&owner);
-        assert_int_equal(s.rx_queued, budget); /* of an odd one the sides get more in turn */
+        assert_int_equal(s.rx_queued, budget); /* the sides take turns in getting the odd one */
         assert_int_equal(s.tx_finished, budget);
         owner_settle(&owner);
         owner_finish(&owner);
@@ -321,7 +322,7 @@ static void receive_keeps_half_of_the_budget(void **state)
     }
 }
 
-/* One descriptor at a time: neither side stands still while the other has work. */
+/* With a budget of one descriptor, neither side waits for ever while the other has work. */
 static void budget_of_one(void **state)
 {
     struct virtio_net_statistics s;
@@ -347,10 +348,11 @@ static void spurious_interrupts(void **state)
             virtio_net_interrupt(owner.net);
         }
         assert_int_equal(owner_statistics(&owner).interrupts_spurious, 100);
-        /* On a shared line they are other devices'. With one vector each may be the
-         * configuration's; with more once: there were too many. */
+        /* On a shared line the interrupts belong to other devices. With one vector each may mean a
+         * configuration change. With more vectors the bottom half is signalled once, when there are
+         * too many. */
         assert_int_equal(owner.signals, count == 0 ? 0 : count == 1 ? 100 : 1);
-        assert_true(owner_inject(&owner, 64)); /* and the next real one is not lost */
+        assert_true(owner_inject(&owner, 64)); /* the next real interrupt is not lost */
         assert_true(fake_raised());
         owner_settle(&owner);
         assert_int_equal(owner.received, 1);
@@ -358,7 +360,8 @@ static void spurious_interrupts(void **state)
     }
 }
 
-/* On a line the cause is read, and nothing is touched for somebody else's interrupt. */
+/* With INTx the driver reads the cause, and does nothing more if the interrupt is another
+ * device's. */
 static void shared_line(void **state)
 {
     (void)state;
@@ -374,17 +377,17 @@ static void shared_line(void **state)
     owner_finish(&owner);
 }
 
-/* A port that calls the bottom half without being signalled does no harm. */
-static void bottom_half_out_of_turn(void **state)
+/* A port may call the bottom half without a signal. */
+static void bottom_half_without_a_signal(void **state)
 {
     (void)state;
     owner_start_with(&owner, FAKE_PCI, 3, 0, 0);
     assert_false(virtio_net_bottom_half(owner.net));
     assert_true(owner_inject(&owner, 64));
-    assert_true(virtio_net_bottom_half(owner.net)); /* a frame to fetch */
+    assert_true(virtio_net_bottom_half(owner.net)); /* there is a frame to fetch */
     owner_fetch_frames(&owner);
     assert_false(virtio_net_bottom_half(owner.net));
-    owner_interrupts(&owner); /* the one that came for it */
+    owner_interrupts(&owner); /* the interrupt for this frame */
     assert_true(owner_inject(&owner, 64));
     assert_true(fake_raised());
     owner_settle(&owner);
@@ -392,7 +395,7 @@ static void bottom_half_out_of_turn(void **state)
     owner_finish(&owner);
 }
 
-/* Nobody fetches what was sent: the bottom half ends all the same. */
+/* The bottom half ends even if sent packets are not fetched. */
 static void bottom_half_ends(void **state)
 {
     unsigned rounds = 0;
@@ -444,7 +447,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(received_checksums),
         cmocka_unit_test(partial_checksums_lie_in_the_frame),
         cmocka_unit_test(empty_ring_is_constant),
-        cmocka_unit_test(refill_failure_does_not_strand_the_ring),
+        cmocka_unit_test(ring_recovers_from_refill_failure),
         cmocka_unit_test(refill_notifies_only_if_asked),
         cmocka_unit_test(one_signal_per_interrupt),
         cmocka_unit_test(transmit_side_first),
@@ -454,7 +457,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(budget_of_one),
         cmocka_unit_test(spurious_interrupts),
         cmocka_unit_test(shared_line),
-        cmocka_unit_test(bottom_half_out_of_turn),
+        cmocka_unit_test(bottom_half_without_a_signal),
         cmocka_unit_test(bottom_half_ends),
         cmocka_unit_test(counters),
     };

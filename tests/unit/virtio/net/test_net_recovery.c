@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A device that fails without a word, or does not stop interrupting: noticed, bounded, and over
- * after a restart. */
+/* Tests devices that fail silently or do not stop interrupting: the driver notices, limits the
+ * damage, and works again after a restart. */
 #include "owner.h"
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct way {
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* Frames with the device and the driver, both ways. */
+/* Starts with frames in the device and the driver, both ways. */
 static void start_busy(const struct way *way)
 {
     owner_prepare(&owner, way->bus, way->vectors);
@@ -31,7 +31,8 @@ static void start_busy(const struct way *way)
     }
 }
 
-/* The driver stands still and says why; it gives all back and runs again on the same device. */
+/* Checks that the driver stops, reports the reason, returns everything, and works again on the same
+ * device. */
 static void expect_recovery(const char *what)
 {
     struct virtio_net_parameters parameters = owner.parameters;
@@ -60,7 +61,7 @@ static void expect_recovery(const char *what)
     owner_finish(&owner);
 }
 
-static void nothing_is_wrong(void **state)
+static void healthy_device(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < WAYS; i++) {
@@ -71,20 +72,20 @@ static void nothing_is_wrong(void **state)
         owner_settle(&owner);
         assert_int_equal(owner.received, 3);
         assert_true(virtio_net_stop(owner.net));
-        virtio_net_watch(owner.net); /* stopped: none of the device's business */
+        virtio_net_watch(owner.net); /* a stopped driver does not access the device */
         assert_null(virtio_net_broken(owner.net));
         owner_finish(&owner);
     }
 }
 
-static void reset_by_somebody_else(void **state)
+static void reset_by_another_party(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < WAYS; i++) {
         start_busy(&ways[i]);
         fake_hot_reset();
         owner_interrupts(&owner);
-        assert_null(virtio_net_broken(owner.net)); /* nothing tells */
+        assert_null(virtio_net_broken(owner.net)); /* not noticed yet */
         virtio_net_watch(owner.net);
         expect_recovery("was reset");
     }
@@ -96,13 +97,13 @@ static void asks_for_a_reset(void **state)
     for (unsigned i = 0; i < WAYS; i++) {
         start_busy(&ways[i]);
         owner.device.status |= VIRTIO_STATUS_NEEDS_RESET;
-        virtio_net_watch(owner.net); /* without an interrupt, too */
+        virtio_net_watch(owner.net); /* also without an interrupt */
         expect_recovery("asks for a reset");
     }
 }
 
-/* It keeps what it has until it is back and lets go of it. */
-static void gone_and_back(void **state)
+/* A removed device keeps its buffers until it is back and confirms a reset. */
+static void removed_and_inserted(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < WAYS; i++) {
@@ -126,8 +127,8 @@ static void gone_and_back(void **state)
     }
 }
 
-/* A line that others share: their interrupts find registers that read as all ones. */
-static void gone_on_a_shared_line(void **state)
+/* On a shared line, interrupts of other devices find registers that read as all ones. */
+static void removed_on_a_shared_line(void **state)
 {
     (void)state;
     start_busy(&ways[1]);
@@ -179,9 +180,9 @@ static void stuck_line(const struct way *way, uint8_t cause)
     expect_recovery("do not end");
 }
 
-/* Acknowledging changes nothing; or, as QEMU's MMIO device does after a protocol error, it takes
- * back the cause and leaves the line. */
-static void line_that_does_not_fall(void **state)
+/* Acknowledging has no effect; or, as with QEMU's MMIO device after a protocol error, it clears the
+ * cause and leaves the line high. */
+static void line_that_stays_high(void **state)
 {
     (void)state;
     stuck_line(&ways[0], VIRTIO_CAUSE_QUEUE);
@@ -189,8 +190,9 @@ static void line_that_does_not_fall(void **state)
     stuck_line(&ways[1], VIRTIO_CAUSE_QUEUE);
 }
 
-/* An interrupt for what polling has taken in before it is for nothing, but nothing is stuck. */
-static void interrupts_behind_polling(void **state)
+/* An interrupt for frames that polling has already taken is spurious, but the driver goes on
+ * working. */
+static void interrupts_after_polling(void **state)
 {
     (void)state;
     start_busy(&ways[0]);
@@ -210,8 +212,8 @@ static void interrupts_behind_polling(void **state)
     owner_finish(&owner);
 }
 
-/* Messages out of nowhere: no more of them than that, and no harm. */
-static void messages_without_end(void **state)
+/* Messages without a cause lead only to bounded handler runs and do no harm. */
+static void endless_messages(void **state)
 {
     (void)state;
     for (unsigned i = 2; i < WAYS; i++) {
@@ -233,8 +235,8 @@ static void messages_without_end(void **state)
     }
 }
 
-/* Other devices on the line interrupt as often as they like: the line is not masked, the bottom
- * half not signalled. This device's own interrupts among them count as ever. */
+/* Other devices on the line interrupt without limit: the line is not masked and the bottom half not
+ * signalled. This device's own interrupts count as usual. */
 static void other_devices_on_the_line(void **state)
 {
     (void)state;
@@ -243,7 +245,7 @@ static void other_devices_on_the_line(void **state)
     owner.signalled = false;
     for (unsigned i = 1; i <= 20 * UNCLAIMED; i++) {
         assert_false(virtio_net_interrupt(owner.net));
-        fake_clock += 100000; /* 10,000 a second */
+        fake_clock += 100000; /* 10,000 per second */
     }
     assert_false(owner.signalled);
     for (unsigned i = 1; i < UNATTENDED; i++) {
@@ -264,9 +266,9 @@ static void other_devices_on_the_line(void **state)
     owner_finish(&owner);
 }
 
-/* A shared line that does not fall, and no device claims it: threads get their time all the same.
- * It is not held against this device. */
-static void nobody_admits_to_the_line(void **state)
+/* A shared line stays high and no device claims it: threads still get processor time. The driver
+ * does not take this for a fault of its device. */
+static void line_claimed_by_no_device(void **state)
 {
     (void)state;
     start_busy(&ways[1]);
@@ -289,8 +291,9 @@ static void nobody_admits_to_the_line(void **state)
     owner_finish(&owner);
 }
 
-/* The device ignores the suppression and delivers without end: an interrupt moves no more than its
- * budget, few come before the bottom half runs, and nothing is broken: frames are frames. */
+/* The device ignores the suppression and delivers frames without end. An interrupt handles no more
+ * than its budget, few interrupts are taken before the bottom half runs, and the device does not
+ * count as broken, because the frames are valid. */
 static void endless_delivery(void **state)
 {
     (void)state;
@@ -333,7 +336,7 @@ static void longest_handler_run(void **state)
     for (unsigned measure = 0; measure < 2; measure++) {
         owner_prepare(&owner, FAKE_PCI, 3);
         owner_start(&owner);
-        fake_instructions = UINT32_MAX - 10; /* it wraps */
+        fake_instructions = UINT32_MAX - 10; /* wraps */
         for (uint32_t length = 100; length <= 300; length += 50) {
             fake_instructions_step = measure == 0 ? 0 : length <= 250 ? length : 60;
             (void)virtio_net_interrupt(owner.net);
@@ -350,17 +353,17 @@ static void longest_handler_run(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_wrong),
-        cmocka_unit_test(reset_by_somebody_else),
+        cmocka_unit_test(healthy_device),
+        cmocka_unit_test(reset_by_another_party),
         cmocka_unit_test(asks_for_a_reset),
-        cmocka_unit_test(gone_and_back),
-        cmocka_unit_test(gone_on_a_shared_line),
+        cmocka_unit_test(removed_and_inserted),
+        cmocka_unit_test(removed_on_a_shared_line),
         cmocka_unit_test(status_is_read_without_the_lock),
-        cmocka_unit_test(line_that_does_not_fall),
-        cmocka_unit_test(interrupts_behind_polling),
-        cmocka_unit_test(messages_without_end),
+        cmocka_unit_test(line_that_stays_high),
+        cmocka_unit_test(interrupts_after_polling),
+        cmocka_unit_test(endless_messages),
         cmocka_unit_test(other_devices_on_the_line),
-        cmocka_unit_test(nobody_admits_to_the_line),
+        cmocka_unit_test(line_claimed_by_no_device),
         cmocka_unit_test(endless_delivery),
         cmocka_unit_test(longest_handler_run),
     };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Random traffic both ways over every combination of transport, interrupts and features, past the
- * wrap of the ring indices: frames sent singly and in bursts, finished in any order, receive
- * buffers running out, interrupts late or for nothing. Every so often the device finishes all it
- * has, and then nothing may be left anywhere.
+ * Random traffic both ways with every combination of transport, interrupts and features, past the
+ * wrap of the ring indices. Frames are sent singly and in bursts and completed in any order;
+ * receive buffers run out; interrupts are late or spurious. From time to time the device completes
+ * all chains, and then no buffer may be left anywhere.
  */
 #include "owner.h"
 #include <string.h>
@@ -47,7 +47,7 @@ static void device_takes(unsigned limit)
 
 static void device_finishes(unsigned limit)
 {
-    if ((fake->accepted & VIRTIO_F_IN_ORDER) != 0) { /* in batches */
+    if ((fake->accepted & VIRTIO_F_IN_ORDER) != 0) { /* completes chains in batches */
         while (held_count != 0 && limit != 0) {
             unsigned batch = 1 + random_below(limit < held_count ? limit : held_count);
 
@@ -104,18 +104,18 @@ static void step(bool checksums)
     case 8:
         owner_fetch_packets(&owner);
         if (random_below(16) == 0) {
-            virtio_net_interrupt(owner.net); /* for nothing */
+            virtio_net_interrupt(owner.net); /* spurious */
         }
         break;
     default:
-        /* Buffers run out, and come back. */
+        /* Buffers run out and come back. */
         owner.buffers_usable = random_below(3) == 0 ? random_below(12) : OWNER_BUFFERS;
         virtio_net_refill(owner.net);
     }
 }
 
-/* The device finishes what it has, as often as something comes; interrupts and signals do the rest.
- */
+/* The device completes its chains as long as new ones come. Interrupts and signals must do the
+ * rest. */
 static void expect_nothing_left(void)
 {
     struct virtio_net_statistics s;
@@ -132,7 +132,7 @@ static void expect_nothing_left(void)
     assert_int_equal(s.rx_queued, 0);
     assert_int_equal(owner.received, owner.injected);
     assert_int_equal(owner.sent_by_device, owner.sent);
-    /* What was finished and not worth an interrupt stays within its bound. */
+    /* The number of completed packets not worth an interrupt stays within its bound. */
     assert_true(s.tx_in_flight < 16);
     assert_null(virtio_net_broken(owner.net));
     owner_check_balance(&owner);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bringing the network driver up and down: order, negotiation, configuration, failures
- * (3.1.1, 5.1.5). */
+/* Tests start and stop of the network driver: order, negotiation, configuration, failures (3.1.1,
+ * 5.1.5). */
 #include "owner.h"
 #include <limits.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void order_on_mmio(void **state)
         {0x070, 0},   /* reset */
         {0x070, 0x1}, /* ACKNOWLEDGE */
         {0x070, 0x3}, /* DRIVER */
-        {0x014, 1},   /* the offer, to see whether there is an MTU */
+        {0x014, 1},   /* offered features, to see whether there is an MTU */
         {0x014, 0},
         {0x014, 1}, /* negotiation */
         {0x014, 0},
@@ -72,7 +72,7 @@ static void order_on_mmio(void **state)
         {0x0a4, high(tx->ring.device_area)},
         {0x044, 1},
         {0x070, 0xf}, /* DRIVER_OK */
-        {0x050, 0},   /* and only now: there are receive buffers */
+        {0x050, 0},   /* not before this point: there are receive buffers */
     };
     expect_trace(expected, sizeof(expected) / sizeof(expected[0]));
     assert_true(high(rx->ring.descriptors) != 0);
@@ -181,8 +181,8 @@ static void refused_vectors(void **state)
 
 #define SEGMENTATION (VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6)
 
-/* What a driver may accept: segmentation requires the checksum, commands a queue for them,
- * announcing a status that asks for it (5.1.3.1). */
+/* Returns true if a driver may accept the features: segmentation requires the checksum, commands
+ * require the control queue, announcements require the status that requests them (5.1.3.1). */
 static uint64_t consistent(uint64_t features)
 {
     if ((features & VIRTIO_NET_F_CSUM) == 0) {
@@ -205,7 +205,7 @@ static void one_feature_at_a_time(void **state)
                          VIRTIO_NET_F_SPEED_DUPLEX |
                          (FAKE_FEATURES_CONTROL & ~VIRTIO_NET_F_CTRL_VLAN);
 
-        /* Offered alone: accepted if known. */
+        /* Offered alone: accepted if the driver knows it. */
         owner_prepare(&owner, FAKE_MMIO, 0);
         owner.device.offered = feature | VIRTIO_F_VERSION_1;
         owner_start(&owner);
@@ -213,7 +213,7 @@ static void one_feature_at_a_time(void **state)
                     (consistent(feature & known) | VIRTIO_F_VERSION_1));
         assert_true(owner.device.accepted == virtio_net_features(owner.net));
         owner_finish(&owner);
-        /* Everything offered, this one switched off. */
+        /* All features are offered; the driver refuses this one. */
         owner_prepare(&owner, FAKE_PCI, 3);
         owner.device.offered = ~UINT64_C(0);
         owner.parameters.features_off = feature;
@@ -363,7 +363,7 @@ static void mac_address(void **state)
 
     (void)state;
     owner_prepare(&owner, FAKE_MMIO, 0);
-    owner.device.config_changes = 4; /* torn reads are noticed */
+    owner.device.config_changes = 4; /* the driver notices torn reads */
     owner_start(&owner);
     assert_true(virtio_net_mac(owner.net, mac));
     assert_memory_equal(mac, owner.device.config, 6);
@@ -378,13 +378,13 @@ static void mac_address(void **state)
     owner_finish(&owner);
 
     owner_prepare(&owner, FAKE_MMIO, 0);
-    owner.device.config[0] = 0x53; /* a group's */
+    owner.device.config[0] = 0x53; /* a group address */
     owner_start(&owner);
     assert_false(virtio_net_mac(owner.net, mac));
     owner_finish(&owner);
 }
 
-static void configuration_never_stands_still(void **state)
+static void configuration_always_changes(void **state)
 {
     (void)state;
     owner_prepare(&owner, FAKE_PCI, 0);
@@ -398,8 +398,8 @@ static struct virtio_net_buffer *no_buffer(void *context)
     return NULL;
 }
 
-/* The MAC address needs 6 bytes, the status 8, the MTU 12: without those it is simply not accepted.
- */
+/* The MAC address needs 6 bytes of configuration, the status 8, the MTU 12. If the configuration is
+ * shorter, the driver does not accept the feature. */
 static void configuration_too_short(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ static void link_status(void **state)
         owner_settle(&owner);
         assert_int_equal(owner.link_changes, 1);
         assert_true(virtio_net_link_up(owner.net));
-        owner.device.config_changes = 1000; /* unreadable: the last answer stands */
+        owner.device.config_changes = 1000; /* the status can't be read: the last value stays */
         assert_true(virtio_net_link_up(owner.net));
         owner.device.config_changes = 0;
         owner_finish(&owner);
@@ -485,7 +485,7 @@ static void link_status(void **state)
     owner.device.config[6] = 0;
     owner.parameters.features_off = VIRTIO_NET_F_STATUS;
     owner_start(&owner);
-    assert_true(virtio_net_link_up(owner.net)); /* no status: up */
+    assert_true(virtio_net_link_up(owner.net)); /* without the status the link counts as up */
     owner_finish(&owner);
 }
 
@@ -500,7 +500,7 @@ static void needs_reset_is_noticed(void **state)
         owner.device.status |= VIRTIO_STATUS_NEEDS_RESET;
         fake_config_interrupt();
         owner_interrupts(&owner);
-        /* A line is not left to a device that may never take it back. */
+        /* The driver does not leave the line to a device that may never release it. */
         assert_int_equal(owner.device.status == 0, line);
         owner_settle(&owner);
         assert_non_null(virtio_net_broken(owner.net));
@@ -518,7 +518,7 @@ static void stop_and_start_again(void **state)
         assert_true(owner_send(&owner, 100, 2, false));
         assert_true(owner_inject(&owner, 60));
         assert_true(virtio_net_stop(owner.net));
-        assert_true(virtio_net_stop(owner.net)); /* no harm */
+        assert_true(virtio_net_stop(owner.net)); /* has no effect */
         owner_fetch_packets(&owner);
         assert_false(virtio_net_transmit(owner.net, &owner_packet(&owner, 60, 1)->packet));
         virtio_net_flush(owner.net);
@@ -529,7 +529,7 @@ static void stop_and_start_again(void **state)
     }
 }
 
-/* 2.4.1: what the device may still write to stays where it is. */
+/* 2.4.1: memory that the device may still write to is not freed. */
 static void stop_without_confirmation(void **state)
 {
     struct virtio_net_statistics s;
@@ -550,7 +550,7 @@ static void stop_without_confirmation(void **state)
     assert_int_equal(s.tx_in_flight, 4);
     assert_int_equal(s.tx_queued, 0);
     assert_int_equal(s.tx_returned, 2);
-    virtio_net_free(owner.net); /* does not free what the device has */
+    virtio_net_free(owner.net); /* does not free memory that the device holds */
     assert_true(fake_allocations != 0);
     owner.device.stuck_in_reset = false;
     owner_finish(&owner);
@@ -576,7 +576,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(buffers_too_small_are_not_used),
         cmocka_unit_test(ring_sizes),
         cmocka_unit_test(mac_address),
-        cmocka_unit_test(configuration_never_stands_still),
+        cmocka_unit_test(configuration_always_changes),
         cmocka_unit_test(configuration_too_short),
         cmocka_unit_test(mtu_is_honoured),
         cmocka_unit_test(mtu_that_does_not_fit_is_not_accepted),

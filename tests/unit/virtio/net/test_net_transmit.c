@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sending: what may be sent, notification, completion with few interrupts, the send queue. */
+/* Tests transmission: valid packets, notification, completion with few interrupts, the send
+ * queue. */
 #include "owner.h"
 #include <string.h>
 
 static struct owner owner;
 
-/* Header in line with the data: one descriptor a piece, none for the header. */
+/* Counts descriptors if the header shares a descriptor with data: one for each piece, none for the
+ * header. */
 static void frames_leave(void **state)
 {
     struct ring_chain chain;
@@ -39,12 +41,12 @@ static void rules_for_packets(void **state)
     ours->packet.segment_count = 2;
     ours->packet.segment[1].bytes = 0;
     assert_false(virtio_net_transmit(owner.net, &ours->packet));
-    ours->packet.segment[1].bytes = UINT32_MAX - 50; /* sums that overflow */
+    ours->packet.segment[1].bytes = UINT32_MAX - 50; /* the sum overflows */
     assert_false(virtio_net_transmit(owner.net, &ours->packet));
     ours = owner_packet(&owner, 100, 1);
     ours->packet.checksum_partial = true;
     ours->packet.checksum_start = 90;
-    ours->packet.checksum_offset = 9; /* the sum would lie one byte behind the frame */
+    ours->packet.checksum_offset = 9; /* the checksum would lie one byte behind the frame */
     assert_false(virtio_net_transmit(owner.net, &ours->packet));
     ours->packet.checksum_start = 65535;
     ours->packet.checksum_offset = 65535;
@@ -54,7 +56,7 @@ static void rules_for_packets(void **state)
     owner_finish(&owner);
 }
 
-/* One tag more than the MTU counts. */
+/* The frame may exceed the MTU by one tag. */
 static void tagged_frames(void **state)
 {
     struct owner_packet *ours;
@@ -84,7 +86,8 @@ static void checksum_only_if_negotiated(void **state)
     owner_finish(&owner);
 }
 
-/* A packet the device shall cut: `headers` bytes of headers, `size` of data a frame. */
+/* Prepares a packet that the device segments: `headers` bytes of headers, `size` bytes of data per
+ * frame. */
 static struct owner_packet *large_packet(uint32_t bytes, unsigned segments, uint16_t size)
 {
     struct owner_packet *ours = owner_packet(&owner, bytes, segments);
@@ -105,7 +108,7 @@ static bool send_large(struct owner_packet *ours)
     return ours->with_driver;
 }
 
-/* 5.1.6.2: type, size and header length tell the device how to cut. */
+/* 5.1.6.2: type, size and header length tell the device how to segment. */
 static void segmentation_header(void **state)
 {
     static const enum virtio_net_gso types[] = {VIRTIO_NET_GSO_TCPV4, VIRTIO_NET_GSO_TCPV6};
@@ -141,9 +144,10 @@ static void rules_for_segmentation(void **state)
     ours = large_packet(3000, 2, 1460);
     ours->packet.gso_type = VIRTIO_NET_GSO_TCPV6; /* not negotiated */
     assert_false(send_large(ours));
-    memcpy(&ours->packet.gso_type, &(unsigned){3}, sizeof(unsigned)); /* UDP: none of ours */
+    /* UDP, which the driver does not support. */
+    memcpy(&ours->packet.gso_type, &(unsigned){3}, sizeof(unsigned));
     assert_false(send_large(ours));
-    ours->packet.gso_type = VIRTIO_NET_GSO_NONE; /* too long without */
+    ours->packet.gso_type = VIRTIO_NET_GSO_NONE; /* too long without segmentation */
     assert_false(send_large(ours));
     ours->packet.gso_type = VIRTIO_NET_GSO_TCPV4;
     ours->packet.checksum_partial = false;
@@ -151,10 +155,10 @@ static void rules_for_segmentation(void **state)
     ours->packet.checksum_partial = true;
     ours->packet.gso_bytes = 0;
     assert_false(send_large(ours));
-    ours->packet.gso_bytes = 1461; /* with the headers one byte more than the MTU has */
+    ours->packet.gso_bytes = 1461; /* with the headers one byte more than the MTU */
     assert_false(send_large(ours));
     ours->packet.gso_bytes = 1460;
-    ours->packet.header_bytes = 1501; /* not in the first piece */
+    ours->packet.header_bytes = 1501; /* not within the first piece */
     assert_false(send_large(ours));
     ours->packet.header_bytes = 3000;
     assert_false(send_large(ours));
@@ -167,7 +171,7 @@ static void rules_for_segmentation(void **state)
     owner_finish(&owner);
 }
 
-/* A frame that goes on in further packets is one chain, and comes back as one. */
+/* A frame in several packets is one chain, and its packets are returned together. */
 static void frames_of_several_packets(void **state)
 {
     static struct virtio_net_packet rests[8];
@@ -189,9 +193,9 @@ static void frames_of_several_packets(void **state)
                 rests[i].segment[k] = (struct virtio_net_segment){data, 8 * i + k + 1};
             }
         }
-        rests[7].rest = rests; /* no end */
+        rests[7].rest = rests; /* endless */
         assert_false(send_large(first));
-        rests[fit / 8 - 1].rest = NULL; /* one too many */
+        rests[fit / 8 - 1].rest = NULL; /* one packet too many */
         assert_false(send_large(first));
         rests[fit / 8 - 2].rest = NULL;
         assert_true(send_large(first));
@@ -225,7 +229,7 @@ static void one_notification_for_many_frames(void **state)
     owner_finish(&owner);
 }
 
-/* Completions cost no interrupt while there are few, and then one for many. */
+/* Few completions cause no interrupt, and many cause one. */
 static void transmit_interrupts_are_rare(void **state)
 {
     (void)state;
@@ -233,7 +237,7 @@ static void transmit_interrupts_are_rare(void **state)
         uint64_t features_off = off != 0 ? VIRTIO_F_EVENT_IDX : 0;
 
         owner_start_with(&owner, FAKE_PCI, 3, features_off, 256);
-        for (unsigned i = 0; i < 1000; i++) { /* each finished before the next one */
+        for (unsigned i = 0; i < 1000; i++) { /* each one is completed before the next */
             assert_true(owner_send(&owner, 100, 1, false));
             virtio_net_flush(owner.net);
             assert_int_equal(owner_device_send(&owner, 1), 1);
@@ -241,7 +245,8 @@ static void transmit_interrupts_are_rare(void **state)
         assert_int_equal(owner.device.queue[1].interrupts, 0);
         owner_fetch_packets(&owner);
         assert_int_equal(owner.returned, 1000);
-        /* 63 at the device: none; the 64th, a quarter of the ring, arms it. */
+        /* With 63 in the device there is no interrupt; the 64th, a quarter of the ring, arms
+         * one. */
         for (unsigned i = 0; i < 63; i++) {
             assert_true(owner_send(&owner, 100, 1, false));
         }
@@ -253,7 +258,7 @@ static void transmit_interrupts_are_rare(void **state)
             assert_true(owner_send(&owner, 100, 1, false));
         }
         virtio_net_flush(owner.net);
-        /* With EVENT_IDX at the 33rd, with the flag at the first. */
+        /* With EVENT_IDX at the 33rd completion, with the flag at the first. */
         assert_int_equal(owner_device_send(&owner, 32), 32);
         assert_int_equal(owner.device.queue[1].interrupts, off != 0 ? 32 : 0);
         assert_int_equal(owner_device_send(&owner, 1), 1);
@@ -280,7 +285,7 @@ static void threshold_in_small_rings(void **state)
     }
 }
 
-/* Nothing is lost, reordered or stuck while frames wait for a ring that is full. */
+/* No frame is lost, reordered or stuck while frames wait for a full ring. */
 static void send_queue(void **state)
 {
     (void)state;
@@ -297,11 +302,11 @@ static void send_queue(void **state)
         }
         assert_int_equal(owner_statistics(&owner).tx_queued, 64);
         assert_int_equal(owner_statistics(&owner).tx_refused, 1);
-        /* Not flushed by anybody: the full ring was notified by itself. */
+        /* The test does not flush: the driver notifies the device when the ring is full. */
         assert_true(owner.device.queue[1].notifications >= 1);
         while (owner_statistics(&owner).tx_queued != 0) {
             assert_true(owner_device_send(&owner, 3) != 0);
-            owner_settle(&owner); /* interrupts alone keep it moving */
+            owner_settle(&owner); /* interrupts alone keep frames moving */
         }
         while (owner_device_send(&owner, 8) != 0) {
             owner_settle(&owner);
@@ -313,8 +318,8 @@ static void send_queue(void **state)
     }
 }
 
-/* Collecting early makes an armed interrupt worthless; it must be armed again. */
-static void armed_interrupt_does_not_go_stale(void **state)
+/* If packets are fetched early, an armed interrupt never comes and must be armed again. */
+static void interrupt_is_armed_again(void **state)
 {
     (void)state;
     for (unsigned off = 0; off < 2; off++) {
@@ -326,8 +331,8 @@ static void armed_interrupt_does_not_go_stale(void **state)
             unsigned sent = owner_device_send(&owner, 5);
 
             assert_int_equal(sent, 5);
-            owner_fetch_packets(&owner); /* a thread is quicker than the handler */
-            owner_interrupts(&owner);    /* and that finds nothing */
+            owner_fetch_packets(&owner); /* a thread fetches them before the handler */
+            owner_interrupts(&owner);    /* the handler finds nothing */
             if (owner.signalled) {
                 owner_bottom_half(&owner);
             }
@@ -341,7 +346,7 @@ static void armed_interrupt_does_not_go_stale(void **state)
     }
 }
 
-/* The device finishes everything inside each notification, before the driver has armed anything. */
+/* The device completes everything during each notification, before the driver arms an interrupt. */
 static void device_quicker_than_the_driver(void **state)
 {
     (void)state;
@@ -373,8 +378,9 @@ static void send_at_once(unsigned index)
     }
 }
 
-/* Each notification finishes all there is before the driver gets to arm an interrupt, and its steps
- * are too small to collect that: the bottom half has to be woken, for no interrupt will come. */
+/* Each notification completes all chains before the driver can arm an interrupt, and the budget is
+ * too small to collect them. The driver must signal the bottom half, because no interrupt will
+ * come. */
 static void device_that_sends_at_once(void **state)
 {
     (void)state;
@@ -398,8 +404,8 @@ static void device_that_sends_at_once(void **state)
     }
 }
 
-/* The smallest ring and the smallest steps: what is collected leaves the ring empty for a moment.
- */
+/* With the smallest ring and the smallest budget, fetching a packet leaves the ring empty for a
+ * moment. */
 static void ring_of_one_step_by_step(void **state)
 {
     (void)state;
@@ -424,7 +430,7 @@ static void ring_of_one_step_by_step(void **state)
     }
 }
 
-/* Bug of others: chains longer than the ring wait for ever. */
+/* Bug of other drivers: chains longer than the ring wait for ever. */
 static void packets_longer_than_the_ring(void **state)
 {
     (void)state;
@@ -464,7 +470,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(transmit_interrupts_are_rare),
         cmocka_unit_test(threshold_in_small_rings),
         cmocka_unit_test(send_queue),
-        cmocka_unit_test(armed_interrupt_does_not_go_stale),
+        cmocka_unit_test(interrupt_is_armed_again),
         cmocka_unit_test(device_quicker_than_the_driver),
         cmocka_unit_test(device_that_sends_at_once),
         cmocka_unit_test(ring_of_one_step_by_step),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probing and the transport's operations: MMIO (VIRTIO 1.3, 4.2) and PCI (4.1). */
+/* Tests probing and the transport's operations: MMIO (VIRTIO 1.3, 4.2) and PCI (4.1). */
 #include "fake.h"
 #include <string.h>
 
@@ -34,10 +34,10 @@ static void mmio_absent_device_is_silent(void **state)
     device.device_id = 0;
     assert_false(probe_mmio(0x200));
     assert_null(reason);
-    device.version = 1; /* QEMU's empty slots, with its default */
+    device.version = 1; /* an empty slot of QEMU, with its default */
     assert_false(probe_mmio(0x200));
     assert_null(reason);
-    assert_int_equal(device.trace_count, 0); /* and was not changed */
+    assert_int_equal(device.trace_count, 0); /* the device was not written to */
 }
 
 static void mmio_versions(void **state)
@@ -69,7 +69,7 @@ static void mmio_region_too_small(void **state)
     assert_int_equal(mmio.transport.config_bytes, 0);
 }
 
-/* Bug of others: high word never selected, or selected in the driver's register. */
+/* Bug of other drivers: the high word is never selected, or selected in the driver's register. */
 static void both_halves_of_the_features(void **state)
 {
     uint64_t features;
@@ -105,7 +105,7 @@ static void version_1_is_required(void **state)
     assert_non_null(strstr(reason, "VERSION_1"));
 }
 
-/* Bug of others: FEATURES_OK not read again. */
+/* Bug of other drivers: FEATURES_OK is not read back. */
 static void refused_features_are_noticed(void **state)
 {
     uint64_t features;
@@ -147,13 +147,13 @@ static void reset_is_waited_for(void **state)
         assert_int_equal(device.reset_reads_left, 0);
         device.status = 1;
         device.stuck_in_reset = true;
-        assert_false(virtio_transport_reset(transport)); /* and comes back */
+        assert_false(virtio_transport_reset(transport)); /* the function returns nevertheless */
         assert_false(virtio_transport_begin(transport, &reason));
         assert_non_null(reason);
     }
 }
 
-/* 4.2.3.3: a queue must have read back as not ready. */
+/* 4.2.3.3: a queue must read back as not ready. */
 static void reset_waits_for_the_queues(void **state)
 {
     (void)state;
@@ -186,7 +186,8 @@ static void generation_loop(void **state)
         assert_int_equal(fields[0].value, device.config[0]);
         assert_int_equal(fields[1].value, 1);
         device.config_changes = 1000;
-        assert_false(virtio_transport_read_config(transport, fields, 2)); /* bounded */
+        /* Gives up after a bounded number of reads. */
+        assert_false(virtio_transport_read_config(transport, fields, 2));
         assert_true(device.config_changes > 900);
     }
 }
@@ -212,7 +213,8 @@ static void mmio_acknowledges_defined_causes_only(void **state)
     device.isr = 0xf1;
     assert_int_equal(mmio.transport.operations->interrupt_cause(&mmio.transport), 1);
     assert_int_equal(device.isr, 0xf0);
-    assert_false(device.acknowledge_posted); /* before the caller reads what the interrupt is for */
+    /* The write arrives before the caller reads the rings. */
+    assert_false(device.acknowledge_posted);
     device.trace_count = 0;
     assert_int_equal(mmio.transport.operations->interrupt_cause(&mmio.transport), 0);
     assert_int_equal(device.trace_count, 0);
@@ -325,7 +327,7 @@ static void pci_missing_structures(void **state)
         assert_false(probe_pci(0));
         assert_non_null(reason);
     }
-    assert_true(probe_pci(3)); /* no interrupt status register needed with vectors */
+    assert_true(probe_pci(3)); /* with vectors the driver needs no interrupt status register */
     fake_reset_device(&device, FAKE_PCI, 0);
     device.pci.config[6] = 0; /* no capability list at all */
     assert_false(probe_pci(0));
@@ -351,7 +353,8 @@ static void pci_notification_address(void **state)
 
     (void)state;
     fake_reset_device(&device, FAKE_PCI, 0);
-    device.queue[0].notify_offset = 0x3ff; /* times 4, plus 2: the last that fits in 0x1000 */
+    /* Times 4, plus 2: the last address that fits in 0x1000. */
+    device.queue[0].notify_offset = 0x3ff;
     device.queue[1].notify_offset = 0x400;
     assert_true(probe_pci(0));
     assert_true(virtio_transport_begin(&pci.transport, &reason));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The virtqueue alone (VIRTIO 1.3, 2.6), of both formats, against the fake device's side of the
- * ring: layout, chains, indirect tables, notification and suppression. */
+/* Tests the virtqueue alone (VIRTIO 1.3, 2.6), in both formats, against the fake device's side of
+ * the ring: layout, chains, indirect tables, notification and suppression. */
 #include "virtqueue_fixture.h"
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void layout_and_alignment(void **state)
     }
 }
 
-/* 2.7.2: as a legacy device computes it from the queue's size and the alignment. */
+/* 2.7.2: computes the layout as a legacy device does, from the queue's size and the alignment. */
 static void legacy_layout(void **state)
 {
     struct virtqueue_options options = {.alignment = 4096};
@@ -111,8 +111,8 @@ static void chains_come_back_in_any_order(void **state)
     fixture_end(&fixture);
 }
 
-/* Bugs of others: zero-length buffers, chains longer than the queue; asserts that hold the full
- * check. */
+/* Bugs of other drivers: zero-length buffers, chains longer than the queue; checks that are only
+ * assertions. */
 static void rules_for_chains(void **state)
 {
     struct virtqueue_segment zero[2] = {fixture_segment(&fixture, 0, 4),
@@ -129,7 +129,7 @@ static void rules_for_chains(void **state)
     assert_true(virtqueue_add(&fixture.queue, huge, 1, 1, fixture.memory));
     assert_false(virtqueue_add(&fixture.queue, zero, 1, 0, NULL));
     assert_false(fixture_add(&fixture, 0, 5, 0));
-    assert_false(fixture_add(&fixture, 0, 3, 0)); /* two left */
+    assert_false(fixture_add(&fixture, 0, 3, 0)); /* two are left */
     assert_true(fixture_add(&fixture, 0, 1, 1));
     assert_false(fixture_add(&fixture, 0, 1, 0));
     assert_false(virtqueue_has_room(&fixture.queue, 1));
@@ -155,7 +155,7 @@ static void ring_of_one(void **state)
     fixture_end(&fixture);
 }
 
-/* More than 65,536 chains of changing length, in changing order, full and empty in between. */
+/* More than 65,536 chains of changing length and order; the ring is full and empty in between. */
 static void index_wraps(void **state)
 {
     struct ring_chain held[16];
@@ -208,14 +208,14 @@ static void direct_while_there_is_room(void **state)
     (void)state;
     fixture_begin(&fixture, 16, VIRTIO_F_INDIRECT_DESC, 2, 4);
     for (unsigned i = 0; i < 4; i++) {
-        assert_true(fixture_add(&fixture, i, 2, 0)); /* direct, until half the ring is used */
+        assert_true(fixture_add(&fixture, i, 2, 0)); /* direct, until half of the ring is used */
     }
     assert_int_equal(fixture.queue.free_count, 8);
     assert_true(fixture_add(&fixture, 4, 2, 0));
     assert_true(fixture_add(&fixture, 5, 2, 2));
-    assert_int_equal(fixture.queue.free_count, 6); /* two indirect ones */
-    assert_true(fixture_add(&fixture, 6, 2, 0));   /* no table left */
-    assert_true(fixture_add(&fixture, 7, 1, 0));   /* nothing to save */
+    assert_int_equal(fixture.queue.free_count, 6); /* two indirect chains */
+    assert_true(fixture_add(&fixture, 6, 2, 0));   /* no table is left */
+    assert_true(fixture_add(&fixture, 7, 1, 0));   /* an indirect table would save no descriptor */
     assert_int_equal(fixture.queue.free_count, 3);
     (void)virtqueue_publish(&fixture.queue);
     for (unsigned i = 0; i < 8; i++) {
@@ -246,7 +246,7 @@ static void indirect_table_is_used_again_only_when_free(void **state)
     (void)state;
     fixture_begin(&fixture, 4, VIRTIO_F_INDIRECT_DESC, 1, 4);
     assert_true(fixture_add(&fixture, 0, 2, 0));
-    assert_true(fixture_add(&fixture, 1, 3, 1)); /* indirect, by necessity */
+    assert_true(fixture_add(&fixture, 1, 3, 1)); /* indirect, because the ring has no room */
     assert_false(fixture_add(&fixture, 2, 2, 0));
     (void)virtqueue_publish(&fixture.queue);
     assert_true(fake_pop(0, &other));
@@ -262,8 +262,8 @@ static void indirect_table_is_used_again_only_when_free(void **state)
     fixture_end(&fixture);
 }
 
-/* 2.7.10: exactly when the entry avail_event names is among the new ones, at every place of the
- * index's range and for each number of new ones. */
+/* 2.7.10: the driver notifies exactly when the entry that avail_event names is among the new ones,
+ * at every value of the index and for each number of new entries. */
 static void kick_exactly_at_avail_event(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void kick_exactly_at_avail_event(void **state)
         uint16_t before = (uint16_t)index;
         struct ring_chain chain;
         uint32_t bytes;
-        /* One behind the batch, in it, and beyond. */
+        /* One before the batch, inside it, and after it. */
         int where = (int)((index / 16) % 20) - 2;
         uint16_t event = (uint16_t)(before + where);
 
@@ -317,7 +317,7 @@ static void suppress_and_enable_with_the_flag(void **state)
 
     (void)state;
     fixture_begin(&fixture, 16, 0, 0, 0);
-    assert_false(fake_interrupts_wanted(0)); /* until the driver asks */
+    assert_false(fake_interrupts_wanted(0)); /* not until the driver asks */
     assert_true(fixture_add(&fixture, 0, 1, 0));
     (void)virtqueue_publish(&fixture.queue);
     assert_false(virtqueue_armed(&fixture.queue));
@@ -329,12 +329,12 @@ static void suppress_and_enable_with_the_flag(void **state)
     assert_true(fake_pop(0, &chain));
     fake_complete(0, &chain, 0);
     assert_false(fake_raised());
-    assert_false(virtqueue_enable(&fixture.queue, 0)); /* the re-check */
+    assert_false(virtqueue_enable(&fixture.queue, 0)); /* finds the chain in its second check */
     assert_false(virtqueue_armed(&fixture.queue));
     assert_false(fake_interrupts_wanted(0));
     assert_non_null(fixture_take(&fixture, &bytes));
     assert_true(virtqueue_enable(&fixture.queue, 0));
-    assert_false(virtqueue_armed(&fixture.queue)); /* nothing there to come */
+    assert_false(virtqueue_armed(&fixture.queue)); /* no chain is left to wait for */
     fixture_end(&fixture);
 }
 
@@ -351,7 +351,7 @@ static void suppress_and_enable_with_the_event(void **state)
         }
         (void)virtqueue_publish(&fixture.queue);
         assert_false(virtqueue_armed(&fixture.queue));
-        assert_true(virtqueue_enable(&fixture.queue, 2)); /* at the third */
+        assert_true(virtqueue_enable(&fixture.queue, 2)); /* after the third */
         assert_true(virtqueue_armed(&fixture.queue));
         for (unsigned i = 0; i < 6; i++) {
             assert_int_equal(fake_raised(), i > 2);
@@ -361,26 +361,28 @@ static void suppress_and_enable_with_the_event(void **state)
         fixture.device.isr = 0;
         fixture.device.raised[0] = false;
         assert_false(virtqueue_enable(&fixture.queue, 5));
-        assert_false(virtqueue_armed(&fixture.queue)); /* too late to be told by this event */
+        assert_false(virtqueue_armed(&fixture.queue)); /* too late for this event */
         for (unsigned i = 0; i < 5; i++) {
             assert_non_null(fixture_take(&fixture, &bytes));
         }
         assert_false(virtqueue_enable(&fixture.queue, 0));
-        /* Where the device writes next is not known with batches: anything is too late. */
+        /* With batches the driver does not know where the device writes next, so any event is too
+         * late. */
         assert_int_equal(virtqueue_enable(&fixture.queue, 1),
                          fake_ring_features != (VIRTIO_F_RING_PACKED | VIRTIO_F_IN_ORDER));
         assert_non_null(fixture_take(&fixture, &bytes));
         virtqueue_suppress(&fixture.queue);
     }
-    /* 180,000 chains: passed by chance each 65,536. */
+    /* After 180,000 chains: an event index that does not change is reached each 65,536 chains. */
     if (!fake_packed()) {
         assert_int_equal(*fake_available_flags(0), 0);
     }
     fixture_end(&fixture);
 }
 
-/* Armed, then the chains it was armed for are collected early: not armed any more. */
-static void armed_goes_stale(void **state)
+/* The interrupt is armed, then the chains that it was armed for are collected early: it is not
+ * armed any more. */
+static void early_collection_disarms(void **state)
 {
     struct ring_chain chain;
     uint32_t bytes;
@@ -419,7 +421,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(kick_by_flag),
         cmocka_unit_test(suppress_and_enable_with_the_flag),
         cmocka_unit_test(suppress_and_enable_with_the_event),
-        cmocka_unit_test(armed_goes_stale),
+        cmocka_unit_test(early_collection_disarms),
     };
 
     fake_choose_ring(argc, argv);

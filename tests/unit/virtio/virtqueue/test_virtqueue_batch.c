@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Adding and taking many chains at a time: the same as one after the other, whatever is mixed in.
- * That a lie is found inside a batch of one, the tests of virtqueue_hostile check. */
+/* Tests adding and taking many chains at a time, which must have the same effect as one by one,
+ * also mixed with other chains. The tests of virtqueue_hostile check that violations are detected
+ * in batches of one. */
 #include "virtqueue_fixture.h"
 #include <string.h>
 
@@ -20,8 +21,8 @@ static unsigned add_batch(unsigned first, unsigned count, bool writable)
     return virtqueue_add_batch(&fixture.queue, items, count, writable);
 }
 
-/* As many as there is room for, up to one that breaks a rule. */
-static void as_many_as_can_be(void **state)
+/* virtqueue_add_batch() adds as many chains as fit, up to the first invalid one. */
+static void adds_as_many_as_fit(void **state)
 {
     (void)state;
     fixture_begin(&fixture, 16, 0, 0, 0);
@@ -37,8 +38,8 @@ static void as_many_as_can_be(void **state)
     fixture_end(&fixture);
 }
 
-/* What the device sees and gives back, in random order or in order, with longer and indirect chains
- * in between and the ring full or empty. */
+/* The device sees and returns the right chains, in random order or in order, mixed with longer and
+ * indirect chains, with the ring full or empty. */
 static void mixed_with_others(void **state)
 {
     bool in_order = (fake_ring_features & VIRTIO_F_IN_ORDER) != 0;
@@ -91,8 +92,8 @@ static void mixed_with_others(void **state)
     fixture_end(&fixture);
 }
 
-/* What came before a lie is delivered; the lie is found. */
-static void up_to_the_lie(void **state)
+/* Chains before an invalid used entry are delivered; the invalid entry is detected. */
+static void takes_up_to_an_invalid_entry(void **state)
 {
     static const uint16_t lies[] = {16, 0xffff, 15}; /* beyond the queue, twice; nobody's */
     struct ring_chain chain[8];
@@ -122,7 +123,7 @@ static void up_to_the_lie(void **state)
     }
 }
 
-/* IN_ORDER: one used entry for many, in the middle of what is taken. */
+/* IN_ORDER: one used entry for several chains, in the middle of the chains taken. */
 static void batches_by_the_device(void **state)
 {
     struct ring_chain chain[8];
@@ -162,9 +163,9 @@ static void batches_by_the_device(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_many_as_can_be),
+        cmocka_unit_test(adds_as_many_as_fit),
         cmocka_unit_test(mixed_with_others),
-        cmocka_unit_test(up_to_the_lie),
+        cmocka_unit_test(takes_up_to_an_invalid_entry),
         cmocka_unit_test(batches_by_the_device),
     };
 

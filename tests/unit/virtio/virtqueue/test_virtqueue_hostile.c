@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The virtqueue alone, of both formats, against a device that breaks the rules (VIRTIO 1.3, 2.7 and
- * 2.8): found, never followed. */
+/* Tests the virtqueue alone, in both formats, against a device that violates the rules (VIRTIO 1.3,
+ * 2.7 and 2.8): violations are detected and never acted on. */
 #include "virtqueue_fixture.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void expect_broken(const char *what, unsigned in_flight)
     assert_null(fixture_take(&fixture, &bytes));
     assert_non_null(fixture.queue.broken);
     assert_non_null(strstr(fixture.queue.broken, what));
-    /* And stays so, without a look at what the device writes then. */
+    /* The queue stays broken, and does not read what the device writes then. */
     if (fake_packed()) {
         fake_packed_mark(0, 0, 0, 0);
     } else {
@@ -52,7 +52,7 @@ static void hostile_id_out_of_range(void **state)
     (void)state;
     for (unsigned i = 0; i < 5; i++) {
         begin_hostile(chain);
-        if (fake_packed() && ids[i] > 0xffff) { /* can't be said */
+        if (fake_packed() && ids[i] > 0xffff) { /* exceeds the field */
             fixture_end(&fixture);
             continue;
         }
@@ -91,8 +91,7 @@ static void hostile_id_twice(void **state)
     fixture_end(&fixture);
 }
 
-/* A length beyond what the device may write (2.7.8): the memory behind the buffer may be damaged.
- */
+/* A length beyond the writable bytes (2.7.8): the memory behind the buffer may be damaged. */
 static void hostile_length(void **state)
 {
     static const uint32_t lengths[3][2] = {{0, 0}, {9 + 10, 0xffffffff}, {8, 9}};
@@ -118,8 +117,8 @@ static void hostile_length(void **state)
     }
 }
 
-/* Devices exist that report the bytes they read (kvmtool, bhyve): a chain without writable segments
- * has length 0 whatever the device reports (2.7.8, 2.8.4). Chains of one segment, of two, and of
+/* Some devices report the bytes they read (kvmtool, bhyve). A chain without writable segments has
+ * length 0 whatever the device reports (2.7.8, 2.8.4). Tests chains of one segment, of two, and of
  * two in an indirect table. */
 static void length_of_readable_chains(void **state)
 {
@@ -147,7 +146,7 @@ static void length_of_readable_chains(void **state)
     }
 }
 
-/* The same when one used entry stands for several chains (2.7.9, 2.8.8). */
+/* The same if one used entry stands for several chains (2.7.9, 2.8.8). */
 static void length_of_readable_chains_in_a_batch(void **state)
 {
     struct ring_chain chain[4];
@@ -176,7 +175,7 @@ static void length_of_readable_chains_in_a_batch(void **state)
     }
 }
 
-/* options.length_clamped: what the device reports beyond the writable bytes is cut off. */
+/* options.length_clamped: a reported length beyond the writable bytes is reduced to these. */
 static void length_clamped(void **state)
 {
     static const uint32_t lengths[] = {0, 1, 19, 20, 65, 0xffffffff};
@@ -212,13 +211,13 @@ static void hostile_used_index(void **state)
     for (unsigned i = 0; i < sizeof(jumps) / sizeof(jumps[0]); i++) {
         begin_hostile(chain);
         *fake_used_index(0) = jumps[i];
-        assert_false(virtqueue_enable(&fixture.queue, 2)); /* something to look at */
+        assert_false(virtqueue_enable(&fixture.queue, 2)); /* there is work */
         assert_true(virtqueue_pending(&fixture.queue));
         expect_broken("index", 3);
     }
 }
 
-/* Added but not published: the device can't be done with it. */
+/* The chain was added but not published, so the device can't have used it. */
 static void hostile_unpublished_chain(void **state)
 {
     (void)state;
@@ -231,7 +230,7 @@ static void hostile_unpublished_chain(void **state)
     expect_broken("ahead", 3);
 }
 
-/* Bug of others: the chain is followed through the ring, which the device can write. */
+/* Bug of other drivers: the chain is followed through the ring, which the device can write. */
 static void hostile_descriptors(void **state)
 {
     struct ring_chain chain[3];
@@ -269,7 +268,7 @@ static void lie(uint32_t seed)
     if (fake_packed()) {
         uint64_t where = fixture.queue.ring_taken + ((seed & 0x7000) == 0 ? seed >> 16 : 0);
 
-        /* Seldom for no chain at all, or nothing else would ever be tried. */
+        /* Without a chain in flight this breaks the queue at once, so it happens rarely. */
         if (fixture.queue.taken != fixture.queue.published || seed >> 27 == 0) {
             bool plausible = (seed & 0x600000) != 0;
 
@@ -290,7 +289,8 @@ static void lie(uint32_t seed)
     *fake_available_event(0) = (uint16_t)(seed >> 3);
 }
 
-/* Whatever stands in the words the device writes: never out of bounds, each token once. */
+/* The device writes arbitrary values: no access is out of bounds, and each token is returned
+ * once. */
 static void hostile_random(void **state)
 {
     uint32_t seed = 99;
@@ -336,7 +336,7 @@ static void hostile_random(void **state)
         assert_int_equal(fixture.queue.free_table_count, 4);
         fixture_end(&fixture);
     }
-    assert_true(broken > 2000 && tokens > 500); /* some lies are found, some can't be */
+    assert_true(broken > 2000 && tokens > 500); /* some violations are detected, others can't be */
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* VIRTIO_F_IN_ORDER (VIRTIO 1.3, 2.7.9 and 2.8.8), VIRTIO_F_ORDER_PLATFORM (6) and the reset of a
- * queue (2.6.1), for both formats. That chains lie in ring order is the fake device's to check. */
+/* Tests VIRTIO_F_IN_ORDER (VIRTIO 1.3, 2.7.9 and 2.8.8), VIRTIO_F_ORDER_PLATFORM (6) and the reset
+ * of a queue (2.6.1), for both formats. The fake device checks that chains lie in ring order. */
 #include "virtqueue_fixture.h"
 #include <string.h>
 
@@ -31,7 +31,8 @@ static uint32_t writable(const struct ring_chain *chain)
     return bytes;
 }
 
-/* One used entry for many chains: all of them come back, all but the last used completely. */
+/* One used entry for several chains: all are returned, and all but the last one are completely
+ * used. */
 static void batches(void **state)
 {
     struct ring_chain chain[16];
@@ -49,7 +50,7 @@ static void batches(void **state)
             fake_push_batch(0, &chain[done], batch, 3);
             assert_true(virtqueue_pending(&fixture.queue));
             for (unsigned i = 0; i < batch; i++, done++) {
-                /* In the middle of a batch nothing can be armed. */
+                /* In the middle of a batch the driver can't arm an interrupt. */
                 assert_false(virtqueue_enable(&fixture.queue, 0));
                 assert_ptr_equal(fixture_take(&fixture, &bytes), fixture.memory[done]);
                 assert_int_equal(bytes, i + 1 < batch ? writable(&chain[done]) : 3);
@@ -75,7 +76,7 @@ static void expect_broken(unsigned in_flight)
     fixture_end(&fixture);
 }
 
-/* The last of a batch can only be a chain that was made available and did not come back. */
+/* The last chain of a batch must be available and not returned yet. */
 static void hostile_batches(void **state)
 {
     struct ring_chain chain[4];
@@ -112,7 +113,7 @@ static void hostile_batches(void **state)
     }
 }
 
-/* Split: more chains by the id than by the index. */
+/* Split rings: the id gives more chains than the index. */
 static void hostile_index_behind_the_batch(void **state)
 {
     struct ring_chain chain[16];
@@ -126,7 +127,7 @@ static void hostile_index_behind_the_batch(void **state)
     expect_broken(count);
 }
 
-/* 6: with ORDER_PLATFORM the platform's barriers, else none of them. */
+/* 6: with ORDER_PLATFORM the driver uses the platform's barriers, otherwise none of them. */
 static void platform_barriers(void **state)
 {
     struct ring_chain chain;
@@ -161,8 +162,9 @@ static void detach_all(unsigned count)
     assert_int_equal(count, 0);
 }
 
-/* As new after a reset, whatever happened before: laps, indirect chains, batches, lies. */
-static void reset_begins_anew(void **state)
+/* After a reset the queue is as new, whatever happened before: laps, indirect chains, batches,
+ * violations. */
+static void reset_restores_the_initial_state(void **state)
 {
     struct virtio_queue_setup before = {0};
     struct virtio_queue_setup after = {0};
@@ -217,7 +219,7 @@ int main(int argc, char **argv)
     };
     const struct CMUnitTest any[] = {
         cmocka_unit_test(platform_barriers),
-        cmocka_unit_test(reset_begins_anew),
+        cmocka_unit_test(reset_restores_the_initial_state),
     };
 
     fake_choose_ring(argc, argv);

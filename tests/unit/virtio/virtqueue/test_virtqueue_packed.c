@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What only packed virtqueues have (VIRTIO 1.3, 2.8), by the words in memory: the order in which
- * descriptors become available, wrap counters, event suppression, buffer ids. */
+/* Tests the parts that only packed virtqueues have (VIRTIO 1.3, 2.8), by the words in memory: the
+ * order in which descriptors become available, wrap counters, event suppression, buffer ids. */
 #include "virtqueue_fixture.h"
 
 static struct virtqueue_fixture fixture;
@@ -22,7 +22,8 @@ static void take_all(unsigned count)
     }
 }
 
-/* 2.8.17, 2.8.21.1.1: of all that is published at once, the first descriptor's flags come last. */
+/* 2.8.17, 2.8.21.1.1: of all descriptors published together, the first one's flags are written
+ * last. */
 static void first_flags_come_last(void **state)
 {
     (void)state;
@@ -32,13 +33,13 @@ static void first_flags_come_last(void **state)
     assert_int_equal(flags_at(0), 0);
     assert_int_equal(flags_at(1), 0x80 | 1);
     assert_int_equal(flags_at(2), 0x80 | 2);
-    assert_int_equal(flags_at(3), 0x80 | 1); /* behind the first, which the device waits for */
+    assert_int_equal(flags_at(3), 0x80 | 1); /* follows the first one, for which the device waits */
     assert_int_equal(flags_at(4), 0x80 | 2);
     (void)virtqueue_publish(&fixture.queue);
     assert_int_equal(flags_at(0), 0x80 | 1);
     assert_int_equal(flags_at(5), 0);
     take_all(2);
-    /* Across the end, into the next lap: there the flags mean the opposite. */
+    /* The batch crosses the ring's end. In the next lap the flags have the opposite meaning. */
     assert_true(fixture_add(&fixture, 0, 4, 1));
     assert_int_equal(flags_at(5), 0);
     assert_int_equal(flags_at(6), 0x80 | 1);
@@ -50,7 +51,7 @@ static void first_flags_come_last(void **state)
     fixture_end(&fixture);
 }
 
-/* Half a used descriptor is none: AVAIL and USED both have to match the lap (2.8.1). */
+/* A half-written descriptor is not used: AVAIL and USED both have to match the lap (2.8.1). */
 static void used_needs_both_flags(void **state)
 {
     uint32_t bytes;
@@ -88,10 +89,11 @@ static void used_needs_both_flags(void **state)
     fixture_end(&fixture);
 }
 
-/* 2.8.10: when the descriptor the event names is among the new ones, at every place of both laps
- * and for each number of new ones; and when it lies behind them, however far, which no device that
- * looks at its queue leaves so (bug of others: QEMU 10.0 does, and would never be notified again).
- * Not when it is still to come, before any comes back. */
+/* 2.8.10: the driver notifies if the descriptor that the event names is among the new ones, at
+ * every place of both laps and for each number of new ones. It also notifies if the event lies
+ * behind the new ones, however far. A device that checks its queue does not leave it there, but
+ * QEMU 10.0 does, and would never be notified again. It does not notify if the event is still
+ * ahead. */
 static void kick_at_the_event(void **state)
 {
     (void)state;
@@ -101,7 +103,7 @@ static void kick_at_the_event(void **state)
         fixture_begin(&fixture, size, VIRTIO_F_EVENT_IDX, 0, 0);
         for (unsigned round = 0; round < 3000; round++) {
             unsigned batch = 1 + round % size;
-            /* From behind the batch to beyond it; two laps in all. */
+            /* From behind the batch to beyond it; two laps in total. */
             unsigned ahead = (round / size) % (2u * size);
             uint64_t event = total + ahead;
 
@@ -130,12 +132,12 @@ static void kick_by_flags(void **state)
         {0, 0, true},
         {0, 1, false},
         {0, 2, true}, /* not negotiated */
-        {0, 3, true}, /* reserved: better once too often */
+        {0, 3, true}, /* reserved: notifying once too often is safe */
         {0, 0xfffd, false},
         {VIRTIO_F_EVENT_IDX, 0, true},
         {VIRTIO_F_EVENT_IDX, 1, false},
         {VIRTIO_F_EVENT_IDX, 3, true},
-        {VIRTIO_F_EVENT_IDX, 2, false}, /* at an offset that is nobody's */
+        {VIRTIO_F_EVENT_IDX, 2, false}, /* at an offset that does not exist */
     };
 
     (void)state;
@@ -148,7 +150,8 @@ static void kick_by_flags(void **state)
     }
 }
 
-/* The event is at the descriptor after so many, with the counter of its lap (2.8.10). */
+/* The event names the descriptor `delay` places ahead, with the wrap counter of its lap
+ * (2.8.10). */
 static void event_at_each_place(void **state)
 {
     (void)state;
@@ -176,8 +179,8 @@ static void event_at_each_place(void **state)
     fixture_end(&fixture);
 }
 
-/* Chains of several descriptors: the device skips places, so an event inside a chain may never be
- * written, and what was finished before must be noticed by its first descriptor. */
+/* With chains of several descriptors the device skips places, so an event inside a chain may never
+ * be written. The driver must detect earlier completions by the chain's first descriptor. */
 static void no_event_is_lost_inside_a_chain(void **state)
 {
     struct ring_chain chain[2];
@@ -191,7 +194,7 @@ static void no_event_is_lost_inside_a_chain(void **state)
         (void)virtqueue_publish(&fixture.queue);
         assert_true(fake_pop(0, &chain[0]));
         assert_true(fake_pop(0, &chain[1]));
-        /* Asked in time: passed with the chain it lies in. */
+        /* Asked in time: the event passes with the chain it lies in. */
         assert_true(virtqueue_enable(&fixture.queue, delay));
         assert_true(virtqueue_armed(&fixture.queue));
         fake_complete(0, &chain[0], 0);
@@ -208,8 +211,8 @@ static void no_event_is_lost_inside_a_chain(void **state)
     }
 }
 
-/* A chain takes one id but several descriptors; one that the device keeps does not block the ring.
- */
+/* A chain takes one id but several descriptors; a chain that the device keeps does not block the
+ * ring. */
 static void long_runner(void **state)
 {
     struct ring_chain kept;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One virtqueue without a driver around it, the fake device at its other end. */
+/* A virtqueue without a driver, with the fake device at its other end. */
 #include "virtqueue_fixture.h"
 #include <string.h>
 

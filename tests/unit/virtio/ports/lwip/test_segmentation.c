@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Joining segments to send. What the joined frame says is checked by cutting it again as a device
- * does (VIRTIO 1.3, 5.1.6.2.2) and comparing with the frames that went in.
+ * Tests the joining of segments before transmission. Each joined frame is segmented as by a device
+ * (VIRTIO 1.3, 5.1.6.2.2), and the result must equal the original frames.
  */
 #include "segmentation.h"
 #include <libc/internet_checksum.h>
@@ -34,7 +34,7 @@ uint16_t virtio_net_segments_max(const struct virtio_net *net)
     return pieces_max;
 }
 
-/* A frame to send, in one piece or with its data apart from its headers. */
+/* Makes a frame to send, in one piece or with its data in a second piece. */
 struct frame {
     struct virtio_net_packet packet;
     uint8_t bytes[74 + MSS];
@@ -111,7 +111,7 @@ static struct virtio_net_packet *make(unsigned i, bool version_6, uint32_t seque
     frame->header_bytes = (uint32_t)(tcp - frame->bytes) + 20;
     frame->length = frame->header_bytes + data;
     if (!version_6) {
-        put16(frame->bytes + 18, i); /* identification: a device counts up from the first */
+        put16(frame->bytes + 18, i); /* identification: a device increments the first frame's */
         seal_ipv4(frame->bytes + 14);
     }
     memcpy(frame->original, frame->bytes, frame->length);
@@ -144,7 +144,7 @@ static int reset(void **state)
     return 0;
 }
 
-/* All bytes of a frame, in order. */
+/* Copies all bytes of a frame, in order. */
 static uint32_t flatten(const struct virtio_net_packet *packet, uint8_t *bytes)
 {
     uint32_t length = 0;
@@ -159,7 +159,7 @@ static uint32_t flatten(const struct virtio_net_packet *packet, uint8_t *bytes)
     return length;
 }
 
-/* Cuts the frame as a device does; each piece is what went in as frame `i`, `i` + 1... */
+/* Segments the frame like a device; the pieces must equal the original frames `i`, `i` + 1... */
 static unsigned cut_and_compare(const struct virtio_net_packet *packet, unsigned i)
 {
     static uint8_t whole[70000];
@@ -195,7 +195,7 @@ static unsigned cut_and_compare(const struct virtio_net_packet *packet, unsigned
     return count;
 }
 
-static void joined_frames_can_be_cut_again(void **state)
+static void joined_frames_can_be_segmented_again(void **state)
 {
     (void)state;
     for (unsigned variant = 0; variant < 8; variant++) {
@@ -220,8 +220,8 @@ static void joined_frames_can_be_cut_again(void **state)
     assert_int_equal(segmentation.joined, 8 * 19);
 }
 
-/* A lone segment leaves as it came. */
-static void one_alone_is_untouched(void **state)
+/* A single segment is not changed. */
+static void single_segment_is_unchanged(void **state)
 {
     struct virtio_net_packet *packet;
 
@@ -233,7 +233,7 @@ static void one_alone_is_untouched(void **state)
     assert_memory_equal(frames[0].bytes, frames[0].original, frames[0].length);
 }
 
-static void what_is_no_plain_segment_is_not_held(void **state)
+static void special_segments_are_not_held(void **state)
 {
     static const uint8_t flags[] = {0x02, 0x12, 0x11, 0x14, 0x30, 0x50, 0x90, 0x08};
 
@@ -252,30 +252,31 @@ static void what_is_no_plain_segment_is_not_held(void **state)
     assert_null(segmentation_take(&segmentation));
 }
 
-static void only_what_follows_is_joined(void **state)
+static void only_consecutive_segments_are_joined(void **state)
 {
     struct virtio_net_packet *packet;
 
     (void)state;
-    assert_false(join(make(1, false, 2000, MSS, ACK, false))); /* to nothing */
+    assert_false(join(make(1, false, 2000, MSS, ACK, false))); /* no frame precedes it */
     assert_true(hold(make(0, false, 1000, MSS, ACK, false)));
     assert_false(join(make(1, false, 1999, MSS, ACK, false)));
     assert_false(join(make(1, false, 2001, MSS, ACK, false)));
-    assert_false(join(make(1, false, 1000, MSS, ACK, false))); /* sent again */
+    assert_false(join(make(1, false, 1000, MSS, ACK, false))); /* a repetition */
     assert_false(join(make(1, true, 2000, MSS, ACK, false)));
     assert_false(join(make(1, false, 2000, MSS, 0x11, false))); /* FIN */
     packet = make(1, false, 2000, MSS, ACK, false);
     frames[1].bytes[34]++; /* another connection */
     assert_false(join(packet));
     packet = make(1, false, 2000, MSS, ACK, false);
-    frames[1].bytes[45]++; /* acknowledges something else */
+    frames[1].bytes[45]++; /* another acknowledgement number */
     assert_false(join(packet));
     assert_memory_equal(frames[0].bytes, frames[0].original, frames[0].length);
     assert_true(join(make(1, false, 2000, MSS, ACK, false)));
 }
 
-/* gso_size is the first one's: none may be longer, and only the last shorter. */
-static void sizes_are_the_first_ones(void **state)
+/* gso_size is the size of the first segment: no segment may be longer, and only the last may be
+ * shorter. */
+static void size_is_that_of_the_first_segment(void **state)
 {
     (void)state;
     assert_true(hold(make(0, false, 1000, 500, ACK, false)));
@@ -286,7 +287,7 @@ static void sizes_are_the_first_ones(void **state)
     assert_int_equal(cut_and_compare(segmentation_take(&segmentation), 0), 3);
 }
 
-static void no_longer_than_the_ring_and_an_ip_packet(void **state)
+static void joined_length_is_bounded(void **state)
 {
     struct virtio_net_packet *packet;
     unsigned count = 1;
@@ -311,12 +312,12 @@ static void no_longer_than_the_ring_and_an_ip_packet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(joined_frames_can_be_cut_again, reset),
-        cmocka_unit_test_setup(one_alone_is_untouched, reset),
-        cmocka_unit_test_setup(what_is_no_plain_segment_is_not_held, reset),
-        cmocka_unit_test_setup(only_what_follows_is_joined, reset),
-        cmocka_unit_test_setup(sizes_are_the_first_ones, reset),
-        cmocka_unit_test_setup(no_longer_than_the_ring_and_an_ip_packet, reset),
+        cmocka_unit_test_setup(joined_frames_can_be_segmented_again, reset),
+        cmocka_unit_test_setup(single_segment_is_unchanged, reset),
+        cmocka_unit_test_setup(special_segments_are_not_held, reset),
+        cmocka_unit_test_setup(only_consecutive_segments_are_joined, reset),
+        cmocka_unit_test_setup(size_is_that_of_the_first_segment, reset),
+        cmocka_unit_test_setup(joined_length_is_bounded, reset),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Joining TCP segments: what may be joined, and what the joined headers say. */
+/* Tests which TCP segments may be joined, and the headers of the joined segment. */
 #include "tcp_segment.h"
 #include <libc/internet_checksum.h>
 #include <setjmp.h>
@@ -120,7 +120,7 @@ static void test_parses_plain_segments(void **state)
     }
 }
 
-static void test_padding_is_no_data(void **state)
+static void test_padding_is_not_data(void **state)
 {
     struct frame frame = make(false, 5, 3);
     struct tcp_segment segment;
@@ -155,7 +155,7 @@ static const struct change no_candidates[] = {
     {"short TCP header", 1, 12, 4 << 4},
 };
 
-static void test_refuses_what_is_special(void **state)
+static void test_refuses_special_segments(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(no_candidates) / sizeof(no_candidates[0]); i++) {
@@ -185,7 +185,8 @@ static void test_refuses_bad_header_checksum_and_no_data(void **state)
     assert_false(tcp_segment_parse(frame.bytes, frame.length, frame.length, &segment));
 }
 
-/* Any cut of a frame, in memory of exactly that size: the sanitizer sees a byte read too far. */
+/* Parses every truncation of a frame in memory of exactly that size, so that the sanitizer reports
+ * each byte read too far. */
 static void test_never_reads_beyond_the_frame(void **state)
 {
     (void)state;
@@ -228,7 +229,7 @@ static const struct change differences[] = {
     {"gap", 1, 7, 9},
 };
 
-static void test_joins_only_what_follows(void **state)
+static void test_joins_only_consecutive_segments(void **state)
 {
     (void)state;
     for (int version_6 = 0; version_6 < 2; version_6++) {
@@ -270,7 +271,7 @@ static void test_difference_in_version_6(void **state)
     }
 }
 
-static void test_extended_headers_are_right(void **state)
+static void test_headers_of_joined_segments(void **state)
 {
     (void)state;
     for (int version_6 = 0; version_6 < 2; version_6++) {
@@ -298,13 +299,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parses_plain_segments),
-        cmocka_unit_test(test_padding_is_no_data),
-        cmocka_unit_test(test_refuses_what_is_special),
+        cmocka_unit_test(test_padding_is_not_data),
+        cmocka_unit_test(test_refuses_special_segments),
         cmocka_unit_test(test_refuses_bad_header_checksum_and_no_data),
         cmocka_unit_test(test_never_reads_beyond_the_frame),
-        cmocka_unit_test(test_joins_only_what_follows),
+        cmocka_unit_test(test_joins_only_consecutive_segments),
         cmocka_unit_test(test_difference_in_version_6),
-        cmocka_unit_test(test_extended_headers_are_right),
+        cmocka_unit_test(test_headers_of_joined_segments),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

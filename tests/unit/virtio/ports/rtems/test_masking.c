@@ -19,8 +19,8 @@
 static struct fake_device model;
 static struct virtio_network_device device;
 static struct virtio_net *net;
-static bool other_processor; /* runs the bottom half as soon as it is signalled */
-static bool disconnects;     /* ... and it disconnects the driver */
+static bool other_processor; /* it runs the bottom half as soon as that is signalled */
+static bool disconnects;     /* it then disconnects the driver */
 static bool signalled;
 
 uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
@@ -44,7 +44,7 @@ bool ecam_restore(struct virtio_pci_function *function)
     return true;
 }
 
-/* As the ports' bottom halves do. */
+/* Acts like the ports' bottom halves. */
 static void bottom_half(void)
 {
     signalled = false;
@@ -118,7 +118,7 @@ static void finish(void)
     assert_int_equal(fake_allocations, 0);
 }
 
-/* The device does not lower its line, whatever is acknowledged. */
+/* The device does not lower its line, whatever the driver acknowledges. */
 static void storm(void)
 {
     model.line_stuck = true;
@@ -143,8 +143,8 @@ static void masked_until_the_bottom_half_has_run(void **state)
     finish();
 }
 
-/* The bottom half runs before the handler comes to mask the line: it must not stay masked, for
- * nothing would unmask it. */
+/* The bottom half runs before the handler can mask the line. Then the line must not stay masked,
+ * because no later bottom half would unmask it. */
 static void bottom_half_on_another_processor(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void bottom_half_on_another_processor(void **state)
     finish();
 }
 
-/* The driver is taken away before the handler comes to mask the line. */
+/* The driver is disconnected before the handler can mask the line. */
 static void disconnected_on_another_processor(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void disconnected_on_another_processor(void **state)
     finish();
 }
 
-/* Disconnected while the line is masked: other devices on it get it back. */
+/* The driver is disconnected while the line is masked: it is unmasked for the other devices. */
 static void disconnected_while_masked(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Stands in for the library's virtio/barrier.h in test_net_interleaving.c: the same functions, with
- * a place before each access to shared memory where the test lets the device act.
+ * Replaces the library's virtio/barrier.h in test_net_interleaving.c with the same functions.
+ * Before each access to shared memory they call a hook in which the test lets the device act.
  */
 #ifndef VIRTIO_BARRIER_H
 #define VIRTIO_BARRIER_H
