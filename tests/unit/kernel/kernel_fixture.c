@@ -13,7 +13,7 @@
 static struct {
     void (*init)(void);
     unsigned sweep_point;
-    bool sweep_ended; /* the run was over before its point */
+    bool sweep_ended; /* the run ended before its point was reached */
     bool sweeping;
     char notes[4096];
     char failure[1024];

@@ -62,7 +62,7 @@ static void test_removed_node_is_unlinked(void **state)
     list_push_back(&list, &item.node);
     assert_true(list_node_is_linked(&item.node));
     list_remove(&item.node);
-    list_remove(&item.node); /* harmless */
+    list_remove(&item.node); /* has no effect */
     assert_false(list_node_is_linked(&item.node));
     expect(&list, NULL, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Included before each file of our C library in host builds: its functions get names of their
+/* Included before each file of our C library in host builds, to give its functions names of their
  * own. */
 #ifndef LIBC_NAMES_H
 #define LIBC_NAMES_H

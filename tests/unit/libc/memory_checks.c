@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #define ROOM      ((size_t)4608)
-#define MARGIN    ((size_t)128) /* in front and behind, must stay untouched */
+#define MARGIN    ((size_t)128) /* in front and behind; must not change */
 #define UNTOUCHED 0xa5
 #define LONGEST   (ROOM - 2 * MARGIN - 16)
 
@@ -34,7 +34,8 @@ static void fill(uint8_t *memory, uint8_t value)
     }
 }
 
-/* From `first`, as many bytes as a call may have touched and a margin on both sides. */
+/* Compares the bytes that a call may have written, and a margin on both sides, with the expected
+ * ones. */
 static bool is_expected(size_t first, size_t bytes)
 {
     for (size_t i = first - MARGIN; i < first + bytes + MARGIN; i++) {
@@ -59,7 +60,7 @@ static bool check_copy(const struct memory_functions *functions, size_t to, size
            is_expected(to, bytes);
 }
 
-/* All short lengths at all alignments to 16, long ones at some. */
+/* Tests all short lengths at all alignments up to 16, and long ones at some alignments. */
 static const char *check_copies(const struct memory_functions *functions)
 {
     fill_random(source);
@@ -96,7 +97,7 @@ static bool check_move(const struct memory_functions *functions, size_t to, size
            is_expected(first, last - first);
 }
 
-/* Every short distance in both directions. */
+/* Tests every short distance in both directions. */
 static const char *check_moves(const struct memory_functions *functions)
 {
     static const size_t lengths[] = {0,  1,   3,   8,   15,  16,  31,  33,  63,  64,  65,
@@ -150,7 +151,8 @@ static int sign(int value)
     return (value > 0) - (value < 0);
 }
 
-/* Two equal areas, then a difference at each place, with a contrary one behind it. */
+/* Compares two equal areas; then changes each place, from the end to the start. A later difference
+ * of the other sign must not count. */
 static const char *check_compares(const struct memory_functions *functions)
 {
     for (size_t bytes = 0; bytes < 80; bytes++) {
@@ -179,7 +181,8 @@ static const char *check_compares(const struct memory_functions *functions)
     return NULL;
 }
 
-/* RFC 1071, 4.1, a byte at a time; swapped as the bytes lie in memory. */
+/* Sums one byte at a time (RFC 1071, 4.1). The result is swapped to the order of the bytes in
+ * memory. */
 static uint16_t naive_checksum(const uint8_t *data, size_t bytes)
 {
     uint32_t sum = 0;
@@ -191,7 +194,7 @@ static uint16_t naive_checksum(const uint8_t *data, size_t bytes)
     return (uint16_t)(sum >> 8 | sum << 8);
 }
 
-/* Each as long as a frame is, then some. */
+/* Returns the next length: every length of a frame, then every 61st. */
 static size_t next_length(size_t bytes)
 {
     return bytes + (bytes < 2048 ? 1 : 61);
@@ -219,7 +222,7 @@ static const char *check_checksums(const struct memory_functions *functions)
 static const struct memory_functions *copy_functions;
 static uint16_t copy_sum;
 
-/* The copy part of checksum_copy(), as check_copy() wants it. */
+/* The copying part of checksum_copy(), with the signature that check_copy() expects. */
 static void *copy_of_checksum(void *destination, const void *from, size_t bytes)
 {
     copy_sum = copy_functions->checksum_copy(destination, from, bytes);

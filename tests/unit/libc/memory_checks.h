@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Checks of memcpy, memmove, memset, memcmp and the checksum functions against the plainest loops,
- * at all alignments. They need no library, so that the host's test and a guest run the same ones,
- * the latter on the assembly of libc/arm64.
+ * Checks memcpy, memmove, memset, memcmp and the checksum functions against the simplest loops, at
+ * all alignments. The checks need no library, so that the host's test and a guest can both run
+ * them; the guest runs them on the assembly of libc/arm64.
  */
 #ifndef MEMORY_CHECKS_H
 #define MEMORY_CHECKS_H
@@ -19,7 +19,7 @@ struct memory_functions {
     uint16_t (*checksum_copy)(void *destination, const void *source, size_t bytes);
 };
 
-/* NULL if all is well, otherwise the name of what is not. */
+/* Returns NULL if all checks pass, otherwise the name of the function that fails. */
 const char *memory_checks(const struct memory_functions *functions);
 
 #endif

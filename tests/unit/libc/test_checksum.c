@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The C versions of what libc/arm64 has in assembly. */
+/* Tests the C versions of the functions that libc/arm64 has in assembly. */
 #include "kernel_fixture.h"
 #include "libc/internet_checksum.h"
 #include "memory_checks.h"
@@ -24,7 +24,7 @@ static void test_portable_functions(void **state)
     }
 }
 
-/* The checks themselves: they find what a careless version gets wrong. */
+/* Tests the checks themselves: they must find typical errors. */
 static void *careless_copy(void *destination, const void *source, size_t bytes)
 {
     return tested_memcpy(destination, source, bytes > 64 ? (bytes + 7) & ~(size_t)7 : bytes);
@@ -46,7 +46,7 @@ static uint16_t careless_checksum(const void *data, size_t bytes)
     return internet_checksum(data, bytes & ~(size_t)1);
 }
 
-static void test_the_checks_can_fail(void **state)
+static void test_checks_find_errors(void **state)
 {
     struct memory_functions functions = {
         .copy = careless_copy,
@@ -66,7 +66,7 @@ static void test_the_checks_can_fail(void **state)
     assert_string_equal(memory_checks(&functions), "internet_checksum");
 }
 
-/* RFC 1071, 3, the worked example. */
+/* The worked example of RFC 1071, 3. */
 static void test_example_of_the_standard(void **state)
 {
     const uint8_t data[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
@@ -83,7 +83,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_portable_functions),
-        cmocka_unit_test(test_the_checks_can_fail),
+        cmocka_unit_test(test_checks_find_errors),
         cmocka_unit_test(test_example_of_the_standard),
     };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formatting beside the host's snprintf: thousands of random conversions, and the corners. */
+/* Compares formatting with the host's snprintf: thousands of random conversions, and special
+ * cases. */
 #include "libc/format.h"
 
 #include "kernel_fixture.h"
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Formats the same with both. Not declared as a printf: the formats are odd on purpose. */
+/* Formats with both functions. It is not declared like printf(), because the formats are unusual on
+ * purpose. */
 static void compare(const char *format, ...)
 {
     char ours[700];
@@ -35,7 +37,7 @@ static uint64_t any_below(uint64_t limit)
     return random_below(&random_state, limit);
 }
 
-/* Flags, width and precision; the number of '*' in it, at most two. */
+/* Appends flags, width and precision. Returns the number of '*' in them, at most two. */
 static int random_prefix(char *format, bool star)
 {
     size_t length = 0;
@@ -66,7 +68,7 @@ static int random_prefix(char *format, bool star)
     return stars;
 }
 
-/* Integers of every magnitude and both signs. */
+/* Formats integers of every magnitude and both signs. */
 static uint64_t random_value(void)
 {
     uint64_t value = any_below(8) == 0 ? 0 : random_next(&random_state) >> any_below(64);
@@ -151,7 +153,7 @@ static void test_corners(void **state)
     compare("%%|%5d%%", 3);
 }
 
-/* What no sensible caller writes is written out, and nothing bad happens. */
+/* Conversions that do not exist are copied to the output and do no harm. */
 static void test_unknown_conversions(void **state)
 {
     char text[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Our strings and number conversion beside the host's. */
+/* Compares our strings and number conversion with the host's. */
 #include "kernel_fixture.h"
 #include "tested_libc.h"
 #include <limits.h>
@@ -13,7 +13,7 @@ static int sign(int value)
     return (value > 0) - (value < 0);
 }
 
-/* Text of few different characters, so that parts of it repeat. */
+/* Returns text of few different characters, so that parts of it repeat. */
 static size_t random_text(uint64_t *random, char *text, size_t limit)
 {
     static const char alphabet[] = "abA\xe9 ";
@@ -77,7 +77,7 @@ static void test_against_host(void **state)
     for (unsigned i = 0; i < 50000; i++) {
         size_t length = random_text(&random, a, sizeof(a));
 
-        if (random_below(&random, 3) == 0) { /* alike, up to some place */
+        if (random_below(&random, 3) == 0) { /* equal up to some place */
             memcpy(b, a, length + 1);
             if (length > 0) {
                 b[random_below(&random, length)] = "aA\0b"[random_below(&random, 4)];
@@ -134,7 +134,7 @@ static void test_numbers(void **state)
         "0xffffffffffffffffff",
         "0xffffffffffffffffff00z",
         "0b11",
-        "\2405", /* a no-break space is no space */
+        "\2405", /* a no-break space is not white space */
     };
     static const int bases[] = {0, 2, 3, 8, 10, 16, 36};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Our C library's functions under the names that libc_names.h gives them in host builds. */
+/* Declares our C library's functions under the names that libc_names.h gives them in host
+ * builds. */
 #ifndef TESTED_LIBC_H
 #define TESTED_LIBC_H
 

@@ -12,13 +12,13 @@
 
 #define PERIOD UINT64_C(1000)
 
-/* The machine below the kernel, in short: its alarm can come late. */
+/* A short model of the machine below the kernel, whose alarm can come late. */
 static struct {
     uint64_t now;
     uint64_t idle;
-    uint64_t oversleep; /* the next alarm is so late */
-    uint64_t others;    /* so long other threads run before the next alarm */
-    uint64_t taken;     /* after the next alarm the processor is not run for so long */
+    uint64_t oversleep; /* lateness of the next alarm */
+    uint64_t others;    /* time for which other threads run before the next alarm */
+    uint64_t taken;     /* time for which the processor is not run after the next alarm */
     uint64_t switches;
     uint64_t interrupts;
 } world;
@@ -65,7 +65,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static void test_turns_come_at_points_in_time(void **state)
+static void test_turns_are_multiples_of_the_period(void **state)
 {
     struct periods periods;
     uint64_t begin = time_now();
@@ -81,7 +81,7 @@ static void test_turns_come_at_points_in_time(void **state)
     assert_int_equal(periods.worst, 0);
 }
 
-static void test_a_turn_is_missed_when_the_next_is_due(void **state)
+static void test_turn_is_missed_when_the_next_is_due(void **state)
 {
     struct periods periods;
     uint64_t begin = time_now();
@@ -93,10 +93,10 @@ static void test_a_turn_is_missed_when_the_next_is_due(void **state)
     assert_int_equal(periods.worst, PERIOD - 1);
     assert_int_equal(periods.missed, 0);
     advance(3 * PERIOD + 1);
-    periods_wait(&periods); /* due at 2, now it is 5 */
+    periods_wait(&periods); /* due at 2, but now it is 5 */
     assert_int_equal(periods.worst, 3 * PERIOD);
     assert_int_equal(periods.missed, 1);
-    for (unsigned turn = 3; turn <= 5; turn++) { /* 3 and 4 are missed, 5 is due right now */
+    for (unsigned turn = 3; turn <= 5; turn++) { /* 3 and 4 are missed, 5 is due now */
         periods_wait(&periods);
     }
     assert_int_equal(periods.missed, 3);
@@ -107,8 +107,9 @@ static void test_a_turn_is_missed_when_the_next_is_due(void **state)
     assert_int_equal(periods.missed, 3);
 }
 
-/* The core is not woken in time: counted apart, and so are the turns that are late for it. */
-static void test_a_machine_that_sleeps_on(void **state)
+/* The core wakes late. The lateness, and the turns that are late because of it, are counted
+ * separately. */
+static void test_core_wakes_late(void **state)
 {
     struct periods periods;
 
@@ -129,8 +130,9 @@ static void test_a_machine_that_sleeps_on(void **state)
     assert_int_equal(periods.worst_asleep, 3 * PERIOD);
 }
 
-/* The host takes the processor away when it is awake already: nothing else of this system ran. */
-static void test_a_machine_that_is_not_run(void **state)
+/* The host stops running the processor when it is awake already; nothing else of this system
+ * ran. */
+static void test_processor_is_not_run(void **state)
 {
     struct periods periods;
 
@@ -146,8 +148,9 @@ static void test_a_machine_that_is_not_run(void **state)
     assert_int_equal(periods.worst_asleep, 2 * PERIOD);
 }
 
-/* Other threads of this system are in the way: its own lateness, however long it slept before. */
-static void test_others_in_the_way(void **state)
+/* Other threads of this system delay the turn: that is its own lateness, however long it slept
+ * before. */
+static void test_other_threads_delay_a_turn(void **state)
 {
     struct periods periods;
 
@@ -161,7 +164,7 @@ static void test_others_in_the_way(void **state)
     assert_int_equal(periods.worst_asleep, 0);
 }
 
-/* Both: what the system did while the loop waited is the most that it can be blamed for. */
+/* Both causes: the system is responsible for at most the time that it was busy during the wait. */
 static void test_both_causes(void **state)
 {
     struct periods periods;
@@ -182,11 +185,11 @@ static void test_both_causes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_turns_come_at_points_in_time, set_up),
-        cmocka_unit_test_setup(test_a_turn_is_missed_when_the_next_is_due, set_up),
-        cmocka_unit_test_setup(test_a_machine_that_sleeps_on, set_up),
-        cmocka_unit_test_setup(test_a_machine_that_is_not_run, set_up),
-        cmocka_unit_test_setup(test_others_in_the_way, set_up),
+        cmocka_unit_test_setup(test_turns_are_multiples_of_the_period, set_up),
+        cmocka_unit_test_setup(test_turn_is_missed_when_the_next_is_due, set_up),
+        cmocka_unit_test_setup(test_core_wakes_late, set_up),
+        cmocka_unit_test_setup(test_processor_is_not_run, set_up),
+        cmocka_unit_test_setup(test_other_threads_delay_a_turn, set_up),
         cmocka_unit_test_setup(test_both_causes, set_up),
     };
 

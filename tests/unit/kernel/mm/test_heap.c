@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The heap: growth by pages, exhaustion, statistics, and what it says to misuse. */
+/* Tests the heap: growth by pages, exhaustion, statistics, and reactions to misuse. */
 #include "mm/heap.h"
 
 #include "kernel/memory.h"
@@ -66,7 +66,8 @@ static void test_exhaustion(void **state)
     assert_null(heap_allocate(SIZE_MAX - 15));
     assert_null(heap_allocate(0));
     assert_int_equal(statistics().heap_failures, 4);
-    assert_int_equal(statistics().heap_total_bytes, 0); /* what cannot succeed takes nothing */
+    /* A request that can't succeed takes no memory. */
+    assert_int_equal(statistics().heap_total_bytes, 0);
     while ((block[count] = heap_allocate(1000)) != NULL) {
         memset(block[count], (int)count, 1000);
         count++;
@@ -80,10 +81,10 @@ static void test_exhaustion(void **state)
         heap_free(block[i]);
     }
     assert_null(heap_check());
-    assert_non_null(heap_allocate(200000)); /* growing in steps left one region */
+    assert_non_null(heap_allocate(200000)); /* the heap grew in steps but has one region */
 }
 
-/* The last pages are used even if they make no whole step. */
+/* The last pages are used even if they are less than a step. */
 static void test_last_pages(void **state)
 {
     (void)state;
@@ -130,7 +131,7 @@ static void boot_misuse(void)
         heap_free(block + 16);
         break;
     case 2:
-        memset(block, 0, 80); /* over the next header */
+        memset(block, 0, 80); /* overwrites the next header */
         heap_free(next);
         break;
     case 3:
@@ -185,7 +186,7 @@ static void start_hasty(void *argument)
     CHECK_EQUAL(thread_set_priority(hasty, INIT_PRIORITY + 5), RESULT_OK);
 }
 
-/* Another thread wants memory, wherever this one is interrupted. */
+/* Another thread allocates wherever this one is interrupted. */
 static void init_sweep(void)
 {
     hasty = start("hasty", 1, allocate_and_free, NULL);

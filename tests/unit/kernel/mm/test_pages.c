@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The page allocator against a map of which page is whose. */
+/* Compares the page allocator with a map of the owner of each page. */
 #include "kernel/memory.h"
 
 #include "kernel_fixture.h"
@@ -9,7 +9,7 @@
 
 #define PAGES 512u
 
-/* More than a loader promises: the array has room for it. */
+/* Alignment of the pages. Loaders promise less; the array has room for it. */
 #define MEMORY_ALIGNMENT (64 * PAGE_BYTES)
 
 static uint8_t room[PAGES * 4096 + 64 * 4096];
@@ -39,13 +39,13 @@ static void test_ranges_are_cut(void **state)
     memory_init(0, 0);
     assert_null(page_allocate(1, PAGE_BYTES));
     page_add_range(page_address(0) + 1, 3 * PAGE_BYTES); /* pages 1 and 2 */
-    page_add_range(page_address(10) + 5, PAGE_BYTES);    /* none whole */
+    page_add_range(page_address(10) + 5, PAGE_BYTES);    /* no whole page */
     page_add_range(page_address(20), 0);
-    page_add_range(page_address(2), PAGE_BYTES); /* named twice: ignored */
-    page_add_range(UINTPTR_MAX - 5, 5000);       /* none whole below the end */
+    page_add_range(page_address(2), PAGE_BYTES); /* given twice: ignored */
+    page_add_range(UINTPTR_MAX - 5, 5000); /* no whole page below the end of the address space */
     page_add_range(0, 100);
     page_add_range(0, 1);
-    page_add_range(0, PAGE_BYTES); /* page 0 alone: never given out */
+    page_add_range(0, PAGE_BYTES); /* page 0 alone is never used */
     pages_count(&used, &free);
     assert_int_equal(used, 0);
     assert_int_equal(free, 2 * PAGE_BYTES);
@@ -57,7 +57,7 @@ static void test_ranges_are_cut(void **state)
     assert_int_equal(free, 0);
 }
 
-static void test_more_ranges_than_fit(void **state)
+static void test_more_ranges_than_entries(void **state)
 {
     (void)state;
     memory_init(0, 0);
@@ -66,7 +66,7 @@ static void test_more_ranges_than_fit(void **state)
     }
     assert_int_equal(free_bytes(), PAGE_RANGES_MAX * PAGE_BYTES);
     memory_init(0, 0);
-    for (unsigned i = 0; i < PAGES; i++) { /* neighbours become one */
+    for (unsigned i = 0; i < PAGES; i++) { /* neighbouring ranges are merged */
         page_add_range(page_address(PAGES - 1 - i), PAGE_BYTES);
     }
     assert_non_null(page_allocate(PAGES, PAGE_BYTES));
@@ -78,7 +78,7 @@ static void test_alignment(void **state)
     memory_init(0, 0);
     page_add_range(page_address(1), 200 * PAGE_BYTES);
     assert_ptr_equal(page_allocate(2, 16 * PAGE_BYTES), page_address(16));
-    assert_ptr_equal(page_allocate(15, PAGE_BYTES), page_address(1)); /* the gap in front is used */
+    assert_ptr_equal(page_allocate(15, PAGE_BYTES), page_address(1)); /* uses the gap in front */
     assert_ptr_equal(page_allocate(1, 64 * PAGE_BYTES), page_address(64));
     assert_ptr_equal(page_allocate(1, 64 * PAGE_BYTES), page_address(128));
     assert_ptr_equal(page_allocate(1, 64 * PAGE_BYTES), page_address(192));
@@ -102,7 +102,7 @@ static void random_allocate(uint64_t *random, unsigned index)
     uint8_t *pages = page_allocate(count, align * PAGE_BYTES);
     size_t first = 0;
 
-    /* First fit: the lowest place the model knows. */
+    /* First fit: the lowest place in the map. */
     for (; first + count <= PAGES; first += align) {
         size_t i = 0;
 
@@ -163,7 +163,8 @@ static void test_against_model(void **state)
             random_free(index);
         }
     }
-    assert_ptr_equal(page_allocate(PAGES, PAGE_BYTES), page_address(0)); /* all joined again */
+    /* All ranges are merged again. */
+    assert_ptr_equal(page_allocate(PAGES, PAGE_BYTES), page_address(0));
 }
 
 static uintptr_t bad_address;
@@ -190,8 +191,8 @@ static void test_bad_frees_panic(void **state)
 {
     (void)state;
     expect_bad_free(page_address(4), 1);     /* free already */
-    expect_bad_free(page_address(6), 1);     /* amid free ones */
-    expect_bad_free(page_address(3), 2);     /* the second is */
+    expect_bad_free(page_address(6), 1);     /* inside a free range */
+    expect_bad_free(page_address(3), 2);     /* the second page is free */
     expect_bad_free(page_address(9), 2);     /* beyond the range */
     expect_bad_free(page_address(15), 1);    /* between ranges */
     expect_bad_free(page_address(1) + 8, 1); /* not a page */
@@ -223,7 +224,7 @@ static void test_bad_allocations_panic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges_are_cut),  cmocka_unit_test(test_more_ranges_than_fit),
+        cmocka_unit_test(test_ranges_are_cut),  cmocka_unit_test(test_more_ranges_than_entries),
         cmocka_unit_test(test_alignment),       cmocka_unit_test(test_against_model),
         cmocka_unit_test(test_bad_frees_panic), cmocka_unit_test(test_bad_allocations_panic),
     };

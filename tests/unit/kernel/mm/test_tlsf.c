@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The allocator's logic against a model of its live blocks. */
+/* Compares the allocator with a model of its allocated blocks. */
 #include "mm/tlsf.h"
 
 #include "kernel_fixture.h"
@@ -39,7 +39,7 @@ static size_t random_bytes(uint64_t *random)
     }
 }
 
-/* What the block should hold is still there; it is overwritten when the block is freed. */
+/* Checks that the block's content is unchanged, and overwrites it when the block is freed. */
 static void check_content(const struct block *block)
 {
     for (size_t i = 0; i < block->bytes; i++) {
@@ -70,7 +70,7 @@ static void free_block(struct tlsf *tlsf, struct block *block)
 {
     check_content(block);
     assert_true(tlsf_free(tlsf, block->start));
-    assert_false(tlsf_free(tlsf, block->start)); /* a second time is noticed */
+    assert_false(tlsf_free(tlsf, block->start)); /* a second free is detected */
     block->start = NULL;
 }
 
@@ -98,7 +98,7 @@ static void test_against_model(void **state)
             check(&tlsf);
         }
     }
-    assert_true(refused > 0); /* exhaustion was part of it */
+    assert_true(refused > 0); /* the memory was exhausted at times */
     for (unsigned i = 0; i < BLOCKS; i++) {
         if (blocks[i].start != NULL) {
             free_block(&tlsf, &blocks[i]);
@@ -106,7 +106,7 @@ static void test_against_model(void **state)
     }
     check(&tlsf);
     assert_int_equal(tlsf.used_bytes, 0);
-    assert_non_null(tlsf_allocate(&tlsf, 440000, 16)); /* all joined again */
+    assert_non_null(tlsf_allocate(&tlsf, 440000, 16)); /* all free blocks are merged again */
 }
 
 static void test_exhaustion_and_reuse(void **state)
@@ -154,7 +154,8 @@ static void test_regions(void **state)
 
     assert_non_null(last);
     assert_null(tlsf_allocate(&tlsf, 6000, 16));
-    assert_true(tlsf_add_region(&tlsf, memory + 4096, 4096)); /* extends, joins the free end */
+    /* Extends the region and merges with its free end. */
+    assert_true(tlsf_add_region(&tlsf, memory + 4096, 4096));
     check(&tlsf);
     assert_non_null(tlsf_allocate(&tlsf, 4900, 16));
     assert_true(tlsf_free(&tlsf, last));
@@ -162,7 +163,7 @@ static void test_regions(void **state)
     assert_int_equal(tlsf.total_bytes, 8192);
 }
 
-/* A region of the promised size always serves the request. */
+/* A region of the computed size always satisfies the request. */
 static void test_region_bytes_suffice(void **state)
 {
     uint64_t random = 29;
@@ -196,7 +197,7 @@ static void test_damage_is_noticed(void **state)
 
     assert_false(tlsf_free(&tlsf, a + 16)); /* inside a block */
     assert_false(tlsf_free(&tlsf, a + 1));
-    memset(a, 0x41, 100 + 12 + 1); /* one byte too far: b's header */
+    memset(a, 0x41, 100 + 12 + 1); /* one byte too far: overwrites b's header */
     assert_false(tlsf_free(&tlsf, b));
     assert_false(tlsf_free(&tlsf, a));
     assert_false(tlsf_free(&tlsf, c));
@@ -205,7 +206,7 @@ static void test_damage_is_noticed(void **state)
     tlsf_init(&tlsf);
     assert_true(tlsf_add_region(&tlsf, memory, BYTES));
     a = tlsf_allocate(&tlsf, 100, 16);
-    memset(a, 0xff, 200); /* far too far: the free block behind */
+    memset(a, 0xff, 200); /* far too far: overwrites the free block behind b */
     assert_null(tlsf_allocate(&tlsf, 100, 16));
     assert_true(tlsf.damaged);
 }

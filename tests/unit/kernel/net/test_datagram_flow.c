@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* UDP headers learnt, written and recognised, against a plain checksum of our own. */
+/* Tests how UDP headers are learnt, written and recognised, with a simple checksum as reference. */
 #include "net/datagram_flow.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,13 +16,13 @@
 
 struct flow {
     bool ipv6;
-    size_t headers; /* up to the payload */
+    size_t headers; /* bytes before the payload */
     size_t address_bytes;
     uint8_t source[16];
     uint8_t destination[16];
 };
 
-/* The same numbers in each run. */
+/* Returns pseudorandom numbers, the same in each run. */
 static uint32_t random_number(void)
 {
     static uint64_t state = 1;
@@ -42,7 +42,7 @@ static size_t get16(const uint8_t *at)
     return (size_t)at[0] << 8 | at[1];
 }
 
-/* RFC 1071, 4.1, a word at a time. */
+/* Sums one word at a time (RFC 1071, 4.1). */
 static uint32_t add_words(uint32_t sum, const uint8_t *data, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -79,7 +79,7 @@ static uint16_t folded(uint32_t sum)
     return (uint16_t)sum;
 }
 
-/* A datagram as a stack would send it. */
+/* Builds a datagram as a stack would send it. */
 static size_t make_frame(const struct flow *flow, uint8_t *frame, size_t payload_bytes)
 {
     uint8_t *ip = frame + 14;
@@ -128,8 +128,8 @@ static struct datagram_key key_of(const struct flow *flow)
     return key;
 }
 
-/* What is written is what the stack would have sent, but for the identification. */
-static void test_written_as_the_stack_does(void **state)
+/* The headers written equal those of the stack, except for the identification. */
+static void test_headers_equal_those_of_the_stack(void **state)
 {
     (void)state;
     for (unsigned round = 0; round < 400; round++) {
@@ -156,7 +156,7 @@ static void test_written_as_the_stack_does(void **state)
     }
 }
 
-/* With the checksum left to the device: what it sums up to is right. */
+/* The device completes the checksum; the partial sum must lead to the right value. */
 static void test_partial_checksum(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_partial_checksum(void **state)
     }
 }
 
-static void test_nothing_is_learnt_from_others(void **state)
+static void test_headers_of_others_are_not_learnt(void **state)
 {
     struct flow flow = make_flow(false);
     struct datagram_headers headers = {0};
@@ -189,7 +189,7 @@ static void test_nothing_is_learnt_from_others(void **state)
         datagram_headers_learn(&headers, frame, flow.headers - 1, SOURCE_PORT, DESTINATION_PORT));
     assert_false(datagram_headers_learn(&headers, frame, 52, SOURCE_PORT, SOURCE_PORT));
     assert_false(datagram_headers_learn(&headers, frame, 52, DESTINATION_PORT, DESTINATION_PORT));
-    frame[20] = 0x20; /* more fragments */
+    frame[20] = 0x20; /* more fragments follow */
     assert_false(datagram_headers_learn(&headers, frame, 52, SOURCE_PORT, DESTINATION_PORT));
     assert_int_equal(headers.bytes, 0);
 }
@@ -205,7 +205,7 @@ static void test_received(void **state)
         uint8_t data[PAYLOAD_MAX] = {0};
         size_t frame_bytes = make_frame(&flow, frame, bytes);
         size_t payload_bytes = 0;
-        /* Padded, as short frames are. */
+        /* Short frames are padded. */
         const uint8_t *payload =
             datagram_key_match(&key, frame, frame_bytes + round % 20, &payload_bytes);
 
@@ -219,9 +219,9 @@ static void test_received(void **state)
     }
 }
 
-/* No single bit turned and no shorter frame gets through; the Ethernet addresses and what is no
- * part of any checksum are nobody's business. */
-static void test_damage_is_seen(void **state)
+/* No frame with one inverted bit and no shortened frame is accepted. The test skips the Ethernet
+ * addresses and the bytes that no checksum covers. */
+static void test_damage_is_detected(void **state)
 {
     (void)state;
     for (unsigned version = 0; version < 2; version++) {
@@ -250,7 +250,7 @@ static void test_damage_is_seen(void **state)
     }
 }
 
-/* RFC 768 allows to send no checksum, RFC 8200 does not. */
+/* RFC 768 allows datagrams without a checksum, RFC 8200 does not. */
 static void test_no_checksum(void **state)
 {
     (void)state;
@@ -276,11 +276,11 @@ static void test_no_checksum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written_as_the_stack_does),
+        cmocka_unit_test(test_headers_equal_those_of_the_stack),
         cmocka_unit_test(test_partial_checksum),
-        cmocka_unit_test(test_nothing_is_learnt_from_others),
+        cmocka_unit_test(test_headers_of_others_are_not_learnt),
         cmocka_unit_test(test_received),
-        cmocka_unit_test(test_damage_is_seen),
+        cmocka_unit_test(test_damage_is_detected),
         cmocka_unit_test(test_no_checksum),
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The scheduling policy, against a plain model: an array of threads in the order they should
- * run. */
+/* Compares the scheduling policy with a simple model: an array of threads in the order in which
+ * they should run. */
 #include "sched/run_queue.h"
 
 #include "kernel_fixture.h"
@@ -10,7 +10,7 @@
 
 static struct thread threads[THREADS];
 
-/* The model: model[0] runs first. */
+/* model[0] runs first. */
 static struct thread *model[THREADS];
 static size_t model_count;
 
@@ -41,7 +41,7 @@ static void model_remove(const struct thread *thread)
     }
 }
 
-/* Behind (or in front of) the threads of the same priority. */
+/* Inserts a thread behind (or in front of) the threads of the same priority. */
 static void model_add(struct thread *thread, bool front)
 {
     size_t place = 0;
@@ -96,7 +96,7 @@ static void test_against_model(void **state)
         step(&queue, &random);
         assert_ptr_equal(run_queue_pick(&queue), model_count == 0 ? NULL : model[0]);
     }
-    while (model_count > 0) { /* the order of all, not only of the first */
+    while (model_count > 0) { /* compares the order of all threads, not only the first */
         assert_ptr_equal(run_queue_pick(&queue), model[0]);
         run_queue_remove(&queue, model[0]);
         model_remove(model[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls that are programming errors: they panic, and the message names the rule. */
+/* Tests calls that are programming errors: they panic with a message that names the rule. */
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
 #include "sched/scheduler.h"
@@ -118,7 +118,7 @@ static void init_exit_in_section(void)
     thread_exit();
 }
 
-/* What does not have to wait is allowed. */
+/* Calls that do not have to wait are allowed. */
 static void init_poll_in_section(void)
 {
     uint64_t message = 7;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Statistics of threads that end while they are described. */
+/* Tests statistics of threads that end while thread_statistics() describes them. */
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
 #include <string.h>
@@ -36,8 +36,9 @@ static void post(void *semaphore)
     (void)semaphore_post(semaphore);
 }
 
-/* At each place where it can be interrupted another thread runs and frees one that is listed. How
- * long the pieces are is for vm/test_realtime.py, which counts instructions. */
+/* At each point where thread_statistics() can be interrupted, another thread runs and frees a
+ * listed thread. vm/test_realtime.py checks how long interrupts stay masked, by counting
+ * instructions. */
 static void init_statistics_interrupted(void)
 {
     static struct semaphore wake;
@@ -59,11 +60,11 @@ static void init_statistics_interrupted(void)
     }
     CHECK(find(all, count, "init") != NULL);
     CHECK(find(all, count, "idle") != NULL);
-    (void)semaphore_post(&wake); /* if the interrupt came after all of that */
+    (void)semaphore_post(&wake); /* if the interrupt came after all of this */
     finish(killer);
 }
 
-static void test_a_thread_is_freed_while_it_is_described(void **state)
+static void test_thread_is_freed_during_statistics(void **state)
 {
     (void)state;
     kernel_sweep(init_statistics_interrupted, 8);
@@ -72,7 +73,7 @@ static void test_a_thread_is_freed_while_it_is_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_thread_is_freed_while_it_is_described),
+        cmocka_unit_test(test_thread_is_freed_during_statistics),
     };
 
     return cmocka_run_group_tests_name("thread_statistics", tests, NULL, NULL);

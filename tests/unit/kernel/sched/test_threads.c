@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Threads: who runs when, how they end, and what is counted. */
+/* Tests threads: scheduling, how they end, and their statistics. */
 #include "kernel/panic.h"
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
@@ -48,7 +48,7 @@ static void init_yield(void)
     struct thread *b = start("b", INIT_PRIORITY - 1, note_and_yield, "b");
     struct thread *c = start("c", INIT_PRIORITY - 2, note_and_yield, "c");
 
-    thread_yield(); /* nobody equal: goes on */
+    thread_yield(); /* no thread of equal priority: continues */
     CHECK_NOTES("");
     finish(a);
     finish(b);
@@ -110,11 +110,11 @@ static void loop_until_equal_ran(void *argument)
 {
     (void)argument;
     note("a1");
-    host_interrupt(post_wake_up, NULL); /* `high` preempts here */
+    host_interrupt(post_wake_up, NULL); /* `high` preempts this thread */
     note("a2");
 }
 
-/* A preempted thread continues before its equals. */
+/* A preempted thread continues before other threads of its priority. */
 static void init_preempted_stays_first(void)
 {
     semaphore_init(&wake_up, 0, 1);
@@ -129,7 +129,7 @@ static void init_preempted_stays_first(void)
     CHECK(!interrupt_context());
 }
 
-static void test_preempted_stays_first(void **state)
+static void test_preempted_thread_stays_first(void **state)
 {
     (void)state;
     kernel_run(init_preempted_stays_first);
@@ -142,7 +142,7 @@ static void nested_handler(void *argument)
     note("inner");
 }
 
-/* Interrupts that come inside a critical section wait for its end, and so does a switch. */
+/* Interrupts during a critical section, and switches, are delayed until its end. */
 static void init_masked(void)
 {
     semaphore_init(&wake_up, 0, 1);
@@ -181,7 +181,7 @@ static void init_preemption_disabled(void)
 
     scheduler_preemption_disable();
     scheduler_preemption_disable();
-    host_interrupt(nested_handler, NULL); /* runs, but does not switch */
+    host_interrupt(nested_handler, NULL); /* runs without switching */
     note("inner section");
     scheduler_preemption_enable();
     note("outer section");
@@ -272,7 +272,7 @@ static void init_sleep_order(void)
     for (unsigned i = 0; i < 8; i++) {
         finish(thread[i]);
     }
-    CHECK_NOTES("4 0 5 1 6 2 7 3"); /* by time, and at one instant by urgency */
+    CHECK_NOTES("4 0 5 1 6 2 7 3"); /* by time, at the same time by priority */
     thread_sleep_until(DEADLINE_POLL);
     thread_sleep_until(1); /* long past */
     CHECK_EQUAL(time_now(), 4000);
@@ -303,16 +303,16 @@ static void init_detach(void)
     thread_detach(running);
     CHECK_EQUAL(thread_join(running, DEADLINE_NONE), RESULT_INVALID);
     thread_detach(ended);
-    thread_detach(ended);               /* twice is harmless */
+    thread_detach(ended);               /* a second call has no effect */
     thread_sleep_until(time_after(10)); /* the idle thread frees both */
     CHECK_EQUAL(used_bytes(), before);
     CHECK_NOTES("ended running");
 
-    /* Without idle time, creating threads frees those that ended. */
+    /* Without idle time, creating threads frees threads that have ended. */
     for (unsigned i = 0; i < 1000; i++) {
         thread_detach(start("short", INIT_PRIORITY + 1, note_argument, ""));
     }
-    CHECK(used_bytes() < before + 2 * sizeof(struct thread)); /* the last one, if at all */
+    CHECK(used_bytes() < before + 2 * sizeof(struct thread)); /* at most the last one remains */
     thread_sleep_until(time_after(10));
     CHECK_EQUAL(used_bytes(), before);
     CHECK_EQUAL(thread_statistics(NULL, 0), 2); /* init and idle */
@@ -336,8 +336,8 @@ static void join_until_1500(void *argument)
     note("joined");
 }
 
-/* Detached while another thread waits to join it, until the deadline passes: the thread is freed
- * when it ends. */
+/* The thread is detached while another one waits to join it, until the deadline passes. The thread
+ * is freed when it ends. */
 static void init_detach_during_join_timed_out(void)
 {
     size_t before = used_bytes();
@@ -355,7 +355,8 @@ static void init_detach_during_join_timed_out(void)
     CHECK_EQUAL(thread_statistics(NULL, 0), 2); /* init and idle */
 }
 
-/* The same, but the thread ends before the deadline: the joiner frees it, once. */
+/* The thread is detached in the same way but ends before the deadline: the joiner frees it,
+ * once. */
 static void init_detach_during_join(void)
 {
     size_t before = used_bytes();
@@ -370,7 +371,7 @@ static void init_detach_during_join(void)
     CHECK_EQUAL(thread_statistics(NULL, 0), 2);
 }
 
-/* The thread has ended and its joiner, which frees it, has not run yet. */
+/* The thread has ended, and its joiner, which frees it, has not run yet. */
 static void init_detach_of_joined(void)
 {
     size_t before = used_bytes();
@@ -451,7 +452,7 @@ static void init_set_priority(void)
 
     CHECK_EQUAL(thread_set_priority(a, INIT_PRIORITY + 1), RESULT_OK); /* runs at once */
     CHECK_NOTES("a");
-    /* Lowered to b's level, init goes in front of it; below, behind. */
+    /* Lowered to b's priority, init is placed in front of b; below it, behind b. */
     CHECK_EQUAL(thread_set_priority(thread_current(), INIT_PRIORITY - 1), RESULT_OK);
     note("init");
     CHECK_EQUAL(thread_set_priority(thread_current(), INIT_PRIORITY - 2), RESULT_OK);
@@ -498,7 +499,7 @@ static void init_statistics(void)
     struct thread *worker = start("a name that is much too long", INIT_PRIORITY + 1, work, &span);
 
     host_clock_advance(300);
-    host_interrupt(long_handler, NULL); /* charged to nobody */
+    host_interrupt(long_handler, NULL); /* its time counts for no thread */
     host_clock_advance(40);
     CHECK_EQUAL(thread_statistics(all, 4), 3);
     const struct thread_statistics *init = find(all, 3, "init");
@@ -511,12 +512,12 @@ static void init_statistics(void)
     CHECK_EQUAL(other->state, THREAD_BLOCKED);
     CHECK_EQUAL(other->switches, 1);
     CHECK_EQUAL(other->base_priority, INIT_PRIORITY + 1);
-    CHECK_EQUAL(thread_statistics(all, 1), 3); /* no more than fit are written */
+    CHECK_EQUAL(thread_statistics(all, 1), 3); /* writes no more entries than fit */
 
     finish(worker);
     scheduler_statistics(&scheduler);
     CHECK_EQUAL(scheduler.idle_nanoseconds, 105000 - 5000 - 340 - 77);
-    CHECK_EQUAL(scheduler.interrupts, 2); /* ours and the alarm */
+    CHECK_EQUAL(scheduler.interrupts, 2); /* this one and the alarm */
     CHECK_EQUAL(scheduler.context_switches, 6);
 }
 
@@ -561,7 +562,7 @@ static void init_forever(void)
     thread_sleep_until(DEADLINE_NONE);
 }
 
-static void test_machine_knows_when_nothing_can_happen(void **state)
+static void test_machine_detects_deadlock(void **state)
 {
     (void)state;
     assert_int_equal(kernel_status(init_forever), HOST_STATUS_DEADLOCK);
@@ -573,7 +574,7 @@ int main(void)
         cmocka_unit_test(test_preemption),
         cmocka_unit_test(test_yield_is_round_robin),
         cmocka_unit_test(test_alone_while_no_other_is_ready),
-        cmocka_unit_test(test_preempted_stays_first),
+        cmocka_unit_test(test_preempted_thread_stays_first),
         cmocka_unit_test(test_critical_section),
         cmocka_unit_test(test_preemption_disabled),
         cmocka_unit_test(test_join),
@@ -585,7 +586,7 @@ int main(void)
         cmocka_unit_test(test_set_priority),
         cmocka_unit_test(test_statistics),
         cmocka_unit_test(test_stack_high_water),
-        cmocka_unit_test(test_machine_knows_when_nothing_can_happen),
+        cmocka_unit_test(test_machine_detects_deadlock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Wait queues against a sorted array, and the bound on the steps of an insertion. */
+/* Compares wait queues with a sorted array, and checks the bound on the steps of an insertion. */
 #include "sched/wait_queue.h"
 
 #include "kernel_fixture.h"
@@ -47,7 +47,8 @@ static void remove_at(size_t index)
     assert_false(list_node_is_linked(&thread->level_node));
 }
 
-/* The waiters are in the model's order, and the list of levels has the first of each priority. */
+/* Checks that the waiters are in the model's order, and that the list of levels holds the first
+ * waiter of each priority. */
 static void check(void)
 {
     const struct thread *waiter = wait_queue_first(&queue);
@@ -91,15 +92,15 @@ static void test_against_model(void **state)
         }
     }
     while (model_count > 0) {
-        remove_at(0); /* the first of a level, again and again */
+        remove_at(0); /* always the first of a level */
         check();
     }
     assert_null(wait_queue_first(&queue));
 }
 
-/* Of many equal waiters an insertion reads the first and the last alone: all others' links lead
- * nowhere meanwhile. */
-static void test_insertion_passes_over_equals(void **state)
+/* Among many equal waiters an insertion reads only the first and the last: the test breaks the
+ * links of all others meanwhile. */
+static void test_insertion_skips_equal_waiters(void **state)
 {
     static struct list_node saved[THREADS];
     struct thread *last = &threads[THREADS - 1];
@@ -140,7 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_model),
-        cmocka_unit_test(test_insertion_passes_over_equals),
+        cmocka_unit_test(test_insertion_skips_equal_waiters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void init_modes(void)
     seen = 0;
     CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ALL, &seen, DEADLINE_POLL),
                 RESULT_TIMED_OUT);
-    CHECK_EQUAL(seen, 0x80000002); /* the flags as they stood, not those waited for */
+    CHECK_EQUAL(seen, 0x80000002); /* all flags that were set, not only those waited for */
     seen = 0;
     CHECK_EQUAL(event_flags_wait(&events, 6, EVENT_WAIT_ALL, &seen, 30), RESULT_TIMED_OUT);
     CHECK_EQUAL(seen, 0x80000002);
@@ -82,7 +82,7 @@ static void init_waiters(void)
     event_flags_init(&events);
     thread[0] = start_wish(0);
     thread[1] = start_wish(1);
-    event_flags_set(&events, 1); /* enough for `any1`, which takes it away */
+    event_flags_set(&events, 1); /* enough for `any1`, which consumes it */
     CHECK_NOTES("any1");
     CHECK_EQUAL(events.flags, 0);
     thread[0] = (finish(thread[0]), NULL);
@@ -95,7 +95,7 @@ static void init_waiters(void)
     CHECK_NOTES("all12");
     finish(thread[1]);
 
-    /* The more urgent of two takes the flag, the other one waits on. */
+    /* The more urgent of two threads gets the flag, the other one keeps waiting. */
     events.flags = 2;
     thread[2] = start_wish(2);
     thread[3] = start_wish(3);
@@ -131,7 +131,8 @@ static void wait_briefly(void *argument)
     CHECK_EQUAL(event_flags_wait(&events, 2, EVENT_WAIT_ANY, NULL, 100), RESULT_TIMED_OUT);
 }
 
-/* One waiter more than event_flags_set() may have to wake is refused; a time-out makes room. */
+/* event_flags_set() bounds the number of threads it wakes, so a further waiter is refused. A
+ * timeout makes room. */
 static void init_as_many_as_fit(void)
 {
     static uint32_t flag = 1;
@@ -209,7 +210,7 @@ static void init_sweep(void)
     if (!interrupt_came) {
         event_flags_set(&events, 2);
     }
-    finish(collector); /* every flag was seen, each once */
+    finish(collector); /* each flag was received exactly once */
 }
 
 static void test_set_at_every_point(void **state)

@@ -48,7 +48,7 @@ static void init_order(void)
     CHECK_EQUAL(time_now(), 20);
     CHECK_EQUAL(send(0, DEADLINE_POLL), RESULT_OK);
     CHECK_EQUAL(send(1, DEADLINE_NONE), RESULT_OK);
-    for (uint32_t i = 2; i < 20; i++) { /* round the ring several times */
+    for (uint32_t i = 2; i < 20; i++) { /* wraps the ring several times */
         CHECK_EQUAL(send(i, DEADLINE_POLL), RESULT_OK);
         CHECK_EQUAL(queue.count, 3);
         CHECK_EQUAL(send(99, DEADLINE_POLL), RESULT_TIMED_OUT);
@@ -93,7 +93,8 @@ static void init_waiters(void)
     thread[1] = start("b", 41, send_argument, &number[1]);
     thread[2] = start("c", 40, send_argument, &number[2]);
     CHECK_NOTES("");
-    expect(1, DEADLINE_POLL); /* a place is free: the most urgent sender's message takes it */
+    /* A place is free, so the message of the most urgent sender moves into it. */
+    expect(1, DEADLINE_POLL);
     CHECK_NOTES("sent");
     CHECK_EQUAL(send(2, DEADLINE_POLL), RESULT_TIMED_OUT);
     expect(11, DEADLINE_POLL);
@@ -104,10 +105,11 @@ static void init_waiters(void)
         finish(thread[i]);
     }
 
-    thread[0] = start("a", 40, receive_argument, &number[1]); /* second: less urgent */
+    /* Second, because it is less urgent. */
+    thread[0] = start("a", 40, receive_argument, &number[1]);
     thread[1] = start("b", 41, receive_argument, &number[0]);
     CHECK_EQUAL(send(10, DEADLINE_POLL), RESULT_OK);
-    CHECK_EQUAL(queue.count, 0); /* straight to the receiver */
+    CHECK_EQUAL(queue.count, 0); /* directly to the receiver */
     CHECK_EQUAL(send(11, DEADLINE_POLL), RESULT_OK);
     CHECK_NOTES("received received");
     finish(thread[0]);
@@ -120,7 +122,7 @@ static void test_waiters(void **state)
     kernel_run(init_waiters);
 }
 
-/* A sender that gives up leaves no message behind. */
+/* A sender that times out leaves no message behind. */
 static void send_in_vain(void *argument)
 {
     (void)argument;
@@ -179,7 +181,8 @@ static void send_from_interrupt(void *argument)
     interrupt_sent = send(1000, DEADLINE_POLL) == RESULT_OK;
 }
 
-/* Order kept and nothing lost or doubled, wherever an interrupt that sends comes in. */
+/* Messages keep their order, and none is lost or duplicated, wherever an interrupt sends
+ * another. */
 static void init_sweep(void)
 {
     next_expected = 0;
@@ -223,7 +226,7 @@ static void send_all(void *argument)
     }
 }
 
-/* A handler that receives makes room, and so wakes a sender. */
+/* A handler that receives makes room and thereby wakes a sender. */
 static void init_receive_sweep(void)
 {
     uint32_t received = 0;
@@ -280,7 +283,7 @@ static void init_no_capacity(void)
     message_queue_init(&queue, &storage_byte, 1, 0);
 }
 
-/* What is copied while interrupts are masked has a limit. */
+/* Messages are copied with interrupts masked, so their size has a limit. */
 static void test_message_sizes(void **state)
 {
     (void)state;

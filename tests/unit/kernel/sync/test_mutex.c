@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mutexes: exclusion, hand-over, and who runs at whose priority. */
+/* Tests mutexes: exclusion, hand-over, and priority inheritance. */
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
 
@@ -53,7 +53,7 @@ static void init_basics(void)
     struct thread *b = start("b", INIT_PRIORITY + 2, lock_and_note, "b");
     struct thread *c = start("c", INIT_PRIORITY + 2, lock_and_note, "c");
 
-    unlock(&m1); /* to the most urgent, the first among equals */
+    unlock(&m1); /* to the most urgent waiter, the first among equals */
     CHECK_NOTES("b c a");
     finish(a);
     finish(b);
@@ -69,8 +69,8 @@ static void test_basics(void **state)
     kernel_run(init_basics);
 }
 
-/* A less urgent thread than the waiter, but more urgent than the owner's base, must not delay
- * the waiter. */
+/* A thread whose priority lies between that of the waiter and the owner's base priority must not
+ * delay the waiter. */
 static void hold_m1(void *argument)
 {
     (void)argument;
@@ -140,7 +140,8 @@ static void chain_fourth(void *argument)
     }
 }
 
-/* init holds m1 <- second holds m2 <- third holds m3 <- fourth, most urgent, with a deadline. */
+/* init holds m1, for which second waits; second holds m2, for which third waits; third holds m3,
+ * for which fourth waits, with a deadline. fourth is the most urgent. */
 static void init_chain(void)
 {
     enum result fourth_result = RESULT_INVALID;
@@ -156,7 +157,7 @@ static void init_chain(void)
     CHECK_EQUAL(effective_priority(third), 60);
     CHECK_EQUAL(effective_priority(second), 60);
     CHECK_EQUAL(effective_priority(thread_current()), 60);
-    /* The waiter of the last link becomes less urgent, and more urgent again. */
+    /* The last waiter becomes less urgent, and more urgent again. */
     CHECK_EQUAL(thread_set_priority(fourth, 40), RESULT_OK);
     CHECK_EQUAL(effective_priority(thread_current()), 40);
     CHECK_EQUAL(thread_set_priority(third, 45), RESULT_OK);
@@ -165,7 +166,8 @@ static void init_chain(void)
     CHECK_EQUAL(thread_set_priority(fourth, 63), RESULT_OK);
     CHECK_EQUAL(effective_priority(thread_current()), 63);
 
-    host_clock_advance(100); /* the deadline passes: everything is undone before anyone runs */
+    /* The deadline passes: all inheritance is undone before another thread runs. */
+    host_clock_advance(100);
     CHECK_EQUAL(fourth_result, RESULT_TIMED_OUT);
     CHECK_EQUAL(effective_priority(third), 34);
     CHECK_EQUAL(effective_priority(second), 34);
@@ -200,7 +202,7 @@ static void init_several_held(void)
     struct thread *c = start("c", 60, lock_argument, &m3);
 
     CHECK_EQUAL(effective_priority(thread_current()), 60);
-    unlock(&m2); /* not the most urgent one's: no change */
+    unlock(&m2); /* not the mutex of the most urgent waiter: no change */
     CHECK_EQUAL(effective_priority(thread_current()), 60);
     unlock(&m3);
     CHECK_EQUAL(effective_priority(thread_current()), 40);
@@ -217,7 +219,7 @@ static void test_several_held(void **state)
     kernel_run(init_several_held);
 }
 
-/* The base priority of an owner changes while it inherits. */
+/* The base priority of an owner changes while the owner inherits another one. */
 static void init_base_changes(void)
 {
     set_up();
@@ -241,7 +243,7 @@ static void test_base_priority_changes(void **state)
     kernel_run(init_base_changes);
 }
 
-/* Waiters change places in the queue when their priority changes, inherited or not. */
+/* Waiters move within the queue when their priority changes, inherited or not. */
 static void hold_m2_want_m1(void *argument)
 {
     (void)argument;
@@ -261,7 +263,7 @@ static void init_reorder(void)
     struct thread *c = start("c", 39, lock_and_note, "c");
     struct thread *urgent = start("urgent", 50, lock_argument, &m2); /* a inherits 50 */
 
-    /* This thread runs at its waiters' priority: it must make way for them to wait. */
+    /* This thread runs at its waiters' priority and has to sleep, so that they can wait. */
     thread_sleep_until(time_after(1));
     CHECK_EQUAL(thread_set_priority(c, 41), RESULT_OK);
     unlock(&m1);
@@ -287,7 +289,8 @@ static void deadlock_other(void *argument)
     unlock(&m2);
 }
 
-/* A cycle: the walk ends, and the priorities are right again once it is broken. */
+/* The waiters form a cycle: the walk along the chain ends, and the priorities are right again after
+ * the cycle is broken. */
 static void init_deadlock(void)
 {
     set_up();
@@ -300,7 +303,8 @@ static void init_deadlock(void)
     CHECK_EQUAL(mutex_lock(&m2, time_after(200)), RESULT_TIMED_OUT); /* closes the cycle */
     CHECK_EQUAL(effective_priority(other), 33);
     CHECK_EQUAL(effective_priority(thread_current()), 60);
-    CHECK_EQUAL(mutex_lock(&m2, DEADLINE_NONE), RESULT_OK); /* again; `other` gives up */
+    /* Works now, because `other` times out. */
+    CHECK_EQUAL(mutex_lock(&m2, DEADLINE_NONE), RESULT_OK);
     CHECK_NOTES("other gave up");
     CHECK_EQUAL(effective_priority(thread_current()), 60);
     unlock(&m1);
@@ -330,10 +334,10 @@ static void lock_with_deadline(void *argument)
 static void pass_deadline(void *argument)
 {
     (void)argument;
-    host_clock_advance(200); /* the clock runs on in the handler; the alarm follows it */
+    host_clock_advance(200); /* time passes in the handler; the alarm comes afterwards */
 }
 
-/* A deadline that passes at any point around a hand-over: either it was locked or it was not. */
+/* A deadline passes at any point around a hand-over: the mutex is either locked or not. */
 static void init_deadline_sweep(void)
 {
     set_up();
@@ -378,7 +382,7 @@ static struct mutex crowd_mutex[4];
 static uint64_t crowd_random;
 static unsigned inside[4];
 
-/* Locks mutexes in ascending order, some with deadlines, and keeps them for a while. */
+/* Locks mutexes in ascending order, some with deadlines, and holds them for a while. */
 static void crowd_member(void *argument)
 {
     (void)argument;
@@ -406,7 +410,7 @@ static void crowd_member(void *argument)
                 unlock(&crowd_mutex[i]);
             }
         }
-        /* What is held no longer must not be felt any longer. */
+        /* Mutexes already released must no longer affect the priority. */
         CHECK_EQUAL(effective_priority(thread_current()), thread_priority(thread_current()));
         CHECK_EQUAL(
             thread_set_priority(thread_current(), 1 + (unsigned)random_below(&crowd_random, 63)),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Semaphores, and wake-ups that come at every possible point. */
+/* Tests semaphores, and wake-ups at every possible point. */
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
 
@@ -15,9 +15,10 @@ static void init_counting(void)
     CHECK_EQUAL(semaphore_wait(&semaphore, DEADLINE_POLL), RESULT_TIMED_OUT);
     CHECK_EQUAL(semaphore_wait(&semaphore, 70), RESULT_TIMED_OUT);
     CHECK_EQUAL(time_now(), 70);
-    CHECK_EQUAL(semaphore_wait(&semaphore, 5), RESULT_TIMED_OUT); /* long past */
+    CHECK_EQUAL(semaphore_wait(&semaphore, 5), RESULT_TIMED_OUT); /* a deadline in the past */
     CHECK_EQUAL(time_now(), 70);
-    CHECK_EQUAL(semaphore_post(&semaphore), RESULT_OK); /* time-outs took nothing */
+    /* Timeouts took nothing from the semaphore. */
+    CHECK_EQUAL(semaphore_post(&semaphore), RESULT_OK);
     CHECK_EQUAL(semaphore_wait(&semaphore, 75), RESULT_OK);
 }
 
@@ -53,7 +54,7 @@ static void init_order(void)
     CHECK_NOTES("d");
     for (unsigned i = 0; i < 4; i++) {
         CHECK_EQUAL(semaphore_post(&semaphore), RESULT_OK);
-        CHECK_EQUAL(semaphore.count, 0); /* handed over, not counted */
+        CHECK_EQUAL(semaphore.count, 0); /* handed over to the waiter, not counted */
     }
     CHECK_NOTES("b a c e");
     for (unsigned i = 0; i < 5; i++) {
@@ -67,7 +68,8 @@ static void test_order_of_waiters(void **state)
     kernel_run(init_order);
 }
 
-/* A post goes to who waits already, even if somebody more urgent asks before that one has run. */
+/* A post goes to the thread that already waits, even if a more urgent thread asks before that one
+ * has run. */
 static void take_if_possible(void *argument)
 {
     (void)argument;
@@ -112,12 +114,12 @@ static void receive_some(void *argument)
 static void post_from_interrupt(void *argument)
 {
     (void)argument;
-    host_clock_advance(40); /* the waiter's deadline passes at the same instant */
+    host_clock_advance(40); /* the waiter's deadline passes at the same time */
     CHECK_EQUAL(semaphore_post(&semaphore), RESULT_OK);
     posted++;
 }
 
-/* Whatever an interrupt hits: what was posted was received or is still there; nobody waits for
+/* Wherever an interrupt posts, each post was received or is still counted, and no thread waits for
  * ever. */
 static void init_sweep(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Conversion between ticks and nanoseconds, against 128-bit arithmetic. */
+/* Compares the conversion between ticks and nanoseconds with 128-bit arithmetic. */
 #include "kernel_fixture.h"
 #include "time/clock_conversion.h"
 
@@ -19,7 +19,7 @@ static uint64_t exact_nanoseconds(uint64_t ticks, uint64_t frequency)
     return (uint64_t)((wide)ticks * NANOSECONDS_PER_SECOND / frequency);
 }
 
-/* The most ticks that still are a time of 64 bits. */
+/* Returns the largest number of ticks whose time fits into 64 bits. */
 static uint64_t ticks_limit(uint64_t frequency)
 {
     wide limit = (wide)CENTURIES * frequency / NANOSECONDS_PER_SECOND;
@@ -27,7 +27,7 @@ static uint64_t ticks_limit(uint64_t frequency)
     return limit > UINT64_MAX ? UINT64_MAX : (uint64_t)limit;
 }
 
-/* Numbers of every magnitude. */
+/* Returns numbers of all magnitudes. */
 static uint64_t random_magnitude(uint64_t *random, uint64_t limit)
 {
     uint64_t value = random_next(random) >> random_below(random, 64);
@@ -70,7 +70,7 @@ static void check_nanoseconds(uint64_t nanoseconds, uint64_t frequency)
 
     assert_true(ticks == (exact > UINT64_MAX ? UINT64_MAX : (uint64_t)exact));
     if (nanoseconds <= CENTURIES && ticks != UINT64_MAX) {
-        /* Never before the deadline, and not one tick too late. */
+        /* Neither before the deadline nor a tick too late. */
         assert_true(clock_ticks_to_nanoseconds(ticks, frequency) >= nanoseconds);
         assert_true(ticks == 0 || exact_nanoseconds(ticks - 1, frequency) < nanoseconds);
     }

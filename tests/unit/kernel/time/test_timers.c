@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The timer queue against a sorted array, and the kernel's timers and their alarm. */
+/* Compares the timer queue with a sorted array; tests the kernel's timers and their alarm. */
 #include "kernel_fixture.h"
 #include "time/clock.h"
 #include "time/timer_queue.h"
@@ -35,7 +35,8 @@ static void model_insert(struct timer *timer)
     sorted_count++;
 }
 
-/* Complete, every link both ways, every parent first; the number of timers below. */
+/* Checks that the tree is complete, that links are consistent and that parents come before
+ * children. Returns the number of timers in the subtree. */
 static size_t check_tree(const struct timer *timer, const struct timer *parent, size_t place,
                          size_t count)
 {
@@ -70,7 +71,7 @@ static void step(struct timer_queue *queue, uint64_t *random)
         timer_queue_remove(queue, timer);
         model_remove(timer);
     } else {
-        timer->deadline = random_below(random, 200); /* many equal ones */
+        timer->deadline = random_below(random, 200); /* many are equal */
         timer_queue_insert(queue, timer);
         model_insert(timer);
     }
@@ -117,7 +118,7 @@ static void init_order(void)
     uint64_t ticks;
     const char *name[4] = {"0", "1", "2", "3"};
 
-    CHECK(!host_clock_alarm(&ticks)); /* tickless: nothing to wait for */
+    CHECK(!host_clock_alarm(&ticks)); /* tickless: no alarm without a timer */
     for (unsigned i = 0; i < 4; i++) {
         timer_init(&timer[i], note_timer, (void *)(uintptr_t)name[i]);
     }
@@ -145,7 +146,7 @@ static void init_order(void)
     timer_arm(&timer[0], 500);
     CHECK(timer_cancel(&timer[0]));
     CHECK(!host_clock_alarm(&ticks));
-    timer_arm(&timer[0], 17); /* past: at once */
+    timer_arm(&timer[0], 17); /* in the past: expires at once */
     CHECK_NOTES("0");
 }
 
@@ -197,7 +198,7 @@ static void init_from_callbacks(void)
 
     timer_init(&victim, note_timer, "victim");
     timer_init(&canceller, cancel_other, &victim);
-    timer_arm(&canceller, 3000); /* both due in the same interrupt */
+    timer_arm(&canceller, 3000); /* both expire in the same interrupt */
     timer_arm(&victim, 3000);
     host_clock_advance(2000);
     CHECK_NOTES("cancelled");
@@ -251,7 +252,7 @@ static void init_periodic_in_time(void)
     CHECK(timer_cancel(&timer));
 }
 
-/* 900 periods late: one call, for the latest of them. */
+/* 900 periods late: one call, for the latest period. */
 static void init_periodic_late(void)
 {
     struct timer timer;
@@ -264,7 +265,7 @@ static void init_periodic_late(void)
     host_clock_advance(4);
     CHECK_NOTES("");
     host_clock_advance(1);
-    CHECK_NOTES("9010");      /* on the same grid */
+    CHECK_NOTES("9010");      /* still multiples of the period */
     let_time_pass_masked(20); /* exactly at a deadline */
     CHECK_NOTES("9030");
     CHECK_EQUAL(timer.skipped, 900);
@@ -327,7 +328,7 @@ static void init_periodic_changed_by_callback(void)
     CHECK(!timer.armed);
 }
 
-/* The next deadline does not fit into 64 bits: it never comes. */
+/* The next deadline exceeds 64 bits, so the timer never expires again. */
 static void init_periodic_at_the_end(void)
 {
     struct timer timer;
@@ -378,8 +379,8 @@ static void call_alarm(void *argument)
     CHECK_EQUAL(in_one_alarm, 1);
 }
 
-/* A callback that arms its timer in the past again and again does not hold the processor inside
- * one interrupt. */
+/* A callback that repeatedly arms its timer in the past does not keep the processor inside one
+ * interrupt. */
 static void init_bounded(void)
 {
     struct timer timer;
