@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cases: what is done with a station. Each table ends with an entry without a name. */
+/* The cases, which act on a station. The last entry of each table has no name. */
 #ifndef TESTS_DEVICE_CASES_H
 #define TESTS_DEVICE_CASES_H
 
@@ -7,7 +7,7 @@
 
 struct device_case {
     const char *name;
-    /* The station is open, no driver runs; afterwards one runs. */
+    /* Before the case the station is open and no driver runs; after it a driver runs. */
     void (*run)(struct station *station);
 };
 

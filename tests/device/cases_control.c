@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The control queue, and what else concerns the device rather than its frames. */
+/* Cases about the control queue, and about the device rather than its frames. */
 #include "cases.h"
 #include "frames.h"
 #include "rules.h"
 #include <string.h>
 
-#define FRAMES_INSIDE 5u /* fewer than there are buffers exposed */
+#define FRAMES_INSIDE 5u /* less than the number of exposed buffers */
 
 static const uint8_t other[6] = {0x52, 0x54, 0x00, 0x77, 0x77, 0x01};
 static const uint8_t group[6] = {0x33, 0x33, 0x00, 0x00, 0x00, 0x42};
@@ -16,14 +16,16 @@ static bool agreed(const struct station *station, uint64_t features)
     return (station->setting->expect & features) == features;
 }
 
-/* Whether a frame for this address gets through, by the next one for the station (NULL). */
+/* Checks whether the station receives a frame for this address, by the next frame for the station
+ * itself (NULL). */
 static void expect_receives(struct station *station, const uint8_t *address, const uint8_t *own,
                             bool receives)
 {
     frame_address_to(address);
     assert_true(station_inject(station, 100));
     if (!receives) {
-        /* The next frame has its number: the first to come is looked at for its address. */
+        /* The next frame has the next number, so the address of the first frame to arrive
+         * decides. */
         station->injected--;
         frame_address_to(own);
         assert_true(station_inject(station, 100));
@@ -41,7 +43,8 @@ static void set_mode(struct station *station, enum virtio_net_receive_mode mode,
                      agreed(station, feature) ? VIRTIO_NET_DONE : VIRTIO_NET_NOT_SENT);
 }
 
-/* 5.1.6.5.1: each mode, by what arrives; the device receives everything before. */
+/* 5.1.6.5.1: sets each receive mode and checks the arriving frames. Before the first command the
+ * device receives everything. */
 static void receive_modes(struct station *station)
 {
     bool basic = agreed(station, VIRTIO_NET_F_CTRL_RX);
@@ -76,7 +79,7 @@ static void receive_modes(struct station *station)
     station_exchange(station, 50, 3);
 }
 
-/* 5.1.6.5.2: the tables add to the station's own address; the next ones replace them. */
+/* 5.1.6.5.2: the tables add to the station's own address; new tables replace old ones. */
 static void filter_tables(struct station *station)
 {
     uint8_t table[VIRTIO_NET_FILTER_MAX][6];
@@ -103,7 +106,7 @@ static void filter_tables(struct station *station)
     station_exchange(station, 50, 3);
 }
 
-/* 5.1.6.5.2: another address of its own. */
+/* 5.1.6.5.2: the station gets another MAC address. */
 static void own_address(struct station *station)
 {
     bool can = agreed(station, VIRTIO_NET_F_CTRL_MAC_ADDR | VIRTIO_NET_F_CTRL_RX);
@@ -126,7 +129,7 @@ static void own_address(struct station *station)
     frame_address_to(NULL);
 }
 
-/* As expect_receives(), of a frame for this VLAN. */
+/* Like expect_receives(), for a frame of this VLAN. */
 static void expect_vlan(struct station *station, uint16_t vlan, bool receives)
 {
     assert_true(station_inject_tagged(station, 100, vlan));
@@ -138,7 +141,8 @@ static void expect_vlan(struct station *station, uint16_t vlan, bool receives)
     assert_int_equal(station->frame_kind.tagged, receives);
 }
 
-/* 5.1.6.5.3: frames of the VLANs that were named, and those of none; without the filter all. */
+/* 5.1.6.5.3: frames of the VLANs in the filter arrive, others do not; without the filter all
+ * arrive. */
 static void vlans(struct station *station)
 {
     static const uint16_t ids[] = {0, 2, 1, 31, 32, 1000, 4094};
@@ -147,8 +151,9 @@ static void vlans(struct station *station)
     enum virtio_net_answer done = filter ? VIRTIO_NET_DONE : VIRTIO_NET_NOT_SENT;
 
     station_start(station);
-    set_mode(station, VIRTIO_NET_PROMISCUOUS, false); /* who receives everything filters nothing */
-    /* QEMU begins with all of them instead of none (from 8.2 to 10.0). */
+    /* Promiscuous mode would disable the filter. */
+    set_mode(station, VIRTIO_NET_PROMISCUOUS, false);
+    /* QEMU starts with all VLANs in the filter instead of none (from 8.2 to 10.0). */
     for (unsigned i = 0; i < count; i++) {
         assert_int_equal(virtio_net_receive_vlan(station->net, ids[i], false), done);
         expect_vlan(station, ids[i], !filter);
@@ -168,7 +173,7 @@ static void vlans(struct station *station)
     station_exchange(station, 50, 3);
 }
 
-/* 5.1.6.5.4: the device asks for announcements, and hears that they are made. */
+/* 5.1.6.5.4: the device asks for announcements, and the driver acknowledges them. */
 static void announce(struct station *station)
 {
     bool can = agreed(station, VIRTIO_NET_F_GUEST_ANNOUNCE);
@@ -187,7 +192,7 @@ static void announce(struct station *station)
     }
 }
 
-/* 5.1.4: what the device says about its speed; `count`: Mb/s, 0: nothing. */
+/* 5.1.4: the device reports its speed. `count`: Mb/s, 0 if it reports none. */
 static void speed(struct station *station)
 {
     bool full = false;
@@ -202,7 +207,7 @@ static uint8_t *byte_at(uint64_t address)
     return qtest_memory(address, 1);
 }
 
-/* The device returns what nobody gave it. */
+/* The device returns a chain that it was not given. */
 static void forge_used(const struct rules_queue *queue)
 {
     bool packed = (rules.accepted & VIRTIO_F_RING_PACKED) != 0;
@@ -220,15 +225,15 @@ static void forge_used(const struct rules_queue *queue)
     }
 }
 
-/* 2.6.1: a queue in which the device seems to have broken the protocol is reset alone, or the
- * device is broken; in either case traffic is back, and no buffer lost. */
+/* 2.6.1: the device seems to have broken the protocol in a queue. Either the queue is reset alone
+ * or the device is broken. In both cases traffic resumes and no buffer is lost. */
 static void queue_reset(struct station *station)
 {
     bool alone = agreed(station, VIRTIO_F_RING_RESET) && station->function != NULL;
     unsigned resets = 0;
 
     station_start(station);
-    /* Each queue once: one that breaks again at once is taken for a broken device. */
+    /* Each queue only once, because a queue that breaks again at once counts as a broken device. */
     for (unsigned round = 0; round < 2; round++) {
         station_exchange(station, 10, 2);
         (void)rules_returned(round);
@@ -251,8 +256,8 @@ static void queue_reset(struct station *station)
     station_exchange(station, 50, 3);
 }
 
-/* Makes a queue break that has frames in it: received ones that the driver has not looked at, or
- * ones to transmit of which the device does not know yet. Serves until it was reset. */
+/* Breaks a queue that holds frames: received ones that the driver has not read, or ones to transmit
+ * that the device does not know yet. Then serves the station until the queue was reset. */
 static void break_queue(struct station *station, unsigned number)
 {
     unsigned returned = rules_returned(0);
@@ -276,14 +281,14 @@ static void break_queue(struct station *station, unsigned number)
     assert_null(virtio_net_broken(station->net));
 }
 
-/* 2.6.1: one queue is reset in mid-traffic. What had been received arrives, what was not sent comes
- * back; the other queue loses nothing, and both go on. */
+/* 2.6.1: one queue is reset in mid-traffic. Frames already received arrive, frames not sent come
+ * back. The other queue loses nothing, and both continue. */
 static void queue_reset_in_traffic(struct station *station)
 {
     for (unsigned number = 0; number < 2; number++) {
         station_start(station);
         station_exchange(station, 20, 2);
-        station->stale_arrivals = number == 0 ? 0 : UINT32_MAX; /* frames can be missing */
+        station->stale_arrivals = number == 0 ? 0 : UINT32_MAX; /* frames may be missing */
         break_queue(station, number);
         for (unsigned i = 0; i < 20; i++) {
             (void)station_send(station, 200 + i, 1 + i % 3);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the device does for the driver, on a wire that carries the network header. */
+/* Cases about offloads, on a wire that carries the network header. */
 #include "cases.h"
 #include "frames.h"
 
 #define NEEDS_CHECKSUM 1u
 
-/* 5.1.6.2: a checksum that the sender leaves to the device is asked for at the right place; without
- * the feature the driver refuses such a packet. */
+/* 5.1.6.2: the driver requests a checksum that the sender leaves to the device, at the right place.
+ * Without the feature it refuses such a packet. */
 static void checksum_transmitted(struct station *station)
 {
     bool agreed = (station->setting->expect & VIRTIO_NET_F_CSUM) != 0;
@@ -31,8 +31,8 @@ static void checksum_transmitted(struct station *station)
     station->leave_checksum = false;
 }
 
-/* 5.1.6.4: a frame that has no checksum yet is vouched for with GUEST_CSUM; any other is not, nor
- * is any without the feature. */
+/* 5.1.6.4: with GUEST_CSUM the driver reports a frame without a checksum as valid, but no other
+ * frame, and without the feature none. */
 static void checksum_received(struct station *station)
 {
     bool agreed = (station->setting->expect & VIRTIO_NET_F_GUEST_CSUM) != 0;
@@ -66,8 +66,9 @@ static const uint32_t large_sizes[] = {1600, 2036, 2037, 4084, 4085, 9000, 20001
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* 5.1.6.2: TCP segments of up to 64 KiB leave in one chain and arrive whole, with the header that
- * says how to cut them; without the feature the driver refuses them. Plain frames go in between. */
+/* 5.1.6.2: TCP segments of up to 64 KiB leave in one chain and arrive complete, with a header that
+ * says how to segment them. Without the feature the driver refuses them. Plain frames are sent in
+ * between. */
 static void segments_transmitted(struct station *station)
 {
     static const uint64_t features[] = {VIRTIO_NET_F_HOST_TSO4, VIRTIO_NET_F_HOST_TSO6};
@@ -76,7 +77,7 @@ static void segments_transmitted(struct station *station)
     for (unsigned i = 0; i < COUNT(large_sizes) * 4; i++) {
         enum virtio_net_gso type = types[i % 2];
         bool agreed = (station->setting->expect & features[i % 2]) != 0;
-        /* The headers are in the first piece. */
+        /* The first piece holds the headers. */
         unsigned pieces = 1 + i * 5 % (large_sizes[i / 4] < 2000 ? 20 : STATION_PIECES_MAX);
         bool sent = station_send_large(station, large_sizes[i / 4], pieces, type, GSO_BYTES);
 
@@ -98,8 +99,8 @@ static void segments_transmitted(struct station *station)
     }
 }
 
-/* 5.1.6.4: several TCP segments come as one frame, whole, in as many buffers as it takes, and
- * vouched for. Plain frames come in between. */
+/* 5.1.6.4: several TCP segments arrive as one complete frame, in as many buffers as it needs, and
+ * reported as valid. Plain frames arrive in between. */
 static void segments_received(struct station *station)
 {
     static const uint64_t features[] = {VIRTIO_NET_F_GUEST_TSO4, VIRTIO_NET_F_GUEST_TSO6};
@@ -133,8 +134,8 @@ static void segments_received(struct station *station)
     station_exchange(station, 50, 3);
 }
 
-/* 5.1.6.4: frames that fill one buffer, a byte more, and as many as there are; all sizes mixed,
- * more than there are buffers for at once. */
+/* 5.1.6.4: frames that fill one buffer, one byte more, and all buffers; then all sizes mixed, more
+ * than there are buffers for at once. */
 static void merged(struct station *station)
 {
     uint32_t room = (uint32_t)STATION_BUFFER_BYTES;

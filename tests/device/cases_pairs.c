@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Several queue pairs of one device (5.1.2, 5.1.6.5.6). */
+/* Cases about several queue pairs of one device (5.1.2, 5.1.6.5.6). */
 #include "cases.h"
 
-/* What each pair has moved so far. */
+/* Frames that each pair has moved so far. */
 struct moved {
     uint64_t sent;
     uint32_t steered;
@@ -19,8 +19,8 @@ static unsigned steered_pairs(struct station *station, const struct moved *befor
     return steered;
 }
 
-/* The far end hears of each flow. It has learnt where the first frame came from when the second
- * one comes. */
+/* The far end gets a frame of each flow twice. When the second one arrives it knows the pair that
+ * the first came from. */
 static void introduce(struct station *station)
 {
     for (unsigned i = 0; i < 2 * station_pairs(station); i++) {
@@ -32,8 +32,8 @@ static void introduce(struct station *station)
     }
 }
 
-/* Frames go out on each pair and come in on each. The far end sends on another pair what it has not
- * heard of for long, so it may take more than one try. */
+/* Frames go out and come in on each pair. The far end uses another pair for a flow that was silent
+ * for long, so this may take several attempts. */
 static void exchange(struct station *station, unsigned count)
 {
     struct moved before[STATION_PAIRS_MAX] = {0};
@@ -43,7 +43,7 @@ static void exchange(struct station *station, unsigned count)
     do {
         if (virtio_platform_now() - started > STATION_PATIENCE) {
             station_describe(station);
-            fail_msg("frames do not come in on the pair that they belong to");
+            fail_msg("frames do not arrive on the pair of their flow");
         }
         for (unsigned i = 0; i < station_pairs(station); i++) {
             before[i].sent = station_statistics(&station[i]).tx_frames;
@@ -60,7 +60,7 @@ static void pairs_traffic(struct station *station)
     exchange(station, 20);
 }
 
-/* 2.4.1: full of frames both ways on every pair when the driver resets the device. */
+/* 2.4.1: every pair is full of frames both ways when the driver resets the device. */
 static void pairs_reset(struct station *station)
 {
     for (unsigned round = 0; round < 5; round++) {

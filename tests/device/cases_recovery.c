@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Resets in mid-traffic, and a device that gives up. */
+/* Cases about resets in mid-traffic, and about a device that gives up. */
 #include "cases.h"
 #include "rules.h"
 #include <string.h>
 
-/* The same bits in both formats. */
+/* Descriptor flags common to both ring formats. */
 #define NEXT     UINT64_C(1)
 #define WRITE    UINT64_C(2)
 #define INDIRECT UINT64_C(4)
 
-/* The second half of a descriptor: bytes, then split: flags, next; packed: id, flags. */
+/* The second half of a descriptor. Split: length, flags, next; packed: length, id, flags. */
 #define BYTES_MASK   UINT64_C(0xffffffff)
 #define SPLIT_FLAGS  32u
 #define SPLIT_NEXT   48u
 #define PACKED_FLAGS 48u
 #define MARKS        (UINT64_C(0x8080) << PACKED_FLAGS) /* available, used */
 
-/* As in test_device.py. */
+/* The numbers are those of test_device.py. */
 enum way { WAY_HEAD, WAY_NEXT, WAY_LOOP, WAY_EMPTY, WAY_DIRECTION, WAY_TABLE, WAY_HEADER };
 
 static const struct rules_queue *sabotaged_queue;
 static enum way sabotage;
 static bool done;
 
-/* Both ways full of frames when the driver resets the device: every buffer comes back once. */
+/* Both directions are full of frames when the driver resets the device; every buffer comes back
+ * once. */
 static void reset_in_traffic(struct station *station)
 {
     for (unsigned round = 0; round < 10; round++) {
@@ -46,8 +47,8 @@ static void reset_in_traffic(struct station *station)
     station_clear_wire(station);
 }
 
-/* The ways to make a chain that QEMU can't accept (hw/virtio/virtio.c, hw/net/virtio-net.c), as far
- * as both formats have them. */
+/* Ways to make a chain that QEMU refuses (hw/virtio/virtio.c, hw/net/virtio-net.c), if the ring
+ * format allows them. */
 static uint64_t spoiled(uint64_t rest, unsigned flags)
 {
     switch (sabotage) {
@@ -55,9 +56,9 @@ static uint64_t spoiled(uint64_t rest, unsigned flags)
         return rest & ~BYTES_MASK;
     case WAY_DIRECTION:
         return rest ^ WRITE << flags;
-    case WAY_TABLE: /* of a size that none has */
+    case WAY_TABLE: /* with a size that no table has */
         return (rest & ~((NEXT | WRITE) << flags | BYTES_MASK)) | INDIRECT << flags | 17;
-    default: /* less than a header */
+    default: /* shorter than a header */
         return (rest & ~(NEXT << flags | BYTES_MASK)) | 4;
     }
 }
@@ -71,10 +72,10 @@ static void spoil_split(const struct rules_publication *publication)
     uint64_t without = *rest & ~(UINT64_C(0xffff) << SPLIT_NEXT);
 
     switch (sabotage) {
-    case WAY_HEAD: /* the head is no descriptor */
+    case WAY_HEAD: /* the head is no descriptor of the ring */
         available[2 + queue->published % queue->size] = (uint16_t)queue->size;
         break;
-    case WAY_NEXT: /* the next descriptor is none */
+    case WAY_NEXT: /* the next descriptor is none of the ring */
         *rest = without | NEXT << SPLIT_FLAGS | (uint64_t)queue->size << SPLIT_NEXT;
         break;
     case WAY_LOOP: /* the chain is a loop */
@@ -86,7 +87,7 @@ static void spoil_split(const struct rules_publication *publication)
     }
 }
 
-/* A list is what lies there, so a loop takes the whole ring. */
+/* A packed chain is a run of descriptors, so a loop takes the whole ring. */
 static void spoil_packed(const struct rules_publication *publication)
 {
     const struct rules_queue *queue = publication->queue;
@@ -102,7 +103,8 @@ static void spoil_packed(const struct rules_publication *publication)
         uint64_t *each = &ring[2 * (size_t)(place % queue->size)];
         bool wrap = (place / queue->size) % 2 == 0;
 
-        /* As if left over from the lap before, so that nobody takes it for published or used. */
+        /* Looks like an entry of the previous lap, so it counts neither as available nor as
+         * used. */
         each[0] = ring[2 * (size_t)publication->at];
         each[1] = (*publication->rest & ~MARKS) | (wrap ? 0 : MARKS);
     }
@@ -121,9 +123,9 @@ static uint8_t device_status(struct station *station)
     return station->transport->operations->status(station->transport);
 }
 
-/* 2.1.2, 2.7: a descriptor that the device can't accept, in either queue. A modern device asks for
- * a reset; the driver notices, says why, and is back after a restart. A legacy one falls silent:
- * it has no way to tell. `count`: the way, and 16 for the receive queue. */
+/* 2.1.2, 2.7: a descriptor in either queue that the device refuses. A modern device asks for a
+ * reset; the driver notices, reports the reason, and works again after a restart. A legacy device
+ * can't ask and just stops. `count`: the way, plus 16 for the receive queue. */
 static void needs_reset(struct station *station)
 {
     bool transmitting = station->setting->count / 16 == 0;
@@ -140,7 +142,7 @@ static void needs_reset(struct station *station)
         virtio_net_flush(station->net);
         station_serve(station, true);
     }
-    /* The device finds it when it gets there. */
+    /* The device notices when it reads the descriptor. */
     (void)station_inject(station, 100);
     if (!station->transport->legacy) {
         for (unsigned tries = 0; virtio_net_broken(station->net) == NULL; tries++) {
@@ -151,7 +153,8 @@ static void needs_reset(struct station *station)
             station_serve(station, true);
         }
         assert_non_null(strstr(virtio_net_broken(station->net), "reset"));
-        /* With a line the driver has reset it at once: it might never be released otherwise. */
+        /* With INTx the driver has already reset the device, because the line might never be
+         * released otherwise. */
         assert_int_equal(device_status(station) & VIRTIO_STATUS_NEEDS_RESET,
                          station->transport->vectors == 0 ? 0 : VIRTIO_STATUS_NEEDS_RESET);
         assert_int_equal(station_statistics(station).broken, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Devices that are reset behind the driver's back, or taken out of their slot while it runs. */
+/* Cases about devices that are reset without the driver's knowledge, or removed while it runs. */
 #include "cases.h"
 #include "rules.h"
 #include <stdio.h>
@@ -24,14 +24,14 @@
 #define SLOT_LIGHT_ON    0x0100u
 #define CAPABILITIES_MAX 48u
 
-/* What ACPI's methods access on q35 (docs/specs/acpi_pci_hotplug in QEMU's sources). */
+/* Registers that ACPI's methods access on q35 (docs/specs/acpi_pci_hotplug in QEMU's sources). */
 #define ACPI_SLOTS   (QTEST_PORT + 0xcc0)
 #define ACPI_REMOVED (ACPI_SLOTS + 0x04)
 #define ACPI_EJECT   (ACPI_SLOTS + 0x08)
 #define ACPI_BUS     (ACPI_SLOTS + 0x10)
 #define ACPI_BUSES   256u
 
-/* As in test_device.py. */
+/* The numbers are those of test_device.py. */
 enum way { SYSTEM_RESET, FUNCTION_LEVEL_RESET, BUS_RESET };
 
 static uint32_t saved[HEADER_BYTES / 4];
@@ -43,7 +43,7 @@ static void save(struct virtio_pci_function *function)
     }
 }
 
-/* As firmware, or whoever ordered the reset, sets the function up again. */
+/* Configures the function again, as firmware or the party that ordered the reset does. */
 static void restore(const struct station *station)
 {
     for (uint16_t offset = HEADER_BYTES - 4; offset >= COMMAND; offset = (uint16_t)(offset - 4)) {
@@ -71,7 +71,7 @@ static uint16_t express(struct virtio_pci_function *function)
     return 0;
 }
 
-/* The port that the device is behind. */
+/* Returns the port in front of the device. */
 static struct virtio_pci_function *port_of(const struct station *station)
 {
     struct virtio_pci_function *each;
@@ -82,7 +82,7 @@ static struct virtio_pci_function *port_of(const struct station *station)
             return each;
         }
     }
-    fail_msg("the device is behind no port");
+    fail_msg("there is no port in front of the device");
     return NULL;
 }
 
@@ -131,7 +131,7 @@ static void fill(struct station *station)
     }
 }
 
-/* The driver goes on as if nothing had happened, with a device that does nothing any more. */
+/* The driver continues unaware of the reset, although the device does nothing any more. */
 static void carry_on(struct station *station)
 {
     for (unsigned i = 0; i < 20; i++) {
@@ -152,8 +152,8 @@ static void come_back(struct station *station)
     station_exchange(station, 50, 3);
 }
 
-/* 2.4.1: reset by somebody else in mid-traffic. Whatever the driver does until it hears of it does
- * no harm; then every buffer comes back once, and traffic with a restart. `count`: the way. */
+/* 2.4.1: another party resets the device in mid-traffic. The driver's actions until it notices do
+ * no harm. Then every buffer comes back once, and a restart restores traffic. `count`: the way. */
 static void hot_reset(struct station *station)
 {
     enum way way = (enum way)station->setting->count;
@@ -182,14 +182,14 @@ static void set_slot(struct virtio_pci_function *port, uint32_t bits)
     virtio_platform_pci_write(port, at, 2, control | bits);
 }
 
-/* As ACPI's methods do it, which have the slots of q35 by default, although the ports offer their
- * own registers. False: nobody asks for anything there. */
+/* Uses ACPI's registers, which control the slots of q35 by default although the ports have
+ * registers of their own. Returns false if no request is pending there. */
 static bool eject_by_acpi(void)
 {
     bool found = false;
 
     if (qtest_attached()->pci_ports != 0) {
-        return false; /* no x86 */
+        return false; /* not an x86 machine */
     }
     for (uint32_t bus = 0; bus < ACPI_BUSES; bus++) {
         uint32_t slots;
@@ -213,8 +213,9 @@ static void await_slot(const struct station *station, bool empty)
     }
 }
 
-/* Taken out in mid-traffic, and another one put in: registers read as all ones meanwhile, or as 0.
- * What the device had stays the driver's until there is a device that confirms a reset (2.4.1). */
+/* The device is removed in mid-traffic and another one is inserted. Meanwhile registers read as all
+ * ones, or as 0. The driver keeps the old device's buffers until a device confirms a reset
+ * (2.4.1). */
 static void hot_plug(struct station *station)
 {
     struct virtio_pci_function *port = port_of(station);
@@ -231,7 +232,7 @@ static void hot_plug(struct station *station)
         fill(station);
         monitor_execute(station->setting,
                         "{\"execute\":\"device_del\",\"arguments\":{\"id\":\"nic0\"}}\n");
-        /* As the operating system does when it is asked to let go of what is in its slots. */
+        /* Acts as the operating system when it is asked to release the devices in its slots. */
         by_acpi = eject_by_acpi();
         if (!by_acpi) {
             set_slot(port, SLOT_POWER_OFF | SLOT_LIGHTS);
@@ -239,7 +240,7 @@ static void hot_plug(struct station *station)
         monitor_await(station->setting, "\"device\": \"nic0\"");
         await_slot(station, true);
         carry_on(station);
-        /* x86 reads 0 where nothing is, which looks like a reset that is confirmed. */
+        /* x86 reads 0 where no device is, which looks like a confirmed reset. */
         looks_reset = station->transport->operations->status(station->transport) == 0;
         virtio_net_watch(station->net);
         assert_non_null(virtio_net_broken(station->net));

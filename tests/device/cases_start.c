@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Starting, configuring and starting again. */
+/* Cases about starting, configuring and restarting. */
 #include "cases.h"
 #include "rules.h"
 #include <string.h>
 
-#define DRIVER_MEMORY ((size_t)49152) /* with 8 receive buffers and a transmit ring of 256 */
+/* With 8 receive buffers and a transmit ring of 256 entries. */
+#define DRIVER_MEMORY ((size_t)49152)
 
 static struct station *current;
 static unsigned config_reads;
 static unsigned changes_left;
 static bool link_is_up;
 
-/* Stopped and started many times over, with traffic in between: nothing leaks, nothing sticks. */
+/* The driver is stopped and started many times, with traffic in between; nothing leaks. */
 static void restart(struct station *station)
 {
     for (unsigned round = 0; round < 10; round++) {
@@ -22,7 +23,7 @@ static void restart(struct station *station)
     station_start(station);
 }
 
-/* The device's MTU is taken over, and kept to. */
+/* The driver adopts the device's MTU and obeys it. */
 static void mtu(struct station *station)
 {
     uint16_t expected = station->setting->mtu;
@@ -35,7 +36,7 @@ static void mtu(struct station *station)
     station_until(station, station->arrived == station->sent);
 }
 
-/* The device's own address; and none if the driver has not asked for it. */
+/* The driver has the device's address, or none if it refuses VIRTIO_NET_F_MAC. */
 static void mac(struct station *station)
 {
     static const uint8_t expected[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
@@ -47,7 +48,7 @@ static void mac(struct station *station)
     assert_int_equal(memcmp(found, expected, 6) == 0, agreed);
 }
 
-/* The cable is pulled and put back, several times: each change is announced, and read. */
+/* The cable is pulled and put back several times; the driver reports each change. */
 static void link(struct station *station)
 {
     station_start(station);
@@ -76,7 +77,7 @@ static void starts_without_link(struct station *station)
     station_exchange(station, 20, 2);
 }
 
-/* Changes the configuration in the middle of the driver's reading it. */
+/* Changes the configuration while the driver reads it. */
 static void change_configuration(enum rules_register what, const struct qtest_access *access)
 {
     (void)access;
@@ -91,8 +92,8 @@ static void change_configuration(enum rules_register what, const struct qtest_ac
     }
 }
 
-/* 2.5.1: a field that changes while it is read is read again. QEMU counts generations only after
- * DRIVER_OK. */
+/* 2.5.1: the driver reads a field again if it changes during the read. QEMU counts generations only
+ * after DRIVER_OK. */
 static void configuration_changes(struct station *station)
 {
     current = station;
@@ -110,7 +111,7 @@ static void configuration_changes(struct station *station)
         monitor_set_link(station->setting, true);
         assert_true(virtio_net_link_up(station->net));
     }
-    changes_left = 1000; /* it never stands still, and the driver does not wait for that */
+    changes_left = 1000; /* it changes at every read, and the driver gives up */
     rules_on_access = change_configuration;
     (void)virtio_net_link_up(station->net);
     rules_on_access = NULL;
@@ -119,8 +120,8 @@ static void configuration_changes(struct station *station)
     station_exchange(station, 20, 2);
 }
 
-/* A device that insists on a feature the driver refuses does not keep FEATURES_OK: the driver says
- * so, leaves it FAILED and reset, and can start anew with the feature (3.1.1, 2.1.2). */
+/* A device that insists on a feature that the driver refuses clears FEATURES_OK. The driver reports
+ * that, sets FAILED, resets the device, and can start again with the feature (3.1.1, 2.1.2). */
 static void features_not_accepted(struct station *station)
 {
     const char *reason;
@@ -134,7 +135,7 @@ static void features_not_accepted(struct station *station)
     station_exchange(station, 20, 2);
 }
 
-/* FAILED, whoever wrote it: the next start begins with a reset (2.1.2). */
+/* FAILED is set, whoever wrote it; the next start begins with a reset (2.1.2). */
 static void restart_after_failed(struct station *station)
 {
     station_start(station);
@@ -145,7 +146,7 @@ static void restart_after_failed(struct station *station)
     station_exchange(station, 20, 2);
 }
 
-/* A driver that went away without a word: its successor resets what it finds running (3.1.1). */
+/* A driver has vanished and left the device running; its successor resets the device (3.1.1). */
 static void takes_over(struct station *station)
 {
     struct virtio_transport *transport = station->transport;
@@ -160,8 +161,8 @@ static void takes_over(struct station *station)
     station_exchange(station, 20, 2);
 }
 
-/* 2.7: the driver's memory follows from what it needs, not from how large the device's queues could
- * be (bug of others). */
+/* 2.7: the driver's memory depends on its needs, not on the maximum size of the device's queues (a
+ * bug of other drivers). */
 static void memory(struct station *station)
 {
     size_t before = qtest_allocated();
@@ -169,8 +170,7 @@ static void memory(struct station *station)
 
     station_start(station);
     assert_int_equal(station_statistics(station).rx_buffers_taken, 8);
-    if (!station->transport
-             ->queue_size_fixed) { /* 2.7.2, 4.1.5.1.3.1: legacy PCI leaves no choice */
+    if (!station->transport->queue_size_fixed) { /* 2.7.2, 4.1.5.1.3.1: legacy PCI fixes the size */
         assert_in_range(qtest_allocated() - before, 1, DRIVER_MEMORY - buffers);
     }
     station_exchange(station, 50, 3);

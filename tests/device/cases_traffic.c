@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Frames through the device. */
+/* Cases about frames through the device. */
 #include "cases.h"
 #include "rules.h"
 
-/* Many sizes both ways at once, in 1 to 8 pieces. */
+/* Frames of many sizes pass both ways at once, in 1 to 8 pieces. */
 static void traffic(struct station *station)
 {
     station_start(station);
     station_exchange(station, 200, VIRTIO_NET_SEGMENTS_MAX);
 }
 
-/* One frame at a time: each arrival depends on an interrupt of its own, or on a notification. */
+/* One frame at a time: each arrival needs its own interrupt, or its own notification. */
 static void ping_pong(struct station *station)
 {
     station_start(station);
@@ -24,8 +24,8 @@ static void ping_pong(struct station *station)
     }
 }
 
-/* A far end that takes nothing: the ring fills, then the send queue, then the driver refuses. When
- * it takes again, every frame that was accepted arrives, in order. */
+/* The far end takes no frames: the ring fills, then the send queue, then the driver refuses frames.
+ * When the far end takes frames again, every accepted frame arrives, in order. */
 static void far_end_blocked(struct station *station)
 {
     unsigned refused = 0;
@@ -44,8 +44,8 @@ static void far_end_blocked(struct station *station)
     station_exchange(station, 50, 2);
 }
 
-/* The owner runs out of receive buffers and gets them back: nothing is lost, the ring is filled
- * again. */
+/* The owner runs out of receive buffers and gets them back: no frame is lost, and the ring is
+ * filled again. */
 static void buffers_exhausted(struct station *station)
 {
     station_start(station);
@@ -73,8 +73,8 @@ static void spurious_interrupts(struct station *station)
     assert_true(station_statistics(station).interrupts_spurious != 0);
 }
 
-/* The 16 bits of the indices wrap, with any number of frames added at once (bug of others: the need
- * to notify decided wrongly when several were added across the wrap). */
+/* The 16-bit indices wrap while varying numbers of frames are added at once. Other drivers decided
+ * wrongly about notifications when several were added across the wrap. */
 static void indices_wrap(struct station *station)
 {
     uint64_t progress = virtio_platform_now();
@@ -102,8 +102,8 @@ static void indices_wrap(struct station *station)
 static struct station *current;
 static bool window_used;
 
-/* A frame comes in, and the device is done with it, just before it could know that the driver wants
- * an interrupt again. */
+/* A frame arrives, and the device has finished it, just before the device can know that the driver
+ * enables interrupts. */
 static void arrive_unannounced(unsigned queue)
 {
     unsigned before = rules_returned(0);
@@ -120,8 +120,8 @@ static void arrive_unannounced(unsigned queue)
     }
 }
 
-/* 2.7.7: what was finished before interrupts were on again is found without one (bug of others: no
- * second look). */
+/* 2.7.7: the driver finds chains finished before interrupts were enabled without an interrupt.
+ * Other drivers did not check a second time. */
 static void sleep_window(struct station *station)
 {
     station_start(station);
@@ -136,8 +136,8 @@ static void sleep_window(struct station *station)
     }
 }
 
-/* Far more frames at once than there are buffers exposed: all arrive, and afterwards interrupts
- * come as before (bug of others: they stay off after an overload). */
+/* Far more frames than exposed buffers arrive at once: all arrive, and interrupts work afterwards.
+ * In other drivers they stayed disabled after an overload. */
 static void overload(struct station *station)
 {
     station_start(station);
@@ -153,7 +153,8 @@ static void overload(struct station *station)
     assert_true(station_statistics(station).rx_exposed != 0);
 }
 
-/* One interrupt moves no more than it may; the bottom half does the rest. `count`: the bound. */
+/* An interrupt handles no more chains than its budget; the bottom half handles the rest. `count`:
+ * the budget. */
 static void bounded_interrupt(struct station *station)
 {
     uint16_t budget = station->setting->count;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the tests of the device suite run their cases."""
+"""Fixtures that run the cases of the device suite."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ from bulkhead.building.build import Variant
 
 @pytest.fixture
 def run_case(log_folder: Path) -> Run:
-    """Runs a case with the driver as GCC builds it."""
+    """Returns a function that runs a case with the driver as built by GCC."""
     return lambda case: run(case, Variant("host", "gcc"), log_folder)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The far end of a station's wire (station.h), and what both exchange. */
+/* The far end of a station's wire (station.h), and the exchange of frames. */
 #include "station.h"
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ bool station_arrive(struct station *station)
     assert_true((size_t)bytes > header);
     memcpy(&station->far_got, frame, header);
     if (frame[header + 12] == 0x80 && frame[header + 13] == 0x35) {
-        return true; /* RARP: QEMU announces the station itself, too */
+        return true; /* RARP: QEMU also announces the station itself */
     }
     owner = station_of_flow(station, frame_kind(frame + header, true).flow);
     frame_count(frame + header, (uint32_t)((size_t)bytes - header), &owner->arrived,
@@ -80,7 +80,7 @@ static uint32_t size_of_frame(uint32_t number)
     return edges[number % (sizeof(edges) / sizeof(edges[0]))];
 }
 
-/* One frame more each way on one pair. True: enough. */
+/* Moves one more frame each way on one pair. Returns true once both have enough. */
 static bool exchange(struct station *station, unsigned segments)
 {
     if (station->sent != station->send_up_to) {
@@ -112,7 +112,7 @@ void station_exchange(struct station *station, unsigned count, unsigned segments
     uint64_t started = virtio_platform_now();
     unsigned done;
 
-    /* A small ring takes no long chains. */
+    /* Long chains do not fit into a small ring. */
     if (station->setting->tx_ring != 0 && station->setting->tx_ring < segments) {
         segments = station->setting->tx_ring;
     }

@@ -19,11 +19,11 @@ void frame_address_to(const uint8_t *address)
     addressed_to = address != NULL ? address : station_address;
 }
 
-/* By the kind of frame: a plain one, one with a tag, or one with headers of IP and TCP. */
+/* Layout by kind of frame: a plain one, one with a VLAN tag, one with IP and TCP headers. */
 struct layout {
     uint16_t ethertype;
-    uint16_t transport; /* where TCP begins */
-    uint16_t number;    /* where the number stands */
+    uint16_t transport; /* offset of the TCP header */
+    uint16_t number;    /* offset of the number */
 };
 
 static const struct layout *layout_of(struct frame_kind kind)
@@ -63,7 +63,7 @@ static uint16_t get16(const uint8_t *at)
     return (uint16_t)(at[0] << 8 | at[1]);
 }
 
-/* As much of the headers as Linux and QEMU look at: versions, lengths, protocol, ports, VLAN. */
+/* Writes the header fields that Linux and QEMU read: versions, lengths, protocol, ports, VLAN. */
 static void make_headers(uint8_t *frame, uint32_t bytes, struct frame_kind kind)
 {
     const struct layout *layout = layout_of(kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The frames that a station and its far end exchange: headers, a number, and what follows from the
- * number and the position. */
+/* Frames between a station and its far end. They contain headers, a number, and a pattern computed
+ * from the number and the position. */
 #ifndef TESTS_DEVICE_FRAMES_H
 #define TESTS_DEVICE_FRAMES_H
 
@@ -8,28 +8,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* To whom the far end sends: 6 bytes; NULL: the station's own address. Nothing may be under way. */
+/* Sets the destination of frames from the far end: 6 bytes, NULL for the station's own address. No
+ * frame may be under way. */
 void frame_address_to(const uint8_t *address);
 
-/* Of the Ethernet, IP and TCP headers of a TCP segment; and where TCP begins. */
+/* Length of the Ethernet, IP and TCP headers of a TCP segment, and the offset of its TCP header. */
 uint16_t frame_headers(enum virtio_net_gso type);
 uint16_t frame_transport(enum virtio_net_gso type);
 
 struct frame_kind {
-    bool transmit;            /* from the station, else from the far end */
-    enum virtio_net_gso type; /* whose headers it has */
-    uint8_t flow;             /* > 0: it has TCP's headers, and this is in both ports */
-    bool tagged;              /* for `vlan`; else it has no such tag */
+    bool transmit;            /* sent by the station, else by the far end */
+    enum virtio_net_gso type; /* type of segmentation that the headers belong to */
+    uint8_t flow;             /* 0, or the number in both ports of its TCP header */
+    bool tagged;              /* the frame has a tag for `vlan` */
     uint16_t vlan;
 };
 
 void frame_make(uint8_t *frame, uint32_t bytes, uint32_t number, struct frame_kind kind);
 
-/* What it says of itself, when it comes from the station (`transmit`) or the far end. */
+/* Returns the number in a frame from the station (`transmit`) or from the far end. */
 struct frame_kind frame_kind(const uint8_t *frame, bool transmit);
 
-/* Checks a frame that should be number *next and counts it; one older than `stale` may come, too.
- */
+/* Checks that a frame has number *next, and adds 1 to *next. Numbers below `stale` are also
+ * accepted. */
 void frame_count(const uint8_t *frame, uint32_t bytes, uint32_t *next, uint32_t stale,
                  bool transmit);
 

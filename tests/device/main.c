@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The driver on a device model of QEMU: one case of the tables in cases_*.c, on the setting that
- * the command line describes (setting.h). test_device.py starts QEMU and this.
+ * Runs the driver on a device model of QEMU: one case of the tables in cases_*.c, with the settings
+ * of the command line (setting.h). test_device.py starts QEMU and this program.
  */
 #include "cases.h"
 #include "rules.h"

@@ -2,7 +2,7 @@
 """Writes the firmware that parks an x86 processor: park.py OUTPUT.
 
 The processor starts 16 bytes before the end of the image (Intel SDM 3A, 10.1.4), with interrupts
-that it must not take; it halts, and halts again should something wake it.
+masked. It halts, and halts again if something wakes it.
 """
 
 import sys

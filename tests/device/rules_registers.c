@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rules on registers (rules.h), for MMIO and PCI, the legacy interfaces as well. */
+/* Rules on registers (rules.h) for MMIO and PCI, including the legacy interfaces. */
 #include "rules.h"
 #include <string.h>
 
@@ -8,17 +8,17 @@
 struct rules rules;
 void (*rules_on_access)(enum rules_register what, const struct qtest_access *access);
 
-/* What the rules need to remember between two accesses. */
+/* The rules' state between two accesses. */
 static struct {
-    uint8_t status;       /* as written */
-    bool started;         /* DRIVER_OK was written, and 0 not since */
-    bool reset_pending;   /* 0 was written, and not yet read */
-    bool features_unread; /* FEATURES_OK was written, and the status not yet read */
-    bool config_open;     /* fields were read, and no generation since */
+    uint8_t status;       /* last value written */
+    bool started;         /* DRIVER_OK was written, and 0 not written since */
+    bool reset_pending;   /* 0 was written, and not read back yet */
+    bool features_unread; /* FEATURES_OK was written, and the status not read yet */
+    bool config_open;     /* fields were read, and the generation not since */
     enum rules_register last;
     uint32_t device_select;
     uint32_t driver_select;
-    uint8_t words_selected; /* bit: feature word read after it was selected */
+    uint8_t words_selected; /* bit per feature word that was read after it was selected */
     uint32_t queue_select;
     uint32_t cause;
     enum rules_register vector_unread;
@@ -91,7 +91,7 @@ static const struct place pci_legacy_places[] = {
     {0x12, 1, REGISTER_STATUS},          {0x13, 1, REGISTER_CAUSE},
 };
 
-/* Only with MSI-X; else the device's configuration begins here. */
+/* Present only with MSI-X; otherwise the device's configuration begins here. */
 static const struct place pci_legacy_vector_places[] = {
     {0x14, 2, REGISTER_CONFIG_VECTOR},
     {0x16, 2, REGISTER_QUEUE_VECTOR},
@@ -205,7 +205,7 @@ static void read_status(uint8_t value)
     if (value == 0) {
         seen.reset_pending = false;
     }
-    /* The device sets and clears bits of its own. */
+    /* The device also changes bits by itself. */
     seen.status = seen.reset_pending ? 0 : value;
     if ((value & VIRTIO_STATUS_FEATURES_OK) != 0) {
         seen.features_unread = false;
@@ -271,7 +271,7 @@ static void enable_queue(struct rules_queue *queue)
                                         queue->driver_area != 0 &&
                                         queue->driver_area % driver_alignment == 0 &&
                                         queue->device_area != 0 && queue->device_area % 4 == 0);
-    /* One that was reset alone is set up anew while the device runs (2.6.1). */
+    /* A queue that was reset alone is set up again while the device runs (2.6.1). */
     rules_check(RULE_STATUS_ORDER,
                 (seen.status & VIRTIO_STATUS_DRIVER_OK) == 0 || queue->was_reset);
     rules_check(RULE_RESET_AGREED, !queue->reset_pending);
@@ -280,7 +280,7 @@ static void enable_queue(struct rules_queue *queue)
     rules_queue_enabled(queue);
 }
 
-/* The layout that follows from the address alone (2.7.2). */
+/* Computes the legacy layout, which follows from the address alone (2.7.2). */
 static void enable_legacy_queue(struct rules_queue *queue, uint64_t page)
 {
     uint64_t alignment = VIRTIO_LEGACY_ALIGNMENT;
@@ -376,7 +376,7 @@ static void access_vector(enum rules_register what, const struct qtest_access *a
     }
 }
 
-/* struct virtio_net_config: bytes of the field at each offset; 0: none begins there. */
+/* struct virtio_net_config: length of the field at each offset; 0 if no field begins there. */
 static const uint8_t config_widths[24] = {
     [0] = 1, [1] = 1,  [2] = 1,  [3] = 1,  [4] = 1,  [5] = 1,  [6] = 2,
     [8] = 2, [10] = 2, [12] = 4, [16] = 1, [17] = 1, [18] = 2, [20] = 4,
@@ -399,7 +399,7 @@ static void access_config(const struct qtest_access *access)
     }
 }
 
-/* Between two accesses of another kind: what was read of the configuration was read properly. */
+/* Called before an access of another kind: checks that the configuration was read properly. */
 static void close_config(enum rules_register what)
 {
     if (what == REGISTER_CONFIG) {

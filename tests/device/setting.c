@@ -25,7 +25,7 @@ static const struct word words_known[] = {
 static bool set_number(struct setting *setting, const char *name, size_t name_bytes,
                        const char *value)
 {
-    /* The integers' low bytes come first on the machines this runs on. */
+    /* The low bytes of integers come first on all hosts of this program. */
     uint64_t number = strtoull(value, NULL, 0);
 
     for (size_t i = 0; i < sizeof(words_known) / sizeof(words_known[0]); i++) {
@@ -52,7 +52,7 @@ bool setting_parse(struct setting *setting, int count, char **words)
         } else if (strncmp(words[i], "plug=", 5) == 0) {
             setting->plug = value + 1;
         } else if (!set_number(setting, words[i], (size_t)(value - words[i]), value + 1)) {
-            (void)fprintf(stderr, "what is %s?\n", words[i]);
+            (void)fprintf(stderr, "unknown word %s\n", words[i]);
             return false;
         }
     }
@@ -69,7 +69,7 @@ static char monitor_byte(const struct setting *setting)
 
 static const char *monitor_line(const struct setting *setting)
 {
-    static char line[65536]; /* VLANs can be many */
+    static char line[65536]; /* there can be many VLANs */
     size_t bytes = 0;
     char byte;
 
@@ -87,7 +87,7 @@ void monitor_await(const struct setting *setting, const char *text)
     }
 }
 
-/* Greetings and events are passed over. */
+/* Skips greetings and events. */
 void monitor_expect(const struct setting *setting, const char *command, const char *text)
 {
     const char *line;

@@ -57,7 +57,7 @@ static void find_mmio(struct station *station)
 {
     const char *reason = NULL;
 
-    /* QEMU fills the places from the last one on. */
+    /* QEMU fills the last place first. */
     for (unsigned place = QTEST_MMIO_COUNT; place-- != 0;) {
         virtio_register base =
             station->setting->machine->mmio + (virtio_register)place * QTEST_MMIO_BYTES;
@@ -178,7 +178,7 @@ const char *station_try_start(struct station *station)
     station->net = net;
     for (unsigned i = 0; net != NULL && i < station_pairs(station); i++) {
         station[i].net = virtio_net_pair(net, i);
-        station[i].signalled = true; /* the bottom half runs once, unasked */
+        station[i].signalled = true; /* runs once without a signal */
     }
     return net == NULL ? reason : NULL;
 }
@@ -210,15 +210,15 @@ static void fetch_packets(struct station *station)
         assert_true(ours->with_driver);
         ours->with_driver = false;
         station->returned++;
-        /* What a device still reads now is not what was sent. */
+        /* A device that still reads the memory now does not send what was given to it. */
         memset(ours->memory, 0xcc, ours->bytes);
     }
 }
 
-/* Puts the pieces of a frame together and gives their buffers back. Returns its length. */
+/* Joins the pieces of a frame and returns their buffers. Returns the frame's length. */
 static uint32_t gather(uint8_t *frame, struct virtio_net_buffer *buffer)
 {
-    uint32_t header = HEADER; /* in the first buffer alone */
+    uint32_t header = HEADER; /* only in the first buffer */
     uint32_t bytes = 0;
     unsigned count = buffer->buffers;
 
@@ -278,7 +278,7 @@ static void bottom_half(struct station *station)
     } while (virtio_net_bottom_half(station->net));
 }
 
-/* Whose queues this vector is about (net.h). */
+/* Returns the pair of the queues that use this vector (net.h). */
 static struct station *vector_owner(struct station *first, unsigned vector)
 {
     unsigned vectors = first->transport->vectors;
@@ -291,7 +291,7 @@ static struct station *vector_owner(struct station *first, unsigned vector)
     return vectors > pairs && pairs > 1 ? &first[vector - 1] : first;
 }
 
-/* True: an interrupt was there and its handler has run. */
+/* Returns true if an interrupt was pending, after running its handler. */
 static bool interrupt(struct station *station)
 {
     uint16_t vectors = station->transport->vectors;
@@ -339,7 +339,7 @@ void station_serve(struct station *station, bool drain)
     }
 }
 
-/* Cuts what lies in `ours` into pieces and hands it over. */
+/* Splits the frame in `ours` into pieces and transmits it. */
 static bool hand_over(struct station *station, struct station_packet *ours, uint32_t bytes,
                       unsigned segments)
 {
@@ -371,7 +371,7 @@ bool station_send(struct station *station, uint32_t bytes, unsigned segments)
     unsigned number = station->sent % STATION_PACKETS;
     struct station_packet *ours = &station->packets[number];
 
-    if (ours->with_driver) { /* a sender without packets asks for them: net.h */
+    if (ours->with_driver) { /* a sender that waits for packets fetches them: net.h */
         fetch_packets(station);
     }
     if (ours->with_driver) {
@@ -451,7 +451,7 @@ void station_check_balance(struct station *station)
     assert_int_equal(s.tx_accepted - s.tx_returned, packets);
 }
 
-/* Of a driver that has stopped: everything is back. */
+/* Checks that a stopped driver has returned everything. */
 static void fetch_everything(struct station *station)
 {
     struct virtio_net_statistics s;
@@ -468,7 +468,8 @@ static void fetch_everything(struct station *station)
 void station_stop(struct station *station)
 {
     assert_true(virtio_net_stop(station->net));
-    /* 2.4.1: what was exposed is the owner's again, so the device must have let go of it. */
+    /* 2.4.1: the owner holds the exposed buffers again, so the device must no longer write to
+     * them. */
     assert_int_equal(station->transport->operations->status(station->transport), 0);
     for (unsigned i = 0; i < station_pairs(station); i++) {
         fetch_everything(&station[i]);

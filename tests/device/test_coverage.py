@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables of README.md: what they name exists, and they leave no rule out."""
+"""Checks the tables of README.md: all names exist, and every rule occurs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _PYTHON_CASE = re.compile(r"^def (test_\w+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table: what it is about, and what shows it."""
+    """A row of a table: its subject, and the rules and cases that show it."""
 
     about: str
     shown: str
 
     def names(self) -> list[str]:
-        """Of rules and cases; none where nothing shows it."""
+        """Returns the names of rules and cases, none if no test shows the row's subject."""
         return [] if self.shown.startswith(_NONE) else _NAME.findall(self.shown)
 
 
@@ -41,7 +41,7 @@ def _rows(text: str) -> Iterator[Row]:
 
 
 def _rules() -> Mapping[str, str]:
-    """Each rule, and its clause with what it says."""
+    """Returns the rules by name, with clause and text."""
     return dict(re.findall(r'RULE\((\w+), "([^"]+)"\)', (DEVICE / "rules.h").read_text()))
 
 
@@ -50,7 +50,7 @@ def _found(pattern: re.Pattern[str], files: Iterable[Path]) -> set[str]:
 
 
 def _known() -> set[str]:
-    """Whatever a table may name."""
+    """Returns all names that a table may use."""
     known = set(_rules())
     known |= _found(re.compile(r'^ {4}\{"(\w+)", \w+\},$', re.MULTILINE), DEVICE.glob("cases_*.c"))
     known |= _found(_PYTHON_CASE, [DEVICE / "test_device.py", DEVICE / "test_rules.py"])
@@ -69,14 +69,14 @@ _KNOWN = _known()
 
 @pytest.mark.parametrize("row", [*RULES, *BUGS], ids=lambda row: row.about)
 def test_names_exist(row: Row) -> None:
-    """Each line names what shows it, or says that nothing does."""
+    """Each row names a rule or case, or says that no test shows it."""
     assert row.names() or row.shown.startswith(_NONE), row.shown
     assert [name for name in row.names() if name not in _KNOWN] == []
 
 
 @pytest.mark.parametrize("rule", _rules())
 def test_rule_is_named(rule: str) -> None:
-    """Each rule is in a line about its clause."""
+    """Each rule occurs in a row about its clause."""
     clauses = set(_CLAUSE.findall(_rules()[rule]))
     lines = [row.about for row in RULES if rule in row.names()]
     assert any(clauses & set(_CLAUSE.findall(line)) for line in lines), lines

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver on QEMU's network device, without a guest: transports, rings, features, recovery.
+"""Tests the driver on QEMU's network device, without a guest: transports, rings, features,
+recovery.
 
-Each case names the clause of VIRTIO 1.3 that it is about. Beside its own purpose every case runs
-under the rule checker of rules.h, and its transmitted statuses are those of the standard's steps.
+Each case names its clause of VIRTIO 1.3. Beside its own purpose every case runs under the rule
+checker of rules.h, and the statuses that the driver writes must follow the standard's steps.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from support.transports import (
     Transport,
 )
 
-# ACKNOWLEDGE, DRIVER, FEATURES_OK, DRIVER_OK one after the other (3.1.1); legacy devices know no
+# ACKNOWLEDGE, DRIVER, FEATURES_OK, DRIVER_OK in this order (3.1.1). Legacy devices have no
 # FEATURES_OK (3.1.2).
 MODERN_STATUSES = [0, 1, 3, 11, 15, 0]
 LEGACY_STATUSES = [0, 1, 3, 7, 0]
@@ -43,7 +44,7 @@ LEGACY_STATUSES = [0, 1, 3, 7, 0]
 
 @each_transport_and_ring
 def test_traffic(run_case: Run, transport: Transport, ring: str) -> None:
-    """3.1.1: frames of all sizes both ways, after exactly the steps that the standard asks for."""
+    """3.1.1: frames of all sizes pass both ways, after exactly the steps of the standard."""
     outcome = run_case(transport.case("traffic", ring))
     assert outcome.statuses() == (LEGACY_STATUSES if transport.legacy else MODERN_STATUSES)
 
@@ -63,7 +64,8 @@ def _optional(transport: Transport) -> list[str]:
 
 
 def _feature_cases(*, switchable: bool) -> list[object]:
-    """Each optional feature on each kind; or those alone that QEMU offers or not, as asked."""
+    """Returns each optional feature on each kind of device, or only features whose offer QEMU
+    can switch."""
     return [
         pytest.param(BY_NAME[name], feature, ring, id=f"{name}-{feature}-{ring}")
         for name in (*MODERN_KINDS, *LEGACY_KINDS)
@@ -76,41 +78,42 @@ def _feature_cases(*, switchable: bool) -> list[object]:
 @pytest.mark.pairwise
 @pytest.mark.parametrize(("transport", "feature", "ring"), _feature_cases(switchable=True))
 def test_feature_not_offered(run_case: Run, transport: Transport, feature: str, ring: str) -> None:
-    """2.2.1: a feature that the device does not offer is not used."""
+    """2.2.1: the driver does not use a feature that the device does not offer."""
     run_case(transport.case("traffic", ring, off=[feature]))
 
 
 @pytest.mark.pairwise
 @pytest.mark.parametrize(("transport", "feature", "ring"), _feature_cases(switchable=False))
 def test_feature_refused(run_case: Run, transport: Transport, feature: str, ring: str) -> None:
-    """2.2.1: an offered feature that the driver does not accept is not used."""
+    """2.2.1: the driver does not use an offered feature that it does not accept."""
     run_case(transport.case("traffic", ring, refused=[feature]))
 
 
 @each_kind_and_ring
 def test_no_feature(run_case: Run, transport: Transport, ring: str) -> None:
-    """2.2.1: with the least that both must agree on."""
+    """2.2.1: the driver works with the fewest features that both must agree on."""
     run_case(transport.case("traffic", ring, refused=_optional(transport)))
 
 
 @pytest.mark.parametrize("feature", ["any_layout", "event_idx", "indirect_desc"])
 @each_legacy_kind
 def test_only_feature(run_case: Run, transport: Transport, feature: str) -> None:
-    """2.7.4.3: the layouts of a legacy device, with each feature that bears on them alone."""
+    """2.7.4.3: layouts of a legacy device, with each feature that affects them alone."""
     refused = [name for name in _optional(transport) if name != feature]
     run_case(transport.case("traffic", refused=refused))
 
 
 @named("pci-modern-virt-intx", "pci-modern-q35-msix3", "pci-modern-virt-port-msix3")
 def test_access_platform(run_case: Run, transport: Transport) -> None:
-    """6.1: ACCESS_PLATFORM is accepted where it is offered."""
+    """6.1: the driver accepts ACCESS_PLATFORM where it is offered."""
     options = {"iommu_platform": "on"}
     run_case(transport.case("traffic", options=options, added=ACCESS_PLATFORM.mask))
 
 
 @named("pci-modern-virt-intx", "pci-modern-q35-msix3")
 def test_features_not_accepted(run_case: Run, transport: Transport) -> None:
-    """3.1.1: FEATURES_OK is read back; the driver gives up, and a further try begins anew."""
+    """3.1.1: the driver reads FEATURES_OK back and gives up; a second attempt starts from the
+    reset."""
     options = {"iommu_platform": "on"}
     case = transport.case("features_not_accepted", options=options, added=ACCESS_PLATFORM.mask)
     statuses = run_case(case).statuses()
@@ -118,7 +121,7 @@ def test_features_not_accepted(run_case: Run, transport: Transport) -> None:
     assert any(status & 0x80 for status in statuses)
 
 
-# What any transport has to stand.
+# Cases for all transports.
 
 CASES = {
     "ping_pong": "2.7.7, 2.7.10: no interrupt and no notification gets lost",
@@ -153,7 +156,7 @@ def test_case(run_case: Run, transport: Transport, name: str, ring: str) -> None
 def test_case_without_event_index(
     run_case: Run, transport: Transport, name: str, ring: str
 ) -> None:
-    """2.7.6: interrupts and notifications by the flags alone."""
+    """2.7.6: interrupts and notifications are suppressed by the flags alone."""
     run_case(transport.case(name, ring, refused=["event_idx"]))
 
 
@@ -167,20 +170,20 @@ def test_indices_wrap(run_case: Run, transport: Transport, ring: str) -> None:
 @each_kind_and_ring
 @pytest.mark.parametrize("budget", [1, 3, 64])
 def test_bounded_interrupt(run_case: Run, transport: Transport, budget: int, ring: str) -> None:
-    """2.7.7: what the handler leaves over is not lost, however little it may do."""
+    """2.7.7: chains that the handler leaves are not lost, however small its budget."""
     run_case(transport.case("bounded_interrupt", ring, count=budget))
 
 
 @each_kind
 def test_no_address(run_case: Run, transport: Transport) -> None:
-    """5.1.5: without MAC the driver has no address from the device."""
+    """5.1.5: without VIRTIO_NET_F_MAC the device gives the driver no address."""
     run_case(transport.case("mac", refused=["mac"]))
 
 
 @named("mmio-2", "mmio-1", "pci-legacy-q35-intx", "pci-modern-q35-msix3")
 @pytest.mark.parametrize("mtu", [68, 576, 1400, 1500, 2000])
 def test_mtu(run_case: Run, transport: Transport, mtu: int) -> None:
-    """5.1.4.2: the device's MTU is taken over, and no larger frame sent."""
+    """5.1.4.2: the driver adopts the device's MTU and sends no larger frame."""
     case = transport.case(
         "mtu",
         options={"host_mtu": str(mtu)},
@@ -193,7 +196,7 @@ def test_mtu(run_case: Run, transport: Transport, mtu: int) -> None:
 
 @named("mmio-2", "mmio-1", "pci-modern-q35-msix3")
 def test_mtu_beyond_buffers(run_case: Run, transport: Transport) -> None:
-    """5.1.4.2: an MTU whose frames have no room is not accepted."""
+    """5.1.4.2: the driver does not accept an MTU whose frames exceed its buffers."""
     run_case(transport.case("mtu", options={"host_mtu": "9000"}, mtu=1500))
 
 
@@ -249,14 +252,15 @@ def test_large(
 @each_kind_and_ring
 @pytest.mark.parametrize("refused", [(), ("event_idx", "indirect_desc")], ids=["all", "flags"])
 def test_merged(run_case: Run, transport: Transport, refused: tuple[str, ...], ring: str) -> None:
-    """5.1.6.4: a frame in as many buffers as it takes."""
+    """5.1.6.4: a frame may fill several buffers."""
     run_case(transport.case("merged", ring, refused=refused, rx_buffers=LARGE_BUFFERS + 3))
 
 
 # Queues.
 
 
-# With IN_ORDER, QEMU 10.0's MMIO has only room for the size it offers first, and dies of more.
+# With IN_ORDER, QEMU 10.0's MMIO has room only for the size that it offers first, and crashes if
+# the driver sets a larger one.
 _MMIO_IN_ORDER_ENTRIES_MAX = 256
 
 
@@ -273,7 +277,7 @@ def _transmit_rings() -> list[object]:
 @pytest.mark.pairwise
 @pytest.mark.parametrize(("transport", "ring", "entries"), _transmit_rings())
 def test_transmit_ring(run_case: Run, transport: Transport, ring: str, entries: int) -> None:
-    """2.7: rings of any size, and no larger than the device's."""
+    """2.7: rings of any size up to the device's work."""
     run_case(transport.case("traffic", ring, tx_ring=entries))
 
 
@@ -281,15 +285,15 @@ def test_transmit_ring(run_case: Run, transport: Transport, ring: str, entries: 
 @rings("mmio-2", "mmio-1", "pci-modern-q35-msix3", "pci-legacy-q35-intx")
 @pytest.mark.parametrize("buffers", [1, 2, 3, 32, 2000])
 def test_receive_buffers(run_case: Run, transport: Transport, buffers: int, ring: str) -> None:
-    """5.1.6.3: few buffers exposed, whatever the ring's size; merged ones if there is room for the
-    largest frame."""
+    """5.1.6.3: few buffers are exposed, whatever the ring's size; buffers are merged if they
+    have room for the largest frame together."""
     run_case(transport.case("traffic", ring, rx_buffers=buffers))
 
 
 @named("mmio-2", "mmio-1", "pci-modern-q35-msix3", "pci-legacy-q35-intx", "pci-legacy-virt-msix2")
 @pytest.mark.parametrize("entries", [512, 1024])
 def test_large_receive_queue(run_case: Run, transport: Transport, entries: int) -> None:
-    """2.7.2: a legacy queue has the size that the device says."""
+    """2.7.2: a legacy queue has the size that the device gives."""
     run_case(transport.case("traffic", options={"rx_queue_size": str(entries)}))
 
 
@@ -297,7 +301,7 @@ def test_large_receive_queue(run_case: Run, transport: Transport, entries: int) 
 @each_kind_and_ring
 @pytest.mark.parametrize("entries", [256, 1024])
 def test_memory(run_case: Run, transport: Transport, entries: int, ring: str) -> None:
-    """2.7: the driver takes memory by what it needs, not by the device's queues."""
+    """2.7: the driver allocates memory for its needs, not for the size of the device's queues."""
     run_case(transport.case("memory", ring, options={"rx_queue_size": str(entries)}))
 
 
@@ -333,7 +337,7 @@ def test_control(
     ids=["filter", "no-filter", "not-offered"],
 )  # fmt: skip
 def test_vlans(run_case: Run, transport: Transport, offered: bool, wanted: bool, ring: str) -> None:
-    """5.1.6.5.3: frames of VLANs that nobody named are dropped, if the filter was asked for."""
+    """5.1.6.5.3: the device drops frames of unknown VLANs if the driver asked for the filter."""
     case = transport.case(
         "vlans",
         ring,
@@ -347,7 +351,7 @@ def test_vlans(run_case: Run, transport: Transport, offered: bool, wanted: bool,
 @each_modern_kind
 @pytest.mark.parametrize("speed", [0, 10, 1000, 40000])
 def test_speed(run_case: Run, transport: Transport, speed: int) -> None:
-    """5.1.4: the device's speed and duplex, if it says so."""
+    """5.1.4: the driver reports the device's speed and duplex if the device has them."""
     options = {"speed": str(speed), "duplex": "full"} if speed else {}
     added = SPEED_DUPLEX.mask if speed else 0
     run_case(transport.case("speed", options=options, added=added, count=speed))
@@ -359,14 +363,14 @@ def test_speed(run_case: Run, transport: Transport, speed: int) -> None:
 def test_queue_reset(
     run_case: Run, transport: Transport, refused: tuple[str, ...], ring: str
 ) -> None:
-    """2.6.1: a queue that broke is reset by itself."""
+    """2.6.1: a broken queue is reset alone."""
     run_case(transport.case("queue_reset", ring, refused=refused))
 
 
 @rings("pci-modern-virt-intx", "pci-transitional-q35-msix1", "pci-modern-q35-msix3",
        "pci-modern-virt-port-msix3")  # fmt: skip
 def test_queue_reset_in_traffic(run_case: Run, transport: Transport, ring: str) -> None:
-    """2.6.1: the same in mid-traffic: the other queue loses nothing, and both go on."""
+    """2.6.1: a queue is reset in mid-traffic. The other queue loses nothing, and both continue."""
     run_case(transport.case("queue_reset_in_traffic", ring))
 
 
@@ -377,14 +381,15 @@ def test_queue_reset_in_traffic(run_case: Run, transport: Transport, ring: str) 
 @each_kind_and_ring
 @pytest.mark.parametrize("pairs", [2, 4])
 def test_pairs(run_case: Run, transport: Transport, ring: str, pairs: int) -> None:
-    """5.1.6.5.6: frames both ways on each queue pair."""
+    """5.1.6.5.6: frames pass both ways on each queue pair."""
     run_case(pairs_case(transport, "pairs_traffic", ring, device=pairs, asked=pairs))
 
 
 @each_kind
 @pytest.mark.parametrize(("device", "asked"), [(4, 2), (4, 3), (2, 4), (3, 31), (4, 1), (1, 4)])
 def test_pairs_in_common(run_case: Run, transport: Transport, device: int, asked: int) -> None:
-    """5.1.6.5.6: as many queue pairs as both have; with one the command is not needed."""
+    """5.1.6.5.6: the driver uses as many queue pairs as both sides have; one pair needs no
+    command."""
     run_case(pairs_case(transport, "pairs_traffic", SPLIT, device=device, asked=asked))
 
 
@@ -407,7 +412,7 @@ def test_pairs_in_common(run_case: Run, transport: Transport, device: int, asked
     ],
 )
 def test_pairs_and_vectors(run_case: Run, transport: Transport, pairs: int, vectors: int) -> None:
-    """4.1.5.1.2: a vector for everything, for all queues, for each pair, for each queue."""
+    """4.1.5.1.2: one vector for everything, for all queues, for each pair, or for each queue."""
     with_vectors = replace(transport, vectors=vectors)
     run_case(pairs_case(with_vectors, "pairs_traffic", SPLIT, device=pairs, asked=pairs))
 
@@ -420,7 +425,7 @@ def test_pairs_reset(run_case: Run, transport: Transport, ring: str, pairs: int)
     run_case(pairs_case(transport, "pairs_reset", ring, device=pairs, asked=pairs))
 
 
-# Resets by others.
+# Resets by others than the driver.
 
 # As in cases_reset.c.
 _RESETS = ("system_reset", "function", "bus")
@@ -438,24 +443,24 @@ def test_system_reset(run_case: Run, transport: Transport, ring: str) -> None:
 @rings(*_BEHIND_PORTS)
 @pytest.mark.parametrize("way", _RESETS[1:])
 def test_hot_reset(run_case: Run, transport: Transport, ring: str, way: str) -> None:
-    """2.4.1, PCI Express 6.6: the function alone, or all behind its port, is reset in
+    """2.4.1, PCI Express 6.6: the function alone, or everything behind its port, is reset in
     mid-traffic."""
     run_case(transport.case("hot_reset", ring, count=_RESETS.index(way)))
 
 
-# By default q35 leaves hot-plug to ACPI, and its ports do nothing when their registers are written.
+# By default q35 leaves hot-plug to ACPI, and register writes to its ports have no effect.
 _NATIVE = ("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off")
 
 
 @rings(*_BEHIND_PORTS)
 def test_hot_plug(run_case: Run, transport: Transport, ring: str) -> None:
-    """2.4.1: the device is taken out of its slot in mid-traffic, and put in again."""
+    """2.4.1: the device is removed from its slot in mid-traffic and inserted again."""
     run_case(transport.case("hot_plug", ring))
 
 
 @rings(*(name for name in _BEHIND_PORTS if "q35" in name))
 def test_hot_plug_by_slot(run_case: Run, transport: Transport, ring: str) -> None:
-    """PCI Express 6.7: the same by the slot's own registers, where ACPI would do it."""
+    """PCI Express 6.7: hot-plug by the slot's own registers instead of ACPI."""
     run_case(replace(transport, extra=(*transport.extra, *_NATIVE)).case("hot_plug", ring))
 
 
@@ -463,7 +468,7 @@ def test_hot_plug_by_slot(run_case: Run, transport: Transport, ring: str) -> Non
 
 # As in cases_recovery.c.
 _SABOTAGES = ("head", "next", "loop", "empty", "direction", "table", "header")
-# A packed list is what lies there, without indices; for a loop all of the ring has to be free.
+# Packed rings have no indices to spoil; the loop needs the whole ring to be free.
 _SPLIT_ONLY = ("head", "next")
 _SPLIT_ONLY_RECEIVING = (*_SPLIT_ONLY, "loop")
 
@@ -483,12 +488,12 @@ def _sabotages(*, receiving: bool) -> list[object]:
 @pytest.mark.pairwise
 @pytest.mark.parametrize(("transport", "ring", "way"), _sabotages(receiving=False))
 def test_needs_reset_transmitting(run_case: Run, transport: Transport, ring: str, way: str) -> None:
-    """2.1.2: after a descriptor that the device can't accept, traffic is back by a reset."""
+    """2.1.2: after a descriptor that the device can't accept, a reset restores traffic."""
     run_case(transport.case("needs_reset", ring, count=_SABOTAGES.index(way)))
 
 
 @pytest.mark.pairwise
 @pytest.mark.parametrize(("transport", "ring", "way"), _sabotages(receiving=True))
 def test_needs_reset_receiving(run_case: Run, transport: Transport, ring: str, way: str) -> None:
-    """2.1.2: the same in the receive queue."""
+    """2.1.2: the same for a descriptor of the receive queue."""
     run_case(transport.case("needs_reset", ring, count=16 + _SABOTAGES.index(way)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of rules.h: each was looked at on each kind of transport it is about, and held."""
+"""Each rule of rules.h was checked on each kind of transport it applies to, and held."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.transports import SPLIT, Transport
 
 from bulkhead.paths import TESTS
 
-# What one test counted serves others.
+# Tests of one worker share the counts of cases that already ran.
 pytestmark = pytest.mark.xdist_group("device/test_rules")
 
 _RULES = dict(re.findall(r'RULE\((\w+), "([^"]+)"\)', (TESTS / "device" / "rules.h").read_text()))
@@ -29,16 +29,16 @@ _ABOUT: Mapping[str, tuple[str, ...]] = {
                                      "pci-legacy-q35-intx")),
     **dict.fromkeys(["CAUSE_ACKNOWLEDGED"], ("mmio-2", "mmio-1")),
 }  # fmt: skip
-# What comes up only without some features, or when something failed.
+# Rules that apply only without some features.
 _WITHOUT = {
     "HEADER_ALONE": ("any_layout", LEGACY_KINDS),
     "FLAGS_VALID": ("event_idx", (*MODERN_KINDS, *LEGACY_KINDS)),
 }
 _AFTER_FAILURE = "FAILED_RESET"
-_WHEN_CUT = "HEADER_CUT"
+_SEGMENTATION = "HEADER_CUT"
 _COMMANDS = ("COMMAND_SHAPE", "COMMAND_AGREED")
 _PAIRS = ("PAIRS_OFFERED", "PAIRS_READY")
-# What is about one ring format, and the one about which only the others are.
+# Rules about one ring format.
 _ON_RING = {
     **dict.fromkeys(["PACKED_WRAP", "PACKED_COMPLETE", "PACKED_ROOM", "PACKED_UNTOUCHED",
                      "EVENT_RESERVED", "EVENT_AGREED", "EVENT_INSIDE"], "packed"),
@@ -69,10 +69,10 @@ def _rings_of(rule: str) -> Sequence[str]:
 
 @pytest.mark.parametrize(
     "rule",
-    [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _WHEN_CUT, *_COMMANDS, *_PAIRS)],
+    [rule for rule in _RULES if rule not in (_AFTER_FAILURE, _SEGMENTATION, *_COMMANDS, *_PAIRS)],
 )
 def test_rule(run_case: Run, rule: str) -> None:
-    """The clause is in rules.h."""
+    """The rule's clause is in rules.h."""
     feature, names = _WITHOUT.get(rule, (None, _ABOUT.get(rule, (*MODERN_KINDS, *LEGACY_KINDS))))
     for name, ring in itertools.product(names, _rings_of(rule)):
         if ring in BY_NAME[name].rings:
@@ -82,27 +82,27 @@ def test_rule(run_case: Run, rule: str) -> None:
 
 @each_kind
 def test_rule_after_failure(run_case: Run, transport: Transport) -> None:
-    """2.1.1: after FAILED nothing but a reset."""
+    """2.1.1: after FAILED the driver does nothing but reset the device."""
     assert _rule_counts(run_case(transport.case("restart_after_failed")))[_AFTER_FAILURE] > 0
 
 
 @each_kind
-def test_rule_when_cut(run_case: Run, transport: Transport) -> None:
-    """5.1.6.2.1: what the device is to cut says how."""
+def test_rule_on_segmentation(run_case: Run, transport: Transport) -> None:
+    """5.1.6.2.1: a frame that the device is to segment says how."""
     outcome = run_case(transport.case("segments_transmitted", vnet=True))
-    assert _rule_counts(outcome)[_WHEN_CUT] > 0
+    assert _rule_counts(outcome)[_SEGMENTATION] > 0
 
 
 @each_kind
 def test_rules_on_commands(run_case: Run, transport: Transport) -> None:
-    """5.1.6.5: commands as the standard has them."""
+    """5.1.6.5: commands have the standard's form."""
     counts = _rule_counts(run_case(transport.case("receive_modes")))
     assert all(counts[rule] > 0 for rule in _COMMANDS)
 
 
 @each_kind
 def test_rules_on_pairs(run_case: Run, transport: Transport) -> None:
-    """5.1.6.5.6.1: the command that asks for them."""
+    """5.1.6.5.6.1: the command that enables the pairs."""
     case = pairs_case(transport, "pairs_traffic", SPLIT, device=2, asked=2)
     counts = _rule_counts(run_case(case))
     assert all(counts[rule] > 0 for rule in _PAIRS)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Comes before the library's own virtio/barrier.h, which it takes over, in the device tests: what
- * is stored into memory that QEMU sees is shown to the rule checker first (rules.h), while the
- * device can't act on it yet.
+ * Replaces the library's virtio/barrier.h in the device tests. The rule checker (rules.h) sees each
+ * store into memory shared with QEMU before the device can act on it.
  */
 #ifndef TESTS_DEVICE_BARRIER_H
 #define TESTS_DEVICE_BARRIER_H
@@ -17,7 +16,7 @@
 
 void rules_store16(const uint16_t *shared, uint16_t value);
 void rules_store32(const uint32_t *shared, uint32_t value);
-/* Returns what is to be stored, which is `value` unless a case meddles with it. */
+/* Returns the value to store, which is `value` unless a case changes it. */
 uint64_t rules_store64(const uint64_t *shared, uint64_t value);
 
 static inline void virtio_shared_store16(uint16_t *shared, uint16_t value)
