@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
+from bulkhead.system.reports import CoreReport, State, read_reports
 
 StartGuest = Callable[..., GuestProcess]
 _SOURCES = Path(__file__).parent / "cores"
@@ -24,24 +28,44 @@ _COMMAND = (
     "-T", str(_SOURCES / "guest.ld"), str(_SOURCES / "start.S"), str(_SOURCES / "vectors.S"),
     str(_SOURCES / "guest.c"),
 )  # fmt: skip
+_CORES = [1, 2, 3]
 _STOP, _RESTART = "\x1es", "\x1er"
 _TIMES = 30
+_PATIENCE_S = 30
+
+
+@dataclass
+class Three:
+    """The partition `three`, on cores 1 to 3, which takes orders (cores/guest.c)."""
+
+    guest: GuestProcess
+    layout: Layout
+
+    def reports(self) -> list[CoreReport]:
+        """The reports of its cores."""
+        memory = self.layout.hypervisor.end
+        reports = read_reports(self.guest.qmp(), memory, self.layout.board.core_count)
+        return [each for each in reports if each.core in _CORES]
+
+
+def boot(start_guest: StartGuest, folder: Path, keys: str = "") -> Three:
+    """Boot the partition with further keys of its system file."""
+    subprocess.run([*_COMMAND, "-o", str(folder / "guest.exe")], check=True)
+    file = folder / "three.toml"
+    file.write_text(
+        f'board = "qemu-virt"\n[[partition]]\nname = "three"\ncores = {_CORES}\n'
+        f'memory = "4 MiB"\nimage = "./guest.exe"\nconsole = "interactive"\n{keys}'
+    )
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
+    said(guest, "three", "ready")
+    return Three(guest, assembled.layout)
 
 
 @pytest.fixture
 def guest(start_guest: StartGuest, log_folder: Path) -> GuestProcess:
-    """Starts the partition `three` on cores 1 to 3, which takes orders (cores/guest.c)."""
-    subprocess.run([*_COMMAND, "-o", str(log_folder / "guest.exe")], check=True)
-    file = log_folder / "three.toml"
-    file.write_text(
-        'board = "qemu-virt"\n[[partition]]\nname = "three"\ncores = [1, 2, 3]\n'
-        'memory = "4 MiB"\nimage = "./guest.exe"\nconsole = "interactive"\n'
-    )
-    system, board = read(str(file))
-    image = assemble(system, board, Settings()).image
-    guest = start_guest(machine(system, board, image, lambda _: UserNetwork()))
-    said(guest, "three", "ready")
-    return guest
+    return boot(start_guest, log_folder).guest
 
 
 def said(guest: GuestProcess, who: str, text: str) -> None:
@@ -135,3 +159,40 @@ def test_unresponsive_first_core_is_reported(guest: GuestProcess) -> None:
     guest.type_text("b")
     said(guest, "bulkhead", "three is stopped: core 2")
     said(guest, "bulkhead", "three waits: core 1 does not answer")
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ("r", "is off: it never restarts"),  # SYSTEM_RESET by the first core, and
+        ("x", "is off: it never restarts"),  # by the second, while the first is off
+        ("e", "is off"),
+        ("f", "is stopped: core 2"),
+        (_STOP, "is stopped"),
+    ],
+    ids=["reset", "reset-by-second", "off", "fault", "operator"],
+)
+def test_never_restarts_if_the_file_says_so(
+    start_guest: StartGuest, log_folder: Path, keys: str, told: str
+) -> None:
+    """Neither while the partition runs nor after its end, however it ended."""
+    three = boot(start_guest, log_folder, 'restart = "never"\n')
+    guest = three.guest
+    guest.type_text(_RESTART)
+    said(guest, "bulkhead", "three never restarts")
+    order(guest, "n")  # it runs on
+    guest.type_text(keys)
+    said(guest, "bulkhead", f"three {told}")
+    end = time.monotonic() + _PATIENCE_S
+    while any(each.state == State.RUNNING for each in three.reports()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    ended = three.reports()
+    for _ in range(2):
+        guest.type_text(_RESTART)
+        said(guest, "bulkhead", "three never restarts")
+    assert [each.starts for each in three.reports()] == [each.starts for each in ended]
+    assert three.reports()[0].starts == 1
+    assert all(each.state != State.RUNNING for each in three.reports())
+    assert guest.console().count("three| ready") == 1
+    assert "bulkhead| three restarts" not in guest.console()
