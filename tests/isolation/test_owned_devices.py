@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from support.physical_memory import PhysicalMemory, arguments
 from support.rogue_system import ROGUE, Run, StartGuest, start
+from support.silent_device import NOTHING, SilentDevice, ecam
 from support.translation_tables import HypervisorMemory
 from support.witness import read_register
 
-from bulkhead.system import board_tree
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import registers
 from bulkhead.system.model import Unmapped
@@ -76,45 +76,23 @@ def test_bus_mastering_of_an_unowned_function_is_disabled(
 
     def leave_mastering() -> None:
         with PhysicalMemory(stub) as memory:
-            command = _ecam() + _FUNCTION_OF_NOBODY + _COMMAND
+            command = ecam() + _FUNCTION_OF_NOBODY + _COMMAND
             memory.write(command, (_MASTER | _MEMORY).to_bytes(2, "little"))
             assert int.from_bytes(memory.read(command, 2), "little") == _MASTER | _MEMORY
 
     run = start(start_guest, extra=("-S", *arguments(stub)), prepare=leave_mastering)
-    line = read_register(run.guest.qmp(), _ecam() + _FUNCTION_OF_NOBODY + _COMMAND)
+    line = read_register(run.guest.qmp(), ecam() + _FUNCTION_OF_NOBODY + _COMMAND)
     assert line & 0xFFFF == _MEMORY
     run.victim_is_unharmed()
-
-
-def _ecam() -> int:
-    return registers(board_tree.load("qemu-virt").roles["pci"])[0][0]
-
-
-_NOTHING = 0x3F000000  # no device or memory of the board, 16 MiB
-_ENTRY_BYTES = 8
-
-
-def _entry_of(run: Run, address: int) -> tuple[int, int]:
-    """Finds the 2 MiB block that maps `address` for the services of the rogue's monitor. Returns
-    the address of its descriptor, and the descriptor (Arm ARM, D8.3)."""
-    memory = HypervisorMemory(run.guest, run.layout)
-    table = memory.core(ROGUE).services
-    at = table + _ENTRY_BYTES * (address >> 30)
-    table = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little") & 0xFFFF_FFFF_F000
-    at = table + _ENTRY_BYTES * (address >> 21 & 511)
-    descriptor = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little")
-    assert descriptor & 3 == 1  # a block descriptor
-    return at, descriptor
 
 
 def test_unresponsive_device_stops_its_partition(start_guest: StartGuest, tmp_path: Path) -> None:
     """The monitor's accesses to the configuration space raise an external abort."""
     stub = tmp_path / "gdb"
     run = start(start_guest, extra=arguments(stub))
-    at, descriptor = _entry_of(run, _ecam())
-    broken = descriptor & ~(0xFFFF_FFFF_F000) | _NOTHING
+    device = SilentDevice(run, ecam())
     with PhysicalMemory(stub) as memory:
-        memory.write(at, broken.to_bytes(_ENTRY_BYTES, "little"))
+        device.silence(memory)
     line = run.attack("ecam 0")
     found = re.fullmatch(
         r"bulkhead\| rogue is stopped: core 1, no answer from the device at (0x[0-9a-f]+), "
@@ -122,7 +100,7 @@ def test_unresponsive_device_stops_its_partition(start_guest: StartGuest, tmp_pa
         line,
     )
     assert found is not None, line
-    assert int(found[1], 16) & -0x1000 == _ecam() + (_STREAM << 12)
+    assert int(found[1], 16) & -0x1000 == ecam() + (_STREAM << 12)
     assert int(found[2], 16) >> 26 == 0x25  # EC: a data abort from EL2
     report = run.stopped()
     assert report.exits["fault"] >= 1
@@ -130,7 +108,7 @@ def test_unresponsive_device_stops_its_partition(start_guest: StartGuest, tmp_pa
     run.restart()
     run.wait_for(r"(?m)^bulkhead\| rogue can't start: a PCI function or the SMMU does not answer")
     with PhysicalMemory(stub) as memory:
-        memory.write(at, descriptor.to_bytes(_ENTRY_BYTES, "little"))
+        device.restore(memory)
     assert "survived" in run.attack_after_restart("ecam 0")
     run.victim_is_unharmed()
 
@@ -146,7 +124,7 @@ def test_unmapped_access_is_an_external_abort_if_configured(start_guest: StartGu
         victim.physical,
         run.layout.hypervisor.end - PAGE_BYTES,
         registers(board.roles["smmu"])[0][0],
-        _NOTHING,
+        NOTHING,
         1 << 38,
         board.cores[2].redistributor,
     ]
@@ -165,5 +143,5 @@ def test_unmapped_access_is_an_external_abort_if_configured(start_guest: StartGu
     assert run.reports()[ROGUE].state == State.RUNNING
     run.nothing_changed()
     # A table walk still stops the partition, because no external abort is injected for it.
-    assert "is stopped" in run.attack(f"walk {_NOTHING:#x}")
+    assert "is stopped" in run.attack(f"walk {NOTHING:#x}")
     run.victim_is_unharmed()

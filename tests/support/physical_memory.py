@@ -32,7 +32,7 @@ class PhysicalMemory:
             assert time.monotonic() < end
             time.sleep(0.01)
         self._socket.connect(str(path))
-        assert self._request("Qqemu.PhyMemMode:1") == "OK"
+        assert self.request("Qqemu.PhyMemMode:1") == "OK"
 
     def __enter__(self) -> Self:
         return self
@@ -43,19 +43,28 @@ class PhysicalMemory:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._request("D")
+        self.request("D")
         self._socket.close()
 
     def read(self, address: int, size: int) -> bytes:
         """Reads bytes at a physical address."""
-        return bytes.fromhex(self._request(f"m{address:x},{size:x}"))
+        return bytes.fromhex(self.request(f"m{address:x},{size:x}"))
 
     def write(self, address: int, data: bytes) -> None:
         """Writes bytes to a physical address, in one access if the size is that of a register."""
-        assert self._request(f"M{address:x},{len(data):x}:{data.hex()}") == "OK"
+        assert self.request(f"M{address:x},{len(data):x}:{data.hex()}") == "OK"
 
-    def _request(self, text: str) -> str:
+    def request(self, text: str) -> str:
+        """Sends a packet. Returns the answer."""
+        self.send(text)
+        return self.answer()
+
+    def send(self, text: str) -> None:
+        """Sends a packet whose answer is read later."""
         self._socket.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
+
+    def answer(self) -> str:
+        """The next answer."""
         answer = b""
         while b"#" not in answer[:-2]:
             answer += self._socket.recv(65536)

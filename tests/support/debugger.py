@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Stops a core at an instruction of the hypervisor, through QEMU's GDB stub, and moves it."""
+
+from __future__ import annotations
+
+import re
+
+from support.physical_memory import PhysicalMemory
+
+_PC, _CPSR = 0x20, 0x21  # numbers of QEMU's AArch64 registers (target feature org.gnu.gdb.aarch64)
+_EL2 = 2
+
+
+class Debugger(PhysicalMemory):
+    """A connection to the stub. All cores stand still, except during run_to()."""
+
+    def run_to(self, core: int, address: int) -> None:
+        """Lets the machine run until the core is about to execute the instruction, at EL2.
+
+        Other cores, and guests, that come to the same virtual address go on.
+        """
+        while True:
+            assert self.request(f"Z0,{address:x},4") == "OK"
+            self.send("c")
+            stopped = self._stopped_core()
+            assert self.request(f"z0,{address:x},4") == "OK"
+            self._select(stopped)
+            at_el2 = self._register(_CPSR) >> 2 & 3 == _EL2
+            if stopped == core and at_el2:
+                assert self._register(_PC) == address
+                return
+            self.send(f"vCont;s:{stopped + 1:x}")
+            self._stopped_core()
+
+    def jump(self, address: int) -> None:
+        """Makes the core that run_to() stopped continue at another address."""
+        assert self.request(f"P{_PC:x}={address.to_bytes(8, 'little').hex()}") == "OK"
+
+    def _stopped_core(self) -> int:
+        stop = self.answer()
+        found = re.match(r"T05thread:(?:p\w+\.)?(\w+);", stop)
+        assert found is not None, stop
+        return int(found[1], 16) - 1
+
+    def _select(self, core: int) -> None:
+        assert self.request(f"Hg{core + 1:x}") == "OK"
+
+    def _register(self, number: int) -> int:
+        return int.from_bytes(bytes.fromhex(self.request(f"p{number:x}")), "little")
