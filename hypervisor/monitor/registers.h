@@ -16,8 +16,9 @@
         register_value;                                                          \
     })
 
+/* Z: a constant 0 is XZR, and takes no register. */
 #define register_write(name, value) \
-    __asm__ volatile("msr " REGISTER_TEXT(name) ", %0" : : "r"((uint64_t)(value)))
+    __asm__ volatile("msr " REGISTER_TEXT(name) ", %x0" : : "rZ"((uint64_t)(value)))
 
 #define instruction_barrier() __asm__ volatile("isb" : : : "memory")
 
