@@ -273,8 +273,10 @@ static bool check_choices(struct check *check, const struct description_partitio
 {
     return expect(check,
                   partition->restart <= DESCRIPTION_RESTART_NEVER &&
-                      partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT,
-                  "unknown value of restart or unmapped: restart", partition->restart);
+                      partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT &&
+                      partition->maintenance <= DESCRIPTION_MAINTENANCE_LOCAL &&
+                      partition->reserved == 0,
+                  "unknown value of restart, unmapped or maintenance: restart", partition->restart);
 }
 
 static bool check_input(struct check *check, const struct description_partition *partition)

@@ -12,28 +12,34 @@
 /* Bits `first` to `last`. */
 #define CONTROL_BITS(first, last) (CONTROL_BIT((last) + 1) - CONTROL_BIT(first))
 
-#define HCR_VM    CONTROL_BIT(0)  /* stage 2 */
-#define HCR_SWIO  CONTROL_BIT(1)  /* invalidation by set and way also cleans */
-#define HCR_FMO   CONTROL_BIT(3)  /* FIQ to EL2 */
-#define HCR_AMO   CONTROL_BIT(5)  /* SError to EL2 */
-#define HCR_TID3  CONTROL_BIT(18) /* traps the feature ID registers */
-#define HCR_TSC   CONTROL_BIT(19) /* traps SMC */
-#define HCR_TIDCP CONTROL_BIT(20) /* traps IMPLEMENTATION DEFINED registers */
-#define HCR_TACR  CONTROL_BIT(21) /* traps ACTLR_EL1 */
-#define HCR_TSW   CONTROL_BIT(22) /* traps cache maintenance by set and way */
-#define HCR_RW    CONTROL_BIT(31) /* EL1 is AArch64 */
-#define HCR_E2H   CONTROL_BIT(34) /* VHE: EL2 has the registers of a host */
-#define HCR_TLOR  CONTROL_BIT(35) /* traps LOR registers */
-#define HCR_TERR  CONTROL_BIT(36) /* traps RAS error records */
-#define HCR_APK   CONTROL_BIT(40) /* pointer authentication: its keys do not trap */
-#define HCR_API   CONTROL_BIT(41) /* pointer authentication: its instructions do not trap */
-#define HCR_TID5  CONTROL_BIT(58) /* traps GMID_EL1 */
+#define HCR_VM     CONTROL_BIT(0)  /* stage 2 */
+#define HCR_SWIO   CONTROL_BIT(1)  /* invalidation by set and way also cleans */
+#define HCR_FMO    CONTROL_BIT(3)  /* FIQ to EL2 */
+#define HCR_AMO    CONTROL_BIT(5)  /* SError to EL2 */
+#define HCR_TID3   CONTROL_BIT(18) /* traps the feature ID registers */
+#define HCR_TSC    CONTROL_BIT(19) /* traps SMC */
+#define HCR_TIDCP  CONTROL_BIT(20) /* traps IMPLEMENTATION DEFINED registers */
+#define HCR_TACR   CONTROL_BIT(21) /* traps ACTLR_EL1 */
+#define HCR_TSW    CONTROL_BIT(22) /* traps cache maintenance by set and way */
+#define HCR_RW     CONTROL_BIT(31) /* EL1 is AArch64 */
+#define HCR_E2H    CONTROL_BIT(34) /* VHE: EL2 has the registers of a host */
+#define HCR_TLOR   CONTROL_BIT(35) /* traps LOR registers */
+#define HCR_TERR   CONTROL_BIT(36) /* traps RAS error records */
+#define HCR_APK    CONTROL_BIT(40) /* pointer authentication: its keys do not trap */
+#define HCR_API    CONTROL_BIT(41) /* pointer authentication: its instructions do not trap */
+#define HCR_TICAB  CONTROL_BIT(50) /* traps IC IALLUIS */
+#define HCR_TTLBIS CONTROL_BIT(54) /* traps TLBI of the Inner Shareable domain */
+#define HCR_TTLBOS CONTROL_BIT(55) /* traps TLBI of the Outer Shareable domain */
+#define HCR_TID5   CONTROL_BIT(58) /* traps GMID_EL1 */
 
 /* HCR_EL2 bits for every guest. IRQs are the guest's: IMO is 0 (docs/decisions/0013). TLB and cache
- * maintenance does not trap: TTLB*, TOCU, TICAB are 0 (hypervisor/README.md, Limits). */
+ * maintenance does not trap: TTLB*, TOCU, TICAB are 0. */
 #define HCR_GUEST                                                                                  \
     (HCR_VM | HCR_SWIO | HCR_FMO | HCR_AMO | HCR_TID3 | HCR_TSC | HCR_TIDCP | HCR_TACR | HCR_TSW | \
      HCR_RW)
+
+/* Further bits for a guest whose broadcast maintenance is made local (docs/decisions/0021). */
+#define HCR_LOCAL_MAINTENANCE (HCR_TICAB | HCR_TTLBIS | HCR_TTLBOS)
 
 /* HCRX_EL2. EnALS, EnAS0, EnASR, TCR2En, SCTLR2En, D128En, GCSEn and EnFPM stay 0, which traps. */
 #define HCRX_MSCEN CONTROL_BIT(11) /* memory copy and set instructions are enabled */
@@ -108,11 +114,13 @@
 #define MMFR1_LO         16
 #define MMFR1_PAN        20
 #define MMFR1_HCX        40
+#define MMFR2_EVT        56
 
 #define PMU_V3P1             4u /* FEAT_PMUv3p1: MDCR_EL2.HPMD */
 #define PMU_V3P5             6u /* FEAT_PMUv3p5: MDCR_EL2.HCCD */
 #define MTE_WITH_MEMORY      2u /* FEAT_MTE2: TCO, GMID_EL1 */
 #define SPECRES_WITHOUT_COSP 1u
+#define EVT_WITH_TLB         2u /* FEAT_EVT: TTLBIS and TTLBOS, besides TICAB */
 #define FGT_WITH_SECOND      2u /* FEAT_FGT2: HFGRTR2_EL2 and so on */
 
 #define ISAR1_POINTER_AUTHENTICATION UINT64_C(0xff000ff0) /* APA, API, GPA, GPI */

@@ -102,6 +102,15 @@ void guest_state_init(uint64_t stage2, uint32_t vmid)
     __asm__ volatile("dsb ishst\n\tisb\n\ttlbi vmalls12e1\n\tdsb nsh\n\tisb" : : : "memory");
 }
 
+bool guest_state_trap_broadcasts(void)
+{
+    if (ID_FIELD(register_read(id_aa64mmfr2_el1), MMFR2_EVT) < EVT_WITH_TLB) {
+        return false;
+    }
+    register_write(hcr_el2, register_read(hcr_el2) | HCR_LOCAL_MAINTENANCE);
+    return true;
+}
+
 static void reset_translation(void)
 {
     register_write(sctlr_el1, SCTLR_EL1_OFF);

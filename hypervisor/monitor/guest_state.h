@@ -4,11 +4,16 @@
 #define MONITOR_GUEST_STATE_H
 
 #include "monitor/core.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Sets the EL2 registers that control a guest: stage 2 with this root and VMID, traps, timers.
  * Called once on each core, before its first guest. */
 void guest_state_init(uint64_t stage2, uint32_t vmid);
+
+/* Traps the guest's broadcast TLB and instruction cache maintenance. After guest_state_init().
+ * Returns false if the processor has no such traps (FEAT_EVT). */
+bool guest_state_trap_broadcasts(void);
 
 /* Clears every register in which a guest may have left data, except the general registers and those
  * of the interrupt controller. Called each time before a guest starts on this core. */

@@ -20,11 +20,16 @@ void monitor_main(struct core *core)
 {
     const char *failure = gic_start_core();
 
+    guest_state_init(core->stage2, core->partition->index + 1);
+    if (failure == NULL &&
+        core->partition->described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&
+        !guest_state_trap_broadcasts()) {
+        failure = "local maintenance needs FEAT_EVT, not in core";
+    }
     if (failure != NULL) {
         terminal_failed(failure, core->index);
         monitor_halt();
     }
-    guest_state_init(core->stage2, core->partition->index + 1);
     power_on(core);
 }
 

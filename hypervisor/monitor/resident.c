@@ -1,25 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The trap of a guest's steady state: an interrupt to another core of its partition. It is handled
- * on the resident tables, without the services.
+ * The traps of a guest's steady state: an interrupt to another core of its partition, and broadcast
+ * maintenance that is made local. They are handled on the resident tables, without the services.
  */
 #include "gic/sgi.h"
 #include "monitor/core.h"
 #include "monitor/registers.h"
 #include "monitor/syndrome.h"
 
+/* Carries out trapped maintenance on this core. More may be invalidated than was asked for: by TLBI
+ * all that stage 1 has in the TLB for the guest's VMID. */
+static void invalidate_locally(unsigned name)
+{
+    if (name == REGISTER_IC_IALLUIS) {
+        __asm__ volatile("ic iallu" : : : "memory");
+    } else {
+        __asm__ volatile("tlbi vmalle1" : : : "memory");
+    }
+    __asm__ volatile("dsb nsh\n\tisb" : : : "memory");
+}
+
 bool monitor_answer(struct registers *registers, unsigned kind)
 {
     struct core *core = (struct core *)(uintptr_t)register_read(tpidr_el2);
     uint64_t syndrome = register_read(esr_el2);
+    unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
     uint64_t value = register_value(registers, (unsigned)REGISTER_TARGET(syndrome));
 
-    if (kind != VECTOR_SYNCHRONOUS || SYNDROME_CLASS(syndrome) != CLASS_REGISTER ||
-        ((unsigned)syndrome & REGISTER_NAME_MASK) != REGISTER_SGI1R) {
+    if (kind != VECTOR_SYNCHRONOUS || SYNDROME_CLASS(syndrome) != CLASS_REGISTER) {
         return false;
     }
-    core->report.exits[EXIT_SGI]++;
-    core->report.refused += sgi_send(core->partition, core->index, value) == ACCESS_REFUSED;
+    if (name == REGISTER_SGI1R) {
+        core->report.exits[EXIT_SGI]++;
+        core->report.refused += sgi_send(core->partition, core->index, value) == ACCESS_REFUSED;
+    } else if (name == REGISTER_IC_IALLUIS || REGISTER_IS_TLBI(name)) {
+        core->report.exits[EXIT_CACHE]++;
+        invalidate_locally(name);
+    } else {
+        return false;
+    }
     registers->pc += INSTRUCTION_BYTES;
     return true;
 }

@@ -28,9 +28,15 @@
     ((op0) << 20 | (op2) << 17 | (op1) << 14 | (crn) << 10 | (crm) << 1)
 #define REGISTER_NAME_MASK   0x3ffc1eu
 #define REGISTER_SGI1R       REGISTER_NAME(3u, 0u, 12u, 11u, 5u) /* ICC_SGI1R_EL1 */
+#define REGISTER_IC_IALLUIS  REGISTER_NAME(1u, 0u, 7u, 1u, 0u)
 #define REGISTER_CRN(name)   ((name) >> 10 & 0xfu)
 #define REGISTER_READ(iss)   (((iss) & 1u) != 0)
 #define REGISTER_TARGET(iss) ((iss) >> 5 & 0x1fu)
+
+/* TLBI of EL1&0 has these bits, in CRn 8 or (FEAT_XS) 9. HCR_LOCAL_MAINTENANCE traps those of the
+ * Inner and the Outer Shareable domain. */
+#define REGISTER_TLBI          REGISTER_NAME(1u, 0u, 8u, 0u, 0u)
+#define REGISTER_IS_TLBI(name) (((name) & REGISTER_NAME(3u, 7u, 14u, 0u, 0u)) == REGISTER_TLBI)
 
 /* Registers of the feature ID space have names with these bits, and CRm from 1 to 7; features.h
  * numbers them. */

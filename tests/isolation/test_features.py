@@ -6,8 +6,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from support.rogue_system import ROGUE, Run, StartGuest, start
+from support.rogue_system import ROGUE, Run, StartGuest, listening, start
 
+from bulkhead.running.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+from bulkhead.system.model import Maintenance
 from bulkhead.system.reports import State
 
 # Processors that QEMU emulates, without and with the features that the hypervisor hides.
@@ -53,6 +58,10 @@ _DOUBLE_LOCK = (5, 0, 36)
 _NO_DOUBLE_LOCK = 15
 _ADVANCED_SIMD, _FLOATING_POINT, _EL1 = (4, 0, 20), (4, 0, 16), (4, 0, 4)
 _AARCH64_ONLY = 1
+
+_TRAPPED_A_ROUND = 4  # of the rogue's maintenance: three TLBI, and IC IALLUIS
+_TLBI_FORMS = 6  # that every processor broadcasts,
+_TLBI_FORMS_OF_MAX = 20  # and with FEAT_TLBIOS and FEAT_TLBIRANGE; FEAT_XS doubles them
 
 
 def identity(run: Run) -> dict[tuple[int, int], int]:
@@ -110,8 +119,59 @@ def test_registers_are_cleared_before_a_restart(start_guest: StartGuest, cpu: st
     run.victim_is_unharmed()
 
 
-def test_broadcast_maintenance_affects_no_other_partition(start_guest: StartGuest) -> None:
-    """Executes every TLB and cache maintenance instruction that is broadcast to the other cores."""
-    run = start(start_guest)
+def cache_exits(run: Run) -> int:
+    return run.reports()[ROGUE].exits["cache"]
+
+
+@pytest.mark.parametrize("maintenance", list(Maintenance))
+def test_broadcast_maintenance_affects_no_other_partition(
+    start_guest: StartGuest, maintenance: Maintenance
+) -> None:
+    """Executes every TLB and cache maintenance instruction that is broadcast to the other cores.
+    With local maintenance, those that invalidate TLB entries or instruction caches are trapped."""
+    run = start(start_guest, cpu="max", maintenance=maintenance)
+    before = cache_exits(run)
     assert "survived" in run.attack("maintenance 2")
+    (rounds,) = re.findall(r"(?m)^rogue\| (\d+) rounds", run.guest.console())
+    trapped = _TRAPPED_A_ROUND * int(rounds) if maintenance is Maintenance.LOCAL else 0
+    assert cache_exits(run) - before == trapped
     run.victim_is_unharmed()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "maintenance", "forms"),
+    [
+        ("cortex-a72", Maintenance.BROADCAST, _TLBI_FORMS),
+        ("max", Maintenance.BROADCAST, _TLBI_FORMS_OF_MAX),
+        ("max", Maintenance.LOCAL, _TLBI_FORMS_OF_MAX),
+    ],
+)
+def test_guest_maintenance_takes_effect_for_the_guest(
+    start_guest: StartGuest, cpu: str, maintenance: Maintenance, forms: int
+) -> None:
+    run = start(start_guest, cpu=cpu, maintenance=maintenance)
+    before = cache_exits(run)
+    assert "survived" in run.attack("remap")
+    found = re.search(
+        r"(?m)^rogue\| remap: (\d+) of (\d+) seen, without maintenance none", run.guest.console()
+    )
+    assert found is not None
+    assert int(found[1]) == int(found[2]) >= forms
+    if maintenance is Maintenance.LOCAL:
+        assert cache_exits(run) - before >= int(found[2])
+    else:
+        assert cache_exits(run) == 0
+    run.victim_is_unharmed()
+
+
+def test_local_maintenance_needs_trap_support(start_guest: StartGuest) -> None:
+    """Without FEAT_EVT the partition with local maintenance does not start; the others do."""
+    system, board = read("isolation")
+    system = listening(system, {"maintenance": Maintenance.LOCAL})
+    assembled = assemble(system, board, Settings())
+    guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
+    guest.wait_for_match(
+        r"(?m)^bulkhead\| the system can't start: local maintenance needs FEAT_EVT, not in core 0x1"
+    )
+    guest.wait_for_match(r"(?m)^victim\| beat: begins", timeout=60)
+    assert "rogue|" not in guest.console()

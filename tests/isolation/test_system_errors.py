@@ -57,7 +57,7 @@ def test_an_error_while_a_guest_runs_stops_its_partition(
     assert report.exits["fault"] == 1
     assert report.refused == refused
     assert (report.syndrome, report.pc) == (stopped.syndrome, stopped.pc)
-    assert "survived" in run.attack_anew("identity")
+    assert "survived" in run.attack_after_restart("identity")
     assert run.reports()[ROGUE].state == State.RUNNING
     run.victim_is_unharmed()
 
@@ -86,5 +86,5 @@ def test_an_error_during_an_access_of_the_monitor_stops_its_partition(
     assert int(found[1], 16) >> 26 == _ABORT_OF_MONITOR
     report = run.stopped()
     assert (report.exits["fault"], report.pc) == (1, int(found[2], 16))
-    assert "survived" in run.attack_anew("ecam 0")
+    assert "survived" in run.attack_after_restart("ecam 0")
     run.victim_is_unharmed()

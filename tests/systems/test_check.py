@@ -10,7 +10,7 @@ import pytest
 from bulkhead.errors import UserError, UserErrors
 from bulkhead.paths import ROOT, display
 from bulkhead.system.check import check
-from bulkhead.system.model import Console, Dma, PciAddress, Restart, Unmapped
+from bulkhead.system.model import Console, Dma, Maintenance, PciAddress, Restart, Unmapped
 from bulkhead.system.parse import find, parse
 
 from . import boards
@@ -58,6 +58,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert (partition.initrd, partition.dma) == (None, Dma.NONE)
     assert partition.console is Console.OUTPUT
     assert (partition.restart, partition.unmapped) == (Restart.AFTER_RESET, Unmapped.STOP)
+    assert partition.maintenance is Maintenance.BROADCAST
 
 
 def test_all_keys() -> None:
@@ -75,7 +76,8 @@ def test_all_keys() -> None:
     assert (other.dma, other.console) == (Dma.SMMU, Console.NONE)
     assert (one.restart, one.unmapped) == (Restart.WITHOUT_RESET, Unmapped.ABORT)
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
-    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (23, 28, 23)
+    assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (24, 29, 24)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

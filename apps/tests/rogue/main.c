@@ -50,6 +50,7 @@ static const struct {
     {"mark", attack_mark},
     {"marked", attack_marked},
     {"maintenance", attack_maintenance},
+    {"remap", attack_remap},
     {"spin", attack_spin},
     {"waiting", attack_waiting},
     {"storm", attack_storm},

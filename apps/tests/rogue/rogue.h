@@ -70,6 +70,9 @@ unsigned vectors_mark(uint64_t pattern);
 /* maintenance.c */
 void attack_maintenance(uint64_t where); /* `where`: seconds */
 
+/* remap.c */
+void attack_remap(uint64_t where);
+
 /* storms.c */
 void attack_spin(uint64_t where);
 void attack_waiting(uint64_t where);

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 3u
+#define DESCRIPTION_VERSION 4u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -79,6 +79,10 @@ struct description_function {
 #define DESCRIPTION_UNMAPPED_STOP  0u /* the partition is stopped */
 #define DESCRIPTION_UNMAPPED_ABORT 1u /* the guest gets a synchronous external abort */
 
+/* TLB and cache maintenance for all cores of the shareability domain: */
+#define DESCRIPTION_MAINTENANCE_BROADCAST 0u /* is the processor's, without a trap */
+#define DESCRIPTION_MAINTENANCE_LOCAL     1u /* traps, and is done on this core alone */
+
 struct description_partition {
     char name[DESCRIPTION_NAME_BYTES];
     uint64_t entry;            /* guest address of the first instruction */
@@ -98,6 +102,8 @@ struct description_partition {
     uint32_t function_count;
     uint32_t restart;
     uint32_t unmapped;
+    uint32_t maintenance;
+    uint32_t reserved;
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];
     struct description_image images[DESCRIPTION_IMAGES_MAX];

@@ -16,7 +16,7 @@ from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
-from bulkhead.system.model import Console, Dma, Partition, Restart, System
+from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 
 # Limits of the hypervisor's description (hypervisor/include/hypervisor/description.h).
@@ -178,6 +178,16 @@ def _reason(error: UserError | OSError) -> tuple[str, str]:
     if isinstance(error, UserError):
         return error.what, error.fix
     return f"{error.filename} can't be read ({error.strerror})", "make it readable"
+
+
+def _maintenance(system: System) -> Iterator[Problem]:
+    """Local maintenance would leave the TLBs of the partition's other cores as they are."""
+    for partition in system.partitions:
+        if partition.maintenance is Maintenance.LOCAL and len(partition.cores) > 1:
+            count = len(partition.cores)
+            what = f'{_name(partition)} has maintenance = "local", and {count} cores'
+            fix = "give it one core, or leave maintenance out"
+            yield Problem(partition.line_of("maintenance"), what, fix)
 
 
 def _dma(system: System) -> Iterator[Problem]:
@@ -389,6 +399,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _consoles,
     _memory_sizes,
     _images,
+    _maintenance,
     _dma,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 3
+VERSION = 4
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -25,6 +25,7 @@ NO_PARTITION = 0xFFFFFFFF
 DMA = {"none": 0, "smmu": 1, "trusted": 2}
 RESTART = {"after-reset": 0, "without-reset": 1, "never": 2}
 UNMAPPED = {"stop": 0, "abort": 1}
+MAINTENANCE = {"broadcast": 0, "local": 1}
 
 
 class Core(LittleEndianStructure):
@@ -84,6 +85,8 @@ class Partition(LittleEndianStructure):
         ("function_count", c_uint32),
         ("restart", c_uint32),
         ("unmapped", c_uint32),
+        ("maintenance", c_uint32),
+        ("reserved", c_uint32),
         ("memories", Memory * MEMORIES_MAX),
         ("devices", Device * DEVICES_MAX),
         ("images", Image * IMAGES_MAX),

@@ -132,6 +132,7 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         dma=description.DMA[partition.dma.value],
         restart=description.RESTART[partition.restart.value],
         unmapped=description.UNMAPPED[partition.unmapped.value],
+        maintenance=description.MAINTENANCE[partition.maintenance.value],
         memory_count=1,
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),

@@ -40,6 +40,13 @@ class Unmapped(Enum):
     ABORT = "abort"  # the guest gets an external abort, as on a board
 
 
+class Maintenance(Enum):
+    """How far broadcast TLB and cache maintenance of a partition reaches."""
+
+    BROADCAST = "broadcast"  # to all cores of the board, without a trap
+    LOCAL = "local"  # to the partition's only core, by a trap
+
+
 @dataclass(frozen=True)
 class PciAddress:
     """bus:device.function"""
@@ -75,6 +82,7 @@ class Partition:
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     restart: Restart = Restart.AFTER_RESET
     unmapped: Unmapped = Unmapped.STOP
+    maintenance: Maintenance = Maintenance.BROADCAST
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

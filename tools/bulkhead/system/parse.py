@@ -16,6 +16,7 @@ from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     Console,
     Dma,
+    Maintenance,
     Partition,
     PciAddress,
     Restart,
@@ -284,6 +285,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "console": _one_of(Console),
     "restart": _one_of(Restart),
     "unmapped": _one_of(Unmapped),
+    "maintenance": _one_of(Maintenance),
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS = {
@@ -295,4 +297,5 @@ _DEFAULTS = {
     "console": Console.OUTPUT,
     "restart": Restart.AFTER_RESET,
     "unmapped": Unmapped.STOP,
+    "maintenance": Maintenance.BROADCAST,
 }

@@ -110,6 +110,23 @@ static void test_external_abort_for_the_guest(void **state)
     assert_false(syndrome_of_table_walk(ABORT));
 }
 
+/* By CRn and op1: all TLB maintenance of EL1, and neither EL2's nor address translation. */
+static void test_tlb_maintenance(void **state)
+{
+    (void)state;
+    for (unsigned crm = 0; crm < 16; crm++) {
+        for (unsigned op2 = 0; op2 < 8; op2++) {
+            assert_true(REGISTER_IS_TLBI(REGISTER_NAME(1u, 0u, 8u, crm, op2)));
+            assert_true(REGISTER_IS_TLBI(REGISTER_NAME(1u, 0u, 9u, crm, op2)));
+            assert_false(REGISTER_IS_TLBI(REGISTER_NAME(1u, 0u, 7u, crm, op2)));
+            assert_false(REGISTER_IS_TLBI(REGISTER_NAME(1u, 0u, 10u, crm, op2)));
+            assert_false(REGISTER_IS_TLBI(REGISTER_NAME(1u, 4u, 8u, crm, op2)));
+            assert_false(REGISTER_IS_TLBI(REGISTER_NAME(3u, 0u, 8u, crm, op2)));
+        }
+    }
+    assert_false(REGISTER_IS_TLBI(REGISTER_IC_IALLUIS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +135,7 @@ int main(void)
         cmocka_unit_test(test_faults_with_an_address),
         cmocka_unit_test(test_result_of_a_load),
         cmocka_unit_test(test_external_abort_for_the_guest),
+        cmocka_unit_test(test_tlb_maintenance),
     };
 
     return cmocka_run_group_tests_name("syndrome", tests, NULL, NULL);
