@@ -46,22 +46,22 @@ static inline uint64_t device_read64(uintptr_t address)
 
 static inline void device_write8(uintptr_t address, uint8_t value)
 {
-    __asm__ volatile("strb %w0, [%1]" : : "r"(value), "r"(address) : "memory");
+    __asm__ volatile("strb %w0, [%1]" : : "rZ"(value), "r"(address) : "memory");
 }
 
 static inline void device_write16(uintptr_t address, uint16_t value)
 {
-    __asm__ volatile("strh %w0, [%1]" : : "r"(value), "r"(address) : "memory");
+    __asm__ volatile("strh %w0, [%1]" : : "rZ"(value), "r"(address) : "memory");
 }
 
 static inline void device_write32(uintptr_t address, uint32_t value)
 {
-    __asm__ volatile("str %w0, [%1]" : : "r"(value), "r"(address) : "memory");
+    __asm__ volatile("str %w0, [%1]" : : "rZ"(value), "r"(address) : "memory");
 }
 
 static inline void device_write64(uintptr_t address, uint64_t value)
 {
-    __asm__ volatile("str %0, [%1]" : : "r"(value), "r"(address) : "memory");
+    __asm__ volatile("str %x0, [%1]" : : "rZ"(value), "r"(address) : "memory");
 }
 
 /* Makes earlier writes to normal memory visible to a device that a later register write notifies.
