@@ -19,9 +19,10 @@ static inline bool virtio_is_network_function(uint32_t ids)
 struct virtio_net;
 struct virtio_network_device; /* has a member `transport`, the device's virtio_transport */
 
-/* Connects the device's interrupts to `net`; NULL disconnects and masks them. Interrupts from
- * before the connection may be lost, so the caller calls virtio_net_interrupt() and runs the bottom
- * half once. Returns false if the handler could not be attached. */
+/* Connects the device's interrupts to `net`; NULL disconnects and masks them. Afterwards no handler
+ * uses the driver that was connected before, which may be freed. Interrupts from before the
+ * connection may be lost, so the caller calls virtio_net_interrupt() and runs the bottom half once.
+ * Returns false if the handler could not be attached. */
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net);
 
 /* Unmasks the interrupts that were masked because there were too many. Call it after

@@ -4,26 +4,49 @@
 #include "machine.h"
 #include <rtems/irq-extension.h>
 
-/* Masks the line, unless the bottom half has run or the driver was disconnected meanwhile on
- * another processor: the line would not be unmasked again. */
-static void mask_line(struct virtio_network_device *device, const struct virtio_net *net)
+/*
+ * The handler may run on one processor while a thread on another one disconnects the driver and
+ * frees it. So the handler is counted in the same critical section in which it reads the driver:
+ * the disconnection, which takes the same lock, either sees the count or has already removed the
+ * driver. The lock also orders the handler's last access to the driver before the driver is freed,
+ * on processors with a weak memory model, too. With atomic variables instead of the lock, the order
+ * of a store and a later load would matter on both sides.
+ */
+static struct virtio_net *handler_begin(struct virtio_network_device *device)
+{
+    virtio_lock_state state = virtio_platform_lock();
+    struct virtio_net *net = device->net;
+
+    if (net != NULL) {
+        device->handlers++;
+    }
+    virtio_platform_unlock(state);
+    return net;
+}
+
+/* Masks the line if the driver requests it, unless the bottom half has run meanwhile on another
+ * processor: the line would not be unmasked again. A disconnection on another processor unmasks the
+ * line, because it waits for this function. */
+static void handler_end(struct virtio_network_device *device, const struct virtio_net *net,
+                        bool mask)
 {
     virtio_lock_state state = virtio_platform_lock();
 
-    if (device->net == net && virtio_net_mask_requested(net)) {
+    if (mask && virtio_net_mask_requested(net)) {
         device->masked = true;
         (void)rtems_interrupt_vector_disable(device->vector);
     }
+    device->handlers--;
     virtio_platform_unlock(state);
 }
 
 static void handle(void *argument)
 {
     struct virtio_network_device *device = argument;
-    struct virtio_net *net = device->net;
+    struct virtio_net *net = handler_begin(device);
 
-    if (net != NULL && virtio_net_interrupt(net)) {
-        mask_line(device, net);
+    if (net != NULL) {
+        handler_end(device, net, virtio_net_interrupt(net));
     }
 }
 
@@ -66,6 +89,7 @@ bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
     uintptr_t base;
 
     device->net = NULL;
+    device->handlers = 0;
     device->masked = false;
     for (unsigned number = 0; ecam_find_network(&board->pci, number, &device->function); number++) {
         device->vector = board->pci.first_vector + device->function.line;
@@ -107,13 +131,26 @@ static void unmask_for_handler(void *device, const char *information, rtems_opti
     virtio_network_rearm(device);
 }
 
-/* Takes the lock, so that mask_line() does not mask for a driver that was disconnected. */
+static bool is_handling(const struct virtio_network_device *device)
+{
+    virtio_lock_state state = virtio_platform_lock();
+    bool handling = device->handlers != 0;
+
+    virtio_platform_unlock(state);
+    return handling;
+}
+
+/* Replaces the driver, and waits for the handlers that still use the old one on other processors.
+ * On one processor no handler runs while a thread does, and nothing is waited for. */
 static void set_driver(struct virtio_network_device *device, struct virtio_net *net)
 {
     virtio_lock_state state = virtio_platform_lock();
 
     device->net = net;
     virtio_platform_unlock(state);
+    while (is_handling(device)) {
+        virtio_platform_pause();
+    }
 }
 
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)

@@ -16,7 +16,7 @@
 
 struct virtio_network_device {
     struct virtio_transport *transport; /* of the union below */
-    struct virtio_net *volatile net;    /* the driver that the handler calls, or NULL */
+    struct virtio_net *net;             /* the driver that the handler calls, or NULL */
     /* Private: */
     union {
         struct virtio_mmio mmio;
@@ -26,6 +26,7 @@ struct virtio_network_device {
     uintptr_t registers;                 /* MMIO */
     size_t register_bytes;
     rtems_vector_number vector;
+    unsigned handlers;    /* number of running handlers that use a driver; guarded by the lock */
     volatile bool masked; /* the handler has masked the line, until the bottom half has run */
 };
 

@@ -21,6 +21,10 @@ static bool
     bottom_half_ran; /* on another processor, after the driver's interrupt handler returned */
 static unsigned interrupts;
 static unsigned locks_held;
+/* Another processor disconnects the driver while the driver handles an interrupt on this one. */
+static bool disconnects;
+static bool waits; /* the other processor, for the interrupt handler */
+static jmp_buf interrupted;
 
 virtio_lock_state virtio_platform_lock(void)
 {
@@ -36,10 +40,22 @@ void virtio_platform_unlock(virtio_lock_state state)
     locks_held--;
 }
 
+/* Leaves the other processor waiting, and continues the interrupt handler. */
+void virtio_platform_pause(void)
+{
+    assert_int_equal(locks_held, 0);
+    assert_true(disconnects);
+    waits = true;
+    longjmp(interrupted, 1);
+}
+
 bool virtio_net_interrupt(struct virtio_net *which)
 {
     assert_ptr_equal(which, net);
     interrupts++;
+    if (disconnects && setjmp(interrupted) == 0) {
+        (void)virtio_network_connect(&device, NULL);
+    }
     return storm;
 }
 
@@ -104,6 +120,8 @@ static int find(void **state)
     bottom_half_ran = false;
     locks_held = 0;
     interrupts = 0;
+    disconnects = false;
+    waits = false;
     assert_true(virtio_find_network(&board, 0, &device));
     return 0;
 }
@@ -118,6 +136,23 @@ static void calls_the_connected_driver(void **state)
     assert_int_equal(interrupt_line.count, 0);
     interrupt_line_raise();
     assert_int_equal(interrupts, 1);
+}
+
+/* Otherwise the caller frees the driver while the interrupt handler uses it. */
+static void waits_for_the_handler_on_another_processor(void **state)
+{
+    (void)state;
+    interrupt_line_share();
+    assert_true(virtio_network_connect(&device, net));
+    storm = true;
+    disconnects = true;
+    interrupt_line_raise();
+    assert_int_equal(interrupts, 1);
+    assert_true(waits);
+    assert_false(interrupt_line.enabled);
+    disconnects = false;
+    assert_true(virtio_network_connect(&device, NULL)); /* no handler runs any more */
+    assert_true(interrupt_line.enabled);                /* it is the other device's, too */
 }
 
 static void masks_a_line_that_stays_high(void **state)
@@ -182,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(calls_the_connected_driver, find),
+        cmocka_unit_test_setup(waits_for_the_handler_on_another_processor, find),
         cmocka_unit_test_setup(masks_a_line_that_stays_high, find),
         cmocka_unit_test_setup(does_not_mask_after_the_bottom_half_ran, find),
         cmocka_unit_test_setup(leaves_an_unhandled_line_masked, find),

@@ -20,7 +20,6 @@ static struct fake_device model;
 static struct virtio_network_device device;
 static struct virtio_net *net;
 static bool other_processor; /* it runs the bottom half as soon as that is signalled */
-static bool disconnects;     /* it then disconnects the driver */
 static bool signalled;
 
 uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
@@ -74,9 +73,7 @@ static void signal_bottom_half(void *context)
 {
     (void)context;
     signalled = true;
-    if (disconnects) {
-        assert_true(virtio_network_connect(&device, NULL));
-    } else if (other_processor) {
+    if (other_processor) {
         bottom_half();
     }
 }
@@ -96,7 +93,6 @@ static void start(void)
 
     fake_reset_device(&model, FAKE_MMIO, 0);
     other_processor = false;
-    disconnects = false;
     interrupt_line_reset(VECTOR);
     interrupt_line_share();
     assert_true(virtio_find_network(&board, 0, &device));
@@ -109,7 +105,6 @@ static void start(void)
 static void finish(void)
 {
     other_processor = false;
-    disconnects = false;
     model.line_stuck = false;
     assert_true(virtio_network_connect(&device, NULL));
     assert_true(interrupt_line.enabled); /* it is the other device's, too */
@@ -158,17 +153,6 @@ static void bottom_half_on_another_processor(void **state)
     finish();
 }
 
-/* The driver is disconnected before the handler can mask the line. */
-static void disconnected_on_another_processor(void **state)
-{
-    (void)state;
-    start();
-    disconnects = true;
-    storm();
-    assert_true(interrupt_line.enabled);
-    finish();
-}
-
 /* The driver is disconnected while the line is masked: it is unmasked for the other devices. */
 static void disconnected_while_masked(void **state)
 {
@@ -184,7 +168,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(masked_until_the_bottom_half_has_run),
         cmocka_unit_test(bottom_half_on_another_processor),
-        cmocka_unit_test(disconnected_on_another_processor),
         cmocka_unit_test(disconnected_while_masked),
     };
 
