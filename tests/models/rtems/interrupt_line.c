@@ -20,47 +20,47 @@ static void other_handler(void *argument)
 
 void interrupt_line_share(void)
 {
-    (void)rtems_interrupt_handler_install(interrupt_line.vector, "another device",
-                                          RTEMS_INTERRUPT_SHARED, other_handler, NULL);
+    static rtems_interrupt_entry other;
+
+    rtems_interrupt_entry_initialize(&other, other_handler, NULL, "another device");
+    (void)rtems_interrupt_entry_install(interrupt_line.vector, RTEMS_INTERRUPT_SHARED, &other);
 }
 
 void interrupt_line_raise(void)
 {
     for (unsigned i = 0; interrupt_line.enabled && i < interrupt_line.count; i++) {
-        interrupt_line.handler[i].call(interrupt_line.handler[i].argument);
+        interrupt_line.entry[i]->handler(interrupt_line.entry[i]->arg);
     }
 }
 
-rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
-                                                  const char *information, rtems_option options,
-                                                  rtems_interrupt_handler handler, void *argument)
+rtems_status_code rtems_interrupt_entry_install(rtems_vector_number vector, rtems_option options,
+                                                rtems_interrupt_entry *entry)
 {
     struct interrupt_line *line = &interrupt_line;
 
     assert_int_equal(vector, line->vector);
-    assert_non_null(information);
+    assert_non_null(entry->info);
     assert_int_equal(options, RTEMS_INTERRUPT_SHARED);
     if (line->refuses) {
         return RTEMS_NO_MEMORY;
     }
     assert_true(line->count < INTERRUPT_LINE_HANDLERS);
-    line->handler[line->count].call = handler;
-    line->handler[line->count].argument = argument;
+    line->entry[line->count] = entry;
     if (line->count++ == 0) {
         line->enabled = true;
     }
     return RTEMS_SUCCESSFUL;
 }
 
-rtems_status_code rtems_interrupt_handler_remove(rtems_vector_number vector,
-                                                 rtems_interrupt_handler handler, void *argument)
+rtems_status_code rtems_interrupt_entry_remove(rtems_vector_number vector,
+                                               rtems_interrupt_entry *entry)
 {
     struct interrupt_line *line = &interrupt_line;
 
     assert_int_equal(vector, line->vector);
     for (unsigned i = 0; i < line->count; i++) {
-        if (line->handler[i].call == handler && line->handler[i].argument == argument) {
-            line->handler[i] = line->handler[--line->count];
+        if (line->entry[i] == entry) {
+            line->entry[i] = line->entry[--line->count];
             line->enabled = line->enabled && line->count != 0;
             return RTEMS_SUCCESSFUL;
         }
@@ -76,8 +76,8 @@ rtems_status_code rtems_interrupt_handler_iterate(rtems_vector_number vector,
 
     assert_int_equal(vector, line->vector);
     for (unsigned i = 0; i < line->count; i++) {
-        routine(argument, "", RTEMS_INTERRUPT_SHARED, line->handler[i].call,
-                line->handler[i].argument);
+        routine(argument, line->entry[i]->info, RTEMS_INTERRUPT_SHARED, line->entry[i]->handler,
+                line->entry[i]->arg);
     }
     return RTEMS_SUCCESSFUL;
 }

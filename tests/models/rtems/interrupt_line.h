@@ -14,11 +14,8 @@
 
 struct interrupt_line {
     rtems_vector_number vector;
-    struct {
-        rtems_interrupt_handler call;
-        void *argument;
-    } handler[INTERRUPT_LINE_HANDLERS];
-    unsigned count; /* of handlers */
+    rtems_interrupt_entry *entry[INTERRUPT_LINE_HANDLERS];
+    unsigned count; /* of entries */
     bool enabled;
     bool refuses; /* more handlers */
 };

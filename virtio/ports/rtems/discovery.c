@@ -2,7 +2,6 @@
 /* See discovery.h. */
 #include "discovery.h"
 #include "machine.h"
-#include <rtems/irq-extension.h>
 
 /*
  * The handler may run on one processor while a thread on another one disconnects the driver and
@@ -89,6 +88,7 @@ bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
     uintptr_t base;
 
     device->net = NULL;
+    rtems_interrupt_entry_initialize(&device->entry, handle, device, "virtio-net");
     device->handlers = 0;
     device->masked = false;
     for (unsigned number = 0; ecam_find_network(&board->pci, number, &device->function); number++) {
@@ -156,11 +156,10 @@ static void set_driver(struct virtio_network_device *device, struct virtio_net *
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     /* A line that no handler acknowledges would interrupt for ever. */
-    (void)rtems_interrupt_handler_remove(device->vector, handle, device);
+    (void)rtems_interrupt_entry_remove(device->vector, &device->entry);
     set_driver(device, net);
-    if (net != NULL &&
-        rtems_interrupt_handler_install(device->vector, "virtio-net", RTEMS_INTERRUPT_SHARED,
-                                        handle, device) != RTEMS_SUCCESSFUL) {
+    if (net != NULL && rtems_interrupt_entry_install(device->vector, RTEMS_INTERRUPT_SHARED,
+                                                     &device->entry) != RTEMS_SUCCESSFUL) {
         set_driver(device, NULL);
     }
     /* Unmask only if the line has a handler: RTEMS stops at an interrupt without one. */

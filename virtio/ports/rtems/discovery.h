@@ -13,6 +13,7 @@
 #include "virtio/net.h"
 #include "virtio/pci.h"
 #include <rtems.h>
+#include <rtems/irq-extension.h>
 
 struct virtio_network_device {
     struct virtio_transport *transport; /* of the union below */
@@ -26,6 +27,8 @@ struct virtio_network_device {
     uintptr_t registers;                 /* MMIO */
     size_t register_bytes;
     rtems_vector_number vector;
+    /* Ours, not allocated by RTEMS: another processor may still read it when it is removed. */
+    rtems_interrupt_entry entry;
     unsigned handlers;    /* number of running handlers that use a driver; guarded by the lock */
     volatile bool masked; /* the handler has masked the line, until the bottom half has run */
 };

@@ -15,11 +15,25 @@ typedef void (*rtems_interrupt_per_handler_routine)(void *argument, const char *
 
 #define RTEMS_INTERRUPT_SHARED 0u
 
-rtems_status_code rtems_interrupt_handler_install(rtems_vector_number vector,
-                                                  const char *information, rtems_option options,
-                                                  rtems_interrupt_handler handler, void *argument);
-rtems_status_code rtems_interrupt_handler_remove(rtems_vector_number vector,
-                                                 rtems_interrupt_handler handler, void *argument);
+typedef struct {
+    rtems_interrupt_handler handler;
+    void *arg;
+    const char *info;
+} rtems_interrupt_entry;
+
+static inline void rtems_interrupt_entry_initialize(rtems_interrupt_entry *entry,
+                                                    rtems_interrupt_handler handler, void *argument,
+                                                    const char *information)
+{
+    entry->handler = handler;
+    entry->arg = argument;
+    entry->info = information;
+}
+
+rtems_status_code rtems_interrupt_entry_install(rtems_vector_number vector, rtems_option options,
+                                                rtems_interrupt_entry *entry);
+rtems_status_code rtems_interrupt_entry_remove(rtems_vector_number vector,
+                                               rtems_interrupt_entry *entry);
 rtems_status_code rtems_interrupt_handler_iterate(rtems_vector_number vector,
                                                   rtems_interrupt_per_handler_routine routine,
                                                   void *argument);
