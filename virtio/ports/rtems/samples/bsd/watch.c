@@ -60,6 +60,7 @@ int watch_command(int count, char **arguments)
     rtems_bsdnet_semaphore_obtain();
     done = set_watching(on);
     rtems_bsdnet_semaphore_release();
-    printf("watch: %s, %lu frames for others\n", done ? arguments[1] : "not possible", others);
+    printf("watch: %s, %lu frames for others\n", done ? arguments[1] : "not possible",
+           frames_for_others);
     return done ? 0 : 1;
 }
