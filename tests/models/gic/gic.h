@@ -108,6 +108,9 @@ void gic_model_reset(struct gic *gic, unsigned cores);
 uint64_t gic_model_read(struct gic *gic, uint64_t address, uint8_t bytes);
 void gic_model_write(struct gic *gic, uint64_t address, uint8_t bytes, uint64_t value);
 
+/* Returns the model that the registers' addresses belong to. The test defines this function. */
+struct gic *gic_model_in_use(void);
+
 /* Where a core's Redistributor is. */
 uint64_t gic_model_redistributor(const struct gic *gic, unsigned core);
 

@@ -11,7 +11,6 @@
 #include "gic/redistributor.h"
 #include "gic/system_registers.h"
 #include "machine.h"
-#include <arch/device_access.h>
 #include <string.h>
 
 #define PRIVATE_GUEST (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
@@ -159,47 +158,13 @@ void machine_reset(struct machine *made)
 }
 
 /* The GIC, with the affinities that it has now. */
-static struct gic *current(void)
+struct gic *gic_model_in_use(void)
 {
     for (unsigned core = 0; core < MACHINE_CORES; core++) {
         machine->gic.redistributors[core].affinity =
             affinities[core] ^ (machine->other_affinity ? 0x40 : 0);
     }
     return &machine->gic;
-}
-
-uint8_t device_read8(uintptr_t address)
-{
-    return (uint8_t)gic_model_read(current(), address, 1);
-}
-
-uint32_t device_read32(uintptr_t address)
-{
-    return (uint32_t)gic_model_read(current(), address, 4);
-}
-
-uint64_t device_read64(uintptr_t address)
-{
-    return gic_model_read(current(), address, 8);
-}
-
-void device_write8(uintptr_t address, uint8_t value)
-{
-    gic_model_write(current(), address, 1, value);
-}
-
-void device_write32(uintptr_t address, uint32_t value)
-{
-    gic_model_write(current(), address, 4, value);
-}
-
-void device_write64(uintptr_t address, uint64_t value)
-{
-    gic_model_write(current(), address, 8, value);
-}
-
-void device_publish(void)
-{
 }
 
 void gic_registers_reset(void)

@@ -46,7 +46,7 @@ unsigned fake_accesses(void)
 }
 
 /* The GIC, as the machine is now. */
-static struct gic *current(void)
+struct gic *gic_model_in_use(void)
 {
     struct gic *gic = &fake.gic;
 
@@ -59,35 +59,6 @@ static struct gic *current(void)
             core == fake.position ? fake.affinity : 0xEE0000 + core;
     }
     return gic;
-}
-
-uint32_t device_read32(uintptr_t address)
-{
-    return (uint32_t)gic_model_read(current(), address, 4);
-}
-
-uint64_t device_read64(uintptr_t address)
-{
-    return gic_model_read(current(), address, 8);
-}
-
-void device_write8(uintptr_t address, uint8_t value)
-{
-    gic_model_write(current(), address, 1, value);
-}
-
-void device_write32(uintptr_t address, uint32_t value)
-{
-    gic_model_write(current(), address, 4, value);
-}
-
-void device_write64(uintptr_t address, uint64_t value)
-{
-    gic_model_write(current(), address, 8, value);
-}
-
-void device_publish(void)
-{
 }
 
 void device_publish_uncached(const void *memory, size_t bytes)
