@@ -56,7 +56,7 @@ def _known() -> set[str]:
     known |= _found(_PYTHON_CASE, [DEVICE / "test_device.py", DEVICE / "test_rules.py"])
     for folder in _OTHERS:
         for pattern, files in ((_C_CASE, "test_*.c"), (_PYTHON_CASE, "test_*.py")):
-            for file in (TESTS / folder).glob(files):
+            for file in (TESTS / folder).rglob(files):
                 known |= {f"{file.stem}/{name}" for name in _found(pattern, [file])}
     return known
 
