@@ -130,6 +130,11 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     if (!virtio_transport_negotiate(net->transport, wanted, &net->features, reason)) {
         return false;
     }
+    /* The call reads the offer again. If that has changed, the dependencies may not hold. */
+    if (((net->features ^ (wanted & offered)) & ~VIRTIO_F_VERSION_1) != 0) {
+        *reason = "the device's offer of features changed during the negotiation";
+        return false;
+    }
     choose_header(net);
     *reason = "a driver that polls does not support legacy devices";
     return !net->parameters.polling || (net->features & VIRTIO_F_VERSION_1) != 0;

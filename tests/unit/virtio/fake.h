@@ -75,6 +75,8 @@ struct fake_device {
     uint32_t version;
     uint32_t device_id;
     bool refuse_features; /* clears FEATURES_OK again */
+    uint64_t withdrawn;   /* features that are not offered any more when the offer is read again */
+    unsigned offer_reads; /* 32 bits each */
     bool stuck_in_reset;
     unsigned reset_reads; /* status reads until a reset is over */
     unsigned reset_reads_left;

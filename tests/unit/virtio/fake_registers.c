@@ -94,9 +94,12 @@ static void write_status(uint8_t value)
 
 static uint32_t read_features(void)
 {
+    uint64_t offer = fake->offer_reads < 2 ? fake->offered : fake->offered & ~fake->withdrawn;
+
+    fake->offer_reads++;
     return fake->device_feature_select > 1
                ? 0
-               : (uint32_t)(fake->offered >> (32 * fake->device_feature_select));
+               : (uint32_t)(offer >> (32 * fake->device_feature_select));
 }
 
 static void write_features(uint32_t value)

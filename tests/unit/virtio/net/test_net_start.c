@@ -241,6 +241,17 @@ static void features_refused(void **state)
     assert_int_equal(owner.device.status, 0x83);
 }
 
+/* CTRL_RX or MQ without CTRL_VQ would make the driver send commands without a control queue. */
+static void features_withdrawn_between_two_reads(void **state)
+{
+    (void)state;
+    owner_prepare(&owner, FAKE_PCI, 0);
+    owner.device.offered |= VIRTIO_NET_F_CTRL_VQ | VIRTIO_NET_F_CTRL_RX;
+    owner.device.withdrawn = VIRTIO_NET_F_CTRL_VQ;
+    expect_failure("changed during the negotiation");
+    assert_int_equal(owner.device.status & 0x84, 0x80); /* FAILED, never DRIVER_OK */
+}
+
 static void not_a_network_device(void **state)
 {
     (void)state;
@@ -566,6 +577,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_feature_at_a_time),
         cmocka_unit_test(missing_version_1),
         cmocka_unit_test(features_refused),
+        cmocka_unit_test(features_withdrawn_between_two_reads),
         cmocka_unit_test(not_a_network_device),
         cmocka_unit_test(queue_missing),
         cmocka_unit_test(queue_in_use_before),
