@@ -56,8 +56,10 @@ struct fake_write {
 
 struct fake_device {
     enum fake_bus bus;
+    unsigned offer_reads; /* reads of 32 offered features */
     uint64_t offered;
     uint64_t accepted;
+    uint64_t withdrawn; /* features that are not offered any more when the offer is read again */
     uint8_t status;
     uint8_t config[64];
     uint32_t generation;
@@ -75,8 +77,6 @@ struct fake_device {
     uint32_t version;
     uint32_t device_id;
     bool refuse_features; /* clears FEATURES_OK again */
-    uint64_t withdrawn;   /* features that are not offered any more when the offer is read again */
-    unsigned offer_reads; /* 32 bits each */
     bool stuck_in_reset;
     unsigned reset_reads; /* status reads until a reset is over */
     unsigned reset_reads_left;
