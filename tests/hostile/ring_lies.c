@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a lying device writes into a ring, beside used elements of any content: by the format. */
+/* The invalid writes of a malicious device to a ring, for each format. Used elements with any id
+ * and length are not among them: ring_push() writes those. */
 #include "hostile.h"
 
 static void lie_split(struct ring *ring, unsigned which, uint32_t value)

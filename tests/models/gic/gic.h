@@ -23,7 +23,8 @@
 
 #define GIC_MODEL_INTERRUPTS 1024u
 
-/* Of the Distributor, or of a Redistributor's SGI frame: bits by interrupt, 2 bits in triggers. */
+/* Registers of the Distributor, or of a Redistributor's SGI frame. Each interrupt has one bit, but
+ * two in `triggers`. */
 struct gic_bank {
     uint32_t groups[GIC_MODEL_INTERRUPTS / 32];
     uint32_t enabled[GIC_MODEL_INTERRUPTS / 32];
@@ -43,7 +44,7 @@ struct gic_redistributor {
 };
 
 struct gic_its {
-    /* Its kind, and what it does wrong. */
+    /* Its kind, and its faults. */
     unsigned page_size;        /* that GITS_BASER is fixed to; 3: any */
     unsigned held_collections; /* GITS_TYPER.HCC */
     bool target_is_address;    /* GITS_TYPER.PTA */
@@ -56,7 +57,7 @@ struct gic_its {
     uint64_t queue;
     uint64_t writer;
     uint64_t reader;
-    /* What it has carried out. */
+    /* The commands that it has carried out. */
     uint64_t commands[GIC_MODEL_COMMANDS_MAX][4];
     unsigned command_count;
     unsigned waited; /* reads of GITS_CREADR since the last command */
@@ -82,7 +83,7 @@ struct gic {
     uint32_t redistributor_type; /* GICR_TYPER, but for Processor_Number and Last; low word */
     bool two_securities;
     bool not_coherent; /* table registers read back as Non-shareable */
-    /* What it does wrong. */
+    /* Its faults. */
     bool no_routing;          /* affinity routing can't be switched on */
     bool ignores_writes;      /* as a hypervisor may */
     bool never_settles;       /* GICD_CTLR.RWP stays set */

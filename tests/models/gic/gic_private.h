@@ -8,7 +8,7 @@
 uint64_t gic_its_read(struct gic *gic, const struct gic_access *access);
 void gic_its_write(struct gic *gic, const struct gic_access *access);
 
-/* What a table register of 64 bits reads back as. */
+/* Returns the value that a 64-bit table register reads back after `value` was written. */
 uint64_t gic_table(const struct gic *gic, uint64_t value);
 
 #endif

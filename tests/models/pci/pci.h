@@ -77,7 +77,7 @@ void pci_model_virtio(struct pci_model *function, uint8_t offset,
 uint32_t pci_model_read(const struct pci_model *function, unsigned offset, unsigned bytes);
 void pci_model_write(struct pci_model *function, unsigned offset, unsigned bytes, uint32_t value);
 
-/* What a reset does to the function: nothing decodes, and the BARs have no address. */
+/* Resets the function: it decodes no addresses, and its BARs hold none. */
 void pci_model_forget(struct pci_model *function);
 
 #endif

@@ -75,7 +75,7 @@ static double any_half(void)
            (any_below(2) == 0 ? 1 : -1);
 }
 
-/* What people write: few digits, a small exponent. */
+/* Returns a number with few digits and a small exponent, as people write numbers. */
 static double any_decimal(void)
 {
     char text[64];

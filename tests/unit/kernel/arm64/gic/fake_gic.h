@@ -16,7 +16,7 @@
 
 struct fake_gic {
     struct gic gic;
-    /* How the machine is. */
+    /* Chosen by the test: the machine. */
     uint64_t affinity; /* this core's */
     unsigned position; /* of its Redistributor */
     bool virtual_lpis; /* four frames a Redistributor */
@@ -24,7 +24,7 @@ struct fake_gic {
     bool legacy;       /* no system registers */
     size_t pages_left; /* that page_allocate() gives */
 
-    /* What became of it. */
+    /* Set by the calls of the driver. */
     unsigned started; /* the CPU interface, with which mask */
     uint32_t to_acknowledge, ended;
     bool masked;              /* between interrupts_save() and interrupts_restore() */
@@ -36,7 +36,7 @@ struct fake_gic {
 
 extern struct fake_gic fake;
 
-/* A machine without surprises. */
+/* Resets to a machine that follows the architecture, with this core first. */
 void fake_reset(void);
 
 /* This core's Redistributor. */
