@@ -3,6 +3,7 @@
  * Tests the joining of segments before transmission. Each joined frame is segmented as by a device
  * (VIRTIO 1.3, 5.1.6.2.2), and the result must equal the original frames.
  */
+#include "network_order.h"
 #include "segmentation.h"
 #include <libc/internet_checksum.h>
 #include <setjmp.h>
@@ -46,18 +47,6 @@ struct frame {
 
 static struct frame frames[FRAMES];
 static struct segmentation segmentation;
-
-static void put16(uint8_t *bytes, uint32_t value)
-{
-    bytes[0] = (uint8_t)(value >> 8);
-    bytes[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *bytes, uint32_t value)
-{
-    put16(bytes, value >> 16);
-    put16(bytes + 2, value);
-}
 
 static void seal_ipv4(uint8_t *ip)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests which TCP segments may be joined, and the headers of the joined segment. */
+#include "network_order.h"
 #include "tcp_segment.h"
 #include <libc/internet_checksum.h>
 #include <setjmp.h>
@@ -17,18 +18,6 @@ struct frame {
     uint32_t length;
     bool version_6;
 };
-
-static void put16(uint8_t *bytes, uint32_t value)
-{
-    bytes[0] = (uint8_t)(value >> 8);
-    bytes[1] = (uint8_t)value;
-}
-
-static void put32(uint8_t *bytes, uint32_t value)
-{
-    put16(bytes, value >> 16);
-    put16(bytes + 2, value);
-}
 
 static uint8_t *ip_of(struct frame *frame)
 {

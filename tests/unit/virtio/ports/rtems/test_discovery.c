@@ -86,21 +86,6 @@ bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *functi
     return false;
 }
 
-bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
-                       struct virtio_pci_function *function)
-{
-    (void)pci;
-    (void)index;
-    function->configuration = 0;
-    return false;
-}
-
-bool ecam_restore(struct virtio_pci_function *function)
-{
-    (void)function;
-    return true;
-}
-
 uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
 {
     (void)bytes;

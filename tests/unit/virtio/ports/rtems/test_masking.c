@@ -28,21 +28,6 @@ uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
     return (uintptr_t)physical;
 }
 
-bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
-                       struct virtio_pci_function *function)
-{
-    (void)pci;
-    (void)index;
-    function->configuration = 0;
-    return false;
-}
-
-bool ecam_restore(struct virtio_pci_function *function)
-{
-    (void)function;
-    return true;
-}
-
 /* Acts like the ports' bottom halves. */
 static void bottom_half(void)
 {
