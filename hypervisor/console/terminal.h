@@ -40,7 +40,7 @@ void terminal_failed(const char *text, uint64_t number);
 /* Boot: why it ends if an access from now on raises an exception, the address follows; NULL: that
  * would be an error of ours. */
 void terminal_explain(const char *text);
-/* What happened to a partition: "is off". */
+/* Prints an event of a partition: its name, and `text`, for example "is off". */
 void terminal_say(const struct partition *partition, const char *text);
 /* An exception of the hypervisor's own. */
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);

@@ -32,7 +32,7 @@ static inline bool rules_agreed(uint64_t feature)
 struct chain chain_begin(const struct rules_queue *queue);
 /* The next buffer of a chain. */
 void chain_add(struct chain *chain, uint64_t address, uint32_t bytes, bool writable);
-/* What both formats and the network device demand of a whole one. */
+/* Checks a whole chain against the rules of both ring formats and of the network device. */
 void chain_check(const struct rules_queue *queue, const struct chain *chain);
 
 /* A chain of this id, in so many descriptors, is the device's from now on; in publication order. */
@@ -45,7 +45,7 @@ unsigned rules_return(struct rules_queue *queue, uint16_t id);
 void split_store16(struct rules_queue *queue, const uint16_t *shared, uint16_t value);
 void packed_store32(struct rules_queue *queue, const uint32_t *shared, uint32_t value);
 uint64_t packed_store64(struct rules_queue *queue, const uint64_t *shared, uint64_t value);
-/* What the device has returned is the driver's again. */
+/* Gives the chains that the device has returned back to the driver. */
 void split_take_back(struct rules_queue *queue);
 void packed_take_back(struct rules_queue *queue);
 void split_describe(const struct rules_queue *queue);

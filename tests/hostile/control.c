@@ -215,8 +215,7 @@ static void expect(uint8_t class, uint8_t what, uint16_t data, uint32_t bytes)
     control.expected_bytes = 2 + bytes;
 }
 
-/* What has to be negotiated for a command, or NOT_POSSIBLE as one of its operands is out of range.
- */
+/* Stands in place of the features that a command needs if one of its operands is out of range. */
 #define NOT_POSSIBLE VIRTIO_FEATURE(62)
 
 static uint64_t needed(enum owner_command which, uint8_t b, uint8_t c)

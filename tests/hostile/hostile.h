@@ -49,7 +49,7 @@
 void hostile_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 
-/* What the device lied about since the driver was started. */
+/* The kinds of invalid answers that the device has given since the driver was started. */
 enum lie {
     LIE_RING = 1,     /* anything in shared memory */
     LIE_REGISTER = 2, /* status, queues, vectors, capabilities */
@@ -59,8 +59,8 @@ enum lie {
 
 /* ---- memory.c ---- */
 
-/* What is added to a pointer to a buffer or packet to get the address the device sees. Rings have
- * addresses of their own, which legacy devices can name too. */
+/* The address at which the device sees a buffer or packet is its pointer plus this offset. Rings
+ * have addresses of their own, which legacy devices can name too. */
 #define DMA_OFFSET UINT64_C(0x0123400000000000)
 
 #define RING_REGIONS 32u
@@ -74,7 +74,7 @@ void memory_remove_ring(const void *memory);
 /* Memory of receive buffers and packets. */
 uint8_t *memory_buffer_slot(unsigned index);
 uint8_t *memory_packet_slot(unsigned index);
-/* What of a slot the device may touch; bytes 0: nothing. */
+/* Lets the device access the first `bytes` bytes of a slot. */
 void memory_expose_buffer(unsigned index, uint32_t bytes);
 void memory_expose_packet(unsigned index, uint32_t bytes);
 /* The host's pointer for [address, address + bytes), NULL if the device may not touch that, which
@@ -83,7 +83,7 @@ uint8_t *memory_reach(uint64_t address, uint32_t bytes, bool write);
 /* Through memory_reach(). False, and nothing done, if the device can't. */
 bool memory_load(uint64_t address, void *to, uint32_t bytes);
 bool memory_store(uint64_t address, const void *from, uint32_t bytes);
-/* What kind of memory shared with the device that is. */
+/* Returns which kind of memory the address is in: shared with the device, or private. */
 enum memory_kind { MEMORY_PRIVATE, MEMORY_RING, MEMORY_BUFFER };
 enum memory_kind memory_kind(const void *address);
 /* Where in its buffer that is. */
@@ -141,7 +141,7 @@ void snare_set(const struct snare *snare);
 bool snare_any(void);
 /* True if the driver was compiled with calls for its accesses to memory (by Clang). */
 bool snare_sees_memory(void);
-/* What the driver gets to see instead of `value`. */
+/* Returns the value that the driver reads instead of `value`. */
 uint32_t snare_register_read(enum access access, uint32_t value, unsigned bytes);
 void snare_register_write(void);
 void snare_unlock(void);
@@ -180,8 +180,8 @@ void snare_leave(const struct driver_call *outer);
 
 enum bus { BUS_MMIO, BUS_PCI };
 
-/* What becomes of the reset of a queue (2.6.1): it is done, after device.queue_reset_reads looks at
- * its register, or a lie. */
+/* How the device answers the reset of a queue (2.6.1): it completes the reset after
+ * device.queue_reset_reads reads of the register, or it gives an invalid answer. */
 enum queue_reset {
     QUEUE_RESET_DONE,
     QUEUE_RESET_NEVER,    /* it does not end */
@@ -234,7 +234,7 @@ struct device {
     } window[16]; /* what was mapped */
     unsigned windows;
     unsigned lies; /* LIE_ */
-    /* What the driver was told last: whether it may think its memory is its own again. */
+    /* The last answers to the driver: if one is true, the driver may use its memory again. */
     bool told_reset;
     bool told_disabled;
     bool in_use;

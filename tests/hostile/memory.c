@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the device can reach: the rings, and what of the owner's memory is with the driver. */
+/* The memory that the device can access: the rings, and the buffers and packets that the owner has
+ * given to the driver. */
 #include "hostile.h"
 #include <string.h>
 

@@ -248,8 +248,8 @@ static void write_register(unsigned which, uint32_t value)
     }
 }
 
-/* What the driver may touch: what was mapped, inside its BAR. A device that lies about where its
- * structures are gets accesses to the wrong ones. */
+/* Checks that an access of the driver lies in a mapped window, inside its BAR. A device that
+ * reports wrong places of its structures gets accesses to the wrong ones. */
 static uint32_t check_window(virtio_register reg, unsigned bytes)
 {
     HOSTILE_CHECK(reg % bytes == 0, "misaligned access to register %#lx", (unsigned long)reg);

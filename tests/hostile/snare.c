@@ -16,7 +16,7 @@ static bool active;             /* the driver runs */
 static struct driver_call call; /* the one that runs */
 static bool memory_seen;
 
-/* What a lie about each kind of access is. */
+/* The kinds of invalid answers that each kind of access can get. */
 static const unsigned lie_of[ACCESS_KINDS] = {
     [ACCESS_ANY] = LIE_RING | LIE_REGISTER | LIE_CONFIG,
     [ACCESS_RING_READ] = LIE_RING,

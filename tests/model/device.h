@@ -36,7 +36,7 @@ bool device_may_sleep(void);
 /* Wants none for now. */
 void device_wakes(void);
 
-/* What the driver polls: blocks until the device has finished something since the driver looked. */
+/* Stands for the driver's polling: blocks until the device has finished more than `finished`. */
 void device_await_finished(uint16_t finished);
 
 #endif

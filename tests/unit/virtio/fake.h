@@ -23,8 +23,8 @@
 #include "virtio/platform.h"
 #include "virtio/transport.h"
 
-/* What is added to a pointer to get the address the device sees: catches a missing translation, and
- * makes both halves of an address register matter. */
+/* The address that the device sees is the pointer plus this offset. So a missing translation fails,
+ * and both halves of an address register matter. */
 #define FAKE_DMA_OFFSET UINT64_C(0x0123400000000000)
 
 #define FAKE_MMIO_BASE ((virtio_register)0x0a000000)
@@ -99,7 +99,7 @@ struct fake_device {
     struct pci_model pci;
     unsigned map_calls;
 
-    /* What the driver wrote, in order. */
+    /* The writes of the driver, in order. */
     struct fake_write trace[FAKE_TRACE_MAX];
     unsigned trace_count;
 };
@@ -183,7 +183,7 @@ void fake_complete(unsigned index, const struct ring_chain *chain, uint32_t writ
 void fake_ask_notification(unsigned index);
 void fake_ask_new_notification(unsigned index);
 void fake_ask_no_notification(unsigned index);
-/* What the driver asks for: interrupts, now or at some event. */
+/* Returns true if the driver wants interrupts of the queue, now or at an event. */
 bool fake_interrupts_wanted(unsigned index);
 void fake_config_interrupt(void);
 bool fake_raised(void);

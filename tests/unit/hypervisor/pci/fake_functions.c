@@ -129,7 +129,8 @@ static void require_inside(const struct fake_function *function)
     }
 }
 
-/* What the hypervisor may do to hardware at all; `before` as it was. */
+/* Checks a write of the hypervisor: it may change no other bits of the hardware than these.
+ * `before` is the configuration space before the write. */
 static void check(const struct pci_model *pci, const uint8_t *before, unsigned at, unsigned bytes)
 {
     const struct fake_function *function = (const struct fake_function *)pci;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tests of kernel/pci share. Argument 1 of each program is virt.dtb of
+ * The fixture of the tests of kernel/pci. Argument 1 of each program is virt.dtb of
  * tests/unit/kernel/devicetree: windows of 0x2eff0000 bytes at 0x10000000 and of 512 GiB at 512
  * GiB.
  */

@@ -58,7 +58,7 @@ struct fake_backend {
     bool asks_back;  /* and waits for the answer, before it answers GET_STATUS */
     enum fake_fault fault;
     unsigned fault_at; /* number of the message, from 0; counts over all connections */
-    /* What it saw; read after fake_backend_stop(). */
+    /* Counts of what the back-end received; valid after fake_backend_stop(). */
     unsigned messages;
     unsigned heard; /* up to the last one that was answered */
     bool fault_happened;
@@ -75,8 +75,8 @@ void fake_backend_stop(struct fake_backend *backend);
 /* Waits until a front-end that hangs up has been heard to the end. */
 void fake_backend_wait_gone(void);
 
-/* What the front-end has given it, or -1: the channel to ask on, and a queue's error eventfd. For
- * the test to use as the back-end would. */
+/* Return descriptors that the front-end has sent, or -1: the back-end's request channel, and the
+ * error eventfd of a queue. The test uses them as a back-end does. */
 int fake_backend_requests(void);
 int fake_backend_error(unsigned queue);
 int fake_backend_call(unsigned queue);
