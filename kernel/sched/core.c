@@ -3,6 +3,7 @@
 #include "sched/core.h"
 
 #include "arch/cpu.h"
+#include "sched/thread_private.h"
 
 static struct core the_core;
 
@@ -13,18 +14,52 @@ struct core *core_this(void)
 
 void core_init(void)
 {
-    the_core = (struct core){.current = NULL};
-    run_queue_init(&the_core.run_queue);
+    the_core = (struct core){.current = NULL, .decision_at = POLICY_NEVER};
+    policy_init(&the_core.policy);
     timer_queue_init(&the_core.timers);
     list_init(&the_core.threads);
     list_init(&the_core.finished);
     the_core.accounted_until = arch_clock_ticks();
 }
 
-void core_charge(struct core *core, uint64_t *ticks)
+/* Charges the time until `now` to the running, or interrupted, thread. */
+static void charge_thread(struct core *core, uint64_t now)
 {
+    struct thread *thread = core->current;
+    uint64_t ticks = now - core->accounted_until;
+
+    core->accounted_until = now;
+    if (thread != NULL) {
+        thread->run_ticks += ticks;
+        policy_charge(&core->policy, thread, ticks, now);
+    }
+}
+
+uint64_t core_now(const struct core *core)
+{
+    if (core->interrupt_depth != 0) {
+        return core->interrupt_began;
+    }
+    if (core->current != NULL && !thread_is_runnable(core->current)) {
+        return core->accounted_until;
+    }
+    return arch_clock_ticks();
+}
+
+uint64_t core_charge(struct core *core)
+{
+    uint64_t now = core_now(core);
+
+    charge_thread(core, now);
+    return now;
+}
+
+void core_charge_interrupt(struct core *core)
+{
+    uint64_t began = core_charge(core);
     uint64_t now = arch_clock_ticks();
 
-    *ticks += now - core->accounted_until;
     core->accounted_until = now;
+    policy_charge_interrupt(&core->policy, core->interrupt_for, now - began, now);
+    core->interrupt_for = NULL;
 }

@@ -4,7 +4,7 @@
 #define SCHED_CORE_H
 
 #include "kernel/list.h"
-#include "sched/run_queue.h"
+#include "sched/policy.h"
 #include "time/timer_queue.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,8 +12,9 @@
 struct core {
     struct thread *current; /* NULL until scheduler_start() */
     struct thread *idle;
-    struct run_queue run_queue;
-    bool reschedule;           /* the running thread may no longer be the most urgent */
+    struct policy policy;
+    uint64_t decision_at;      /* policy_next_decision(); POLICY_NEVER once it has been reached */
+    bool reschedule;           /* the policy has to choose again */
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     struct timer_queue timers;
@@ -22,8 +23,9 @@ struct core {
     struct list finished; /* detached threads that have ended and are not yet freed; queue_node */
     uint64_t next_thread_number;
 
-    uint64_t accounted_until; /* counter value up to which time has been charged */
-    uint64_t interrupt_ticks; /* time in handlers, which is charged to no thread */
+    uint64_t accounted_until;     /* counter value up to which time has been charged */
+    uint64_t interrupt_began;     /* counter value at the entry of the outermost handler */
+    struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
     uint64_t interrupts;
     uint64_t context_switches;
 };
@@ -34,8 +36,21 @@ struct core *core_this(void) __attribute__((const));
 /* Sets up a core without threads and timers. Boot. */
 void core_init(void);
 
-/* Charges the time since the last call to `*ticks` (a thread's, or interrupt_ticks). Interrupts
- * masked. */
-void core_charge(struct core *core, uint64_t *ticks);
+/*
+ * Returns the time of a decision, a counter value that never goes back. In an interrupt it is the
+ * time at which the interrupt was taken, so that a handler that wakes several threads decides for
+ * all of them at one time. When the running thread has blocked or ended, it is the time at which it
+ * did: the time after that is the next thread's. Interrupts masked.
+ */
+uint64_t core_now(const struct core *core);
+
+/* Charges the running, or interrupted, thread for its time until core_now(), and returns that time.
+ * Interrupts masked. */
+uint64_t core_charge(struct core *core);
+
+/* Charges the interrupted thread, and then the interrupt for the time since it was taken.
+ * core_now() still is the time at which it was taken. At the exit of the outermost handler,
+ * interrupts masked. */
+void core_charge_interrupt(struct core *core);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Scheduling mechanism: switching, blocking, waking, preemption, priority inheritance. */
+/* Scheduling mechanism: switching, blocking, waking, preemption. */
 #include "sched/scheduler.h"
 
 #include "arch/cpu.h"
@@ -10,6 +10,7 @@
 #include "sched/interrupt_hooks.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
+#include "time/clock.h"
 
 #define IDLE_STACK_BYTES PAGE_BYTES
 
@@ -31,6 +32,23 @@ static void idle(void *argument)
         }
         interrupts_restore(state); /* the pending interrupt is taken here */
     }
+}
+
+/*
+ * Lets the policy choose, and sets the alarm for its next decision. The caller has charged the time
+ * until `now`.
+ */
+static struct thread *choose(struct core *core, uint64_t now)
+{
+    struct thread *next = policy_choose(&core->policy, now);
+    uint64_t decision_at = policy_next_decision(&core->policy, next, now);
+
+    core->reschedule = false;
+    if (decision_at != core->decision_at) {
+        core->decision_at = decision_at;
+        time_set_alarm();
+    }
+    return next;
 }
 
 /* Makes `next` the running thread in the core's state, before a switch of any kind. */
@@ -55,25 +73,29 @@ void scheduler_start(void)
         panic("no memory for the idle thread");
     }
     core->current = core->idle; /* hand_over() needs a predecessor */
-    core->reschedule = false;
     core->accounted_until = arch_clock_ticks();
-    hand_over(core, run_queue_pick(&core->run_queue));
+    hand_over(core, choose(core, core->accounted_until));
     arch_context_start(&core->current->context);
+}
+
+/* The caller has charged the time until `now`. */
+static void switch_at(struct core *core, uint64_t now)
+{
+    struct thread *previous = core->current;
+    struct thread *next = choose(core, now);
+
+    if (next == previous) {
+        return;
+    }
+    hand_over(core, next);
+    arch_context_switch(&previous->context, &next->context);
 }
 
 void scheduler_switch(void)
 {
     struct core *core = core_this();
-    struct thread *previous = core->current;
-    struct thread *next = run_queue_pick(&core->run_queue);
 
-    core->reschedule = false;
-    if (next == previous) {
-        return;
-    }
-    core_charge(core, &previous->run_ticks);
-    hand_over(core, next);
-    arch_context_switch(&previous->context, &next->context);
+    switch_at(core, core_charge(core));
 }
 
 void scheduler_preemption_disable(void)
@@ -105,27 +127,27 @@ void scheduler_interrupt_enter(void)
     struct core *core = core_this();
 
     core->interrupts++;
-    core->interrupt_depth++;
-    if (core->interrupt_depth == 1 && core->current != NULL) {
-        core_charge(core, &core->current->run_ticks);
+    if (core->interrupt_depth == 0) {
+        core->interrupt_began = arch_clock_ticks();
     }
+    core->interrupt_depth++;
 }
 
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
 {
     struct core *core = core_this();
+    struct thread *next;
 
-    core->interrupt_depth--;
-    if (core->interrupt_depth != 0 || core->current == NULL) {
+    if (core->interrupt_depth != 1 || core->current == NULL) {
+        core->interrupt_depth--;
         return interrupted;
     }
-    core_charge(core, &core->interrupt_ticks);
+    core_charge_interrupt(core);
+    core->interrupt_depth = 0;
     if (!core->reschedule || core->preemption_depth != 0) {
         return interrupted;
     }
-    core->reschedule = false;
-    struct thread *next = run_queue_pick(&core->run_queue);
-
+    next = choose(core, core->accounted_until);
     if (next == core->current) {
         return interrupted;
     }
@@ -137,6 +159,7 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
 {
     struct core *core = core_this();
     struct thread *thread = core->current;
+    uint64_t now;
 
     if (deadline == DEADLINE_POLL) {
         return RESULT_TIMED_OUT;
@@ -147,25 +170,38 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
     if (!arch_interrupts_enabled_in(state)) {
         panic("a blocking call was made inside a critical section");
     }
-    run_queue_remove(&core->run_queue, thread);
+    now = core_charge(core);
+    policy_block(&core->policy, thread, now);
     thread->state = THREAD_BLOCKED;
     thread->wait.queue = queue;
     if (queue != NULL) {
         wait_queue_insert(queue, thread);
     }
     if (thread->wait.mutex != NULL) {
-        scheduler_update_priority(thread->wait.mutex->owner);
+        scheduler_update_urgency(thread->wait.mutex->owner);
     }
     if (deadline != DEADLINE_NONE) {
         timer_arm(&thread->wait.timer, deadline);
     }
-    scheduler_switch();
+    switch_at(core, now);
     return thread->wait.result;
+}
+
+void scheduler_make_ready(struct thread *thread)
+{
+    struct core *core = core_this();
+
+    thread->state = THREAD_READY;
+    if (core->interrupt_depth != 0 && core->interrupt_for == NULL) {
+        core->interrupt_for = thread;
+    }
+    if (policy_unblock(&core->policy, thread, core->current, core_now(core))) {
+        core->reschedule = true;
+    }
 }
 
 void scheduler_wake(struct thread *thread, enum result result)
 {
-    struct core *core = core_this();
     struct mutex *mutex = thread->wait.mutex;
 
     timer_cancel(&thread->wait.timer);
@@ -175,66 +211,8 @@ void scheduler_wake(struct thread *thread, enum result result)
     }
     thread->wait.mutex = NULL;
     thread->wait.result = result;
-    thread->state = THREAD_READY;
-    run_queue_add(&core->run_queue, thread);
+    scheduler_make_ready(thread);
     if (mutex != NULL && mutex->owner != NULL) {
-        scheduler_update_priority(mutex->owner); /* it may have inherited from this thread */
-    }
-    if (core->current == NULL || run_queue_preempts(thread, core->current)) {
-        core->reschedule = true;
-    }
-}
-
-static unsigned deserved_priority(const struct thread *thread)
-{
-    unsigned priority = thread->base_priority;
-
-    LIST_FOR_EACH(node, &thread->held_mutexes)
-    {
-        const struct mutex *mutex = CONTAINER_OF(node, struct mutex, owned);
-        const struct thread *waiter = wait_queue_first(&mutex->waiters);
-
-        if (waiter != NULL && waiter->effective_priority > priority) {
-            priority = waiter->effective_priority;
-        }
-    }
-    return priority;
-}
-
-static void set_effective_priority(struct thread *thread, unsigned priority)
-{
-    struct core *core = core_this();
-
-    if (thread->state == THREAD_READY || thread->state == THREAD_RUNNING) {
-        run_queue_change_priority(&core->run_queue, thread, priority);
-        core->reschedule = true; /* another thread may now be the most urgent */
-        return;
-    }
-    if (thread->state != THREAD_BLOCKED || thread->wait.queue == NULL) {
-        thread->effective_priority = priority;
-        return;
-    }
-    wait_queue_remove(thread->wait.queue, thread);
-    thread->effective_priority = priority;
-    wait_queue_insert(thread->wait.queue, thread);
-}
-
-/*
- * The walk ends at the first thread whose priority does not change. It visits each thread at most
- * once: in a chain because a thread waits for one mutex only, and in a cycle (a deadlock) because
- * every owner has inherited from the thread before it, so that a second visit changes nothing.
- */
-void scheduler_update_priority(struct thread *thread)
-{
-    while (thread != NULL) {
-        unsigned priority = deserved_priority(thread);
-
-        if (priority == thread->effective_priority) {
-            return;
-        }
-        set_effective_priority(thread, priority);
-        thread = thread->state == THREAD_BLOCKED && thread->wait.mutex != NULL
-                     ? thread->wait.mutex->owner
-                     : NULL;
+        scheduler_update_urgency(mutex->owner); /* it may have inherited from this thread */
     }
 }

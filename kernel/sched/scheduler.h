@@ -27,7 +27,7 @@ _Noreturn void scheduler_start(void);
 /*
  * Blocks the calling thread on `queue` (may be NULL) until scheduler_wake() or the deadline.
  * Returns the waker's result, or RESULT_TIMED_OUT. If the caller has set its wait.mutex, the owner
- * of that mutex inherits its priority while it waits. With DEADLINE_POLL returns RESULT_TIMED_OUT
+ * of that mutex inherits its urgency while it waits. With DEADLINE_POLL returns RESULT_TIMED_OUT
  * at once, in any context. Otherwise thread context, interrupts masked by the caller's
  * interrupts_save(), which returned `state`. Panics if interrupts were masked before that call,
  * because the thread would give up the processor inside a critical section. Panics in interrupts
@@ -38,6 +38,10 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
 /* Ends the wait of a blocked thread with `result`: takes it off its queue, disarms its timer, makes
  * it ready. A later time-out or post does not find it. Any context, interrupts masked. */
 void scheduler_wake(struct thread *thread, enum result result);
+
+/* Makes a new thread, or one that has been taken off its wait queue, runnable. Any context,
+ * interrupts masked. */
+void scheduler_make_ready(struct thread *thread);
 
 /* Switches to the most urgent thread, if that is not the caller. Thread context, interrupts masked.
  */
@@ -52,10 +56,10 @@ void scheduler_preemption_disable(void);
 void scheduler_preemption_enable(void);
 
 /*
- * Recomputes the thread's effective priority: the maximum of its base priority and the priorities
- * of the waiters for the mutexes that it holds. Moves it within the queue that it is on. If it
- * waits for a mutex, does the same for the owner of that mutex, and so on. Interrupts masked.
+ * Computes the thread's urgency again: the maximum of its own and that of the waiters for the
+ * mutexes that it holds. Moves it within the queue that it is on. If it waits for a mutex, does the
+ * same for the owner of that mutex, and so on (inheritance.c). Interrupts masked.
  */
-void scheduler_update_priority(struct thread *thread);
+void scheduler_update_urgency(struct thread *thread);
 
 #endif

@@ -87,9 +87,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
         return RESULT_NO_MEMORY;
     }
     copy_name(thread->name, attributes->name);
-    thread->base_priority = attributes->priority;
-    thread->effective_priority = attributes->priority;
-    thread->state = THREAD_READY;
+    policy_admit(thread, attributes->priority);
     timer_init(&thread->wait.timer, wait_timed_out, thread);
     list_node_init(&thread->level_node);
     list_init(&thread->held_mutexes);
@@ -102,10 +100,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
 
     thread->number = core->next_thread_number++;
     list_push_back(&core->threads, &thread->all_node);
-    run_queue_add(&core->run_queue, thread);
-    if (core->current != NULL && run_queue_preempts(thread, core->current)) {
-        core->reschedule = true;
-    }
+    scheduler_make_ready(thread);
     interrupts_restore(state);
     return RESULT_OK;
 }
@@ -136,7 +131,7 @@ void thread_exit(void)
     if (!arch_interrupts_enabled_in(interrupts_save())) {
         panic("thread %s ended inside a critical section", thread->name);
     }
-    run_queue_remove(&core->run_queue, thread);
+    policy_block(&core->policy, thread, core_charge(core));
     thread->state = THREAD_FINISHED;
     struct thread *joiner = wait_queue_first(&thread->joiners);
 
@@ -201,7 +196,7 @@ const char *thread_name(const struct thread *thread)
 
 unsigned thread_priority(const struct thread *thread)
 {
-    return thread->base_priority;
+    return policy_priority(thread);
 }
 
 enum result thread_set_priority(struct thread *thread, unsigned priority)
@@ -212,8 +207,8 @@ enum result thread_set_priority(struct thread *thread, unsigned priority)
     }
     interrupt_state state = interrupts_save();
 
-    thread->base_priority = priority;
-    scheduler_update_priority(thread);
+    policy_set_priority(thread, priority);
+    scheduler_update_urgency(thread);
     interrupts_restore(state);
     return RESULT_OK;
 }
@@ -223,7 +218,7 @@ void thread_yield(void)
     struct core *core = core_this();
     interrupt_state state = interrupts_save();
 
-    run_queue_yield(&core->run_queue, core->current);
+    policy_yield(&core->policy, core->current, core_charge(core));
     core->reschedule = true;
     interrupts_restore(state);
 }
@@ -232,7 +227,7 @@ bool thread_is_alone(void)
 {
     struct core *core = core_this();
     interrupt_state state = interrupts_save();
-    bool alone = run_queue_is_alone(&core->run_queue, core->current);
+    bool alone = policy_is_alone(&core->policy, core->current);
 
     interrupts_restore(state);
     return alone;

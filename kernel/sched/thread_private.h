@@ -8,6 +8,7 @@
 #include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "sched/policy.h"
 
 /* Value of each byte of a stack before its first use: a value that is unlikely in addresses and
  * small numbers. */
@@ -29,12 +30,11 @@ struct thread_wait {
 struct thread {
     struct arch_context context; /* first: where the architecture saves registers */
     enum thread_state state;
-    unsigned base_priority;
-    unsigned effective_priority; /* >= base, raised by the waiters of held mutexes */
-    bool join_claimed;           /* a thread waits for, or has joined, this thread */
+    struct standing standing; /* the policy's, which alone changes it */
+    bool join_claimed;        /* a thread waits for, or has joined, this thread */
     bool detached;
     struct list_node queue_node; /* run queue, a wait queue or the core's `finished` list */
-    struct list_node level_node; /* linked if it is the first of its priority on a wait queue */
+    struct list_node level_node; /* linked if it is the first of its urgency on a wait queue */
     struct list_node all_node;   /* core's list of all threads, in order of `number` */
     uint64_t number;             /* unique, ascending */
     struct thread_wait wait;
@@ -46,6 +46,17 @@ struct thread {
     size_t stack_bytes;
     char name[THREAD_NAME_BYTES];
 };
+
+/* Returns how urgent the thread is: its own urgency, or what a waiter has lent it. */
+static inline unsigned thread_urgency(const struct thread *thread)
+{
+    return thread->standing.urgency;
+}
+
+static inline bool thread_is_runnable(const struct thread *thread)
+{
+    return thread->state == THREAD_READY || thread->state == THREAD_RUNNING;
+}
 
 /* Creates a thread of any priority, also THREAD_PRIORITY_IDLE. It is ready, and preempts at the end
  * of the call if it is more urgent. Returns RESULT_OK or RESULT_NO_MEMORY. Thread context or boot.

@@ -71,12 +71,12 @@ static void describe(struct thread *thread, struct thread_statistics *statistics
     interrupt_state state = interrupts_save();
 
     if (thread == core->current) {
-        core_charge(core, &thread->run_ticks);
+        (void)core_charge(core);
     }
     memcpy(statistics->name, thread->name, sizeof(statistics->name));
     statistics->state = thread->state;
-    statistics->base_priority = thread->base_priority;
-    statistics->effective_priority = thread->effective_priority;
+    statistics->base_priority = policy_priority(thread);
+    statistics->effective_priority = thread_urgency(thread);
     statistics->run_nanoseconds = clock_nanoseconds(thread->run_ticks);
     statistics->switches = thread->switches;
     statistics->stack_bytes = thread->stack_bytes;
@@ -147,7 +147,7 @@ void scheduler_statistics(struct scheduler_statistics *statistics)
     interrupt_state state = interrupts_save();
 
     if (core->current == core->idle && core->idle != NULL && core->interrupt_depth == 0) {
-        core_charge(core, &core->idle->run_ticks);
+        (void)core_charge(core);
     }
     statistics->context_switches = core->context_switches;
     statistics->interrupts = core->interrupts;

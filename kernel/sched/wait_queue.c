@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Queues of blocked threads, by priority. */
+/* Queues of blocked threads, by urgency. */
 #include "sched/wait_queue.h"
 
 #include "sched/thread_private.h"
@@ -34,10 +34,10 @@ void wait_queue_insert(struct wait_queue *queue, struct thread *thread)
 {
     struct thread *level = level_at(queue, queue->levels.head.next);
 
-    while (level != NULL && level->effective_priority > thread->effective_priority) {
+    while (level != NULL && thread_urgency(level) > thread_urgency(thread)) {
         level = level_at(queue, level->level_node.next);
     }
-    if (level != NULL && level->effective_priority == thread->effective_priority) {
+    if (level != NULL && thread_urgency(level) == thread_urgency(thread)) {
         level = level_at(queue, level->level_node.next); /* behind its equals */
     } else {
         list_insert_before(level == NULL ? &queue->levels.head : &level->level_node,
@@ -52,7 +52,7 @@ void wait_queue_remove(struct wait_queue *queue, struct thread *thread)
     if (list_node_is_linked(&thread->level_node)) {
         struct thread *next = wait_queue_next(queue, thread);
 
-        if (next != NULL && next->effective_priority == thread->effective_priority) {
+        if (next != NULL && thread_urgency(next) == thread_urgency(thread)) {
             list_insert_before(&thread->level_node, &next->level_node);
         }
         list_remove(&thread->level_node);

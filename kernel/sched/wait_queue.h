@@ -2,8 +2,8 @@
 /*
  * Threads blocked on an object, most urgent first, first-in first-out among equals.
  *
- * The queue has two lists: all waiters, and the first waiter of each priority. An insertion walks
- * the second one only, so that it takes at most THREAD_PRIORITY_COUNT steps however many threads
+ * The queue has two lists: all waiters, and the first waiter of each urgency. An insertion walks
+ * the second one only, so that it takes at most RUN_QUEUE_LEVELS steps however many threads
  * wait; every other call takes constant time. Interrupts masked in every call.
  */
 #ifndef SCHED_WAIT_QUEUE_H
@@ -17,7 +17,7 @@ void wait_queue_init(struct wait_queue *queue);
 /* Inserts a thread, which is on no queue, behind every waiter that is at least as urgent. */
 void wait_queue_insert(struct wait_queue *queue, struct thread *thread);
 
-/* Removes a thread, which is on this queue and has the effective priority that it was inserted
+/* Removes a thread, which is on this queue and has the urgency that it was inserted
  * with. */
 void wait_queue_remove(struct wait_queue *queue, struct thread *thread);
 

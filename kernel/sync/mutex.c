@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Mutexes with priority inheritance (Sha, Rajkumar, Lehoczky, "Priority Inheritance Protocols",
- * IEEE Trans. Computers 39(9), 1990, the basic protocol). scheduler_update_priority() computes the
- * inherited priority on every event that can change it: a thread starts to wait, stops waiting (by
+ * IEEE Trans. Computers 39(9), 1990, the basic protocol). scheduler_update_urgency() computes the
+ * inherited urgency on every event that can change it: a thread starts to wait, stops waiting (by
  * hand-over or time-out, in scheduler_wake()), unlocks, or gets another base priority.
  */
 #include "kernel/interrupt.h"
@@ -82,7 +82,7 @@ enum result mutex_unlock(struct mutex *mutex)
         set_owner(mutex, successor);
         scheduler_wake(successor, RESULT_OK);
     }
-    scheduler_update_priority(thread);
+    scheduler_update_urgency(thread);
     interrupts_restore(state);
     return RESULT_OK;
 }

@@ -11,11 +11,15 @@ void clock_init(uint64_t start);
 
 /*
  * The handler of the alarm that arch_clock_alarm() has set. Calls the callbacks of the timers that
- * are due and were armed before this call, each once, so that it ends. Then sets the alarm to the
- * earliest remaining deadline. A call without a due timer only sets the alarm again. Interrupt
- * context, interrupts masked.
+ * are due and were armed before this call, each once, so that it ends. Lets the scheduling policy
+ * decide again if the time for that has come. Then sets the alarm again. A call without a due timer
+ * or decision only sets the alarm again. Interrupt context, interrupts masked.
  */
 void time_alarm(void);
+
+/* Sets the hardware's alarm to the earliest timer or the scheduling policy's next decision
+ * (sched/core.h), whichever comes first. Interrupts masked. */
+void time_set_alarm(void);
 
 /* Converts a number of counter ticks to nanoseconds, rounded down. */
 uint64_t clock_nanoseconds(uint64_t ticks);

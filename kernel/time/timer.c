@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Timers: the core's queue, and the hardware alarm, which is set to the earliest deadline. */
+/* Timers: the core's queue, and the hardware alarm, which is set to the earliest deadline or to the
+ * scheduling policy's next decision, whichever comes first. */
 #include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
@@ -8,12 +9,21 @@
 #include "time/clock.h"
 #include "time/timer_queue.h"
 
-static void set_alarm(const struct timer_queue *queue)
+void time_set_alarm(void)
 {
-    if (queue->root == NULL) {
+    const struct core *core = core_this();
+    const struct timer *first = core->timers.root;
+    uint64_t at = core->decision_at;
+
+    if (first != NULL) {
+        uint64_t due = clock_alarm_ticks(first->deadline);
+
+        at = due < at ? due : at;
+    }
+    if (at == POLICY_NEVER) {
         arch_clock_alarm_off();
     } else {
-        arch_clock_alarm(clock_alarm_ticks(queue->root->deadline));
+        arch_clock_alarm(at);
     }
 }
 
@@ -34,7 +44,7 @@ static void arm(struct timer *timer, uint64_t deadline)
     timer->deadline = deadline;
     timer_queue_insert(queue, timer);
     if (was_first || queue->root == timer) {
-        set_alarm(queue);
+        time_set_alarm();
     }
 }
 
@@ -74,7 +84,7 @@ bool timer_cancel(struct timer *timer)
 
         timer_queue_remove(queue, timer);
         if (was_first) {
-            set_alarm(queue);
+            time_set_alarm();
         }
     }
     interrupts_restore(state);
@@ -98,6 +108,15 @@ static void next_period(struct timer_queue *queue, struct timer *timer, uint64_t
     timer_queue_insert(queue, timer);
 }
 
+/* Lets the policy choose at the interrupt's exit, if the time for that has come. */
+static void check_decision(struct core *core)
+{
+    if (core->decision_at != POLICY_NEVER && arch_clock_ticks() >= core->decision_at) {
+        core->decision_at = POLICY_NEVER;
+        core->reschedule = true;
+    }
+}
+
 void time_alarm(void)
 {
     struct timer_queue *queue = &core_this()->timers;
@@ -112,5 +131,6 @@ void time_alarm(void)
         timer->callback(timer, timer->argument);
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
-    set_alarm(queue);
+    check_decision(core_this());
+    time_set_alarm();
 }

@@ -123,7 +123,7 @@ void finish(struct thread *thread)
 
 unsigned effective_priority(const struct thread *thread)
 {
-    return thread->effective_priority;
+    return thread_urgency(thread);
 }
 
 void note(const char *word)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares the scheduling policy with a simple model: an array of threads in the order in which
- * they should run. */
+/* Compares the queue of runnable threads with a simple model: an array of threads in the order in
+ * which they should run. */
 #include "sched/run_queue.h"
 
 #include "kernel_fixture.h"
@@ -47,8 +47,8 @@ static void model_add(struct thread *thread, bool front)
     size_t place = 0;
 
     while (place < model_count &&
-           (model[place]->effective_priority > thread->effective_priority ||
-            (!front && model[place]->effective_priority == thread->effective_priority))) {
+           (model[place]->standing.urgency > thread->standing.urgency ||
+            (!front && model[place]->standing.urgency == thread->standing.urgency))) {
         place++;
     }
     model_insert(place, thread);
@@ -64,7 +64,7 @@ static void step(struct run_queue *queue, uint64_t *random)
     unsigned operation = (unsigned)random_below(random, 3);
 
     if (!queued) {
-        thread->effective_priority = priority;
+        thread->standing.urgency = priority;
         run_queue_add(queue, thread);
         model_add(thread, false);
     } else if (operation == 0) {
@@ -75,11 +75,11 @@ static void step(struct run_queue *queue, uint64_t *random)
         model_remove(thread);
         model_add(thread, false);
     } else {
-        bool raised = priority > thread->effective_priority;
+        bool raised = priority > thread->standing.urgency;
 
         model_remove(thread);
-        run_queue_change_priority(queue, thread, priority);
-        assert_int_equal(thread->effective_priority, priority);
+        run_queue_change_urgency(queue, thread, priority);
+        assert_int_equal(thread->standing.urgency, priority);
         model_add(thread, !raised);
     }
 }
@@ -105,23 +105,10 @@ static void test_against_model(void **state)
     assert_true(queue.levels == 0);
 }
 
-static void test_only_more_urgent_preempts(void **state)
-{
-    threads[0].effective_priority = 5;
-    threads[1].effective_priority = 5;
-    threads[2].effective_priority = 6;
-
-    (void)state;
-    assert_false(run_queue_preempts(&threads[1], &threads[0]));
-    assert_true(run_queue_preempts(&threads[2], &threads[0]));
-    assert_false(run_queue_preempts(&threads[0], &threads[2]));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_model),
-        cmocka_unit_test(test_only_more_urgent_preempts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static void insert(struct thread *thread)
 {
     size_t i = model_count;
 
-    for (; i > 0 && model[i - 1]->effective_priority < thread->effective_priority; i--) {
+    for (; i > 0 && model[i - 1]->standing.urgency < thread->standing.urgency; i--) {
         model[i] = model[i - 1];
     }
     model[i] = thread;
@@ -57,7 +57,7 @@ static void check(void)
 
     for (size_t i = 0; i < model_count; i++) {
         assert_ptr_equal(waiter, model[i]);
-        if (i == 0 || model[i]->effective_priority != model[i - 1]->effective_priority) {
+        if (i == 0 || model[i]->standing.urgency != model[i - 1]->standing.urgency) {
             assert_ptr_equal(level, &model[i]->level_node);
             level = level->next;
             levels++;
@@ -81,7 +81,7 @@ static void test_against_model(void **state)
         struct thread *thread = &threads[random_below(&random, THREADS)];
 
         if (!list_node_is_linked(&thread->queue_node)) {
-            thread->effective_priority =
+            thread->standing.urgency =
                 (unsigned)(THREAD_PRIORITY_LOWEST + random_below(&random, 63));
             insert(thread);
         } else {
@@ -109,7 +109,7 @@ static void test_insertion_skips_equal_waiters(void **state)
     (void)state;
     reset();
     for (unsigned i = 0; i < 3 * per_level; i++) {
-        threads[i].effective_priority = 10 + 10 * (i / per_level);
+        threads[i].standing.urgency = 10 + 10 * (i / per_level);
         insert(&threads[i]);
     }
     for (unsigned i = 0; i < 3 * per_level; i++) {
@@ -122,7 +122,7 @@ static void test_insertion_skips_equal_waiters(void **state)
         }
     }
     for (unsigned priority = 5; priority <= 35; priority += 5) {
-        last->effective_priority = priority;
+        last->standing.urgency = priority;
         wait_queue_insert(&queue, last);
         wait_queue_remove(&queue, last);
     }
