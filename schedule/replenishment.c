@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "schedule/replenishment.h"
+
+static unsigned slot_of(const struct replenishment_queue *queue, unsigned position)
+{
+    unsigned slot = queue->first + position;
+
+    return slot < queue->capacity ? slot : slot - queue->capacity;
+}
+
+static struct replenishment *entry_at(struct replenishment_queue *queue, unsigned position)
+{
+    return &queue->slot[slot_of(queue, position)];
+}
+
+static uint64_t end_of(const struct replenishment *entry)
+{
+    return entry->time + entry->amount;
+}
+
+enum schedule_error replenishment_queue_init(struct replenishment_queue *queue, unsigned capacity)
+{
+    if (capacity < REPLENISHMENT_CAPACITY_MIN || capacity > REPLENISHMENT_CAPACITY_MAX) {
+        return SCHEDULE_CAPACITY_OUT_OF_RANGE;
+    }
+    *queue = (struct replenishment_queue){.capacity = (uint8_t)capacity};
+    return SCHEDULE_OK;
+}
+
+void replenishment_queue_clear(struct replenishment_queue *queue)
+{
+    queue->first = 0;
+    queue->count = 0;
+}
+
+bool replenishment_queue_is_full(const struct replenishment_queue *queue)
+{
+    return queue->count == queue->capacity;
+}
+
+const struct replenishment *replenishment_queue_at(const struct replenishment_queue *queue,
+                                                   unsigned position)
+{
+    return &queue->slot[slot_of(queue, position)];
+}
+
+struct replenishment *replenishment_queue_head(struct replenishment_queue *queue)
+{
+    return entry_at(queue, 0);
+}
+
+struct replenishment replenishment_queue_pop(struct replenishment_queue *queue)
+{
+    struct replenishment head = *entry_at(queue, 0);
+
+    queue->first = (uint8_t)slot_of(queue, 1);
+    queue->count--;
+    return head;
+}
+
+/* Merges an entry into the last one of a queue that is not empty. */
+static void extend_last(struct replenishment *last, struct replenishment entry)
+{
+    if (end_of(last) < entry.time) {
+        last->time = entry.time - last->amount;
+    }
+    last->amount += entry.amount;
+}
+
+void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry)
+{
+    if (queue->count > 0) {
+        struct replenishment *last = entry_at(queue, queue->count - 1u);
+
+        if (end_of(last) >= entry.time || replenishment_queue_is_full(queue)) {
+            extend_last(last, entry);
+            return;
+        }
+    }
+    *entry_at(queue, queue->count) = entry;
+    queue->count++;
+}
+
+void replenishment_queue_delay(struct replenishment_queue *queue, uint64_t ticks)
+{
+    for (unsigned i = 0; i < queue->count; i++) {
+        entry_at(queue, i)->time += ticks;
+    }
+}
+
+void replenishment_queue_merge_head(struct replenishment_queue *queue)
+{
+    while (queue->count > 1 && entry_at(queue, 1)->time <= end_of(entry_at(queue, 0))) {
+        struct replenishment head = replenishment_queue_pop(queue);
+        struct replenishment *next = entry_at(queue, 0);
+
+        next->time = head.time;
+        next->amount += head.amount;
+    }
+}
+
+void replenishment_queue_postpone_head(struct replenishment_queue *queue)
+{
+    struct replenishment head = replenishment_queue_pop(queue);
+
+    entry_at(queue, 0)->amount += head.amount;
+    replenishment_queue_merge_head(queue);
+}

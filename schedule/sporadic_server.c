@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "schedule/sporadic_server.h"
+
+/* The next tick of the budget is available from this time on. */
+static uint64_t eligible_at(const struct sporadic_server *server)
+{
+    return replenishment_queue_at(&server->replenishments, 0)->time + server->usage;
+}
+
+enum schedule_error sporadic_server_init(struct sporadic_server *server, uint64_t budget,
+                                         uint64_t period, unsigned capacity, uint64_t now)
+{
+    enum schedule_error error = schedule_check_parameters(budget, period);
+
+    if (error == SCHEDULE_OK) {
+        error = replenishment_queue_init(&server->replenishments, capacity);
+    }
+    if (error != SCHEDULE_OK) {
+        return error;
+    }
+    server->budget = budget;
+    server->period = period;
+    server->usage = 0;
+    replenishment_queue_append(&server->replenishments, (struct replenishment){now, budget});
+    return SCHEDULE_OK;
+}
+
+uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_t now)
+{
+    if (eligible_at(server) > now) {
+        return 0;
+    }
+    return replenishment_queue_at(&server->replenishments, 0)->amount - server->usage;
+}
+
+/* Returns by how many periods the last replenishment can be postponed. */
+static uint64_t periods_left(const struct sporadic_server *server)
+{
+    const struct replenishment_queue *queue = &server->replenishments;
+    uint64_t last = replenishment_queue_at(queue, queue->count - 1u)->time;
+
+    return last < SCHEDULE_TIME_MAX ? (SCHEDULE_TIME_MAX - last) / server->period : 0;
+}
+
+/*
+ * Takes whole budgets off the usage: each postpones every replenishment by one period, so that the
+ * loop of post_used_heads() ends after one round. Usage that would postpone them beyond
+ * SCHEDULE_TIME_MAX is forgotten, because the server does not run again before that time.
+ */
+static void post_whole_budgets(struct sporadic_server *server)
+{
+    uint64_t rounds = server->usage / server->budget;
+    uint64_t rounds_max = periods_left(server);
+
+    server->usage %= server->budget;
+    if (rounds > rounds_max) {
+        rounds = rounds_max;
+        server->usage = 0;
+    }
+    replenishment_queue_delay(&server->replenishments, rounds * server->period);
+}
+
+/* The budget check. */
+static void post_used_heads(struct sporadic_server *server)
+{
+    struct replenishment_queue *queue = &server->replenishments;
+
+    while (server->usage >= replenishment_queue_head(queue)->amount) {
+        struct replenishment head = replenishment_queue_pop(queue);
+
+        server->usage -= head.amount;
+        head.time += server->period;
+        replenishment_queue_append(queue, head);
+    }
+}
+
+uint64_t sporadic_server_charge(struct sporadic_server *server, uint64_t used, uint64_t now)
+{
+    if (__builtin_add_overflow(server->usage, used, &server->usage)) {
+        server->usage = UINT64_MAX;
+    }
+    if (server->usage >= server->budget) {
+        post_whole_budgets(server);
+    }
+    post_used_heads(server);
+    return sporadic_server_available(server, now);
+}
+
+/*
+ * Posts the used part of the head. The rest keeps the head's time: it is available, and the unblock
+ * check sets its time. Unless an overrun took the used part from the future, then the rest begins
+ * behind it.
+ */
+static void split_head(struct sporadic_server *server, uint64_t now)
+{
+    struct replenishment_queue *queue = &server->replenishments;
+    struct replenishment *head = replenishment_queue_head(queue);
+    struct replenishment used = {head->time + server->period, server->usage};
+
+    if (server->usage == 0) {
+        return;
+    }
+    if (eligible_at(server) > now) {
+        head->time += server->usage;
+    }
+    head->amount -= server->usage;
+    server->usage = 0;
+    if (replenishment_queue_is_full(queue)) {
+        replenishment_queue_postpone_head(queue);
+    }
+    replenishment_queue_append(queue, used);
+}
+
+void sporadic_server_block(struct sporadic_server *server, uint64_t now)
+{
+    split_head(server, now);
+}
+
+void sporadic_server_unblock(struct sporadic_server *server, uint64_t now)
+{
+    struct replenishment_queue *queue = &server->replenishments;
+
+    /* Nothing to split unless the caller left out sporadic_server_block(). */
+    split_head(server, now);
+    if (replenishment_queue_head(queue)->time > now) {
+        return;
+    }
+    replenishment_queue_head(queue)->time = now;
+    replenishment_queue_merge_head(queue);
+}
+
+uint64_t sporadic_server_next_event(const struct sporadic_server *server, uint64_t now)
+{
+    const struct replenishment_queue *queue = &server->replenishments;
+    uint64_t end;
+
+    if (eligible_at(server) > now) {
+        return eligible_at(server);
+    }
+    end = now + sporadic_server_available(server, now);
+    for (unsigned i = 1; i < queue->count && replenishment_queue_at(queue, i)->time <= end; i++) {
+        end += replenishment_queue_at(queue, i)->amount;
+    }
+    return end;
+}
+
+enum schedule_error sporadic_server_set_parameters(struct sporadic_server *server, uint64_t budget,
+                                                   uint64_t period, uint64_t now)
+{
+    struct replenishment_queue *queue = &server->replenishments;
+    enum schedule_error error = schedule_check_parameters(budget, period);
+    uint64_t time = eligible_at(server) > now ? eligible_at(server) : now;
+    uint64_t rest = replenishment_queue_head(queue)->amount - server->usage;
+
+    if (error != SCHEDULE_OK) {
+        return error;
+    }
+    if (rest > budget) {
+        rest = budget;
+    }
+    server->budget = budget;
+    server->period = period;
+    server->usage = 0;
+    replenishment_queue_clear(queue);
+    replenishment_queue_append(queue, (struct replenishment){time, rest});
+    if (rest < budget) {
+        uint64_t used = budget - rest;
+
+        replenishment_queue_append(queue, (struct replenishment){time + (period - used), used});
+    }
+    return SCHEDULE_OK;
+}
