@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A PIBS server (priority-inheritance bandwidth-preserving), for an I/O VCPU.
+ *
+ * The server has a utilization U and serves Main VCPUs, one period at a time: it runs at the
+ * priority of the VCPU that it serves, whose period T it inherits, with a budget of U * T. It
+ * remembers one replenishment alone, so that frequent short bursts of execution cost no memory and
+ * no budget (Quest-V, 3.3; Danish, Li and West, "Virtual-CPU Scheduling in the Quest Operating
+ * System", 2011).
+ *
+ *   block, or end of the budget   the eligible time e grows by usage / U; a new budget is available
+ *                                 from e on.
+ *   unblock while blocked         e is now, unless it is later; the period is inherited.
+ *   unblock while active          another request: the period is inherited if it is shorter.
+ *
+ * Of a request of a shorter period, what was granted beyond U * T of that period is withdrawn, and
+ * what the server waited at the lower priority is forfeited: execution from then on delays e as if
+ * the used part had just been paid. Otherwise a budget and a delay of a low priority would be used
+ * up at a high one; admission.h builds on that.
+ *
+ * Charge only what was executed at foreground priority. `now` is at most SCHEDULE_NOW_MAX and never
+ * less than in the call before.
+ */
+#ifndef SCHEDULE_PIBS_SERVER_H
+#define SCHEDULE_PIBS_SERVER_H
+
+#include "schedule/ticks.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pibs_server {
+    uint64_t share_budget; /* U = share_budget / share_period */
+    uint64_t share_period;
+    uint64_t period; /* inherited, ticks; valid while active */
+    uint64_t eligible;
+    uint64_t budget; /* ticks from `eligible` on, 1 or more while active */
+    uint64_t usage;  /* ticks, less than `budget` */
+    bool active;     /* not blocked */
+};
+
+/* Returns the budget of utilization `budget` / `period` at a served period: U * T in whole ticks, 1
+ * at least. */
+uint64_t pibs_server_share(uint64_t budget, uint64_t period, uint64_t served_period);
+
+/* Makes a blocked server of utilization `budget` / `period`; only their ratio matters. Returns
+ * SCHEDULE_OK, SCHEDULE_PERIOD_OUT_OF_RANGE or SCHEDULE_BUDGET_OUT_OF_RANGE. */
+enum schedule_error pibs_server_init(struct pibs_server *server, uint64_t budget, uint64_t period,
+                                     uint64_t now);
+
+/* Changes the utilization. What the server owes is kept: the eligible time does not move to an
+ * earlier time. Returns as pibs_server_init(); unless that is SCHEDULE_OK nothing has changed. */
+enum schedule_error pibs_server_set_parameters(struct pibs_server *server, uint64_t budget,
+                                               uint64_t period);
+
+/*
+ * A Main VCPU of period `served_period` requests service, or an interrupt arrives on its behalf.
+ * `served_period` is 1 .. SCHEDULE_PERIOD_MAX. The server's priority is that of `period` from then
+ * on.
+ */
+void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uint64_t now);
+
+/* Returns the ticks that are left of the budget; 0 if the server is blocked or has none now. */
+uint64_t pibs_server_available(const struct pibs_server *server, uint64_t now);
+
+/* Accounts for `used` ticks of execution that ended at `now` or earlier. Execution beyond the
+ * budget delays the next one. Returns what pibs_server_available() then returns. */
+uint64_t pibs_server_charge(struct pibs_server *server, uint64_t used, uint64_t now);
+
+/* The server's thread has no more work. Its execution has been charged. */
+void pibs_server_block(struct pibs_server *server);
+
+/* Returns the time at which the budget ends if the thread runs from `now` on; or at which the
+ * server has budget again; or SCHEDULE_NEVER if it is blocked. */
+uint64_t pibs_server_next_event(const struct pibs_server *server, uint64_t now);
+
+#endif
