@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ranges: times are at most a period, or a start value found to be more, and a period is at most
+ * 2^40 ticks. So the demand of one VCPU is less than 2^42, and that of all of them 2^48.
+ */
+#include "schedule/admission.h"
+
+#include "schedule/pibs_server.h"
+
+/* Utilization in fixed point. A budget shifted by these bits has no more than 63. */
+#define FRACTION_BITS 23u
+#define ONE           (UINT64_C(1) << FRACTION_BITS)
+
+/* n (2^(1/n) - 1) rounded down, n from 1; and its limit for many VCPUs, ln 2. */
+static const uint64_t liu_layland[] = {
+    8388608, 6949350, 6541127, 6348737, 6236861, 6163716, 6112162, 6073871,
+    6044307, 6020794, 6001646, 5985751, 5972344, 5960885, 5950977, 5942326,
+};
+#define LIU_LAYLAND_LIMIT   5814539u
+#define LIU_LAYLAND_ENTRIES (sizeof(liu_layland) / sizeof(liu_layland[0]))
+
+struct vcpu_set {
+    const struct admission_vcpu *vcpus;
+    size_t count;
+};
+
+/* Whose response is analysed, and the Main VCPU at whose priority: itself, or the one served. */
+struct subject {
+    size_t vcpu;
+    size_t level;
+};
+
+static uint64_t divide_up(uint64_t dividend, uint64_t divisor)
+{
+    return (dividend + divisor - 1) / divisor;
+}
+
+static uint64_t shortest_main_period(const struct vcpu_set *set)
+{
+    uint64_t shortest = SCHEDULE_NEVER;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->vcpus[i].kind == ADMISSION_MAIN && set->vcpus[i].period < shortest) {
+            shortest = set->vcpus[i].period;
+        }
+    }
+    return shortest;
+}
+
+/* (2 - U) U rounded up; it grows with U. */
+static uint64_t pibs_demand(uint64_t utilization)
+{
+    return divide_up((2 * ONE - utilization) * utilization, ONE);
+}
+
+static uint64_t utilization_bound(size_t main_vcpus)
+{
+    return main_vcpus <= LIU_LAYLAND_ENTRIES ? liu_layland[main_vcpus - 1] : LIU_LAYLAND_LIMIT;
+}
+
+bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count)
+{
+    const struct vcpu_set set = {vcpus, count};
+    uint64_t shortest = shortest_main_period(&set);
+    uint64_t sum = 0;
+    size_t main_vcpus = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct admission_vcpu *vcpu = &vcpus[i];
+        uint64_t utilization = divide_up(vcpu->budget << FRACTION_BITS, vcpu->period);
+
+        if (vcpu->kind == ADMISSION_MAIN) {
+            main_vcpus++;
+            sum += utilization;
+        } else if (schedule_ratio_floor(shortest, vcpu->budget, vcpu->period) == 0) {
+            return false; /* its budget is rounded up to one tick, see pibs_server_share() */
+        } else {
+            sum += pibs_demand(utilization);
+        }
+    }
+    return main_vcpus != 0 && sum <= utilization_bound(main_vcpus);
+}
+
+/* Returns true if Main VCPU `one` has the higher priority. */
+static bool outranks(const struct vcpu_set *set, size_t one, size_t other)
+{
+    uint64_t period = set->vcpus[one].period;
+    uint64_t other_period = set->vcpus[other].period;
+
+    return period < other_period || (period == other_period && one < other);
+}
+
+/* Returns true if a VCPU executes before the subject. */
+static bool interferes(const struct vcpu_set *set, const struct subject *subject, size_t vcpu)
+{
+    if (vcpu == subject->vcpu) {
+        return false;
+    }
+    return set->vcpus[vcpu].kind == ADMISSION_IO || vcpu == subject->level ||
+           outranks(set, vcpu, subject->level);
+}
+
+static uint64_t share_at(const struct vcpu_set *set, size_t io_vcpu, size_t level)
+{
+    const struct admission_vcpu *vcpu = &set->vcpus[io_vcpu];
+
+    return pibs_server_share(vcpu->budget, vcpu->period, set->vcpus[level].period);
+}
+
+/* I_j(time), see the header. */
+static uint64_t io_interference(const struct vcpu_set *set, size_t io_vcpu, size_t level,
+                                uint64_t time)
+{
+    const struct admission_vcpu *vcpu = &set->vcpus[io_vcpu];
+    uint64_t share = share_at(set, io_vcpu, level);
+
+    return time > share ? share + schedule_ratio_floor(time - share, vcpu->budget, vcpu->period)
+                        : share;
+}
+
+static uint64_t own_demand(const struct vcpu_set *set, const struct subject *subject)
+{
+    const struct admission_vcpu *vcpu = &set->vcpus[subject->vcpu];
+
+    return vcpu->kind == ADMISSION_MAIN ? vcpu->budget
+                                        : share_at(set, subject->vcpu, subject->level);
+}
+
+/* Returns what the subject and those before it execute at most in a busy window of this length. */
+static uint64_t demand(const struct vcpu_set *set, const struct subject *subject, uint64_t time)
+{
+    uint64_t sum = own_demand(set, subject);
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct admission_vcpu *vcpu = &set->vcpus[i];
+
+        if (!interferes(set, subject, i)) {
+            continue;
+        }
+        sum += vcpu->kind == ADMISSION_MAIN ? divide_up(time, vcpu->period) * vcpu->budget
+                                            : io_interference(set, i, subject->level, time);
+    }
+    return sum;
+}
+
+/*
+ * Returns a time no later than the response, from which few steps lead to it. The demand in R is at
+ * least own + sum of U R - losses, where each I/O VCPU's demand loses less than one tick by
+ * rounding, so that R >= (own - losses) / (1 - sum of U). SCHEDULE_NEVER if nothing solves that.
+ */
+static uint64_t first_guess(const struct vcpu_set *set, const struct subject *subject)
+{
+    uint64_t own = own_demand(set, subject);
+    uint64_t losses = 0;
+    uint64_t utilization = 0;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (interferes(set, subject, i)) {
+            losses += set->vcpus[i].kind == ADMISSION_IO ? 1 : 0;
+            utilization += (set->vcpus[i].budget << FRACTION_BITS) / set->vcpus[i].period;
+        }
+    }
+    if (own <= losses) {
+        return own;
+    }
+    if (utilization >= ONE) {
+        return SCHEDULE_NEVER;
+    }
+    uint64_t guess = schedule_ratio_floor(own - losses, ONE, ONE - utilization);
+
+    return guess > own ? guess : own;
+}
+
+/* Analyses one VCPU. Returns SCHEDULE_OK, SCHEDULE_OVERLOADED or SCHEDULE_UNDECIDED. */
+static enum schedule_error analyse(const struct vcpu_set *set, const struct subject *subject,
+                                   struct admission_response *response)
+{
+    uint64_t deadline = set->vcpus[subject->level].period;
+    uint64_t time = first_guess(set, subject);
+
+    *response = (struct admission_response){.ticks = SCHEDULE_NEVER, .deadline = deadline};
+    for (unsigned step = 0; step < ADMISSION_STEPS_MAX && time <= deadline; step++) {
+        uint64_t next = demand(set, subject, time);
+
+        if (next <= time) {
+            response->ticks = time;
+            return SCHEDULE_OK;
+        }
+        time = next;
+    }
+    uint64_t total = demand(set, subject, deadline);
+
+    if (total <= deadline) {
+        response->ticks = deadline; /* no later, though the steps did not reach the response */
+        return SCHEDULE_OK;
+    }
+    response->excess = total - deadline;
+    return time > deadline ? SCHEDULE_OVERLOADED : SCHEDULE_UNDECIDED;
+}
+
+static enum schedule_error check_set(const struct vcpu_set *set, struct admission_result *result)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        enum schedule_error error =
+            schedule_check_parameters(set->vcpus[i].budget, set->vcpus[i].period);
+
+        result->vcpu = i;
+        if (error != SCHEDULE_OK) {
+            return error;
+        }
+        if (i == ADMISSION_VCPUS_MAX) {
+            return SCHEDULE_TOO_MANY_VCPUS;
+        }
+    }
+    result->vcpu = 0;
+    return SCHEDULE_OK;
+}
+
+/* Returns the Main VCPU of the lowest priority; `count` if the set has none. */
+static size_t lowest_main(const struct vcpu_set *set)
+{
+    size_t lowest = set->count;
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->vcpus[i].kind == ADMISSION_MAIN &&
+            (lowest == set->count || outranks(set, lowest, i))) {
+            lowest = i;
+        }
+    }
+    return lowest;
+}
+
+/* Analyses the I/O VCPUs of a set that is admitted, or not. Without a Main VCPU they serve nobody.
+ */
+static void analyse_io(const struct vcpu_set *set, struct admission_response *responses)
+{
+    size_t level = lowest_main(set);
+
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->vcpus[i].kind == ADMISSION_MAIN) {
+            continue;
+        }
+        responses[i] = (struct admission_response){0, 0, 0};
+        if (level != set->count) {
+            (void)analyse(set, &(struct subject){i, level}, &responses[i]);
+        }
+    }
+}
+
+enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t count,
+                                   struct admission_response *responses,
+                                   struct admission_result *result)
+{
+    const struct vcpu_set set = {vcpus, count};
+    enum schedule_error verdict;
+
+    *result = (struct admission_result){0, 0};
+    verdict = check_set(&set, result);
+    if (verdict != SCHEDULE_OK) {
+        return verdict;
+    }
+    bool quick = admission_quick_test(vcpus, count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (vcpus[i].kind != ADMISSION_MAIN) {
+            continue;
+        }
+        enum schedule_error found = analyse(&set, &(struct subject){i, i}, &responses[i]);
+
+        if (found == SCHEDULE_UNDECIDED && quick) {
+            responses[i].ticks = responses[i].deadline;
+            responses[i].excess = 0;
+            found = SCHEDULE_OK;
+        }
+        bool first = verdict == SCHEDULE_OK || outranks(&set, i, result->vcpu);
+
+        if (found != SCHEDULE_OK && first) {
+            verdict = found;
+            result->vcpu = i;
+            result->excess = responses[i].excess;
+        }
+    }
+    analyse_io(&set, responses);
+    return verdict;
+}

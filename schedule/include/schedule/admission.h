@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Admission of VCPUs to a core: does each get its budget in each of its periods?
+ *
+ * Main VCPUs are sporadic servers (C, T) with rate-monotonic priorities: the shorter the period,
+ * the higher the priority; of equal periods the lower index goes first. I/O VCPUs are PIBS servers
+ * of utilization U = C / T; each may serve any of the Main VCPUs, at its priority and before it.
+ *
+ * Two tests. The quick one is the bound of Quest-V, 3.3, over n Main VCPUs and all I/O VCPUs:
+ *
+ *   sum C/T + sum (2 - U) U <= n (2^(1/n) - 1)
+ *
+ * The exact one is response-time analysis. The worst response R of the Main VCPU i, from the time
+ * at which a budget is available and wanted to the end of its execution, is the least solution of
+ *
+ *   R = C_i + sum over Main VCPUs k before i of ceil(R / T_k) C_k + sum over I/O VCPUs j of I_j(R)
+ *   I_j(R) = B + floor(U_j (R - B)) for R > B, otherwise B; with B = U_j T_i in whole ticks, 1 at
+ *            least
+ *
+ * and the set is admitted if R <= T_i for each i.
+ *
+ * Why this holds. Consider a busy window of priority i: a longest interval [a, a + R) in which the
+ * processor always executes at priority i or higher. Just before a, no such work had budget. So
+ * what is executed in the window was available from a or later on: a blocked server unblocks no
+ * earlier, and a server without budget gets it no earlier.
+ *
+ * - Main VCPU k: a tick of its budget used in the window was available at a or later, and again one
+ *   period later at the earliest (sporadic_server.h). So each of its C_k ticks is used at most
+ *   ceil(R / T_k) times.
+ * - I/O VCPU j interferes while it serves a VCPU of period T <= T_i, with budgets of at most B
+ * ticks (the share grows with T). Let its budgets that are used in the window at this priority be
+ *   x_1 .. x_m, each in part or in full, with eligible times e_1 .. e_m. pibs_server.h gives
+ *   e_(n+1) >= e_n + x_n / U, and e_1 >= a; if the server came from a lower priority inside the
+ *   window, its time forfeited there makes e_2 >= a + x_1 / U hold all the same. Budget m begins
+ *   no earlier than e_m, and ends within the window: e_m <= a + R - x_m. The sum of the others is
+ *   at most U (e_m - a) <= U (R - x_m). With x_m <= B the total is at most
+ *   U (R - x_m) + x_m <= B + U (R - B). It is a whole number of ticks.
+ *
+ * The quick test implies the exact one: for R <= T_i, I_j(R) <= (2 - U_j) U_j T_i. Added to C_i
+ * this makes a set of n Main VCPUs alone whose utilization is within the bound of Liu and Layland.
+ * (Where U_j T_i is less than one tick, B is more, and the quick test does not pass.)
+ *
+ * An I/O VCPU that serves Main VCPU i ends a budget of B no later than i would: R_i counts at least
+ * B for it as soon as R_i >= B, and it counts C_i besides. So no I/O VCPU needs a test of its own.
+ * Its response is reported for the longest period that it can serve.
+ *
+ * Not included: execution beyond a budget before it is charged, blocking by mutexes, and time that
+ * is charged to no VCPU.
+ */
+#ifndef SCHEDULE_ADMISSION_H
+#define SCHEDULE_ADMISSION_H
+
+#include "schedule/ticks.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ADMISSION_VCPUS_MAX 64u
+/* Steps of the analysis for one VCPU. A step costs a division for each VCPU. */
+#define ADMISSION_STEPS_MAX 10000u
+
+enum admission_kind {
+    ADMISSION_MAIN,
+    ADMISSION_IO,
+};
+
+struct admission_vcpu {
+    enum admission_kind kind;
+    uint64_t budget; /* ticks */
+    uint64_t period; /* ticks */
+};
+
+struct admission_response {
+    uint64_t ticks;    /* worst response, at most `deadline`; SCHEDULE_NEVER if it may be later */
+    uint64_t deadline; /* the period; for an I/O VCPU the longest one that it can serve, or 0 */
+    uint64_t excess;   /* demand in one period beyond the period, if the deadline may be missed */
+};
+
+struct admission_result {
+    size_t vcpu;     /* if there is an error: the VCPU in question */
+    uint64_t excess; /* if SCHEDULE_OVERLOADED: its `excess` */
+};
+
+/* Returns true if the set passes the quick test. Parameters must be valid. All roundings make the
+ * test stricter. */
+bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count);
+
+/*
+ * Tests a set of VCPUs. Fills in `responses`, of as many elements, unless a parameter is wrong.
+ * Returns
+ *   SCHEDULE_OK           every VCPU gets its budget in each period;
+ *   SCHEDULE_OVERLOADED   `result` names the VCPU of the highest priority that may not;
+ *   SCHEDULE_UNDECIDED    no VCPU was found to miss, but the response of one was not found within
+ *                         ADMISSION_STEPS_MAX steps; `result` names it;
+ *   SCHEDULE_TOO_MANY_VCPUS, SCHEDULE_PERIOD_OUT_OF_RANGE or SCHEDULE_BUDGET_OUT_OF_RANGE: the set
+ *                         was not tested; `result` names the VCPU.
+ * Admit the set only in the case of SCHEDULE_OK.
+ */
+enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t count,
+                                   struct admission_response *responses,
+                                   struct admission_result *result);
+
+#endif

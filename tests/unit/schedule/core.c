@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core.h"
+
+#include "schedule_test.h"
+#include "tokens.h"
+
+static struct core_vcpu *add(struct core *core, enum admission_kind kind)
+{
+    struct core_vcpu *vcpu = &core->vcpu[core->count];
+
+    assert_true(core->count < CORE_VCPUS_MAX);
+    core->count++;
+    *vcpu = (struct core_vcpu){.kind = kind};
+    return vcpu;
+}
+
+struct core_vcpu *core_add_main(struct core *core, uint64_t budget, uint64_t period,
+                                unsigned capacity)
+{
+    struct core_vcpu *vcpu = add(core, ADMISSION_MAIN);
+
+    assert_int_equal(sporadic_server_init(&vcpu->sporadic, budget, period, capacity, core->now),
+                     SCHEDULE_OK);
+    return vcpu;
+}
+
+struct core_vcpu *core_add_io(struct core *core, uint64_t budget, uint64_t period)
+{
+    struct core_vcpu *vcpu = add(core, ADMISSION_IO);
+
+    assert_int_equal(pibs_server_init(&vcpu->pibs, budget, period, core->now), SCHEDULE_OK);
+    return vcpu;
+}
+
+void core_wake(struct core *core, struct core_vcpu *vcpu, uint64_t served_period)
+{
+    if (vcpu->kind == ADMISSION_IO) {
+        pibs_server_unblock(&vcpu->pibs, served_period, core->now);
+    } else {
+        sporadic_server_unblock(&vcpu->sporadic, core->now);
+        check_server(&vcpu->sporadic);
+    }
+    vcpu->executed = vcpu->runnable ? vcpu->executed : 0;
+    vcpu->runnable = true;
+}
+
+void core_block(struct core *core, struct core_vcpu *vcpu)
+{
+    if (vcpu->kind == ADMISSION_IO) {
+        pibs_server_block(&vcpu->pibs);
+    } else {
+        sporadic_server_block(&vcpu->sporadic, core->now);
+        check_server(&vcpu->sporadic);
+    }
+    vcpu->runnable = false;
+}
+
+static uint64_t period_of(const struct core_vcpu *vcpu)
+{
+    return vcpu->kind == ADMISSION_IO ? vcpu->pibs.period : vcpu->sporadic.period;
+}
+
+static bool outranks(const struct core_vcpu *one, const struct core_vcpu *other)
+{
+    if (period_of(one) != period_of(other)) {
+        return period_of(one) < period_of(other);
+    }
+    if (one->kind != other->kind) {
+        return one->kind == ADMISSION_IO;
+    }
+    return one < other;
+}
+
+static bool can_run(const struct core_vcpu *vcpu, uint64_t now)
+{
+    uint64_t available = vcpu->kind == ADMISSION_IO
+                             ? pibs_server_available(&vcpu->pibs, now)
+                             : sporadic_server_available(&vcpu->sporadic, now);
+
+    return vcpu->runnable && available > 0;
+}
+
+struct core_vcpu *core_pick(struct core *core)
+{
+    struct core_vcpu *chosen = NULL;
+
+    for (unsigned i = 0; i < core->count; i++) {
+        struct core_vcpu *vcpu = &core->vcpu[i];
+
+        if (can_run(vcpu, core->now) && (chosen == NULL || outranks(vcpu, chosen))) {
+            chosen = vcpu;
+        }
+    }
+    return chosen;
+}
+
+void core_execute(struct core *core, struct core_vcpu *vcpu)
+{
+    core->now++;
+    if (vcpu == NULL) {
+        return;
+    }
+    vcpu->executed++;
+    if (vcpu->kind == ADMISSION_IO) {
+        (void)pibs_server_charge(&vcpu->pibs, 1, core->now);
+    } else {
+        (void)sporadic_server_charge(&vcpu->sporadic, 1, core->now);
+        check_server(&vcpu->sporadic);
+    }
+}
