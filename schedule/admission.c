@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranges: times are at most a period, or a start value found to be more, and a period is at most
- * 2^40 ticks. So the demand of one VCPU is less than 2^42, and that of all of them 2^48.
+ * Ranges: demand() is asked for times up to a period, at most 2^40 ticks. So the demand of one VCPU
+ * is at most 2^41, and that of all of them 2^47.
  */
 #include "schedule/admission.h"
 
@@ -10,6 +10,9 @@
 /* Utilization in fixed point. A budget shifted by these bits has no more than 63. */
 #define FRACTION_BITS 23u
 #define ONE           (UINT64_C(1) << FRACTION_BITS)
+
+/* More precise, for first_guess(), which divides by the difference from 1. */
+#define GUESS_ONE (UINT64_C(1) << 46)
 
 /* n (2^(1/n) - 1) rounded down, n from 1; and its limit for many VCPUs, ln 2. */
 static const uint64_t liu_layland[] = {
@@ -157,16 +160,17 @@ static uint64_t first_guess(const struct vcpu_set *set, const struct subject *su
     for (size_t i = 0; i < set->count; i++) {
         if (interferes(set, subject, i)) {
             losses += set->vcpus[i].kind == ADMISSION_IO ? 1 : 0;
-            utilization += (set->vcpus[i].budget << FRACTION_BITS) / set->vcpus[i].period;
+            utilization +=
+                schedule_ratio_floor(set->vcpus[i].budget, GUESS_ONE, set->vcpus[i].period);
         }
     }
     if (own <= losses) {
         return own;
     }
-    if (utilization >= ONE) {
+    if (utilization >= GUESS_ONE) {
         return SCHEDULE_NEVER;
     }
-    uint64_t guess = schedule_ratio_floor(own - losses, ONE, ONE - utilization);
+    uint64_t guess = schedule_ratio_floor(own - losses, GUESS_ONE, GUESS_ONE - utilization);
 
     return guess > own ? guess : own;
 }

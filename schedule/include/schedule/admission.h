@@ -56,8 +56,11 @@
 #include <stdint.h>
 
 #define ADMISSION_VCPUS_MAX 64u
-/* Steps of the analysis for one VCPU. A step costs a division for each VCPU. */
+/* Steps of the analysis for one VCPU. A step costs a division for each VCPU. Sets whose utilization
+ * is not close to 1 take few. */
+#ifndef ADMISSION_STEPS_MAX
 #define ADMISSION_STEPS_MAX 10000u
+#endif
 
 enum admission_kind {
     ADMISSION_MAIN,

@@ -146,6 +146,17 @@ static void test_slow_convergence(void **state)
     assert_true(result.excess == 1);
 }
 
+/* Utilization 1 - 2 * 10^-8 above the VCPU: its response takes 20000 periods. */
+static void test_many_periods(void **state)
+{
+    const struct admission_vcpu set[] = {MAIN(49999999, 50000000),
+                                         MAIN(20000, SCHEDULE_PERIOD_MAX)};
+
+    (void)state;
+    assert_int_equal(admission_test(set, 2, responses, &result), SCHEDULE_OK);
+    check_response(1, UINT64_C(1000000000000), SCHEDULE_PERIOD_MAX, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_whole_io_leaves_nothing),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_slow_convergence),
+        cmocka_unit_test(test_many_periods),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
