@@ -22,14 +22,15 @@ void core_init(void)
     the_core.accounted_until = arch_clock_ticks();
 }
 
-/* Charges the time until `now` to the running, or interrupted, thread. */
+/* Charges the time until `now` to the running, or interrupted, thread. One that has blocked or
+ * ended has been charged, and used no time since. */
 static void charge_thread(struct core *core, uint64_t now)
 {
     struct thread *thread = core->current;
     uint64_t ticks = now - core->accounted_until;
 
     core->accounted_until = now;
-    if (thread != NULL) {
+    if (thread != NULL && ticks != 0) {
         thread->run_ticks += ticks;
         policy_charge(&core->policy, thread, ticks, now);
     }

@@ -3,8 +3,8 @@
  * Threads: preemptive, fixed priorities, first-in first-out among equals. A thread runs until it
  * blocks, yields or a thread of higher priority becomes ready.
  *
- * The scheduling policy is a module of its own (sched/policy.h). It can be replaced without a change
- * to threads, synchronisation or interrupts.
+ * The scheduling policy is a module of its own (sched/policy.h). It can be replaced without a
+ * change to threads, synchronisation or interrupts.
  */
 #ifndef KERNEL_THREAD_H
 #define KERNEL_THREAD_H
