@@ -23,6 +23,8 @@ const char *result_text(enum result result)
         return "limit exceeded";
     case RESULT_UNSUPPORTED:
         return "not supported";
+    case RESULT_OVERLOADED:
+        return "not enough processor time";
     }
     return "unknown result";
 }

@@ -25,8 +25,8 @@ static const struct thread *find_lender(const struct thread *thread)
     return lender;
 }
 
-/* A waiting thread keeps its place in the order of its wait queue. */
-static void lend(struct thread *thread, const struct thread *lender)
+/* A waiting thread moves to its new place in the order of its wait queue. */
+static void lend(struct thread *thread, const struct thread *lender, uint64_t now)
 {
     struct core *core = core_this();
     struct wait_queue *queue = thread->state == THREAD_BLOCKED ? thread->wait.queue : NULL;
@@ -34,7 +34,7 @@ static void lend(struct thread *thread, const struct thread *lender)
     if (queue != NULL) {
         wait_queue_remove(queue, thread);
     }
-    policy_lend(&core->policy, thread, lender, core_charge(core));
+    policy_lend(&core->policy, thread, lender, now);
     if (queue != NULL) {
         wait_queue_insert(queue, thread);
     }
@@ -44,20 +44,20 @@ static void lend(struct thread *thread, const struct thread *lender)
 }
 
 /*
- * The walk ends at the first thread whose urgency does not change. It visits each thread at most
- * once: in a chain because a thread waits for one mutex only, and in a cycle (a deadlock) because
- * every owner has inherited from the thread before it, so that a second visit changes nothing.
+ * The walk ends at the first thread to which its lender lends nothing new. It visits each thread at
+ * most once: in a chain because a thread waits for one mutex only, and in a cycle (a deadlock)
+ * because every owner has inherited from the thread before it, so that a second visit changes
+ * nothing.
  */
-void scheduler_update_urgency(struct thread *thread)
+void scheduler_update_urgency(struct thread *thread, uint64_t now)
 {
     while (thread != NULL) {
         const struct thread *lender = find_lender(thread);
-        unsigned urgency = lender == NULL ? policy_own_urgency(thread) : thread_urgency(lender);
 
-        if (urgency == thread_urgency(thread)) {
+        if (policy_has_loan(thread, lender)) {
             return;
         }
-        lend(thread, lender);
+        lend(thread, lender, now);
         thread = thread->state == THREAD_BLOCKED && thread->wait.mutex != NULL
                      ? thread->wait.mutex->owner
                      : NULL;

@@ -7,12 +7,16 @@
  * `now` is a counter value (arch_clock_ticks()), which the caller reads once for a decision. It
  * never goes back. All amounts of time are counter ticks. Interrupts masked in every call.
  *
- * A thread's urgency is a number below RUN_QUEUE_LEVELS; a larger one is more urgent.
+ * The kernel's policy is in policy_vcpu.c; the state below is that policy's.
  */
 #ifndef SCHED_POLICY_H
 #define SCHED_POLICY_H
 
+#include "kernel/list.h"
+#include "kernel/sync.h"
 #include "sched/run_queue.h"
+#include "sched/vcpu_private.h"
+#include "time/timer_queue.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,18 +25,31 @@
 /* The policy's state of one core. */
 struct policy {
     struct run_queue run_queue; /* the runnable threads, the running one among them */
+    struct vcpu_set vcpus;
+    struct timer_queue replenishments; /* by counter value: runnable VCPUs without budget */
+    struct list changed;    /* VCPUs whose budget or level has changed since policy_choose() */
+    struct mutex vcpu_lock; /* held while a change to the set of VCPUs is tested and made */
+    int (*vcpu_of_thread)(const char *name); /* vcpu_assign_by_name() */
 };
 
 /* The policy's state of one thread. The rest of the kernel reads `urgency` alone. */
 struct standing {
-    unsigned priority; /* the thread's own */
-    unsigned urgency;  /* >= `priority`, raised by the waiters for the mutexes that it holds */
+    unsigned priority;           /* the thread's own */
+    unsigned urgency;            /* own_urgency(), or what a waiter for a mutex has lent */
+    struct vcpu *bound;          /* NULL: none */
+    struct vcpu *charged;        /* whose budget it uses: `bound`, or the waiter's; NULL: none */
+    struct vcpu *service;        /* I/O VCPU whose work its next wait is for; NULL: none */
+    struct list_node bound_node; /* on the list of `bound` */
+    int listed_vcpu;             /* id of the latest vcpu_getparam() */
 };
 
 void policy_init(struct policy *policy);
 
-/* Sets up the standing of a new thread, which is not runnable yet. */
-void policy_admit(struct thread *thread, unsigned priority);
+/* Sets up the standing of a new thread, which has its name and is not runnable yet. */
+void policy_admit(struct policy *policy, struct thread *thread, unsigned priority);
+
+/* The thread has ended; policy_block() came before if it was runnable. */
+void policy_dismiss(struct thread *thread);
 
 /* A thread becomes runnable: it was created, or its wait ended. It goes behind the runnable threads
  * of its urgency. Returns true if policy_choose() or policy_next_decision() may now answer
@@ -47,7 +64,8 @@ void policy_block(struct policy *policy, struct thread *thread, uint64_t now);
 void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks, uint64_t now);
 
 /* Interrupt handlers used the processor for `ticks` until `now`. `thread` is the first thread that
- * they woke, for whose sake the time was spent; NULL if they woke none. */
+ * they woke, for whose sake the time was spent; NULL if they woke none. policy_choose() need not
+ * follow at once. */
 void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint64_t ticks,
                              uint64_t now);
 
@@ -72,16 +90,24 @@ void policy_set_priority(struct thread *thread, unsigned priority);
 /* Returns how urgent the thread is without what waiters lend it. */
 unsigned policy_own_urgency(const struct thread *thread);
 
+/* Returns true if policy_lend() with this waiter would change nothing. */
+bool policy_has_loan(const struct thread *thread, const struct thread *waiter);
+
 /*
- * A waiter for a mutex lends the thread, which holds the mutex, its urgency; NULL: the thread has
- * its own urgency again. A runnable thread that becomes more urgent goes behind the others of its
- * new urgency; one that becomes less urgent goes in front of them, because it did not yield (POSIX,
- * pthread_setschedprio).
+ * A waiter for a mutex lends the thread, which holds the mutex, its urgency and its budget; NULL:
+ * the thread has its own again. The running thread's time until `now` has been charged. A runnable
+ * thread that becomes more urgent goes behind the others of its new urgency; one that becomes less
+ * urgent goes in front of them, because it did not yield (POSIX, pthread_setschedprio).
  */
 void policy_lend(struct policy *policy, struct thread *thread, const struct thread *waiter,
                  uint64_t now);
 
-/* Returns true if no other thread is runnable, the idle thread not counted. */
+/* The next wait of the running thread is for the work of `server`, a thread that serves a device;
+ * NULL: it is not. */
+void policy_set_service(struct thread *thread, const struct thread *server);
+
+/* Returns true if the running thread takes time from nobody: no other thread is runnable, the idle
+ * thread not counted, and it uses no budget. */
 bool policy_is_alone(const struct policy *policy, const struct thread *running);
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The runnable threads, by urgency: a first-in first-out list for each urgency, and a bitmap of
- * those in use. Every operation is O(1). The running thread stays on the queue, at the head of its
- * list, and stays there when it is preempted, so that it continues before others of its urgency.
+ * The runnable threads, by urgency (sched/urgency.h), first-in first-out among equals. The
+ * background has a list for each priority; each other level has one list in the order of priority.
+ * Every operation is O(1), except that an insertion into a list of a VCPU's level passes those
+ * threads of this VCPU that are more or less urgent.
+ *
+ * The running thread stays on the queue, in front of its equals, and stays there when it is
+ * preempted, so that it continues before others of its urgency.
  *
  * Interrupts masked in every call.
  */
@@ -10,16 +14,19 @@
 #define SCHED_RUN_QUEUE_H
 
 #include "kernel/list.h"
-#include "kernel/thread.h"
+#include "sched/urgency.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Urgencies: 0 is the idle thread's. */
-#define RUN_QUEUE_LEVELS 64u
+struct thread;
 
 struct run_queue {
-    uint64_t levels; /* bit n: urgency n has a thread */
-    struct list level[RUN_QUEUE_LEVELS];
+    uint64_t levels;     /* bit n: level n has a thread */
+    uint64_t priorities; /* bit n: priority n of the background has a thread */
+    size_t count;
+    struct list level[URGENCY_LEVELS]; /* level[URGENCY_BACKGROUND] is not used */
+    struct list background[THREAD_PRIORITY_COUNT];
 };
 
 void run_queue_init(struct run_queue *queue);
@@ -40,7 +47,7 @@ void run_queue_yield(struct run_queue *queue, struct thread *thread);
  * higher, in front of them if it is lower. */
 void run_queue_change_urgency(struct run_queue *queue, struct thread *thread, unsigned urgency);
 
-/* Returns true if no other thread is on the queue, those of urgency 0 not counted. */
-bool run_queue_is_alone(const struct run_queue *queue, const struct thread *running);
+/* Returns the number of threads on the queue. */
+size_t run_queue_count(const struct run_queue *queue);
 
 #endif

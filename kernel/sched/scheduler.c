@@ -178,7 +178,7 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
         wait_queue_insert(queue, thread);
     }
     if (thread->wait.mutex != NULL) {
-        scheduler_update_urgency(thread->wait.mutex->owner);
+        scheduler_update_urgency(thread->wait.mutex->owner, now);
     }
     if (deadline != DEADLINE_NONE) {
         timer_arm(&thread->wait.timer, deadline);
@@ -213,6 +213,7 @@ void scheduler_wake(struct thread *thread, enum result result)
     thread->wait.result = result;
     scheduler_make_ready(thread);
     if (mutex != NULL && mutex->owner != NULL) {
-        scheduler_update_urgency(mutex->owner); /* it may have inherited from this thread */
+        /* The owner may have inherited from this thread. */
+        scheduler_update_urgency(mutex->owner, core_charge(core_this()));
     }
 }

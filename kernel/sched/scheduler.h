@@ -58,8 +58,9 @@ void scheduler_preemption_enable(void);
 /*
  * Computes the thread's urgency again: the maximum of its own and that of the waiters for the
  * mutexes that it holds. Moves it within the queue that it is on. If it waits for a mutex, does the
- * same for the owner of that mutex, and so on (inheritance.c). Interrupts masked.
+ * same for the owner of that mutex, and so on (inheritance.c). The running thread has been charged
+ * until `now` (core_charge()). Interrupts masked.
  */
-void scheduler_update_urgency(struct thread *thread);
+void scheduler_update_urgency(struct thread *thread, uint64_t now);
 
 #endif

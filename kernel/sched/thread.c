@@ -87,7 +87,6 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
         return RESULT_NO_MEMORY;
     }
     copy_name(thread->name, attributes->name);
-    policy_admit(thread, attributes->priority);
     timer_init(&thread->wait.timer, wait_timed_out, thread);
     list_node_init(&thread->level_node);
     list_init(&thread->held_mutexes);
@@ -98,6 +97,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
 
     interrupt_state state = interrupts_save();
 
+    policy_admit(&core->policy, thread, attributes->priority);
     thread->number = core->next_thread_number++;
     list_push_back(&core->threads, &thread->all_node);
     scheduler_make_ready(thread);
@@ -117,6 +117,21 @@ enum result thread_create(struct thread **thread, const struct thread_attributes
     return thread_make(thread, attributes, entry, argument);
 }
 
+/* The thread, which is on no queue, has ended: tells the joiner, or has the thread freed.
+ * Interrupts masked. */
+static void retire(struct thread *thread)
+{
+    struct thread *joiner = wait_queue_first(&thread->joiners);
+
+    policy_dismiss(thread);
+    thread->state = THREAD_FINISHED;
+    if (joiner != NULL) {
+        scheduler_wake(joiner, RESULT_OK);
+    } else if (thread->detached) {
+        list_push_back(&core_this()->finished, &thread->queue_node);
+    }
+}
+
 void thread_exit(void)
 {
     struct core *core = core_this();
@@ -132,17 +147,43 @@ void thread_exit(void)
         panic("thread %s ended inside a critical section", thread->name);
     }
     policy_block(&core->policy, thread, core_charge(core));
-    thread->state = THREAD_FINISHED;
-    struct thread *joiner = wait_queue_first(&thread->joiners);
-
     /* Interrupts are masked, so that no thread can free this stack before the switch below. */
-    if (joiner != NULL) {
-        scheduler_wake(joiner, RESULT_OK);
-    } else if (thread->detached) {
-        list_push_back(&core->finished, &thread->queue_node);
-    }
+    retire(thread);
     scheduler_switch();
     panic("thread %s continued after its end", thread->name);
+}
+
+/* Takes a thread out of its wait, as if it had never begun. Interrupts masked. */
+static void abandon_wait(struct thread *thread)
+{
+    struct mutex *mutex = thread->wait.mutex;
+
+    (void)timer_cancel(&thread->wait.timer);
+    if (thread->wait.queue != NULL) {
+        wait_queue_remove(thread->wait.queue, thread);
+    }
+    if (thread->wait.joined != NULL) {
+        thread->wait.joined->join_claimed = false;
+    }
+    if (mutex != NULL) {
+        scheduler_update_urgency(mutex->owner, core_charge(core_this()));
+    }
+}
+
+void thread_terminate(struct thread *thread)
+{
+    struct core *core = core_this();
+
+    if (thread == core->current || !list_is_empty(&thread->held_mutexes)) {
+        thread->is_condemned = true;
+        return;
+    }
+    if (thread->state == THREAD_BLOCKED) {
+        abandon_wait(thread);
+    } else {
+        policy_block(&core->policy, thread, core_charge(core));
+    }
+    retire(thread);
 }
 
 enum result thread_join(struct thread *thread, uint64_t deadline)
@@ -155,8 +196,12 @@ enum result thread_join(struct thread *thread, uint64_t deadline)
     } else if (thread->join_claimed) {
         result = RESULT_BUSY;
     } else if (thread->state != THREAD_FINISHED) {
+        struct thread *caller = core_this()->current;
+
         thread->join_claimed = true;
+        caller->wait.joined = thread;
         result = scheduler_block(&thread->joiners, deadline, state);
+        caller->wait.joined = NULL;
         thread->join_claimed = result == RESULT_OK;
     } else {
         thread->join_claimed = true;
@@ -208,7 +253,7 @@ enum result thread_set_priority(struct thread *thread, unsigned priority)
     interrupt_state state = interrupts_save();
 
     policy_set_priority(thread, priority);
-    scheduler_update_urgency(thread);
+    scheduler_update_urgency(thread, core_charge(core_this()));
     interrupts_restore(state);
     return RESULT_OK;
 }

@@ -18,6 +18,7 @@
 struct thread_wait {
     struct wait_queue *queue; /* NULL: the thread waits for the deadline only */
     struct mutex *mutex;      /* its owner inherits this thread's priority; NULL: none */
+    struct thread *joined;    /* thread_join() waits for this thread; NULL: none */
     struct timer timer;       /* armed while there is a deadline */
     enum result result;       /* how the wait ended */
     /* Arguments and results of the object's own operation. */
@@ -33,6 +34,7 @@ struct thread {
     struct standing standing; /* the policy's, which alone changes it */
     bool join_claimed;        /* a thread waits for, or has joined, this thread */
     bool detached;
+    bool is_condemned;           /* ends when it unlocks its last mutex (thread_terminate()) */
     struct list_node queue_node; /* run queue, a wait queue or the core's `finished` list */
     struct list_node level_node; /* linked if it is the first of its urgency on a wait queue */
     struct list_node all_node;   /* core's list of all threads, in order of `number` */
@@ -67,6 +69,12 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
 /* Returns the number of bytes of the stack that were ever used: those from the lowest byte that
  * differs from the fill pattern up. */
 size_t thread_stack_used(const struct thread *thread);
+
+/*
+ * Ends a thread where it is. The running thread, and one that holds a mutex, ends when it unlocks
+ * its last mutex. What the thread owns otherwise is not freed. Interrupts masked.
+ */
+void thread_terminate(struct thread *thread);
 
 /* Frees detached threads that have ended. A thread cannot free the stack that it runs on, so the
  * idle thread and each thread_create() call this. Thread context. */

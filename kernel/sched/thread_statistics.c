@@ -76,7 +76,7 @@ static void describe(struct thread *thread, struct thread_statistics *statistics
     memcpy(statistics->name, thread->name, sizeof(statistics->name));
     statistics->state = thread->state;
     statistics->base_priority = policy_priority(thread);
-    statistics->effective_priority = thread_urgency(thread);
+    statistics->effective_priority = urgency_priority(thread_urgency(thread));
     statistics->run_nanoseconds = clock_nanoseconds(thread->run_ticks);
     statistics->switches = thread->switches;
     statistics->stack_bytes = thread->stack_bytes;

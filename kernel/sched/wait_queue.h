@@ -3,8 +3,8 @@
  * Threads blocked on an object, most urgent first, first-in first-out among equals.
  *
  * The queue has two lists: all waiters, and the first waiter of each urgency. An insertion walks
- * the second one only, so that it takes at most RUN_QUEUE_LEVELS steps however many threads
- * wait; every other call takes constant time. Interrupts masked in every call.
+ * the second one only, so that it takes one step for each urgency among the waiters, however many
+ * threads wait; every other call takes constant time. Interrupts masked in every call.
  */
 #ifndef SCHED_WAIT_QUEUE_H
 #define SCHED_WAIT_QUEUE_H

@@ -81,8 +81,12 @@ enum result mutex_unlock(struct mutex *mutex)
     if (successor != NULL) {
         set_owner(mutex, successor);
         scheduler_wake(successor, RESULT_OK);
+        scheduler_update_urgency(thread, core_charge(core_this()));
     }
-    scheduler_update_urgency(thread);
     interrupts_restore(state);
+    if (thread->is_condemned && list_is_empty(&thread->held_mutexes) &&
+        arch_interrupts_enabled_in(state)) {
+        thread_exit();
+    }
     return RESULT_OK;
 }

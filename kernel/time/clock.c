@@ -37,6 +37,16 @@ uint64_t clock_nanoseconds(uint64_t ticks)
     return clock_ticks_to_nanoseconds(ticks, boot_clock.frequency);
 }
 
+uint64_t clock_ticks_up(uint64_t nanoseconds)
+{
+    return clock_nanoseconds_to_ticks(nanoseconds, boot_clock.frequency);
+}
+
+uint64_t clock_ticks_down(uint64_t nanoseconds)
+{
+    return clock_nanoseconds_to_whole_ticks(nanoseconds, boot_clock.frequency);
+}
+
 uint64_t clock_alarm_ticks(uint64_t deadline)
 {
     uint64_t ticks = clock_nanoseconds_to_ticks(deadline, boot_clock.frequency);

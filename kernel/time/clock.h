@@ -24,6 +24,11 @@ void time_set_alarm(void);
 /* Converts a number of counter ticks to nanoseconds, rounded down. */
 uint64_t clock_nanoseconds(uint64_t ticks);
 
+/* Convert a duration in nanoseconds to counter ticks, rounded up or down, saturated at UINT64_MAX.
+ */
+uint64_t clock_ticks_up(uint64_t nanoseconds);
+uint64_t clock_ticks_down(uint64_t nanoseconds);
+
 /* Returns the counter value at which time_now() reaches `deadline`, saturated at UINT64_MAX. */
 uint64_t clock_alarm_ticks(uint64_t deadline);
 

@@ -44,4 +44,19 @@ static inline uint64_t clock_nanoseconds_to_ticks(uint64_t nanoseconds, uint64_t
     return ticks;
 }
 
+/* Returns the number of whole ticks in `nanoseconds`, rounded down; saturated as above. */
+static inline uint64_t clock_nanoseconds_to_whole_ticks(uint64_t nanoseconds, uint64_t frequency)
+{
+    uint64_t seconds = nanoseconds / NANOSECONDS_PER_SECOND;
+    uint64_t remainder = nanoseconds % NANOSECONDS_PER_SECOND;
+    uint64_t part = remainder * frequency / NANOSECONDS_PER_SECOND;
+    uint64_t ticks;
+
+    if (__builtin_mul_overflow(seconds, frequency, &ticks) ||
+        __builtin_add_overflow(ticks, part, &ticks)) {
+        return UINT64_MAX;
+    }
+    return ticks;
+}
+
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads: preemptive, fixed priorities, first-in first-out among equals. A thread runs until it
- * blocks, yields or a thread of higher priority becomes ready.
+ * Threads: preemptive, with fixed priorities, first-in first-out among equals. A thread runs until
+ * it blocks, yields or a more urgent thread becomes ready. A thread on a VCPU that has budget
+ * (kernel/vcpu.h) is more urgent than every thread without.
  *
  * The scheduling policy is a module of its own (sched/policy.h). It can be replaced without a
  * change to threads, synchronisation or interrupts.

@@ -40,9 +40,15 @@ void policy_init(struct policy *policy)
     list_init(&turns.ready);
 }
 
-void policy_admit(struct thread *thread, unsigned priority)
+void policy_admit(struct policy *policy, struct thread *thread, unsigned priority)
 {
+    (void)policy;
     thread->standing = (struct standing){.priority = priority, .urgency = priority};
+}
+
+void policy_dismiss(struct thread *thread)
+{
+    CHECK(!turns.runnable[thread->number]);
 }
 
 static void set_runnable(const struct thread *thread, bool runnable)
@@ -147,6 +153,18 @@ void policy_set_priority(struct thread *thread, unsigned priority)
 unsigned policy_own_urgency(const struct thread *thread)
 {
     return thread->standing.priority;
+}
+
+bool policy_has_loan(const struct thread *thread, const struct thread *waiter)
+{
+    return thread->standing.urgency ==
+           (waiter == NULL ? thread->standing.priority : waiter->standing.urgency);
+}
+
+void policy_set_service(struct thread *thread, const struct thread *server)
+{
+    (void)thread;
+    (void)server;
 }
 
 void policy_lend(struct policy *policy, struct thread *thread, const struct thread *waiter,

@@ -54,17 +54,28 @@ static void model_add(struct thread *thread, bool front)
     model_insert(place, thread);
 }
 
+/* Returns an urgency of few levels and priorities, so that equal ones are frequent. */
+static unsigned random_urgency(uint64_t *random)
+{
+    static const unsigned levels[] = {URGENCY_BACKGROUND, URGENCY_BACKGROUND, 1,
+                                      URGENCY_LEVELS - 1};
+    unsigned level = levels[random_below(random, 4)];
+
+    if (random_below(random, 2) == 0) {
+        return urgency_make(level, (unsigned)random_below(random, THREAD_PRIORITY_COUNT));
+    }
+    return urgency_make(level, (unsigned)random_below(random, 3) * 31);
+}
+
 static void step(struct run_queue *queue, uint64_t *random)
 {
     struct thread *thread = &threads[random_below(random, THREADS)];
     bool queued = model_find(thread) < model_count;
-    unsigned priority = (unsigned)random_below(random, 2) == 0
-                            ? (unsigned)random_below(random, THREAD_PRIORITY_COUNT)
-                            : (unsigned)random_below(random, 3) * 31;
+    unsigned urgency = random_urgency(random);
     unsigned operation = (unsigned)random_below(random, 3);
 
     if (!queued) {
-        thread->standing.urgency = priority;
+        thread->standing.urgency = urgency;
         run_queue_add(queue, thread);
         model_add(thread, false);
     } else if (operation == 0) {
@@ -75,11 +86,11 @@ static void step(struct run_queue *queue, uint64_t *random)
         model_remove(thread);
         model_add(thread, false);
     } else {
-        bool raised = priority > thread->standing.urgency;
+        bool raised = urgency > thread->standing.urgency;
 
         model_remove(thread);
-        run_queue_change_urgency(queue, thread, priority);
-        assert_int_equal(thread->standing.urgency, priority);
+        run_queue_change_urgency(queue, thread, urgency);
+        assert_int_equal(thread->standing.urgency, urgency);
         model_add(thread, !raised);
     }
 }
@@ -95,6 +106,7 @@ static void test_against_model(void **state)
     for (unsigned i = 0; i < 200000; i++) {
         step(&queue, &random);
         assert_ptr_equal(run_queue_pick(&queue), model_count == 0 ? NULL : model[0]);
+        assert_int_equal(run_queue_count(&queue), model_count);
     }
     while (model_count > 0) { /* compares the order of all threads, not only the first */
         assert_ptr_equal(run_queue_pick(&queue), model[0]);
@@ -102,7 +114,7 @@ static void test_against_model(void **state)
         model_remove(model[0]);
     }
     assert_null(run_queue_pick(&queue));
-    assert_true(queue.levels == 0);
+    assert_true(queue.levels == 0 && queue.priorities == 0);
 }
 
 int main(void)

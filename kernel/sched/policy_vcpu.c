@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The policy of budgeted VCPUs (kernel/vcpu.h). A thread whose VCPU has budget has the urgency of
+ * the VCPU's level, every other thread that of its priority in the background. So the run queue and
+ * the waiting queues know urgencies alone.
+ *
+ * Whether a VCPU has budget changes at the end of the budget (policy_charge()), at a replenishment
+ * (the queue of them) and at a wake-up. The VCPU is then put on the list `changed`, and
+ * policy_choose() computes the urgencies of its threads again, before it picks one.
+ */
+#include "sched/policy.h"
+#include "sched/scheduler.h"
+#include "sched/thread_private.h"
+#include "sched/vcpu_policy.h"
+
+void policy_init(struct policy *policy)
+{
+    run_queue_init(&policy->run_queue);
+    policy->vcpus = (struct vcpu_set){.main_count = 0};
+    timer_queue_init(&policy->replenishments);
+    list_init(&policy->changed);
+    mutex_init(&policy->vcpu_lock);
+    policy->vcpu_of_thread = NULL;
+}
+
+static void mark_changed(struct policy *policy, struct vcpu *vcpu)
+{
+    if (!list_node_is_linked(&vcpu->changed)) {
+        list_push_back(&policy->changed, &vcpu->changed);
+    }
+}
+
+static bool has_budget_at(const struct vcpu *vcpu, uint64_t now)
+{
+    return vcpu_server_available(&vcpu->server, now) > 0;
+}
+
+/* Returns true if an I/O VCPU now serves another period, and so may have another level. */
+static bool unblock_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64_t now)
+{
+    uint64_t before = vcpu_server_period(&vcpu->server);
+    uint64_t served = vcpu->server.is_io ? vcpu_set_served_period(set, vcpu) : before;
+
+    vcpu_server_unblock(&vcpu->server, served, now);
+    return vcpu_server_period(&vcpu->server) != before;
+}
+
+/* A thread that executes on the VCPU's budget becomes runnable. Returns true if the VCPU has
+ * changed. */
+static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    bool moved;
+
+    if (vcpu == NULL) {
+        return false;
+    }
+    vcpu->runnable++;
+    if (vcpu->runnable > 1) {
+        return false;
+    }
+    vcpu->runnable_since = now;
+    moved = unblock_server(&policy->vcpus, vcpu, now);
+    if (!moved && vcpu->has_budget && has_budget_at(vcpu, now)) {
+        return false;
+    }
+    mark_changed(policy, vcpu);
+    return true;
+}
+
+/* A thread that executes on the VCPU's budget blocks. */
+static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    if (vcpu == NULL) {
+        return;
+    }
+    vcpu->runnable--;
+    if (vcpu->runnable > 0) {
+        return;
+    }
+    if (vcpu->replenishment.armed) {
+        timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
+    }
+    vcpu_server_block(&vcpu->server, now);
+    if (now - vcpu->runnable_since > vcpu->counters.response_max) {
+        vcpu->counters.response_max = now - vcpu->runnable_since;
+    }
+}
+
+void policy_admit(struct policy *policy, struct thread *thread, unsigned priority)
+{
+    int id = policy->vcpu_of_thread == NULL ? 0 : policy->vcpu_of_thread(thread->name);
+    struct vcpu *vcpu = vcpu_set_find(&policy->vcpus, id);
+
+    thread->standing = (struct standing){.priority = priority, .bound = vcpu, .charged = vcpu};
+    thread->standing.urgency = policy_own_urgency(thread);
+    list_node_init(&thread->standing.bound_node);
+    if (vcpu != NULL) {
+        list_push_back(&vcpu->threads, &thread->standing.bound_node);
+    }
+}
+
+void policy_dismiss(struct thread *thread)
+{
+    list_remove(&thread->standing.bound_node);
+    thread->standing.bound = NULL;
+    thread->standing.charged = NULL;
+}
+
+/* A thread of a Main VCPU that waits for the work of an I/O VCPU: the latter serves its period. */
+static void request_service(struct policy *policy, const struct thread *thread, uint64_t now)
+{
+    struct vcpu *service = thread->standing.service;
+    const struct vcpu *client = thread->standing.bound;
+
+    if (service == NULL || client == NULL) {
+        return;
+    }
+    service->waiting[client->id - 1]++;
+    if (service->runnable > 0 && unblock_server(&policy->vcpus, service, now)) {
+        mark_changed(policy, service);
+    }
+}
+
+/* The wait for the work of an I/O VCPU has ended, or its thread goes to another VCPU. */
+static void withdraw_request(const struct thread *thread)
+{
+    struct vcpu *service = thread->standing.service;
+    const struct vcpu *client = thread->standing.bound;
+
+    if (service != NULL && client != NULL) {
+        service->waiting[client->id - 1]--;
+    }
+}
+
+bool policy_unblock(struct policy *policy, struct thread *thread, const struct thread *running,
+                    uint64_t now)
+{
+    withdraw_request(thread);
+    thread->standing.service = NULL;
+    run_queue_add(&policy->run_queue, thread);
+    if (join(policy, thread->standing.charged, now)) {
+        return true;
+    }
+    return running == NULL || thread_urgency(thread) > thread_urgency(running);
+}
+
+void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
+{
+    run_queue_remove(&policy->run_queue, thread);
+    leave(policy, thread->standing.charged, now);
+    request_service(policy, thread, now);
+}
+
+void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks, uint64_t now)
+{
+    struct vcpu *vcpu = thread->standing.charged;
+
+    if (vcpu == NULL) {
+        return;
+    }
+    if (!vcpu->has_budget) {
+        vcpu->counters.background += ticks;
+        return;
+    }
+    vcpu->counters.received += ticks;
+    if (vcpu_server_charge(&vcpu->server, ticks, now) == 0) {
+        vcpu->counters.exhaustions++;
+        mark_changed(policy, vcpu);
+    }
+}
+
+/* Handlers run before all threads, so that their time comes off the budget, or off the next one. */
+void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint64_t ticks,
+                             uint64_t now)
+{
+    struct vcpu *vcpu = thread == NULL ? NULL : thread->standing.charged;
+
+    if (vcpu == NULL) {
+        return;
+    }
+    vcpu->counters.received += ticks;
+    if (vcpu_server_charge(&vcpu->server, ticks, now) == 0) {
+        mark_changed(policy, vcpu);
+    }
+}
+
+/* Brings the VCPU's replenishment, its level and the urgencies of its threads up to date. */
+static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    vcpu->has_budget = has_budget_at(vcpu, now);
+    if (vcpu->server.is_io) {
+        vcpu_set_place_io(&policy->vcpus, vcpu);
+    }
+    if (vcpu->replenishment.armed) {
+        timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
+    }
+    if (vcpu->runnable > 0 && !vcpu->has_budget) {
+        vcpu->replenishment.deadline = vcpu_server_next_event(&vcpu->server, now);
+        timer_queue_insert(&policy->replenishments, &vcpu->replenishment);
+    }
+    LIST_FOR_EACH(node, &vcpu->threads)
+    {
+        scheduler_update_urgency(CONTAINER_OF(node, struct thread, standing.bound_node), now);
+    }
+}
+
+static void take_replenishments(struct policy *policy, uint64_t now)
+{
+    struct timer_queue *queue = &policy->replenishments;
+
+    while (queue->root != NULL && queue->root->deadline <= now) {
+        struct timer *due = timer_queue_pop_due(queue, now, UINT64_MAX);
+
+        mark_changed(policy, CONTAINER_OF(due, struct vcpu, replenishment));
+    }
+}
+
+struct thread *policy_choose(struct policy *policy, uint64_t now)
+{
+    struct list_node *node;
+
+    take_replenishments(policy, now);
+    /* A loan may end or begin by this, and change the VCPU of the lender. Each VCPU changes a
+     * bounded number of times, because no time passes. */
+    for (node = list_pop_front(&policy->changed); node != NULL;
+         node = list_pop_front(&policy->changed)) {
+        update(policy, CONTAINER_OF(node, struct vcpu, changed), now);
+    }
+    return run_queue_pick(&policy->run_queue);
+}
+
+uint64_t policy_next_decision(const struct policy *policy, const struct thread *running,
+                              uint64_t now)
+{
+    const struct timer *replenishment = policy->replenishments.root;
+    const struct vcpu *vcpu = running->standing.charged;
+    uint64_t next = replenishment == NULL ? POLICY_NEVER : replenishment->deadline;
+
+    if (vcpu != NULL && vcpu->has_budget) {
+        uint64_t end = vcpu_server_next_event(&vcpu->server, now);
+
+        next = end < next ? end : next;
+    }
+    return next;
+}
+
+void policy_yield(struct policy *policy, struct thread *thread, uint64_t now)
+{
+    (void)now;
+    run_queue_yield(&policy->run_queue, thread);
+}
+
+unsigned policy_priority(const struct thread *thread)
+{
+    return thread->standing.priority;
+}
+
+void policy_set_priority(struct thread *thread, unsigned priority)
+{
+    thread->standing.priority = priority;
+}
+
+unsigned policy_own_urgency(const struct thread *thread)
+{
+    const struct vcpu *vcpu = thread->standing.bound;
+    unsigned level = vcpu != NULL && vcpu->has_budget ? vcpu->level : URGENCY_BACKGROUND;
+
+    return urgency_make(level, thread->standing.priority);
+}
+
+/* Returns the VCPU whose budget the thread uses with this lender, NULL: with its own. */
+static struct vcpu *charged_with(const struct thread *thread, const struct thread *waiter)
+{
+    return waiter == NULL ? thread->standing.bound : waiter->standing.charged;
+}
+
+static unsigned urgency_with(const struct thread *thread, const struct thread *waiter)
+{
+    return waiter == NULL ? policy_own_urgency(thread) : thread_urgency(waiter);
+}
+
+bool policy_has_loan(const struct thread *thread, const struct thread *waiter)
+{
+    return thread_urgency(thread) == urgency_with(thread, waiter) &&
+           thread->standing.charged == charged_with(thread, waiter);
+}
+
+void policy_lend(struct policy *policy, struct thread *thread, const struct thread *waiter,
+                 uint64_t now)
+{
+    unsigned urgency = urgency_with(thread, waiter);
+    struct vcpu *before = thread->standing.charged;
+
+    thread->standing.charged = charged_with(thread, waiter);
+    if (!thread_is_runnable(thread)) {
+        thread->standing.urgency = urgency;
+        return;
+    }
+    if (thread->standing.charged != before) {
+        leave(policy, before, now);
+        (void)join(policy, thread->standing.charged, now);
+    }
+    if (urgency != thread_urgency(thread)) {
+        run_queue_change_urgency(&policy->run_queue, thread, urgency);
+    }
+}
+
+void policy_set_service(struct thread *thread, const struct thread *server)
+{
+    struct vcpu *service = server == NULL ? NULL : server->standing.bound;
+
+    thread->standing.service = service != NULL && service->server.is_io ? service : NULL;
+}
+
+bool policy_is_alone(const struct policy *policy, const struct thread *running)
+{
+    const struct vcpu *vcpu = running->standing.charged;
+    size_t others = run_queue_count(&policy->run_queue) - 1;
+
+    /* The idle thread is on the queue. */
+    return others <= 1 && (vcpu == NULL || !vcpu->has_budget);
+}
+
+void policy_bind(struct policy *policy, struct thread *thread, struct vcpu *vcpu, uint64_t now)
+{
+    bool waits = thread->state == THREAD_BLOCKED;
+
+    if (waits) {
+        withdraw_request(thread);
+    }
+    list_remove(&thread->standing.bound_node);
+    thread->standing.bound = vcpu;
+    if (vcpu != NULL) {
+        list_push_back(&vcpu->threads, &thread->standing.bound_node);
+    }
+    if (waits) {
+        request_service(policy, thread, now);
+    }
+    scheduler_update_urgency(thread, now);
+}
+
+void policy_rank(struct policy *policy)
+{
+    vcpu_set_rank(&policy->vcpus);
+    for (unsigned i = 0; i < VCPU_MAX; i++) {
+        if (policy->vcpus.vcpu[i] != NULL) {
+            mark_changed(policy, policy->vcpus.vcpu[i]);
+        }
+    }
+}
+
+/* Ends all requests for the work of a VCPU, or by its threads. */
+static void forget_requests(struct policy *policy, const struct vcpu *vcpu,
+                            const struct list *threads)
+{
+    LIST_FOR_EACH(node, threads)
+    {
+        struct thread *thread = CONTAINER_OF(node, struct thread, all_node);
+
+        if (thread->standing.service == vcpu) {
+            thread->standing.service = NULL;
+        }
+    }
+    for (unsigned i = 0; i < VCPU_MAX; i++) {
+        if (policy->vcpus.vcpu[i] != NULL) {
+            policy->vcpus.vcpu[i]->waiting[vcpu->id - 1] = 0;
+        }
+    }
+}
+
+void policy_remove_vcpu(struct policy *policy, struct vcpu *vcpu, const struct list *threads)
+{
+    forget_requests(policy, vcpu, threads);
+    list_remove(&vcpu->changed);
+    vcpu_set_remove(&policy->vcpus, vcpu);
+    policy_rank(policy);
+}

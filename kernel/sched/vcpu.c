@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* VCPUs: creation with admission, parameters, threads bound to them (kernel/vcpu.h). */
+#include "kernel/vcpu.h"
+
+#include "arch/cpu.h"
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
+#include "sched/core.h"
+#include "sched/scheduler.h"
+#include "sched/thread_private.h"
+#include "sched/vcpu_policy.h"
+#include "schedule/admission.h"
+#include "time/clock.h"
+#include <string.h>
+
+_Static_assert(VCPU_MAX <= ADMISSION_VCPUS_MAX, "admission tests all VCPUs");
+
+/* A set of VCPUs that is tested before it is put into effect. */
+struct proposal {
+    struct admission_vcpu vcpu[VCPU_MAX];
+    struct admission_response response[VCPU_MAX];
+    int id[VCPU_MAX];
+    size_t count;
+};
+
+static struct policy *the_policy(void)
+{
+    return &core_this()->policy;
+}
+
+static int failure(enum result result)
+{
+    return -(int)result;
+}
+
+static bool is_valid(const struct vcpu_param *param)
+{
+    uint64_t budget = clock_ticks_up(param->C);
+    uint64_t period = clock_ticks_down(param->T);
+
+    return (param->policy == SCHED_SPORADIC || param->policy == SCHED_PIBS) &&
+           (param->mask == 0 || (param->mask & 1u) != 0) &&
+           schedule_check_parameters(budget, period) == SCHEDULE_OK;
+}
+
+static void propose(struct proposal *proposal, int id, bool is_io, uint64_t budget, uint64_t period)
+{
+    proposal->vcpu[proposal->count] = (struct admission_vcpu){
+        .kind = is_io ? ADMISSION_IO : ADMISSION_MAIN, .budget = budget, .period = period};
+    proposal->id[proposal->count] = id;
+    proposal->count++;
+}
+
+static void propose_existing(struct proposal *proposal, const struct vcpu *vcpu)
+{
+    const struct vcpu_server *server = &vcpu->server;
+
+    if (server->is_io) {
+        propose(proposal, vcpu->id, true, server->io.share_budget, server->io.share_period);
+    } else {
+        propose(proposal, vcpu->id, false, server->main.budget, server->main.period);
+    }
+}
+
+/* Fills in the VCPUs, with `param` in place of the one of that id, in the order of their ids: of
+ * equal periods the smaller id has the higher priority, for admission and vcpu_set.c alike. */
+static void propose_all(struct proposal *proposal, const struct vcpu_param *param, int id)
+{
+    const struct vcpu_set *set = &the_policy()->vcpus;
+
+    proposal->count = 0;
+    for (int each = 1; each <= (int)VCPU_MAX; each++) {
+        const struct vcpu *vcpu = vcpu_set_find(set, each);
+
+        if (each == id) {
+            propose(proposal, id, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
+                    clock_ticks_down(param->T));
+        } else if (vcpu != NULL) {
+            propose_existing(proposal, vcpu);
+        }
+    }
+}
+
+/* Tests whether the VCPUs, with `param` as VCPU `id`, can all have their budgets. Writes to `param`
+ * by how much they can't. */
+static enum result admit(struct vcpu_param *param, int id)
+{
+    struct proposal *proposal = heap_allocate(sizeof(*proposal));
+    struct admission_result result = {0};
+    enum schedule_error error;
+
+    if (proposal == NULL) {
+        return RESULT_NO_MEMORY;
+    }
+    propose_all(proposal, param, id);
+    error = admission_test(proposal->vcpu, proposal->count, proposal->response, &result);
+    if (error != SCHEDULE_OK) {
+        param->late_id = proposal->id[result.vcpu] == id ? 0 : proposal->id[result.vcpu];
+        param->excess = clock_nanoseconds(result.excess);
+    }
+    heap_free(proposal);
+    return error == SCHEDULE_OK ? RESULT_OK : RESULT_OVERLOADED;
+}
+
+static void set_name(struct vcpu *vcpu, const char name[VCPU_NAME_BYTES])
+{
+    memcpy(vcpu->name, name, VCPU_NAME_BYTES);
+    vcpu->name[VCPU_NAME_BYTES - 1] = '\0';
+}
+
+/* Makes the change to the set of VCPUs known to the policy. Interrupts masked. */
+static void change_set(void)
+{
+    policy_rank(the_policy());
+    core_this()->reschedule = true;
+}
+
+static struct vcpu *vcpu_make(const struct vcpu_param *param, int id)
+{
+    struct vcpu *vcpu = heap_allocate(sizeof(*vcpu));
+    uint64_t now = arch_clock_ticks();
+
+    if (vcpu == NULL) {
+        return NULL;
+    }
+    memset(vcpu, 0, sizeof(*vcpu));
+    vcpu->id = id;
+    set_name(vcpu, param->name);
+    (void)vcpu_server_init(&vcpu->server, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
+                           clock_ticks_down(param->T), now);
+    list_init(&vcpu->threads);
+    list_node_init(&vcpu->changed);
+    vcpu->counters.since = now;
+    return vcpu;
+}
+
+/* Calls that change the set exclude each other by this lock, so that a set is tested and put into
+ * effect before the next one is tested. */
+static struct mutex *lock(void)
+{
+    return &the_policy()->vcpu_lock;
+}
+
+static int create(struct vcpu_param *param)
+{
+    int id = vcpu_set_free_id(&the_policy()->vcpus);
+    enum result result;
+    struct vcpu *vcpu;
+    interrupt_state state;
+
+    if (id == 0) {
+        return failure(RESULT_OVERFLOW);
+    }
+    result = admit(param, id);
+    if (result != RESULT_OK) {
+        return failure(result);
+    }
+    vcpu = vcpu_make(param, id);
+    if (vcpu == NULL) {
+        return failure(RESULT_NO_MEMORY);
+    }
+    state = interrupts_save();
+    vcpu_set_add(&the_policy()->vcpus, vcpu);
+    change_set();
+    interrupts_restore(state);
+    return id;
+}
+
+static int set_parameters(struct vcpu_param *param)
+{
+    struct vcpu *vcpu = vcpu_set_find(&the_policy()->vcpus, param->id);
+    enum result result;
+    interrupt_state state;
+    uint64_t now;
+
+    if (vcpu == NULL) {
+        return failure(RESULT_NOT_FOUND);
+    }
+    if (vcpu->server.is_io != (param->policy == SCHED_PIBS)) {
+        return failure(RESULT_INVALID);
+    }
+    result = admit(param, param->id);
+    if (result != RESULT_OK) {
+        return failure(result);
+    }
+    state = interrupts_save();
+    now = core_charge(core_this());
+    (void)vcpu_server_set_parameters(&vcpu->server, clock_ticks_up(param->C),
+                                     clock_ticks_down(param->T), now);
+    set_name(vcpu, param->name);
+    vcpu->counters = (struct vcpu_counters){.since = now};
+    change_set();
+    interrupts_restore(state);
+    return 0;
+}
+
+/* Terminates the VCPU's threads but the calling one. A thread that holds a mutex ends when it has
+ * unlocked it; until then it runs without VCPU. Interrupts masked. */
+static void terminate_threads(struct vcpu *vcpu)
+{
+    uint64_t now = core_charge(core_this());
+
+    while (!list_is_empty(&vcpu->threads)) {
+        struct thread *thread =
+            CONTAINER_OF(list_first(&vcpu->threads), struct thread, standing.bound_node);
+
+        policy_bind(the_policy(), thread, NULL, now);
+        thread_terminate(thread);
+    }
+}
+
+static int destroy(int id, bool force)
+{
+    struct vcpu *vcpu = vcpu_set_find(&the_policy()->vcpus, id);
+    interrupt_state state = interrupts_save();
+
+    if (vcpu == NULL || (!force && !list_is_empty(&vcpu->threads))) {
+        interrupts_restore(state);
+        return failure(vcpu == NULL ? RESULT_NOT_FOUND : RESULT_BUSY);
+    }
+    terminate_threads(vcpu);
+    policy_remove_vcpu(the_policy(), vcpu, &core_this()->threads);
+    core_this()->reschedule = true;
+    interrupts_restore(state);
+    heap_free(vcpu);
+    return 0;
+}
+
+int vcpu_create(struct vcpu_param *param)
+{
+    int result;
+
+    if (param == NULL || !is_valid(param)) {
+        return failure(RESULT_INVALID);
+    }
+    (void)mutex_lock(lock(), DEADLINE_NONE);
+    result = create(param);
+    (void)mutex_unlock(lock());
+    return result;
+}
+
+int vcpu_setparam(struct vcpu_param *param)
+{
+    int result;
+
+    if (param == NULL || !is_valid(param)) {
+        return failure(RESULT_INVALID);
+    }
+    (void)mutex_lock(lock(), DEADLINE_NONE);
+    result = set_parameters(param);
+    (void)mutex_unlock(lock());
+    return result;
+}
+
+int vcpu_destroy(int id, bool force)
+{
+    int result;
+
+    (void)mutex_lock(lock(), DEADLINE_NONE);
+    result = destroy(id, force);
+    (void)mutex_unlock(lock()); /* ends the caller here if it was one of the VCPU's threads */
+    return result;
+}
+
+int vcpu_bind_thread(struct thread *thread, int id)
+{
+    interrupt_state state = interrupts_save();
+    struct vcpu *vcpu = vcpu_set_find(&the_policy()->vcpus, id);
+    int result = 0;
+
+    if (vcpu == NULL && id != 0) {
+        result = failure(RESULT_NOT_FOUND);
+    } else if (thread == core_this()->idle || thread->state == THREAD_FINISHED) {
+        result = failure(RESULT_INVALID);
+    } else {
+        policy_bind(the_policy(), thread, vcpu, core_charge(core_this()));
+        core_this()->reschedule = true;
+    }
+    interrupts_restore(state);
+    return result;
+}
+
+int vcpu_bind_task(int id)
+{
+    return vcpu_bind_thread(thread_current(), id);
+}
+
+void vcpu_request_service(const struct thread *server)
+{
+    interrupt_state state = interrupts_save();
+
+    policy_set_service(thread_current(), server);
+    interrupts_restore(state);
+}
+
+void vcpu_assign_by_name(int (*vcpu_of_thread)(const char *name))
+{
+    the_policy()->vcpu_of_thread = vcpu_of_thread;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The structure of a VCPU, and the set of all VCPUs of a core in the order of their priorities. The
+ * policy (policy_vcpu.c) owns both. Interrupts masked in every call.
+ */
+#ifndef SCHED_VCPU_PRIVATE_H
+#define SCHED_VCPU_PRIVATE_H
+
+#include "kernel/list.h"
+#include "kernel/vcpu.h"
+#include "sched/vcpu_server.h"
+#include "time/timer_queue.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Counters since the VCPU was created or got other parameters, in ticks. */
+struct vcpu_counters {
+    uint64_t since;        /* counter value */
+    uint64_t received;     /* executed on the budget */
+    uint64_t background;   /* executed by its threads without budget */
+    uint64_t response_max; /* from a wake-up until none of its threads was runnable */
+    uint64_t exhaustions;
+    uint64_t deadline_misses;
+};
+
+struct vcpu {
+    int id;
+    char name[VCPU_NAME_BYTES];
+    struct vcpu_server server;
+    unsigned level;             /* of its threads' urgency while it has budget */
+    bool has_budget;            /* as its threads' urgencies know it */
+    unsigned runnable;          /* runnable threads that execute on its budget */
+    uint64_t runnable_since;    /* counter value; valid while `runnable` > 0 */
+    struct list threads;        /* bound threads, by standing.bound_node */
+    struct list_node changed;   /* linked: policy_choose() has to look at the VCPU */
+    struct timer replenishment; /* in the policy's queue while it waits for budget; ticks */
+    unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
+    struct vcpu_counters counters;
+};
+
+struct vcpu_set {
+    struct vcpu *vcpu[VCPU_MAX]; /* by id - 1; NULL: free */
+    struct vcpu *main[VCPU_MAX]; /* Main VCPUs, the longest period first */
+    unsigned main_count;
+};
+
+/* Returns the VCPU, NULL if there is none of this id. */
+struct vcpu *vcpu_set_find(const struct vcpu_set *set, int id);
+
+/* Returns the smallest free id, 0 if there is none. */
+int vcpu_set_free_id(const struct vcpu_set *set);
+
+/* Adds a VCPU, which has an id, or removes it. Levels change: call vcpu_set_rank(). */
+void vcpu_set_add(struct vcpu_set *set, struct vcpu *vcpu);
+void vcpu_set_remove(struct vcpu_set *set, const struct vcpu *vcpu);
+
+/* Orders the Main VCPUs by their periods, and gives all VCPUs their levels. Among Main VCPUs of
+ * equal periods the smaller id has the higher priority. */
+void vcpu_set_rank(struct vcpu_set *set);
+
+/* Gives an I/O VCPU the level just above the Main VCPU of the period that it serves. */
+void vcpu_set_place_io(const struct vcpu_set *set, struct vcpu *vcpu);
+
+/*
+ * Returns the period that an I/O VCPU inherits when it starts to work: the shortest of the Main
+ * VCPUs whose threads wait for it; if none does, the one that it served last, but not a longer one
+ * than that of every Main VCPU.
+ */
+uint64_t vcpu_set_served_period(const struct vcpu_set *set, const struct vcpu *vcpu);
+
+#endif

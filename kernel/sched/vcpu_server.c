@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sched/vcpu_server.h"
+
+enum schedule_error vcpu_server_init(struct vcpu_server *server, bool is_io, uint64_t budget,
+                                     uint64_t period, uint64_t now)
+{
+    enum schedule_error error;
+
+    server->is_io = is_io;
+    if (is_io) {
+        error = pibs_server_init(&server->io, budget, period, now);
+        server->io.period = period; /* until it serves another */
+        return error;
+    }
+    return sporadic_server_init(&server->main, budget, period, REPLENISHMENT_CAPACITY_MAX, now);
+}
+
+enum schedule_error vcpu_server_set_parameters(struct vcpu_server *server, uint64_t budget,
+                                               uint64_t period, uint64_t now)
+{
+    if (server->is_io) {
+        return pibs_server_set_parameters(&server->io, budget, period);
+    }
+    return sporadic_server_set_parameters(&server->main, budget, period, now);
+}
+
+void vcpu_server_unblock(struct vcpu_server *server, uint64_t served_period, uint64_t now)
+{
+    if (server->is_io) {
+        pibs_server_unblock(&server->io, served_period, now);
+    } else {
+        sporadic_server_unblock(&server->main, now);
+    }
+}
+
+void vcpu_server_block(struct vcpu_server *server, uint64_t now)
+{
+    if (server->is_io) {
+        pibs_server_block(&server->io);
+    } else {
+        sporadic_server_block(&server->main, now);
+    }
+}
+
+uint64_t vcpu_server_charge(struct vcpu_server *server, uint64_t ticks, uint64_t now)
+{
+    return server->is_io ? pibs_server_charge(&server->io, ticks, now)
+                         : sporadic_server_charge(&server->main, ticks, now);
+}
+
+uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now)
+{
+    return server->is_io ? pibs_server_available(&server->io, now)
+                         : sporadic_server_available(&server->main, now);
+}
+
+uint64_t vcpu_server_next_event(const struct vcpu_server *server, uint64_t now)
+{
+    return server->is_io ? pibs_server_next_event(&server->io, now)
+                         : sporadic_server_next_event(&server->main, now);
+}
+
+uint64_t vcpu_server_period(const struct vcpu_server *server)
+{
+    return server->is_io ? server->io.period : server->main.period;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The server of a VCPU's budget: one interface to the sporadic server of a Main VCPU and to the
+ * PIBS server of an I/O VCPU (schedule/). Times are counter values and ticks of the counter.
+ */
+#ifndef SCHED_VCPU_SERVER_H
+#define SCHED_VCPU_SERVER_H
+
+#include "schedule/pibs_server.h"
+#include "schedule/sporadic_server.h"
+#include "schedule/ticks.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vcpu_server {
+    bool is_io;
+    union {
+        struct sporadic_server main;
+        struct pibs_server io;
+    };
+};
+
+/* Sets up a server that is blocked. Errors as sporadic_server_init(), pibs_server_init(). */
+enum schedule_error vcpu_server_init(struct vcpu_server *server, bool is_io, uint64_t budget,
+                                     uint64_t period, uint64_t now);
+
+/* Changes budget and period. Errors as sporadic_server_set_parameters(). */
+enum schedule_error vcpu_server_set_parameters(struct vcpu_server *server, uint64_t budget,
+                                               uint64_t period, uint64_t now);
+
+/* The first of the server's threads becomes runnable. `served_period` counts for an I/O VCPU. */
+void vcpu_server_unblock(struct vcpu_server *server, uint64_t served_period, uint64_t now);
+
+/* The last of the server's threads blocks. Its execution has been charged. */
+void vcpu_server_block(struct vcpu_server *server, uint64_t now);
+
+/* Charges execution. Returns what vcpu_server_available() then returns. */
+uint64_t vcpu_server_charge(struct vcpu_server *server, uint64_t ticks, uint64_t now);
+
+/* Returns the ticks that are left of the present budget, 0 if there is none. */
+uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now);
+
+/* Returns the end of the budget if a thread of the server runs from `now` on, or the time of the
+ * next budget if it has none now. */
+uint64_t vcpu_server_next_event(const struct vcpu_server *server, uint64_t now);
+
+/* Returns the period that gives the server its priority. */
+uint64_t vcpu_server_period(const struct vcpu_server *server);
+
+#endif

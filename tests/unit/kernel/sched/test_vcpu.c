@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The calls of kernel/vcpu.h: creation, parameters, binding, destruction, loans of budgets. */
+#include "kernel/sync.h"
+#include "kernel/vcpu.h"
+#include "kernel_fixture.h"
+#include <string.h>
+
+static int create(enum vcpu_policy policy, uint64_t budget, uint64_t period)
+{
+    struct vcpu_param param = {.policy = policy, .C = budget, .T = period};
+
+    return vcpu_create(&param);
+}
+
+static void init_invalid(void)
+{
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .mask = 2, .C = 1, .T = 10};
+
+    CHECK(vcpu_create(NULL) == -RESULT_INVALID);
+    CHECK(vcpu_create(&param) == -RESULT_INVALID);
+    CHECK(create(SCHED_SPORADIC, 0, 10) == -RESULT_INVALID);
+    CHECK(create(SCHED_SPORADIC, 11, 10) == -RESULT_INVALID);
+    CHECK(create(SCHED_SPORADIC, 1, UINT64_MAX) == -RESULT_INVALID);
+    CHECK(create((enum vcpu_policy)2, 1, 10) == -RESULT_INVALID);
+    CHECK(vcpu_setparam(NULL) == -RESULT_INVALID);
+    param.mask = 1;
+    param.id = 7;
+    CHECK(vcpu_setparam(&param) == -RESULT_NOT_FOUND);
+    CHECK(vcpu_destroy(1, false) == -RESULT_NOT_FOUND);
+    CHECK(vcpu_destroy(0, true) == -RESULT_NOT_FOUND);
+    CHECK(vcpu_destroy((int)VCPU_MAX + 1, true) == -RESULT_NOT_FOUND);
+    CHECK(vcpu_bind_task(-1) == -RESULT_NOT_FOUND);
+    CHECK(vcpu_getparam(&param) == -RESULT_NOT_FOUND);
+}
+
+static void test_invalid_arguments(void **state)
+{
+    (void)state;
+    kernel_run(init_invalid);
+}
+
+static void init_refusal(void)
+{
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 30, .T = 100};
+
+    CHECK_EQUAL(create(SCHED_SPORADIC, 40, 100), 1);
+    CHECK_EQUAL(create(SCHED_SPORADIC, 5, 10), 2); /* 40 + 10 * 5 = 90 */
+    CHECK(vcpu_create(&param) == -RESULT_OVERLOADED);
+    CHECK_EQUAL(param.late_id, 0);
+    CHECK_EQUAL(param.excess, 20);
+    param = (struct vcpu_param){.policy = SCHED_SPORADIC, .C = 6, .T = 20};
+    CHECK(vcpu_create(&param) == -RESULT_OVERLOADED);
+    CHECK_EQUAL(param.late_id, 1);
+    CHECK_EQUAL(param.excess, 20);
+    param.C = 2;
+    CHECK_EQUAL(vcpu_create(&param), 3);
+    param.id = 3;
+    param.C = 3;
+    CHECK(vcpu_setparam(&param) == -RESULT_OVERLOADED);
+    CHECK_EQUAL(param.late_id, 1);
+    param.C = 1;
+    CHECK_EQUAL(vcpu_setparam(&param), 0);
+}
+
+static void test_refusal_says_by_how_much(void **state)
+{
+    (void)state;
+    kernel_run(init_refusal);
+}
+
+static void init_parameters(void)
+{
+    struct vcpu_param param = {.policy = SCHED_PIBS, .C = 7, .T = 100, .name = "net"};
+
+    for (unsigned i = 0; i < VCPU_MAX - 1; i++) {
+        CHECK_EQUAL(create(SCHED_SPORADIC, 1, 100 + i), i + 1);
+    }
+    CHECK_EQUAL(vcpu_create(&param), VCPU_MAX);
+    CHECK(create(SCHED_SPORADIC, 1, 1000) == -RESULT_OVERFLOW);
+    for (int i = 1; i <= (int)VCPU_MAX; i++) {
+        CHECK_EQUAL(vcpu_getparam(&param), 0);
+        CHECK_EQUAL(param.id, i);
+    }
+    CHECK_EQUAL(param.policy, SCHED_PIBS);
+    CHECK_EQUAL(param.C, 7);
+    CHECK_EQUAL(param.T, 100);
+    CHECK(strcmp(param.name, "net") == 0);
+    CHECK_EQUAL(vcpu_destroy(1, false), 0);
+    CHECK_EQUAL(vcpu_getparam(&param), 0);
+    CHECK_EQUAL(param.id, 2); /* behind the last, the first again */
+    CHECK_EQUAL(create(SCHED_SPORADIC, 1, 1000), 1);
+}
+
+static void test_parameters(void **state)
+{
+    (void)state;
+    kernel_run(init_parameters);
+}
+
+static void init_rounding(void)
+{
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 17, .T = 1007};
+
+    CHECK_EQUAL(vcpu_create(&param), 1);
+    CHECK_EQUAL(vcpu_getparam(&param), 0);
+    CHECK_EQUAL(param.C, 32);
+    CHECK_EQUAL(param.T, 992);
+}
+
+/* The budget is rounded up and the period down, to ticks of 16 ns. */
+static void test_rounding(void **state)
+{
+    (void)state;
+    host_clock_set_frequency(62500000);
+    kernel_run(init_rounding);
+    host_clock_set_frequency(NANOSECONDS_PER_SECOND);
+}
+
+static struct mutex mutex;
+static struct semaphore semaphore;
+
+static void wait_for_ever(void *argument)
+{
+    (void)argument;
+    (void)semaphore_wait(&semaphore, DEADLINE_NONE);
+    note("woken");
+}
+
+static void hold_mutex(void *argument)
+{
+    (void)argument;
+    (void)mutex_lock(&mutex, DEADLINE_NONE);
+    thread_sleep_until(50);
+    note("unlocks");
+    (void)mutex_unlock(&mutex);
+    note("lives");
+}
+
+static void join(void *thread)
+{
+    (void)thread_join(thread, DEADLINE_NONE);
+    note("joined");
+}
+
+/* Threads in every state end, but the one with the mutex ends when it unlocks it. */
+static void init_force(void)
+{
+    int id = create(SCHED_SPORADIC, 10, 100);
+
+    mutex_init(&mutex);
+    semaphore_init(&semaphore, 0, 1);
+    struct thread *waiter = start("waiter", 40, wait_for_ever, NULL);
+    struct thread *holder = start("holder", 41, hold_mutex, NULL);
+    struct thread *ready = start("ready", 1, wait_for_ever, NULL);
+    struct thread *survivor = start("survivor", 39, wait_for_ever, NULL);
+    struct thread *joiner = start("joiner", 42, join, survivor);
+
+    CHECK_EQUAL(vcpu_bind_thread(waiter, id), 0);
+    CHECK_EQUAL(vcpu_bind_thread(holder, id), 0);
+    CHECK_EQUAL(vcpu_bind_thread(ready, id), 0);
+    CHECK_EQUAL(vcpu_bind_thread(joiner, id), 0);
+    CHECK(vcpu_destroy(id, false) == -RESULT_BUSY);
+    CHECK_EQUAL(vcpu_destroy(id, true), 0);
+    finish(waiter);
+    finish(ready);
+    finish(joiner);
+    CHECK_EQUAL(mutex_lock(&mutex, DEADLINE_NONE), RESULT_OK);
+    CHECK_NOTES("unlocks");
+    finish(holder);
+    CHECK_EQUAL(semaphore_post(&semaphore), RESULT_OK);
+    finish(survivor); /* its terminated joiner has no claim on it any more */
+    CHECK_NOTES("woken");
+    CHECK(vcpu_bind_task(id) == -RESULT_NOT_FOUND);
+}
+
+static void test_force_terminates_threads(void **state)
+{
+    (void)state;
+    kernel_run(init_force);
+}
+
+static void destroy_own(void *id)
+{
+    CHECK_EQUAL(vcpu_bind_task(*(int *)id), 0);
+    note("destroys");
+    (void)vcpu_destroy(*(int *)id, true);
+    note("returned");
+}
+
+static void init_own(void)
+{
+    int id = create(SCHED_SPORADIC, 10, 100);
+    struct thread *thread = start("own", 40, destroy_own, &id);
+
+    finish(thread);
+    CHECK_NOTES("destroys");
+    CHECK_EQUAL(create(SCHED_SPORADIC, 100, 100), id);
+}
+
+static void test_thread_destroys_its_own_vcpu(void **state)
+{
+    (void)state;
+    kernel_run(init_own);
+}
+
+static struct vcpu_statistics statistics_of(int id)
+{
+    static struct vcpu_statistics statistics[VCPU_MAX];
+    size_t count = vcpu_statistics(statistics, VCPU_MAX);
+
+    for (size_t i = 0; i < count; i++) {
+        if (statistics[i].param.id == id) {
+            return statistics[i];
+        }
+    }
+    CHECK(false);
+    return statistics[0];
+}
+
+static void lock_and_execute(void *argument)
+{
+    (void)argument;
+    CHECK_EQUAL(mutex_lock(&mutex, DEADLINE_NONE), RESULT_OK);
+    note("owns");
+    for (unsigned i = 0; i < 30; i++) {
+        host_clock_advance(1);
+    }
+    CHECK_EQUAL(mutex_unlock(&mutex), RESULT_OK);
+    note("unlocked");
+}
+
+static void spin(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        host_clock_advance(1);
+    }
+}
+
+static void lock_later(void *argument)
+{
+    (void)argument;
+    thread_sleep_until(10);
+    CHECK_EQUAL(mutex_lock(&mutex, DEADLINE_NONE), RESULT_OK);
+    note("got");
+    CHECK_EQUAL(mutex_unlock(&mutex), RESULT_OK);
+}
+
+/* The owner has no budget, and would run behind `other` for ever: the waiter lends it its own. The
+ * 21 ticks that the owner still needs take 15 of the waiter's period of 100, and 6 of the next. */
+static void init_loan(void)
+{
+    int lender = create(SCHED_SPORADIC, 15, 100);
+    int spinner = create(SCHED_SPORADIC, 50, 200);
+
+    mutex_init(&mutex);
+    struct thread *owner = start("owner", 5, lock_and_execute, NULL);
+    struct thread *waiter = start("waiter", 6, lock_later, NULL);
+    struct thread *other = start("other", 7, spin, NULL);
+
+    CHECK_EQUAL(vcpu_bind_thread(waiter, lender), 0);
+    (void)thread_set_priority(other, 1);
+    (void)thread_set_priority(thread_current(), THREAD_PRIORITY_HIGHEST);
+    thread_sleep_until(9);
+    (void)thread_set_priority(other, 7);
+    CHECK_EQUAL(vcpu_bind_thread(other, spinner), 0);
+    thread_sleep_until(12);
+    CHECK_NOTES("owns");
+    thread_sleep_until(100);
+    CHECK_NOTES("");
+    CHECK_EQUAL(statistics_of(lender).received_nanoseconds, 15);
+    thread_sleep_until(130);
+    CHECK_NOTES("got"); /* the owner is in the background again, behind `other` */
+    CHECK_EQUAL(statistics_of(lender).received_nanoseconds, 21);
+    (void)owner;
+}
+
+static void test_waiter_lends_its_budget(void **state)
+{
+    (void)state;
+    kernel_run(init_loan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_invalid_arguments),
+        cmocka_unit_test(test_refusal_says_by_how_much),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_force_terminates_threads),
+        cmocka_unit_test(test_thread_destroys_its_own_vcpu),
+        cmocka_unit_test(test_waiter_lends_its_budget),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

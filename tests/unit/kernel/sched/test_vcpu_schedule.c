@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The schedules of Quest-V's paper (3.3) by the running kernel, to the tick: the time of the host
+ * machine passes only while a thread executes, so that the kernel itself takes none.
+ */
+#include "kernel/sync.h"
+#include "kernel/vcpu.h"
+#include "kernel_fixture.h"
+#include <string.h>
+
+#define TICKS 128u
+
+/* Who executes at each tick; ' ': nobody. */
+static char timeline[TICKS + 1];
+static uint64_t end_of_schedule;
+
+/* Begins a schedule that ends at this time. */
+static void begin_schedule(uint64_t end)
+{
+    memset(timeline, ' ', TICKS);
+    timeline[TICKS] = '\0';
+    end_of_schedule = end;
+}
+
+/* The calling thread executes for so many ticks, and is preempted meanwhile. It ends with the
+ * schedule, so that the first thread, which has no VCPU, runs again. */
+static void execute(char name, uint64_t ticks)
+{
+    for (uint64_t i = 0; i < ticks; i++) {
+        if (time_now() >= end_of_schedule) {
+            thread_exit();
+        }
+        timeline[time_now()] = name;
+        host_clock_advance(1);
+    }
+}
+
+/* Compares the beginning of the timeline. */
+static void check_timeline(const char *expected)
+{
+    char beginning[TICKS + 1] = "";
+
+    memcpy(beginning, timeline, strlen(expected));
+    note(beginning);
+    CHECK_NOTES(expected);
+}
+
+static unsigned count(char name, unsigned first, unsigned end)
+{
+    unsigned found = 0;
+
+    for (unsigned i = first; i < end; i++) {
+        found += timeline[i] == name ? 1 : 0;
+    }
+    return found;
+}
+
+static int make_vcpu(enum vcpu_policy policy, uint64_t budget, uint64_t period)
+{
+    struct vcpu_param param = {.policy = policy, .C = budget, .T = period};
+    int id = vcpu_create(&param);
+
+    CHECK(id > 0);
+    return id;
+}
+
+/* Lets the threads run until the time. */
+static void run_until(uint64_t time)
+{
+    (void)thread_set_priority(thread_current(), THREAD_PRIORITY_HIGHEST);
+    thread_sleep_until(time);
+}
+
+static void spin(void *name)
+{
+    for (;;) {
+        execute(*(const char *)name, 1);
+    }
+}
+
+static struct figure_7 {
+    struct semaphore requested;
+    struct semaphore done;
+    struct timer delay;
+    struct thread *io;
+} figure_7;
+
+static void zero(void *argument)
+{
+    thread_sleep_until(1);
+    spin(argument);
+}
+
+static void one(void *argument)
+{
+    for (;;) {
+        execute(*(const char *)argument, 18);
+        (void)semaphore_post(&figure_7.requested);
+        vcpu_request_service(figure_7.io);
+        CHECK_EQUAL(semaphore_wait(&figure_7.done, DEADLINE_NONE), RESULT_OK);
+    }
+}
+
+static void post_done(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    (void)semaphore_post(&figure_7.done);
+}
+
+/* The work of the I/O VCPU takes its whole budget, so that it is in the background when it ends:
+ * the timer tells the requester. Other VCPUs, which the figure does not show, delay VCPU 1 until
+ * 40. */
+static void io(void *argument)
+{
+    for (;;) {
+        uint64_t end;
+
+        CHECK_EQUAL(semaphore_wait(&figure_7.requested, DEADLINE_NONE), RESULT_OK);
+        end = time_now() + 2;
+        timer_arm(&figure_7.delay, end < 40 ? 40 : end);
+        execute(*(const char *)argument, 2);
+    }
+}
+
+/* A VCPU for each thread. The threads have the same priority: their VCPUs alone count. What they
+ * leave goes to another thread in the background (dots), so that none runs without budget. */
+static void init_figure_7(void)
+{
+    int vcpu_zero = make_vcpu(SCHED_SPORADIC, 10, 40);
+    int vcpu_one = make_vcpu(SCHED_SPORADIC, 20, 50);
+    int vcpu_io = make_vcpu(SCHED_PIBS, 4, 100);
+
+    begin_schedule(114);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    semaphore_init(&figure_7.requested, 0, 1);
+    semaphore_init(&figure_7.done, 0, 1);
+    timer_init(&figure_7.delay, post_done, NULL);
+    figure_7.io = start("io", 10, io, "I");
+    CHECK_EQUAL(vcpu_bind_thread(start("zero", 10, zero, "0"), vcpu_zero), 0);
+    CHECK_EQUAL(vcpu_bind_thread(start("one", 10, one, "1"), vcpu_one), 0);
+    CHECK_EQUAL(vcpu_bind_thread(figure_7.io, vcpu_io), 0);
+    run_until(114);
+    check_timeline("1"
+                   "0000000000"
+                   "11111111111111111"
+                   "II"
+                   ".........."
+                   "1"
+                   "0000000000"
+                   "11111111111111111"
+                   ".........."
+                   "II"
+                   "1"
+                   "0000000000"
+                   "111"
+                   "......"
+                   "11111111111111");
+    /* Not the 46 units of the POSIX server (schedule B). */
+    CHECK_EQUAL(count('1', 0, 100), 40);
+}
+
+static void test_figure_7(void **state)
+{
+    (void)state;
+    kernel_run(init_figure_7);
+}
+
+/* Three CPU-bound VCPUs: each gets its share in each period, by priority. */
+static void init_figure_6(void)
+{
+    static const struct {
+        uint64_t budget;
+        uint64_t period;
+        const char *name;
+    } vcpus[] = {{1, 4, "0"}, {2, 8, "1"}, {8, 16, "2"}};
+
+    begin_schedule(64);
+    for (unsigned i = 0; i < 3; i++) {
+        int id = make_vcpu(SCHED_SPORADIC, vcpus[i].budget, vcpus[i].period);
+
+        CHECK_EQUAL(vcpu_bind_thread(start("spin", 10, spin, (void *)(uintptr_t)vcpus[i].name), id),
+                    0);
+    }
+    run_until(64);
+    for (unsigned i = 0; i < 3; i++) {
+        for (uint64_t begin = 0; begin < 64; begin += vcpus[i].period) {
+            CHECK_EQUAL(
+                count(vcpus[i].name[0], (unsigned)begin, (unsigned)(begin + vcpus[i].period)),
+                vcpus[i].budget);
+        }
+    }
+    check_timeline("0112022201120222");
+}
+
+static void test_figure_6(void **state)
+{
+    (void)state;
+    kernel_run(init_figure_6);
+}
+
+/* A VCPU without budget runs in the background, behind VCPUs that have some, and by the priority of
+ * its thread. Execution there costs no budget. */
+static void init_background(void)
+{
+    int id = make_vcpu(SCHED_SPORADIC, 2, 10);
+
+    begin_schedule(100);
+    (void)start("low", 5, spin, "-");
+    CHECK_EQUAL(vcpu_bind_thread(start("budgeted", 6, spin, "b"), id), 0);
+    run_until(4);
+    check_timeline("bbbb"); /* 2 on the budget, then in the background before the less urgent one */
+    CHECK_EQUAL(vcpu_bind_thread(start("other", 7, spin, "o"), 0), 0);
+    thread_sleep_until(24);
+    check_timeline("bbbboooooobboooooooobboo");
+}
+
+static void test_background(void **state)
+{
+    (void)state;
+    kernel_run(init_background);
+}
+
+/* An interrupt's time comes off the budget of the VCPU whose thread it wakes. */
+static void interrupt_for_done(void *argument)
+{
+    (void)argument;
+    host_clock_advance(3);
+    (void)semaphore_post(&figure_7.done);
+}
+
+static void wait_and_spin(void *name)
+{
+    CHECK_EQUAL(semaphore_wait(&figure_7.done, DEADLINE_NONE), RESULT_OK);
+    spin(name);
+}
+
+static void init_interrupt(void)
+{
+    int id = make_vcpu(SCHED_SPORADIC, 5, 20);
+
+    begin_schedule(100);
+    semaphore_init(&figure_7.done, 0, 1);
+    CHECK_EQUAL(vcpu_bind_thread(start("woken", 5, wait_and_spin, "w"), id), 0);
+    (void)start("other", 7, spin, "o");
+    run_until(2);
+    host_interrupt(interrupt_for_done, NULL); /* 2 .. 5 */
+    thread_sleep_until(30);
+    check_timeline("oo   wwooooooooooooooowwwwwooo");
+}
+
+static void test_interrupt_is_charged(void **state)
+{
+    (void)state;
+    kernel_run(init_interrupt);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_figure_7),
+        cmocka_unit_test(test_figure_6),
+        cmocka_unit_test(test_background),
+        cmocka_unit_test(test_interrupt_is_charged),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
