@@ -255,6 +255,96 @@ static void test_interrupt_is_charged(void **state)
     kernel_run(init_interrupt);
 }
 
+/* A device: an interrupt posts `requested`, the I/O thread works and wakes the client. */
+static struct device {
+    struct semaphore requested;
+    struct semaphore done[2];
+    struct timer interrupts[2];
+    unsigned client;
+    struct thread *io;
+} device;
+
+static void device_interrupt(struct timer *timer, void *argument)
+{
+    (void)argument;
+    device.client = timer == &device.interrupts[0] ? 0 : 1;
+    (void)semaphore_post(&device.requested);
+}
+
+static void serve_device(void *name)
+{
+    for (;;) {
+        CHECK_EQUAL(semaphore_wait(&device.requested, DEADLINE_NONE), RESULT_OK);
+        execute(*(const char *)name, 2);
+        (void)semaphore_post(&device.done[device.client]);
+    }
+}
+
+static void wait_for_device(unsigned client, char name)
+{
+    vcpu_request_service(device.io);
+    CHECK_EQUAL(semaphore_wait(&device.done[client], DEADLINE_NONE), RESULT_OK);
+    execute(name, 5);
+    for (;;) {
+        thread_sleep_until(DEADLINE_NONE);
+    }
+}
+
+static void slow_client(void *name)
+{
+    wait_for_device(0, *(const char *)name);
+}
+
+static void fast_client(void *name)
+{
+    thread_sleep_until(30);
+    wait_for_device(1, *(const char *)name);
+}
+
+static void spin_from_2(void *name)
+{
+    thread_sleep_until(2);
+    spin(name);
+}
+
+static void start_on(enum vcpu_policy policy, uint64_t budget, uint64_t period,
+                     void (*entry)(void *), const char *name)
+{
+    int id = make_vcpu(policy, budget, period);
+    struct thread *thread = start(name, 10, entry, (void *)(uintptr_t)name);
+
+    if (policy == SCHED_PIBS) {
+        device.io = thread;
+    }
+    CHECK_EQUAL(vcpu_bind_thread(thread, id), 0);
+}
+
+/* The I/O VCPU has the priority of the VCPU whose thread waits for it: behind `a` for the slow
+ * client, before `a` for the fast one. */
+static void init_inheritance(void)
+{
+    begin_schedule(58);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    semaphore_init(&device.requested, 0, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        semaphore_init(&device.done[i], 0, 1);
+        timer_init(&device.interrupts[i], device_interrupt, NULL);
+        timer_arm(&device.interrupts[i], i == 0 ? 5 : 45);
+    }
+    start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
+    start_on(SCHED_PIBS, 10, 100, serve_device, "i");
+    start_on(SCHED_SPORADIC, 20, 100, slow_client, "s");
+    start_on(SCHED_SPORADIC, 6, 30, fast_client, "f");
+    run_until(58);
+    check_timeline("..aaaaaaaaaaiisssss.......................aaaiifffffaaaaaa");
+}
+
+static void test_io_vcpu_inherits_priority(void **state)
+{
+    (void)state;
+    kernel_run(init_inheritance);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_figure_6),
         cmocka_unit_test(test_background),
         cmocka_unit_test(test_interrupt_is_charged),
+        cmocka_unit_test(test_io_vcpu_inherits_priority),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
