@@ -5,6 +5,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "net/datagram_private.h"
+#include "net/service.h"
 #include <string.h>
 
 /* The device interrupts only when it has sent many frames (virtio/net.h). A thread that waits for
@@ -190,7 +191,7 @@ static bool wait_for_send_buffer(struct datagram *datagram, uint64_t deadline)
             return false;
         }
         datagram->waiting = true;
-        (void)semaphore_wait(&datagram->returned, look < deadline ? look : deadline);
+        (void)network_semaphore_wait(&datagram->returned, look < deadline ? look : deadline);
         virtio_netif_reclaim(datagram->interface);
     }
     return true;
@@ -261,7 +262,7 @@ enum result datagram_receive(struct datagram *datagram, void *data, size_t capac
         bool good;
 
         while (!dequeue(datagram, &arrival)) {
-            if (semaphore_wait(&datagram->arrived, deadline) != RESULT_OK) {
+            if (network_semaphore_wait(&datagram->arrived, deadline) != RESULT_OK) {
                 return RESULT_TIMED_OUT;
             }
         }

@@ -10,6 +10,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "lwip/sys.h"
+#include "net/service.h"
 #include "network_system.h"
 
 static uint64_t deadline_after(u32_t milliseconds)
@@ -82,7 +83,7 @@ void sys_sem_signal(sys_sem_t *sem)
 
 u32_t sys_arch_sem_wait(sys_sem_t *sem, u32_t timeout)
 {
-    return wait_result(semaphore_wait(sem, deadline_after(timeout)));
+    return wait_result(network_semaphore_wait(sem, deadline_after(timeout)));
 }
 
 void sys_sem_free(sys_sem_t *sem)
@@ -124,7 +125,7 @@ err_t sys_mbox_trypost_fromisr(sys_mbox_t *mbox, void *msg)
 static u32_t fetch(sys_mbox_t *mbox, void **msg, uint64_t deadline)
 {
     void *received = NULL;
-    enum result result = message_queue_receive(mbox, (void *)&received, deadline);
+    enum result result = network_message_receive(mbox, (void *)&received, deadline);
 
     if (msg != NULL) {
         *msg = received;

@@ -258,6 +258,7 @@ static void bottom_half(void *argument)
 {
     struct virtio_netif *interface = argument;
 
+    network_bottom_half_begins();
     for (;;) {
         (void)sys_sem_wait(&interface->wake);
         interface->streak = 0;

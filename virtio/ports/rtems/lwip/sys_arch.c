@@ -192,6 +192,10 @@ void network_yield(void)
 }
 
 /* RTEMS has no function that returns whether another task is ready. */
+void network_bottom_half_begins(void)
+{
+}
+
 bool network_is_alone(void)
 {
     return false;

@@ -53,6 +53,10 @@ void network_yield(void)
 {
 }
 
+void network_bottom_half_begins(void)
+{
+}
+
 bool network_is_alone(void)
 {
     return false;

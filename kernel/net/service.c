@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "net/service.h"
+
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "kernel/vcpu.h"
+#include "network_system.h"
+
+/* The bottom half's thread, which never ends. NULL: it has not begun. */
+static struct thread *bottom_half;
+
+void network_bottom_half_begins(void)
+{
+    bottom_half = thread_current();
+}
+
+static void begin(uint64_t deadline)
+{
+    if (bottom_half != NULL && deadline != DEADLINE_POLL) {
+        vcpu_request_service(bottom_half);
+    }
+}
+
+static void end(uint64_t deadline)
+{
+    if (bottom_half != NULL && deadline != DEADLINE_POLL) {
+        vcpu_request_service(NULL);
+    }
+}
+
+enum result network_semaphore_wait(struct semaphore *semaphore, uint64_t deadline)
+{
+    enum result result;
+
+    begin(deadline);
+    result = semaphore_wait(semaphore, deadline);
+    end(deadline);
+    return result;
+}
+
+enum result network_message_receive(struct message_queue *queue, void *message, uint64_t deadline)
+{
+    enum result result;
+
+    begin(deadline);
+    result = message_queue_receive(queue, message, deadline);
+    end(deadline);
+    return result;
+}
