@@ -10,7 +10,15 @@ import pytest
 from bulkhead.errors import UserError, UserErrors
 from bulkhead.paths import ROOT, display
 from bulkhead.system.check import check
-from bulkhead.system.model import Console, Dma, Maintenance, PciAddress, Restart, Unmapped
+from bulkhead.system.model import (
+    Console,
+    Dma,
+    Maintenance,
+    PciAddress,
+    Restart,
+    Unmapped,
+    VcpuPolicy,
+)
 from bulkhead.system.parse import find, parse
 
 from . import boards
@@ -78,6 +86,16 @@ def test_all_keys() -> None:
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
     assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
     assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (24, 29, 24)
+    assert one.vcpus == ()
+    assert [(each.name, each.policy, each.budget, each.period) for each in other.vcpus] == [
+        ("net", VcpuPolicy.IO, 10_000_000, 100_000_000),
+        ("control", VcpuPolicy.MAIN, 1_000_000, 10_000_000),
+        ("apps", VcpuPolicy.MAIN, 20_000_000, 100_000_000),
+    ]
+    net, control, apps = other.vcpus
+    assert net.threads == ("net-bottom-half", "tcpip_thread")
+    assert (control.threads, apps.threads) == (("control",), ("*",))
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (45, 47, 45)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

@@ -24,6 +24,7 @@ _WORDS = (
     "true", "-1", "0", "1", "0xffffffffffffffffffff", "1e400", "nan", "1979-05-27", "07:32:00",
     '"64 MiB"', '"0 KiB"', '"boot"', '"linux"', '"/"', '"00:02.0"', '"00:1f.7"', '"rtc"', '"smmu"',
     '"small"', '"large"', '"\u2028"', "\x00", "\ufeff", "é",
+    "[[partition.vcpu]]", "vcpu", "budget", "period", "threads", '"10 ms"', '"main"', '"*"',
 )  # fmt: skip
 
 
@@ -50,6 +51,14 @@ _VALUES = {
     "pci": ('["00:02.0"]', '["00:05.0", "00:02.1"]', '["00:00.0"]', '["ff:1f.7"]', "[]"),
     "dma": ('"none"', '"smmu"', '"trusted"'),
     "console": ('"output"', '"interactive"', '"none"'),
+    "vcpu": (
+        "[]",
+        '[{ name = "a", budget = "1 ms", period = "10 ms" }]',
+        '[{ name = "b", budget = "9 ms", period = "9 ms", policy = "io" }]',
+        '[{ name = "c", budget = "1 ns", period = "999999999 s", threads = ["*"] }]',
+        '[{ name = "d", budget = "8 ms", period = "9 ms" }, '
+        '{ name = "e", budget = "1 ms", period = "10 ms" }]',
+    ),
 }
 
 
@@ -63,7 +72,7 @@ def _made(source: random.Random) -> bytes:
     for _ in range(source.randrange(11)):
         rows.append("[[partition]]")
         rows += [f"{key} = {value(key)}" for key in ("name", "cores", "memory", "image")]
-        others = source.sample(list(_VALUES)[4:], source.randrange(7))
+        others = source.sample(list(_VALUES)[4:], source.randrange(8))
         rows += [f"{key} = {value(key)}" for key in others]
     return "\n".join(rows).encode()
 

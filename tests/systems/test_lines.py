@@ -32,6 +32,12 @@ name = "b"
 [[ 'partition' ]]
 \tpci . x = { name = "c" }
 [[partition.list]]
+x = 1
+"y" = [
+]
+[[ partition . list ]]
+[partition.list.deep]
+x = 1
 [table]
 name = "d"'''
 
@@ -40,13 +46,18 @@ def test_lines() -> None:
     tomllib.loads(_TEXT)
     for text in (_TEXT, _TEXT.replace("\n", "\r\n"), f"{_TEXT}\n\n"):
         lines = find_lines(text)
-        assert lines.keys == {"board": 2, "other": 6, "partition": 12, "table": 26}
+        assert lines.keys == {"board": 2, "other": 6, "partition": 12, "table": 32}
         assert lines.partitions == [
             (12, {"name": 13, "cores": 14, "memory": 17, "sub": 21}),
             (23, {"pci": 24, "list": 25}),
         ]
         assert lines.of_partition(1)[0] == 23
         assert lines.of_partition(2) == (12, {})
+        assert lines.of_table(1, "list", 0) == (25, {"x": 26, "y": 27})
+        assert lines.of_table(1, "list", 1) == (29, {})
+        assert lines.of_table(1, "list", 2) == (25, {})
+        assert lines.of_table(1, "pci", 0) == (24, {})
+        assert lines.of_table(0, "list", 0) == (12, {})
 
 
 def test_empty_text_has_no_lines() -> None:

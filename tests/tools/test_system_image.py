@@ -19,7 +19,15 @@ from bulkhead.system.board_tree import BoardTree, registers, words
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import compile_tree, pack
 from bulkhead.system.layout import Files, Layout, make_layout, page_up
-from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
+from bulkhead.system.model import (
+    Console,
+    Dma,
+    Partition,
+    PciAddress,
+    System,
+    Vcpu,
+    VcpuPolicy,
+)
 
 MIB = 1 << 20
 BOARD = board_tree.load("qemu-virt")
@@ -198,6 +206,18 @@ def test_tree_of_a_partition_with_pci(tmp_path: Path) -> None:
     rows = words(node.props["interrupt-map"])
     assert tree.phandle2node[rows[4]].path == "/intc@8000000"
     assert len(rows) == 160
+
+
+def test_tree_passes_the_vcpus_on(tmp_path: Path) -> None:
+    vcpus = (
+        Vcpu("net", VcpuPolicy.IO, 10_000_000, 100_000_000, ("net-bottom-half", "rx"), 1),
+        Vcpu("apps", VcpuPolicy.MAIN, 1_500_000, 10_000_000, ("*",), 6),
+    )
+    placed = made(replace(CONTROL, arguments="period=100000", vcpus=vcpus))
+    chosen = tree_of(placed, "control", tmp_path).get_node("/chosen")
+    assert chosen.props["bootargs"].to_string() == (
+        "period=100000 vcpus=net:io:10ms/100ms:net-bottom-half+rx,apps:main:1500us/10ms:*"
+    )
 
 
 def test_tree_describes_the_loaders_work(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from bulkhead.system.images import executable, image_bytes, image_file, initrd_f
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
 from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
+from bulkhead.system.vcpu_rules import vcpu_rules
 
 # Limits of the hypervisor's description (hypervisor/include/hypervisor/description.h).
 PARTITIONS_MAX = 8
@@ -401,6 +402,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _images,
     _maintenance,
     _dma,
+    vcpu_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,

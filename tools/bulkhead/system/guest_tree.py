@@ -18,6 +18,7 @@ from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
 from bulkhead.system.layout import Place, Range
+from bulkhead.system.vcpu_argument import command_line
 
 # New values of properties, by the path of their node; None removes the property.
 _Changes = dict[str, dict[str, str | None]]
@@ -123,8 +124,8 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     console, files = place.console_interrupt, place.files
     initrd_end = place.initrd + len(files.initrd)
     yield "\tchosen {"
-    if place.partition.arguments:
-        yield f"\t\tbootargs = {_text(place.partition.arguments)};"
+    if arguments := command_line(place.partition):
+        yield f"\t\tbootargs = {_text(arguments)};"
     if console:
         yield f"\t\tstdout-path = &{board.roles['console'].labels[0]};"
     if files.initrd:

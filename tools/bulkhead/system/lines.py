@@ -11,10 +11,14 @@ from typing import Any
 
 @dataclass
 class Lines:
-    """The first lines of keys: those of the top level, and those of each [[partition]]."""
+    """The first lines of keys: of the top level, of each [[partition]], and of its lists of tables.
+
+    A list of tables is found by the number of its partition and by its key.
+    """
 
     keys: dict[str, int] = field(default_factory=dict)
     partitions: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    lists: dict[tuple[int, str], list[tuple[int, dict[str, int]]]] = field(default_factory=dict)
 
     def of_partition(self, index: int) -> tuple[int, dict[str, int]]:
         """Return the line of a partition and those of its keys.
@@ -24,6 +28,17 @@ class Lines:
         if index < len(self.partitions):
             return self.partitions[index]
         return self.keys.get("partition", 1), {}
+
+    def of_table(self, partition: int, key: str, index: int) -> tuple[int, dict[str, int]]:
+        """Return the line of a table in a list of a partition, and those of its keys.
+
+        A table that is written inline has the line of its list.
+        """
+        tables = self.lists.get((partition, key), [])
+        if index < len(tables):
+            return tables[index]
+        line, keys = self.of_partition(partition)
+        return keys.get(key, line), {}
 
 
 def find_lines(text: str) -> Lines:
@@ -40,7 +55,11 @@ def find_lines(text: str) -> Lines:
         if key == "partition" and isinstance(inside, list):
             lines.partitions.append((number, table))
         elif key == "partition" and lines.partitions:
-            lines.partitions[-1][1].setdefault(next(iter(inside), ""), number)
+            name = next(iter(inside), "")
+            lines.partitions[-1][1].setdefault(name, number)
+            if isinstance(inside.get(name), list):
+                place = len(lines.partitions) - 1, name
+                lines.lists.setdefault(place, []).append((number, table))
     return lines
 
 

@@ -47,6 +47,13 @@ class Maintenance(Enum):
     LOCAL = "local"  # to the partition's only core, by a trap
 
 
+class VcpuPolicy(Enum):
+    """The work that a VCPU's budget is for."""
+
+    MAIN = "main"  # threads, by a sporadic server
+    IO = "io"  # interrupts and bottom halves, by a PIBS server
+
+
 @dataclass(frozen=True)
 class PciAddress:
     """bus:device.function"""
@@ -62,6 +69,23 @@ class PciAddress:
 
     def __str__(self) -> str:
         return f"{self.bus:02x}:{self.device:02x}.{self.function:x}"
+
+
+@dataclass(frozen=True)
+class Vcpu:
+    """A VCPU of a partition: guaranteed processor time for some threads of our kernel."""
+
+    name: str
+    policy: VcpuPolicy
+    budget: int  # nanoseconds in each period
+    period: int  # nanoseconds
+    threads: tuple[str, ...]  # names; "*": every thread that no VCPU of the partition names
+    line: int  # line of the file in which its table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+
+    def line_of(self, key: str) -> int:
+        """Return the line for a message about a key, which may be missing."""
+        return self.key_lines.get(key, self.line)
 
 
 @dataclass(frozen=True)
@@ -83,6 +107,7 @@ class Partition:
     restart: Restart = Restart.AFTER_RESET
     unmapped: Unmapped = Unmapped.STOP
     maintenance: Maintenance = Maintenance.BROADCAST
+    vcpus: tuple[Vcpu, ...] = ()
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

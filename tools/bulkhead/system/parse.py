@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,16 @@ from bulkhead.system.model import (
     Restart,
     System,
     Unmapped,
+    Vcpu,
+    VcpuPolicy,
 )
-from bulkhead.system.problems import Problem, choose, refuse, show
+from bulkhead.system.problems import TIME_UNITS, Problem, choose, refuse, show
 
 SYSTEMS = ROOT / "systems"
 NAME_CHARACTERS_MAX = 15  # DESCRIPTION_NAME_BYTES, the last is 0
 ARGUMENTS_CHARACTERS_MAX = 2047  # Linux on arm64: COMMAND_LINE_SIZE
+THREAD_CHARACTERS_MAX = 15  # of VCPUs too: THREAD_NAME_BYTES, the last is 0
+EVERY_OTHER_THREAD = "*"
 
 _FILE = "system.toml"
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -40,6 +45,18 @@ class _Wrong(Exception):
         super().__init__(fix, what)
         self.fix = fix
         self.what = what
+
+
+_Place = tuple[int, Mapping[str, int]]  # lines of a table and of its keys
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of table."""
+
+    keys: Mapping[str, Callable[[Any], Any]]  # conversions
+    defaults: Mapping[str, Any]  # of the keys that may be missing
+    examples: Mapping[str, str]  # of the others
 
 
 def find(name: str) -> Path:
@@ -165,20 +182,51 @@ def _partitions(
 def _partition(
     index: int, table: Mapping[str, Any], lines: Lines, problems: list[Problem]
 ) -> Partition | None:
-    line, key_lines = lines.of_partition(index)
+    place = lines.of_partition(index)
     name = table.get("name")
     who = f"partition {show(name)}" if isinstance(name, str) and name else f"partition {index + 1}"
     before = len(problems)
+    values = _values(table, _PARTITION, who, place, problems)
+    made = []
+    for number, each in enumerate(values.pop("vcpu")):
+        shown = show(each["name"]) if isinstance(each.get("name"), str) else number + 1
+        its_place = lines.of_table(index, "vcpu", number)
+        made.append(_vcpu(each, f"{who}, VCPU {shown}", its_place, problems))
+    if len(problems) > before:
+        return None
+    values["memory_bytes"] = values.pop("memory")
+    line, key_lines = place
+    vcpus = tuple(vcpu for vcpu in made if vcpu is not None)
+    return Partition(**values, line=line, key_lines=key_lines, vcpus=vcpus)
+
+
+def _vcpu(
+    table: Mapping[str, Any], who: str, place: _Place, problems: list[Problem]
+) -> Vcpu | None:
+    before = len(problems)
+    values = _values(table, _VCPU, who, place, problems)
+    if len(problems) > before:
+        return None
+    line, key_lines = place
+    threads = values.pop("threads") or (values["name"],)
+    return Vcpu(**values, threads=threads, line=line, key_lines=key_lines)
+
+
+def _values(
+    table: Mapping[str, Any], kind: _Kind, who: str, place: _Place, problems: list[Problem]
+) -> dict[str, Any]:
+    """Convert the keys of a table. Returns the values, and appends the problems."""
+    line, key_lines = place
     problems.extend(
-        _unknown(key_lines.get(key, line), key, tuple(_KEYS), who)
+        _unknown(key_lines.get(key, line), key, tuple(kind.keys), who)
         for key in table
-        if key not in _KEYS
+        if key not in kind.keys
     )
-    values: dict[str, Any] = dict(_DEFAULTS)
-    for key, convert in _KEYS.items():
+    values = dict(kind.defaults)
+    for key, convert in kind.keys.items():
         if key not in table:
-            if key not in _DEFAULTS:
-                example = f"write for example {key} = {_EXAMPLES[key]}"
+            if key not in kind.defaults:
+                example = f"write for example {key} = {kind.examples[key]}"
                 problems.append(Problem(line, f"{who} has no {key}", example))
             continue
         try:
@@ -186,10 +234,7 @@ def _partition(
         except _Wrong as wrong:
             what = wrong.what or f"{key} is {show(table[key])}"
             problems.append(Problem(key_lines.get(key, line), f"{who}: {what}", wrong.fix))
-    if len(problems) > before:
-        return None
-    values["memory_bytes"] = values.pop("memory")
-    return Partition(**values, line=line, key_lines=key_lines)
+    return values
 
 
 def _string(value: Any) -> str:
@@ -272,7 +317,43 @@ def _one_of(kind: type[Enum]) -> Callable[[Any], Any]:
     return convert
 
 
-_KEYS: dict[str, Callable[[Any], Any]] = {
+def _tables(value: Any) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise _Wrong("begin each VCPU with [[partition.vcpu]]", "vcpu is no list of tables")
+    return value
+
+
+def _time(value: Any) -> int:
+    """Return nanoseconds."""
+    found = re.fullmatch(r"([0-9]{1,9}) ?(ns|us|ms|s)", value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong('write a whole number and ns, us, ms or s, such as "10 ms"')
+    if int(found[1]) == 0:
+        raise _Wrong("take more than 0")
+    return int(found[1]) * TIME_UNITS[found[2]]
+
+
+def _vcpu_name(value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_.-]+", value):
+        raise _Wrong("write letters, digits, -, _ and ., which the boot argument can carry")
+    if len(value) > THREAD_CHARACTERS_MAX:
+        raise _Wrong(f"take at most {THREAD_CHARACTERS_MAX} characters")
+    return value
+
+
+def _thread_name(value: Any) -> str:
+    return value if value == EVERY_OTHER_THREAD else _vcpu_name(value)
+
+
+def _threads(value: Any) -> tuple[str, ...]:
+    threads = _list(value, _thread_name, '["init", "console"]')
+    if not threads:
+        fix = "name one, or leave threads out for the thread of the VCPU's name"
+        raise _Wrong(fix, "the list of threads is empty")
+    return threads
+
+
+_PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "name": _name,
     "cores": _cores,
     "memory": _memory,
@@ -286,6 +367,7 @@ _KEYS: dict[str, Callable[[Any], Any]] = {
     "restart": _one_of(Restart),
     "unmapped": _one_of(Unmapped),
     "maintenance": _one_of(Maintenance),
+    "vcpu": _tables,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS = {
@@ -298,4 +380,17 @@ _DEFAULTS = {
     "restart": Restart.AFTER_RESET,
     "unmapped": Unmapped.STOP,
     "maintenance": Maintenance.BROADCAST,
+    "vcpu": (),
 }
+_PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)
+_VCPU = _Kind(
+    {
+        "name": _vcpu_name,
+        "policy": _one_of(VcpuPolicy),
+        "budget": _time,
+        "period": _time,
+        "threads": _threads,
+    },
+    {"policy": VcpuPolicy.MAIN, "threads": ()},
+    {"name": '"control"', "budget": '"1 ms"', "period": '"10 ms"'},
+)

@@ -12,6 +12,7 @@ from bulkhead.errors import UserError, UserErrors
 from bulkhead.paths import display
 
 _SHOWN_CHARACTERS = 40
+TIME_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # ascending
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,11 @@ def size(count: int) -> str:
         if count and count % (1 << shift) == 0:
             return f"{count >> shift} {unit}"
     return f"{count} bytes"
+
+
+def duration(nanoseconds: int) -> str:
+    """Return a time, exactly, in the largest unit of which it has one at least."""
+    name, unit = [each for each in TIME_UNITS.items() if each[1] <= max(1, nanoseconds)][-1]
+    whole, rest = divmod(nanoseconds, unit)
+    fraction = f"{rest / unit:.9f}"[1:].rstrip("0").rstrip(".")
+    return f"{whole}{fraction} {name}"

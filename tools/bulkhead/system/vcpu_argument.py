@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The VCPUs of a partition as the boot argument `vcpus=`, which kernel/boot/vcpu_arguments.c reads.
+
+vcpus=NAME:POLICY:BUDGET/PERIOD[:THREAD[+THREAD]...][,...]
+"""
+
+from __future__ import annotations
+
+from bulkhead.system.model import Partition, Vcpu
+from bulkhead.system.problems import TIME_UNITS
+
+NAME = "vcpus"
+
+
+def command_line(partition: Partition) -> str:
+    """Return the partition's arguments, and its VCPUs."""
+    if not partition.vcpus:
+        return partition.arguments
+    return f"{partition.arguments} {NAME}={','.join(map(_entry, partition.vcpus))}".lstrip()
+
+
+def _entry(vcpu: Vcpu) -> str:
+    parts = [vcpu.name, vcpu.policy.value, f"{_time(vcpu.budget)}/{_time(vcpu.period)}"]
+    if vcpu.threads != (vcpu.name,):
+        parts.append("+".join(vcpu.threads))
+    return ":".join(parts)
+
+
+def _time(nanoseconds: int) -> str:
+    """Return a time as a whole number of the largest unit that allows it."""
+    name, unit = max(
+        ((name, unit) for name, unit in TIME_UNITS.items() if nanoseconds % unit == 0),
+        key=lambda each: each[1],
+    )
+    return f"{nanoseconds // unit}{name}"
