@@ -41,6 +41,7 @@ SMALL = Board(
         "pcie": "PCI functions are given by their address",
     },
     own_interrupts={33: "the hypervisor's terminal"},
+    counter_hz=62_500_000,
 )
 _BOARDS = {
     board.name: board

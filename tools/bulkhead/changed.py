@@ -33,6 +33,7 @@ _EVERYTHING = re.compile(
 _READERS = (
     (re.compile(r"(systems|boards)/"), ("systems", "tools", "vm", "isolation", "rtems")),
     (re.compile(r"bench/"), ("tools", "vm")),
+    (re.compile(r"schedule/"), ("systems",)),
     (re.compile(r"virtio/ports/rtems/"), ("rtems", "unit")),
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )

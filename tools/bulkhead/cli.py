@@ -78,6 +78,7 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     host        building the libraries and unit tests for this machine
     clang       building with Clang
     arm32       building and running unit tests for a 32-bit processor
+    check       checking systems whose partitions have VCPUs
     run         booting guests in QEMU
     device      tests of the driver on QEMU's device models
     tap         guests on tap devices, and their clients: curl, nc, iperf
@@ -196,7 +197,7 @@ def run(
 @no_install
 @click.pass_obj
 def check(settings: Settings, name: str, svg: Path | None) -> None:
-    """Check a system file, and print the map of its cores and memory.
+    """Check a system file, and print the map of its cores and memory, and its VCPUs.
 
     NAME is a folder of systems/; FILE is a system file or its folder. Each error is one line, which
     names the file and the line in it. If there is no error, the command builds the images, because

@@ -27,7 +27,7 @@ _OFFERS = {LINUX: {_IPERF}, RTEMS: {_ECHO, _IPERF}}  # other images: all of DEFA
 def run_system(options: RunOptions, settings: Settings) -> int:
     """Build and boot a system, and wait for its end. Returns QEMU's exit status."""
     _check_options(options)
-    system, board = read(options.name)
+    system, board = read(options.name, settings)
     guests = guests_of(system, options.forwards)
     reach.check(guests, options.forwards, tap=options.tap)
     groups = {"run"} | ({"tap"} if options.tap else set())

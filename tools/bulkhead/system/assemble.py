@@ -22,6 +22,8 @@ from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.model import Partition, System
 from bulkhead.system.parse import find, parse
 
+_INSTALL_NOTHING = Settings(no_install=True)
+
 
 @dataclass(frozen=True)
 class Assembled:
@@ -31,9 +33,11 @@ class Assembled:
     layout: Layout
 
 
-def read(name: str) -> tuple[System, BoardTree]:
+def read(name: str, settings: Settings = _INSTALL_NOTHING) -> tuple[System, BoardTree]:
     """Read and check a system, given by its name or its file. Returns it and its board."""
     system = parse(find(name))
+    if any(partition.vcpus for partition in system.partitions):
+        packages.ensure({"check"}, settings)
     return system, check(system, board_tree.load)
 
 

@@ -139,6 +139,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
             if role in roles
             for each in interrupts(roles[role])
         },
+        counter_hz=settings["counter"]["hz"],
         tree=tree,
         roles=roles,
         cores=_cores(tree, roles),

@@ -19,6 +19,7 @@ from bulkhead.system.layout import DEVICETREE_BYTES, page_up
 from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 from bulkhead.system.vcpu_rules import vcpu_rules
+from bulkhead.system.vcpu_times import time_rules
 
 # Limits of the hypervisor's description (hypervisor/include/hypervisor/description.h).
 PARTITIONS_MAX = 8
@@ -416,4 +417,5 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _shared_pages,
     _pci_addresses,
     _interrupts,
+    time_rules,
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead check: checks a system file, and shows the map of its cores and memory."""
+"""./bulkhead check: checks a system file, and shows the map of cores and memory, and VCPUs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
+from bulkhead.system.vcpu_table import show_vcpus
 
 
 def check_system(name: str, svg: Path | None, settings: Settings) -> None:
-    """Check a system, build its images, and show its map."""
+    """Check a system, build its images, and show its map and its VCPUs."""
     check_output_path(svg, "--svg")
-    system, board = read(name)
+    system, board = read(name, settings)
     made = map_of(assemble(system, board, settings).layout)
     show_tables(made, console.results())
+    show_vcpus(system, board, console.results())
     if svg is not None:
         svg.write_text(draw(made), encoding="utf-8")

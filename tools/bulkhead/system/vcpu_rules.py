@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of VCPUs: what the kernel accepts."""
+"""The rules of VCPUs: what the kernel accepts. vcpu_times.py checks budgets and periods."""
 
 from __future__ import annotations
 

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""VCPUs of a system: the boot argument, the table, and the library that tests them."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bulkhead.building.build import BuildFailure
+from bulkhead.paths import ROOT
+from bulkhead.system import admission, board_tree
+from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.check import check
+from bulkhead.system.model import System, Vcpu, VcpuPolicy
+from bulkhead.system.parse import THREAD_CHARACTERS_MAX, parse
+from bulkhead.system.problems import duration
+from bulkhead.system.vcpu_argument import command_line
+from bulkhead.system.vcpu_table import show_vcpus
+
+from . import boards
+
+_HERE = Path(__file__).parent
+_US, _MS = 1_000, 1_000_000
+
+
+def vcpu(name: str, policy: VcpuPolicy, budget: int, period: int, *threads: str) -> Vcpu:
+    return Vcpu(name, policy, budget, period, threads or (name,), 1)
+
+
+CONTROL = vcpu("control", VcpuPolicy.MAIN, 100 * _US, _MS, "init")
+NET = vcpu("net", VcpuPolicy.IO, 10 * _MS, 100 * _MS)
+APPS = vcpu("apps", VcpuPolicy.MAIN, 20 * _MS, 100 * _MS, "tcpip_thread", "*")
+
+
+def good() -> System:
+    return parse(_HERE / "good" / "all.toml")
+
+
+def table(system: System) -> list[list[str]]:
+    """The lines of the table, as cells."""
+    text = io.StringIO()
+    show_vcpus(system, boards.SMALL, Console(file=text, width=1000))
+    return [re.split(r" {2,}", line.strip()) for line in text.getvalue().splitlines() if line]
+
+
+def test_boot_argument() -> None:
+    partition = replace(good().partitions[0], arguments="net_poll=0", vcpus=(CONTROL, NET, APPS))
+    expected = (
+        "vcpus=control:main:100us/1ms:init,net:io:10ms/100ms,apps:main:20ms/100ms:tcpip_thread+*"
+    )
+    assert command_line(partition) == f"net_poll=0 {expected}"
+    assert command_line(replace(partition, arguments="")) == expected
+    assert command_line(replace(partition, vcpus=())) == "net_poll=0"
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "exact", "passed_on"),
+    [
+        (1, "1 ns", "1ns"),
+        (1_500, "1.5 us", "1500ns"),
+        (999_999, "999.999 us", "999999ns"),
+        (1_000_016, "1.000016 ms", "1000016ns"),
+        (60_000_000_000, "60 s", "60s"),
+        (2_000_000, "2 ms", "2ms"),
+    ],
+)
+def test_times_are_exact(nanoseconds: int, exact: str, passed_on: str) -> None:
+    assert duration(nanoseconds) == exact
+    partition = replace(
+        good().partitions[0], vcpus=(replace(CONTROL, budget=1, period=nanoseconds),)
+    )
+    assert f"/{passed_on}:init" in command_line(partition)
+
+
+def test_times_are_rounded_to_ticks_against_the_vcpu() -> None:
+    """With 10 ticks in a microsecond, 1,001 ns are 11 ticks and 1,999 ns are 19 ticks."""
+    both = [replace(CONTROL, budget=1_001, period=1_999), replace(CONTROL, budget=801, period=1999)]
+    assert admit(both[:1], 10_000_000).responses[0].worst == 1_100
+    assert admit(both[:1], 10_000_000).responses[0].deadline == 1_900
+    found = admit(both, 10_000_000)
+    assert (found.verdict, found.vcpu) == (Verdict.OVERLOADED, 1)
+    assert found.responses[1].worst is None
+    assert found.responses[1].excess == 100
+    assert admit(both, 1_000_000_000).verdict is Verdict.OK
+
+
+def test_table() -> None:
+    """For example apps: 20 ms, 4 periods of control, and of net 10 ms and a tenth of the rest."""
+    system = good()
+    check(system, boards.load)
+    assert table(system) == [
+        ["partition", "VCPU", "policy", "budget", "period", "utilization", "worst response",
+         "deadline", "margin"],
+        ["other-partition", "net", "io", "10 ms", "100 ms", "10 %", "34 ms", "100 ms",
+         "66 ms"],
+        ["other-partition", "control", "main", "1 ms", "10 ms", "10 %", "2.111104 ms",
+         "10 ms", "7.888896 ms"],
+        ["other-partition", "apps", "main", "20 ms", "100 ms", "20 %", "36.666656 ms",
+         "100 ms", "63.333344 ms"],
+    ]  # fmt: skip
+
+
+def test_table_of_io_vcpus_alone() -> None:
+    system = good()
+    (row,) = table(replace(system, partitions=(replace(system.partitions[0], vcpus=(NET,)),)))[1:]
+    assert row[1:] == ["net", "io", "10 ms", "100 ms", "10 %", "-", "-", "-"]
+
+
+def test_no_table_without_vcpus() -> None:
+    system = good()
+    assert table(replace(system, partitions=system.partitions[:1])) == []
+
+
+@pytest.fixture
+def schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of schedule/, which the library is compiled from."""
+    copy = tmp_path / "schedule"
+    shutil.copytree(ROOT / "schedule", copy)
+    monkeypatch.setattr(admission, "_SCHEDULE", copy)
+    monkeypatch.setattr(admission, "BUILD", tmp_path / "build")
+    return copy
+
+
+def test_library_is_compiled_once_for_a_content(schedule: Path) -> None:
+    library = admission._compiled()
+    time = library.stat().st_mtime_ns
+    assert admission._compiled() == library
+    assert library.stat().st_mtime_ns == time
+    header = schedule / "include" / "schedule" / "ticks.h"
+    header.write_text(header.read_text() + "\n")
+    other = admission._compiled()
+    assert other != library
+    assert other.is_file()
+
+
+def test_sources_that_do_not_compile(schedule: Path) -> None:
+    (schedule / "admission.c").write_text("int wrong(void) { return absent; }\n")
+    with pytest.raises(BuildFailure, match="absent"):
+        admission._compiled()
+    assert [path.suffix for path in (schedule.parent / "build" / "schedule").iterdir()] == [".lock"]
+
+
+def test_verdicts_are_the_header_s() -> None:
+    text = (ROOT / "schedule/include/schedule/ticks.h").read_text()
+    names = re.findall(r"^    SCHEDULE_(\w+),", text, re.MULTILINE)
+    assert names == [verdict.name for verdict in Verdict]
+
+
+def test_threads_names_are_as_long_as_the_kernel_s() -> None:
+    text = (ROOT / "kernel/include/kernel/thread.h").read_text()
+    found = re.search(r"#define THREAD_NAME_BYTES +(\d+)u", text)
+    assert found
+    assert int(found[1]) == THREAD_CHARACTERS_MAX + 1
+
+
+def test_frequency_of_the_board() -> None:
+    assert board_tree.load("qemu-virt").counter_hz == 62_500_000

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead check tests VCPUs (bulkhead.system.admission) as the kernel does."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from math import ceil, floor
+
+from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.model import Vcpu, VcpuPolicy
+
+from .test_admission import NEVER, OK, OVERLOADED, ask, mixed_sets
+from .test_admission import Vcpu as Ticks
+
+_SETS = 2000
+_POLICIES = {"m": VcpuPolicy.MAIN, "i": VcpuPolicy.IO}
+_FREQUENCIES = (8_000_000, 19_200_000, 24_000_000, 54_000_000, 62_500_000, 99_999_001, 10**9)
+
+
+def test_answers_are_the_kernel_s() -> None:
+    generator = random.Random(5)
+    given = [
+        [Vcpu("", _POLICIES[each.kind], each.budget, each.period, (), 1) for each in vcpus]
+        for vcpus in mixed_sets(_SETS, seed=4, scale=997)
+    ]
+    frequencies = generator.choices(_FREQUENCIES, k=_SETS)
+    # At less than 1 GHz, a budget that is nearly the period may be longer in whole ticks.
+    in_ticks = [
+        [
+            Ticks(
+                "m" if each.policy is VcpuPolicy.MAIN else "i",
+                ceil(Fraction(each.budget * hz, 10**9)),
+                floor(Fraction(each.period * hz, 10**9)),
+            )
+            for each in vcpus
+        ]
+        for vcpus, hz in zip(given, frequencies, strict=True)
+    ]
+    verdicts = set()
+    for vcpus, hz, answer in zip(given, frequencies, ask(in_ticks), strict=True):
+        found = admit(vcpus, hz)
+        verdicts.add(found.verdict)
+        assert found.verdict == answer.error
+        if answer.error != OK:
+            assert found.vcpu == answer.vcpu
+        if answer.error not in (OK, OVERLOADED):
+            continue
+        for response, ticks in zip(found.responses, answer.responses, strict=True):
+            expected = None if ticks == NEVER else ceil(Fraction(ticks * 10**9, hz))
+            assert response.worst == expected
+        if answer.error == OVERLOADED:
+            excess = found.responses[found.vcpu].excess
+            assert excess == ceil(Fraction(answer.excess * 10**9, hz))
+    assert {Verdict.OK, Verdict.OVERLOADED} <= verdicts

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Admission of VCPUs to a core, by the C source that the kernel is built from.
+
+The sources of schedule/ are compiled into a shared library when their content has changed. The
+structures below are those of schedule/admission.h.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+
+from bulkhead import lock
+from bulkhead.building.build import BuildFailure
+from bulkhead.errors import UserError
+from bulkhead.paths import BUILD, ROOT
+from bulkhead.setup import packages
+from bulkhead.system.model import Vcpu, VcpuPolicy
+
+_SCHEDULE = ROOT / "schedule"
+# Without the C library, whose headers are a package of their own.
+_FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fPIC", "-shared")
+_NANOSECONDS_PER_SECOND = 1_000_000_000
+_NEVER = (1 << 64) - 1  # SCHEDULE_NEVER
+
+
+class Verdict(IntEnum):
+    """enum schedule_error"""
+
+    OK = 0
+    PERIOD_OUT_OF_RANGE = 1
+    BUDGET_OUT_OF_RANGE = 2
+    CAPACITY_OUT_OF_RANGE = 3
+    TOO_MANY_VCPUS = 4
+    OVERLOADED = 5
+    UNDECIDED = 6
+
+
+_KINDS = {VcpuPolicy.MAIN: 0, VcpuPolicy.IO: 1}  # enum admission_kind
+
+
+class _Vcpu(ctypes.Structure):
+    _fields_ = (
+        ("kind", ctypes.c_int),
+        ("budget", ctypes.c_uint64),
+        ("period", ctypes.c_uint64),
+    )
+
+
+class _Response(ctypes.Structure):
+    _fields_ = (
+        ("ticks", ctypes.c_uint64),
+        ("deadline", ctypes.c_uint64),
+        ("excess", ctypes.c_uint64),
+    )
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (("vcpu", ctypes.c_size_t), ("excess", ctypes.c_uint64))
+
+
+@dataclass(frozen=True)
+class Response:
+    """The analysis of a VCPU. Times are nanoseconds."""
+
+    worst: int | None  # None: may be later than the deadline
+    deadline: int  # 0: an I/O VCPU where no Main VCPU is
+    excess: int  # demand in one period beyond the period, if the deadline may be missed
+
+
+@dataclass(frozen=True)
+class Admission:
+    """The result of the test. The VCPUs are admitted only if the verdict is OK."""
+
+    verdict: Verdict
+    vcpu: int  # if the verdict is not OK: the number of the VCPU in question
+    responses: tuple[Response, ...]  # empty if a parameter is out of range
+
+
+def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
+    """Test whether one core has room for the VCPUs.
+
+    As in the kernel, budgets are rounded up and periods down to ticks of the core's counter.
+    """
+    count = len(vcpus)
+    given = (_Vcpu * count)()
+    for each, vcpu in zip(given, vcpus, strict=True):
+        each.kind = _KINDS[vcpu.policy]
+        each.budget = -(-vcpu.budget * counter_hz // _NANOSECONDS_PER_SECOND)
+        each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
+    responses = (_Response * count)()
+    result = _Result()
+    verdict = Verdict(_library().admission_test(given, count, responses, ctypes.byref(result)))
+    analysed = verdict in (Verdict.OK, Verdict.OVERLOADED, Verdict.UNDECIDED)
+    return Admission(
+        verdict,
+        int(result.vcpu),
+        tuple(_response(each, counter_hz) for each in responses) if analysed else (),
+    )
+
+
+def _response(found: _Response, counter_hz: int) -> Response:
+    def up(ticks: int) -> int:
+        return -(-ticks * _NANOSECONDS_PER_SECOND // counter_hz)
+
+    return Response(
+        None if found.ticks == _NEVER else up(found.ticks),
+        found.deadline * _NANOSECONDS_PER_SECOND // counter_hz,
+        up(found.excess),
+    )
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(_compiled()))
+    library.admission_test.restype = ctypes.c_int
+    library.admission_test.argtypes = (
+        ctypes.POINTER(_Vcpu),
+        ctypes.c_size_t,
+        ctypes.POINTER(_Response),
+        ctypes.POINTER(_Result),
+    )
+    return library
+
+
+def _compiled() -> Path:
+    """Return the path of the library for the sources as they are now."""
+    digest = hashlib.sha256(repr(_FLAGS).encode())
+    for path in sorted(_SCHEDULE.rglob("*.[ch]")):
+        digest.update(f"{path.relative_to(_SCHEDULE)}\n".encode() + path.read_bytes())
+    library = BUILD / "schedule" / f"{digest.hexdigest()[:16]}.so"
+    with lock.held(library):
+        if not library.is_file():
+            _compile(library)
+    return library
+
+
+def _compile(library: Path) -> None:
+    compiler = packages.program("gcc")
+    if compiler is None:
+        raise UserError("gcc is missing", "call ./bulkhead setup check")
+    sources = map(str, sorted(_SCHEDULE.glob("*.c")))
+    unfinished = library.with_suffix(".new")
+    includes = f"-I{_SCHEDULE / 'include'}"
+    command = [compiler, *_FLAGS, includes, *sources, "-o", str(unfinished)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise BuildFailure(done.stderr)
+    unfinished.replace(library)
