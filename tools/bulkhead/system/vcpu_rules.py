@@ -11,7 +11,7 @@ from bulkhead.system.model import Partition, System, Vcpu
 from bulkhead.system.parse import ARGUMENTS_CHARACTERS_MAX, EVERY_OTHER_THREAD
 from bulkhead.system.problems import Problem, show
 
-# Limits of the kernel (kernel/boot/vcpu_arguments.h).
+# Limits of the kernel (kernel/vcpu.h, kernel/boot/vcpu_arguments.h).
 VCPUS_MAX = 32
 THREADS_MAX = 64
 

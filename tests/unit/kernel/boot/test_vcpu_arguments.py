@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel reads from the boot argument `vcpus` what the system file says."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+import subprocess
+from collections.abc import Sequence
+
+from bulkhead.building.build import Variant
+from bulkhead.paths import ROOT
+from bulkhead.system.model import Console, Dma, Partition, Vcpu, VcpuPolicy
+from bulkhead.system.parse import ARGUMENTS_CHARACTERS_MAX
+from bulkhead.system.problems import TIME_UNITS
+from bulkhead.system.vcpu_argument import command_line
+from bulkhead.system.vcpu_rules import THREADS_MAX, VCPUS_MAX
+
+FILTER = Variant("host").folder / "tests/unit/kernel/boot/vcpu_arguments_filter"
+HEADERS = ("kernel/boot/vcpu_arguments.h", "kernel/include/kernel/vcpu.h")
+CHARACTERS = f"{string.ascii_letters}{string.digits}-_."
+
+
+def ask(texts: Sequence[str]) -> list[str]:
+    done = subprocess.run(
+        [FILTER], input="\n".join(texts), capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def passed_on(vcpus: Sequence[Vcpu]) -> str:
+    partition = Partition("a", (0,), 0, "boot", None, "", (), (), Dma.NONE, Console.NONE, 1,
+                          vcpus=tuple(vcpus))  # fmt: skip
+    return command_line(partition).removeprefix("vcpus=")
+
+
+def plain(vcpus: Sequence[Vcpu]) -> str:
+    """The set as the filter writes it: nanoseconds, all threads, and * as the last of them."""
+    entries = []
+    for each in vcpus:
+        threads = sorted(each.threads, key=lambda thread: thread == "*")
+        entries.append(
+            f"{each.name}:{each.policy.value}:{each.budget}ns/{each.period}ns:{'+'.join(threads)}"
+        )
+    return ",".join(entries)
+
+
+def random_vcpus(generator: random.Random) -> list[Vcpu]:
+    def name() -> str:
+        return "".join(generator.choices(CHARACTERS, k=generator.randint(1, 15)))
+
+    names = list(dict.fromkeys(name() for _ in range(12)))
+    others = [*list(dict.fromkeys(name() for _ in range(12))), "*"]
+    others = [each for each in others if each not in names]
+    generator.shuffle(others)
+    vcpus = []
+    for each in names[: generator.randint(1, len(names))]:
+        threads = [others.pop() for _ in range(generator.randint(0, 2)) if others]
+        period = generator.randint(1, 999_999_999) * generator.choice(list(TIME_UNITS.values()))
+        budget = generator.choice([period, generator.randint(1, period)])
+        policy = generator.choice(list(VcpuPolicy))
+        vcpus.append(Vcpu(each, policy, budget, period, tuple(threads) or (each,), 1))
+    return vcpus
+
+
+def test_kernel_reads_what_the_system_file_says() -> None:
+    generator = random.Random(1)
+    sets = [random_vcpus(generator) for _ in range(2000)]
+    for vcpus, answer in zip(sets, ask([passed_on(each) for each in sets]), strict=True):
+        assert answer == plain(vcpus)
+
+
+def test_error_is_a_line_with_the_position() -> None:
+    assert ask(["a:main:1ms/10ms:,b:io:1ms/1ms"]) == [
+        "refused 17 a name of letters, digits, - _ and . is missing"
+    ]
+
+
+def test_limits_are_the_kernel_s() -> None:
+    text = "".join((ROOT / header).read_text() for header in HEADERS)
+    found = dict(re.findall(r"#define VCPU_(\w+) +(\d+)u", text))
+    assert int(found["MAX"]) == VCPUS_MAX
+    assert int(found["ARGUMENTS_THREADS_MAX"]) == THREADS_MAX
+    assert int(found["ARGUMENTS_TEXT_BYTES"]) - 2 >= ARGUMENTS_CHARACTERS_MAX - len("vcpus=")
