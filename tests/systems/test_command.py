@@ -32,6 +32,18 @@ image = "boot"
 devices = ["uart"]
 """
 
+_VCPU = """board = "qemu-virt"
+[[partition]]
+name = "net"
+cores = [0]
+memory = "16 MiB"
+image = "boot"
+[[partition.vcpu]]
+name = "init"
+budget = "{budget}"
+period = "10 ms"
+"""
+
 
 def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -119,6 +131,39 @@ def test_map_of_demo(
     check_command.check_system("demo", tmp_path / "map.svg", Settings())
     assert "physical addresses" in capsys.readouterr().out
     assert "demo on qemu-virt" in texts(tmp_path / "map.svg")
+
+
+def test_vcpus_are_listed_behind_the_map(tmp_path: Path) -> None:
+    file = tmp_path / "vcpus.toml"
+    file.write_text(_VCPU.format(budget="3 ms"))
+    done = call(file)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["0", "net"] in lines
+    assert lines[-1][:3] == ["net", "init", "main"]
+    assert " ".join(lines[-1][3:]) == "3 ms 10 ms 30 % 3 ms 10 ms 7 ms"
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_core_without_room_is_refused_before_anything_is_built(
+    tmp_path: Path, command: str
+) -> None:
+    file = tmp_path / "vcpus.toml"
+    file.write_text(
+        _VCPU.format(budget="3 ms")
+        + '[[partition.vcpu]]\nname = "other"\nbudget = "8 ms"\nperiod = "10 ms"\n'
+    )
+    done = subprocess.run(
+        [ROOT / "bulkhead", command, file],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"bulkhead: {file}:11: partition 'net', VCPU 'other' may get its budget of 8 ms late: in "
+        "its period of 10 ms, it and the VCPUs before it may use 1 ms more than there is; lower a "
+        "budget, or make a period longer\n"
+    )
 
 
 def test_program_list_matches_the_build(arm64_folder: Path) -> None:

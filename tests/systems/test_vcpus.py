@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from bulkhead.building.build import BuildFailure
+from bulkhead.errors import UserErrors
 from bulkhead.paths import ROOT
 from bulkhead.system import admission, board_tree
 from bulkhead.system.admission import Verdict, admit
@@ -161,3 +162,33 @@ def test_threads_names_are_as_long_as_the_kernel_s() -> None:
 
 def test_frequency_of_the_board() -> None:
     assert board_tree.load("qemu-virt").counter_hz == 62_500_000
+
+
+def documented() -> tuple[str, list[str]]:
+    """The system file of the section on VCPUs, and the indented lines of that section."""
+    text = (ROOT / "docs" / "systems.md").read_text()
+    section = text.split("\n## VCPUs\n")[1].split("\n## ")[0]
+    example = section.split("```toml\n")[1].split("```")[0]
+    return example, re.findall(r"^    (.+)$", section.split("```")[2], re.MULTILINE)
+
+
+def test_documented_table_is_what_check_prints(tmp_path: Path) -> None:
+    example, lines = documented()
+    file = tmp_path / "system.toml"
+    file.write_text(example)
+    system = parse(file)
+    board = check(system, board_tree.load)
+    text = io.StringIO()
+    show_vcpus(system, board, Console(file=text, width=1000))
+    assert [line.rstrip() for line in text.getvalue().splitlines() if line] == lines[1:]
+
+
+def test_documented_refusal_is_what_check_prints(tmp_path: Path) -> None:
+    example, lines = documented()
+    file = tmp_path / "system.toml"
+    file.write_text(example.replace('"20 ms"', '"60 ms"'))
+    with pytest.raises(UserErrors) as refused:
+        check(parse(file), board_tree.load)
+    assert str(refused.value).replace(str(file), "systems/my/system.toml") == lines[0].removeprefix(
+        "bulkhead: "
+    )

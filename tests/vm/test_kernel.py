@@ -265,3 +265,10 @@ def test_console(compiler: str) -> None:
     # A message that is too long is truncated, and ends with a mark.
     assert "0" * 251 + "..." in lines
     assert rest == ["read: one", "read: two three", "read: ", "read: end", "PASS", ""]
+
+
+def test_boot_arguments_keep_their_commas(start_guest: StartGuest) -> None:
+    """QEMU doubles commas inside options, and -append is none. The program prints the argument."""
+    text = "a:main:1us/1s,net:io:1ms/9ms:b+c-_.+*"
+    guest = start_guest(machine("control", f"period={text}"))
+    assert f" period={text}: not a number" in guest.wait_for("boot argument period=")

@@ -78,3 +78,16 @@ def test_unfinished_line_is_printed_before_the_end(start_guest: StartGuest, tmp_
     guest = start(start_guest, str(file))
     guest.wait_for("one is off")
     assert guest.console().splitlines()[-2:] == ["one| unfinished", "bulkhead| one is off"]
+
+
+def test_boot_arguments_of_a_partition_keep_their_commas(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    text = "a:main:1us/1s,net:io:1ms/9ms:b+c-_.+*"
+    file = tmp_path / "arguments.toml"
+    file.write_text(
+        'board = "qemu-virt"\n[[partition]]\nname = "one"\ncores = [0]\nmemory = "16 MiB"\n'
+        f'image = "control"\narguments = "period={text}"\n'
+    )
+    guest = start(start_guest, str(file))
+    assert f" period={text}: not a number" in guest.wait_for("boot argument period=")
