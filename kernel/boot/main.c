@@ -4,6 +4,7 @@
  */
 #include "boot/machine.h"
 #include "boot/memory_map.h"
+#include "boot/vcpus.h"
 #include "console/console.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -48,6 +49,7 @@ static void run_application(void *argument)
 
     (void)argument;
     print("boot: first thread after %llu ns\n", (unsigned long long)now);
+    vcpus_start();
     console_start_thread();
     result = pci_init();
     if (result != RESULT_OK && result != RESULT_NOT_FOUND) {
