@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""VCPUs on a machine: the schedules of the paper, and the boot argument.
+
+Under QEMU's -icount the guest's time is the number of its instructions, so the schedules are the
+same on any machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from bulkhead.building.build import guest_image
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import Machine
+
+StartGuest = Callable[..., GuestProcess]
+
+UNITS = 114
+# Nanoseconds of a unit of 1 ms that may go to the kernel, or to the neighbour in the schedule.
+OVERHEAD_NS = 10_000
+
+# Three CPU-bound VCPUs (1, 4), (2, 8) and (8, 16).
+FIGURE_6 = ("0112022201120222" * 8)[:UNITS]
+# Schedule (A) of Figure 7. Schedule (B), the POSIX server's, gives VCPU 1 46 of 100 units.
+FIGURE_7 = (
+    "1" + "0" * 10 + "1" * 17 + "I" * 2 + "." * 10 + "1" + "0" * 10 + "1" * 17 + "." * 10
+    + "I" * 2 + "1" + "0" * 10 + "1" * 3 + "." * 6 + "1" * 14
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("figure", "expected"), [(6, FIGURE_6), (7, FIGURE_7)])
+def test_schedule(start_guest: StartGuest, compiler: str, figure: int, expected: str) -> None:
+    image = guest_image("schedule", compiler)
+    words = ["exit=semihosting", f"figure={figure}"]
+    guest = start_guest(Machine(image, words, icount=True))
+    assert guest.wait(120) == 0, guest.last_words()
+    console = guest.console()
+    schedule = re.search(r"^schedule: ([012I.]+)$", console, re.MULTILINE)
+    smallest = re.search(r"^schedule: each unit at least (\d+) ns$", console, re.MULTILINE)
+    assert schedule is not None
+    assert smallest is not None
+    assert schedule[1] == expected
+    assert int(smallest[1]) > 1_000_000 - OVERHEAD_NS
+
+
+def test_figure_7_is_not_schedule_b() -> None:
+    assert FIGURE_7[:100].count("1") == 40
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "line"),
+    [
+        (
+            "x:main:3ms/1ms",
+            "boot: no VCPUs: boot argument vcpus, character 8: the budget is above the period",
+        ),
+        (
+            "a:main:100us/1ms,b:main:950us/1ms",
+            "boot: no VCPUs: with b, b would lack 50000 ns in each of its periods",
+        ),
+        (
+            "a:main:600us/2ms,b:main:750us/1ms",
+            "boot: no VCPUs: with b, a would lack 100000 ns in each of its periods",
+        ),
+    ],
+)
+def test_refused_boot_argument(start_guest: StartGuest, vcpus: str, line: str) -> None:
+    guest = start_guest(Machine(guest_image("boot", "gcc"), ["exit=semihosting", f"vcpus={vcpus}"]))
+    assert guest.wait(60) == 0
+    assert line in guest.console().splitlines()
