@@ -19,6 +19,7 @@ struct thread_wait {
     struct wait_queue *queue; /* NULL: the thread waits for the deadline only */
     struct mutex *mutex;      /* its owner inherits this thread's priority; NULL: none */
     struct thread *joined;    /* thread_join() waits for this thread; NULL: none */
+    struct mutex *reacquired; /* condition variable: the mutex that the thread locks afterwards */
     struct timer timer;       /* armed while there is a deadline */
     enum result result;       /* how the wait ended */
     /* Arguments and results of the object's own operation. */

@@ -13,6 +13,7 @@
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
+#include "sync/mutex_private.h"
 
 void mutex_init(struct mutex *mutex)
 {
@@ -89,4 +90,19 @@ enum result mutex_unlock(struct mutex *mutex)
         thread_exit();
     }
     return RESULT_OK;
+}
+
+void mutex_grant(struct mutex *mutex, struct thread *thread)
+{
+    if (mutex->owner == NULL) {
+        set_owner(mutex, thread);
+        scheduler_wake(thread, RESULT_OK);
+        return;
+    }
+    timer_cancel(&thread->wait.timer);
+    wait_queue_remove(thread->wait.queue, thread);
+    thread->wait.queue = &mutex->waiters;
+    thread->wait.mutex = mutex;
+    wait_queue_insert(&mutex->waiters, thread);
+    scheduler_update_urgency(mutex->owner, core_charge(core_this()));
 }

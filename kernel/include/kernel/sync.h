@@ -6,9 +6,9 @@
  * when nobody waits on it.
  *
  * A call that has to wait gives up the processor, which a critical section (interrupts_save() to
- * interrupts_restore()) forbids: mutex_lock(), semaphore_wait(), event_flags_wait(),
- * message_queue_send() and message_queue_receive() panic if they would block inside one. With
- * DEADLINE_POLL they never block and may be called there.
+ * interrupts_restore()) forbids: mutex_lock(), condition_wait(), semaphore_wait(),
+ * event_flags_wait(), message_queue_send() and message_queue_receive() panic if they would block
+ * inside one. With DEADLINE_POLL they never block and may be called there.
  *
  * Each call masks interrupts for a bounded time. Blocking takes one step for each priority among
  * the waiting threads, at most THREAD_PRIORITY_COUNT, however many threads wait. Waking a thread
@@ -28,6 +28,7 @@
 
 #include "kernel/list.h"
 #include "kernel/result.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 struct thread;
@@ -56,6 +57,43 @@ enum result mutex_lock(struct mutex *mutex, uint64_t deadline);
 /* Unlocks. Returns RESULT_OK, or RESULT_NOT_OWNER if the caller does not hold the mutex. Thread
  * context. */
 enum result mutex_unlock(struct mutex *mutex);
+
+/*
+ * Condition variable: threads wait, without the mutex, until another thread signals that what the
+ * mutex protects has changed. A thread that returns from condition_wait() holds the mutex again.
+ * Another thread may have held it since the signal, so the thread tests its condition in a loop:
+ *
+ *   mutex_lock(&mutex, DEADLINE_NONE);
+ *   while (queue_is_empty() && condition_wait(&filled, &mutex, deadline) == RESULT_OK) {
+ *   }
+ *
+ * Waiters may use different mutexes. There are no wake-ups without a signal.
+ */
+struct condition {
+    struct wait_queue waiters;
+};
+
+void condition_init(struct condition *condition);
+/*
+ * Unlocks the mutex and waits, in one step: no signal of a later holder of the mutex is lost.
+ * Returns with the mutex locked by the caller: RESULT_OK after a signal, or RESULT_TIMED_OUT if the
+ * deadline passed before one. As in POSIX (pthread_cond_timedwait()), the deadline limits the wait
+ * for the signal only, not that for the mutex afterwards, and a deadline in the past unlocks the
+ * mutex as well. DEADLINE_POLL returns RESULT_TIMED_OUT at once and does not unlock. Returns
+ * RESULT_NOT_OWNER if the caller does not hold the mutex. Thread context.
+ */
+enum result condition_wait(struct condition *condition, struct mutex *mutex, uint64_t deadline);
+/*
+ * Ends the wait of the most urgent waiter, which gets its mutex or, while another thread holds
+ * that, waits for the mutex without running (and the holder inherits its priority). Returns true if
+ * a thread waited. The caller need not hold the mutex. Any context. An interrupt handler cannot
+ * lock the mutex, so its signal is lost if it comes between a thread's test and its wait: post to a
+ * semaphore instead, or give the wait a deadline.
+ */
+bool condition_signal(struct condition *condition);
+/* Does the same for all threads that wait now. Any context. In a thread, interrupts are masked for
+ * the time of one waiter at a time; in an interrupt, for that of all waiters. */
+void condition_broadcast(struct condition *condition);
 
 /* Counting semaphore. Posting is allowed in interrupts. */
 struct semaphore {
