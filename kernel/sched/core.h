@@ -6,6 +6,7 @@
 #include "kernel/list.h"
 #include "sched/policy.h"
 #include "time/timer_queue.h"
+#include "time/timer_thread.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct core {
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     struct timer_queue timers;
+    struct timer_thread timer_thread;
 
     struct list threads;  /* all threads, in order of their numbers */
     struct list finished; /* detached threads that have ended and are not yet freed; queue_node */

@@ -8,6 +8,7 @@
 #include "sched/core.h"
 #include "time/clock.h"
 #include "time/timer_queue.h"
+#include "time/timer_thread.h"
 
 void time_set_alarm(void)
 {
@@ -41,6 +42,7 @@ static void arm(struct timer *timer, uint64_t deadline)
     if (timer->armed) {
         timer_queue_remove(queue, timer);
     }
+    (void)timer_thread_drop(timer);
     timer->deadline = deadline;
     timer_queue_insert(queue, timer);
     if (was_first || queue->root == timer) {
@@ -78,6 +80,7 @@ bool timer_cancel(struct timer *timer)
     struct timer_queue *queue = &core_this()->timers;
     interrupt_state state = interrupts_save();
     bool was_armed = timer->armed;
+    bool was_due = timer_thread_drop(timer);
 
     if (was_armed) {
         bool was_first = queue->root == timer;
@@ -88,24 +91,42 @@ bool timer_cancel(struct timer *timer)
         }
     }
     interrupts_restore(state);
-    return was_armed;
+    return was_armed || was_due;
 }
 
 /* Puts a due periodic timer back into the queue, with its next deadline. A deadline beyond the
- * clock's range is never reached. */
-static void next_period(struct timer_queue *queue, struct timer *timer, uint64_t now)
+ * clock's range is never reached. Returns the time at which this call was due. */
+static uint64_t next_period(struct timer_queue *queue, struct timer *timer, uint64_t now)
 {
-    timer->due = timer->deadline;
-    if (timer->catch_up == TIMER_SKIP_MISSED && now - timer->due >= timer->period) {
-        uint64_t missed = (now - timer->due) / timer->period;
+    uint64_t due = timer->deadline;
 
-        timer->due += missed * timer->period;
+    if (timer->catch_up == TIMER_SKIP_MISSED && now - due >= timer->period) {
+        uint64_t missed = (now - due) / timer->period;
+
+        due += missed * timer->period;
         timer->skipped += missed;
     }
-    if (__builtin_add_overflow(timer->due, timer->period, &timer->deadline)) {
+    if (__builtin_add_overflow(due, timer->period, &timer->deadline)) {
         timer->deadline = UINT64_MAX;
     }
     timer_queue_insert(queue, timer);
+    return due;
+}
+
+/* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
+static void expire(struct core *core, struct timer *timer, uint64_t now)
+{
+    uint64_t due = timer->deadline;
+
+    if (timer->period != 0) {
+        due = next_period(&core->timers, timer, now);
+    }
+    if (timer->threaded) {
+        timer_thread_add(&core->timer_thread, timer, due);
+    } else {
+        timer->due = due;
+        timer->callback(timer, timer->argument);
+    }
 }
 
 /* Lets the policy choose at the interrupt's exit, if the time for that has come. */
@@ -119,18 +140,16 @@ static void check_decision(struct core *core)
 
 void time_alarm(void)
 {
-    struct timer_queue *queue = &core_this()->timers;
+    struct core *core = core_this();
+    struct timer_queue *queue = &core->timers;
     uint64_t now = time_now();
     uint64_t sequence_end = queue->next_sequence;
     struct timer *timer = timer_queue_pop_due(queue, now, sequence_end);
 
     while (timer != NULL) {
-        if (timer->period != 0) {
-            next_period(queue, timer, now);
-        }
-        timer->callback(timer, timer->argument);
+        expire(core, timer, now);
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
-    check_decision(core_this());
+    check_decision(core);
     time_set_alarm();
 }
