@@ -6,6 +6,7 @@
 #include "kernel/memory.h"
 #include "kernel/panic.h"
 #include "sched/core.h"
+#include "sched/periodic_private.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
@@ -146,6 +147,7 @@ void thread_exit(void)
     if (!arch_interrupts_enabled_in(interrupts_save())) {
         panic("thread %s ended inside a critical section", thread->name);
     }
+    periodic_end(thread);
     policy_block(&core->policy, thread, core_charge(core));
     /* Interrupts are masked, so that no thread can free this stack before the switch below. */
     retire(thread);
@@ -178,6 +180,7 @@ void thread_terminate(struct thread *thread)
         thread->is_condemned = true;
         return;
     }
+    periodic_end(thread);
     if (thread->state == THREAD_BLOCKED) {
         abandon_wait(thread);
     } else {

@@ -45,7 +45,9 @@ struct thread {
     struct wait_queue joiners; /* at most one thread */
     uint64_t run_ticks;        /* processor time, up to core->accounted_until if it runs */
     uint64_t switches;
-    uint8_t *stack; /* lowest address */
+    struct periodic *periodic; /* NULL: not a periodic thread */
+    uint64_t deadline_misses;  /* of its periodic work, ended work included */
+    uint8_t *stack;            /* lowest address */
     size_t stack_bytes;
     char name[THREAD_NAME_BYTES];
 };

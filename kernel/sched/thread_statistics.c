@@ -79,6 +79,7 @@ static void describe(struct thread *thread, struct thread_statistics *statistics
     statistics->effective_priority = urgency_priority(thread_urgency(thread));
     statistics->run_nanoseconds = clock_nanoseconds(thread->run_ticks);
     statistics->switches = thread->switches;
+    statistics->deadline_misses = thread->deadline_misses;
     statistics->stack_bytes = thread->stack_bytes;
     interrupts_restore(state);
 }

@@ -91,6 +91,7 @@ struct thread_statistics {
     unsigned effective_priority;
     uint64_t run_nanoseconds; /* processor time used */
     uint64_t switches;        /* number of switches to the thread */
+    uint64_t deadline_misses; /* of its periodic work (kernel/periodic.h) */
     size_t stack_bytes;
     size_t stack_used_bytes; /* high-water mark */
 };

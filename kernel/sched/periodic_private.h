@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What periodic threads (kernel/periodic.h) share with the rest of the scheduler. */
+#ifndef SCHED_PERIODIC_PRIVATE_H
+#define SCHED_PERIODIC_PRIVATE_H
+
+#include "kernel/thread.h"
+
+/* Counts a deadline that the thread has missed. Any context, interrupts masked. */
+void policy_count_miss(struct thread *thread);
+
+/* Ends the releases of a thread that ends, if it is periodic. Interrupts masked. */
+void periodic_end(struct thread *thread);
+
+#endif
