@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A loop with a fixed period that measures how late its turns begin. Each loop belongs to one
- * thread.
+ * A periodic thread (kernel/periodic.h) that measures how late its turns begin, and what caused it.
+ * Each loop belongs to one thread.
  *
  * Lateness has two causes, which are counted separately. Either this system's own threads and
  * interrupt handlers ran when the turn was due. Or nothing else of this system ran while the loop
@@ -11,11 +11,12 @@
 #ifndef CONTROL_PERIODS_H
 #define CONTROL_PERIODS_H
 
+#include "kernel/periodic.h"
 #include <stdint.h>
 
 struct periods {
+    struct periodic periodic;
     uint64_t length; /* nanoseconds */
-    uint64_t due;    /* time at which the last turn was due */
     uint64_t count;  /* number of turns so far */
     /* Turns that began after the next one was due, and the greatest lateness in nanoseconds, caused
      * by this system's own work. */
@@ -27,11 +28,12 @@ struct periods {
     uint64_t asleep; /* nanoseconds of the last turn's lateness caused by the machine below */
 };
 
-/* Starts the loop. The first turn is due `length` nanoseconds from now. */
+/* Makes the calling thread periodic. The first turn is due `length` nanoseconds, > 0, from now.
+ * Panics if the thread is periodic already. */
 void periods_begin(struct periods *periods, uint64_t length);
 
-/* Sleeps until the next turn is due, and counts it. Due times are fixed multiples of the period, so
- * that errors do not accumulate. Thread context. */
+/* Waits until the next turn is due, and counts it. A late turn is not left out: the turns after it
+ * follow at once until the loop has caught up. Thread context. */
 void periods_wait(struct periods *periods);
 
 #endif
