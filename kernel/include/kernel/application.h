@@ -6,7 +6,8 @@
 #define KERNEL_APPLICATION_H
 
 /* Called in the thread "init" (priority 32) when the kernel is up. Returns the machine's exit
- * status, 0 for success. */
-int application_main(void);
+ * status, 0 for success. GCC must not inline it into the boot code, which is compiled without
+ * floating point. */
+int application_main(void) __attribute__((noinline));
 
 #endif
