@@ -8,8 +8,10 @@
 #include "kernel/memory.h"
 #include "kernel/panic.h"
 #include "kernel/print.h"
+#include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "kernel/watchdog.h"
 #include "sched/core.h"
 #include <arch/mmu.h>
 #include <string.h>
@@ -194,6 +196,36 @@ static void corrupt_thread(void)
     panic("corrupt thread");
 }
 
+static struct mutex held;
+
+static void wait_for_held(void *argument)
+{
+    struct watchdog *watchdog = argument;
+
+    watchdog_arm(watchdog, NULL, 100 * NANOSECONDS_PER_MILLISECOND);
+    (void)mutex_lock(&held, DEADLINE_NONE);
+    (void)mutex_unlock(&held);
+}
+
+/* The thread that is to feed a watchdog waits for a mutex whose owner loops. */
+static void starve_watchdog(void)
+{
+    static struct watchdog watchdog;
+    const struct thread_attributes attributes = {
+        .name = "feeder", .priority = THREAD_PRIORITY_HIGHEST, .stack_bytes = PAGE_BYTES};
+    uint64_t end = time_after(20 * NANOSECONDS_PER_SECOND);
+    struct thread *thread;
+
+    mutex_init(&held);
+    watchdog_init(&watchdog, "guard", NULL, NULL);
+    (void)mutex_lock(&held, DEADLINE_NONE);
+    if (thread_create(&thread, &attributes, wait_for_held, &watchdog) == RESULT_OK) {
+        while (time_now() < end) {
+        }
+    }
+    (void)mutex_unlock(&held);
+}
+
 static void free_twice(void)
 {
     void *block = heap_allocate(64);
@@ -224,6 +256,7 @@ static const struct {
     {"frames-into-nowhere", frames_into_nowhere},
     {"free-twice", free_twice},
     {"corrupt-thread", corrupt_thread},
+    {"watchdog", starve_watchdog},
 };
 
 int application_main(void)

@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
+#include "panic/backtrace.h"
 #include "sched/interrupt_hooks.h"
 #include "time/clock.h"
 #include <stdarg.h>
@@ -298,4 +299,9 @@ void panic(const char *format, ...)
     (void)vsnprintf(machine.panic_message, sizeof(machine.panic_message), format, arguments);
     va_end(arguments);
     machine_exit(HOST_STATUS_PANIC);
+}
+
+void backtrace_print_thread(const struct thread *thread)
+{
+    (void)thread;
 }

@@ -16,6 +16,9 @@
 #define FRAMES_MAX         48u
 #define FRAME_ALIGNMENT    16u
 #define FRAME_RECORD_WORDS 2u
+#define FRAME_POINTER      29u
+#define LINK_REGISTER      30u
+#define INSTRUCTION_BYTES  4u
 
 struct stack_range {
     uintptr_t bottom;
@@ -32,10 +35,9 @@ struct walk {
     uintptr_t frame_pointer; /* address of the last frame record */
 };
 
-static void walk_init(struct walk *walk)
+/* Starts a walk that ends on the thread's stack (NULL: on none). */
+static void walk_init(struct walk *walk, const struct thread *thread)
 {
-    const struct thread *thread = thread_current();
-
     *walk = (struct walk){.stacks = {[STACK_EMERGENCY] = {(uintptr_t)emergency_stack_bottom,
                                                           (uintptr_t)emergency_stack_top},
                                      [STACK_INTERRUPT] = {(uintptr_t)interrupt_stack_bottom,
@@ -128,14 +130,14 @@ static const char *print_first(uintptr_t program_counter)
     return name;
 }
 
-void backtrace_print(const struct stack_position *position)
+static void print_from(const struct stack_position *position, const struct thread *thread)
 {
     struct walk walk;
     const uintptr_t *record = (const uintptr_t *)position->frame_pointer;
     const char *function;
     bool valid;
 
-    walk_init(&walk);
+    walk_init(&walk, thread);
     valid = step_to(&walk, position->frame_pointer);
     print("backtrace:\n");
     function = print_first(position->program_counter);
@@ -147,4 +149,25 @@ void backtrace_print(const struct stack_position *position)
     if (record != NULL) {
         print("  (the chain of frames ends at %p)\n", (const void *)record);
     }
+}
+
+void backtrace_print(const struct stack_position *position)
+{
+    print_from(position, thread_current());
+}
+
+/* A thread that called arch_context_switch() continues at the return address of that call. */
+void backtrace_print_thread(const struct thread *thread)
+{
+    const struct arch_context *context = &thread->context;
+    struct stack_position position = {.program_counter = context->program_counter,
+                                      .frame_pointer = context->x[FRAME_POINTER],
+                                      .link = context->x[LINK_REGISTER]};
+
+    if (context->complete == 0) {
+        position.program_counter -= INSTRUCTION_BYTES;
+        position.link = 0;
+    }
+    print("\nthread %s, which does not run; its ", thread->name);
+    print_from(&position, thread);
 }

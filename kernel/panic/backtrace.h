@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+struct thread;
+
 struct stack_position {
     uintptr_t program_counter; /* the instruction that is printed first */
     uintptr_t frame_pointer;   /* points to the frame record of that function, or of its caller; not
@@ -24,5 +26,9 @@ struct stack_position {
  * it continues with the interrupted thread. Reads only memory in known stacks, and ends on any
  * chain. */
 void backtrace_print(const struct stack_position *position);
+
+/* Prints the name of a thread that does not run now, and its functions in the same way. Interrupts
+ * masked. */
+void backtrace_print_thread(const struct thread *thread);
 
 #endif

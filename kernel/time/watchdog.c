@@ -7,6 +7,7 @@
 
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
+#include "panic/backtrace.h"
 #include "sched/core.h"
 #include "sched/thread_private.h"
 #include <stdio.h>
@@ -14,17 +15,40 @@
 
 #define ACTIVITY_BYTES ((size_t)128)
 
-static void expire(struct watchdog *watchdog)
+/* Returns NULL if the thread has been freed. Interrupts masked. */
+static const struct thread *find_thread(uint64_t number)
 {
+    LIST_FOR_EACH(node, &core_this()->threads)
+    {
+        const struct thread *thread = CONTAINER_OF(node, struct thread, all_node);
+
+        if (thread->number == number) {
+            return thread;
+        }
+    }
+    return NULL;
+}
+
+/* The backtrace of a thread that runs is part of the panic's report. */
+static _Noreturn void panic_unfed(const struct watchdog *watchdog)
+{
+    const struct thread *feeder = find_thread(watchdog->feeder_number);
     char text[WATCHDOG_TEXT_BYTES];
 
-    watchdog->armed = false;
-    if (watchdog->hook != NULL) {
-        watchdog->hook(watchdog, watchdog->argument);
-        return;
-    }
     watchdog_describe(watchdog, text, sizeof(text));
+    if (feeder != NULL && (feeder->state == THREAD_BLOCKED || feeder->state == THREAD_READY)) {
+        backtrace_print_thread(feeder);
+    }
     panic("%s", text);
+}
+
+static void expire(struct watchdog *watchdog)
+{
+    watchdog->armed = false;
+    if (watchdog->hook == NULL) {
+        panic_unfed(watchdog);
+    }
+    watchdog->hook(watchdog, watchdog->argument);
 }
 
 static void check(struct timer *timer, void *argument)
@@ -80,20 +104,6 @@ bool watchdog_disarm(struct watchdog *watchdog)
     (void)timer_cancel(&watchdog->timer);
     interrupts_restore(state);
     return was_armed;
-}
-
-/* Returns NULL if the thread has been freed. Interrupts masked. */
-static const struct thread *find_thread(uint64_t number)
-{
-    LIST_FOR_EACH(node, &core_this()->threads)
-    {
-        const struct thread *thread = CONTAINER_OF(node, struct thread, all_node);
-
-        if (thread->number == number) {
-            return thread;
-        }
-    }
-    return NULL;
 }
 
 static void describe_wait(const struct thread *thread, char text[ACTIVITY_BYTES])

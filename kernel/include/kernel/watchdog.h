@@ -41,8 +41,8 @@ struct watchdog {
  * Sets up a watchdog. `name` stays the caller's. `hook` is called once when the watchdog expires,
  * in interrupt context with interrupts masked, and may do what the callback of a timer may do
  * (kernel/time.h). The watchdog is not armed any more then; the hook may arm it again. Without a
- * hook (NULL) the watchdog panics with the text of watchdog_describe(); the report of the panic
- * shows the interrupted thread and its backtrace.
+ * hook (NULL) the watchdog panics with the text of watchdog_describe(). The report has two
+ * backtraces: that of the thread that was to feed it, and that of the interrupted one.
  */
 void watchdog_init(struct watchdog *watchdog, const char *name,
                    void (*hook)(struct watchdog *watchdog, void *argument), void *argument);
