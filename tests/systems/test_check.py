@@ -93,7 +93,7 @@ def test_all_keys() -> None:
         ("apps", VcpuPolicy.MAIN, 20_000_000, 100_000_000),
     ]
     net, control, apps = other.vcpus
-    assert net.threads == ("net-bottom-half", "tcpip_thread")
+    assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
     assert (control.line, control.line_of("period"), control.line_of("policy")) == (45, 47, 45)
 

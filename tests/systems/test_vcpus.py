@@ -36,7 +36,7 @@ def vcpu(name: str, policy: VcpuPolicy, budget: int, period: int, *threads: str)
 
 CONTROL = vcpu("control", VcpuPolicy.MAIN, 100 * _US, _MS, "init")
 NET = vcpu("net", VcpuPolicy.IO, 10 * _MS, 100 * _MS)
-APPS = vcpu("apps", VcpuPolicy.MAIN, 20 * _MS, 100 * _MS, "tcpip_thread", "*")
+APPS = vcpu("apps", VcpuPolicy.MAIN, 20 * _MS, 100 * _MS, "network", "*")
 
 
 def good() -> System:
@@ -52,9 +52,7 @@ def table(system: System) -> list[list[str]]:
 
 def test_boot_argument() -> None:
     partition = replace(good().partitions[0], arguments="net_poll=0", vcpus=(CONTROL, NET, APPS))
-    expected = (
-        "vcpus=control:main:100us/1ms:init,net:io:10ms/100ms,apps:main:20ms/100ms:tcpip_thread+*"
-    )
+    expected = "vcpus=control:main:100us/1ms:init,net:io:10ms/100ms,apps:main:20ms/100ms:network+*"
     assert command_line(partition) == f"net_poll=0 {expected}"
     assert command_line(replace(partition, arguments="")) == expected
     assert command_line(replace(partition, vcpus=())) == "net_poll=0"
@@ -192,3 +190,33 @@ def test_documented_refusal_is_what_check_prints(tmp_path: Path) -> None:
     assert str(refused.value).replace(str(file), "systems/my/system.toml") == lines[0].removeprefix(
         "bulkhead: "
     )
+
+
+def named_threads(system: System) -> set[str]:
+    return {
+        thread
+        for partition in system.partitions
+        for each in partition.vcpus
+        for thread in each.threads
+        if thread != "*"
+    }
+
+
+def test_threads_of_the_systems_exist(tmp_path: Path) -> None:
+    """A VCPU for a thread that no program creates would be idle, and nobody would notice."""
+    example = tmp_path / "system.toml"
+    example.write_text(documented()[0])
+    files = [example, *(ROOT / "systems").glob("*/system.toml")]
+    named = set().union(*(named_threads(parse(file)) for file in files))
+    assert named
+    sources = [
+        path.read_text()
+        for folder in ("kernel", "virtio/ports/lwip", "apps")
+        for path in (ROOT / folder).rglob("*.[ch]")
+    ]
+    created = {
+        name
+        for text in sources
+        for name in re.findall(r'(?:\.name = |sys_thread_new\(|_THREAD_NAME +)"([^"]+)"', text)
+    }
+    assert named <= created

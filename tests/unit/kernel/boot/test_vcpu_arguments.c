@@ -35,7 +35,7 @@ static void assert_vcpu_of(const char *thread, const char *expected)
 static void test_a_set(void **state)
 {
     (void)state;
-    accept("control:main:1ms/10ms,net:io:10us/100us:net-bottom-half+tcpip_thread,"
+    accept("control:main:1ms/10ms,net:io:10us/100us:net-bottom-half+network,"
            "apps:main:20ns/1s:init+*");
     assert_int_equal(arguments.vcpu_count, 3);
     assert_string_equal(arguments.vcpus[0].name, "control");
@@ -49,7 +49,7 @@ static void test_a_set(void **state)
     assert_int_equal(arguments.vcpus[2].period, 1000000000);
     assert_vcpu_of("control", "control");
     assert_vcpu_of("net-bottom-half", "net");
-    assert_vcpu_of("tcpip_thread", "net");
+    assert_vcpu_of("network", "net");
     assert_vcpu_of("init", "apps");
     assert_vcpu_of("net", "apps");
     assert_vcpu_of("", "apps");
