@@ -11,6 +11,7 @@
 #include "kernel/thread.h"
 #include "sched/core.h"
 #include "sched/periodic_private.h"
+#include "sched/policy.h"
 #include "sched/thread_private.h"
 
 static uint64_t add_saturated(uint64_t time, uint64_t duration)
@@ -23,11 +24,6 @@ static uint64_t add_saturated(uint64_t time, uint64_t duration)
 static uint64_t larger(uint64_t one, uint64_t other)
 {
     return one > other ? one : other;
-}
-
-void policy_count_miss(struct thread *thread)
-{
-    thread->deadline_misses++;
 }
 
 /* Returns the number of times `at`, `at` + `period` ... that are not after `until`. */
@@ -48,6 +44,7 @@ static void count_misses(struct periodic *periodic, uint64_t until)
     periodic->misses += passed;
     periodic->next_deadline = add_saturated(periodic->next_deadline, passed * period);
     for (uint64_t i = 0; i < passed; i++) {
+        periodic->thread->deadline_misses++;
         policy_count_miss(periodic->thread);
     }
     if (periodic->attributes.missed != NULL) {

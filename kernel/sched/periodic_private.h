@@ -5,9 +5,6 @@
 
 #include "kernel/thread.h"
 
-/* Counts a deadline that the thread has missed. Any context, interrupts masked. */
-void policy_count_miss(struct thread *thread);
-
 /* Ends the releases of a thread that ends, if it is periodic. Interrupts masked. */
 void periodic_end(struct thread *thread);
 

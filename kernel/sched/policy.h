@@ -106,6 +106,9 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
  * NULL: it is not. */
 void policy_set_service(struct thread *thread, const struct thread *server);
 
+/* A periodic thread has missed a deadline. */
+void policy_count_miss(struct thread *thread);
+
 /* Returns true if the running thread takes time from nobody: no other thread is runnable, the idle
  * thread not counted, and it uses no budget. */
 bool policy_is_alone(const struct policy *policy, const struct thread *running);

@@ -312,6 +312,13 @@ void policy_set_service(struct thread *thread, const struct thread *server)
     thread->standing.service = service != NULL && service->server.is_io ? service : NULL;
 }
 
+void policy_count_miss(struct thread *thread)
+{
+    if (thread->standing.bound != NULL) {
+        thread->standing.bound->counters.deadline_misses++;
+    }
+}
+
 bool policy_is_alone(const struct policy *policy, const struct thread *running)
 {
     const struct vcpu *vcpu = running->standing.charged;

@@ -23,8 +23,8 @@ void network_yield(void);
  * Thread context. */
 bool network_is_alone(void);
 
-/* The bottom half's thread calls this when it begins. A system that gives time to the bottom half on
- * behalf of the threads that wait for it learns the thread by this call. */
+/* The bottom half's thread calls this when it begins. A system that gives time to the bottom half
+ * on behalf of the threads that wait for it learns the thread by this call. */
 void network_bottom_half_begins(void);
 
 #endif

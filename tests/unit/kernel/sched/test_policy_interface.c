@@ -176,6 +176,11 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
         waiter == NULL ? thread->standing.priority : waiter->standing.urgency;
 }
 
+void policy_count_miss(struct thread *thread)
+{
+    (void)thread;
+}
+
 bool policy_is_alone(const struct policy *policy, const struct thread *running)
 {
     (void)policy;
