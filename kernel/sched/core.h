@@ -19,6 +19,7 @@ struct core {
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     struct timer_queue timers;
+    uint64_t timer_at; /* counter value at which the earliest timer is due; POLICY_NEVER: none */
     struct timer_thread timer_thread;
 
     struct list threads;  /* all threads, in order of their numbers */

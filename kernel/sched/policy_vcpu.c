@@ -30,9 +30,26 @@ static void mark_changed(struct policy *policy, struct vcpu *vcpu)
     }
 }
 
-static bool has_budget_at(const struct vcpu *vcpu, uint64_t now)
+/* Charges the server for what was executed. Returns true if it has budget. */
+static bool charge_server(struct vcpu *vcpu, uint64_t now)
 {
-    return vcpu_server_available(&vcpu->server, now) > 0;
+    uint64_t used = vcpu->uncharged;
+
+    if (used == 0) {
+        return vcpu_server_available(&vcpu->server, now) > 0;
+    }
+    vcpu->uncharged = 0;
+    vcpu->counters.received += used;
+    return vcpu_server_charge(&vcpu->server, used, now) > 0;
+}
+
+/* Does the same, and finds out how long it may execute until the server has to be asked again. */
+static bool settle(struct vcpu *vcpu, uint64_t now)
+{
+    bool has_budget = charge_server(vcpu, now);
+
+    vcpu->left = has_budget ? vcpu_server_next_event(&vcpu->server, now) - now : 0;
+    return has_budget;
 }
 
 /* Returns true if an I/O VCPU now serves another period, and so may have another level. */
@@ -60,7 +77,7 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     }
     vcpu->runnable_since = now;
     moved = unblock_server(&policy->vcpus, vcpu, now);
-    if (!moved && vcpu->has_budget && has_budget_at(vcpu, now)) {
+    if (settle(vcpu, now) && vcpu->has_budget && !moved) {
         return false;
     }
     mark_changed(policy, vcpu);
@@ -80,6 +97,7 @@ static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->replenishment.armed) {
         timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
     }
+    (void)charge_server(vcpu, now);
     vcpu_server_block(&vcpu->server, now);
     if (now - vcpu->runnable_since > vcpu->counters.response_max) {
         vcpu->counters.response_max = now - vcpu->runnable_since;
@@ -116,8 +134,12 @@ static void request_service(struct policy *policy, const struct thread *thread, 
         return;
     }
     service->waiting[client->id - 1]++;
-    if (service->runnable > 0 && unblock_server(&policy->vcpus, service, now)) {
-        mark_changed(policy, service);
+    if (service->runnable > 0) {
+        bool has_budget = charge_server(service, now);
+
+        if (unblock_server(&policy->vcpus, service, now) || !has_budget) {
+            mark_changed(policy, service);
+        }
     }
 }
 
@@ -151,6 +173,8 @@ void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
     request_service(policy, thread, now);
 }
 
+/* Between two events of the server, the ticks until the next one alone are counted: most charges,
+ * and so most switches, don't take the server's steps. */
 void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks, uint64_t now)
 {
     struct vcpu *vcpu = thread->standing.charged;
@@ -162,8 +186,10 @@ void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks,
         vcpu->counters.background += ticks;
         return;
     }
-    vcpu->counters.received += ticks;
-    if (vcpu_server_charge(&vcpu->server, ticks, now) == 0) {
+    vcpu->uncharged += ticks;
+    if (ticks < vcpu->left) {
+        vcpu->left -= ticks;
+    } else if (!settle(vcpu, now)) {
         vcpu->counters.exhaustions++;
         mark_changed(policy, vcpu);
     }
@@ -178,8 +204,8 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     if (vcpu == NULL) {
         return;
     }
-    vcpu->counters.received += ticks;
-    if (vcpu_server_charge(&vcpu->server, ticks, now) == 0) {
+    vcpu->uncharged += ticks;
+    if (!settle(vcpu, now)) {
         mark_changed(policy, vcpu);
     }
 }
@@ -187,7 +213,7 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
 /* Brings the VCPU's replenishment, its level and the urgencies of its threads up to date. */
 static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
-    vcpu->has_budget = has_budget_at(vcpu, now);
+    vcpu->has_budget = settle(vcpu, now);
     if (vcpu->server.is_io) {
         vcpu_set_place_io(&policy->vcpus, vcpu);
     }
@@ -237,7 +263,7 @@ uint64_t policy_next_decision(const struct policy *policy, const struct thread *
     uint64_t next = replenishment == NULL ? POLICY_NEVER : replenishment->deadline;
 
     if (vcpu != NULL && vcpu->has_budget) {
-        uint64_t end = vcpu_server_next_event(&vcpu->server, now);
+        uint64_t end = now + vcpu->left;
 
         next = end < next ? end : next;
     }
@@ -344,6 +370,13 @@ void policy_bind(struct policy *policy, struct thread *thread, struct vcpu *vcpu
         request_service(policy, thread, now);
     }
     scheduler_update_urgency(thread, now);
+}
+
+void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, uint64_t now)
+{
+    (void)charge_server(vcpu, now);
+    (void)vcpu_server_set_parameters(&vcpu->server, budget, period, now);
+    vcpu->counters = (struct vcpu_counters){.since = now};
 }
 
 void policy_rank(struct policy *policy)

@@ -125,8 +125,14 @@ struct thread *run_queue_pick(const struct run_queue *queue)
 
 void run_queue_yield(struct run_queue *queue, struct thread *thread)
 {
+    struct list_node *after = thread->queue_node.next;
+    const struct list *list = list_of(queue, thread_urgency(thread));
+
+    while (after != &list->head && thread_urgency(thread_at(after)) == thread_urgency(thread)) {
+        after = after->next;
+    }
     list_remove(&thread->queue_node);
-    insert_behind_equals(queue, thread);
+    list_insert_before(after, &thread->queue_node);
 }
 
 void run_queue_change_urgency(struct run_queue *queue, struct thread *thread, unsigned urgency)

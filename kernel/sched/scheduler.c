@@ -98,6 +98,19 @@ void scheduler_switch(void)
     switch_at(core, core_charge(core));
 }
 
+void scheduler_yield(interrupt_state state)
+{
+    struct core *core = core_this();
+    uint64_t now = core_charge(core);
+
+    policy_yield(&core->policy, core->current, now);
+    if (arch_interrupts_enabled_in(state) && core->preemption_depth == 0) {
+        switch_at(core, now);
+    } else {
+        core->reschedule = true;
+    }
+}
+
 void scheduler_preemption_disable(void)
 {
     struct core *core = core_this();

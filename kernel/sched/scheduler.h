@@ -47,6 +47,11 @@ void scheduler_make_ready(struct thread *thread);
  */
 void scheduler_switch(void);
 
+/* Moves the calling thread behind the others of its urgency and switches, unless `state`, which
+ * interrupts_save() returned, or scheduler_preemption_disable() forbids a switch: then it follows
+ * later. Thread context, interrupts masked. */
+void scheduler_yield(interrupt_state state);
+
 /*
  * Prevents preemption of the calling thread while interrupts stay enabled: for long work on data
  * that only threads use (page and heap allocation). Sections nest. A call that blocks inside

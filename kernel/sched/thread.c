@@ -263,11 +263,9 @@ enum result thread_set_priority(struct thread *thread, unsigned priority)
 
 void thread_yield(void)
 {
-    struct core *core = core_this();
     interrupt_state state = interrupts_save();
 
-    policy_yield(&core->policy, core->current, core_charge(core));
-    core->reschedule = true;
+    scheduler_yield(state);
     interrupts_restore(state);
 }
 

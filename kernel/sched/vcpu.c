@@ -185,10 +185,8 @@ static int set_parameters(struct vcpu_param *param)
     }
     state = interrupts_save();
     now = core_charge(core_this());
-    (void)vcpu_server_set_parameters(&vcpu->server, clock_ticks_up(param->C),
-                                     clock_ticks_down(param->T), now);
+    policy_set_parameters(vcpu, clock_ticks_up(param->C), clock_ticks_down(param->T), now);
     set_name(vcpu, param->name);
-    vcpu->counters = (struct vcpu_counters){.since = now};
     change_set();
     interrupts_restore(state);
     return 0;

@@ -11,6 +11,9 @@
 /* Binds a thread of any state to a VCPU, or to none (NULL). */
 void policy_bind(struct policy *policy, struct thread *thread, struct vcpu *vcpu, uint64_t now);
 
+/* Gives a VCPU another budget and period, which are valid. Call policy_rank(). */
+void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, uint64_t now);
+
 /* Gives all VCPUs their levels again, after one was added or got another period. */
 void policy_rank(struct policy *policy);
 

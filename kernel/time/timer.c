@@ -13,19 +13,23 @@
 void time_set_alarm(void)
 {
     const struct core *core = core_this();
-    const struct timer *first = core->timers.root;
-    uint64_t at = core->decision_at;
+    uint64_t at = core->decision_at < core->timer_at ? core->decision_at : core->timer_at;
 
-    if (first != NULL) {
-        uint64_t due = clock_alarm_ticks(first->deadline);
-
-        at = due < at ? due : at;
-    }
     if (at == POLICY_NEVER) {
         arch_clock_alarm_off();
     } else {
         arch_clock_alarm(at);
     }
+}
+
+/* Sets the alarm after the earliest timer has changed. */
+static void first_timer_changed(void)
+{
+    struct core *core = core_this();
+    const struct timer *first = core->timers.root;
+
+    core->timer_at = first == NULL ? POLICY_NEVER : clock_alarm_ticks(first->deadline);
+    time_set_alarm();
 }
 
 void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), void *argument)
@@ -46,7 +50,7 @@ static void arm(struct timer *timer, uint64_t deadline)
     timer->deadline = deadline;
     timer_queue_insert(queue, timer);
     if (was_first || queue->root == timer) {
-        time_set_alarm();
+        first_timer_changed();
     }
 }
 
@@ -87,7 +91,7 @@ bool timer_cancel(struct timer *timer)
 
         timer_queue_remove(queue, timer);
         if (was_first) {
-            time_set_alarm();
+            first_timer_changed();
         }
     }
     interrupts_restore(state);
@@ -151,5 +155,5 @@ void time_alarm(void)
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
     check_decision(core);
-    time_set_alarm();
+    first_timer_changed();
 }
