@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report locator (kernel/report.h). guest.ld places it behind the image's header. */
+
+    .section .text.report_locator, "a"
+    .global report_locator
+report_locator:
+    .ascii "BULKRPT1"
+    .quad report_directory - report_locator
