@@ -14,6 +14,7 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "kernel/trace.h"
 #include "sched/scheduler.h"
 #include "time/clock.h"
 #include <arch/boot.h>
@@ -40,6 +41,17 @@ static void start_console(const void *devicetree)
     machine_init();
     console_init();
     print("Bulkhead %s\n%s\n", BULKHEAD_VERSION, machine_model());
+}
+
+/* Turns the trace on if the boot argument `trace` requests it. */
+static void start_trace(void)
+{
+    uint64_t events = boot_argument_number("trace", 0, 0, TRACE_EVENTS_MAX);
+    enum result result = events == 0 ? RESULT_OK : trace_start((size_t)events);
+
+    if (result != RESULT_OK) {
+        print("boot: no trace: %s\n", result_text(result));
+    }
 }
 
 static void run_application(void *argument)
@@ -71,6 +83,7 @@ void arch_main(const void *devicetree, uint64_t first_ticks)
     require(interrupt_init(), "interrupt controller");
     require(arch_clock_init(), "timer");
     console_start();
+    start_trace();
     require(thread_create(&thread, &init, run_application, NULL), "first thread");
     scheduler_start();
 }

@@ -9,6 +9,7 @@
 #include "interrupt/controller.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
+#include "kernel/trace.h"
 
 #define CHAINS 16u
 
@@ -190,7 +191,9 @@ void interrupt_dispatch(void)
             counts.spurious += count == 0;
             return;
         }
+        trace_event(TRACE_INTERRUPT_ENTRY, number, 0);
         handle(number);
+        trace_event(TRACE_INTERRUPT_EXIT, number, 0);
         arch_interrupt_end(number);
     }
 }

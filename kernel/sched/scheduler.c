@@ -11,6 +11,7 @@
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
 #include "time/clock.h"
+#include "trace/thread_trace.h"
 
 #define IDLE_STACK_BYTES PAGE_BYTES
 
@@ -54,6 +55,7 @@ static struct thread *choose(struct core *core, uint64_t now)
 /* Makes `next` the running thread in the core's state, before a switch of any kind. */
 static void hand_over(struct core *core, struct thread *next)
 {
+    trace_switch(core->current, next);
     if (core->current->state == THREAD_RUNNING) {
         core->current->state = THREAD_READY;
     }
@@ -187,6 +189,7 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
     policy_block(&core->policy, thread, now);
     thread->state = THREAD_BLOCKED;
     thread->wait.queue = queue;
+    trace_thread_blocked(thread, queue);
     if (queue != NULL) {
         wait_queue_insert(queue, thread);
     }
@@ -205,6 +208,7 @@ void scheduler_make_ready(struct thread *thread)
     struct core *core = core_this();
 
     thread->state = THREAD_READY;
+    trace_thread_ready(thread);
     if (core->interrupt_depth != 0 && core->interrupt_for == NULL) {
         core->interrupt_for = thread;
     }

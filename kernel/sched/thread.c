@@ -10,6 +10,7 @@
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
+#include "trace/thread_trace.h"
 #include <string.h>
 
 static void wait_timed_out(struct timer *timer, void *argument)
@@ -91,7 +92,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
     timer_init(&thread->wait.timer, wait_timed_out, thread);
     list_node_init(&thread->level_node);
     list_init(&thread->held_mutexes);
-    wait_queue_init(&thread->joiners);
+    wait_queue_init(&thread->joiners, WAIT_JOIN);
     arch_context_init(&thread->context, thread->stack, stack_bytes, entry, argument,
                       attributes->floating_point);
     *created = thread;
@@ -101,6 +102,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
     policy_admit(&core->policy, thread, attributes->priority);
     thread->number = core->next_thread_number++;
     list_push_back(&core->threads, &thread->all_node);
+    trace_thread_created(thread);
     scheduler_make_ready(thread);
     interrupts_restore(state);
     return RESULT_OK;
@@ -126,6 +128,7 @@ static void retire(struct thread *thread)
 
     policy_dismiss(thread);
     thread->state = THREAD_FINISHED;
+    trace_thread_ended(thread);
     if (joiner != NULL) {
         scheduler_wake(joiner, RESULT_OK);
     } else if (thread->detached) {

@@ -4,10 +4,11 @@
 
 #include "sched/thread_private.h"
 
-void wait_queue_init(struct wait_queue *queue)
+void wait_queue_init(struct wait_queue *queue, enum wait_kind kind)
 {
     list_init(&queue->waiters);
     list_init(&queue->levels);
+    queue->kind = kind;
 }
 
 static struct thread *waiter_at(const struct wait_queue *queue, const struct list_node *node)

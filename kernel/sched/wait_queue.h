@@ -12,7 +12,8 @@
 #include "kernel/sync.h"
 #include "kernel/thread.h"
 
-void wait_queue_init(struct wait_queue *queue);
+/* Sets up an empty queue. `kind` is the reason of the waits, for the trace. */
+void wait_queue_init(struct wait_queue *queue, enum wait_kind kind);
 
 /* Inserts a thread, which is on no queue, behind every waiter that is at least as urgent. */
 void wait_queue_insert(struct wait_queue *queue, struct thread *thread);

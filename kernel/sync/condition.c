@@ -14,7 +14,7 @@
 
 void condition_init(struct condition *condition)
 {
-    wait_queue_init(&condition->waiters);
+    wait_queue_init(&condition->waiters, WAIT_CONDITION);
 }
 
 /* Interrupts stay masked from the unlocking to the block, so that no signal comes between. A thread

@@ -10,7 +10,7 @@
 void event_flags_init(struct event_flags *events)
 {
     events->flags = 0;
-    wait_queue_init(&events->waiters);
+    wait_queue_init(&events->waiters, WAIT_EVENT_FLAGS);
 }
 
 /* Returns true if a wait for `wanted` ends now. Then *seen gets all flags, and EVENT_WAIT_CLEAR

@@ -22,8 +22,8 @@ void message_queue_init(struct message_queue *queue, void *storage, uint32_t mes
     }
     *queue = (struct message_queue){
         .storage = storage, .message_bytes = message_bytes, .capacity = capacity};
-    wait_queue_init(&queue->senders);
-    wait_queue_init(&queue->receivers);
+    wait_queue_init(&queue->senders, WAIT_SEND);
+    wait_queue_init(&queue->receivers, WAIT_RECEIVE);
 }
 
 /* Returns the address of message number `index`, 0 for the oldest. */

@@ -18,7 +18,7 @@
 void mutex_init(struct mutex *mutex)
 {
     mutex->owner = NULL;
-    wait_queue_init(&mutex->waiters);
+    wait_queue_init(&mutex->waiters, WAIT_MUTEX);
     list_node_init(&mutex->owned);
 }
 

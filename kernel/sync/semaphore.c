@@ -9,7 +9,7 @@ void semaphore_init(struct semaphore *semaphore, uint32_t count, uint32_t limit)
 {
     semaphore->count = count;
     semaphore->limit = limit;
-    wait_queue_init(&semaphore->waiters);
+    wait_queue_init(&semaphore->waiters, WAIT_SEMAPHORE);
 }
 
 enum result semaphore_post(struct semaphore *semaphore)

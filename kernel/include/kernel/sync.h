@@ -33,10 +33,23 @@
 
 struct thread;
 
+/* The reason of a wait: the kind of the object, or none. */
+enum wait_kind {
+    WAIT_SLEEP, /* the thread waits for its deadline only */
+    WAIT_MUTEX,
+    WAIT_SEMAPHORE,
+    WAIT_EVENT_FLAGS,
+    WAIT_SEND,    /* message queue: it is full */
+    WAIT_RECEIVE, /* message queue: it is empty */
+    WAIT_JOIN,
+    WAIT_CONDITION,
+};
+
 /* Private (sched/wait_queue.h): threads blocked on an object. */
 struct wait_queue {
     struct list waiters; /* all, most urgent first */
     struct list levels;  /* the first of each priority */
+    enum wait_kind kind;
 };
 
 /*

@@ -11,7 +11,10 @@
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
+#include "kernel/trace.h"
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NUMBERS 100u
 
@@ -126,6 +129,21 @@ void print(const char *format, ...)
 {
     (void)format;
     controller.printed++;
+}
+
+/* The trace, as words: "+" and the number at the entry, "-" and the number at the exit. */
+static char traced[256];
+static struct trace ring;
+struct trace *trace_ring;
+
+void trace_write(enum trace_kind kind, uint32_t subject, uint32_t argument)
+{
+    size_t length = strlen(traced);
+
+    assert_int_equal(argument, 0);
+    assert_true(kind == TRACE_INTERRUPT_ENTRY || kind == TRACE_INTERRUPT_EXIT);
+    (void)snprintf(traced + length, sizeof(traced) - length, "%c%u",
+                   kind == TRACE_INTERRUPT_ENTRY ? '+' : '-', subject);
 }
 
 static int reset(void **state)
@@ -285,6 +303,31 @@ static void test_spurious(void **state)
     assert_int_equal(controller.ended, 0);
 }
 
+static void note_call(void *argument)
+{
+    (void)argument;
+    (void)strcat(traced, "!");
+}
+
+/* Each interrupt is in the trace, around its handlers, if the trace is on. */
+static void test_trace(void **state)
+{
+    (void)state;
+    trace_ring = &ring;
+    assert_int_equal(interrupt_attach(40, INTERRUPT_LEVEL, note_call, NULL), RESULT_OK);
+    assert_int_equal(interrupt_attach(41, INTERRUPT_LEVEL, note_call, NULL), RESULT_OK);
+    arch_interrupt_raise(41);
+    arch_interrupt_raise(40);
+    interrupt_dispatch();
+    assert_string_equal(traced, "+40!-40+41!-41");
+    trace_ring = NULL;
+    arch_interrupt_raise(40);
+    interrupt_dispatch();
+    assert_string_equal(traced, "+40!-40+41!-41!");
+    assert_int_equal(interrupt_detach(40, note_call, NULL), RESULT_OK);
+    assert_int_equal(interrupt_detach(41, note_call, NULL), RESULT_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup(test_unknown, reset),
         cmocka_unit_test_setup(test_storm, reset),
         cmocka_unit_test_setup(test_spurious, reset),
+        cmocka_unit_test_setup(test_trace, reset),
     };
 
     return cmocka_run_group_tests_name("interrupt", tests, NULL, NULL);

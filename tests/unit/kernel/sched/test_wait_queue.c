@@ -14,7 +14,7 @@ static struct wait_queue queue;
 
 static void reset(void)
 {
-    wait_queue_init(&queue);
+    wait_queue_init(&queue, WAIT_SEMAPHORE);
     model_count = 0;
     for (unsigned i = 0; i < THREADS; i++) {
         list_node_init(&threads[i].queue_node);
