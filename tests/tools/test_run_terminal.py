@@ -106,7 +106,7 @@ def test_a_system_that_is_not_running_has_no_counters() -> None:
         done = command(name, "minimal")
         assert done.returncode == 2
         assert done.stderr.endswith(
-            "system 'minimal' is not running, or another stat or top is connected to it; "
+            "system 'minimal' is not running, or another stat, top or trace is connected to it; "
             "start it: ./bulkhead run minimal\n"
         )
 

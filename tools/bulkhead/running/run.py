@@ -15,7 +15,7 @@ from types import FrameType
 
 from bulkhead.building import build
 from bulkhead.errors import UserError
-from bulkhead.running import reach
+from bulkhead.running import attach, reach
 from bulkhead.running.guest import die_with_parent
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
 from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
@@ -51,9 +51,14 @@ def run(options: RunOptions, settings: Settings) -> int:
     packages.ensure({"run"} | ({"tap"} if options.tap else set()) | variant.groups, settings)
     build.build(variant)
     image = build.guest_image(options.name, options.compiler)
-    with signals_end_the_guest(), reach.connect(guests, tap=options.tap) as connection:
+    with (
+        signals_end_the_guest(),
+        attach.serve_bare(options.name) as served,
+        reach.connect(guests, tap=options.tap) as connection,
+    ):
         cards = [NetworkCard(each, options.transport) for each in connection.networks]
-        return boot(_machine(image, cards, options), connection.prefix)
+        machine = _machine(image, cards, options, served.arguments)
+        return boot(machine, connection.prefix, descriptors=served.descriptors)
 
 
 def _check_is_program(name: str) -> None:
@@ -65,17 +70,25 @@ def _check_is_program(name: str) -> None:
     raise UserError(f"there is no program {show(name)}", choose(name, known, "programs"))
 
 
-def _machine(image: Path, cards: Sequence[NetworkCard], options: RunOptions) -> Machine:
+def _machine(
+    image: Path, cards: Sequence[NetworkCard], options: RunOptions, extra: Sequence[str]
+) -> Machine:
     arguments = ["exit=semihosting"]
     if options.rx_buffers is not None:
         arguments.append(f"rx_buffers={options.rx_buffers}")
-    return Machine(image, boot_arguments=arguments, cards=cards, extra=options.extra)
+    extra = [*extra, *options.extra]
+    return Machine(image, boot_arguments=arguments, cards=cards, extra=extra)
 
 
-def boot(machine: Machine, prefix: Sequence[str] = (), keys: str = "") -> int:
+def boot(
+    machine: Machine,
+    prefix: Sequence[str] = (),
+    keys: str = "",
+    descriptors: Sequence[int] = (),
+) -> int:
     """Run QEMU on this terminal until it ends. Returns the guest's exit status.
 
-    `keys` is a text about keys, printed before QEMU's.
+    `keys` is a text about keys, printed before QEMU's. QEMU inherits `descriptors`.
     """
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if terminal:
@@ -93,7 +106,10 @@ def boot(machine: Machine, prefix: Sequence[str] = (), keys: str = "") -> int:
     command = [*prefix, *machine.arguments(serial)]
     with _terminal_restored(terminal):
         process = subprocess.Popen(
-            command, stdin=None if terminal else subprocess.DEVNULL, preexec_fn=die_with_parent
+            command,
+            stdin=None if terminal else subprocess.DEVNULL,
+            pass_fds=descriptors,
+            preexec_fn=die_with_parent,
         )
         try:
             return _wait(process)

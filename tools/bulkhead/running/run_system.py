@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bulkhead.errors import UserError
-from bulkhead.running import reach
+from bulkhead.running import attach, reach
 from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
 from bulkhead.running.run import RunOptions, boot, signals_end_the_guest
-from bulkhead.running.stat_system import qmp_arguments
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
@@ -33,12 +32,12 @@ def run_system(options: RunOptions, settings: Settings) -> int:
     groups = {"run"} | ({"tap"} if options.tap else set())
     packages.ensure(groups | package_groups(system, options.compiler), settings)
     assembled = assemble(system, board, settings, options.compiler)
-    extra = [*qmp_arguments(assembled.layout), *options.extra]
-    with signals_end_the_guest():
+    with signals_end_the_guest(), attach.serve(assembled.layout) as served:
+        extra = [*served.arguments, *options.extra]
         _print_partitions(system)
         with reach.connect(guests, tap=options.tap) as connection:
             made = machine(system, board, assembled.image, lambda n: connection.networks[n], extra)
-            return boot(made, connection.prefix, _keys(system))
+            return boot(made, connection.prefix, _keys(system), served.descriptors)
 
 
 def _check_options(options: RunOptions) -> None:

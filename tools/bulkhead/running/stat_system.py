@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import socket
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bulkhead import console
-from bulkhead.errors import UserError
-from bulkhead.paths import OUTPUT
-from bulkhead.running.qmp import QmpClient, QmpError
-from bulkhead.system.layout import Layout
-from bulkhead.system.parse import find, parse
+from bulkhead.running.attach import Running, attach
+from bulkhead.running.qmp import QmpError
 from bulkhead.system.reports import CAUSES, CoreReport, read_reports
 
 if TYPE_CHECKING:
@@ -26,35 +20,9 @@ if TYPE_CHECKING:
 _PERIOD_S = 1.0
 
 
-@dataclass(frozen=True)
-class _Running:
-    """Facts about a running system that are needed to read its reports."""
-
-    name: str
-    hypervisor_end: int
-    cores: int
-    partitions: list[str]
-
-
-def qmp_arguments(layout: Layout) -> list[str]:
-    """Return QEMU's options for the socket that stat and top connect to.
-
-    Also writes the facts that they need to a file beside the image.
-    """
-    name = layout.system.name
-    running = {
-        "hypervisor_end": layout.hypervisor.end,
-        "cores": layout.board.core_count,
-        "partitions": [place.partition.name for place in layout.places],
-    }
-    _path(name).write_text(json.dumps(running) + "\n")
-    place = f"socket,id=stat,path={_socket_name(name)},abstract=on,server=on,wait=off"
-    return ["-chardev", place, "-mon", "chardev=stat,mode=control"]
-
-
 def stat_system(name: str, json_path: Path | None) -> None:
     """Print the counters once."""
-    running, qmp = _connect(name)
+    running, qmp = attach(name)
     reports = read_reports(qmp, running.hypervisor_end, running.cores)
     console.results().print(_table(running, reports, None))
     if json_path is not None:
@@ -65,7 +33,7 @@ def top_system(name: str) -> None:
     """Show the counters until Ctrl-C, with their growth within the last second."""
     from rich.live import Live
 
-    running, qmp = _connect(name)
+    running, qmp = attach(name)
     before: Sequence[CoreReport] | None = None
     try:
         with Live(console=console.results(), auto_refresh=False) as live:
@@ -80,35 +48,11 @@ def top_system(name: str) -> None:
         console.say(f"system '{name}' has ended")
 
 
-def _path(name: str) -> Path:
-    return OUTPUT / "systems" / name / "running.json"
-
-
-def _socket_name(name: str) -> str:
-    """Return a name in the abstract namespace, since a path may be too long for a socket."""
-    return f"bulkhead-{name}-{hashlib.sha256(str(OUTPUT).encode()).hexdigest()[:16]}"
-
-
-def _connect(given: str) -> tuple[_Running, QmpClient]:
-    name = parse(find(given)).name
-    connection = socket.socket(socket.AF_UNIX)
-    try:
-        connection.connect("\0" + _socket_name(name))
-        running = json.loads(_path(name).read_text())
-        return _Running(name, **running), QmpClient(connection)
-    except (OSError, ValueError, TypeError, QmpError):
-        connection.close()
-        raise UserError(
-            f"system '{name}' is not running, or another stat or top is connected to it",
-            f"start it: ./bulkhead run {given}",
-        ) from None
-
-
-def _owner(running: _Running, report: CoreReport) -> str:
+def _owner(running: Running, report: CoreReport) -> str:
     return "-" if report.partition is None else running.partitions[report.partition]
 
 
-def _record(running: _Running, report: CoreReport) -> dict[str, object]:
+def _record(running: Running, report: CoreReport) -> dict[str, object]:
     return {
         "core": report.core,
         "partition": _owner(running, report),
@@ -123,7 +67,7 @@ def _record(running: _Running, report: CoreReport) -> dict[str, object]:
 
 
 def _table(
-    running: _Running, reports: Sequence[CoreReport], before: Sequence[CoreReport] | None
+    running: Running, reports: Sequence[CoreReport], before: Sequence[CoreReport] | None
 ) -> Table:
     from rich.table import Table
 

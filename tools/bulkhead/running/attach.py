@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Connects commands to a running system or program: stat, top and trace.
+
+`run` makes a socket, which QEMU serves the machine protocol on, and for a system a file with the
+facts that the commands need.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bulkhead.errors import UserError
+from bulkhead.paths import OUTPUT
+from bulkhead.running.qmp import QmpClient, QmpError
+from bulkhead.system.layout import Layout
+from bulkhead.system.parse import find, parse
+
+# QEMU's virt board: where memory begins, and where QEMU loads an Image (hw/arm/boot.c).
+_VIRT_MEMORY, _VIRT_KERNEL = 0x4000_0000, 0x4020_0000
+
+
+@dataclass(frozen=True)
+class GuestMemory:
+    """The memory of a guest. All addresses are guest addresses unless named physical."""
+
+    partition: str  # "" on a bare machine
+    start: int
+    bytes: int
+    physical: int
+    kernel: int  # start of the image
+
+
+@dataclass(frozen=True)
+class Running:
+    """Facts about a running system or program."""
+
+    name: str
+    hypervisor_end: int = 0
+    cores: int = 0
+    guests: list[GuestMemory] = field(default_factory=list)
+
+    @property
+    def partitions(self) -> list[str]:
+        """The names of the partitions, in the order of the file."""
+        return [guest.partition for guest in self.guests]
+
+
+@dataclass(frozen=True)
+class Served:
+    """QEMU's options to serve the machine protocol, and the descriptors that it must inherit."""
+
+    arguments: tuple[str, ...] = ()
+    descriptors: tuple[int, ...] = ()
+
+
+@contextlib.contextmanager
+def serve(layout: Layout) -> Iterator[Served]:
+    """Make the socket for the commands of a system, and write the facts about it."""
+    name = layout.system.name
+    guests = [
+        GuestMemory(
+            place.partition.name,
+            place.memory.start,
+            place.memory.bytes,
+            place.physical,
+            place.kernel,
+        )
+        for place in layout.places
+    ]
+    running = Running(name, layout.hypervisor.end, layout.board.core_count, guests)
+    _facts(name).write_text(json.dumps(asdict(running)) + "\n")
+    with _serve(name) as served:
+        yield served
+
+
+@contextlib.contextmanager
+def serve_bare(program: str) -> Iterator[Served]:
+    """Make the socket for the commands of a program on a bare machine."""
+    with _serve(_bare(program)) as served:
+        yield served
+
+
+@contextlib.contextmanager
+def _serve(name: str) -> Iterator[Served]:
+    """Listen on the socket. A second run of the same name has none: the commands find the first.
+
+    The socket is made here, because a name in the abstract namespace belongs to the network
+    namespace that it was made in, and QEMU may run in another.
+    """
+    with socket.socket(socket.AF_UNIX) as listener:
+        try:
+            listener.bind("\0" + _socket_name(name))
+        except OSError:
+            yield Served()
+            return
+        listener.listen()
+        place = f"socket,id=attach,fd={listener.fileno()},server=on,wait=off"
+        arguments = ("-chardev", place, "-mon", "chardev=attach,mode=control")
+        yield Served(arguments, (listener.fileno(),))
+
+
+def attach(given: str) -> tuple[Running, QmpClient]:
+    """Connect to a running system, given by its name or its file."""
+    name = parse(find(given)).name
+    qmp = _connect(name, f"system '{name}'", f"./bulkhead run {given}")
+    try:
+        facts = json.loads(_facts(name).read_text())
+        guests = [GuestMemory(**guest) for guest in facts.pop("guests")]
+        return Running(**facts, guests=guests), qmp
+    except (OSError, ValueError, TypeError, KeyError):
+        raise UserError(
+            f"the facts about system '{name}' in {_facts(name)} are damaged", "start it again"
+        ) from None
+
+
+def attach_bare(program: str) -> tuple[Running, QmpClient]:
+    """Connect to a running program on a bare machine."""
+    qmp = _connect(_bare(program), f"program '{program}'", f"./bulkhead run --bare {program}")
+    size = int(qmp.execute("query-memory-size-summary")["base-memory"])
+    guest = GuestMemory("", _VIRT_MEMORY, size, _VIRT_MEMORY, _VIRT_KERNEL)
+    return Running(program, guests=[guest]), qmp
+
+
+def _connect(name: str, what: str, command: str) -> QmpClient:
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect("\0" + _socket_name(name))
+        return QmpClient(connection)
+    except (OSError, ValueError, QmpError):
+        connection.close()
+        raise UserError(
+            f"{what} is not running, or another stat, top or trace is connected to it",
+            f"start it: {command}",
+        ) from None
+
+
+def _bare(program: str) -> str:
+    return f"bare/{program}"  # no name of a system
+
+
+def _facts(name: str) -> Path:
+    return OUTPUT / "systems" / name / "running.json"
+
+
+def _socket_name(name: str) -> str:
+    """Return a name in the abstract namespace, since a path may be too long for a socket."""
+    return f"bulkhead-{name}-{hashlib.sha256(str(OUTPUT).encode()).hexdigest()[:16]}"
