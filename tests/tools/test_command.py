@@ -92,10 +92,8 @@ def test_no_arguments_show_the_commands() -> None:
 
 def test_unknown_command_lists_the_commands() -> None:
     line = refused("lunch")
-    assert (
-        "no command 'lunch'; the commands are: setup, build, run, check, stat, top, test, bench"
-        in line
-    )
+    names = "setup, build, run, check, stat, top, trace, test, bench"
+    assert f"no command 'lunch'; the commands are: {names}" in line
 
 
 def test_unknown_option() -> None:
@@ -214,6 +212,28 @@ def test_forward_that_is_no_pair(pair: str) -> None:
 )  # fmt: skip
 def test_run_refuses(arguments: list[str], line: str) -> None:
     assert refused("run", *arguments).startswith(f"bulkhead: {line}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["minimal"], "system 'minimal' is not running, or another stat, top or trace is connected "
+         "to it; start it: ./bulkhead run minimal"),
+        (["lunch"], "there is no system 'lunch'; the systems are: "),
+        (["--bare", "boot"], "program 'boot' is not running, or another stat, top or trace is "
+         "connected to it; start it: ./bulkhead run --bare boot"),
+        (["--bare", "boo"], "there is no program 'boo'; write 'boot'"),
+        (["--bare", "boot", "--partition", "net"], "a bare machine has no partitions; remove "),
+        (["--last", "20"], "--last '20' is not a time; write for example --last 20ms"),
+        (["--last", "0ms"], "--last '0ms' is not a time"),
+        (["--svg", "/"], "--svg / is a folder; name a file"),
+        (["--perfetto", "/no/file"], "--perfetto /no/file: there is no folder /no"),
+        (["--json", "/no/file"], "--json /no/file: there is no folder /no"),
+    ],
+)  # fmt: skip
+def test_trace_refuses(tmp_path: Path, arguments: list[str], line: str) -> None:
+    refusal = refused("trace", *arguments, BULKHEAD_OUTPUT=str(tmp_path))
+    assert refusal.startswith(f"bulkhead: {line}")
 
 
 def test_tap_without_the_right(tmp_path: Path) -> None:

@@ -240,6 +240,41 @@ def top(name: str) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="[NAME|FILE]", default="demo")
+@click.option("--system/--bare", default=True, show_default=True,
+              help="NAME is a system (--system), or a program that runs without the hypervisor "
+              "(--bare).")  # fmt: skip
+@click.option("--partition", metavar="PARTITION",
+              help="The partition to read. Default: the only one with a trace.")  # fmt: skip
+@click.option("--last", metavar="TIME",
+              help="Show only the last part of the trace, for example 20ms.")  # fmt: skip
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw the timeline as an SVG image.")  # fmt: skip
+@click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the timeline in the format of ui.perfetto.dev.")  # fmt: skip
+@click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the events as JSON.")  # fmt: skip
+def trace(
+    name: str,
+    system: bool,
+    partition: str | None,
+    last: str | None,
+    svg: Path | None,
+    perfetto: Path | None,
+    json_path: Path | None,
+) -> None:
+    """Show the schedule of a running guest.
+
+    The default system is demo. The guest needs the boot argument trace=EVENTS: then its kernel
+    keeps the latest events in memory. They are read from the machine's memory, without stopping
+    any guest. The command prints how long each thread ran and waited to run.
+    """
+    from bulkhead.tracing.trace_command import TraceOptions, trace_system
+
+    trace_system(TraceOptions(name, not system, partition, last, svg, perfetto, json_path))
+
+
+@bulkhead.command(context_settings=_CONTEXT)
 @click.argument("suites", nargs=-1, metavar="[SUITE]... [-- PYTEST-ARGUMENT...]")
 @click.option(
     "--long",

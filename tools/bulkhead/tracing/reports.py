@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the reports of a guest's kernel in its memory. The layout is that of kernel/report.h.
+
+The guest is not trusted: every address and size is checked before use.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+from bulkhead.errors import UserError
+from bulkhead.running.attach import GuestMemory
+from bulkhead.running.qmp import QmpClient, QmpError
+
+Read = Callable[[int, int], bytes]  # reads bytes at a physical address
+
+_MAGIC = b"BULKRPT1"
+_IMAGE_HEADER_BYTES = 64
+_LOCATOR = struct.Struct("<8sq")
+_DIRECTORY = struct.Struct("<8sII")
+_REPORT = struct.Struct("<IIQQ")
+_REPORTS_MAX = 64  # more than any kernel has
+_REPORT_BYTES_MAX = 128 << 20
+
+
+class Kind(IntEnum):
+    """The kinds of reports."""
+
+    TRACE = 1
+    VCPUS = 2
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report. The address is the guest's; it lies in the guest's memory."""
+
+    kind: int
+    version: int
+    address: int
+    bytes: int
+
+
+class DamagedReport(UserError):
+    """What is in the guest's memory is not what its kernel writes."""
+
+    def __init__(self, guest: Guest, what: str) -> None:
+        super().__init__(f"the reports of {guest.title} are damaged: {what}", "restart it")
+
+
+@dataclass(frozen=True)
+class Guest:
+    """A guest whose memory can be read while it runs."""
+
+    memory: GuestMemory
+    program: str  # for messages, on a bare machine
+    read_physical: Read
+
+    @property
+    def title(self) -> str:
+        """The guest's name for messages."""
+        name = self.memory.partition
+        return f"partition '{name}'" if name else f"program '{self.program}'"
+
+    def read(self, address: int, size: int, what: str) -> bytes:
+        """Read from the guest's memory. Raises DamagedReport if the range is not inside."""
+        offset = address - self.memory.start
+        if offset < 0 or size < 0 or offset + size > self.memory.bytes:
+            raise DamagedReport(self, f"{what} at {address:#x} is outside of its memory")
+        return self.read_physical(self.memory.physical + offset, size)
+
+
+def physical_memory(qmp: QmpClient) -> Read:
+    """Return a function that reads a machine's physical memory, without stopping it."""
+
+    def read(address: int, size: int) -> bytes:
+        with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
+            try:
+                qmp.execute("pmemsave", val=address, size=size, filename=file.name)
+            except QmpError as error:
+                raise UserError(
+                    f"the machine's memory can't be read: {error}", "start the machine again"
+                ) from None
+            data = Path(file.name).read_bytes()
+        if len(data) != size:
+            raise UserError(
+                "the machine's memory can't be read: it ends early", "start the machine again"
+            )
+        return data
+
+    return read
+
+
+def list_reports(guest: Guest) -> list[Report] | None:
+    """Return the reports of a guest, or None if its image is not one with reports."""
+    locator = guest.memory.kernel + _IMAGE_HEADER_BYTES
+    try:
+        magic, distance = _LOCATOR.unpack(guest.read(locator, _LOCATOR.size, "the locator"))
+    except DamagedReport:
+        return None  # the image is larger than the memory, or begins somewhere else
+    if magic != _MAGIC:
+        return None
+    address = locator + distance
+    magic, count, size = _DIRECTORY.unpack(guest.read(address, _DIRECTORY.size, "the directory"))
+    if magic != _MAGIC:
+        raise DamagedReport(guest, f"there is no directory at {address:#x}")
+    if count > _REPORTS_MAX or size < _REPORT.size or size > 4096:
+        raise DamagedReport(guest, f"the directory has {count} reports of {size} bytes")
+    data = guest.read(address + _DIRECTORY.size, count * size, "the list of reports")
+    found = [Report(*_REPORT.unpack_from(data, size * number)) for number in range(count)]
+    for report in found:
+        _check(guest, report)
+    return found
+
+
+def _check(guest: Guest, report: Report) -> None:
+    offset = report.address - guest.memory.start
+    if report.bytes > _REPORT_BYTES_MAX or offset < 0:
+        what = f"a report of {report.bytes} bytes is at {report.address:#x}"
+    elif offset + report.bytes > guest.memory.bytes:
+        what = f"the report of {report.bytes} bytes at {report.address:#x} exceeds its memory"
+    else:
+        return
+    raise DamagedReport(guest, what)
+
+
+def find_report(guest: Guest, kind: Kind) -> Report | None:
+    """Return the report of a kind, or None if the guest has none."""
+    found = list_reports(guest) or []
+    return next((report for report in found if report.kind == kind), None)
