@@ -258,6 +258,9 @@ def test_picture(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert word in shown, word
     assert "created" not in shown
+    # Each mark is drawn, and explained in the legend.
+    for colour in ("#2e8b57", "#d9722e"):
+        assert len(re.findall(f'<use [^>]*style="fill: {colour}', text)) == 2
 
 
 @pytest.mark.parametrize(
