@@ -5,8 +5,8 @@
  *
  * With `trace`: threads with a known schedule, for tools/bulkhead/tracing. After `periods` periods
  * (0: never) it stops the trace and waits for a key. There are, in periods of 10 ms:
- *   loop    works for 1 ms in each period, and for 4 ms in every fourth. It has the VCPU "control",
- *           and marks its events as if that had a budget of 2 ms
+ *   loop    works for 1 ms in each period, and for 4 ms in every fourth. Its VCPU, "control", has a
+ *           budget of 2 ms. It is the most urgent thread in the background, too
  *   worker  holds a mutex for 3 ms from 2 ms on
  *   waiter  more urgent than the worker, wants that mutex 1 ms later
  *   server  waits for a semaphore, which a timer posts every 5 ms
@@ -20,17 +20,16 @@
 #include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
-#include <arch/cpu.h>
+#include "kernel/vcpu.h"
 #include <arch/instructions.h>
 
 #define ROUNDS           1000u
 #define INSTRUCTIONS_MAX 40u /* of an event */
-#define OFF_MAX          3u  /* of a point of the trace that is off */
+#define OFF_MAX          4u  /* of a point of the trace that is off: address, load, branch */
 
 #define MILLISECOND NANOSECONDS_PER_MILLISECOND
 #define PERIOD      (10 * MILLISECOND)
 #define BUDGET      (2 * MILLISECOND)
-#define VCPU        1
 #define STACK_BYTES ((size_t)8192)
 
 static struct thread *start(const char *name, unsigned priority, void (*entry)(void *),
@@ -116,8 +115,8 @@ static int measure(void)
     print("trace: %u instructions for %u events of switches: %u an event\n",
           switches_on - switches_off, (unsigned)events,
           (unsigned)((switches_on - switches_off) / events));
-    if (on > INSTRUCTIONS_MAX * ROUNDS || off > OFF_MAX * ROUNDS || events < 4 * ROUNDS ||
-        switches_on - switches_off > INSTRUCTIONS_MAX * events) {
+    if (on > INSTRUCTIONS_MAX * ROUNDS || off > OFF_MAX * ROUNDS || events < (uint64_t)4 * ROUNDS ||
+        switches_on - switches_off > (uint64_t)INSTRUCTIONS_MAX * events) {
         print("FAIL: trace: too many instructions\n");
         return 1;
     }
@@ -138,22 +137,6 @@ static void work(uint64_t nanoseconds)
     }
 }
 
-static void mark(void (*event)(int id))
-{
-    interrupt_state state = interrupts_save();
-
-    event(VCPU);
-    interrupts_restore(state);
-}
-
-static void replenish(void)
-{
-    interrupt_state state = interrupts_save();
-
-    trace_vcpu_replenished(VCPU, BUDGET / (NANOSECONDS_PER_SECOND / arch_clock_frequency()));
-    interrupts_restore(state);
-}
-
 static void miss(void)
 {
     interrupt_state state = interrupts_save();
@@ -164,26 +147,15 @@ static void miss(void)
 
 static void loop(void *argument)
 {
-    uint64_t ticks = BUDGET / (NANOSECONDS_PER_SECOND / arch_clock_frequency());
-    interrupt_state state = interrupts_save();
-
     (void)argument;
-    trace_vcpu_created(VCPU, "control", 0, ticks, 5 * ticks);
-    trace_thread_bound(thread_current(), VCPU);
-    interrupts_restore(state);
     for (uint64_t period = 1;; period++) {
         thread_sleep_until(began + period * PERIOD);
-        mark(trace_vcpu_runnable);
-        replenish();
         if (period % 4 == 0) {
-            work(BUDGET);
-            mark(trace_vcpu_exhausted);
-            work(BUDGET);
+            work(2 * BUDGET);
             miss();
         } else {
             work(MILLISECOND);
         }
-        mark(trace_vcpu_blocked);
     }
 }
 
@@ -228,6 +200,8 @@ static void request(struct timer *timer, void *argument)
 int application_main(void)
 {
     static struct timer timer;
+    struct vcpu_param control = {
+        .policy = SCHED_SPORADIC, .C = BUDGET, .T = PERIOD, .name = "control"};
     uint64_t periods;
     char word[16];
 
@@ -238,7 +212,9 @@ int application_main(void)
     mutex_init(&shared);
     semaphore_init(&requests, 0, 1);
     began = time_now() / PERIOD * PERIOD + PERIOD;
-    (void)start("loop", 40, loop, NULL);
+    if (vcpu_bind_thread(start("loop", 40, loop, NULL), vcpu_create(&control)) != 0) {
+        print("FAIL: trace: no VCPU\n");
+    }
     (void)start("waiter", 30, waiter, NULL);
     (void)start("worker", 20, worker, NULL);
     (void)start("server", 25, server, NULL);

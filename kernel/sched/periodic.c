@@ -9,6 +9,7 @@
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
+#include "kernel/trace.h"
 #include "sched/core.h"
 #include "sched/periodic_private.h"
 #include "sched/policy.h"
@@ -46,6 +47,7 @@ static void count_misses(struct periodic *periodic, uint64_t until)
     for (uint64_t i = 0; i < passed; i++) {
         periodic->thread->deadline_misses++;
         policy_count_miss(periodic->thread);
+        trace_deadline_missed(periodic->thread);
     }
     if (periodic->attributes.missed != NULL) {
         periodic->attributes.missed(periodic, periodic->attributes.argument);

@@ -8,6 +8,7 @@
  * (the queue of them) and at a wake-up. The VCPU is then put on the list `changed`, and
  * policy_choose() computes the urgencies of its threads again, before it picks one.
  */
+#include "kernel/trace.h"
 #include "sched/policy.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
@@ -76,6 +77,7 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         return false;
     }
     vcpu->runnable_since = now;
+    trace_vcpu_runnable(vcpu->id);
     moved = unblock_server(&policy->vcpus, vcpu, now);
     if (settle(vcpu, now) && vcpu->has_budget && !moved) {
         return false;
@@ -94,6 +96,7 @@ static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->runnable > 0) {
         return;
     }
+    trace_vcpu_blocked(vcpu->id);
     if (vcpu->replenishment.armed) {
         timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
     }
@@ -191,6 +194,7 @@ void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks,
         vcpu->left -= ticks;
     } else if (!settle(vcpu, now)) {
         vcpu->counters.exhaustions++;
+        trace_vcpu_exhausted(vcpu->id);
         mark_changed(policy, vcpu);
     }
 }
@@ -206,6 +210,7 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     }
     vcpu->uncharged += ticks;
     if (!settle(vcpu, now)) {
+        trace_vcpu_exhausted(vcpu->id);
         mark_changed(policy, vcpu);
     }
 }
@@ -213,7 +218,12 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
 /* Brings the VCPU's replenishment, its level and the urgencies of its threads up to date. */
 static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
+    bool had_budget = vcpu->has_budget;
+
     vcpu->has_budget = settle(vcpu, now);
+    if (vcpu->has_budget && !had_budget) {
+        trace_vcpu_replenished(vcpu->id, vcpu_server_available(&vcpu->server, now));
+    }
     if (vcpu->server.is_io) {
         vcpu_set_place_io(&policy->vcpus, vcpu);
     }
@@ -363,6 +373,7 @@ void policy_bind(struct policy *policy, struct thread *thread, struct vcpu *vcpu
     }
     list_remove(&thread->standing.bound_node);
     thread->standing.bound = vcpu;
+    trace_thread_bound(thread, vcpu == NULL ? 0 : vcpu->id);
     if (vcpu != NULL) {
         list_push_back(&vcpu->threads, &thread->standing.bound_node);
     }

@@ -5,6 +5,7 @@
 #include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
+#include "kernel/trace.h"
 #include "sched/core.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
@@ -108,6 +109,12 @@ static void set_name(struct vcpu *vcpu, const char name[VCPU_NAME_BYTES])
     vcpu->name[VCPU_NAME_BYTES - 1] = '\0';
 }
 
+static void trace_parameters(const struct vcpu *vcpu, const struct vcpu_param *param)
+{
+    trace_vcpu_created(vcpu->id, vcpu->name, param->policy, clock_ticks_up(param->C),
+                       clock_ticks_down(param->T));
+}
+
 /* Makes the change to the set of VCPUs known to the policy. Interrupts masked. */
 static void change_set(void)
 {
@@ -161,6 +168,7 @@ static int create(struct vcpu_param *param)
     }
     state = interrupts_save();
     vcpu_set_add(&the_policy()->vcpus, vcpu);
+    trace_parameters(vcpu, param);
     change_set();
     interrupts_restore(state);
     return id;
@@ -187,6 +195,7 @@ static int set_parameters(struct vcpu_param *param)
     now = core_charge(core_this());
     policy_set_parameters(vcpu, clock_ticks_up(param->C), clock_ticks_down(param->T), now);
     set_name(vcpu, param->name);
+    trace_parameters(vcpu, param);
     change_set();
     interrupts_restore(state);
     return 0;
@@ -218,6 +227,7 @@ static int destroy(int id, bool force)
     }
     terminate_threads(vcpu);
     policy_remove_vcpu(the_policy(), vcpu, &core_this()->threads);
+    trace_vcpu_destroyed(id);
     core_this()->reschedule = true;
     interrupts_restore(state);
     heap_free(vcpu);

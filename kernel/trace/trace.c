@@ -69,6 +69,14 @@ static struct trace_thread *find_live(uint32_t number)
     return NULL;
 }
 
+/* Returns the id of the VCPU that the thread is bound to, 0 if there is none. */
+static uint32_t vcpu_of(const struct thread *thread)
+{
+    const struct vcpu *vcpu = thread->standing.bound;
+
+    return vcpu == NULL ? 0 : (uint32_t)vcpu->id;
+}
+
 /* Enters the name of a thread that exists. */
 static void name_thread(const struct thread *thread)
 {
@@ -76,7 +84,7 @@ static void name_thread(const struct thread *thread)
 
     if (entry != NULL) {
         entry->number = (uint32_t)thread->number;
-        entry->vcpu = 0;
+        entry->vcpu = vcpu_of(thread);
         entry->priority = thread_priority(thread);
         memcpy(entry->name, thread->name, sizeof(entry->name));
         entry->state = TRACE_NAME_LIVE;
@@ -86,7 +94,7 @@ static void name_thread(const struct thread *thread)
 void trace_write_created(const struct thread *thread)
 {
     name_thread(thread);
-    trace_write(TRACE_CREATE, (uint32_t)thread->number, 0);
+    trace_write(TRACE_CREATE, (uint32_t)thread->number, vcpu_of(thread));
 }
 
 void trace_write_ended(const struct thread *thread)

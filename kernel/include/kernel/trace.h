@@ -23,7 +23,7 @@ enum trace_kind {
     TRACE_PREEMPT = 2,       /* as TRACE_SWITCH, but the thread before is still ready */
     TRACE_READY = 3,         /* the thread becomes ready; argument: enum result of its wait */
     TRACE_BLOCK = 4,         /* the thread blocks; argument: TRACE_WAIT() */
-    TRACE_CREATE = 5,        /* the thread was created */
+    TRACE_CREATE = 5,        /* the thread was created; argument: its VCPU, 0 for none */
     TRACE_END = 6,           /* the thread has ended */
     TRACE_BIND = 7,          /* the thread was bound; argument: the VCPU, 0 for none */
     TRACE_DEADLINE_MISS = 8, /* the thread missed a deadline */

@@ -126,7 +126,7 @@ class _Maker:
             case Event.END:
                 self._ended.add(subject)
                 self._leave(subject, time, None)
-            case Event.BIND:
+            case Event.BIND | Event.CREATE:
                 self._members[subject] = event.argument
             case Event.INTERRUPT_ENTRY:
                 self._change("interrupt", subject, time, _Open(time, State.HANDLED))

@@ -240,9 +240,9 @@ def _event_record(trace: Trace, event: TracedEvent) -> dict[str, object]:
             record |= {"thread": event.subject, "wait": event.wait, "object": event.object}
         case Event.READY:
             record |= {"thread": event.subject, "result": event.argument}
-        case Event.BIND:
+        case Event.BIND | Event.CREATE:
             record |= {"thread": event.subject, "vcpu": event.argument}
-        case Event.CREATE | Event.END | Event.DEADLINE_MISS:
+        case Event.END | Event.DEADLINE_MISS:
             record |= {"thread": event.subject}
         case Event.INTERRUPT_ENTRY | Event.INTERRUPT_EXIT:
             record |= {"interrupt": event.subject}

@@ -4,11 +4,12 @@
 
 #include "kernel/report.h"
 #include "kernel/sync.h"
+#include "kernel/vcpu.h"
 #include "kernel_fixture.h"
 #include <stdio.h>
 #include <string.h>
 
-#define EVENTS 64u
+#define EVENTS UINT64_C(64)
 
 /* The ring that the last trace_start() made. It stays after trace_stop(). */
 static const struct trace *ring;
@@ -298,6 +299,45 @@ static void init_vcpus(void)
     CHECK_EQUAL(ring->written, first + 10);
 }
 
+static void work_too_long(void *argument)
+{
+    (void)argument;
+    thread_sleep_until(time_now() + 500);
+    host_clock_advance(2000); /* the budget ends after 1000, and the rest runs in the background */
+    host_clock_advance(4000); /* 5000 after its first use the budget is there again, for 1000 */
+}
+
+/* The events of a VCPU with a budget of 1000 in 5000, and of its thread. */
+static void init_real_vcpu(void)
+{
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 1000, .T = 5000, .name = "short"};
+    struct thread *thread;
+    uint64_t first;
+    int id;
+
+    begin();
+    first = ring->written;
+    id = vcpu_create(&param);
+    CHECK_EQUAL(id, 1);
+    thread = start("loop", INIT_PRIORITY - 1, work_too_long, NULL);
+    CHECK_EQUAL(vcpu_bind_thread(thread, id), 0);
+    CHECK_EQUAL(entry_of("loop")->vcpu, 1);
+    finish(thread);
+    CHECK_EQUAL(vcpu_destroy(id, false), 0);
+    note_events(first);
+    CHECK_NOTES("vcpu:1 replenished:1 create:loop ready:loop bind:loop runnable:1 preempt:loop "
+                "blocked:1 block:loop:0 switch:init block:init:6 switch:idle "
+                "ready:loop runnable:1 preempt:loop exhausted:1 replenished:1 exhausted:1 "
+                "blocked:1 end:loop ready:init switch:init no-vcpu:1");
+    trace_stop();
+}
+
+static void test_real_vcpu(void **state)
+{
+    (void)state;
+    kernel_run(init_real_vcpu);
+}
+
 static void test_order(void **state)
 {
     (void)state;
@@ -358,6 +398,7 @@ int main(void)
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_too_many_threads, reset),
         cmocka_unit_test_setup(test_vcpus, reset),
+        cmocka_unit_test_setup(test_real_vcpu, reset),
     };
 
     return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
