@@ -89,7 +89,8 @@ def test_states_of_vcpus_and_interrupts() -> None:
     assert sorted(made.vcpus[VCPU].spans, key=lambda each: each.start_ns) == [
         Span(115, 191, State.RUNNABLE),
         Span(130, 140, State.RUNNING),
-        Span(165, 190, State.RUNNING),
+        Span(165, 180, State.RUNNING),
+        Span(180, 190, State.BACKGROUND),
     ]
     assert made.vcpus[VCPU].marks == [
         Mark(116, Event.VCPU_REPLENISHED, 2_000),
@@ -99,6 +100,42 @@ def test_states_of_vcpus_and_interrupts() -> None:
     assert made.threads[LOW].marks == [Mark(200, Event.END, 0)]
     assert made.interrupts[INTERRUPT].spans == [Span(100, 120, State.HANDLED)]
     assert made.members == {HIGH: VCPU}
+
+
+def test_a_vcpu_runs_without_budget_until_it_has_budget_again() -> None:
+    made = timeline(
+        traced(
+            (10, Event.SWITCH, HIGH, LOW),
+            (20, Event.VCPU_EXHAUSTED, VCPU, 0),
+            (30, Event.BLOCK, HIGH, SLEEP),
+            (30, Event.SWITCH, LOW, HIGH),
+            (40, Event.READY, HIGH, 0),
+            (40, Event.PREEMPT, HIGH, LOW),
+            (50, Event.VCPU_REPLENISHED, VCPU, 9),
+            (60, Event.BLOCK, HIGH, SLEEP),
+            (60, Event.SWITCH, LOW, HIGH),
+        )
+    )
+    assert made.vcpus[VCPU].spans == [
+        Span(10, 20, State.RUNNING),
+        Span(20, 30, State.BACKGROUND),
+        Span(40, 50, State.BACKGROUND),
+        Span(50, 60, State.RUNNING),
+    ]
+
+
+def test_a_vcpu_that_gets_budget_had_none_before() -> None:
+    made = timeline(
+        traced(
+            (10, Event.SWITCH, HIGH, LOW),
+            (20, Event.VCPU_REPLENISHED, VCPU, 9),
+            (30, Event.BLOCK, HIGH, SLEEP),
+        )
+    )
+    assert made.vcpus[VCPU].spans == [
+        Span(10, 20, State.BACKGROUND),
+        Span(20, 30, State.RUNNING),
+    ]
 
 
 def test_what_ends_after_the_beginning_began_before() -> None:
@@ -209,7 +246,8 @@ def test_perfetto_slices() -> None:
         (115, 130, "runnable"),
         (130, 140, "running"),
         (140, 165, "runnable"),
-        (165, 190, "running"),
+        (165, 180, "running"),
+        (180, 190, "running without budget"),
         (190, 191, "runnable"),
     ]
     assert slices["interrupt 27"] == [(100, 120, "handled")]
@@ -254,7 +292,7 @@ def test_picture(tmp_path: Path) -> None:
         "Schedule of net $x$", "time since boot (ns)", "interrupt 27",
         "VCPU control, 2 ms in 10 ms", "control: high", "low &lt;&amp;&gt;", "idle", "runs",
         "ready, another runs", "waits: mutex", "sleeps", "deadline missed", "budget exhausted",
-        "budget replenished", "ended", "interrupt", "VCPU is runnable",
+        "budget replenished", "ended", "interrupt", "VCPU is runnable", "VCPU runs without budget",
     ):  # fmt: skip
         assert word in shown, word
     assert "created" not in shown

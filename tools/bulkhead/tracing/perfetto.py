@@ -125,7 +125,10 @@ def _flat(spans: list[Span]) -> Iterator[Span]:
     In the lane of a VCPU, the times when it runs are inside the times when it is runnable. Slices
     nest only if they end in the right order, so runnable ones are yielded around the others.
     """
-    inner = sorted((s for s in spans if s.state is State.RUNNING), key=lambda each: each.start_ns)
+    inner = sorted(
+        (s for s in spans if s.state in (State.RUNNING, State.BACKGROUND)),
+        key=lambda each: each.start_ns,
+    )
     for span in sorted(spans, key=lambda each: each.start_ns):
         if span.state is not State.RUNNABLE:
             yield span

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH, _LANE_HEIGHT, _MARGIN = 11.0, 0.36, 1.5  # inches
-_BLUE, _LIGHT_BLUE, _YELLOW, _GREY = "#1f5fa8", "#c7d8ec", "#f2c14e", "#bbbbbb"
+_BLUE, _PALE_BLUE, _LIGHT_BLUE, _YELLOW, _GREY = (
+    "#1f5fa8",
+    "#84abd6",
+    "#d9e5f3",
+    "#f2c14e",
+    "#bbbbbb",
+)
 _RED, _GREEN, _ORANGE, _PURPLE, _BROWN = "#c0392b", "#2e8b57", "#d9722e", "#7d5ba6", "#8c6d46"
 _WAITS = {"sleep": _GREY, "mutex": _RED, "semaphore": _PURPLE}  # other objects: _BROWN
 
@@ -30,10 +36,13 @@ class _Style:
 
 _STYLES = {
     State.RUNNING: _Style("runs", 0.62, _BLUE),
+    State.BACKGROUND: _Style("VCPU runs without budget", 0.62, _PALE_BLUE),
     State.RUNNABLE: _Style("VCPU is runnable", 0.62, _LIGHT_BLUE),
     State.READY: _Style("ready, another runs", 0.30, _YELLOW),
     State.HANDLED: _Style("interrupt", 0.62, "#333333"),
 }
+# In this order: a later one covers an earlier one.
+_DRAWN = (State.RUNNABLE, State.BACKGROUND, State.READY, State.RUNNING, State.HANDLED)
 # Marker, size, colour and label of each mark; the third number moves it within its lane.
 _MARKS = {
     Event.DEADLINE_MISS: ("X", 8, _RED, "deadline missed", 0.0),
@@ -135,7 +144,7 @@ def _unit(nanoseconds: int) -> tuple[str, int]:
 
 
 def _draw_row(axes: Axes, place: int, row: _Row, divisor: int) -> None:
-    for state in (State.RUNNABLE, State.READY, State.RUNNING, State.HANDLED):
+    for state in _DRAWN:
         style = _STYLES[state]
         spans = [span for span in row.lane.spans if span.state is state]
         if spans:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -17,6 +17,7 @@ class State(Enum):
     READY = "ready"
     BLOCKED = "blocked"
     RUNNABLE = "runnable"  # of a VCPU
+    BACKGROUND = "running without budget"  # of a VCPU
     HANDLED = "handled"  # of an interrupt
 
 
@@ -144,6 +145,8 @@ class _Maker:
         """End the open spans at the end of the trace."""
         for kind, subject in list(self._open):
             self._change(kind, subject, end_ns, None)
+        for lane in self.vcpus.values():
+            lane.spans = [part for span in lane.spans for part in _by_budget(span, lane.marks)]
 
     def _switch(self, event: TracedEvent) -> None:
         previous, subject, time = event.argument, event.subject, event.time_ns
@@ -191,6 +194,23 @@ class _Maker:
 
     def _lane(self, kind: str, subject: int) -> Lane:
         return self._lanes(kind).setdefault(subject, Lane())
+
+
+def _by_budget(span: Span, marks: Sequence[Mark]) -> Iterator[Span]:
+    """Yield the parts of a VCPU's span: from an exhaustion to a replenishment it has no budget."""
+    if span.state is not State.RUNNING:
+        yield span
+        return
+    begins_without = bool(marks) and marks[0].event is Event.VCPU_REPLENISHED
+    start, state = span.start_ns, State.BACKGROUND if begins_without else State.RUNNING
+    for mark in marks:
+        after = State.BACKGROUND if mark.event is Event.VCPU_EXHAUSTED else State.RUNNING
+        if start < mark.time_ns < span.end_ns and after is not state:
+            yield Span(start, mark.time_ns, state)
+            start = mark.time_ns
+        if mark.time_ns < span.end_ns:
+            state = after
+    yield Span(start, span.end_ns, state)
 
 
 def longest(spans: Iterable[Span], state: State) -> int:

@@ -168,7 +168,10 @@ def _vcpus_table(trace: Trace, timeline: Timeline) -> Table:
 
     table = Table(title="VCPUs", title_justify="left")
     table.add_column("")
-    for column in ("budget (µs)", "period (µs)", "ran (µs)", "exhausted", "replenished"):
+    for column in (
+        "budget (µs)", "period (µs)", "ran on budget (µs)", "without budget (µs)", "exhausted",
+        "replenished",
+    ):  # fmt: skip
         table.add_column(column, justify="right")
     for number in sorted(set(timeline.vcpus) | set(trace.vcpus)):
         lane = timeline.vcpus.get(number)
@@ -179,6 +182,7 @@ def _vcpus_table(trace: Trace, timeline: Timeline) -> Table:
             _microseconds(known.budget_ns) if known else "-",
             _microseconds(known.period_ns) if known else "-",
             _microseconds(lane.total_ns(State.RUNNING) if lane else 0),
+            _microseconds(lane.total_ns(State.BACKGROUND) if lane else 0),
             f"{marks.count(Event.VCPU_EXHAUSTED):,}",
             f"{marks.count(Event.VCPU_REPLENISHED):,}",
         )
