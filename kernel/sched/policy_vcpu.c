@@ -31,25 +31,30 @@ static void mark_changed(struct policy *policy, struct vcpu *vcpu)
     }
 }
 
-/* Charges the server for what was executed. Returns true if it has budget. */
-static bool charge_server(struct vcpu *vcpu, uint64_t now)
+/* Charges the server for what was executed since the latest settle(), and for `ticks` more. Returns
+ * true if it has budget. */
+static bool charge_server(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
 {
-    uint64_t used = vcpu->uncharged;
+    uint64_t used = vcpu->span - vcpu->left + ticks;
 
+    vcpu->span = 0;
+    vcpu->left = 0;
     if (used == 0) {
         return vcpu_server_available(&vcpu->server, now) > 0;
     }
-    vcpu->uncharged = 0;
     vcpu->counters.received += used;
     return vcpu_server_charge(&vcpu->server, used, now) > 0;
 }
 
 /* Does the same, and finds out how long it may execute until the server has to be asked again. */
-static bool settle(struct vcpu *vcpu, uint64_t now)
+static bool settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
 {
-    bool has_budget = charge_server(vcpu, now);
+    bool has_budget = charge_server(vcpu, ticks, now);
 
-    vcpu->left = has_budget ? vcpu_server_next_event(&vcpu->server, now) - now : 0;
+    if (has_budget) {
+        vcpu->span = vcpu_server_next_event(&vcpu->server, now) - now;
+        vcpu->left = vcpu->span;
+    }
     return has_budget;
 }
 
@@ -79,7 +84,7 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     vcpu->runnable_since = now;
     trace_vcpu_runnable(vcpu->id);
     moved = unblock_server(&policy->vcpus, vcpu, now);
-    if (settle(vcpu, now) && vcpu->has_budget && !moved) {
+    if (settle(vcpu, 0, now) && vcpu->has_budget && !moved) {
         return false;
     }
     mark_changed(policy, vcpu);
@@ -100,7 +105,7 @@ static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->replenishment.armed) {
         timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
     }
-    (void)charge_server(vcpu, now);
+    (void)charge_server(vcpu, 0, now);
     vcpu_server_block(&vcpu->server, now);
     if (now - vcpu->runnable_since > vcpu->counters.response_max) {
         vcpu->counters.response_max = now - vcpu->runnable_since;
@@ -138,7 +143,7 @@ static void request_service(struct policy *policy, const struct thread *thread, 
     }
     service->waiting[client->id - 1]++;
     if (service->runnable > 0) {
-        bool has_budget = charge_server(service, now);
+        bool has_budget = charge_server(service, 0, now);
 
         if (unblock_server(&policy->vcpus, service, now) || !has_budget) {
             mark_changed(policy, service);
@@ -176,6 +181,20 @@ void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
     request_service(policy, thread, now);
 }
 
+/* The VCPU executes without budget, or reaches its server's next event. Not inline, because most
+ * charges don't get here, and would pay for the registers that it saves. */
+__attribute__((noinline)) static void charge_beyond(struct policy *policy, struct vcpu *vcpu,
+                                                    uint64_t ticks, uint64_t now)
+{
+    if (!vcpu->has_budget) {
+        vcpu->counters.background += ticks;
+    } else if (!settle(vcpu, ticks, now)) {
+        vcpu->counters.exhaustions++;
+        trace_vcpu_exhausted(vcpu->id);
+        mark_changed(policy, vcpu);
+    }
+}
+
 /* Between two events of the server, the ticks until the next one alone are counted: most charges,
  * and so most switches, don't take the server's steps. */
 void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks, uint64_t now)
@@ -185,17 +204,10 @@ void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks,
     if (vcpu == NULL) {
         return;
     }
-    if (!vcpu->has_budget) {
-        vcpu->counters.background += ticks;
-        return;
-    }
-    vcpu->uncharged += ticks;
     if (ticks < vcpu->left) {
         vcpu->left -= ticks;
-    } else if (!settle(vcpu, now)) {
-        vcpu->counters.exhaustions++;
-        trace_vcpu_exhausted(vcpu->id);
-        mark_changed(policy, vcpu);
+    } else {
+        charge_beyond(policy, vcpu, ticks, now);
     }
 }
 
@@ -208,8 +220,7 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     if (vcpu == NULL) {
         return;
     }
-    vcpu->uncharged += ticks;
-    if (!settle(vcpu, now)) {
+    if (!settle(vcpu, ticks, now)) {
         trace_vcpu_exhausted(vcpu->id);
         mark_changed(policy, vcpu);
     }
@@ -220,7 +231,7 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
     bool had_budget = vcpu->has_budget;
 
-    vcpu->has_budget = settle(vcpu, now);
+    vcpu->has_budget = settle(vcpu, 0, now);
     if (vcpu->has_budget && !had_budget) {
         trace_vcpu_replenished(vcpu->id, vcpu_server_available(&vcpu->server, now));
     }
@@ -251,16 +262,29 @@ static void take_replenishments(struct policy *policy, uint64_t now)
     }
 }
 
-struct thread *policy_choose(struct policy *policy, uint64_t now)
+/*
+ * Takes the replenishments that are due, and updates the VCPUs that have changed. A loan may end or
+ * begin by this, and change the VCPU of the lender. Each VCPU changes a bounded number of times,
+ * because no time passes. Not inline, because most decisions find nothing to do here.
+ */
+__attribute__((noinline)) static void update_all(struct policy *policy, uint64_t now)
 {
     struct list_node *node;
 
     take_replenishments(policy, now);
-    /* A loan may end or begin by this, and change the VCPU of the lender. Each VCPU changes a
-     * bounded number of times, because no time passes. */
     for (node = list_pop_front(&policy->changed); node != NULL;
          node = list_pop_front(&policy->changed)) {
         update(policy, CONTAINER_OF(node, struct vcpu, changed), now);
+    }
+}
+
+struct thread *policy_choose(struct policy *policy, uint64_t now)
+{
+    const struct timer *replenishment = policy->replenishments.root;
+
+    if (!list_is_empty(&policy->changed) ||
+        (replenishment != NULL && replenishment->deadline <= now)) {
+        update_all(policy, now);
     }
     return run_queue_pick(&policy->run_queue);
 }
@@ -385,7 +409,7 @@ void policy_bind(struct policy *policy, struct thread *thread, struct vcpu *vcpu
 
 void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, uint64_t now)
 {
-    (void)charge_server(vcpu, now);
+    (void)charge_server(vcpu, 0, now);
     (void)vcpu_server_set_parameters(&vcpu->server, budget, period, now);
     vcpu->counters = (struct vcpu_counters){.since = now};
 }

@@ -120,7 +120,7 @@ struct thread *run_queue_pick(const struct run_queue *queue)
     if (highest(queue->levels) == URGENCY_BACKGROUND) {
         list = &queue->background[highest(queue->priorities)];
     }
-    return thread_at(list_first(list));
+    return thread_at(list->head.next);
 }
 
 void run_queue_yield(struct run_queue *queue, struct thread *thread)

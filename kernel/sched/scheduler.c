@@ -52,12 +52,13 @@ static struct thread *choose(struct core *core, uint64_t now)
     return next;
 }
 
-/* Makes `next` the running thread in the core's state, before a switch of any kind. */
-static void hand_over(struct core *core, struct thread *next)
+/* Makes `next` the running thread in the core's state, before a switch of any kind from the thread
+ * that ran before it. */
+static inline void hand_over(struct core *core, struct thread *previous, struct thread *next)
 {
-    trace_switch(core->current, next);
-    if (core->current->state == THREAD_RUNNING) {
-        core->current->state = THREAD_READY;
+    trace_switch(previous, next);
+    if (previous->state == THREAD_RUNNING) {
+        previous->state = THREAD_READY;
     }
     next->state = THREAD_RUNNING;
     next->switches++;
@@ -74,9 +75,8 @@ void scheduler_start(void)
     if (thread_make(&core->idle, &attributes, idle, core) != RESULT_OK) {
         panic("no memory for the idle thread");
     }
-    core->current = core->idle; /* hand_over() needs a predecessor */
     core->accounted_until = arch_clock_ticks();
-    hand_over(core, choose(core, core->accounted_until));
+    hand_over(core, core->idle, choose(core, core->accounted_until));
     arch_context_start(&core->current->context);
 }
 
@@ -89,7 +89,7 @@ static void switch_at(struct core *core, uint64_t now)
     if (next == previous) {
         return;
     }
-    hand_over(core, next);
+    hand_over(core, previous, next);
     arch_context_switch(&previous->context, &next->context);
 }
 
@@ -166,7 +166,7 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
     if (next == core->current) {
         return interrupted;
     }
-    hand_over(core, next);
+    hand_over(core, core->current, next);
     return &next->context;
 }
 
@@ -221,7 +221,9 @@ void scheduler_wake(struct thread *thread, enum result result)
 {
     struct mutex *mutex = thread->wait.mutex;
 
-    timer_cancel(&thread->wait.timer);
+    if (thread->wait.timer.armed) {
+        (void)timer_cancel(&thread->wait.timer);
+    }
     if (thread->wait.queue != NULL) {
         wait_queue_remove(thread->wait.queue, thread);
         thread->wait.queue = NULL;

@@ -16,7 +16,7 @@
 /* Counters since the VCPU was created or got other parameters, in ticks. */
 struct vcpu_counters {
     uint64_t since;        /* counter value */
-    uint64_t received;     /* executed on the budget, `uncharged` not included */
+    uint64_t received;     /* executed on the budget, without that since settle() */
     uint64_t background;   /* executed by its threads without budget */
     uint64_t response_max; /* from a wake-up until none of its threads was runnable */
     uint64_t exhaustions;
@@ -27,13 +27,13 @@ struct vcpu {
     int id;
     char name[VCPU_NAME_BYTES];
     struct vcpu_server server;
-    unsigned level;          /* of its threads' urgency while it has budget */
-    bool has_budget;         /* as its threads' urgencies know it */
-    unsigned runnable;       /* runnable threads that execute on its budget */
-    uint64_t uncharged;      /* ticks executed on the budget that the server does not know of yet */
-    uint64_t left;           /* ticks until the server's next event, if it executes; 0: unknown */
-    uint64_t runnable_since; /* counter value; valid while `runnable` > 0 */
-    struct list threads;     /* bound threads, by standing.bound_node */
+    unsigned level;             /* of its threads' urgency while it has budget */
+    bool has_budget;            /* as its threads' urgencies know it */
+    unsigned runnable;          /* runnable threads that execute on its budget */
+    uint64_t span;              /* ticks from the latest settle() until the server's next event */
+    uint64_t left;              /* what is left of `span`; both are 0 without budget */
+    uint64_t runnable_since;    /* counter value; valid while `runnable` > 0 */
+    struct list threads;        /* bound threads, by standing.bound_node */
     struct list_node changed;   /* linked: policy_choose() has to look at the VCPU */
     struct timer replenishment; /* in the policy's queue while it waits for budget; ticks */
     unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */

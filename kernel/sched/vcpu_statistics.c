@@ -40,7 +40,8 @@ static void describe(const struct vcpu *vcpu, struct vcpu_statistics *statistics
 
     describe_parameters(vcpu, &statistics->param);
     statistics->age_nanoseconds = clock_nanoseconds(now - counters->since);
-    statistics->received_nanoseconds = clock_nanoseconds(counters->received + vcpu->uncharged);
+    statistics->received_nanoseconds =
+        clock_nanoseconds(counters->received + vcpu->span - vcpu->left);
     statistics->background_nanoseconds = clock_nanoseconds(counters->background);
     statistics->exhaustions = counters->exhaustions;
     statistics->deadline_misses = counters->deadline_misses;
