@@ -11,6 +11,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/vcpu.h"
+#include <string.h>
 
 #define UNIT  NANOSECONDS_PER_MILLISECOND
 #define UNITS 114u
@@ -132,8 +133,10 @@ static struct thread *start(const char *name, unsigned priority, void (*entry)(v
 static bool bind(struct thread *thread, enum vcpu_policy policy, uint64_t budget, uint64_t period)
 {
     struct vcpu_param param = {.policy = policy, .C = budget * UNIT, .T = period * UNIT};
-    int id = vcpu_create(&param);
+    int id;
 
+    (void)strncpy(param.name, thread_name(thread), sizeof(param.name) - 1);
+    id = vcpu_create(&param);
     return thread != NULL && id > 0 && vcpu_bind_thread(thread, id) == 0;
 }
 
@@ -196,6 +199,9 @@ int application_main(void)
     }
     (void)semaphore_wait(&schedule.ended, DEADLINE_NONE);
     print_schedule();
+    if (boot_argument_number("stay", 0, 0, 1) != 0) {
+        thread_sleep_until(DEADLINE_NONE); /* so that ./bulkhead trace can read the trace */
+    }
     print("PASS\n");
     return 0;
 }
