@@ -10,6 +10,7 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
+#include "sched/interrupt_hooks.h"
 
 #define CHAINS 16u
 
@@ -190,6 +191,9 @@ void interrupt_dispatch(void)
         if (number == ARCH_INTERRUPT_NONE) {
             counts.spurious += count == 0;
             return;
+        }
+        if (count > 0) {
+            scheduler_interrupt_next();
         }
         trace_event(TRACE_INTERRUPT_ENTRY, number, 0);
         handle(number);

@@ -27,7 +27,7 @@ struct core {
     uint64_t next_thread_number;
 
     uint64_t accounted_until;     /* counter value up to which time has been charged */
-    uint64_t interrupt_began;     /* counter value at the entry of the outermost handler */
+    uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
     struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
     uint64_t interrupts;
     uint64_t context_switches;
@@ -51,9 +51,9 @@ uint64_t core_now(const struct core *core);
  * Interrupts masked. */
 uint64_t core_charge(struct core *core);
 
-/* Charges the interrupted thread, and then the interrupt for the time since it was taken.
- * core_now() still is the time at which it was taken. At the exit of the outermost handler,
- * interrupts masked. */
+/* Charges the interrupted thread, and then the interrupt for the time since core_now(), which does
+ * not change. When the handlers of an interrupt have run, and no other is nested in, interrupts
+ * masked. */
 void core_charge_interrupt(struct core *core);
 
 #endif

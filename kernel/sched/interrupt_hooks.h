@@ -5,7 +5,8 @@
  *   save the interrupted thread's registers in its arch_context (the first member of struct thread:
  *       the pointer last given to arch_context_start(), arch_context_switch() or returned here)
  *   scheduler_interrupt_enter();
- *   acknowledge, run handlers on the interrupt stack, end the interrupt
+ *   acknowledge, run handlers on the interrupt stack, end the interrupt; before each further
+ *       interrupt of the same exception, scheduler_interrupt_next();
  *   context = scheduler_interrupt_exit(interrupted);
  *   restore registers from `context` and return from the exception
  *
@@ -21,10 +22,14 @@
 /* Counts the interrupt and charges the time so far to the interrupted thread. */
 void scheduler_interrupt_enter(void);
 
+/* The handlers of one interrupt have run, those of another follow. Charges the time of the former,
+ * so that no VCPU pays for an interrupt that is not for its sake. */
+void scheduler_interrupt_next(void);
+
 /*
- * Charges the time since enter to interrupts. Returns the context to continue: `interrupted`, or
- * that of a more urgent thread that a handler woke. If handlers nest, only the outermost exit
- * switches; inner ones return `interrupted` unread.
+ * Charges the time since enter, or the last interrupt, to interrupts. Returns the context to
+ * continue: `interrupted`, or that of a more urgent thread that a handler woke. If handlers nest,
+ * only the outermost exit switches; inner ones return `interrupted` unread.
  */
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted);
 

@@ -148,6 +148,16 @@ void scheduler_interrupt_enter(void)
     core->interrupt_depth++;
 }
 
+void scheduler_interrupt_next(void)
+{
+    struct core *core = core_this();
+
+    if (core->interrupt_depth == 1 && core->current != NULL) {
+        core_charge_interrupt(core);
+        core->interrupt_began = core->accounted_until;
+    }
+}
+
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
 {
     struct core *core = core_this();

@@ -12,6 +12,7 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
+#include "sched/interrupt_hooks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static struct {
     unsigned pending[NUMBERS];
     bool stuck; /* disabling has no effect */
     unsigned ended, configured, printed, masked;
+    unsigned charged; /* scheduler_interrupt_next() */
     bool no_memory;
 } controller;
 
@@ -103,6 +105,11 @@ enum result arch_interrupt_message_allocate(uint32_t device_id, uint32_t event, 
 size_t arch_interrupt_message_bytes(void)
 {
     return 0;
+}
+
+void scheduler_interrupt_next(void)
+{
+    controller.charged++;
 }
 
 void *heap_allocate(size_t bytes)
@@ -290,6 +297,7 @@ static void test_storm(void **state)
         interrupt_dispatch();
     }
     assert_int_equal(controller.ended, 100 * 32);
+    assert_int_equal(controller.charged, 100 * 31); /* between two of one exception */
     assert_true(controller.printed <= 8);
 }
 

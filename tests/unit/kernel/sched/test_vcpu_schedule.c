@@ -6,6 +6,7 @@
 #include "kernel/sync.h"
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
+#include "sched/interrupt_hooks.h"
 #include <string.h>
 
 #define TICKS 128u
@@ -255,6 +256,46 @@ static void test_interrupt_is_charged(void **state)
     kernel_run(init_interrupt);
 }
 
+/* Two interrupts that one exception handles. */
+static void interrupt_for_two(void *argument)
+{
+    (void)argument;
+    host_clock_advance(1);
+    (void)semaphore_post(&figure_7.done);
+    scheduler_interrupt_next();
+    host_clock_advance(4);
+    (void)semaphore_post(&figure_7.requested);
+}
+
+static void wait_for_request(void *argument)
+{
+    (void)argument;
+    CHECK_EQUAL(semaphore_wait(&figure_7.requested, DEADLINE_NONE), RESULT_OK);
+}
+
+/* The VCPU of the thread that the first interrupt wakes does not pay for the second one. */
+static void init_two_interrupts(void)
+{
+    int id = make_vcpu(SCHED_SPORADIC, 5, 20);
+
+    begin_schedule(100);
+    semaphore_init(&figure_7.done, 0, 1);
+    semaphore_init(&figure_7.requested, 0, 1);
+    CHECK_EQUAL(vcpu_bind_thread(start("woken", 5, wait_and_spin, "w"), id), 0);
+    (void)start("second", 8, wait_for_request, NULL);
+    (void)start("other", 7, spin, "o");
+    run_until(2);
+    host_interrupt(interrupt_for_two, NULL); /* 2 .. 3 and 3 .. 7 */
+    thread_sleep_until(30);
+    check_timeline("oo     wwwwooooooooooowwwwwooo");
+}
+
+static void test_each_interrupt_is_charged(void **state)
+{
+    (void)state;
+    kernel_run(init_two_interrupts);
+}
+
 /* A device: an interrupt posts `requested`, the I/O thread works and wakes the client. */
 static struct device {
     struct semaphore requested;
@@ -352,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_figure_6),
         cmocka_unit_test(test_background),
         cmocka_unit_test(test_interrupt_is_charged),
+        cmocka_unit_test(test_each_interrupt_is_charged),
         cmocka_unit_test(test_io_vcpu_inherits_priority),
     };
 
