@@ -150,6 +150,7 @@ class Machine:
     memory_mib: int = 128
     initrd: Path | None = None
     icount: bool = False
+    icount_shift: int = 0  # with icount an instruction takes 2 to this power nanoseconds
     semihosting: bool = True
     extra: Sequence[str] = ()
 
@@ -178,7 +179,7 @@ class Machine:
         if self.semihosting:
             command += ["-semihosting-config", "enable=on,target=native"]
         if self.icount:
-            command += ["-icount", "shift=0,sleep=off"]
+            command += ["-icount", f"shift={self.icount_shift},sleep=off"]
         for number, card in enumerate(self.cards):
             command += card.arguments(number)
         command += console
