@@ -9,7 +9,7 @@
 /* Executes a loop of so many turns. */
 void work_execute(uint64_t turns);
 
-/* Returns the turns that take this time, measured on this machine while nothing else runs. */
+/* Returns the turns that take this time. The first call measures that, with interrupts masked. */
 uint64_t work_turns(uint64_t nanoseconds);
 
 #endif
