@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for 24 threads and 16 connections with numbers of the greatest length. A longer status is
- * answered with 503. */
-#define JSON_BYTES   12288u
 #define HEADER_BYTES 192u
 
 extern const char status_page[];
@@ -41,9 +38,10 @@ static int serve(struct fs_file *file, const char *data, size_t bytes, void *own
     return 1;
 }
 
+/* Answers with 503 if the status is longer than STATUS_BYTES, or memory does not suffice. */
 static int serve_status(struct fs_file *file)
 {
-    char *answer = mem_malloc(HEADER_BYTES + JSON_BYTES);
+    char *answer = mem_malloc(HEADER_BYTES + STATUS_BYTES);
     size_t length;
     int header;
 
@@ -52,7 +50,7 @@ static int serve_status(struct fs_file *file)
     }
     /* The header contains the text's length. Therefore the text is written first, after the
      * header's place, and then moved up to the header. */
-    length = status_write(answer + HEADER_BYTES, JSON_BYTES);
+    length = status_write(answer + HEADER_BYTES, STATUS_BYTES);
     if (length == 0) {
         mem_free(answer);
         return serve(file, page_503, sizeof(page_503) - 1, NULL);

@@ -13,6 +13,7 @@
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/stats.h"
 #include "services.h"
+#include "status_vcpus.h"
 #include "virtio_netif.h"
 #include <stdio.h>
 
@@ -279,6 +280,7 @@ size_t status_write(char *text, size_t capacity)
     json_number(&json, "uptime_ns", time_now());
     write_network(&json);
     write_scheduler(&json);
+    status_write_vcpus(&json);
     write_memory(&json);
     write_tcp(&json);
     write_services(&json);

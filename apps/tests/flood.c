@@ -24,7 +24,6 @@
 #define HOLD          (20 * PERIOD)
 #define STACK_BYTES   4096u
 #define BURNER_STACK  16384u
-#define STATUS_BYTES  12288u
 #define BURN_TURNS    20000u /* between two requests for the status */
 #define ABOVE_NETWORK 60u
 #define PERIODS       300u

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""VCPUs on a machine: the schedules of the paper, and the boot argument.
+"""VCPUs on a machine: the schedules of the paper, the boot argument, and the demo's status.
 
 Under QEMU's -icount the guest's time is the number of its instructions, so the schedules are the
 same on any machine.
@@ -8,9 +8,11 @@ same on any machine.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
+from support.demos import Demos, FindImage, pattern
 
 from bulkhead.building.build import guest_image
 from bulkhead.running.guest import GuestProcess
@@ -71,3 +73,50 @@ def test_refused_boot_argument(start_guest: StartGuest, vcpus: str, line: str) -
     guest = start_guest(Machine(guest_image("boot", "gcc"), ["exit=semihosting", f"vcpus={vcpus}"]))
     assert guest.wait(60) == 0
     assert line in guest.console().splitlines()
+
+
+@pytest.fixture
+def demos(start_guest: StartGuest, image: FindImage) -> Demos:
+    return Demos(start_guest, image)
+
+
+def test_status_of_the_demo(demos: Demos) -> None:
+    """The services get 1 % of the processor, which does not suffice for an echo of megabytes."""
+    vcpus = "frames:io:30ms/100ms:net-bottom-half,timers:main:1ms/10ms:network"
+    client = demos.user(arguments=(f"vcpus={vcpus},services:main:1ms/100ms:*",))
+    status = client.status()
+    start = {each["name"]: each for each in status["vcpus"]}
+    data = pattern(3_000_000)
+    deadline = time.monotonic() + 60
+    while status["vcpus"][2]["exhaustions"] < start["services"]["exhaustions"] + 5:
+        assert time.monotonic() < deadline, status["vcpus"]
+        assert client.echo(data) == data
+        status = client.status()
+    assert status["vcpu_count"] == 3
+    parameters = [
+        (each["id"], each["name"], each["policy"], each["budget_ns"], each["period_ns"])
+        for each in status["vcpus"]
+    ]
+    assert parameters == [
+        (1, "frames", "io", 30_000_000, 100_000_000),
+        (2, "timers", "main", 1_000_000, 10_000_000),
+        (3, "services", "main", 1_000_000, 100_000_000),
+    ]
+    frames, timers, services = status["vcpus"]
+    for each in (frames, timers, services):
+        assert start[each["name"]]["age_ns"] < each["age_ns"] <= status["uptime_ns"]
+        assert 0 < each["response_max_ns"] <= each["age_ns"]
+        assert each["deadline_misses"] == 0
+        assert each["threads"] >= 1
+    assert frames["received_ns"] > start["frames"]["received_ns"]
+    assert services["background_ns"] > services["received_ns"] > 0
+    # The VCPUs account for the threads' time, and for that of the interrupts that wake them.
+    used = sum(each["received_ns"] + each["background_ns"] for each in status["vcpus"])
+    threads = status["scheduler"]["threads"]
+    ran = sum(each["run_ns"] for each in threads if each["name"] != "idle")
+    assert 0.9 * ran < used < status["uptime_ns"]
+
+
+def test_status_without_vcpus(demos: Demos) -> None:
+    status = demos.user().status()
+    assert (status["vcpu_count"], status["vcpus"]) == (0, [])

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The VCPUs as JSON. */
+#ifndef DEMO_STATUS_VCPUS_H
+#define DEMO_STATUS_VCPUS_H
+
+#include "json.h"
+
+/* The greatest length of what status_write_vcpus() writes. */
+#define STATUS_VCPUS_BYTES 7168u
+
+/* Writes the number of VCPUs, and the statistics of the first 16 of them, as members of an object.
+ * Times are nanoseconds. Thread context. */
+void status_write_vcpus(struct json *json);
+
+#endif
