@@ -143,7 +143,7 @@ static void request_service(struct policy *policy, const struct thread *thread, 
     }
     service->waiting[client->id - 1]++;
     if (service->runnable > 0) {
-        bool has_budget = charge_server(service, 0, now);
+        bool has_budget = settle(service, 0, now);
 
         if (unblock_server(&policy->vcpus, service, now) || !has_budget) {
             mark_changed(policy, service);
