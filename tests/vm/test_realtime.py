@@ -7,28 +7,83 @@ counts, which are the same on any machine.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
+import socket
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from support.flood import ADDRESS, Flood
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
 
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import Machine, NetworkCard
+from bulkhead.running.qemu import MAC, DatagramNetwork, Machine, NetworkCard
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]
+ADDRESS = "10.0.2.15"
 PERIODS = 300
+FRAME_BYTES = 64
 # Instructions of the interrupt handler: a constant, and a number per descriptor of its budget.
-HANDLER_INSTRUCTIONS = 840
+HANDLER_INSTRUCTIONS = 800
 DESCRIPTOR_INSTRUCTIONS = 320
 # Instructions from the end of a handler to the thread that it delayed: other interrupts, critical
 # sections, the context switch.
 SWITCH_INSTRUCTIONS = 4000
+
+
+def udp_frame(number: int) -> bytes:
+    """Returns a frame to a closed port of the guest, which has to process each and answers some."""
+    frame = bytes(
+        Ether(dst=MAC, src="52:55:00:00:00:02")
+        / IP(src="10.0.2.2", dst=ADDRESS, id=0, flags="DF")
+        / UDP(sport=5000, dport=5000, chksum=0)
+        / number.to_bytes(4, "big")
+    )
+    return frame.ljust(FRAME_BYTES, b"\0")
+
+
+class Flood:
+    """Sends frames to a guest's datagram socket as fast as it takes them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.network = DatagramNetwork(folder / "guest", folder / "host")
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(self.network.remote))
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=each) for each in (self._send, self._drain)]
+
+    def start(self) -> None:
+        """Starts sending to the running guest."""
+        self._socket.settimeout(0.2)
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Stops sending."""
+        self._stop.set()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        self._socket.close()
+
+    def _send(self) -> None:
+        frames = [udp_frame(number) for number in range(256)]
+        number = 0
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):
+                self._socket.sendto(frames[number % 256], str(self.network.local))
+            number += 1
+
+    def _drain(self) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(OSError):
+                self._socket.recv(2048)
 
 
 @pytest.fixture
