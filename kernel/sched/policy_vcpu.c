@@ -74,9 +74,6 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
     bool moved;
 
-    if (vcpu == NULL) {
-        return false;
-    }
     vcpu->runnable++;
     if (vcpu->runnable > 1) {
         return false;
@@ -165,10 +162,14 @@ static void withdraw_request(const struct thread *thread)
 bool policy_unblock(struct policy *policy, struct thread *thread, const struct thread *running,
                     uint64_t now)
 {
-    withdraw_request(thread);
-    thread->standing.service = NULL;
+    struct vcpu *vcpu = thread->standing.charged;
+
+    if (thread->standing.service != NULL) {
+        withdraw_request(thread);
+        thread->standing.service = NULL;
+    }
     run_queue_add(&policy->run_queue, thread);
-    if (join(policy, thread->standing.charged, now)) {
+    if (vcpu != NULL && join(policy, vcpu, now)) {
         return true;
     }
     return running == NULL || thread_urgency(thread) > thread_urgency(running);
@@ -358,7 +359,9 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
     }
     if (thread->standing.charged != before) {
         leave(policy, before, now);
-        (void)join(policy, thread->standing.charged, now);
+        if (thread->standing.charged != NULL) {
+            (void)join(policy, thread->standing.charged, now);
+        }
     }
     if (urgency != thread_urgency(thread)) {
         run_queue_change_urgency(&policy->run_queue, thread, urgency);

@@ -99,7 +99,15 @@ static void take_out(struct run_queue *queue, struct thread *thread)
 
 void run_queue_add(struct run_queue *queue, struct thread *thread)
 {
-    insert_behind_equals(queue, thread);
+    unsigned urgency = thread_urgency(thread);
+
+    if (urgency_level(urgency) == URGENCY_BACKGROUND) {
+        list_push_back(&queue->background[urgency_priority(urgency)], &thread->queue_node);
+        queue->levels |= bit(URGENCY_BACKGROUND);
+        queue->priorities |= bit(urgency_priority(urgency));
+    } else {
+        insert_behind_equals(queue, thread);
+    }
     queue->count++;
 }
 

@@ -213,7 +213,8 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
     return thread->wait.result;
 }
 
-void scheduler_make_ready(struct thread *thread)
+/* Inline in both callers, because a wake-up in an interrupt delays every thread. */
+static inline void make_ready(struct thread *thread)
 {
     struct core *core = core_this();
 
@@ -227,10 +228,25 @@ void scheduler_make_ready(struct thread *thread)
     }
 }
 
-void scheduler_wake(struct thread *thread, enum result result)
+void scheduler_make_ready(struct thread *thread)
+{
+    make_ready(thread);
+}
+
+/* Ends the wait of a thread for a mutex, whose owner may have inherited from it. */
+__attribute__((noinline)) static void end_mutex_wait(struct thread *thread)
 {
     struct mutex *mutex = thread->wait.mutex;
 
+    thread->wait.mutex = NULL;
+    make_ready(thread);
+    if (mutex->owner != NULL) {
+        scheduler_update_urgency(mutex->owner, core_charge(core_this()));
+    }
+}
+
+void scheduler_wake(struct thread *thread, enum result result)
+{
     if (thread->wait.timer.armed) {
         (void)timer_cancel(&thread->wait.timer);
     }
@@ -238,11 +254,10 @@ void scheduler_wake(struct thread *thread, enum result result)
         wait_queue_remove(thread->wait.queue, thread);
         thread->wait.queue = NULL;
     }
-    thread->wait.mutex = NULL;
     thread->wait.result = result;
-    scheduler_make_ready(thread);
-    if (mutex != NULL && mutex->owner != NULL) {
-        /* The owner may have inherited from this thread. */
-        scheduler_update_urgency(mutex->owner, core_charge(core_this()));
+    if (thread->wait.mutex != NULL) {
+        end_mutex_wait(thread);
+    } else {
+        make_ready(thread);
     }
 }
