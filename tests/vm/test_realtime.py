@@ -29,8 +29,8 @@ FindImage = Callable[[str], Path]
 ADDRESS = "10.0.2.15"
 PERIODS = 300
 FRAME_BYTES = 64
-# Instructions of the interrupt handler: a constant, in which the wake-up of a thread with its VCPU is
-# included, and a number per descriptor of its budget.
+# Instructions of the interrupt handler: a constant, which includes the wake-up of a thread, and a
+# number per descriptor of its budget.
 HANDLER_INSTRUCTIONS = 830
 DESCRIPTOR_INSTRUCTIONS = 320
 # Instructions from the end of a handler to the thread that it delayed: other interrupts, critical
