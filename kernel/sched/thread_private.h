@@ -32,10 +32,10 @@ struct thread_wait {
 struct thread {
     struct arch_context context; /* first: where the architecture saves registers */
     enum thread_state state;
-    struct standing standing; /* the policy's, which alone changes it */
-    bool join_claimed;        /* a thread waits for, or has joined, this thread */
+    bool join_claimed; /* a thread waits for, or has joined, this thread */
     bool detached;
     bool is_condemned;           /* ends when it unlocks its last mutex (thread_terminate()) */
+    struct standing standing;    /* the policy's, which alone changes it */
     struct list_node queue_node; /* run queue, a wait queue or the core's `finished` list */
     struct list_node level_node; /* linked if it is the first of its urgency on a wait queue */
     struct list_node all_node;   /* core's list of all threads, in order of `number` */

@@ -15,13 +15,16 @@ static int create(enum vcpu_policy policy, uint64_t budget, uint64_t period)
 static void init_invalid(void)
 {
     struct vcpu_param param = {.policy = SCHED_SPORADIC, .mask = 2, .C = 1, .T = 10};
+    struct vcpu_param no_policy = {.C = 1, .T = 10};
+    const unsigned unknown = 2;
 
+    memcpy(&no_policy.policy, &unknown, sizeof(no_policy.policy));
+    CHECK(vcpu_create(&no_policy) == -RESULT_INVALID);
     CHECK(vcpu_create(NULL) == -RESULT_INVALID);
     CHECK(vcpu_create(&param) == -RESULT_INVALID);
     CHECK(create(SCHED_SPORADIC, 0, 10) == -RESULT_INVALID);
     CHECK(create(SCHED_SPORADIC, 11, 10) == -RESULT_INVALID);
     CHECK(create(SCHED_SPORADIC, 1, UINT64_MAX) == -RESULT_INVALID);
-    CHECK(create((enum vcpu_policy)2, 1, 10) == -RESULT_INVALID);
     CHECK(vcpu_setparam(NULL) == -RESULT_INVALID);
     param.mask = 1;
     param.id = 7;

@@ -31,7 +31,7 @@
 #define MUTEXES     2u
 #define JOBS        30u
 #define PERIOD      100u /* of the control loop */
-#define END         (PERIOD * (JOBS + 1))
+#define END         ((uint64_t)PERIOD * (JOBS + 1))
 #define LOGGED      64u
 
 enum execution {
