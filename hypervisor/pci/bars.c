@@ -133,17 +133,20 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
 
 /* Writes a BAR to the hardware. Returns false if its writable bits are not those found at boot: the
  * function may be in a reset, in which writes are lost, or a reset may have changed the sizes of
- * BARs (PCI Express Base 4.0, 6.6.2 and 7.8.6). */
+ * BARs (PCI Express Base 4.0, 6.6.2 and 7.8.6). Returns false too if the BAR does not read as it
+ * was written, first 0 and then the address: a faulty device with an address bit fixed at 1 would
+ * answer outside the window. */
 static bool store(const struct function *function, unsigned index)
 {
     const struct virtual_function *view = function->view;
     uint32_t fixed = view->bar[index] & ~view->bar_mask[index];
 
-    if (probe(function, index) != (view->bar_mask[index] | fixed)) {
+    if (probe(function, index) != (view->bar_mask[index] | fixed) ||
+        pci_read(function, register_of(index), PCI_DWORD) != fixed) {
         return false;
     }
     pci_write(function, register_of(index), PCI_DWORD, view->bar[index]);
-    return true;
+    return pci_read(function, register_of(index), PCI_DWORD) == view->bar[index];
 }
 
 /* Returns the bits of `wanted` for which the function has BARs, all inside the windows and written

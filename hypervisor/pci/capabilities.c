@@ -6,6 +6,7 @@
 #include "pci/function.h"
 
 #define HEADER_BYTES            0x40u
+#define CAPABILITIES_END        0x100u
 #define CAPABILITY_NEXT(header) ((header) >> 8 & 0xfcu)
 
 /* Returns true for MSI and MSI-X: their interrupts are writes to memory, and guests have no ITS
@@ -13,6 +14,21 @@
 static bool is_hidden(uint8_t id)
 {
     return id == PCI_CAPABILITY_MSI || id == PCI_CAPABILITY_MSIX;
+}
+
+/* Returns the size of the capability's registers that the hypervisor uses. */
+static uint32_t bytes_used(uint8_t id)
+{
+    switch (id) {
+    case PCI_CAPABILITY_POWER:
+        return PCI_POWER_CONTROL + PCI_DWORD;
+    case PCI_CAPABILITY_EXPRESS:
+        return PCI_EXPRESS_CONTROL + PCI_DWORD;
+    case PCI_CAPABILITY_VENDOR: /* up to the offset in VIRTIO 1.3's struct virtio_pci_cap, 4.1.4 */
+        return 12;
+    default:
+        return PCI_DWORD;
+    }
 }
 
 void pci_capabilities_find(const struct function *function)
@@ -37,7 +53,9 @@ void pci_capabilities_find(const struct function *function)
             unsigned last = view->capability_count++;
 
             view->capabilities[last].offset = (uint8_t)at;
-            view->capabilities[last].id = id;
+            /* Registers of a faulty device's capability would lie in the extended capabilities. */
+            view->capabilities[last].id =
+                at + bytes_used(id) <= CAPABILITIES_END ? id : PCI_CAPABILITY_NULL;
         }
         at = CAPABILITY_NEXT(header);
     }

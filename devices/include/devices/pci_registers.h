@@ -47,6 +47,7 @@
 #define PCI_BRIDGE_PREFETCH_BASE  0x28u /* upper halves */
 #define PCI_BRIDGE_PREFETCH_LIMIT 0x2Cu
 
+#define PCI_CAPABILITY_NULL     0x00u /* without registers */
 #define PCI_CAPABILITY_POWER    0x01u
 #define PCI_CAPABILITY_MSI      0x05u
 #define PCI_CAPABILITY_VENDOR   0x09u

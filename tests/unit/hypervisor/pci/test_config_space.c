@@ -259,6 +259,20 @@ static void test_impossible_bar_sizes(void **state)
     }
 }
 
+/* A device whose address bit reads as 1 whatever is written answers at another address. */
+static void test_an_address_bit_that_cannot_be_cleared(void **state)
+{
+    struct fake_function *nic = add_nic();
+
+    (void)state;
+    (void)boot();
+    set_bars(FAKE_MEMORY, FAKE_MEMORY + 0x4000);
+    nic->pci.writable[PCI_BAR + 5] = 0xe0;
+    nic->pci.config[PCI_BAR + 5] |= 0x10;
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+    assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2), 0);
+}
+
 static void test_no_windows(void **state)
 {
     struct fake_function *nic = add_nic(), *two = fake_add(2);
@@ -370,6 +384,32 @@ static void test_endless_capability_lists(void **state)
     assert_int_equal(last_result, ACCESS_REFUSED);
     guest_write(0x09, PCI_CACHE_LINE, 1, 0x10);
     assert_int_equal(last_result, ACCESS_DONE);
+}
+
+/* Capabilities so close to the end that their registers would be extended capabilities. */
+static void test_capabilities_without_room(void **state)
+{
+    static const struct {
+        uint8_t id, at;
+        bool fits;
+    } cases[] = {
+        {PCI_CAPABILITY_POWER, 0xf8, true},
+        {PCI_CAPABILITY_POWER, 0xfc, false},
+        {PCI_CAPABILITY_EXPRESS, 0xf4, true},
+        {PCI_CAPABILITY_EXPRESS, 0xf8, false},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fake_function *two;
+
+        fake_reset();
+        two = fake_add(2);
+        fake_capability(two, cases[i].at, cases[i].id, 4);
+        pci_model_set(&two->pci, cases[i].at + 4u, 4,
+                      cases[i].id == PCI_CAPABILITY_EXPRESS ? PCI_EXPRESS_CAN_RESET : 0);
+        assert_int_equal(boot(), cases[i].fits ? PCI_NO_FUNCTION : TWO);
+    }
 }
 
 static void test_express(void **state)
@@ -676,12 +716,14 @@ int main(void)
         cmocka_unit_test_setup(test_io_decodes_only_inside_the_window, prepare),
         cmocka_unit_test_setup(test_io_of_other_kinds, prepare),
         cmocka_unit_test_setup(test_impossible_bar_sizes, prepare),
+        cmocka_unit_test_setup(test_an_address_bit_that_cannot_be_cleared, prepare),
         cmocka_unit_test_setup(test_no_windows, prepare),
         cmocka_unit_test_setup(test_command, prepare),
         cmocka_unit_test_setup(test_no_mastering_without_dma, prepare),
         cmocka_unit_test_setup(test_status_is_cleared_by_ones, prepare),
         cmocka_unit_test_setup(test_messages_are_hidden, prepare),
         cmocka_unit_test_setup(test_endless_capability_lists, prepare),
+        cmocka_unit_test_setup(test_capabilities_without_room, prepare),
         cmocka_unit_test_setup(test_express, prepare),
         cmocka_unit_test_setup(test_function_level_reset, prepare),
         cmocka_unit_test_setup(test_power, prepare),
