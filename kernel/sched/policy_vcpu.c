@@ -58,14 +58,13 @@ static bool settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
     return has_budget;
 }
 
-/* Returns true if an I/O VCPU now serves another period, and so may have another level. */
+/* Returns true if an I/O VCPU has another level now, because it serves another VCPU. */
 static bool unblock_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64_t now)
 {
-    uint64_t before = vcpu_server_period(&vcpu->server);
-    uint64_t served = vcpu->server.is_io ? vcpu_set_served_period(set, vcpu) : before;
+    bool is_io = vcpu->server.is_io;
 
-    vcpu_server_unblock(&vcpu->server, served, now);
-    return vcpu_server_period(&vcpu->server) != before;
+    vcpu_server_unblock(&vcpu->server, is_io ? vcpu_set_served_period(set, vcpu) : 0, now);
+    return is_io && vcpu_set_io_level(set, vcpu) != vcpu->level;
 }
 
 /* A thread that executes on the VCPU's budget becomes runnable. Returns true if the VCPU has
@@ -237,7 +236,7 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         trace_vcpu_replenished(vcpu->id, vcpu_server_available(&vcpu->server, now));
     }
     if (vcpu->server.is_io) {
-        vcpu_set_place_io(&policy->vcpus, vcpu);
+        vcpu->level = vcpu_set_io_level(&policy->vcpus, vcpu);
     }
     if (vcpu->replenishment.armed) {
         timer_queue_remove(&policy->replenishments, &vcpu->replenishment);

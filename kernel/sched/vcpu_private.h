@@ -60,8 +60,9 @@ void vcpu_set_remove(struct vcpu_set *set, const struct vcpu *vcpu);
  * equal periods the smaller id has the higher priority. */
 void vcpu_set_rank(struct vcpu_set *set);
 
-/* Gives an I/O VCPU the level just above the Main VCPU of the period that it serves. */
-void vcpu_set_place_io(const struct vcpu_set *set, struct vcpu *vcpu);
+/* Returns the level of an I/O VCPU: just above the Main VCPU of the period that it serves while a
+ * thread of a Main VCPU waits for it, otherwise below all Main VCPUs. */
+unsigned vcpu_set_io_level(const struct vcpu_set *set, const struct vcpu *vcpu);
 
 /*
  * Returns the period that an I/O VCPU inherits when it starts to work: the shortest of the Main

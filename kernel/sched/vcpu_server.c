@@ -59,8 +59,3 @@ uint64_t vcpu_server_next_event(const struct vcpu_server *server, uint64_t now)
     return server->is_io ? pibs_server_next_event(&server->io, now)
                          : sporadic_server_next_event(&server->main, now);
 }
-
-uint64_t vcpu_server_period(const struct vcpu_server *server)
-{
-    return server->is_io ? server->io.period : server->main.period;
-}

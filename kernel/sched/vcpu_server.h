@@ -44,7 +44,4 @@ uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now);
  * next budget if it has none now. */
 uint64_t vcpu_server_next_event(const struct vcpu_server *server, uint64_t now);
 
-/* Returns the period that gives the server its priority. */
-uint64_t vcpu_server_period(const struct vcpu_server *server);
-
 #endif

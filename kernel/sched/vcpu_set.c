@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rate-monotonic priorities. Main VCPU number r of n, from the longest period, has level 2r + 1. An
- * I/O VCPU that serves its period has level 2r + 2, above it and below the next. So n <= 32 needs
- * levels 1 .. 63, because 32 Main VCPUs leave no I/O VCPU.
+ * Rate-monotonic priorities. An I/O VCPU for which no thread waits has level 1, below every Main
+ * VCPU: a flood of frames that nobody waits for delays no control loop. Main VCPU number r, from
+ * the longest period, has level 2r + 2. An I/O VCPU that serves its period has level 2r + 3, above
+ * it and below the next. 32 Main VCPUs leave no I/O VCPU, and have levels 2r + 1.
  */
 #include "sched/urgency.h"
 #include "sched/vcpu_private.h"
+
+#define LEVEL_IDLE_IO 1u
 
 _Static_assert(2 * (VCPU_MAX - 1) + 1 < URGENCY_LEVELS, "a level for each VCPU");
 
@@ -48,45 +51,61 @@ static void insert_main(struct vcpu_set *set, struct vcpu *vcpu)
     set->main_count++;
 }
 
-void vcpu_set_place_io(const struct vcpu_set *set, struct vcpu *vcpu)
+/* Returns the Main VCPU of the shortest period whose threads wait for the I/O VCPU, or NULL. */
+static const struct vcpu *client_of(const struct vcpu_set *set, const struct vcpu *vcpu)
+{
+    for (unsigned i = set->main_count; i > 0; i--) {
+        const struct vcpu *main = set->main[i - 1];
+
+        if (vcpu->waiting[main->id - 1] > 0) {
+            return main;
+        }
+    }
+    return NULL;
+}
+
+unsigned vcpu_set_io_level(const struct vcpu_set *set, const struct vcpu *vcpu)
 {
     unsigned below = 0;
 
+    if (client_of(set, vcpu) == NULL) {
+        return LEVEL_IDLE_IO;
+    }
     while (below < set->main_count &&
            set->main[below]->server.main.period >= vcpu->server.io.period) {
         below++;
     }
-    vcpu->level = below == 0 ? 1 : 2 * below;
+    return 2 * below + 1;
 }
 
 void vcpu_set_rank(struct vcpu_set *set)
 {
+    unsigned lowest;
+
     set->main_count = 0;
     for (unsigned i = 0; i < VCPU_MAX; i++) {
         if (set->vcpu[i] != NULL && !set->vcpu[i]->server.is_io) {
             insert_main(set, set->vcpu[i]);
         }
     }
+    lowest = set->main_count == VCPU_MAX ? 1 : 2;
     for (unsigned i = 0; i < set->main_count; i++) {
-        set->main[i]->level = 2 * i + 1;
+        set->main[i]->level = 2 * i + lowest;
     }
     for (unsigned i = 0; i < VCPU_MAX; i++) {
         if (set->vcpu[i] != NULL && set->vcpu[i]->server.is_io) {
-            vcpu_set_place_io(set, set->vcpu[i]);
+            set->vcpu[i]->level = vcpu_set_io_level(set, set->vcpu[i]);
         }
     }
 }
 
 uint64_t vcpu_set_served_period(const struct vcpu_set *set, const struct vcpu *vcpu)
 {
+    const struct vcpu *client = client_of(set, vcpu);
     uint64_t period = vcpu->server.io.period;
 
-    for (unsigned i = set->main_count; i > 0; i--) {
-        const struct vcpu *main = set->main[i - 1];
-
-        if (vcpu->waiting[main->id - 1] > 0) {
-            return main->server.main.period;
-        }
+    if (client != NULL) {
+        return client->server.main.period;
     }
     if (set->main_count > 0 && period > set->main[0]->server.main.period) {
         period = set->main[0]->server.main.period;

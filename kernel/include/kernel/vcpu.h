@@ -6,7 +6,8 @@
  * to it use the budget, the more urgent thread first. A Main VCPU (SCHED_SPORADIC) is a sporadic
  * server; the shorter its period, the higher its priority. An I/O VCPU (SCHED_PIBS) serves
  * interrupts and bottom halves: it has the utilization C / T alone, and inherits period and
- * priority of the Main VCPU whose thread waits for its work.
+ * priority of the Main VCPU whose thread waits for its work. While none waits, it has a lower
+ * priority than every Main VCPU.
  *
  * While a VCPU has budget, its threads run before every thread that has none. A thread without
  * budget, or without a VCPU, runs in the background at its own priority (kernel/thread.h).

@@ -363,7 +363,7 @@ static unsigned level_of(unsigned vcpu)
         longer += !is_io(i) && (vcpus[i].period > vcpus[vcpu].period ||
                                 (vcpus[i].period == vcpus[vcpu].period && i > vcpu));
     }
-    return 2 * longer + 1;
+    return 2 * longer + 2;
 }
 
 /* Checks all busy windows at the priority of a Main VCPU. Returns the first tick in which a VCPU

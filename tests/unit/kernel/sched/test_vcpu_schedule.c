@@ -386,6 +386,58 @@ static void test_io_vcpu_inherits_priority(void **state)
     kernel_run(init_inheritance);
 }
 
+static void late_client(void *name)
+{
+    thread_sleep_until(7);
+    wait_for_device(0, *(const char *)name);
+}
+
+/* Work that no thread waits for is behind every Main VCPU: behind `a` at 5 and at 45. A thread
+ * that waits for it at 7 gives it a higher priority. */
+static void init_work_without_client(void)
+{
+    begin_schedule(60);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    semaphore_init(&device.requested, 0, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        semaphore_init(&device.done[i], 0, 1);
+        timer_init(&device.interrupts[i], device_interrupt, NULL);
+        timer_arm(&device.interrupts[i], i == 0 ? 5 : 45);
+    }
+    start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
+    start_on(SCHED_PIBS, 10, 100, serve_device, "i");
+    start_on(SCHED_SPORADIC, 6, 30, late_client, "f");
+    run_until(60);
+    check_timeline("..aaaaaiifffffaaaaa.......................aaaaaaaaaaii......");
+}
+
+static void test_work_without_client(void **state)
+{
+    (void)state;
+    kernel_run(init_work_without_client);
+}
+
+/* The same with a single Main VCPU. */
+static void init_single_main_vcpu(void)
+{
+    begin_schedule(20);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    semaphore_init(&device.requested, 0, 1);
+    semaphore_init(&device.done[0], 0, 1);
+    timer_init(&device.interrupts[0], device_interrupt, NULL);
+    timer_arm(&device.interrupts[0], 5);
+    start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
+    start_on(SCHED_PIBS, 10, 100, serve_device, "i");
+    run_until(20);
+    check_timeline("..aaaaaaaaaaii......");
+}
+
+static void test_work_beside_a_single_main_vcpu(void **state)
+{
+    (void)state;
+    kernel_run(init_single_main_vcpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +447,8 @@ int main(void)
         cmocka_unit_test(test_interrupt_is_charged),
         cmocka_unit_test(test_each_interrupt_is_charged),
         cmocka_unit_test(test_io_vcpu_inherits_priority),
+        cmocka_unit_test(test_work_without_client),
+        cmocka_unit_test(test_work_beside_a_single_main_vcpu),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
