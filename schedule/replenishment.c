@@ -23,7 +23,7 @@ enum schedule_error replenishment_queue_init(struct replenishment_queue *queue, 
     if (capacity < REPLENISHMENT_CAPACITY_MIN || capacity > REPLENISHMENT_CAPACITY_MAX) {
         return SCHEDULE_CAPACITY_OUT_OF_RANGE;
     }
-    *queue = (struct replenishment_queue){.capacity = (uint8_t)capacity};
+    *queue = (struct replenishment_queue){.capacity = (uint8_t)capacity, .smallest = 1};
     return SCHEDULE_OK;
 }
 
@@ -67,12 +67,18 @@ static void extend_last(struct replenishment *last, struct replenishment entry)
     last->amount += entry.amount;
 }
 
+static bool is_too_small(const struct replenishment_queue *queue, const struct replenishment *last)
+{
+    return queue->count > 1 && last->amount < queue->smallest;
+}
+
 void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry)
 {
     if (queue->count > 0) {
         struct replenishment *last = entry_at(queue, queue->count - 1u);
 
-        if (end_of(last) >= entry.time || replenishment_queue_is_full(queue)) {
+        if (end_of(last) >= entry.time || replenishment_queue_is_full(queue) ||
+            is_too_small(queue, last)) {
             extend_last(last, entry);
             return;
         }

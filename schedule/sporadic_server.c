@@ -25,6 +25,11 @@ enum schedule_error sporadic_server_init(struct sporadic_server *server, uint64_
     return SCHEDULE_OK;
 }
 
+void sporadic_server_set_piece(struct sporadic_server *server, uint64_t piece)
+{
+    server->replenishments.smallest = piece;
+}
+
 uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_t now)
 {
     if (eligible_at(server) > now) {

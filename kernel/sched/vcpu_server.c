@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sched/vcpu_server.h"
 
+/* The smallest piece of a budget, as a part of it. So there are at most PIECES + 2 pieces. */
+#define PIECES 12u
+
+_Static_assert(PIECES + 2 <= REPLENISHMENT_CAPACITY_MAX, "a place for each replenishment");
+
+static void set_piece(struct sporadic_server *server)
+{
+    sporadic_server_set_piece(server, (server->budget + PIECES - 1) / PIECES);
+}
+
 enum schedule_error vcpu_server_init(struct vcpu_server *server, bool is_io, uint64_t budget,
                                      uint64_t period, uint64_t now)
 {
@@ -12,16 +22,26 @@ enum schedule_error vcpu_server_init(struct vcpu_server *server, bool is_io, uin
         server->io.period = period; /* until it serves another */
         return error;
     }
-    return sporadic_server_init(&server->main, budget, period, REPLENISHMENT_CAPACITY_MAX, now);
+    error = sporadic_server_init(&server->main, budget, period, PIECES + 2, now);
+    if (error == SCHEDULE_OK) {
+        set_piece(&server->main);
+    }
+    return error;
 }
 
 enum schedule_error vcpu_server_set_parameters(struct vcpu_server *server, uint64_t budget,
                                                uint64_t period, uint64_t now)
 {
+    enum schedule_error error;
+
     if (server->is_io) {
         return pibs_server_set_parameters(&server->io, budget, period);
     }
-    return sporadic_server_set_parameters(&server->main, budget, period, now);
+    error = sporadic_server_set_parameters(&server->main, budget, period, now);
+    if (error == SCHEDULE_OK) {
+        set_piece(&server->main);
+    }
+    return error;
 }
 
 void vcpu_server_unblock(struct vcpu_server *server, uint64_t served_period, uint64_t now)

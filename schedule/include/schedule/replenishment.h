@@ -34,10 +34,11 @@ struct replenishment_queue {
     uint8_t capacity;
     uint8_t first;
     uint8_t count;
+    uint64_t smallest; /* ticks; an entry behind the head with fewer is extended by the next one */
 };
 
-/* Makes an empty queue. Returns SCHEDULE_CAPACITY_OUT_OF_RANGE unless `capacity` is
- * REPLENISHMENT_CAPACITY_MIN .. REPLENISHMENT_CAPACITY_MAX. */
+/* Makes an empty queue whose smallest entry is 1 tick. Returns SCHEDULE_CAPACITY_OUT_OF_RANGE
+ * unless `capacity` is REPLENISHMENT_CAPACITY_MIN .. REPLENISHMENT_CAPACITY_MAX. */
 enum schedule_error replenishment_queue_init(struct replenishment_queue *queue, unsigned capacity);
 
 /* Removes all entries. */
@@ -56,8 +57,9 @@ struct replenishment replenishment_queue_pop(struct replenishment_queue *queue);
 
 /*
  * Appends an entry that begins no earlier than the last one. An entry that the last one reaches or
- * overlaps extends it. If the queue is full, the last entry is delayed until it reaches the new one
- * and extended by it.
+ * overlaps extends it. If the queue is full, or the last entry is not the head and smaller than
+ * `smallest`, the last entry is delayed until it reaches the new one and extended by it. So all
+ * entries between the head and the last are of `smallest` ticks or more.
  */
 void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry);
 

@@ -19,6 +19,12 @@
  *   unblock    the unblock check: a head that is available begins anew, now, and takes in the
  *              replenishments that begin before it would end.
  *
+ * A thread that blocks and wakes often splits the budget into many replenishments. Each costs
+ * interrupts and context switches, and those beyond the capacity postpone the head. So a server can
+ * have a smallest piece: a smaller replenishment that waits behind the head is delayed until the
+ * next one, and joins it. Of the budget of C, less than two pieces are delayed at any time by this.
+ * With a smallest piece of C / n, rounded up, there are never more than n + 2 replenishments.
+ *
  * Preemption neither splits nor merges (defect B of the POSIX server, Figure 7, schedule B).
  *
  * Between calls: the amounts add up to the budget; the entries are in order and disjoint; the usage
@@ -50,6 +56,9 @@ struct sporadic_server {
  */
 enum schedule_error sporadic_server_init(struct sporadic_server *server, uint64_t budget,
                                          uint64_t period, unsigned capacity, uint64_t now);
+
+/* Sets the smallest piece, in ticks, for replenishments to come. sporadic_server_init() sets 1. */
+void sporadic_server_set_piece(struct sporadic_server *server, uint64_t piece);
 
 /* Returns the ticks that are left of the head; 0 if the server has no budget now. */
 uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_t now);

@@ -72,6 +72,20 @@ MUTATIONS = [
         ("replenishment",),
     ),
     Mutation(
+        "small pieces stay",
+        "replenishment.c",
+        "last->amount < queue->smallest",
+        "last->amount < 1",
+        ("sporadic_server",),
+    ),
+    Mutation(
+        "a small head is delayed",
+        "replenishment.c",
+        "queue->count > 1 && last->amount",
+        "last->amount",
+        ("sporadic_server",),
+    ),
+    Mutation(
         "split dropped at a full queue",
         "sporadic_server.c",
         "        replenishment_queue_postpone_head(queue);\n",

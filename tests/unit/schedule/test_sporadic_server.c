@@ -260,6 +260,48 @@ static void test_split_of_a_full_queue_that_overlaps(void **state)
     expect("6@10", 0);
 }
 
+/* A replenishment of 2 ticks waits for the next one if the smallest piece is 3. */
+static void test_small_piece_joins_the_next(void **state)
+{
+    (void)state;
+    for (uint64_t piece = 2; piece <= 3; piece++) {
+        start(10, 40, 8, 0);
+        sporadic_server_set_piece(&server, piece);
+        charge(2, 2, 8);
+        block(2);
+        unblock(10);
+        charge(4, 14, 4);
+        block(14);
+        expect(piece == 2 ? "4@10 2@40 4@50" : "4@10 6@48", 0);
+    }
+}
+
+/* The rest of the head is there now, and stays. */
+static void test_small_head_stays(void **state)
+{
+    (void)state;
+    start(10, 40, 8, 0);
+    sporadic_server_set_piece(&server, 3);
+    charge(8, 8, 2);
+    block(8);
+    expect("2@0 8@40", 0);
+}
+
+/* A thread that blocks after each tick: there are never more than 4 + 2 replenishments, and the
+ * budget that it has not used is there. */
+static void test_pieces_are_bounded(void **state)
+{
+    (void)state;
+    start(40, 400, 32, 0);
+    sporadic_server_set_piece(&server, 10);
+    for (uint64_t now = 0; now < 350; now += 10) {
+        unblock(now);
+        charge(1, now + 1, 39 - now / 10);
+        block(now + 1);
+        assert_true(server.replenishments.count <= 6);
+    }
+}
+
 static void test_whole_processor(void **state)
 {
     (void)state;
@@ -348,6 +390,9 @@ int main(void)
         cmocka_unit_test(test_endless_overrun),
         cmocka_unit_test(test_split_of_a_full_queue),
         cmocka_unit_test(test_split_of_a_full_queue_that_overlaps),
+        cmocka_unit_test(test_small_piece_joins_the_next),
+        cmocka_unit_test(test_small_head_stays),
+        cmocka_unit_test(test_pieces_are_bounded),
         cmocka_unit_test(test_whole_processor),
         cmocka_unit_test(test_next_event_runs_on),
         cmocka_unit_test(test_set_parameters),

@@ -169,7 +169,7 @@ static void step(struct workload *load)
     }
 }
 
-static void run_workload(uint64_t seed, unsigned capacity)
+static void run_workload(uint64_t seed, unsigned capacity, bool has_piece)
 {
     struct workload load = {.random = seed * UINT64_C(0x9E3779B97F4A7C15)};
     uint64_t period = random_between(&load.random, 1, 80);
@@ -177,9 +177,12 @@ static void run_workload(uint64_t seed, unsigned capacity)
     uint64_t budget = random_between(&load.random, 1, most);
 
     load.now = decide(&load, 20) ? 0 : random_below(&load.random, 1000);
-    load.exact = capacity == REPLENISHMENT_CAPACITY_MAX;
+    load.exact = capacity == REPLENISHMENT_CAPACITY_MAX && !has_piece;
     assert_int_equal(sporadic_server_init(&load.server, budget, period, capacity, load.now),
                      SCHEDULE_OK);
+    if (has_piece) {
+        sporadic_server_set_piece(&load.server, random_between(&load.random, 1, budget));
+    }
     tokens_init(&load.model, budget, period, load.now);
     for (unsigned i = 0; i < STEPS; i++) {
         step(&load);
@@ -190,7 +193,7 @@ static void test_servers_that_agree_with_the_model(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SERVERS; seed++) {
-        run_workload(seed, REPLENISHMENT_CAPACITY_MAX);
+        run_workload(seed, REPLENISHMENT_CAPACITY_MAX, false);
     }
 }
 
@@ -198,7 +201,15 @@ static void test_servers_with_full_queues(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SERVERS; seed++) {
-        run_workload(seed, 2 + (unsigned)(seed % 31));
+        run_workload(seed, 2 + (unsigned)(seed % 31), false);
+    }
+}
+
+static void test_servers_with_a_smallest_piece(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= SERVERS; seed++) {
+        run_workload(seed, 2 + (unsigned)(seed % 31), true);
     }
 }
 
@@ -249,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_servers_that_agree_with_the_model),
         cmocka_unit_test(test_servers_with_full_queues),
+        cmocka_unit_test(test_servers_with_a_smallest_piece),
         cmocka_unit_test(test_windows_at_top_priority),
     };
 

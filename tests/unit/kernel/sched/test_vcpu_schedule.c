@@ -222,6 +222,33 @@ static void test_background(void **state)
     kernel_run(init_background);
 }
 
+static void execute_every_other_tick(void *name)
+{
+    for (;;) {
+        execute(*(const char *)name, 1);
+        thread_sleep_until(time_now() + 1);
+    }
+}
+
+/* A thread that blocks after each tick of its budget gets all of it. */
+static void init_many_blocks(void)
+{
+    begin_schedule(80);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    CHECK_EQUAL(vcpu_bind_thread(start("w", 10, execute_every_other_tick, (void *)(uintptr_t) "w"),
+                                 make_vcpu(SCHED_SPORADIC, 40, 100)),
+                0);
+    run_until(80);
+    check_timeline("w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w."
+                   "w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.w.");
+}
+
+static void test_many_blocks(void **state)
+{
+    (void)state;
+    kernel_run(init_many_blocks);
+}
+
 /* An interrupt's time comes off the budget of the VCPU whose thread it wakes. */
 static void interrupt_for_done(void *argument)
 {
@@ -444,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_figure_7),
         cmocka_unit_test(test_figure_6),
         cmocka_unit_test(test_background),
+        cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_interrupt_is_charged),
         cmocka_unit_test(test_each_interrupt_is_charged),
         cmocka_unit_test(test_io_vcpu_inherits_priority),
