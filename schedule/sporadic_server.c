@@ -48,8 +48,8 @@ static uint64_t periods_left(const struct sporadic_server *server)
 }
 
 /*
- * Takes whole budgets off the usage: each postpones every replenishment by one period, so that the
- * loop of post_used_heads() ends after one round. Usage that would postpone them beyond
+ * Takes whole budgets off a usage of several: each postpones every replenishment by one period, so
+ * that the loop of post_used_heads() ends within two rounds. Usage that would postpone them beyond
  * SCHEDULE_TIME_MAX is forgotten, because the server does not run again before that time.
  */
 static void post_whole_budgets(struct sporadic_server *server)
@@ -84,7 +84,7 @@ uint64_t sporadic_server_charge(struct sporadic_server *server, uint64_t used, u
     if (__builtin_add_overflow(server->usage, used, &server->usage)) {
         server->usage = UINT64_MAX;
     }
-    if (server->usage >= server->budget) {
+    if (server->usage >= 2 * server->budget) {
         post_whole_budgets(server);
     }
     post_used_heads(server);

@@ -49,7 +49,7 @@ static void lend(struct thread *thread, const struct thread *lender, uint64_t no
  * because every owner has inherited from the thread before it, so that a second visit changes
  * nothing.
  */
-void scheduler_update_urgency(struct thread *thread, uint64_t now)
+static void update_owners(struct thread *thread, uint64_t now)
 {
     while (thread != NULL) {
         const struct thread *lender = find_lender(thread);
@@ -61,5 +61,18 @@ void scheduler_update_urgency(struct thread *thread, uint64_t now)
         thread = thread->state == THREAD_BLOCKED && thread->wait.mutex != NULL
                      ? thread->wait.mutex->owner
                      : NULL;
+    }
+}
+
+/* Most threads hold no mutex and wait for none: they have their own urgency. */
+void scheduler_update_urgency(struct thread *thread, uint64_t now)
+{
+    bool is_alone = list_is_empty(&thread->held_mutexes) && thread->wait.queue == NULL;
+
+    if (!is_alone) {
+        update_owners(thread, now);
+    } else if (!policy_has_loan(thread, NULL)) {
+        policy_lend(&core_this()->policy, thread, NULL, now);
+        core_this()->reschedule = core_this()->reschedule || thread_is_runnable(thread);
     }
 }

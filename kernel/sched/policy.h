@@ -26,9 +26,9 @@
 struct policy {
     struct run_queue run_queue; /* the runnable threads, the running one among them */
     struct vcpu_set vcpus;
-    struct timer_queue replenishments; /* by counter value: runnable VCPUs without budget */
-    struct list changed;    /* VCPUs whose budget or level has changed since policy_choose() */
-    struct mutex vcpu_lock; /* held while a change to the set of VCPUs is tested and made */
+    struct list replenishments; /* runnable VCPUs without budget, the next replenishment first */
+    struct list changed;        /* VCPUs whose budget or level has changed since policy_choose() */
+    struct mutex vcpu_lock;     /* held while a change to the set of VCPUs is tested and made */
     int (*vcpu_of_thread)(const char *name); /* vcpu_assign_by_name() */
 };
 

@@ -18,7 +18,7 @@ void policy_init(struct policy *policy)
 {
     run_queue_init(&policy->run_queue);
     policy->vcpus = (struct vcpu_set){.main_count = 0};
-    timer_queue_init(&policy->replenishments);
+    list_init(&policy->replenishments);
     list_init(&policy->changed);
     mutex_init(&policy->vcpu_lock);
     policy->vcpu_of_thread = NULL;
@@ -88,7 +88,7 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 }
 
 /* A thread that executes on the VCPU's budget blocks. */
-static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+static void leave(struct vcpu *vcpu, uint64_t now)
 {
     if (vcpu == NULL) {
         return;
@@ -98,9 +98,7 @@ static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         return;
     }
     trace_vcpu_blocked(vcpu->id);
-    if (vcpu->replenishment.armed) {
-        timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
-    }
+    list_remove(&vcpu->replenishment);
     (void)charge_server(vcpu, 0, now);
     vcpu_server_block(&vcpu->server, now);
     if (now - vcpu->runnable_since > vcpu->counters.response_max) {
@@ -177,7 +175,7 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
 void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
 {
     run_queue_remove(&policy->run_queue, thread);
-    leave(policy, thread->standing.charged, now);
+    leave(thread->standing.charged, now);
     request_service(policy, thread, now);
 }
 
@@ -226,6 +224,33 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     }
 }
 
+static struct vcpu *vcpu_at(struct list_node *node)
+{
+    return CONTAINER_OF(node, struct vcpu, replenishment);
+}
+
+/* Returns the counter value of the next replenishment; POLICY_NEVER if no VCPU waits for one. */
+static uint64_t next_replenishment(const struct policy *policy)
+{
+    struct list_node *first = list_first(&policy->replenishments);
+
+    return first == NULL ? POLICY_NEVER : vcpu_at(first)->replenished_at;
+}
+
+/* Puts a VCPU on the list of replenishments. The search begins at the earliest, because the VCPUs
+ * of short periods, whose replenishments are soon, come here most often. */
+static void await_replenishment(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    const struct list *list = &policy->replenishments;
+    struct list_node *later = list->head.next;
+
+    vcpu->replenished_at = vcpu_server_next_event(&vcpu->server, now);
+    while (later != &list->head && vcpu_at(later)->replenished_at <= vcpu->replenished_at) {
+        later = later->next;
+    }
+    list_insert_before(later, &vcpu->replenishment);
+}
+
 /* Brings the VCPU's replenishment, its level and the urgencies of its threads up to date. */
 static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
@@ -238,12 +263,9 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->server.is_io) {
         vcpu->level = vcpu_set_io_level(&policy->vcpus, vcpu);
     }
-    if (vcpu->replenishment.armed) {
-        timer_queue_remove(&policy->replenishments, &vcpu->replenishment);
-    }
+    list_remove(&vcpu->replenishment);
     if (vcpu->runnable > 0 && !vcpu->has_budget) {
-        vcpu->replenishment.deadline = vcpu_server_next_event(&vcpu->server, now);
-        timer_queue_insert(&policy->replenishments, &vcpu->replenishment);
+        await_replenishment(policy, vcpu, now);
     }
     LIST_FOR_EACH(node, &vcpu->threads)
     {
@@ -253,12 +275,8 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 
 static void take_replenishments(struct policy *policy, uint64_t now)
 {
-    struct timer_queue *queue = &policy->replenishments;
-
-    while (queue->root != NULL && queue->root->deadline <= now) {
-        struct timer *due = timer_queue_pop_due(queue, now, UINT64_MAX);
-
-        mark_changed(policy, CONTAINER_OF(due, struct vcpu, replenishment));
+    while (next_replenishment(policy) <= now) {
+        mark_changed(policy, vcpu_at(list_pop_front(&policy->replenishments)));
     }
 }
 
@@ -280,10 +298,7 @@ __attribute__((noinline)) static void update_all(struct policy *policy, uint64_t
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
 {
-    const struct timer *replenishment = policy->replenishments.root;
-
-    if (!list_is_empty(&policy->changed) ||
-        (replenishment != NULL && replenishment->deadline <= now)) {
+    if (!list_is_empty(&policy->changed) || next_replenishment(policy) <= now) {
         update_all(policy, now);
     }
     return run_queue_pick(&policy->run_queue);
@@ -292,9 +307,8 @@ struct thread *policy_choose(struct policy *policy, uint64_t now)
 uint64_t policy_next_decision(const struct policy *policy, const struct thread *running,
                               uint64_t now)
 {
-    const struct timer *replenishment = policy->replenishments.root;
     const struct vcpu *vcpu = running->standing.charged;
-    uint64_t next = replenishment == NULL ? POLICY_NEVER : replenishment->deadline;
+    uint64_t next = next_replenishment(policy);
 
     if (vcpu != NULL && vcpu->has_budget) {
         uint64_t end = now + vcpu->left;
@@ -357,7 +371,7 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
         return;
     }
     if (thread->standing.charged != before) {
-        leave(policy, before, now);
+        leave(before, now);
         if (thread->standing.charged != NULL) {
             (void)join(policy, thread->standing.charged, now);
         }

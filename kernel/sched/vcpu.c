@@ -137,6 +137,7 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id)
                            clock_ticks_down(param->T), now);
     list_init(&vcpu->threads);
     list_node_init(&vcpu->changed);
+    list_node_init(&vcpu->replenishment);
     vcpu->counters.since = now;
     return vcpu;
 }

@@ -9,7 +9,6 @@
 #include "kernel/list.h"
 #include "kernel/vcpu.h"
 #include "sched/vcpu_server.h"
-#include "time/timer_queue.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,16 +26,17 @@ struct vcpu {
     int id;
     char name[VCPU_NAME_BYTES];
     struct vcpu_server server;
-    unsigned level;             /* of its threads' urgency while it has budget */
-    bool has_budget;            /* as its threads' urgencies know it */
-    unsigned runnable;          /* runnable threads that execute on its budget */
-    uint64_t span;              /* ticks from the latest settle() until the server's next event */
-    uint64_t left;              /* what is left of `span`; both are 0 without budget */
-    uint64_t runnable_since;    /* counter value; valid while `runnable` > 0 */
-    struct list threads;        /* bound threads, by standing.bound_node */
-    struct list_node changed;   /* linked: policy_choose() has to look at the VCPU */
-    struct timer replenishment; /* in the policy's queue while it waits for budget; ticks */
-    unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
+    unsigned level;           /* of its threads' urgency while it has budget */
+    bool has_budget;          /* as its threads' urgencies know it */
+    unsigned runnable;        /* runnable threads that execute on its budget */
+    uint64_t span;            /* ticks from the latest settle() until the server's next event */
+    uint64_t left;            /* what is left of `span`; both are 0 without budget */
+    uint64_t runnable_since;  /* counter value; valid while `runnable` > 0 */
+    struct list threads;      /* bound threads, by standing.bound_node */
+    struct list_node changed; /* linked: policy_choose() has to look at the VCPU */
+    struct list_node replenishment; /* on the policy's list while it waits for budget */
+    uint64_t replenished_at;        /* counter value; valid while on that list */
+    unsigned waiting[VCPU_MAX];     /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
     struct vcpu_counters counters;
 };
 

@@ -133,18 +133,8 @@ static void expire(struct core *core, struct timer *timer, uint64_t now)
     }
 }
 
-/* Lets the policy choose at the interrupt's exit, if the time for that has come. */
-static void check_decision(struct core *core)
+static void expire_due(struct core *core)
 {
-    if (core->decision_at != POLICY_NEVER && arch_clock_ticks() >= core->decision_at) {
-        core->decision_at = POLICY_NEVER;
-        core->reschedule = true;
-    }
-}
-
-void time_alarm(void)
-{
-    struct core *core = core_this();
     struct timer_queue *queue = &core->timers;
     uint64_t now = time_now();
     uint64_t sequence_end = queue->next_sequence;
@@ -154,6 +144,19 @@ void time_alarm(void)
         expire(core, timer, now);
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
-    check_decision(core);
     first_timer_changed();
+}
+
+void time_alarm(void)
+{
+    struct core *core = core_this();
+
+    if (arch_clock_ticks() >= core->timer_at) {
+        expire_due(core);
+    }
+    if (arch_clock_ticks() >= core->decision_at) {
+        core->decision_at = POLICY_NEVER;
+        core->reschedule = true; /* the policy chooses at the interrupt's exit */
+        time_set_alarm();
+    }
 }

@@ -31,7 +31,7 @@ PERIODS = 300
 FRAME_BYTES = 64
 # Instructions of the interrupt handler: a constant, which includes the wake-up of a thread, and a
 # number per descriptor of its budget.
-HANDLER_INSTRUCTIONS = 830
+HANDLER_INSTRUCTIONS = 800
 DESCRIPTOR_INSTRUCTIONS = 320
 # Instructions from the end of a handler to the thread that it delayed: other interrupts, critical
 # sections, the context switch.
