@@ -20,7 +20,7 @@ void core_init(void)
     timer_queue_init(&the_core.timers);
     list_init(&the_core.threads);
     list_init(&the_core.finished);
-    the_core.accounted_until = arch_clock_ticks();
+    the_core.vcpu_report.accounted_until = arch_clock_ticks();
 }
 
 /* Charges the time until `now` to the running, or interrupted, thread. One that has blocked or
@@ -28,9 +28,9 @@ void core_init(void)
 static void charge_thread(struct core *core, uint64_t now)
 {
     struct thread *thread = core->current;
-    uint64_t ticks = now - core->accounted_until;
+    uint64_t ticks = now - core->vcpu_report.accounted_until;
 
-    core->accounted_until = now;
+    core->vcpu_report.accounted_until = now;
     if (thread != NULL && ticks != 0) {
         thread->run_ticks += ticks;
         policy_charge(&core->policy, thread, ticks, now);
@@ -43,7 +43,7 @@ uint64_t core_now(const struct core *core)
         return core->interrupt_began;
     }
     if (core->current != NULL && !thread_is_runnable(core->current)) {
-        return core->accounted_until;
+        return core->vcpu_report.accounted_until;
     }
     return arch_clock_ticks();
 }
@@ -61,7 +61,7 @@ void core_charge_interrupt(struct core *core)
     uint64_t began = core_charge(core);
     uint64_t now = arch_clock_ticks();
 
-    core->accounted_until = now;
+    core->vcpu_report.accounted_until = now;
     policy_charge_interrupt(&core->policy, core->interrupt_for, now - began, now);
     core->interrupt_for = NULL;
 }

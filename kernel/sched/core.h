@@ -4,6 +4,7 @@
 #define SCHED_CORE_H
 
 #include "kernel/list.h"
+#include "kernel/vcpu_report.h"
 #include "sched/policy.h"
 #include "time/timer_queue.h"
 #include "time/timer_thread.h"
@@ -26,11 +27,11 @@ struct core {
     struct list finished; /* detached threads that have ended and are not yet freed; queue_node */
     uint64_t next_thread_number;
 
-    uint64_t accounted_until;     /* counter value up to which time has been charged */
     uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
     struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
     uint64_t interrupts;
     uint64_t context_switches;
+    struct vcpu_report vcpu_report; /* accounted_until: counter value up to which time is charged */
 };
 
 /* The running core. The address never changes (one core), so calls may be merged. */

@@ -42,7 +42,7 @@ static bool charge_server(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
     if (used == 0) {
         return vcpu_server_available(&vcpu->server, now) > 0;
     }
-    vcpu->counters.received += used;
+    vcpu->record->received += used;
     return vcpu_server_charge(&vcpu->server, used, now) > 0;
 }
 
@@ -101,8 +101,8 @@ static void leave(struct vcpu *vcpu, uint64_t now)
     list_remove(&vcpu->replenishment);
     (void)charge_server(vcpu, 0, now);
     vcpu_server_block(&vcpu->server, now);
-    if (now - vcpu->runnable_since > vcpu->counters.response_max) {
-        vcpu->counters.response_max = now - vcpu->runnable_since;
+    if (now - vcpu->runnable_since > vcpu->record->response_max) {
+        vcpu->record->response_max = now - vcpu->runnable_since;
     }
 }
 
@@ -185,9 +185,9 @@ __attribute__((noinline)) static void charge_beyond(struct policy *policy, struc
                                                     uint64_t ticks, uint64_t now)
 {
     if (!vcpu->has_budget) {
-        vcpu->counters.background += ticks;
+        vcpu->record->background += ticks;
     } else if (!settle(vcpu, ticks, now)) {
-        vcpu->counters.exhaustions++;
+        vcpu->record->exhaustions++;
         trace_vcpu_exhausted(vcpu->id);
         mark_changed(policy, vcpu);
     }
@@ -391,7 +391,7 @@ void policy_set_service(struct thread *thread, const struct thread *server)
 void policy_count_miss(struct thread *thread)
 {
     if (thread->standing.bound != NULL) {
-        thread->standing.bound->counters.deadline_misses++;
+        thread->standing.bound->record->deadline_misses++;
     }
 }
 
@@ -427,7 +427,6 @@ void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, 
 {
     (void)charge_server(vcpu, 0, now);
     (void)vcpu_server_set_parameters(&vcpu->server, budget, period, now);
-    vcpu->counters = (struct vcpu_counters){.since = now};
 }
 
 void policy_rank(struct policy *policy)

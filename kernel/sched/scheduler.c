@@ -75,8 +75,8 @@ void scheduler_start(void)
     if (thread_make(&core->idle, &attributes, idle, core) != RESULT_OK) {
         panic("no memory for the idle thread");
     }
-    core->accounted_until = arch_clock_ticks();
-    hand_over(core, core->idle, choose(core, core->accounted_until));
+    core->vcpu_report.accounted_until = arch_clock_ticks();
+    hand_over(core, core->idle, choose(core, core->vcpu_report.accounted_until));
     arch_context_start(&core->current->context);
 }
 
@@ -154,7 +154,7 @@ void scheduler_interrupt_next(void)
 
     if (core->interrupt_depth == 1 && core->current != NULL) {
         core_charge_interrupt(core);
-        core->interrupt_began = core->accounted_until;
+        core->interrupt_began = core->vcpu_report.accounted_until;
     }
 }
 
@@ -172,7 +172,7 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
     if (!core->reschedule || core->preemption_depth != 0) {
         return interrupted;
     }
-    next = choose(core, core->accounted_until);
+    next = choose(core, core->vcpu_report.accounted_until);
     if (next == core->current) {
         return interrupted;
     }

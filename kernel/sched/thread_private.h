@@ -43,7 +43,7 @@ struct thread {
     struct thread_wait wait;
     struct list held_mutexes;  /* struct mutex by `owned` */
     struct wait_queue joiners; /* at most one thread */
-    uint64_t run_ticks;        /* processor time, up to core->accounted_until if it runs */
+    uint64_t run_ticks;        /* processor time, up to accounted_until if it runs */
     uint64_t switches;
     struct periodic *periodic; /* NULL: not a periodic thread */
     uint64_t deadline_misses;  /* of its periodic work, ended work included */

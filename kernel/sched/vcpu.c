@@ -10,6 +10,7 @@
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
 #include "sched/vcpu_policy.h"
+#include "sched/vcpu_record.h"
 #include "schedule/admission.h"
 #include "time/clock.h"
 #include <string.h>
@@ -103,16 +104,18 @@ static enum result admit(struct vcpu_param *param, int id)
     return error == SCHEDULE_OK ? RESULT_OK : RESULT_OVERLOADED;
 }
 
-static void set_name(struct vcpu *vcpu, const char name[VCPU_NAME_BYTES])
+/* Tells tools the parameters, and starts the counters at `now`. Interrupts masked. */
+static void record_parameters(const struct vcpu *vcpu, const struct vcpu_param *param, uint64_t now)
 {
-    memcpy(vcpu->name, name, VCPU_NAME_BYTES);
-    vcpu->name[VCPU_NAME_BYTES - 1] = '\0';
-}
+    struct vcpu_record record = {
+        .kind = param->policy == SCHED_PIBS ? VCPU_RECORD_IO : VCPU_RECORD_MAIN,
+        .budget = clock_ticks_up(param->C),
+        .period = clock_ticks_down(param->T),
+    };
 
-static void trace_parameters(const struct vcpu *vcpu, const struct vcpu_param *param)
-{
-    trace_vcpu_created(vcpu->id, vcpu->name, param->policy, clock_ticks_up(param->C),
-                       clock_ticks_down(param->T));
+    memcpy(record.name, param->name, VCPU_NAME_BYTES - 1);
+    vcpu_record_write(vcpu->record, &record, now);
+    trace_vcpu_created(vcpu->id, record.name, param->policy, record.budget, record.period);
 }
 
 /* Makes the change to the set of VCPUs known to the policy. Interrupts masked. */
@@ -122,23 +125,21 @@ static void change_set(void)
     core_this()->reschedule = true;
 }
 
-static struct vcpu *vcpu_make(const struct vcpu_param *param, int id)
+static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t now)
 {
     struct vcpu *vcpu = heap_allocate(sizeof(*vcpu));
-    uint64_t now = arch_clock_ticks();
 
     if (vcpu == NULL) {
         return NULL;
     }
     memset(vcpu, 0, sizeof(*vcpu));
     vcpu->id = id;
-    set_name(vcpu, param->name);
+    vcpu->record = &core_this()->vcpu_report.records[id - 1];
     (void)vcpu_server_init(&vcpu->server, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
                            clock_ticks_down(param->T), now);
     list_init(&vcpu->threads);
     list_node_init(&vcpu->changed);
     list_node_init(&vcpu->replenishment);
-    vcpu->counters.since = now;
     return vcpu;
 }
 
@@ -155,6 +156,7 @@ static int create(struct vcpu_param *param)
     enum result result;
     struct vcpu *vcpu;
     interrupt_state state;
+    uint64_t now;
 
     if (id == 0) {
         return failure(RESULT_OVERFLOW);
@@ -163,13 +165,15 @@ static int create(struct vcpu_param *param)
     if (result != RESULT_OK) {
         return failure(result);
     }
-    vcpu = vcpu_make(param, id);
+    now = arch_clock_ticks();
+    vcpu = vcpu_make(param, id, now);
     if (vcpu == NULL) {
         return failure(RESULT_NO_MEMORY);
     }
     state = interrupts_save();
+    record_parameters(vcpu, param, now);
+    vcpu_report_publish(&core_this()->vcpu_report);
     vcpu_set_add(&the_policy()->vcpus, vcpu);
-    trace_parameters(vcpu, param);
     change_set();
     interrupts_restore(state);
     return id;
@@ -195,8 +199,7 @@ static int set_parameters(struct vcpu_param *param)
     state = interrupts_save();
     now = core_charge(core_this());
     policy_set_parameters(vcpu, clock_ticks_up(param->C), clock_ticks_down(param->T), now);
-    set_name(vcpu, param->name);
-    trace_parameters(vcpu, param);
+    record_parameters(vcpu, param, now);
     change_set();
     interrupts_restore(state);
     return 0;
@@ -229,6 +232,7 @@ static int destroy(int id, bool force)
     terminate_threads(vcpu);
     policy_remove_vcpu(the_policy(), vcpu, &core_this()->threads);
     trace_vcpu_destroyed(id);
+    vcpu_record_clear(vcpu->record);
     core_this()->reschedule = true;
     interrupts_restore(state);
     heap_free(vcpu);

@@ -8,23 +8,14 @@
 
 #include "kernel/list.h"
 #include "kernel/vcpu.h"
+#include "kernel/vcpu_report.h"
 #include "sched/vcpu_server.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Counters since the VCPU was created or got other parameters, in ticks. */
-struct vcpu_counters {
-    uint64_t since;        /* counter value */
-    uint64_t received;     /* executed on the budget, without that since settle() */
-    uint64_t background;   /* executed by its threads without budget */
-    uint64_t response_max; /* from a wake-up until none of its threads was runnable */
-    uint64_t exhaustions;
-    uint64_t deadline_misses;
-};
-
 struct vcpu {
     int id;
-    char name[VCPU_NAME_BYTES];
+    struct vcpu_record *record; /* its name, and its counters */
     struct vcpu_server server;
     unsigned level;           /* of its threads' urgency while it has budget */
     bool has_budget;          /* as its threads' urgencies know it */
@@ -37,7 +28,6 @@ struct vcpu {
     struct list_node replenishment; /* on the policy's list while it waits for budget */
     uint64_t replenished_at;        /* counter value; valid while on that list */
     unsigned waiting[VCPU_MAX];     /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
-    struct vcpu_counters counters;
 };
 
 struct vcpu_set {

@@ -20,7 +20,7 @@ static void describe_parameters(const struct vcpu *vcpu, struct vcpu_param *para
         .C = clock_nanoseconds(budget),
         .T = clock_nanoseconds(period),
     };
-    memcpy(param->name, vcpu->name, sizeof(param->name));
+    memcpy(param->name, vcpu->record->name, sizeof(param->name));
 }
 
 static size_t count_threads(const struct vcpu *vcpu)
@@ -36,7 +36,7 @@ static size_t count_threads(const struct vcpu *vcpu)
 
 static void describe(const struct vcpu *vcpu, struct vcpu_statistics *statistics, uint64_t now)
 {
-    const struct vcpu_counters *counters = &vcpu->counters;
+    const struct vcpu_record *counters = vcpu->record;
 
     describe_parameters(vcpu, &statistics->param);
     statistics->age_nanoseconds = clock_nanoseconds(now - counters->since);

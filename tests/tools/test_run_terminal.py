@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +38,27 @@ console = "interactive"
 name = "boot"
 cores = [2]
 memory = "64 MiB"
+image = "boot"
+"""
+
+_VCPUS = """
+board = "qemu-virt"
+[[partition]]
+name = "control"
+cores = [0]
+memory = "16 MiB"
+image = "control"
+arguments = "report=1"
+console = "interactive"
+[[partition.vcpu]]
+name = "loop"
+budget = "100 us"
+period = "1 ms"
+threads = ["init"]
+[[partition]]
+name = "boot"
+cores = [1]
+memory = "16 MiB"
 image = "boot"
 """
 
@@ -132,6 +155,41 @@ def test_partitions_share_a_terminal(tmp_path: Path) -> None:
         screen.expect("# ")
         screen.type("poweroff -f\r")
         screen.expect("linux is off")
+        screen.type(_LEAVE)
+        assert screen.wait() == 0
+
+
+def test_counters_of_vcpus(tmp_path: Path) -> None:
+    """The counters of a running partition's VCPU grow, and a partition without VCPUs has none."""
+    file = tmp_path / "vcpus.toml"
+    file.write_text(_VCPUS)
+    written = tmp_path / "stat.json"
+
+    def count() -> dict[str, Any]:
+        done = command("stat", str(file), "--json", str(written))
+        assert done.returncode == 0, done.stderr
+        title = "control: VCPUs, and their shares since they were created"
+        assert title in done.stdout, done.stdout
+        row = r"│ loop +│ +main │ +100 us │ +1 ms │ +10\.0% │ +\d+\.\d% │"
+        assert re.search(row, done.stdout), done.stdout
+        assert "boot: VCPUs" not in done.stdout
+        cores = json.loads(written.read_text())
+        assert [each["partition"] for each in cores] == ["control", "boot", "-", "-"]
+        assert cores[1]["vcpus"] == []
+        (vcpu,) = cores[0]["vcpus"]
+        return dict(vcpu)
+
+    with terminal("run", str(file)) as screen:
+        screen.expect("control: ")
+        before = count()
+        screen.expect("periods")
+        time.sleep(1)
+        after = count()
+        grown = {name: after[name] - before[name] for name in before if name.endswith("_ns")}
+        assert grown["age_ns"] > 1_000_000_000
+        assert grown["budget_ns"] == grown["period_ns"] == 0
+        assert 0 < grown["received_ns"] <= grown["age_ns"]
+        assert after["response_max_ns"] > 0
         screen.type(_LEAVE)
         assert screen.wait() == 0
 

@@ -213,11 +213,12 @@ def check(settings: Settings, name: str, svg: Path | None) -> None:
 @click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the counters to this file, too.")  # fmt: skip
 def stat(name: str, json_path: Path | None) -> None:
-    """Print the exit counters of a running system.
+    """Print the exit counters of a running system, and its VCPUs.
 
     The default system is demo. An exit is a change from a guest to the hypervisor. The counters are
-    the exits for each core and cause, refused accesses, and faults. They are read from the
-    machine's memory, without stopping any guest.
+    the exits for each core and cause, refused accesses, and faults; for each VCPU the share of the
+    processor that it is promised, and the share that it received. They are read from the machine's
+    memory, without stopping any guest.
     """
     from bulkhead.measuring.bench import check_output_path
     from bulkhead.running.stat_system import stat_system
@@ -229,7 +230,7 @@ def stat(name: str, json_path: Path | None) -> None:
 @bulkhead.command(context_settings=_CONTEXT)
 @click.argument("name", metavar="[NAME|FILE]", default="demo")
 def top(name: str) -> None:
-    """Show exit counts per core, refreshed every second.
+    """Show exit counts per core, and the VCPUs' shares, refreshed every second.
 
     The default system is demo. The system must be running. An exit is a change from a guest to the
     hypervisor. Press Ctrl-C to quit.

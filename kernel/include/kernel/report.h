@@ -25,7 +25,7 @@
 
 enum report_kind {
     REPORT_TRACE = 1, /* kernel/trace.h */
-    REPORT_VCPUS = 2, /* statistics of VCPUs */
+    REPORT_VCPUS = 2, /* kernel/vcpu_report.h */
 };
 
 struct report {

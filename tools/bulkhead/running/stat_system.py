@@ -6,27 +6,42 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bulkhead import console
+from bulkhead.errors import UserError
 from bulkhead.running.attach import Running, attach
-from bulkhead.running.qmp import QmpError
+from bulkhead.running.qmp import QmpClient, QmpError
+from bulkhead.system.problems import duration
 from bulkhead.system.reports import CAUSES, CoreReport, read_reports
+from bulkhead.tracing.reports import Guest, physical_memory
+from bulkhead.tracing.vcpus import VcpuCounters, continues, read_vcpus, shares
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
 _PERIOD_S = 1.0
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """The counters at a time."""
+
+    cores: Sequence[CoreReport]
+    vcpus: dict[str, list[VcpuCounters]]  # by partition
+    unreadable: dict[str, str]  # by partition: why its VCPUs can't be read
+
+
 def stat_system(name: str, json_path: Path | None) -> None:
     """Print the counters once."""
     running, qmp = attach(name)
-    reports = read_reports(qmp, running.hypervisor_end, running.cores)
-    console.results().print(_table(running, reports, None))
+    sample = _read(running, qmp)
+    console.results().print(_tables(running, sample, None))
     if json_path is not None:
-        json_path.write_text(json.dumps([_record(running, each) for each in reports], indent=2))
+        json_path.write_text(json.dumps(_records(running, sample), indent=2))
 
 
 def top_system(name: str) -> None:
@@ -34,18 +49,30 @@ def top_system(name: str) -> None:
     from rich.live import Live
 
     running, qmp = attach(name)
-    before: Sequence[CoreReport] | None = None
+    before: _Sample | None = None
     try:
         with Live(console=console.results(), auto_refresh=False) as live:
             while True:
-                reports = read_reports(qmp, running.hypervisor_end, running.cores)
-                live.update(_table(running, reports, before), refresh=True)
-                before = reports
+                sample = _read(running, qmp)
+                live.update(_tables(running, sample, before), refresh=True)
+                before = sample
                 time.sleep(_PERIOD_S)
     except KeyboardInterrupt:
         return
     except QmpError:
         console.say(f"system '{name}' has ended")
+
+
+def _read(running: Running, qmp: QmpClient) -> _Sample:
+    cores = read_reports(qmp, running.hypervisor_end, running.cores)
+    vcpus = {}
+    unreadable = {}
+    for memory in running.guests:
+        try:
+            vcpus[memory.partition] = read_vcpus(Guest(memory, "", physical_memory(qmp)))
+        except UserError as error:  # the guest's fault; the others are shown all the same
+            unreadable[memory.partition] = str(error)
+    return _Sample(cores, vcpus, unreadable)
 
 
 def _owner(running: Running, report: CoreReport) -> str:
@@ -64,6 +91,83 @@ def _record(running: Running, report: CoreReport) -> dict[str, object]:
             "syndrome": report.syndrome, "address": report.address, "pc": report.pc
         } if report.exits["fault"] else None,
     }  # fmt: skip
+
+
+def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
+    """Return a record of each core. That of a partition's first core has the VCPUs, too."""
+    records = []
+    shown = set()
+    for report in sample.cores:
+        record = _record(running, report)
+        owner = _owner(running, report)
+        if owner not in shown:
+            record["vcpus"] = [_vcpu_record(each) for each in sample.vcpus.get(owner, ())]
+            if owner in sample.unreadable:
+                record["vcpus_error"] = sample.unreadable[owner]
+        shown.add(owner)
+        records.append(record)
+    return records
+
+
+def _vcpu_record(vcpu: VcpuCounters) -> dict[str, object]:
+    return {name: value for name, value in asdict(vcpu).items() if name != "sequence"}
+
+
+def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
+    from rich.console import Group
+    from rich.text import Text
+
+    earlier = before.vcpus if before else {}
+    return Group(
+        _table(running, sample.cores, before.cores if before else None),
+        *(
+            _vcpu_table(name, vcpus, earlier.get(name, []), live=before is not None)
+            for name, vcpus in sample.vcpus.items()
+            if vcpus
+        ),
+        *(Text(line, "bold") for line in sample.unreadable.values()),
+    )
+
+
+def _vcpu_table(
+    partition: str, vcpus: Sequence[VcpuCounters], before: Sequence[VcpuCounters], *, live: bool
+) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    since = "within the last second" if live else "since they were created"
+    table = Table(title=f"{partition}: VCPUs, and their shares {since}", title_justify="left")
+    table.add_column("VCPU", no_wrap=True)
+    for column in (
+        "policy", "budget", "period", "promised", "received", "background", "ran out",
+        "deadlines missed", "worst response",
+    ):  # fmt: skip
+        table.add_column(column, justify="right")
+    earlier = {each.id: each for each in before}
+    for vcpu in vcpus:
+        then = earlier.get(vcpu.id)
+        if then is not None and not continues(vcpu, then):
+            then = None
+        found = shares(vcpu, then)
+        last = then or vcpu  # without an earlier sample, there is no growth to show
+        table.add_row(
+            escape(vcpu.title),
+            vcpu.policy,
+            duration(vcpu.budget_ns),
+            duration(vcpu.period_ns),
+            f"{vcpu.promised:.1%}",
+            f"{found.received:.1%}" if found else "-",
+            f"{found.background:.1%}" if found else "-",
+            _count(vcpu.exhaustions, last.exhaustions),
+            _count(vcpu.deadline_misses, last.deadline_misses),
+            duration(_rounded(vcpu.response_max_ns)),
+        )
+    return table
+
+
+def _rounded(number: int) -> int:
+    """Return the number with three significant digits."""
+    return round(number, -max(0, len(str(number)) - 3))
 
 
 def _table(

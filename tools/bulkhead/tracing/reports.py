@@ -74,6 +74,12 @@ class Guest:
         return self.read_physical(self.memory.physical + offset, size)
 
 
+def name_text(name: bytes) -> str:
+    """Return a name of the guest, harmless to a terminal and to a picture."""
+    text = name.split(b"\0")[0].decode("ascii", "replace")
+    return "".join(each if each.isascii() and each.isprintable() else "?" for each in text)
+
+
 def physical_memory(qmp: QmpClient) -> Read:
     """Return a function that reads a machine's physical memory, without stopping it."""
 

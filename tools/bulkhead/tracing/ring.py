@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from bulkhead.errors import UserError
-from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report
+from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report, name_text
 
 VERSION = 1
 _HEADER = struct.Struct("<QQQIIII24x")
@@ -239,7 +239,7 @@ def _threads(header: _Header, names: bytes) -> Iterator[ThreadName]:
     for place in range(header.threads):
         state, number, vcpu, priority, name = _THREAD.unpack_from(names, place * _THREAD.size)
         if state != _FREE:
-            found.append(ThreadName(number, _text(name), vcpu, priority, state != 1))
+            found.append(ThreadName(number, name_text(name), vcpu, priority, state != 1))
     yield from sorted(found, key=lambda each: (not each.ended, each.number))
 
 
@@ -249,10 +249,4 @@ def _vcpus(header: _Header, names: bytes) -> Iterator[Vcpu]:
         state, policy, budget, period, name = _VCPU.unpack_from(names, at + place * _VCPU.size)
         if state != _FREE:
             spans = (header.nanoseconds(budget), header.nanoseconds(period))
-            yield Vcpu(place + 1, _text(name), policy, *spans, state != 1)
-
-
-def _text(name: bytes) -> str:
-    """Return a name of the guest, harmless to a terminal and to a picture."""
-    text = name.split(b"\0")[0].decode("ascii", "replace")
-    return "".join(each if each.isascii() and each.isprintable() else "?" for each in text)
+            yield Vcpu(place + 1, name_text(name), policy, *spans, state != 1)

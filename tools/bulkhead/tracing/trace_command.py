@@ -16,7 +16,14 @@ from bulkhead.measuring.bench import check_output_path
 from bulkhead.running.attach import Running, attach, attach_bare
 from bulkhead.system.images import programs
 from bulkhead.system.problems import choose, show
-from bulkhead.tracing.reports import Guest, Read, list_reports, physical_memory
+from bulkhead.tracing.reports import (
+    Guest,
+    Kind,
+    Read,
+    find_report,
+    list_reports,
+    physical_memory,
+)
 from bulkhead.tracing.ring import Event, Trace, TracedEvent, read_trace
 from bulkhead.tracing.timeline import State, Timeline, is_idle, last, longest, make_timeline
 
@@ -108,7 +115,7 @@ def choose_guest(running: Running, partition: str | None, read: Read) -> Guest:
         return _with_reports(chosen[0])
     if len(guests) == 1:
         return _with_reports(guests[0])
-    traced = [guest for guest in guests if list_reports(guest)]
+    traced = [guest for guest in guests if find_report(guest, Kind.TRACE)]
     if len(traced) == 1:
         return traced[0]
     if traced:

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The VCPUs of a guest, as tools read them from its memory: also damaged ones."""
+
+from __future__ import annotations
+
+import random
+import re
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from support.traced_guest import TracedGuest
+from support.vcpu_table import COUNT, HEADER_BYTES, RECORD_BYTES, TABLE, Record, memory_with_vcpus
+
+from bulkhead.errors import UserError
+from bulkhead.paths import ROOT
+from bulkhead.tracing.reports import Guest
+from bulkhead.tracing.vcpus import VERSION, VcpuCounters, continues, read_vcpus, shares
+
+HEADER = (ROOT / "kernel/include/kernel/vcpu_report.h").read_text()
+FREE = Record(0, 0, b"", 0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def guest(
+    records: Sequence[Record] = (Record(),),
+    *,
+    after_read: Callable[[bytearray], None] | None = None,
+    **fields: int,
+) -> Guest:
+    """Returns a guest with a table of records; `fields` are those of memory_with_vcpus()."""
+    memory = memory_with_vcpus(records, **fields)
+    return TracedGuest(content=memory, after_read=after_read).guest()
+
+
+def put(memory: bytearray, place: int, record: Record) -> None:
+    at = TABLE + HEADER_BYTES + place * RECORD_BYTES
+    memory[at : at + RECORD_BYTES] = record.packed()
+
+
+def test_layout_is_that_of_the_kernel() -> None:
+    assert f"#define VCPU_REPORT_VERSION {VERSION}u" in HEADER
+    struct_text = re.search(r"struct vcpu_record \{(.*?)\n\};", HEADER, re.DOTALL)
+    assert struct_text is not None
+    fields = re.findall(r"^    \w+ (\w+)[\[;]", struct_text[1], re.MULTILINE)
+    assert fields == list(vars(Record()))
+    kinds = re.findall(r"VCPU_RECORD_(\w+) = (\d),", HEADER)
+    assert kinds == [("FREE", "0"), ("MAIN", "1"), ("IO", "2")]
+
+
+def test_counters() -> None:
+    found = read_vcpus(guest([FREE, Record(), Record(kind=2, name=b"")]))
+    assert [(each.id, each.title, each.policy) for each in found] == [
+        (2, "loop", "main"),
+        (3, "VCPU 3", "io"),
+    ]
+    assert found[0] == VcpuCounters(
+        2, 2, "loop", "main", 1_000_000, 10_000_000, 500_000_000, 20_010_000, 3_000_000, 4, 5,
+        700_000,
+    )  # fmt: skip
+    assert found[0].promised == 0.1
+    since_creation = shares(found[0], None)
+    assert since_creation is not None
+    assert since_creation.received == pytest.approx(20_010 / 500_000)
+    assert since_creation.background == pytest.approx(3_000 / 500_000)
+
+
+def test_shares_of_the_last_second() -> None:
+    (before,) = read_vcpus(guest())
+    grown = Record(received=120_010, background=53_000)
+    (now,) = read_vcpus(guest([grown], until=2_000_000))
+    assert continues(now, before)
+    found = shares(now, before)
+    assert found is not None
+    assert (found.received, found.background) == pytest.approx((0.1, 0.05))
+    assert shares(before, before) is None
+
+
+def test_counters_that_began_again() -> None:
+    (before,) = read_vcpus(guest())
+    assert not continues(replace(before, sequence=4), before)  # another VCPU, or other parameters
+    assert not continues(replace(before, age_ns=before.age_ns - 1), before)  # the guest restarted
+
+
+def test_guests_without_vcpus() -> None:
+    assert read_vcpus(guest([])) == []
+    assert read_vcpus(TracedGuest().guest()) == []  # a trace only
+    assert read_vcpus(TracedGuest(locator_magic=b"anything").guest()) == []
+
+
+def test_a_vcpu_that_changes_while_it_is_read() -> None:
+    """The first copies of the table are of a record that the kernel writes."""
+    reads = 0
+
+    def write(memory: bytearray) -> None:
+        nonlocal reads
+        reads += 1
+        if reads == 4:  # after the locator, the directory, its list, and the first copy
+            put(memory, 0, Record(sequence=3, name=b"half", budget=1, received=0))
+        if reads == 6:
+            put(memory, 0, Record(sequence=4, name=b"whole", received=0))
+
+    (found,) = read_vcpus(guest(after_read=write))
+    assert (found.name, found.received_ns) == ("whole", 0)
+    assert reads > 7
+
+
+def test_counters_that_begin_again_while_they_are_read() -> None:
+    """The record has the same parameters, and smaller counters."""
+    reads = 0
+
+    def write(memory: bytearray) -> None:
+        nonlocal reads
+        reads += 1
+        if reads == 4:
+            put(memory, 0, Record(received=0))
+
+    (found,) = read_vcpus(guest(after_read=write))
+    assert found.received_ns == 0
+    assert reads == 6  # one copy more
+
+
+def test_a_table_that_changes_all_the_time() -> None:
+    def write(memory: bytearray) -> None:
+        memory[TABLE + HEADER_BYTES] ^= 2
+
+    with pytest.raises(UserError, match="the VCPUs of partition 'net' change all the time"):
+        read_vcpus(guest(after_read=write))
+    with pytest.raises(UserError, match="change all the time"):
+        read_vcpus(guest([Record(sequence=1)]))
+
+
+def test_names_are_harmless() -> None:
+    (found,) = read_vcpus(guest([Record(name=b"\x1b[31mx\n")]))
+    assert found.name == "?[31mx?"
+
+
+@pytest.mark.parametrize(
+    ("damaged", "line"),
+    [
+        (guest(table_bytes=8), "a table of VCPUs of 8 bytes"),
+        (guest(table_bytes=1 << 20), "exceeds its memory"),
+        (guest(table_bytes=1 << 19), "a table of VCPUs of 524288 bytes"),
+        (guest(count=COUNT + 1), "5 records of 88 bytes in a table of VCPUs of 376 bytes"),
+        (guest(count=1 << 31), "2147483648 records of 88 bytes"),
+        (guest(record_bytes=0), "4 records of 0 bytes"),
+        (guest(frequency=0), "a counter of 0 Hz"),
+        (guest([Record(kind=7)]), "VCPU 1 is of kind 7, with 1000 of 10000 ticks"),
+        (guest([Record(budget=0)]), "VCPU 1 is of kind 1, with 0 of 10000 ticks"),
+        (guest([Record(budget=10_001)]), "with 10001 of 10000 ticks"),
+        (guest([Record(period=1 << 41)]), "of 2199023255552 ticks"),
+        (guest([Record(received=1 << 63)]), "VCPU 1 executed 9223372036854775808"),
+        (guest([Record(since=1 << 63, received=1 << 40)]), "ticks in 0"),
+    ],
+)
+def test_damage_is_one_line(damaged: Guest, line: str) -> None:
+    with pytest.raises(UserError) as error:
+        read_vcpus(damaged)
+    assert line in str(error.value)
+    assert "the reports of partition 'net' are damaged" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_another_version() -> None:
+    with pytest.raises(UserError, match=r"have the layout 2, not 1; use the command that"):
+        read_vcpus(guest(version=2))
+
+
+def test_random_damage_is_one_line() -> None:
+    chance = random.Random(1)
+    lines = []
+    for _ in range(300):
+        record = bytearray(Record().packed())
+        for _ in range(chance.randint(1, 8)):
+            record[chance.randrange(RECORD_BYTES)] = chance.randrange(256)
+        made = guest([Record(*struct.unpack("<II16s8Q", record))])
+        try:
+            read_vcpus(made)
+        except UserError as error:
+            lines.append(str(error))
+    assert len(lines) > 100
+    assert not any("\n" in line for line in lines)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the VCPUs of a guest and their counters. The layout is that of kernel/vcpu_report.h.
+
+The guest counts while the table is read, and it is not trusted.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bulkhead.errors import UserError
+from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report, name_text
+
+VERSION = 1
+_HEADER = struct.Struct("<QQII")
+_RECORD = struct.Struct("<II16s8Q")
+_STABLE_BYTES = 48  # of a record, which the kernel writes with an odd sequence
+_RECORDS_MAX = 256  # more than any kernel has
+_FREQUENCY_MAX = 18_400_000_000  # as the kernel's
+_PERIOD_TICKS_MAX = 1 << 40  # as the kernel's
+_POLICIES = {1: "main", 2: "io"}
+_FREE = 0
+_TRIES = 10
+
+
+@dataclass(frozen=True)
+class VcpuCounters:
+    """A VCPU, and its counters since it was created or got other parameters."""
+
+    id: int
+    sequence: int  # differs when the VCPU was created anew, or got other parameters
+    name: str
+    policy: str
+    budget_ns: int
+    period_ns: int
+    age_ns: int
+    received_ns: int
+    background_ns: int
+    exhaustions: int
+    deadline_misses: int
+    response_max_ns: int
+
+    @property
+    def title(self) -> str:
+        """The VCPU's name, or its id if it has none."""
+        return self.name or f"VCPU {self.id}"
+
+    @property
+    def promised(self) -> float:
+        """The promised share of the processor."""
+        return self.budget_ns / self.period_ns
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the processor within a time."""
+
+    received: float
+    background: float
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """The table, copied once."""
+
+    frequency: int
+    accounted_until: int
+    records: list[bytes]
+
+    def nanoseconds(self, ticks: int) -> int:
+        return ticks * 1_000_000_000 // self.frequency
+
+
+def continues(now: VcpuCounters, before: VcpuCounters) -> bool:
+    """Return False if the counters began again after `before`: by a call, or by a restart."""
+    return before.sequence == now.sequence and before.age_ns <= now.age_ns
+
+
+def shares(now: VcpuCounters, before: VcpuCounters | None) -> Shares | None:
+    """Return the shares since `before`, or since the counters began if it is None.
+
+    Returns None if the kernel has accounted for no time since.
+    """
+    span, received, background = now.age_ns, now.received_ns, now.background_ns
+    if before is not None:
+        span -= before.age_ns
+        received -= before.received_ns
+        background -= before.background_ns
+    return Shares(received / span, background / span) if span > 0 else None
+
+
+def read_vcpus(guest: Guest) -> list[VcpuCounters]:
+    """Return the VCPUs of a guest; none if its kernel has none, or is not ours."""
+    report = find_report(guest, Kind.VCPUS)
+    if report is None:
+        return []
+    if report.version != VERSION:
+        raise UserError(
+            f"the VCPUs of {guest.title} have the layout {report.version}, not {VERSION}",
+            "use the command that its image was built with",
+        )
+    if report.bytes > _HEADER.size + _RECORDS_MAX * _RECORD.size:
+        raise DamagedReport(guest, f"a table of VCPUs of {report.bytes} bytes")
+    before = _copy(guest, report.address, report.bytes)
+    for _ in range(_TRIES):
+        copy = _copy(guest, report.address, report.bytes)
+        if _agree(before, copy):
+            return list(_decode(guest, copy))
+        before = copy
+    raise UserError(f"the VCPUs of {guest.title} change all the time", "call again")
+
+
+def _copy(guest: Guest, address: int, size: int) -> _Copy:
+    if size < _HEADER.size:
+        raise DamagedReport(guest, f"a table of VCPUs of {size} bytes")
+    data = guest.read(address, size, "the table of VCPUs")
+    frequency, until, count, record_bytes = _HEADER.unpack_from(data)
+    if record_bytes != _RECORD.size or _HEADER.size + count * record_bytes != size:
+        raise DamagedReport(
+            guest, f"{count} records of {record_bytes} bytes in a table of VCPUs of {size} bytes"
+        )
+    if not 0 < frequency <= _FREQUENCY_MAX:
+        raise DamagedReport(guest, f"a counter of {frequency} Hz")
+    places = range(_HEADER.size, size, _RECORD.size)
+    return _Copy(frequency, until, [data[at : at + _RECORD.size] for at in places])
+
+
+def _agree(first: _Copy, second: _Copy) -> bool:
+    """Return True if no VCPU changed between the copies, and no counter decreased."""
+    return first.frequency == second.frequency and all(
+        one[:_STABLE_BYTES] == other[:_STABLE_BYTES]
+        and one[0] % 2 == 0
+        and all(old <= new for old, new in zip(_growing(one), _growing(other), strict=True))
+        for one, other in zip(first.records, second.records, strict=True)
+    )
+
+
+def _growing(record: bytes) -> tuple[int, ...]:
+    return tuple(_RECORD.unpack(record)[6:])
+
+
+def _decode(guest: Guest, copy: _Copy) -> Iterator[VcpuCounters]:
+    for place, record in enumerate(copy.records, 1):
+        sequence, kind, name, budget, period, since, *counters = _RECORD.unpack(record)
+        if kind == _FREE:
+            continue
+        if kind not in _POLICIES or not 0 < budget <= period <= _PERIOD_TICKS_MAX:
+            raise DamagedReport(
+                guest, f"VCPU {place} is of kind {kind}, with {budget} of {period} ticks"
+            )
+        received, background, response, exhaustions, misses = counters
+        # The latest charge may be in the counters, and not yet in the time.
+        age = max(0, copy.accounted_until - since)
+        if received + background > age + budget + copy.frequency:
+            raise DamagedReport(
+                guest, f"VCPU {place} executed {received} + {background} ticks in {age}"
+            )
+        yield VcpuCounters(
+            id=place,
+            sequence=sequence,
+            name=name_text(name),
+            policy=_POLICIES[kind],
+            budget_ns=copy.nanoseconds(budget),
+            period_ns=max(1, copy.nanoseconds(period)),
+            age_ns=copy.nanoseconds(age),
+            received_ns=copy.nanoseconds(received),
+            background_ns=copy.nanoseconds(background),
+            exhaustions=exhaustions,
+            deadline_misses=misses,
+            response_max_ns=copy.nanoseconds(response),
+        )
