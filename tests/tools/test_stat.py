@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`./bulkhead stat` shows the VCPUs of each guest, whatever another guest does to its own."""
+"""`./bulkhead stat` and `top` show the VCPUs of each guest, whatever another guest does."""
 
 from __future__ import annotations
 
 import json
+import struct
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,66 +13,95 @@ import pytest
 from support.traced_guest import BYTES, KERNEL, START, TracedGuest
 from support.vcpu_table import Record, memory_with_vcpus
 
+from bulkhead.errors import UserError
 from bulkhead.running import stat_system
 from bulkhead.running.attach import GuestMemory, Running
+from bulkhead.running.qmp import QmpError
 from bulkhead.system.description import PAGE_BYTES
+
+PLACES = [START + 16 * BYTES * number for number in range(1, 4)]
 
 
 class Machine:
     """Serves the machine protocol's command that copies memory, which is 0 outside of guests."""
 
-    def __init__(self, guests: dict[int, bytes]) -> None:
-        self._guests = guests
+    def __init__(self, contents: Sequence[bytearray]) -> None:
+        self.guests = dict(zip(PLACES, contents, strict=True))
+        self.ended = False
 
     def execute(self, command: str, *, val: int, size: int, filename: str) -> None:
         assert command == "pmemsave"
-        memory = bytes(size)
-        for start, content in self._guests.items():
+        memory = CORES if val == 0 else bytes(size)
+        if val != 0 and self.ended:
+            raise QmpError("QEMU closed the connection")
+        for start, content in self.guests.items():
             if start <= val < start + len(content):
-                memory = content[val - start : val - start + size]
+                memory = bytes(content[val - start : val - start + size])
         Path(filename).write_bytes(memory)
 
 
-def core_page(core: int) -> bytes:
-    """Returns the page of a core of the partition of the same number."""
-    words = (0x45524F434B4C5542).to_bytes(8, "little") + core.to_bytes(4, "little") * 2
-    return (bytes(48) + words + (1).to_bytes(4, "little")).ljust(PAGE_BYTES, b"\0")
+def core_page(core: int, partition: int) -> bytes:
+    """Returns the page of a running core."""
+    page = struct.pack("<48xQIII", 0x45524F434B4C5542, core, partition, 1)
+    return page.ljust(PAGE_BYTES, b"\0")
+
+
+CORES = core_page(0, 0) + core_page(1, 1) + core_page(2, 2) + core_page(3, 0)
 
 
 @pytest.fixture
-def system(monkeypatch: pytest.MonkeyPatch) -> None:
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     """A system of a guest with a VCPU, one with a damaged table, and one of another kernel."""
-    contents = {
-        "net": memory_with_vcpus([Record(name=b"frames", kind=2)]),
-        "rogue": memory_with_vcpus([Record(kind=9)]),
-        "linux": TracedGuest(locator_magic=b"anything").memory(),
-    }
-    places = [START + 16 * BYTES * number for number in range(1, 4)]
+    made = Machine(
+        [
+            memory_with_vcpus([Record(name=b"frames", kind=2)]),
+            memory_with_vcpus([Record(kind=9)]),
+            TracedGuest(locator_magic=b"anything").memory(),
+        ]
+    )
+    names = ("net", "rogue", "linux")
     guests = [
         GuestMemory(name, START, BYTES, place, KERNEL)
-        for name, place in zip(contents, places, strict=True)
+        for name, place in zip(names, PLACES, strict=True)
     ]
-    memory = {place: bytes(each) for place, each in zip(places, contents.values(), strict=True)}
-    memory[0] = core_page(0) + core_page(1) + core_page(2)
-    running = Running("three", 3 * PAGE_BYTES, 3, guests)
-    monkeypatch.setattr(stat_system, "attach", lambda _: (running, Machine(memory)))
-    monkeypatch.setenv("COLUMNS", "200")
+    running = Running("three", len(CORES), 4, guests)
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, made))
+    return made
 
 
-@pytest.mark.usefixtures("system")
+def top(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], None]) -> None:
+    """Runs `top`. Each second a step is made, and after the last one Ctrl-C is pressed."""
+    left = list(steps)
+
+    def sleep(seconds: float) -> None:
+        assert seconds == 1
+        if not left:
+            raise KeyboardInterrupt
+        left.pop(0)()
+
+    monkeypatch.setattr("time.sleep", sleep)
+    stat_system.top_system("three")
+
+
+def cells(printed: str, name: str) -> list[str]:
+    """Returns the cells of a VCPU's row."""
+    row = next(line for line in printed.splitlines() if f"│ {name} " in line)
+    return [cell.strip() for cell in row.strip("│").split("│")]
+
+
+@pytest.mark.usefixtures("machine")
 def test_damage_concerns_one_guest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "stat.json"
     stat_system.stat_system("three", path)
     printed = capsys.readouterr().out
-    row = next(line for line in printed.splitlines() if "frames" in line)
-    cells = [cell.strip() for cell in row.strip("│").split("│")]
-    assert cells == [
+    assert cells(printed, "frames") == [
         "frames", "io", "1 ms", "10 ms", "10.0%", "4.0%", "0.6%", "4", "5", "700 us"
     ]  # fmt: skip
     damage = "the reports of partition 'rogue' are damaged: VCPU 1 is of kind 9"
     assert damage in printed
     cores: list[dict[str, Any]] = json.loads(path.read_text())
-    assert [len(each["vcpus"]) for each in cores] == [1, 0, 0]
+    assert [len(each["vcpus"]) for each in cores[:3]] == [1, 0, 0]
+    assert "vcpus" not in cores[3]  # the second core of the first partition
     assert cores[0]["vcpus"][0] == {
         "id": 1, "name": "frames", "policy": "io", "budget_ns": 1_000_000, "period_ns": 10_000_000,
         "age_ns": 500_000_000, "received_ns": 20_010_000, "background_ns": 3_000_000,
@@ -78,3 +109,76 @@ def test_damage_concerns_one_guest(tmp_path: Path, capsys: pytest.CaptureFixture
     }  # fmt: skip
     assert cores[1]["vcpus_error"].startswith(damage)
     assert "vcpus_error" not in cores[0]
+
+
+def test_top_shows_the_last_second(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        grown = Record(received=70_010, background=23_000, exhaustions=6, response_max=12_345)
+        machine.guests[PLACES[0]] = memory_with_vcpus([grown, Record(name=b"new")], until=1_500_000)
+
+    top(monkeypatch, run)
+    printed = capsys.readouterr().out
+    assert "net: VCPUs, and their shares within the last second" in printed
+    assert cells(printed, "loop")[4:] == ["10.0%", "10.0%", "4.0%", "(+2) 6", "5", "12.3 ms"]
+    assert cells(printed, "new")[4:] == ["10.0%", "-", "-", "4", "5", "700 us"]
+
+
+def test_top_with_counters_that_decrease(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def damage() -> None:
+        record = Record(received=10, exhaustions=1)
+        machine.guests[PLACES[0]] = memory_with_vcpus([record], until=1_500_000)
+
+    top(monkeypatch, damage)
+    assert cells(capsys.readouterr().out, "loop")[5:8] == ["-", "-", "1"]
+
+
+def test_top_shows_a_table_that_is_whole_again(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def repair() -> None:
+        machine.guests[PLACES[1]] = memory_with_vcpus([Record()])
+
+    top(monkeypatch, repair)
+    printed = capsys.readouterr().out
+    assert "damaged" not in printed
+    assert cells(printed, "loop")[5:8] == ["-", "-", "4"]
+
+
+def test_the_machine_ends(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is no guest's fault, and no line of a guest."""
+
+    def end() -> None:
+        machine.ended = True
+
+    top(monkeypatch, end)
+    printed = capsys.readouterr()
+    assert printed.err == "bulkhead: system 'three' has ended\n"
+    assert "can't be read" not in printed.out
+    with pytest.raises(UserError, match="the machine's memory can't be read"):
+        stat_system.stat_system("three", None)
+
+
+def test_names_and_numbers_of_a_malicious_guest(
+    machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name is no markup, and the largest numbers are printed as they are."""
+    largest = (1 << 64) - 1
+    rogue = Record(
+        name=b"[red]\x1b[2J[/]\\", budget=1, since=0, received=0, background=largest,
+        response_max=largest, exhaustions=largest, deadline_misses=largest,
+    )  # fmt: skip
+    table = memory_with_vcpus([rogue], frequency=1, until=largest)
+    machine.guests[PLACES[1]] = table
+    stat_system.stat_system("three", None)
+    printed = capsys.readouterr().out
+    assert cells(printed, "[red]?[2J[/]\\")[4:] == [
+        "0.0%", "0.0%", "100.0%", f"{largest:,}", f"{largest:,}", "18400000000000000000 s"
+    ]  # fmt: skip
+    assert "\x1b" not in printed
+    assert cells(printed, "frames")[5] == "4.0%"

@@ -16,10 +16,19 @@ from support.vcpu_table import COUNT, HEADER_BYTES, RECORD_BYTES, TABLE, Record,
 from bulkhead.errors import UserError
 from bulkhead.paths import ROOT
 from bulkhead.tracing.reports import Guest
-from bulkhead.tracing.vcpus import VERSION, VcpuCounters, continues, read_vcpus, shares
+from bulkhead.tracing.vcpus import (
+    VERSION,
+    Shares,
+    VcpuCounters,
+    continues,
+    read_vcpus,
+    shares_since,
+    shares_since_creation,
+)
 
 HEADER = (ROOT / "kernel/include/kernel/vcpu_report.h").read_text()
 FREE = Record(0, 0, b"", 0, 0, 0, 0, 0, 0, 0, 0)
+SECOND_NS = 1_000_000_000
 
 
 def guest(
@@ -59,27 +68,66 @@ def test_counters() -> None:
         700_000,
     )  # fmt: skip
     assert found[0].promised == 0.1
-    since_creation = shares(found[0], None)
+    since_creation = shares_since_creation(found[0])
     assert since_creation is not None
     assert since_creation.received == pytest.approx(20_010 / 500_000)
     assert since_creation.background == pytest.approx(3_000 / 500_000)
 
 
-def test_shares_of_the_last_second() -> None:
+def test_a_vcpu_that_has_just_begun_has_no_shares() -> None:
+    (found,) = read_vcpus(guest([Record(received=0, background=0)], until=500_000))
+    assert found.age_ns == 0
+    assert shares_since_creation(found) is None
+
+
+@pytest.mark.parametrize(
+    ("received", "background", "until", "wanted"),
+    [
+        (120_010, 53_000, 2_000_000, (0.1, 0.05)),
+        (20_010, 3_000, 1_000_000, (0, 0)),  # idle: the kernel accounts for no time
+        (21_010, 3_000, 1_002_000, (0.001, 0)),  # idle after 2 ms
+        (520_010, 3_000, 6_000_000, (0.1, 0)),  # idle for 4 s before the second
+        (3_020_010, 1_003_000, 5_000_000, (0.75, 0.25)),
+    ],
+)
+def test_shares_of_the_last_second(
+    received: int, background: int, until: int, wanted: tuple[float, float]
+) -> None:
     (before,) = read_vcpus(guest())
-    grown = Record(received=120_010, background=53_000)
-    (now,) = read_vcpus(guest([grown], until=2_000_000))
+    grown = Record(received=received, background=background)
+    (now,) = read_vcpus(guest([grown], until=until))
     assert continues(now, before)
-    found = shares(now, before)
+    found = shares_since(before, now, SECOND_NS)
     assert found is not None
-    assert (found.received, found.background) == pytest.approx((0.1, 0.05))
-    assert shares(before, before) is None
+    assert (found.received, found.background) == pytest.approx(wanted)
+
+
+def test_shares_add_up_to_1_at_most() -> None:
+    """A budget of 2 s ends within a second, or the guest writes any numbers."""
+    (before,) = read_vcpus(guest())
+    now = replace(before, received_ns=before.received_ns + 2 * SECOND_NS)
+    assert shares_since(before, now, SECOND_NS) == Shares(1, 0)
+    now = replace(now, background_ns=before.background_ns + 2 * SECOND_NS)
+    assert shares_since(before, now, SECOND_NS) == Shares(0.5, 0.5)
+    assert shares_since_creation(replace(before, age_ns=0, background_ns=0)) == Shares(1, 0)
 
 
 def test_counters_that_began_again() -> None:
     (before,) = read_vcpus(guest())
+    assert continues(before, before)
     assert not continues(replace(before, sequence=4), before)  # another VCPU, or other parameters
     assert not continues(replace(before, age_ns=before.age_ns - 1), before)  # the guest restarted
+
+
+@pytest.mark.parametrize(
+    "counter",
+    ["received_ns", "background_ns", "exhaustions", "deadline_misses", "response_max_ns"],
+)
+def test_a_smaller_counter_began_again(counter: str) -> None:
+    (before,) = read_vcpus(guest())
+    now = replace(before, age_ns=before.age_ns + SECOND_NS)
+    assert continues(now, before)
+    assert not continues(replace(now, **{counter: getattr(now, counter) - 1}), before)
 
 
 def test_guests_without_vcpus() -> None:
@@ -133,6 +181,10 @@ def test_a_table_that_changes_all_the_time() -> None:
 def test_names_are_harmless() -> None:
     (found,) = read_vcpus(guest([Record(name=b"\x1b[31mx\n")]))
     assert found.name == "?[31mx?"
+    (found,) = read_vcpus(guest([Record(name=b"\xc3\xa9\x7f\x9b" + 12 * b"x")]))  # no end
+    assert found.name == "????xxxxxxxxxxxx"
+    (found,) = read_vcpus(guest([Record(name=b"  ")]))
+    assert found.title == "VCPU 1"
 
 
 @pytest.mark.parametrize(
@@ -140,9 +192,11 @@ def test_names_are_harmless() -> None:
     [
         (guest(table_bytes=8), "a table of VCPUs of 8 bytes"),
         (guest(table_bytes=1 << 20), "exceeds its memory"),
-        (guest(table_bytes=1 << 19), "a table of VCPUs of 524288 bytes"),
+        (guest(table_bytes=1 << 19), "damaged: a table of VCPUs of 524288 bytes"),
+        (guest(count=257, table_bytes=24 + 257 * 88), "damaged: a table of VCPUs of 22640 bytes"),
         (guest(count=COUNT + 1), "5 records of 88 bytes in a table of VCPUs of 376 bytes"),
         (guest(count=1 << 31), "2147483648 records of 88 bytes"),
+        (guest(count=8, record_bytes=44), "8 records of 44 bytes"),
         (guest(record_bytes=0), "4 records of 0 bytes"),
         (guest(frequency=0), "a counter of 0 Hz"),
         (guest([Record(kind=7)]), "VCPU 1 is of kind 7, with 1000 of 10000 ticks"),
@@ -151,6 +205,8 @@ def test_names_are_harmless() -> None:
         (guest([Record(period=1 << 41)]), "of 2199023255552 ticks"),
         (guest([Record(received=1 << 63)]), "VCPU 1 executed 9223372036854775808"),
         (guest([Record(since=1 << 63, received=1 << 40)]), "ticks in 0"),
+        (guest([Record(response_max=1 << 40)]), "had a response of 1099511627776 ticks, until"),
+        (guest([Record(exhaustions=1 << 40)]), "VCPU 1 ran out 1099511627776 times"),
     ],
 )
 def test_damage_is_one_line(damaged: Guest, line: str) -> None:

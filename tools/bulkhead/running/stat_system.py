@@ -16,8 +16,15 @@ from bulkhead.running.attach import Running, attach
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.problems import duration
 from bulkhead.system.reports import CAUSES, CoreReport, read_reports
-from bulkhead.tracing.reports import Guest, physical_memory
-from bulkhead.tracing.vcpus import VcpuCounters, continues, read_vcpus, shares
+from bulkhead.tracing.reports import Guest, UnreadableMachine, physical_memory
+from bulkhead.tracing.vcpus import (
+    Shares,
+    VcpuCounters,
+    continues,
+    read_vcpus,
+    shares_since,
+    shares_since_creation,
+)
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -30,6 +37,7 @@ _PERIOD_S = 1.0
 class _Sample:
     """The counters at a time."""
 
+    time_ns: int  # of this machine's clock
     cores: Sequence[CoreReport]
     vcpus: dict[str, list[VcpuCounters]]  # by partition
     unreadable: dict[str, str]  # by partition: why its VCPUs can't be read
@@ -59,20 +67,23 @@ def top_system(name: str) -> None:
                 time.sleep(_PERIOD_S)
     except KeyboardInterrupt:
         return
-    except QmpError:
+    except (QmpError, UnreadableMachine):
         console.say(f"system '{name}' has ended")
 
 
 def _read(running: Running, qmp: QmpClient) -> _Sample:
+    now = time.monotonic_ns()
     cores = read_reports(qmp, running.hypervisor_end, running.cores)
     vcpus = {}
     unreadable = {}
     for memory in running.guests:
         try:
             vcpus[memory.partition] = read_vcpus(Guest(memory, "", physical_memory(qmp)))
+        except UnreadableMachine:
+            raise
         except UserError as error:  # the guest's fault; the others are shown all the same
             unreadable[memory.partition] = str(error)
-    return _Sample(cores, vcpus, unreadable)
+    return _Sample(now, cores, vcpus, unreadable)
 
 
 def _owner(running: Running, report: CoreReport) -> str:
@@ -117,25 +128,18 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
     from rich.console import Group
     from rich.text import Text
 
-    earlier = before.vcpus if before else {}
     return Group(
         _table(running, sample.cores, before.cores if before else None),
-        *(
-            _vcpu_table(name, vcpus, earlier.get(name, []), live=before is not None)
-            for name, vcpus in sample.vcpus.items()
-            if vcpus
-        ),
+        *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
         *(Text(line, "bold") for line in sample.unreadable.values()),
     )
 
 
-def _vcpu_table(
-    partition: str, vcpus: Sequence[VcpuCounters], before: Sequence[VcpuCounters], *, live: bool
-) -> Table:
-    from rich.markup import escape
+def _vcpu_table(partition: str, sample: _Sample, before: _Sample | None) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
-    since = "within the last second" if live else "since they were created"
+    since = "since they were created" if before is None else "within the last second"
     table = Table(title=f"{partition}: VCPUs, and their shares {since}", title_justify="left")
     table.add_column("VCPU", no_wrap=True)
     for column in (
@@ -143,15 +147,15 @@ def _vcpu_table(
         "deadlines missed", "worst response",
     ):  # fmt: skip
         table.add_column(column, justify="right")
-    earlier = {each.id: each for each in before}
-    for vcpu in vcpus:
+    earlier = {each.id: each for each in before.vcpus.get(partition, ())} if before else {}
+    for vcpu in sample.vcpus[partition]:
         then = earlier.get(vcpu.id)
         if then is not None and not continues(vcpu, then):
             then = None
-        found = shares(vcpu, then)
-        last = then or vcpu  # without an earlier sample, there is no growth to show
+        found = _shares(vcpu, then, before, sample)
+        last = then or vcpu  # without an earlier reading, there is no growth to show
         table.add_row(
-            escape(vcpu.title),
+            Text(vcpu.title),
             vcpu.policy,
             duration(vcpu.budget_ns),
             duration(vcpu.period_ns),
@@ -163,6 +167,17 @@ def _vcpu_table(
             duration(_rounded(vcpu.response_max_ns)),
         )
     return table
+
+
+def _shares(
+    vcpu: VcpuCounters, then: VcpuCounters | None, before: _Sample | None, sample: _Sample
+) -> Shares | None:
+    """Return the VCPU's shares since the sample before, or None if it has begun since."""
+    if before is None:
+        return shares_since_creation(vcpu)
+    if then is None:
+        return None
+    return shares_since(then, vcpu, sample.time_ns - before.time_ns)
 
 
 def _rounded(number: int) -> int:

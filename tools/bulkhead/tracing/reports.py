@@ -52,6 +52,13 @@ class DamagedReport(UserError):
         super().__init__(f"the reports of {guest.title} are damaged: {what}", "restart it")
 
 
+class UnreadableMachine(UserError):
+    """The machine's memory can't be read: usually, the machine has ended."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the machine's memory can't be read: {why}", "start the machine again")
+
+
 @dataclass(frozen=True)
 class Guest:
     """A guest whose memory can be read while it runs."""
@@ -88,14 +95,10 @@ def physical_memory(qmp: QmpClient) -> Read:
             try:
                 qmp.execute("pmemsave", val=address, size=size, filename=file.name)
             except QmpError as error:
-                raise UserError(
-                    f"the machine's memory can't be read: {error}", "start the machine again"
-                ) from None
+                raise UnreadableMachine(str(error)) from None
             data = Path(file.name).read_bytes()
         if len(data) != size:
-            raise UserError(
-                "the machine's memory can't be read: it ends early", "start the machine again"
-            )
+            raise UnreadableMachine("it ends early")
         return data
 
     return read

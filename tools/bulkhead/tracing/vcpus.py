@@ -44,8 +44,8 @@ class VcpuCounters:
 
     @property
     def title(self) -> str:
-        """The VCPU's name, or its id if it has none."""
-        return self.name or f"VCPU {self.id}"
+        """The VCPU's name, or its id if the name is empty or blank."""
+        return self.name if self.name.strip() else f"VCPU {self.id}"
 
     @property
     def promised(self) -> float:
@@ -75,19 +75,42 @@ class _Copy:
 
 def continues(now: VcpuCounters, before: VcpuCounters) -> bool:
     """Return False if the counters began again after `before`: by a call, or by a restart."""
-    return before.sequence == now.sequence and before.age_ns <= now.age_ns
+    return before.sequence == now.sequence and all(
+        old <= new for old, new in zip(_counters(before), _counters(now), strict=True)
+    )
 
 
-def shares(now: VcpuCounters, before: VcpuCounters | None) -> Shares | None:
-    """Return the shares since `before`, or since the counters began if it is None.
+def _counters(vcpu: VcpuCounters) -> tuple[int, ...]:
+    return (
+        vcpu.age_ns, vcpu.received_ns, vcpu.background_ns, vcpu.exhaustions, vcpu.deadline_misses,
+        vcpu.response_max_ns,
+    )  # fmt: skip
 
-    Returns None if the kernel has accounted for no time since.
+
+def shares_since_creation(vcpu: VcpuCounters) -> Shares | None:
+    """Return the shares since the counters began, or None if they have just begun."""
+    return _shares(vcpu.received_ns, vcpu.background_ns, vcpu.age_ns)
+
+
+def shares_since(before: VcpuCounters, now: VcpuCounters, elapsed_ns: int) -> Shares | None:
+    """Return the shares since `before`, which `now` continues.
+
+    `elapsed_ns` is the time between the two readings. An idle kernel accounts for less time,
+    because it charges time only at its next interrupt.
     """
-    span, received, background = now.age_ns, now.received_ns, now.background_ns
-    if before is not None:
-        span -= before.age_ns
-        received -= before.received_ns
-        background -= before.background_ns
+    return _shares(
+        now.received_ns - before.received_ns,
+        now.background_ns - before.background_ns,
+        max(elapsed_ns, now.age_ns - before.age_ns),
+    )
+
+
+def _shares(received: int, background: int, span: int) -> Shares | None:
+    """Return the shares of the span. They add up to 1 at most.
+
+    A budget that ended within the span may have begun before it.
+    """
+    span = max(span, received + background)
     return Shares(received / span, background / span) if span > 0 else None
 
 
@@ -151,6 +174,12 @@ def _decode(guest: Guest, copy: _Copy) -> Iterator[VcpuCounters]:
                 guest, f"VCPU {place} is of kind {kind}, with {budget} of {period} ticks"
             )
         received, background, response, exhaustions, misses = counters
+        if max(response, exhaustions) > copy.accounted_until + copy.frequency:
+            raise DamagedReport(
+                guest,
+                f"VCPU {place} ran out {exhaustions} times, and had a response of {response} ticks,"
+                f" until {copy.accounted_until}",
+            )
         # The latest charge may be in the counters, and not yet in the time.
         age = max(0, copy.accounted_until - since)
         if received + background > age + budget + copy.frequency:
