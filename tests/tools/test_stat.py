@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from support.traced_guest import BYTES, KERNEL, START, TracedGuest
 from support.vcpu_table import Record, memory_with_vcpus
 
+from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.running import stat_system
 from bulkhead.running.attach import GuestMemory, Running
@@ -99,6 +101,8 @@ def test_damage_concerns_one_guest(tmp_path: Path, capsys: pytest.CaptureFixture
     ]  # fmt: skip
     damage = "the reports of partition 'rogue' are damaged: VCPU 1 is of kind 9"
     assert damage in printed
+    # A low terminal shows the first lines of `top` alone.
+    assert printed.index(damage) < printed.index("frames") < printed.index("three: exits")
     cores: list[dict[str, Any]] = json.loads(path.read_text())
     assert [len(each["vcpus"]) for each in cores[:3]] == [1, 0, 0]
     assert "vcpus" not in cores[3]  # the second core of the first partition
@@ -162,6 +166,24 @@ def test_the_machine_ends(
     assert "can't be read" not in printed.out
     with pytest.raises(UserError, match="the machine's memory can't be read"):
         stat_system.stat_system("three", None)
+
+
+def test_terminal_of_80_columns(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = Record(name=b"services", budget=20_000, period=100_000, exhaustions=1_234)
+    machine.guests[PLACES[0]] = memory_with_vcpus([record])
+    monkeypatch.setattr(console, "results", lambda: Console(width=80))
+    stat_system.stat_system("three", None)
+    lines = capsys.readouterr().out.splitlines()
+    heading = next(number for number, line in enumerate(lines) if line.startswith("VCPU "))
+    assert lines[heading].split()[:6] == [
+        "VCPU", "budget", "period", "promised", "received", "background"
+    ]  # fmt: skip
+    assert lines[heading + 2].split() == [
+        "services", "20", "ms", "100", "ms", "20.0%", "4.0%", "0.6%", "1,234", "5", "700", "us"
+    ]  # fmt: skip
+    assert max(map(len, lines)) <= 80
 
 
 def test_names_and_numbers_of_a_malicious_guest(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _PERIOD_S = 1.0
+_FRAMED_COLUMNS = 120  # of a terminal that a framed table of VCPUs fits into
 
 
 @dataclass(frozen=True)
@@ -125,27 +126,37 @@ def _vcpu_record(vcpu: VcpuCounters) -> dict[str, object]:
 
 
 def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
+    """Return the tables. VCPUs are first, because a low terminal shows the first lines alone."""
     from rich.console import Group
     from rich.text import Text
 
     return Group(
-        _table(running, sample.cores, before.cores if before else None),
-        *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
         *(Text(line, "bold") for line in sample.unreadable.values()),
+        *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
+        _table(running, sample.cores, before.cores if before else None),
     )
 
 
 def _vcpu_table(partition: str, sample: _Sample, before: _Sample | None) -> Table:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
     since = "since they were created" if before is None else "within the last second"
-    table = Table(title=f"{partition}: VCPUs, and their shares {since}", title_justify="left")
+    title = f"{partition}: VCPUs, and their shares {since}"
+    framed = console.results().width >= _FRAMED_COLUMNS
+    if framed:
+        table = Table(title=title, title_justify="left")
+    else:
+        table = Table(
+            title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, padding=0
+        )
     table.add_column("VCPU", no_wrap=True)
-    for column in (
-        "policy", "budget", "period", "promised", "received", "background", "ran out",
-        "deadlines missed", "worst response",
-    ):  # fmt: skip
+    if framed:
+        table.add_column("policy", justify="right", no_wrap=True)
+    for column in ("budget", "period", "promised", "received", "background"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for column in ("ran out", "deadlines missed", "worst response"):
         table.add_column(column, justify="right")
     earlier = {each.id: each for each in before.vcpus.get(partition, ())} if before else {}
     for vcpu in sample.vcpus[partition]:
@@ -156,7 +167,7 @@ def _vcpu_table(partition: str, sample: _Sample, before: _Sample | None) -> Tabl
         last = then or vcpu  # without an earlier reading, there is no growth to show
         table.add_row(
             Text(vcpu.title),
-            vcpu.policy,
+            *([vcpu.policy] if framed else []),
             duration(vcpu.budget_ns),
             duration(vcpu.period_ns),
             f"{vcpu.promised:.1%}",
