@@ -16,10 +16,15 @@ from xml.etree import ElementTree
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
+from support.traced_guest import BYTES, KERNEL, START, TracedGuest
+from support.vcpu_table import Record, memory_with_vcpus
 
+from bulkhead.errors import UserError
 from bulkhead.paths import ROOT
+from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.running.ports import free_ports
 from bulkhead.running.reach import DEFAULT_FORWARDS
+from bulkhead.tracing.trace_command import choose_guest
 
 _TIMEOUT_S = 90
 _SYSTEM = """
@@ -171,3 +176,19 @@ def test_bare_program_on_taps(tmp_path: Path) -> None:
         done = trace("--bare", "trace")
         assert done.returncode == 0, done.stderr
         assert "loop" in done.stdout
+
+
+def test_a_partition_with_vcpus_alone_has_no_trace() -> None:
+    contents = {0x9000_0000: memory_with_vcpus([Record()]), 0xA000_0000: TracedGuest().memory()}
+    guests = [
+        GuestMemory(name, START, BYTES, physical, KERNEL)
+        for name, physical in zip(("counted", "traced"), contents, strict=True)
+    ]
+
+    def read(address: int, size: int) -> bytes:
+        place = address & 0xF000_0000
+        return bytes(contents[place][address - place : address - place + size])
+
+    assert choose_guest(Running("two", 0, 2, guests), None, read).memory.partition == "traced"
+    with pytest.raises(UserError, match="no partition has a trace"):
+        choose_guest(Running("two", 0, 2, guests[:1] * 2), None, read)
