@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The table of VCPUs that tools outside of the guest read (kernel/vcpu_report.h). */
+#include "kernel/periodic.h"
 #include "kernel/report.h"
 #include "kernel/vcpu.h"
 #include "kernel/vcpu_report.h"
@@ -38,7 +39,7 @@ static void check_counters(const struct vcpu_report *report)
     CHECK_EQUAL(record->background, statistics.background_nanoseconds);
     CHECK_EQUAL(record->exhaustions, statistics.exhaustions);
     CHECK_EQUAL(record->response_max, statistics.response_nanoseconds_max);
-    CHECK_EQUAL(record->deadline_misses, 0);
+    CHECK_EQUAL(record->deadline_misses, statistics.deadline_misses);
 }
 
 static void init_records(void)
@@ -70,6 +71,7 @@ static void init_records(void)
     CHECK_EQUAL(record[0].received, 300);
     CHECK_EQUAL(record[0].background, 650);
     CHECK_EQUAL(record[0].exhaustions, 10);
+    CHECK_EQUAL(record[0].deadline_misses, 0);
 
     spinner = (struct vcpu_param){.id = 1, .policy = SCHED_SPORADIC, .C = 20, .T = 50};
     CHECK_EQUAL(vcpu_setparam(&spinner), 0);
@@ -87,6 +89,43 @@ static void init_records(void)
     CHECK_EQUAL(record[0].kind, VCPU_RECORD_IO);
 }
 
+/* The first job ends 50 after its deadline. The second begins at once. */
+static void work(void *argument)
+{
+    const struct periodic_attributes attributes = {.period = 100, .first = 1000};
+    struct periodic periodic;
+
+    (void)argument;
+    CHECK_EQUAL(vcpu_bind_task(1), 0);
+    CHECK_EQUAL(periodic_start(&periodic, &attributes), RESULT_OK);
+    CHECK_EQUAL(periodic_wait(&periodic), 1000);
+    host_clock_advance(150);
+    CHECK_EQUAL(periodic_wait(&periodic), 1100);
+    host_clock_advance(20);
+    periodic_stop(&periodic);
+}
+
+static void init_late(void)
+{
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 30, .T = 100};
+
+    CHECK_EQUAL(vcpu_create(&param), 1);
+    struct thread *thread = start("late", 5, work, NULL);
+
+    CHECK_EQUAL(thread_join(thread, DEADLINE_NONE), RESULT_OK);
+    const struct vcpu_record *record = published()->records;
+
+    CHECK_EQUAL(record->deadline_misses, 1);
+    CHECK_EQUAL(record->response_max, 170);
+    CHECK_EQUAL(record->received + record->background, 170);
+}
+
+static void test_late(void **state)
+{
+    (void)state;
+    kernel_run(init_late);
+}
+
 static void test_records(void **state)
 {
     (void)state;
@@ -97,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_late),
     };
 
     return cmocka_run_group_tests_name("vcpu_report", tests, NULL, NULL);
