@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guest of systems and benches: an arm64 kernel package and an initramfs."""
+"""The Linux guests of systems and benches: an arm64 kernel package and an initramfs."""
 
 import gzip
 import io
@@ -21,9 +21,11 @@ from bulkhead.peers.arm64_packages import Wanted
 from bulkhead.setup import distribution, packages
 
 _FOLDER = BUILD / "linux"
-_ROOT = _FOLDER / "root"
+_REAL_TIME_FOLDER = BUILD / "linux-rt"
+_RT_TESTS_FOLDER = BUILD / "rt-tests"
 _KERNEL_PACKAGES = r"^linux-(image|modules)-(unsigned-)?\d"
 _PROGRAMS = "busybox-static iperf"
+_RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
 _LIBRARY_FOLDERS = ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib")
 
@@ -33,7 +35,10 @@ _INIT = """#!/bin/busybox sh
 /bin/busybox mount -t sysfs sysfs /sys
 /bin/busybox mount -t devtmpfs dev /dev
 /bin/busybox --install -s /bin
-for module in {modules}; do insmod /modules/$module; done
+# Options of modules stand on the command line as MODULE.OPTION=VALUE, as modprobe expects them.
+for module in {modules}; do
+    insmod /modules/$module $(tr ' ' '\\n' </proc/cmdline | sed -n "s/^${{module%.ko}}[.]//p")
+done
 for word in $(cat /proc/cmdline); do
     case $word in
         address=*) address=${{word#address=}} ;;
@@ -85,24 +90,31 @@ class LinuxImage:
 
 
 def prepare() -> LinuxImage:
-    """Return the files. Fetches and builds what is missing."""
-    with lock.held(_FOLDER):
-        return _prepare()
+    """Return the files with the ordinary kernel. Fetches and builds what is missing."""
+    return _prepare(_FOLDER, distribution.current().kernel_package, "the Linux guest's packages")
 
 
-def _prepare() -> LinuxImage:
-    kernel = Wanted(distribution.current().kernel_package, _KERNEL_PACKAGES)
-    what = "the Linux guest's packages (arm64, 70 MB)"
-    arm64_packages.unpack(_FOLDER, what, [kernel, Wanted(_PROGRAMS)])
-    image = LinuxImage(_FOLDER / "Image", _FOLDER / "initrd.gz")
-    init = _INIT.encode() + Path(__file__).read_bytes()
-    stamp = _FOLDER / "initrd.stamp"
-    if not stamp.is_file() or stamp.read_bytes() != init:
-        with console.progress("making the Linux guest's initramfs"):
-            image.kernel.write_bytes(_kernel())
-            image.initrd.write_bytes(gzip.compress(_initramfs(), 6))
-        stamp.write_bytes(init)
-    return image
+def prepare_real_time() -> LinuxImage | None:
+    """Return the files with the PREEMPT_RT kernel, or None if the distribution has none."""
+    package = distribution.current().real_time_kernel_package
+    if package is None:
+        return None
+    return _prepare(_REAL_TIME_FOLDER, package, "the real-time Linux guest's packages")
+
+
+def _prepare(folder: Path, package: str, what: str) -> LinuxImage:
+    with lock.held(folder):
+        wanted = [Wanted(package, _KERNEL_PACKAGES), Wanted(_PROGRAMS)]
+        root = arm64_packages.unpack(folder, f"{what} (arm64, 70 MB)", wanted)
+        image = LinuxImage(folder / "Image", folder / "initrd.gz")
+        init = _INIT.encode() + Path(__file__).read_bytes()
+        stamp = folder / "initrd.stamp"
+        if not stamp.is_file() or stamp.read_bytes() != init:
+            with console.progress("making the Linux guest's initramfs"):
+                image.kernel.write_bytes(_kernel(root))
+                image.initrd.write_bytes(gzip.compress(_initramfs(root), 6))
+            stamp.write_bytes(init)
+        return image
 
 
 def with_program(
@@ -113,7 +125,8 @@ def with_program(
     With run=/bin/NAME,ARGUMENT,... on the command line it runs instead of iperf, with
     serve=/bin/NAME,ARGUMENT,... it runs in addition to iperf.
     """
-    program = _FOLDER / name
+    folder = image.initrd.parent
+    program = folder / name
     command = [
         "aarch64-linux-gnu-gcc", "-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
         *(f"-I{folder}" for folder in includes), *(str(source) for source in sources),
@@ -122,52 +135,65 @@ def with_program(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildFailure(done.stderr)
+    return _with_files(image, name, {f"bin/{name}": program.read_bytes()})
+
+
+def with_cyclictest(image: LinuxImage) -> LinuxImage:
+    """Return the image with cyclictest of the distribution's package rt-tests, /bin/cyclictest."""
+    with lock.held(_RT_TESTS_FOLDER):
+        root = arm64_packages.unpack(_RT_TESTS_FOLDER, "rt-tests for arm64", [_RT_TESTS])
+    program = _read(root, "usr/bin/cyclictest")
+    libraries = _libraries(program, root, image.initrd.parent / "root")
+    files = {f"lib/{name}": content for name, content in libraries}
+    return _with_files(image, "cyclictest", {"bin/cyclictest": program, **files})
+
+
+def _with_files(image: LinuxImage, name: str, files: Mapping[str, bytes]) -> LinuxImage:
     whole = image.initrd.read_bytes()
-    initrd = _FOLDER / f"initrd-{name}"
-    archive = _pack({f"bin/{name}": program.read_bytes()})
+    initrd = image.initrd.with_name(f"{image.initrd.name.removesuffix('.gz')}-{name}")
     # The kernel unpacks the archives in turn; each starts at a multiple of four bytes.
-    initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + archive)
+    initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + _pack(files))
     return LinuxImage(image.kernel, initrd)
 
 
-def _kernel() -> bytes:
+def _kernel(root: Path) -> bytes:
     """Return the kernel as an uncompressed Image; some distributions compress it."""
-    found = sorted(_ROOT.glob("boot/vmlinuz-*"))
+    found = sorted(root.glob("boot/vmlinuz-*"))
     if not found:
-        raise _lacks("kernel")
+        raise _lacks("kernel", root)
     content = found[-1].read_bytes()
     return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
 
-def _initramfs() -> bytes:
-    modules = dict(_modules_in_order(_MODULES))
-    iperf = _read("usr/bin/iperf")
+def _initramfs(root: Path) -> bytes:
+    modules = dict(_modules_in_order(root, _MODULES))
+    iperf = _read(root, "usr/bin/iperf")
     return _pack(
         {
-            "bin/busybox": _read("bin/busybox"),
+            "bin/busybox": _read(root, "bin/busybox"),
             "usr/bin/iperf": iperf,
             "dhcp": _DHCP.encode(),
             "init": _INIT.format(modules=" ".join(modules)).encode(),
             **{f"modules/{name}": content for name, content in modules.items()},
-            **{f"lib/{name}": content for name, content in _libraries(iperf)},
+            **{f"lib/{name}": content for name, content in _libraries(iperf, root)},
         }
     )
 
 
-def _lacks(what: str) -> UserError:
+def _lacks(what: str, root: Path) -> UserError:
     return UserError(
-        f"the Linux guest's packages contain no {what}", f"remove {_ROOT} and call again"
+        f"the Linux guest's packages contain no {what}", f"remove {root} and call again"
     )
 
 
-def _read(path: str) -> bytes:
-    for candidate in (_ROOT / path, _ROOT / "usr" / path):
+def _read(root: Path, path: str) -> bytes:
+    for candidate in (root / path, root / "usr" / path):
         if candidate.is_file():
             return candidate.read_bytes()
-    raise _lacks(path)
+    raise _lacks(path, root)
 
 
-def _libraries(program: bytes) -> Iterator[tuple[str, bytes]]:
+def _libraries(program: bytes, *roots: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the shared libraries that a program needs, directly or indirectly, and the loader."""
     from elftools.elf.dynamic import DynamicSection
     from elftools.elf.elffile import ELFFile
@@ -186,23 +212,22 @@ def _libraries(program: bytes) -> Iterator[tuple[str, bytes]]:
             return
         name = waiting.pop(0)
         done.add(name)
-        content = _library(name)
+        content = _library(name, roots)
         yield name, content
 
 
-def _library(name: str) -> bytes:
-    for folder in _LIBRARY_FOLDERS:
-        path = _ROOT / folder / name
+def _library(name: str, roots: Sequence[Path]) -> bytes:
+    for path in (root / folder / name for root in roots for folder in _LIBRARY_FOLDERS):
         if path.is_file():
             return path.read_bytes()
-    raise _lacks(name)
+    raise _lacks(name, roots[-1])
 
 
-def _modules_in_order(names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def _modules_in_order(root: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Yield kernel modules, each after its dependencies, without those built into the kernel."""
     files = {
         re.sub(r"\.ko(\.\w+)?$", "", path.name).replace("-", "_"): path
-        for path in _ROOT.rglob("*.ko*")
+        for path in root.rglob("*.ko*")
     }
     done: set[str] = set()
 

@@ -32,6 +32,11 @@ class Distribution:
         """The package that depends on the current arm64 Linux kernel."""
         return "linux-image-generic" if self.identity == "ubuntu" else "linux-image-arm64"
 
+    @property
+    def real_time_kernel_package(self) -> str | None:
+        """The package that depends on the current arm64 PREEMPT_RT kernel. None if none exists."""
+        return "linux-image-rt-arm64" if self.identity == "debian" else None
+
 
 def from_os_release(fields: dict[str, str]) -> Distribution:
     """Return the distribution that fields of /etc/os-release describe."""
