@@ -9,20 +9,22 @@ on which the test runs; how many frames the flood has in a second of the guest d
 from __future__ import annotations
 
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from support.flood import ADDRESS, Flood
 
 from bulkhead.building.build import guest_image
+from bulkhead.measuring.flood import Flood
+from bulkhead.measuring.wire import Endpoint, udp_frame
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import Machine, NetworkCard
+from bulkhead.running.qemu import MAC, Machine, NetworkCard
 
 StartGuest = Callable[..., GuestProcess]
+
+HOST = Endpoint("52:55:00:00:00:02", "10.0.2.2", 5000)
+GUEST = Endpoint(MAC, "10.0.2.15", 5000)  # the port is open in the scene "receiver"
+DATAGRAM_BYTES = 18  # makes the shortest frame
 
 SHIFT = 3
 INSTRUCTION_NS = 1 << SHIFT
@@ -41,13 +43,9 @@ BEHIND_NET = 3.25
 
 @pytest.fixture
 def flood() -> Iterator[Flood]:
-    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
-    made = Flood(folder)
-    try:
-        yield made
-    finally:
-        made.stop()
-        shutil.rmtree(folder)
+    datagrams = [number.to_bytes(DATAGRAM_BYTES, "little") for number in range(256)]
+    with Flood([udp_frame(HOST, GUEST, data) for data in datagrams]) as flood:
+        yield flood
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Scene:
 
 def check(start_guest: StartGuest, flood: Flood, periods: int, scene: Scene) -> None:
     """Let the control loop run, and check the numbers that the guest prints at its end."""
-    words = ["exit=semihosting", f"ip={ADDRESS}/24", "net_measure=1", "rx_buffers=64"]
+    words = ["exit=semihosting", f"ip={GUEST.address}/24", "net_measure=1", "rx_buffers=64"]
     words += [f"periods={periods}", f"vcpus={scene.vcpus}", *scene.arguments]
     card = NetworkCard(flood.network)
     machine = Machine(guest_image("storm"), words, [card], icount=True, icount_shift=SHIFT)
