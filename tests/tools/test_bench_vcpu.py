@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The bench vcpu: parses the lines of the guests' programs and of cyclictest, and sums up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bulkhead.measuring import bench
+
+vcpu: Any = bench.load("vcpu")
+
+_LOOPS = """linux: network up at 10.77.0.10
+vcpu: set /sys/kernel/debug/sched/features HRTICK_DL: accepted
+vcpu: loop fifo quiet 100 periods late 4555 4659 10000 missed 0 frames 0
+vcpu: cyclictest quiet
+# /dev/cpu_dma_latency set to 0us
+T: 0 (  107) P:98 I:10013 C:    100 Min:   4777 Act:    6133 Avg:    6622 Max:    8000
+vcpu: cyclictest quiet frames 3
+vcpu: ready for the flood
+vcpu: loop fifo flood 100 periods late 4700 5000 12000 missed 2 frames 116282
+vcpu: cyclictest flood
+T: 0 (  117) P:98 I:10013 C:    100 Min:   4751 Act:    4986 Avg:   70130 Max:  16000
+vcpu: cyclictest flood frames 127891
+"""
+_SHARES = """vcpu: share four 0 1000000/5000000 received 199000000 of 1000000000
+vcpu: share four 1 2000000/10000000 received 200200000 of 1000000000
+vcpu: share pair 0 1000000/2000000 received 500000000 of 1000000000
+"""
+
+
+def test_each_loop_has_its_scheduling_and_load() -> None:
+    lateness = vcpu.parse(_LOOPS).lateness
+    assert vcpu.Lateness("fifo", "quiet", 100, 4555, 4659, 10000, 0, 0) in lateness
+    assert vcpu.Lateness("fifo", "flood", 100, 4700, 5000, 12000, 2, 116282) in lateness
+
+
+def test_cyclictest_is_read_in_nanoseconds() -> None:
+    found = [each for each in vcpu.parse(_LOOPS).lateness if each.scheduling == "cyclictest"]
+    assert found == [
+        vcpu.Lateness("cyclictest", "quiet", 100, 4777, 6622, 8000, 0, 3),
+        vcpu.Lateness("cyclictest", "flood", 100, 4751, 70130, 16000, 0, 127891),
+    ]
+
+
+def test_a_cyclictest_without_a_result_does_not_take_the_next() -> None:
+    console = "vcpu: cyclictest quiet\n# error\n" + _LOOPS.partition("for the flood\n")[2]
+    loads = [each.load for each in vcpu.parse(console).lateness if each.scheduling == "cyclictest"]
+    assert loads == ["flood"]
+
+
+def test_jitter_is_the_ratio_of_the_maxima() -> None:
+    summary = vcpu.summarise("linux", vcpu.parse(_LOOPS))
+    assert summary["linux_fifo_jitter_ratio"] == pytest.approx(1.2)
+    assert summary["linux_fifo_missed_deadlines"] == 2
+    assert summary["linux_cyclictest_jitter_ratio"] == 2
+    assert "linux_cyclictest_missed_deadlines" not in summary  # it does no work
+    assert "linux_share_error_max" not in summary
+
+
+def test_errors_of_shares_are_relative_to_the_guarantee() -> None:
+    measured = vcpu.parse(_SHARES)
+    summary = vcpu.summarise("ours", measured)
+    assert [each.excess for each in measured.shares] == pytest.approx([-0.005, 0.001, 0])
+    assert summary["ours_share_error_max"] == pytest.approx(0.005)
+    assert summary["ours_share_error_pair"] == pytest.approx(0)
+    assert summary["ours_share_shortfall_max"] == pytest.approx(0.005)
+
+
+def test_a_share_above_the_guarantee_is_no_shortfall() -> None:
+    console = "vcpu: share one 0 1000/2000 received 600 of 1000\n"
+    summary = vcpu.summarise("ours", vcpu.parse(console))
+    assert summary["ours_share_shortfall_max"] == 0
+    assert summary["ours_share_error_max"] == pytest.approx(0.2)
+
+
+def test_sets_are_the_same_each_time_and_feasible() -> None:
+    sets = vcpu.sets_of_reservations()
+    assert sets == vcpu.sets_of_reservations()
+    assert len(sets["four"]) == 4
+    assert len(sets["thirty_two"]) == 32
+    for reservations in sets.values():
+        assert sum(budget / period for budget, period in reservations) <= 0.9
+        assert all(vcpu._COMMON_PERIOD_MS * 1000 % period == 0 for _, period in reservations)
+    assert vcpu._SHARE_MS % vcpu._COMMON_PERIOD_MS == 0
+
+
+def test_a_set_is_an_argument_without_commas() -> None:
+    assert vcpu.argument("two", [(1000, 5000), (2, 30)]) == "two:1000/5000+2/30"
