@@ -12,18 +12,21 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.measuring.flood import Flood
 from bulkhead.measuring.wire import Endpoint, udp_frame
 from bulkhead.paths import BENCHES
-from bulkhead.peers import linux_guest
+from bulkhead.peers import linux_guest, rtems
 from bulkhead.peers.linux_guest import LinuxImage
+from bulkhead.peers.rtems import Rtems, Sample
 from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
 
 _FOLDER = BENCHES / "vcpu"
 _FREQUENCY = 1_000_000_000  # Hz: an instruction takes a nanosecond of virtual time
+_BOARD = Machine(Path(), cpu=f"{Machine.cpu},cntfrq={_FREQUENCY}", icount=True, semihosting=False)
 _HOST = Endpoint("52:54:00:00:00:01", "10.77.0.1", 5000)
 _GUEST = Endpoint(MAC, "10.77.0.10", 5000)
 _DATAGRAM = bytes(18)  # makes the shortest frame
@@ -32,8 +35,7 @@ _BOOT_TIMEOUT_S = 300
 _PERIODS_A_SECOND = 100
 
 _QUIET, _FLOOD = "quiet", "flood"
-_LINUX, _LINUX_RT = "linux", "linux_rt"
-_POLICIES = ("fifo", "deadline")
+_LINUX, _LINUX_RT, _RTEMS = "linux", "linux_rt", "rtems"
 _CYCLICTEST = "cyclictest"
 
 # Less of Linux's own work on the only core. The ordinary kernel's bottom half handles one frame at
@@ -138,12 +140,32 @@ def run(context: BenchContext) -> BenchResult:
     context.require("run", "bench")
     summary: dict[str, Number] = {}
     runs: list[Run] = []
-    for name, image in _linux_images(context).items():
+    for name, machine in _peers(context).items():
         context.say(name)
-        measured = _measure(context, name, _linux_machine(context, name, image))
+        measured = _measure(context, name, machine)
         runs += measured.runs(name)
         summary |= summarise(name, measured)
     return BenchResult(summary, runs)
+
+
+def _peers(context: BenchContext) -> dict[str, Machine]:
+    """Return the systems to compare with. An RTEMS is among them if the environment names one."""
+    machines = {
+        name: _linux_machine(context, name, image) for name, image in _linux_images(context).items()
+    }
+    installed = rtems.find()
+    if installed is None:
+        context.say(f"{rtems.PREFIX} names no folder, so there is no rtems")
+    else:
+        machines[_RTEMS] = _rtems_machine(context, installed)
+    return machines
+
+
+def _rtems_machine(context: BenchContext, installed: Rtems) -> Machine:
+    sample = Sample(
+        application=_FOLDER / "rtems_loop.c", flags=(f"-DVCPU_PERIODS={_periods(context)}",)
+    )
+    return replace(_BOARD, image=rtems.build(installed, sample))
 
 
 def _linux_images(context: BenchContext) -> dict[str, LinuxImage]:
@@ -163,19 +185,17 @@ def _linux_images(context: BenchContext) -> dict[str, LinuxImage]:
 
 def _linux_machine(context: BenchContext, name: str, image: LinuxImage) -> Machine:
     sets = ",".join(argument(group, each) for group, each in sets_of_reservations().items())
-    return Machine(
-        image.kernel,
+    return replace(
+        _BOARD,
+        image=image.kernel,
         boot_arguments=[
             *_LINUX_ARGUMENTS,
             *([_ONE_FRAME] if name == _LINUX else []),
             f"address={_GUEST.address}",
             f"run=/bin/linux_loop,{_periods(context)},{_SHARE_MS},{sets}",
         ],
-        cpu=f"{Machine.cpu},cntfrq={_FREQUENCY}",
         memory_mib=_LINUX_MIB,
         initrd=image.initrd,
-        icount=True,
-        semihosting=False,
     )
 
 

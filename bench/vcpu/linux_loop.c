@@ -207,7 +207,7 @@ static void run_loop(const char *name, void (*become)(void), uint32_t periods)
             fail("mlockall");
         }
         become();
-        loop_run(periods, result);
+        loop_run(loop_now() + LOOP_PERIOD, periods, result);
         _exit(0);
     }
     wait_for(child);

@@ -18,7 +18,9 @@
 #define LOOP_DEADLINE    (10 * LOOP_MILLISECOND)
 /* The period is a little longer than the deadline, so that the wake-ups move along the periods of
  * other activities, such as a kernel's tick, and meet each of their phases. */
-#define LOOP_PERIOD  (LOOP_DEADLINE + UINT64_C(13000))
+#ifndef LOOP_PERIOD
+#define LOOP_PERIOD (LOOP_DEADLINE + UINT64_C(13000))
+#endif
 #define LOOP_WARM_UP 10u /* first periods, which do not count */
 
 struct loop_result {
@@ -35,10 +37,9 @@ static inline void loop_work(uint32_t turns)
     __asm__ volatile("1: subs %w0, %w0, #1\n\tb.ne 1b" : "+r"(turns) : : "cc");
 }
 
-static void loop_run(uint32_t periods, struct loop_result *result)
+/* `wake_up`: time of the first wake-up. */
+static void loop_run(uint64_t wake_up, uint32_t periods, struct loop_result *result)
 {
-    uint64_t wake_up = loop_now() + LOOP_PERIOD;
-
     *result = (struct loop_result){.late_min = UINT64_MAX};
     for (uint32_t period = 0; period < LOOP_WARM_UP + periods; period++, wake_up += LOOP_PERIOD) {
         uint64_t late;

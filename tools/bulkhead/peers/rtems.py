@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The samples of virtio/ports/rtems, built with an RTEMS that the user has installed.
+"""Programs on virtio/ports/rtems, such as its samples, built with an RTEMS of the user.
 
 We do not install RTEMS. The variable RTEMS_PREFIX names its folder, as for the port's makefile.
 """
@@ -42,17 +42,21 @@ class Rtems:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample program: its stack, and the settings at compile time."""
+    """A program: its stack, and the settings at compile time."""
 
     stack: str = LWIP
     tcp_buffer: int = _DEFAULT_BUFFER
     rx_buffers: int = 0  # exposed; 0: the driver adapts the number
     linker_scripts: Path | None = None  # a folder that is searched before the BSP's
+    application: Path | None = None  # the C source of a program on lwIP; None: the stack's sample
+    flags: tuple[str, ...] = ()  # compiler options for `application`
 
     @property
     def path(self) -> Path:
         """The path of the executable file. Each stack has its own BSP, so the BSP is not in it."""
         kind = f"-{self.linker_scripts.name}" if self.linker_scripts else ""
+        if self.application:
+            return BUILD / f"rtems-{self.application.stem}{kind}" / "application.exe"
         folder = BUILD / f"rtems-{self.stack}-{self.tcp_buffer}-{self.rx_buffers}{kind}"
         return folder / f"{self.stack}-sample.exe"
 
@@ -124,6 +128,8 @@ def build(rtems: Rtems, sample: Sample) -> Path:
         f"LWIP_DIR={sources.locate(sources.LWIP)}", f"TCP_BUFFER={sample.tcp_buffer}",
         f"RX_BUFFERS={sample.rx_buffers}", str(sample.path),
         *([f"LINK_FLAGS=-B{sample.linker_scripts}"] if sample.linker_scripts else []),
+        *([f"APPLICATION={sample.application}"] if sample.application else []),
+        *([f"APPLICATION_FLAGS={' '.join(sample.flags)}"] if sample.flags else []),
     ]  # fmt: skip
     with lock.held(folder), console.progress(f"building {display(folder)}"):
         done = subprocess.run(
