@@ -31,7 +31,7 @@
 #define FIFO_PRIORITY          98 /* above all threads of the kernel that take a noticeable time */
 #define FLOOD_PORT             5000
 #define SETTLE_S               2 /* the kernel's deferred work of the start ends within this time */
-#define RESERVED               (2 * LOOP_MILLISECOND) /* for the loop: twice its work */
+#define RESERVED               (2 * WORK_MILLISECOND) /* for the loop: twice its work */
 
 static uint64_t loop_now(void)
 {
@@ -240,7 +240,7 @@ static pid_t start_spinning(void)
 
     if (child == 0) {
         for (;;) {
-            loop_work(UINT32_MAX);
+            work(UINT32_MAX);
         }
     }
     return child;
@@ -317,9 +317,9 @@ static void run_shares(char *set, uint64_t milliseconds)
         }
     }
     while (!share_all(share, count + 1, SHARE_SPINS)) {
-        loop_sleep_until(loop_now() + LOOP_MILLISECOND);
+        loop_sleep_until(loop_now() + WORK_MILLISECOND);
     }
-    share_begin(share, milliseconds * LOOP_MILLISECOND);
+    share_begin(share, milliseconds * WORK_MILLISECOND);
     for (uint32_t i = 0; i <= count; i++) {
         wait_for(children[i]);
     }

@@ -11,11 +11,11 @@
 #ifndef VCPU_LOOP_H
 #define VCPU_LOOP_H
 
+#include "work.h"
 #include <stdint.h>
 
-#define LOOP_MILLISECOND UINT64_C(1000000) /* in nanoseconds */
-#define LOOP_WORK        UINT32_C(500000)  /* turns: 1 ms in the bench's machine */
-#define LOOP_DEADLINE    (10 * LOOP_MILLISECOND)
+#define LOOP_WORK     UINT32_C(500000) /* turns: 1 ms in the bench's machine */
+#define LOOP_DEADLINE (10 * WORK_MILLISECOND)
 /* The period is a little longer than the deadline, so that the wake-ups move along the periods of
  * other activities, such as a kernel's tick, and meet each of their phases. */
 #ifndef LOOP_PERIOD
@@ -31,12 +31,6 @@ struct loop_result {
     uint32_t missed; /* periods whose work ended after their deadline */
 };
 
-/* Executes 2 * `turns` instructions. */
-static inline void loop_work(uint32_t turns)
-{
-    __asm__ volatile("1: subs %w0, %w0, #1\n\tb.ne 1b" : "+r"(turns) : : "cc");
-}
-
 /* `wake_up`: time of the first wake-up. */
 static void loop_run(uint64_t wake_up, uint32_t periods, struct loop_result *result)
 {
@@ -46,7 +40,7 @@ static void loop_run(uint64_t wake_up, uint32_t periods, struct loop_result *res
 
         loop_sleep_until(wake_up);
         late = loop_now() - wake_up;
-        loop_work(LOOP_WORK);
+        work(LOOP_WORK);
         if (period < LOOP_WARM_UP) {
             continue;
         }

@@ -131,7 +131,7 @@ static rtems_task spin(rtems_task_argument argument)
 {
     (void)argument;
     for (;;) {
-        loop_work(UINT32_MAX);
+        work(UINT32_MAX);
     }
 }
 

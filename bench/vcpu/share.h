@@ -11,7 +11,7 @@
 #ifndef VCPU_SHARE_H
 #define VCPU_SHARE_H
 
-#include "loop.h"
+#include "work.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,7 +61,7 @@ static inline bool share_all(const struct share *share, uint32_t count, enum sha
  * caught up with the work of the start. */
 static inline void share_begin(struct share *share, uint64_t duration)
 {
-    uint64_t start = share_now() + 1000 * LOOP_MILLISECOND;
+    uint64_t start = share_now() + 1000 * WORK_MILLISECOND;
 
     share->end = start + duration;
     share->start = start;
@@ -95,7 +95,7 @@ static void share_spin(struct share *share, uint32_t number)
             alone = false;
             continue;
         }
-        loop_work(SHARE_PAUSE);
+        work(SHARE_PAUSE);
         if (alone && before >= share->start) {
             received += now - before;
         }

@@ -4,7 +4,7 @@
 import bisect
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ _PARTS = {
     "virtio/ports": "port",
     "virtio": "driver",
     "kernel": "kernel",
+    "schedule": "kernel",
     "arch": "kernel",
     "libc": "libc",
     "apps": "program",
@@ -54,15 +55,15 @@ class Function:
 
 
 class ImageCode:
-    """The code of an ELF with debug information."""
+    """The code of an ELF with debug information. `part` returns the part of a source file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, part: Callable[[Path], str] = part_of) -> None:
         from elftools.elf.elffile import ELFFile
         from elftools.elf.sections import SymbolTableSection
 
         with path.open("rb") as stream:
             elf = ELFFile(stream)
-            self._lines = sorted(_lines(elf))
+            self._lines = sorted(_lines(elf, part))
             text = elf.get_section_by_name(".text")
             assert text is not None
             self._text_start = int(text.header.sh_addr)
@@ -116,7 +117,7 @@ class ImageCode:
         return result
 
 
-def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
+def _lines(elf: "ELFFile", part_of_file: Callable[[Path], str]) -> Iterator[tuple[int, str]]:
     """Yield each address at which instructions of another line start, with the part of that line.
 
     The line table is used, because in an image with link-time optimisation the compilation units
@@ -129,7 +130,7 @@ def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
             continue
         base = unit.get_top_DIE().attributes.get("DW_AT_comp_dir")
         folder = Path(os.fsdecode(base.value)) if base else ROOT
-        parts = [_part_of_any_copy(path) for path in _files(program.header, folder)]
+        parts = [part_of_file(_in_this_copy(path)) for path in _files(program.header, folder)]
         first = 0 if program.header.version >= 5 else 1
         for entry in program.get_entries():
             state = entry.state
@@ -139,8 +140,8 @@ def _lines(elf: "ELFFile") -> Iterator[tuple[int, str]]:
 
 
 @cache
-def _part_of_any_copy(source: Path) -> str:
-    """Return the part of a source file, which may be in another copy of the repository.
+def _in_this_copy(source: Path) -> Path:
+    """Return a source file that may be in another copy of the repository, in this one.
 
     A compiler cache returns object files with the paths of the copy that filled it. A file of such
     a copy has a path whose end names a file of this one.
@@ -149,8 +150,8 @@ def _part_of_any_copy(source: Path) -> str:
         for number in range(1, len(source.parts)):
             here = ROOT.joinpath(*source.parts[number:])
             if here.is_file():
-                return part_of(here)
-    return part_of(source)
+                return here
+    return source
 
 
 def _files(header: Any, folder: Path) -> Iterator[Path]:
