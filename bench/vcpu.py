@@ -10,14 +10,21 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+import socket
+import struct
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.measuring import plot
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.measuring.flood import Flood
+from bulkhead.measuring.instructions import Function, ImageCode
 from bulkhead.measuring.wire import Endpoint, udp_frame
-from bulkhead.paths import BENCHES
+from bulkhead.paths import BENCHES, ROOT
 from bulkhead.peers import linux_guest, rtems
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.peers.rtems import Rtems, Sample
@@ -64,6 +71,27 @@ _CYCLIC = re.compile(
     r"(?:(?!vcpu: ).*\n)*?vcpu: cyclictest (?P=load) frames (?P<frames>\d+)"
 )
 _SHARE = re.compile(r"vcpu: share (\w+) (\d+) (\d+)/(\d+) received (\d+) of (\d+)")
+
+_SWITCH = re.compile(r"vcpu: switch (\w+) (\d+) (\d+) (\d+)")
+_DECISIONS = re.compile(r"vcpu: decisions (\w+) interrupts (\d+) switches (\d+)")
+_INPUT = re.compile(
+    r"vcpu: input (\d+) frames (\d+) received (\d+) background (\d+) of (\d+) exhaustions (\d+)"
+)
+
+_OURS = "vcpu"  # the scheduling of our guest; its summary's names have no prefix
+_GUEST_NAME = "vcpu-bench"
+_DECISION_MS = 400
+_FEW, _MANY = "four", "thirty_two"
+_PERCENTS = (10, 30, 50, 100)
+_INPUT_MS = 200
+_BINDS = 0.98  # the network used at least this part of its budget
+_INPUT_DATAGRAM = bytes(1448)
+_DECISION, _ENTRY = "decision", "entry"  # parts of an interrupt's work
+_DECISION_FOLDERS = {("kernel", "sched"), ("kernel", "time"), ("kernel", "include")}
+_KERNEL_FOLDERS = ("arch", "devices", "kernel")
+_SPINNING_FUNCTION = "spin_on_vcpu"  # of the threads of a set
+_MARK = 0xD29618BF  # bench/cost/mark.h
+_WORD = struct.Struct("=Q")
 
 Run = dict[str, Number | str]
 
@@ -112,6 +140,48 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Switch:
+    """The instructions from the last one of a thread to the first one of the next."""
+
+    cause: str
+    least: int
+    mean: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Input:
+    """The frames that a flooded network handled on the budget of its I/O VCPU."""
+
+    percent: int
+    frames: int
+    received: int  # nanoseconds, as the next and the window
+    background: int
+    window: int
+    exhaustions: int
+
+    @property
+    def binds(self) -> bool:
+        """Return True if the network would have used more."""
+        return self.received >= _BINDS * self.percent / 100 * self.window
+
+    @property
+    def megabits(self) -> float:
+        """Return the data of the datagrams in Mb/s."""
+        return 8e3 * self.frames * len(_INPUT_DATAGRAM) / self.window
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The instructions of a set's interrupts, each of which ends or begins a budget."""
+
+    group: str
+    interrupts: int
+    decision: int  # instructions of scheduling and timers
+    entry: int  # instructions of entry, dispatch and exit
+
+
+@dataclass(frozen=True)
 class Measured:
     """The measurements of a system."""
 
@@ -136,16 +206,182 @@ class Measured:
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot each system once."""
-    context.require("run", "bench")
-    summary: dict[str, Number] = {}
-    runs: list[Run] = []
+    """Boot our guest once for each case, and each other system once."""
+    result = run_own(context)
+    summary, runs = result.summary, result.runs
     for name, machine in _peers(context).items():
         context.say(name)
         measured = _measure(context, name, machine)
         runs += measured.runs(name)
-        summary |= summarise(name, measured)
+        summary |= summarise(f"{name}_", measured)
     return BenchResult(summary, runs)
+
+
+def run_own(context: BenchContext) -> BenchResult:
+    """Boot our guest once for each case."""
+    context.require("run", "bench", "host")
+    folder = context.build(Variant("arm64"))
+    image = guest_image(_GUEST_NAME, folder=folder)
+    sets = sets_of_reservations()
+
+    def console(case: str, *arguments: str, datagram: bytes = _DATAGRAM, slow: bool = False) -> str:
+        context.say(case)
+        machine = our_machine(image, case, *arguments, slow=slow)
+        return _console(context, f"{case}-{arguments[0]}" if slow else case, machine, datagram)
+
+    shares = argument_of(sets)
+    text = console("wake_ups", f"periods={_periods(context)}", "interrupt_budget=1")
+    text += console("shares", f"sets={shares}", f"milliseconds={_SHARE_MS}")
+    measured = parse(text)
+    switches = parse_switches(console("switches"))
+    inputs: list[Input] = []
+    for percent in _PERCENTS:
+        # The emulator is slowed down, so that more frames arrive in the same number of
+        # instructions.
+        arguments = [f"percent={percent}", f"milliseconds={_INPUT_MS}", "rx_buffers=256"]
+        found = console("input", *arguments, datagram=_INPUT_DATAGRAM, slow=True)
+        inputs += parse_inputs(found)
+    decisions = _measure_decisions(
+        context, image, folder, {each: sets[each] for each in (_FEW, _MANY)}
+    )
+    plot.lines(
+        context.folder / "input.svg",
+        "Datagrams handled over the budget of the I/O VCPU",
+        "QEMU's icount, one instruction takes a nanosecond; flood of UDP, 1448 bytes",
+        "utilization of the I/O VCPU (%)",
+        "handled (Mb/s)",
+        {"Bulkhead": [(each.percent, each.megabits) for each in inputs]},
+    )
+    runs = measured.runs("bulkhead")
+    runs += [{"system": "bulkhead", **vars(each)} for each in (*switches, *inputs, *decisions)]
+    summary = summarise("", measured)
+    return BenchResult(summary | summarise_ours(switches, decisions, inputs), runs)
+
+
+def our_machine(image: Path, case: str, *arguments: str, slow: bool = False) -> Machine:
+    """Return the machine for a case of our guest."""
+    return replace(
+        _BOARD,
+        image=image,
+        boot_arguments=["exit=semihosting", f"ip={_GUEST.address}/24", f"case={case}", *arguments],
+        semihosting=True,
+        extra=["-accel", "tcg,one-insn-per-tb=on"] if slow else [],
+    )
+
+
+def _measure_decisions(
+    context: BenchContext, image: Path, folder: Path, sets: dict[str, list[tuple[int, int]]]
+) -> list[Decisions]:
+    """Count the kernel's instructions between the marks of each set (bench/cost/counter.c)."""
+    context.say("decisions")
+    plugin = context.plugin("bench/cost/counter.so")
+    machine = our_machine(
+        image, "decisions", f"sets={argument_of(sets)}", f"milliseconds={_DECISION_MS}"
+    )
+    counts: list[dict[int, int]] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="bulkhead-") as name,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+    ):
+        path = Path(name) / "counter"
+        listener.bind(str(path))
+        listener.listen(1)
+        listener.settimeout(_BOOT_TIMEOUT_S)
+        machine = replace(machine, extra=["-plugin", f"{plugin},socket={path}"])
+        with GuestProcess(machine, context.folder / "decisions.log") as guest:
+            connection, _ = listener.accept()
+            connection.settimeout(_BOOT_TIMEOUT_S)
+            with connection:
+                for _ in sets:
+                    _word(connection)
+                    connection.sendall(b"zg")
+                    mark = _word(connection)
+                    connection.sendall(b"d")
+                    counts.append(
+                        {_word(connection): _word(connection) for _ in range(_word(connection))}
+                    )
+                    connection.sendall(b"g")
+                guest.wait_for_match("vcpu: (end|failed)", _BOOT_TIMEOUT_S)
+            console = guest.console()
+    code = ImageCode(folder / f"apps/{_GUEST_NAME}.elf", part_of_decision)
+    offset = code.load_offset(_MARK, mark)
+    functions = [code.count_by_function(each, offset) for each in counts]
+    for group, each in zip(sets, functions, strict=True):
+        lines = [f"{count:10} {of.part:10} {of.name}" for of, count in each.most_common()]
+        (context.folder / f"decisions-{group}.txt").write_text("\n".join(lines) + "\n")
+    return parse_decisions(console, [sums_by_part(each) for each in functions])
+
+
+def _word(connection: socket.socket) -> int:
+    data = connection.recv(_WORD.size, socket.MSG_WAITALL)
+    if len(data) < _WORD.size:
+        raise GuestError("QEMU has ended")
+    return int(_WORD.unpack(data)[0])
+
+
+def part_of_decision(source: Path) -> str:
+    """Return the part of an interrupt's work that a source file belongs to, "" if to none."""
+    if not source.is_relative_to(ROOT):
+        return ""
+    folders = source.relative_to(ROOT).parts
+    if folders[0] == "schedule" or folders[:2] in _DECISION_FOLDERS:
+        return _DECISION
+    return _ENTRY if folders[0] in _KERNEL_FOLDERS else ""
+
+
+def sums_by_part(counts: Mapping[Function, int]) -> Counter[str]:
+    """Return the sums by part, without the threads' own reading of the counter."""
+    sums: Counter[str] = Counter()
+    for function, count in counts.items():
+        name, _, _ = function.name.partition(".")  # the compiler may add a suffix
+        if name != _SPINNING_FUNCTION:
+            sums[function.part] += count
+    return sums
+
+
+def parse_switches(console: str) -> list[Switch]:
+    """Parse the lines of the case `switches`."""
+    return [Switch(cause, *map(int, rest)) for cause, *rest in _SWITCH.findall(console)]
+
+
+def parse_inputs(console: str) -> list[Input]:
+    """Parse the lines of the case `input`."""
+    return [Input(*map(int, numbers)) for numbers in _INPUT.findall(console)]
+
+
+def parse_decisions(console: str, sums: Sequence[Counter[str]]) -> list[Decisions]:
+    """Parse the lines of the case `decisions`. `sums`: instructions by part, for each line."""
+    return [
+        Decisions(
+            group,
+            int(interrupts),
+            each[_DECISION],
+            each[_ENTRY],
+        )
+        for (group, interrupts, _), each in zip(_DECISIONS.findall(console), sums, strict=True)
+    ]
+
+
+def summarise_ours(
+    switches: Sequence[Switch], decisions: Sequence[Decisions], inputs: Sequence[Input]
+) -> dict[str, Number]:
+    """Return the summary of the cases that only our guest has."""
+    mean = {each.cause: each.mean for each in switches}
+    each_decision = {each.group: each.decision / each.interrupts for each in decisions}
+    entry = {each.group: each.entry / each.interrupts for each in decisions}
+    bound = [each for each in inputs if each.binds]
+    rate = sum(each.frames for each in bound) / max(1, sum(each.percent for each in bound))
+    return {
+        "context_switch_instructions": mean["yield"],
+        "wake_switch_instructions": mean["wake"],
+        "block_switch_instructions": mean["block"],
+        "decision_instructions": max(each_decision.values()),
+        "decision_32_vs_4": each_decision[_MANY] / each_decision[_FEW],
+        "decision_entry_instructions": max(entry.values()),
+        "io_follows_budget_error": max(
+            (abs(each.frames / each.percent / rate - 1) for each in bound), default=1.0
+        ),
+    }
 
 
 def _peers(context: BenchContext) -> dict[str, Machine]:
@@ -184,7 +420,7 @@ def _linux_images(context: BenchContext) -> dict[str, LinuxImage]:
 
 
 def _linux_machine(context: BenchContext, name: str, image: LinuxImage) -> Machine:
-    sets = ",".join(argument(group, each) for group, each in sets_of_reservations().items())
+    sets = argument_of(sets_of_reservations())
     return replace(
         _BOARD,
         image=image.kernel,
@@ -204,18 +440,22 @@ def _periods(context: BenchContext) -> int:
 
 
 def _measure(context: BenchContext, name: str, machine: Machine) -> Measured:
-    """Boot a system, and flood it when it is ready."""
+    return parse(_console(context, name, machine, _DATAGRAM))
+
+
+def _console(context: BenchContext, name: str, machine: Machine, datagram: bytes) -> str:
+    """Boot a system, and flood it if it wants that. Returns what it printed."""
     timeout = _BOOT_TIMEOUT_S + 60 * context.seconds
-    with Flood([udp_frame(_HOST, _GUEST, _DATAGRAM)]) as flood:
+    with Flood([udp_frame(_HOST, _GUEST, datagram)]) as flood:
         connected = replace(machine, cards=[NetworkCard(flood.network, "mmio")])
         with GuestProcess(connected, context.folder / f"{name}.log") as guest:
-            guest.wait_for_match(rf"{_READY}|vcpu: failed", timeout)
-            flood.start()
+            line = guest.wait_for_match(rf"{_READY}|vcpu: (failed|end)", timeout)
+            if _READY in line:
+                flood.start()
             guest.wait_for_match(r"vcpu: (end|failed)", timeout)
-        console = guest.console()
-        if "vcpu: failed" in console:
-            raise GuestError(guest.last_words())
-    return parse(console)
+            if "vcpu: failed" in guest.console():
+                raise GuestError(guest.last_words())
+            return guest.console()
 
 
 def sets_of_reservations() -> dict[str, list[tuple[int, int]]]:
@@ -250,6 +490,11 @@ def argument(name: str, reservations: Sequence[tuple[int, int]]) -> str:
     return f"{name}:" + "+".join(f"{budget}/{period}" for budget, period in reservations)
 
 
+def argument_of(sets: Mapping[str, Sequence[tuple[int, int]]]) -> str:
+    """Return sets as the guests' programs expect them."""
+    return ",".join(argument(name, reservations) for name, reservations in sets.items())
+
+
 def parse(console: str) -> Measured:
     """Parse the lines of a guest's program, and cyclictest's among them."""
     lateness = [
@@ -268,24 +513,27 @@ def _parse_cyclictest(found: re.Match[str]) -> Lateness:
     return Lateness(_CYCLICTEST, found["load"], periods, least, mean, most, 0, frames)
 
 
-def summarise(system: str, measured: Measured) -> dict[str, Number]:
-    """Return a system's summary: maxima, their ratio, missed deadlines, and errors of shares."""
+def summarise(prefix: str, measured: Measured) -> dict[str, Number]:
+    """Return a system's summary: maxima, their ratio, missed deadlines, and errors of shares.
+
+    Each name starts with `prefix`.
+    """
     summary: dict[str, Number] = {}
     by_case = {(each.scheduling, each.load): each for each in measured.lateness}
     for scheduling in dict.fromkeys(each.scheduling for each in measured.lateness):
-        name = f"{system}_{scheduling}"
+        name = prefix if scheduling == _OURS else f"{prefix}{scheduling}_"
         quiet, flood = by_case[scheduling, _QUIET], by_case[scheduling, _FLOOD]
-        summary[f"{name}_jitter_ratio"] = flood.most / quiet.most
-        summary[f"{name}_late_max_quiet"] = quiet.most
-        summary[f"{name}_late_max_flood"] = flood.most
+        summary[f"{name}jitter_ratio"] = flood.most / quiet.most
+        summary[f"{name}late_max_quiet"] = quiet.most
+        summary[f"{name}late_max_flood"] = flood.most
         if scheduling != _CYCLICTEST:
-            summary[f"{name}_missed_deadlines"] = quiet.missed + flood.missed
+            summary[f"{name}missed_deadlines"] = quiet.missed + flood.missed
     for group in dict.fromkeys(each.group for each in measured.shares):
         errors = [each.excess for each in measured.shares if each.group == group]
-        summary[f"{system}_share_error_{group}"] = max(map(abs, errors))
+        summary[f"{prefix}share_error_{group}"] = max(map(abs, errors))
     if measured.shares:
-        summary[f"{system}_share_error_max"] = max(abs(each.excess) for each in measured.shares)
-        summary[f"{system}_share_shortfall_max"] = max(
+        summary[f"{prefix}share_error_max"] = max(abs(each.excess) for each in measured.shares)
+        summary[f"{prefix}share_shortfall_max"] = max(
             0.0, *(-each.excess for each in measured.shares)
         )
     return summary

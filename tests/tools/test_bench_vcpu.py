@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from bulkhead.measuring import bench
+from bulkhead.measuring.instructions import Function
+from bulkhead.paths import ROOT
 
 vcpu: Any = bench.load("vcpu")
 
@@ -51,7 +54,7 @@ def test_a_cyclictest_without_a_result_does_not_take_the_next() -> None:
 
 
 def test_jitter_is_the_ratio_of_the_maxima() -> None:
-    summary = vcpu.summarise("linux", vcpu.parse(_LOOPS))
+    summary = vcpu.summarise("linux_", vcpu.parse(_LOOPS))
     assert summary["linux_fifo_jitter_ratio"] == pytest.approx(1.2)
     assert summary["linux_fifo_missed_deadlines"] == 2
     assert summary["linux_cyclictest_jitter_ratio"] == 2
@@ -61,18 +64,18 @@ def test_jitter_is_the_ratio_of_the_maxima() -> None:
 
 def test_errors_of_shares_are_relative_to_the_guarantee() -> None:
     measured = vcpu.parse(_SHARES)
-    summary = vcpu.summarise("ours", measured)
+    summary = vcpu.summarise("", measured)
     assert [each.excess for each in measured.shares] == pytest.approx([-0.005, 0.001, 0])
-    assert summary["ours_share_error_max"] == pytest.approx(0.005)
-    assert summary["ours_share_error_pair"] == pytest.approx(0)
-    assert summary["ours_share_shortfall_max"] == pytest.approx(0.005)
+    assert summary["share_error_max"] == pytest.approx(0.005)
+    assert summary["share_error_pair"] == pytest.approx(0)
+    assert summary["share_shortfall_max"] == pytest.approx(0.005)
 
 
 def test_a_share_above_the_guarantee_is_no_shortfall() -> None:
     console = "vcpu: share one 0 1000/2000 received 600 of 1000\n"
-    summary = vcpu.summarise("ours", vcpu.parse(console))
-    assert summary["ours_share_shortfall_max"] == 0
-    assert summary["ours_share_error_max"] == pytest.approx(0.2)
+    summary = vcpu.summarise("", vcpu.parse(console))
+    assert summary["share_shortfall_max"] == 0
+    assert summary["share_error_max"] == pytest.approx(0.2)
 
 
 def test_sets_are_the_same_each_time_and_feasible() -> None:
@@ -88,3 +91,80 @@ def test_sets_are_the_same_each_time_and_feasible() -> None:
 
 def test_a_set_is_an_argument_without_commas() -> None:
     assert vcpu.argument("two", [(1000, 5000), (2, 30)]) == "two:1000/5000+2/30"
+
+
+def test_our_loop_has_no_prefix() -> None:
+    lines = [
+        "vcpu: loop vcpu quiet 3 periods late 700 750 800 missed 0 frames 0",
+        "vcpu: loop vcpu flood 3 periods late 700 750 880 missed 1 frames 9",
+    ]
+    summary = vcpu.summarise("", vcpu.parse("\n".join(lines)))
+    assert summary["jitter_ratio"] == pytest.approx(1.1)
+    assert summary["missed_deadlines"] == 1
+
+
+def test_input_follows_the_budgets_that_bind() -> None:
+    console = (
+        "vcpu: input 10 frames 1000 received 99 background 0 of 1000 exhaustions 7\n"
+        "vcpu: input 30 frames 3300 received 300 background 0 of 1000 exhaustions 1\n"
+        "vcpu: input 50 frames 3400 received 310 background 0 of 1000 exhaustions 0\n"
+    )
+    inputs = vcpu.parse_inputs(console)
+    assert [each.binds for each in inputs] == [True, True, False]
+    summary = vcpu.summarise_ours(switches(), decisions(), inputs)
+    assert summary["io_follows_budget_error"] == pytest.approx(1 - 100 / (4300 / 40))
+
+
+def test_input_that_no_budget_binds_shows_nothing() -> None:
+    summary = vcpu.summarise_ours(switches(), decisions(), [])
+    assert summary["io_follows_budget_error"] == 1
+
+
+def test_decisions_are_counted_without_entry_and_exit() -> None:
+    summary = vcpu.summarise_ours(switches(), decisions(), [])
+    assert summary["context_switch_instructions"] == 150
+    assert summary["decision_instructions"] == 330
+    assert summary["decision_32_vs_4"] == pytest.approx(1.1)
+    assert summary["decision_entry_instructions"] == 60
+
+
+def test_a_thread_that_reads_the_counter_is_not_the_kernels_entry() -> None:
+    counts = {
+        Function("spin_on_vcpu.lto_priv.0", "entry"): 9,
+        Function("enter", "entry"): 2,
+        Function("pick", "decision"): 3,
+    }
+    assert vcpu.sums_by_part(counts) == {"entry": 2, "decision": 3}
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("kernel/sched/scheduler.c", "decision"),
+        ("schedule/sporadic_server.c", "decision"),
+        ("kernel/time/clock.c", "decision"),
+        ("kernel/arm64/exceptions.c", "entry"),
+        ("arch/arm64/context.S", "entry"),
+        ("bench/vcpu/share.h", ""),
+    ],
+)
+def test_an_interrupts_work_has_two_parts(source: str, part: str) -> None:
+    assert vcpu.part_of_decision(ROOT / source) == part
+
+
+def switches() -> Any:
+    return vcpu.parse_switches(
+        "vcpu: switch yield 149 150 151\nvcpu: switch wake 1 2 3\nvcpu: switch block 4 5 6\n"
+    )
+
+
+def decisions() -> Any:
+    console = (
+        "vcpu: decisions four interrupts 10 switches 9\n"
+        "vcpu: decisions thirty_two interrupts 20 switches 19\n"
+    )
+    sums = [
+        Counter({"decision": 3000, "entry": 600, "": 7}),
+        Counter({"decision": 6600, "entry": 1000}),
+    ]
+    return vcpu.parse_decisions(console, sums)

@@ -38,6 +38,7 @@ class Flood:
 
     def start(self) -> None:
         """Start sending to the running guest."""
+        self._socket.connect(str(self.network.local))
         self._socket.settimeout(_TIMEOUT_S)
         for thread in self._threads:
             thread.start()
@@ -67,7 +68,7 @@ class Flood:
             if self._stop.is_set():
                 return
             with contextlib.suppress(OSError):
-                self._socket.sendto(frame, str(self.network.local))
+                self._socket.send(frame)
 
     def _drain(self) -> None:
         while not self._stop.is_set():
