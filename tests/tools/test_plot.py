@@ -10,12 +10,14 @@ import pytest
 from bulkhead.measuring import plot
 
 
-def test_lines(tmp_path: Path) -> None:
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_lines(tmp_path: Path, logarithmic: bool) -> None:
     series = {"limited": [(8, 100.0), (68, 390.0)], "free": [(8, 200.0), (68, 1500.0)]}
     written = []
     for name in ("one", "two"):
         path = tmp_path / "figures" / f"{name}.svg"
-        plot.lines(path, "Receiving", "on a Monday", "TCP buffer (KiB)", "bandwidth", series)
+        labels = ("Receiving", "on a Monday", "TCP buffer (KiB)", "bandwidth")
+        plot.lines(path, *labels, series, logarithmic)
         written.append(path.read_bytes())
     assert written[0] == written[1]
     text = written[0].decode()

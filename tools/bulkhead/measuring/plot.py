@@ -23,14 +23,21 @@ def lines(
     x_label: str,
     y_label: str,
     series: Mapping[str, Points],
+    logarithmic: bool = True,
 ) -> None:
-    """Draw a line for each series. The x axis is logarithmic, with a label at each point."""
+    """Draw a line for each series. The x axis has a label at each point.
+
+    It is logarithmic, or linear from 0.
+    """
     with _figure(path, title, conditions, y_label) as axes:
         for (name, points), colour, marker in zip(series.items(), _COLOURS, _MARKERS, strict=False):
             x, y = zip(*points, strict=True)
             axes.plot(x, y, color=colour, marker=marker, markersize=5, label=name)
         places = sorted({x for points in series.values() for x, _ in points})
-        axes.set_xscale("log", base=2)
+        if logarithmic:
+            axes.set_xscale("log", base=2)
+        else:
+            axes.set_xlim(left=0)
         axes.set_xticks(places, [f"{place:g}" for place in places])
         axes.minorticks_off()
         axes.set_xlabel(x_label)
