@@ -27,7 +27,7 @@ from bulkhead.measuring.wire import Endpoint, udp_frame
 from bulkhead.paths import BENCHES, ROOT
 from bulkhead.peers import linux_guest, rtems
 from bulkhead.peers.linux_guest import LinuxImage
-from bulkhead.peers.rtems import Rtems, Sample
+from bulkhead.peers.rtems import Sample
 from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
 
@@ -42,7 +42,7 @@ _BOOT_TIMEOUT_S = 300
 _PERIODS_A_SECOND = 100
 
 _QUIET, _FLOOD = "quiet", "flood"
-_LINUX, _LINUX_RT, _RTEMS = "linux", "linux_rt", "rtems"
+_LINUX, _LINUX_RT, _RTEMS = _PEERS = "linux", "linux_rt", "rtems"
 _CYCLICTEST = "cyclictest"
 
 # Less of Linux's own work on the only core. The ordinary kernel's bottom half handles one frame at
@@ -78,12 +78,14 @@ _INPUT = re.compile(
     r"vcpu: input (\d+) frames (\d+) received (\d+) background (\d+) of (\d+) exhaustions (\d+)"
 )
 
+_US = "bulkhead"
 _OURS = "vcpu"  # the scheduling of our guest; its summary's names have no prefix
 _GUEST_NAME = "vcpu-bench"
 _DECISION_MS = 400
 _FEW, _MANY = "four", "thirty_two"
 _PERCENTS = (10, 30, 50, 100)
 _INPUT_MS = 200
+_BOUND_MIN = 2
 _BINDS = 0.98  # the network used at least this part of its budget
 _INPUT_DATAGRAM = bytes(1448)
 _DECISION, _ENTRY = "decision", "entry"  # parts of an interrupt's work
@@ -206,44 +208,71 @@ class Measured:
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot our guest once for each case, and each other system once."""
-    result = run_own(context)
-    summary, runs = result.summary, result.runs
-    for name, machine in _peers(context).items():
-        context.say(name)
-        measured = _measure(context, name, machine)
-        runs += measured.runs(name)
-        summary |= summarise(f"{name}_", measured)
-    return BenchResult(summary, runs)
+    """Measure our guest and each other system, or the case that the context names."""
+    if context.case in OWN_CASES:
+        return run_own(context)
+    result = BenchResult({}) if context.case else run_own(context)
+    for name in _PEERS:
+        if context.case in (None, name):
+            _add(result, _run_peer(context, name))
+    return result
 
 
 def run_own(context: BenchContext) -> BenchResult:
-    """Boot our guest once for each case."""
+    """Boot our guest for each case, or for the one that the context names."""
     context.require("run", "bench", "host")
     folder = context.build(Variant("arm64"))
-    image = guest_image(_GUEST_NAME, folder=folder)
-    sets = sets_of_reservations()
+    result = BenchResult({})
+    for name, measure in OWN_CASES.items():
+        if context.case in (None, name):
+            context.say(name)
+            _add(result, measure(context, folder))
+    return result
 
-    def console(case: str, *arguments: str, datagram: bytes = _DATAGRAM, slow: bool = False) -> str:
-        context.say(case)
-        machine = our_machine(image, case, *arguments, slow=slow)
-        return _console(context, f"{case}-{arguments[0]}" if slow else case, machine, datagram)
 
-    shares = argument_of(sets)
-    text = console("wake_ups", f"periods={_periods(context)}", "interrupt_budget=1")
-    text += console("shares", f"sets={shares}", f"milliseconds={_SHARE_MS}")
-    measured = parse(text)
-    switches = parse_switches(console("switches"))
+def _add(result: BenchResult, further: BenchResult) -> None:
+    result.summary |= further.summary
+    result.runs += further.runs
+
+
+def _run_peer(context: BenchContext, name: str) -> BenchResult:
+    machine = _rtems_machine(context) if name == _RTEMS else _linux_machine(context, name)
+    if machine is None:
+        return BenchResult({})
+    context.say(name)
+    measured = parse(_console(context, name, machine))
+    return BenchResult(summarise(f"{name}_", measured), measured.runs(name))
+
+
+def _run_wake_ups(context: BenchContext, folder: Path) -> BenchResult:
+    arguments = (f"periods={_periods(context)}", "interrupt_budget=1")
+    machine = _our_machine(folder, "wake_ups", *arguments)
+    measured = parse(_console(context, "wake_ups", machine))
+    return BenchResult(summarise("", measured), measured.runs(_US))
+
+
+def _run_shares(context: BenchContext, folder: Path) -> BenchResult:
+    sets = argument_of(sets_of_reservations())
+    machine = _our_machine(folder, "shares", f"sets={sets}", f"milliseconds={_SHARE_MS}")
+    measured = parse(_console(context, "shares", machine))
+    return BenchResult(summarise("", measured), measured.runs(_US))
+
+
+def _run_switches(context: BenchContext, folder: Path) -> BenchResult:
+    console = _console(context, "switches", _our_machine(folder, "switches"))
+    switches = parse_switches(console)
+    return BenchResult(summarise_switches(switches), _our_runs(switches))
+
+
+def _run_input(context: BenchContext, folder: Path) -> BenchResult:
     inputs: list[Input] = []
     for percent in _PERCENTS:
+        arguments = (f"percent={percent}", f"milliseconds={_INPUT_MS}", "rx_buffers=256")
+        machine = _our_machine(folder, "input", *arguments)
         # The emulator is slowed down, so that more frames arrive in the same number of
         # instructions.
-        arguments = [f"percent={percent}", f"milliseconds={_INPUT_MS}", "rx_buffers=256"]
-        found = console("input", *arguments, datagram=_INPUT_DATAGRAM, slow=True)
-        inputs += parse_inputs(found)
-    decisions = _measure_decisions(
-        context, image, folder, {each: sets[each] for each in (_FEW, _MANY)}
-    )
+        machine = replace(machine, extra=["-accel", "tcg,one-insn-per-tb=on"])
+        inputs += parse_inputs(_console(context, f"input-{percent}", machine, _INPUT_DATAGRAM))
     plot.lines(
         context.folder / "input.svg",
         "Datagrams handled over the budget of the I/O VCPU",
@@ -251,33 +280,30 @@ def run_own(context: BenchContext) -> BenchResult:
         "utilization of the I/O VCPU (%)",
         "handled (Mb/s)",
         {"Bulkhead": [(each.percent, each.megabits) for each in inputs]},
+        logarithmic=False,
     )
-    runs = measured.runs("bulkhead")
-    runs += [{"system": "bulkhead", **vars(each)} for each in (*switches, *inputs, *decisions)]
-    summary = summarise("", measured)
-    return BenchResult(summary | summarise_ours(switches, decisions, inputs), runs)
+    return BenchResult(summarise_inputs(inputs), _our_runs(inputs))
 
 
-def our_machine(image: Path, case: str, *arguments: str, slow: bool = False) -> Machine:
-    """Return the machine for a case of our guest."""
+def _our_runs(measured: Sequence[Switch | Input | Decisions]) -> list[Run]:
+    return [{"system": _US, **vars(each)} for each in measured]
+
+
+def _our_machine(folder: Path, case: str, *arguments: str) -> Machine:
     return replace(
         _BOARD,
-        image=image,
+        image=guest_image(_GUEST_NAME, folder=folder),
         boot_arguments=["exit=semihosting", f"ip={_GUEST.address}/24", f"case={case}", *arguments],
         semihosting=True,
-        extra=["-accel", "tcg,one-insn-per-tb=on"] if slow else [],
     )
 
 
-def _measure_decisions(
-    context: BenchContext, image: Path, folder: Path, sets: dict[str, list[tuple[int, int]]]
-) -> list[Decisions]:
+def _run_decisions(context: BenchContext, folder: Path) -> BenchResult:
     """Count the kernel's instructions between the marks of each set (bench/cost/counter.c)."""
-    context.say("decisions")
+    sets = {name: sets_of_reservations()[name] for name in (_FEW, _MANY)}
     plugin = context.plugin("bench/cost/counter.so")
-    machine = our_machine(
-        image, "decisions", f"sets={argument_of(sets)}", f"milliseconds={_DECISION_MS}"
-    )
+    arguments = (f"sets={argument_of(sets)}", f"milliseconds={_DECISION_MS}")
+    machine = _our_machine(folder, "decisions", *arguments)
     counts: list[dict[int, int]] = []
     with (
         tempfile.TemporaryDirectory(prefix="bulkhead-") as name,
@@ -309,7 +335,18 @@ def _measure_decisions(
     for group, each in zip(sets, functions, strict=True):
         lines = [f"{count:10} {of.part:10} {of.name}" for of, count in each.most_common()]
         (context.folder / f"decisions-{group}.txt").write_text("\n".join(lines) + "\n")
-    return parse_decisions(console, [sums_by_part(each) for each in functions])
+    decisions = parse_decisions(console, [sums_by_part(each) for each in functions])
+    return BenchResult(summarise_decisions(decisions), _our_runs(decisions))
+
+
+OWN_CASES = {
+    "wake_ups": _run_wake_ups,
+    "shares": _run_shares,
+    "switches": _run_switches,
+    "decisions": _run_decisions,
+    "input": _run_input,
+}
+CASES = (*OWN_CASES, *_PEERS)
 
 
 def _word(connection: socket.socket) -> int:
@@ -362,64 +399,66 @@ def parse_decisions(console: str, sums: Sequence[Counter[str]]) -> list[Decision
     ]
 
 
-def summarise_ours(
-    switches: Sequence[Switch], decisions: Sequence[Decisions], inputs: Sequence[Input]
-) -> dict[str, Number]:
-    """Return the summary of the cases that only our guest has."""
+def summarise_switches(switches: Sequence[Switch]) -> dict[str, Number]:
+    """Return the summary of the case `switches`."""
     mean = {each.cause: each.mean for each in switches}
-    each_decision = {each.group: each.decision / each.interrupts for each in decisions}
-    entry = {each.group: each.entry / each.interrupts for each in decisions}
-    bound = [each for each in inputs if each.binds]
-    rate = sum(each.frames for each in bound) / max(1, sum(each.percent for each in bound))
     return {
         "context_switch_instructions": mean["yield"],
         "wake_switch_instructions": mean["wake"],
         "block_switch_instructions": mean["block"],
+    }
+
+
+def summarise_decisions(decisions: Sequence[Decisions]) -> dict[str, Number]:
+    """Return the summary of the case `decisions`."""
+    each_decision = {each.group: each.decision / each.interrupts for each in decisions}
+    return {
         "decision_instructions": max(each_decision.values()),
         "decision_32_vs_4": each_decision[_MANY] / each_decision[_FEW],
-        "decision_entry_instructions": max(entry.values()),
+        "decision_entry_instructions": max(each.entry / each.interrupts for each in decisions),
+    }
+
+
+def summarise_inputs(inputs: Sequence[Input]) -> dict[str, Number]:
+    """Return the summary of the case `input`. The error is 1 if fewer than two budgets bind."""
+    bound = [each for each in inputs if each.binds]
+    if len(bound) < _BOUND_MIN:
+        return {"io_follows_budget_error": 1.0}
+    rate = sum(each.megabits for each in bound) / sum(each.percent for each in bound)
+    return {
         "io_follows_budget_error": max(
-            (abs(each.frames / each.percent / rate - 1) for each in bound), default=1.0
-        ),
+            abs(each.megabits / each.percent / rate - 1) for each in bound
+        )
     }
 
 
-def _peers(context: BenchContext) -> dict[str, Machine]:
-    """Return the systems to compare with. An RTEMS is among them if the environment names one."""
-    machines = {
-        name: _linux_machine(context, name, image) for name, image in _linux_images(context).items()
-    }
+def _rtems_machine(context: BenchContext) -> Machine | None:
+    """Return the machine of an RTEMS, or None if the environment names none."""
     installed = rtems.find()
     if installed is None:
         context.say(f"{rtems.PREFIX} names no folder, so there is no rtems")
-    else:
-        machines[_RTEMS] = _rtems_machine(context, installed)
-    return machines
-
-
-def _rtems_machine(context: BenchContext, installed: Rtems) -> Machine:
+        return None
     sample = Sample(
         application=_FOLDER / "rtems_loop.c", flags=(f"-DVCPU_PERIODS={_periods(context)}",)
     )
     return replace(_BOARD, image=rtems.build(installed, sample))
 
 
-def _linux_images(context: BenchContext) -> dict[str, LinuxImage]:
-    images = {_LINUX: linux_guest.prepare()}
-    real_time = linux_guest.prepare_real_time()
-    if real_time is None:
+def _linux_image(context: BenchContext, name: str) -> LinuxImage | None:
+    image = linux_guest.prepare_real_time() if name == _LINUX_RT else linux_guest.prepare()
+    if image is None:
         context.say("this distribution has no real-time kernel, so there is no linux_rt")
-    else:
-        images[_LINUX_RT] = real_time
-    return {
-        name: linux_guest.with_program(
-            linux_guest.with_cyclictest(image), "linux_loop", [_FOLDER / "linux_loop.c"], [_FOLDER]
-        )
-        for name, image in images.items()
-    }
+        return None
+    return linux_guest.with_program(
+        linux_guest.with_cyclictest(image), "linux_loop", [_FOLDER / "linux_loop.c"], [_FOLDER]
+    )
 
 
-def _linux_machine(context: BenchContext, name: str, image: LinuxImage) -> Machine:
+def _linux_machine(context: BenchContext, name: str) -> Machine | None:
+    """Return the machine of a Linux, or None if the distribution does not have its kernel."""
+    image = _linux_image(context, name)
+    if image is None:
+        return None
     sets = argument_of(sets_of_reservations())
     return replace(
         _BOARD,
@@ -439,11 +478,9 @@ def _periods(context: BenchContext) -> int:
     return max(1, round(context.seconds * _PERIODS_A_SECOND))
 
 
-def _measure(context: BenchContext, name: str, machine: Machine) -> Measured:
-    return parse(_console(context, name, machine, _DATAGRAM))
-
-
-def _console(context: BenchContext, name: str, machine: Machine, datagram: bytes) -> str:
+def _console(
+    context: BenchContext, name: str, machine: Machine, datagram: bytes = _DATAGRAM
+) -> str:
     """Boot a system, and flood it if it wants that. Returns what it printed."""
     timeout = _BOOT_TIMEOUT_S + 60 * context.seconds
     with Flood([udp_frame(_HOST, _GUEST, datagram)]) as flood:

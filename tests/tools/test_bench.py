@@ -107,6 +107,15 @@ def test_a_bench_refuses_a_guest_that_it_cannot_measure() -> None:
         bench.run_bench("tcp", None, context)
 
 
+@pytest.mark.parametrize(
+    ("name", "fix"), [("tcp", "remove --case"), ("vcpu", "--case is one of wake_ups, .*rtems")]
+)
+def test_a_bench_refuses_a_case_that_it_does_not_have(name: str, fix: str) -> None:
+    context = bench.BenchContext(name, Settings(), case="sleep")
+    with pytest.raises(UserError, match=f"bench {name} has no case 'sleep'; {fix}"):
+        bench.run_bench(name, None, context)
+
+
 def test_missing_rtems_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("RTEMS_PREFIX", "RTEMS_TOOLS"):
         monkeypatch.delenv(variable, raising=False)

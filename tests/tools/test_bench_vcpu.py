@@ -106,23 +106,31 @@ def test_our_loop_has_no_prefix() -> None:
 def test_input_follows_the_budgets_that_bind() -> None:
     console = (
         "vcpu: input 10 frames 1000 received 99 background 0 of 1000 exhaustions 7\n"
-        "vcpu: input 30 frames 3300 received 300 background 0 of 1000 exhaustions 1\n"
+        "vcpu: input 30 frames 6600 received 600 background 0 of 2000 exhaustions 1\n"
         "vcpu: input 50 frames 3400 received 310 background 0 of 1000 exhaustions 0\n"
     )
     inputs = vcpu.parse_inputs(console)
     assert [each.binds for each in inputs] == [True, True, False]
-    summary = vcpu.summarise_ours(switches(), decisions(), inputs)
+    summary = vcpu.summarise_inputs(inputs)
     assert summary["io_follows_budget_error"] == pytest.approx(1 - 100 / (4300 / 40))
 
 
-def test_input_that_no_budget_binds_shows_nothing() -> None:
-    summary = vcpu.summarise_ours(switches(), decisions(), [])
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_budget_alone_shows_nothing(count: int) -> None:
+    line = "vcpu: input 10 frames 1000 received 100 background 0 of 1000 exhaustions 7\n"
+    summary = vcpu.summarise_inputs(vcpu.parse_inputs(count * line))
     assert summary["io_follows_budget_error"] == 1
 
 
-def test_decisions_are_counted_without_entry_and_exit() -> None:
-    summary = vcpu.summarise_ours(switches(), decisions(), [])
+def test_each_switch_has_its_mean() -> None:
+    summary = vcpu.summarise_switches(switches())
     assert summary["context_switch_instructions"] == 150
+    assert summary["wake_switch_instructions"] == 2
+    assert summary["block_switch_instructions"] == 5
+
+
+def test_decisions_are_counted_without_entry_and_exit() -> None:
+    summary = vcpu.summarise_decisions(decisions())
     assert summary["decision_instructions"] == 330
     assert summary["decision_32_vs_4"] == pytest.approx(1.1)
     assert summary["decision_entry_instructions"] == 60

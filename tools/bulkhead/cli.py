@@ -336,6 +336,7 @@ def test(
 @click.option("--guest", default="bulkhead", show_default=True,
               type=click.Choice(["bulkhead", "rtems", "rtems-legacy"]),
               help="With `paper`: the guest to measure. RTEMS must be installed.")  # fmt: skip
+@click.option("--case", metavar="CASE", help="With `vcpu`: the only case to measure.")
 @click.option("--keep", is_flag=True,
               help="With `counts`: write the figures to docs/figures.json.")  # fmt: skip
 @no_install
@@ -347,6 +348,7 @@ def bench(
     pairs: int,
     seconds: float,
     guest: str,
+    case: str | None,
     keep: bool,
 ) -> int:
     """Run a bench, or list the benches.
@@ -368,7 +370,7 @@ def bench(
         return 0
     if name == counts.NAME:
         return counts.run_counts(settings, json_path, pairs, seconds, keep=keep)
-    run_bench(name, json_path, BenchContext(name, settings, pairs, seconds, guest))
+    run_bench(name, json_path, BenchContext(name, settings, pairs, seconds, guest, case))
     return 0
 
 

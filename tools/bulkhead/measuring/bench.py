@@ -3,7 +3,8 @@
 
 A bench is a module bench/NAME.py (with _ where NAME has -). The first line of its docstring
 describes its figures, and it has `def run(context: BenchContext) -> BenchResult`. A bench that can
-measure other guests than ours lists all of them in GUESTS.
+measure other guests than ours lists all of them in GUESTS, and one that can measure its cases alone
+lists them in CASES.
 """
 
 import ast
@@ -47,6 +48,7 @@ class BenchContext:
     pairs: int = 5
     seconds: float = 10.0
     guest: str = OUR_GUEST
+    case: str | None = None  # None: all
 
     @property
     def folder(self) -> Path:
@@ -138,6 +140,12 @@ def run_bench(name: str, json_path: Path | None, context: BenchContext) -> None:
     if context.guest not in guests:
         raise UserError(
             f"bench {name} can't measure {context.guest}", f"--guest is one of {', '.join(guests)}"
+        )
+    cases = getattr(module, "CASES", ())
+    if context.case is not None and context.case not in cases:
+        raise UserError(
+            f"bench {name} has no case '{context.case}'",
+            f"--case is one of {', '.join(cases)}" if cases else "remove --case",
         )
     start = processor_time()
     result: BenchResult = module.run(context)
