@@ -245,7 +245,7 @@ def _run_peer(context: BenchContext, name: str) -> BenchResult:
 
 
 def _run_wake_ups(context: BenchContext, folder: Path) -> BenchResult:
-    arguments = (f"periods={_periods(context)}", "interrupt_budget=1")
+    arguments = (f"periods={_periods(context)}", "net_deferred=1", "interrupt_budget=1")
     machine = _our_machine(folder, "wake_ups", *arguments)
     measured = parse(_console(context, "wake_ups", machine))
     return BenchResult(summarise("", measured), measured.runs(_US))

@@ -157,7 +157,8 @@ static rtems_task Init(rtems_task_argument argument)
         .board = &virtio_rtems_qemu_virt,
         .address = IPADDR4_INIT_BYTES(10, 77, 0, 10),
         .netmask = IPADDR4_INIT_BYTES(255, 255, 255, 0),
-        .interface = {.driver = {.interrupt_budget = 1}}, /* the shortest handler */
+        /* The shortest handler. */
+        .interface = {.driver = {.deferred = true, .interrupt_budget = 1}},
     };
     const char *reason;
 

@@ -148,6 +148,7 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
     driver->rx_buffers_max = (uint16_t)boot_argument_number("rx_buffers_max", 0, 1, 1024);
     driver->tx_ring = (uint16_t)boot_argument_number("tx_ring", 256, 2, 1024);
     driver->interrupt_budget = (uint16_t)boot_argument_number("interrupt_budget", 64, 1, 1024);
+    driver->deferred = boot_argument_number("net_deferred", 0, 0, 1) != 0;
     if (boot_argument_number("net_measure", 0, 0, 1) != 0) {
         if (!arch_instructions_start()) {
             print("net: this processor's instructions cannot be counted\n");

@@ -133,6 +133,7 @@ static void expire(struct core *core, struct timer *timer, uint64_t now)
     }
 }
 
+/* Calls the callbacks of due timers, and sets the alarm to the next one. */
 static void expire_due(struct core *core)
 {
     struct timer_queue *queue = &core->timers;
@@ -150,13 +151,15 @@ static void expire_due(struct core *core)
 void time_alarm(void)
 {
     struct core *core = core_this();
+    uint64_t ticks = arch_clock_ticks();
 
-    if (arch_clock_ticks() >= core->timer_at) {
-        expire_due(core);
-    }
-    if (arch_clock_ticks() >= core->decision_at) {
+    if (ticks >= core->decision_at) {
         core->decision_at = POLICY_NEVER;
         core->reschedule = true; /* the policy chooses at the interrupt's exit */
+    }
+    if (ticks >= core->timer_at) {
+        expire_due(core);
+    } else {
         time_set_alarm();
     }
 }

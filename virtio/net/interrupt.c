@@ -311,7 +311,9 @@ static bool handle_queues(struct virtio_net *net)
         return false;
     }
     net_wake(net);
-    count_moved(net, serve_queues(net, net->parameters.interrupt_budget));
+    if (!net->parameters.deferred) {
+        count_moved(net, serve_queues(net, net->parameters.interrupt_budget));
+    }
     return true;
 }
 

@@ -9,6 +9,7 @@
  *   rx_pool=N          further receive buffers (default: a TCP window and some more)
  *   tx_ring=N          entries of the transmit ring (default 256)
  *   interrupt_budget=N maximum number of descriptors that an interrupt moves (default 64)
+ *   net_deferred=1     an interrupt moves none, but only wakes the bottom half
  *   net_priority=N     priority of the bottom-half thread (default 48)
  *   net_measure=1      counts the instructions of each run of the interrupt handler
  *   features_off=MASK  virtio feature bits to refuse

@@ -168,6 +168,8 @@ struct virtio_net_parameters {
     uint16_t tx_ring;        /* requested ring size; 0: 256. Reduced to the device's maximum */
     uint16_t send_queue;     /* frames that may wait for the ring; 0: 64 */
     uint16_t interrupt_budget; /* maximum of descriptors in a run of the handler; 0: 64 */
+    bool deferred;             /* the handler moves none, it only wakes the bottom half, which moves
+                                  interrupt_budget of them with interrupts masked, again and again */
     uint32_t receive_bytes;    /* minimum capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
                                   A device's MTU is accepted only if its frames fit */
     uint64_t features_off;     /* feature bits not to accept, for tests and comparisons */
@@ -242,12 +244,12 @@ bool virtio_net_stop(struct virtio_net *net);
 void virtio_net_free(struct virtio_net *net);
 
 /*
- * Interrupt handler for the line or a queue's vector. Moves at most interrupt_budget descriptors.
- * Returns true if the device continues to interrupt although its interrupts are suppressed, or does
- * not lower its line. The caller then masks the interrupt, and unmasks it after
- * virtio_net_bottom_half(), for which the bottom half has been signalled; otherwise the device
- * could keep all threads from running. Other devices on a shared line may interrupt up to 10,000
- * times a second.
+ * Interrupt handler for the line or a queue's vector. Moves at most interrupt_budget descriptors,
+ * or none if `deferred`. Returns true if the device continues to interrupt although its interrupts
+ * are suppressed, or does not lower its line. The caller then masks the interrupt, and unmasks it
+ * after virtio_net_bottom_half(), for which the bottom half has been signalled; otherwise the
+ * device could keep all threads from running. Other devices on a shared line may interrupt up to
+ * 10,000 times a second.
  *
  * On several processors the bottom half can run before the caller masks the interrupt. So the
  * caller, when this function has returned true, enters virtio_platform_lock(), and masks the

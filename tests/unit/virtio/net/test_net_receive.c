@@ -219,6 +219,30 @@ static void transmit_side_first(void **state)
     owner_finish(&owner);
 }
 
+static void deferred_handler_moves_nothing(void **state)
+{
+    struct virtio_net_statistics s;
+
+    (void)state;
+    owner_prepare(&owner, FAKE_PCI, 3);
+    owner.parameters.deferred = true;
+    owner.parameters.interrupt_budget = 2;
+    owner.parameters.rx_buffers = 32;
+    owner_start(&owner);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+    owner_interrupts(&owner);
+    s = owner_statistics(&owner);
+    assert_int_equal(s.descriptors_moved, 0);
+    assert_int_equal(s.rx_queued, 0);
+    assert_int_equal(owner.signals, 1);
+    owner_settle(&owner);
+    assert_int_equal(owner.received, 32);
+    assert_int_equal(owner_statistics(&owner).interrupts, 1);
+    owner_finish(&owner);
+}
+
 static void handler_is_bounded(void **state)
 {
     (void)state;
@@ -451,6 +475,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(refill_notifies_only_if_asked),
         cmocka_unit_test(one_signal_per_interrupt),
         cmocka_unit_test(transmit_side_first),
+        cmocka_unit_test(deferred_handler_moves_nothing),
         cmocka_unit_test(handler_is_bounded),
         cmocka_unit_test(flood_stays_out_of_interrupt_context),
         cmocka_unit_test(receive_keeps_half_of_the_budget),
