@@ -11,26 +11,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What each interrupt and switch uses comes first, within reach of an instruction's offset. */
 struct core {
     struct thread *current; /* NULL until scheduler_start() */
-    struct thread *idle;
-    struct policy policy;
-    uint64_t decision_at;      /* policy_next_decision(); POLICY_NEVER once it has been reached */
-    bool reschedule;           /* the policy has to choose again */
+    uint64_t decision_at;   /* policy_next_decision(); POLICY_NEVER once it has been reached */
+    uint64_t timer_at; /* counter value at which the earliest timer is due; POLICY_NEVER: none */
+    uint64_t interrupts;
+    uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
+    struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
+    uint64_t context_switches;
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
+    bool reschedule;           /* the policy has to choose again */
+    struct policy policy;
     struct timer_queue timers;
-    uint64_t timer_at; /* counter value at which the earliest timer is due; POLICY_NEVER: none */
     struct timer_thread timer_thread;
 
+    struct thread *idle;
     struct list threads;  /* all threads, in order of their numbers */
     struct list finished; /* detached threads that have ended and are not yet freed; queue_node */
     uint64_t next_thread_number;
-
-    uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
-    struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
-    uint64_t interrupts;
-    uint64_t context_switches;
     struct vcpu_report vcpu_report; /* accounted_until: counter value up to which time is charged */
 };
 

@@ -26,6 +26,7 @@
 struct policy {
     struct run_queue run_queue; /* the runnable threads, the running one among them */
     struct vcpu_set vcpus;
+    uint64_t replenishment_at;  /* counter value of the first; POLICY_NEVER: none */
     struct list replenishments; /* runnable VCPUs without budget, the next replenishment first */
     struct list changed;        /* VCPUs whose budget or level has changed since policy_choose() */
     struct mutex vcpu_lock;     /* held while a change to the set of VCPUs is tested and made */

@@ -19,6 +19,7 @@ void policy_init(struct policy *policy)
     run_queue_init(&policy->run_queue);
     policy->vcpus = (struct vcpu_set){.main_count = 0};
     list_init(&policy->replenishments);
+    policy->replenishment_at = POLICY_NEVER;
     list_init(&policy->changed);
     mutex_init(&policy->vcpu_lock);
     policy->vcpu_of_thread = NULL;
@@ -87,8 +88,25 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     return true;
 }
 
+static struct vcpu *vcpu_at(struct list_node *node)
+{
+    return CONTAINER_OF(node, struct vcpu, replenishment);
+}
+
+/* The VCPU waits for no replenishment. */
+static void cancel_replenishment(struct policy *policy, struct vcpu *vcpu)
+{
+    struct list_node *first;
+
+    if (list_node_is_linked(&vcpu->replenishment)) {
+        list_remove(&vcpu->replenishment);
+        first = list_first(&policy->replenishments);
+        policy->replenishment_at = first == NULL ? POLICY_NEVER : vcpu_at(first)->replenished_at;
+    }
+}
+
 /* A thread that executes on the VCPU's budget blocks. */
-static void leave(struct vcpu *vcpu, uint64_t now)
+static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
     if (vcpu == NULL) {
         return;
@@ -98,7 +116,7 @@ static void leave(struct vcpu *vcpu, uint64_t now)
         return;
     }
     trace_vcpu_blocked(vcpu->id);
-    list_remove(&vcpu->replenishment);
+    cancel_replenishment(policy, vcpu);
     (void)charge_server(vcpu, 0, now);
     vcpu_server_block(&vcpu->server, now);
     if (now - vcpu->runnable_since > vcpu->record->response_max) {
@@ -175,7 +193,7 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
 void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
 {
     run_queue_remove(&policy->run_queue, thread);
-    leave(thread->standing.charged, now);
+    leave(policy, thread->standing.charged, now);
     request_service(policy, thread, now);
 }
 
@@ -224,19 +242,6 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     }
 }
 
-static struct vcpu *vcpu_at(struct list_node *node)
-{
-    return CONTAINER_OF(node, struct vcpu, replenishment);
-}
-
-/* Returns the counter value of the next replenishment; POLICY_NEVER if no VCPU waits for one. */
-static uint64_t next_replenishment(const struct policy *policy)
-{
-    struct list_node *first = list_first(&policy->replenishments);
-
-    return first == NULL ? POLICY_NEVER : vcpu_at(first)->replenished_at;
-}
-
 /* Puts a VCPU on the list of replenishments. The search begins at the earliest, because the VCPUs
  * of short periods, whose replenishments are soon, come here most often. */
 static void await_replenishment(struct policy *policy, struct vcpu *vcpu, uint64_t now)
@@ -249,6 +254,9 @@ static void await_replenishment(struct policy *policy, struct vcpu *vcpu, uint64
         later = later->next;
     }
     list_insert_before(later, &vcpu->replenishment);
+    if (vcpu->replenished_at < policy->replenishment_at) {
+        policy->replenishment_at = vcpu->replenished_at;
+    }
 }
 
 /* Brings the VCPU's replenishment, its level and the urgencies of its threads up to date. */
@@ -263,7 +271,7 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->server.is_io) {
         vcpu->level = vcpu_set_io_level(&policy->vcpus, vcpu);
     }
-    list_remove(&vcpu->replenishment);
+    cancel_replenishment(policy, vcpu);
     if (vcpu->runnable > 0 && !vcpu->has_budget) {
         await_replenishment(policy, vcpu, now);
     }
@@ -275,8 +283,11 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 
 static void take_replenishments(struct policy *policy, uint64_t now)
 {
-    while (next_replenishment(policy) <= now) {
-        mark_changed(policy, vcpu_at(list_pop_front(&policy->replenishments)));
+    while (policy->replenishment_at <= now) {
+        struct vcpu *vcpu = vcpu_at(list_first(&policy->replenishments));
+
+        cancel_replenishment(policy, vcpu);
+        mark_changed(policy, vcpu);
     }
 }
 
@@ -298,7 +309,7 @@ __attribute__((noinline)) static void update_all(struct policy *policy, uint64_t
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
 {
-    if (!list_is_empty(&policy->changed) || next_replenishment(policy) <= now) {
+    if (!list_is_empty(&policy->changed) || policy->replenishment_at <= now) {
         update_all(policy, now);
     }
     return run_queue_pick(&policy->run_queue);
@@ -308,7 +319,7 @@ uint64_t policy_next_decision(const struct policy *policy, const struct thread *
                               uint64_t now)
 {
     const struct vcpu *vcpu = running->standing.charged;
-    uint64_t next = next_replenishment(policy);
+    uint64_t next = policy->replenishment_at;
 
     if (vcpu != NULL && vcpu->has_budget) {
         uint64_t end = now + vcpu->left;
@@ -371,7 +382,7 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
         return;
     }
     if (thread->standing.charged != before) {
-        leave(before, now);
+        leave(policy, before, now);
         if (thread->standing.charged != NULL) {
             (void)join(policy, thread->standing.charged, now);
         }

@@ -17,9 +17,14 @@ void clock_init(uint64_t start)
     boot_clock.frequency = arch_clock_frequency();
 }
 
+uint64_t clock_time(uint64_t counter)
+{
+    return clock_ticks_to_nanoseconds(counter - boot_clock.start, boot_clock.frequency);
+}
+
 uint64_t time_now(void)
 {
-    return clock_ticks_to_nanoseconds(arch_clock_ticks() - boot_clock.start, boot_clock.frequency);
+    return clock_time(arch_clock_ticks());
 }
 
 uint64_t time_after(uint64_t nanoseconds)

@@ -21,6 +21,9 @@ void time_alarm(void);
  * (sched/core.h), whichever comes first. Interrupts masked. */
 void time_set_alarm(void);
 
+/* Returns time_now() as it is, or was, at a counter value. */
+uint64_t clock_time(uint64_t counter);
+
 /* Converts a number of counter ticks to nanoseconds, rounded down. */
 uint64_t clock_nanoseconds(uint64_t ticks);
 

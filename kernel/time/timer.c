@@ -22,13 +22,17 @@ void time_set_alarm(void)
     }
 }
 
-/* Sets the alarm after the earliest timer has changed. */
-static void first_timer_changed(void)
+static void update_timer_at(struct core *core)
 {
-    struct core *core = core_this();
     const struct timer *first = core->timers.root;
 
     core->timer_at = first == NULL ? POLICY_NEVER : clock_alarm_ticks(first->deadline);
+}
+
+/* Sets the alarm after the earliest timer has changed. */
+static void first_timer_changed(void)
+{
+    update_timer_at(core_this());
     time_set_alarm();
 }
 
@@ -133,11 +137,11 @@ static void expire(struct core *core, struct timer *timer, uint64_t now)
     }
 }
 
-/* Calls the callbacks of due timers, and sets the alarm to the next one. */
-static void expire_due(struct core *core)
+/* Calls the callbacks of the timers that are due. */
+static inline void expire_due(struct core *core, uint64_t ticks)
 {
     struct timer_queue *queue = &core->timers;
-    uint64_t now = time_now();
+    uint64_t now = clock_time(ticks);
     uint64_t sequence_end = queue->next_sequence;
     struct timer *timer = timer_queue_pop_due(queue, now, sequence_end);
 
@@ -145,7 +149,7 @@ static void expire_due(struct core *core)
         expire(core, timer, now);
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
-    first_timer_changed();
+    update_timer_at(core);
 }
 
 void time_alarm(void)
@@ -153,13 +157,13 @@ void time_alarm(void)
     struct core *core = core_this();
     uint64_t ticks = arch_clock_ticks();
 
+    /* First, because callbacks are to be called with little delay. */
+    if (ticks >= core->timer_at) {
+        expire_due(core, ticks);
+    }
     if (ticks >= core->decision_at) {
         core->decision_at = POLICY_NEVER;
         core->reschedule = true; /* the policy chooses at the interrupt's exit */
     }
-    if (ticks >= core->timer_at) {
-        expire_due(core);
-    } else {
-        time_set_alarm();
-    }
+    time_set_alarm();
 }
