@@ -121,8 +121,15 @@ static uint64_t next_period(struct timer_queue *queue, struct timer *timer, uint
     return due;
 }
 
-/* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
-static void expire(struct core *core, struct timer *timer, uint64_t now)
+static void call(struct timer *timer, uint64_t due)
+{
+    timer->due = due;
+    timer->callback(timer, timer->argument);
+}
+
+/* Not inline, so that other timers' callbacks, which end waits, are called sooner. */
+__attribute__((noinline)) static void expire_special(struct core *core, struct timer *timer,
+                                                     uint64_t now)
 {
     uint64_t due = timer->deadline;
 
@@ -132,8 +139,17 @@ static void expire(struct core *core, struct timer *timer, uint64_t now)
     if (timer->threaded) {
         timer_thread_add(&core->timer_thread, timer, due);
     } else {
-        timer->due = due;
-        timer->callback(timer, timer->argument);
+        call(timer, due);
+    }
+}
+
+/* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
+static void expire(struct core *core, struct timer *timer, uint64_t now)
+{
+    if (timer->period != 0 || timer->threaded) {
+        expire_special(core, timer, now);
+    } else {
+        call(timer, timer->deadline);
     }
 }
 

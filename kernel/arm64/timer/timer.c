@@ -65,8 +65,7 @@ static void timer_interrupt(void *argument)
 {
     (void)argument;
     /* The output stays asserted while the condition is true, unless the timer is disabled.
-     * time_alarm() sets the next alarm, or leaves the timer disabled. */
-    arch_clock_alarm_off();
+     * time_alarm() sets the next alarm, or disables the timer. */
     time_alarm();
 }
 
