@@ -77,7 +77,8 @@ static void check_vcpu(const struct vcpu *vcpu)
 {
     CHECK_EQUAL(vcpu->runnable, count_runnable(vcpu));
     if (!list_node_is_linked(&vcpu->changed)) {
-        CHECK_EQUAL(list_node_is_linked(&vcpu->replenishment), vcpu->runnable > 0 && !vcpu->has_budget);
+        CHECK_EQUAL(list_node_is_linked(&vcpu->replenishment),
+                    vcpu->runnable > 0 && !vcpu->has_budget);
     }
 }
 
