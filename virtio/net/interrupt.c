@@ -307,7 +307,7 @@ bool virtio_net_mask_requested(const struct virtio_net *net)
 static bool handle_queues(struct virtio_net *net)
 {
     if (net->state != NET_RUNNING ||
-        (!virtqueue_pending(&net->transmit.ring) && !virtqueue_pending(&net->receive.ring))) {
+        (!virtqueue_pending(&net->receive.ring) && !virtqueue_pending(&net->transmit.ring))) {
         return false;
     }
     net_wake(net);
