@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 
 from bulkhead.paths import ROOT
+from bulkhead.running.ports import free_ports
+from bulkhead.running.reach import DEFAULT_FORWARDS
 
 _TIMEOUT_S = 120
 _OTHER_PARTITION = "\x1d"  # Ctrl-]
@@ -77,13 +79,19 @@ class Terminal:
         """Type text."""
         os.write(self._terminal, text.encode())
 
+    def _read(self) -> str:
+        try:
+            return os.read(self._terminal, 4096).decode(errors="replace")
+        except OSError:  # the other end of the terminal is closed
+            raise AssertionError(f"the command ended after:\n{self._text}") from None
+
     def expect(self, wanted: str) -> None:
         """Wait for a text after the last one that was waited for."""
         deadline = time.monotonic() + _TIMEOUT_S
         while wanted not in self._text:
             assert time.monotonic() < deadline, f"no {wanted!r} in:\n{self._text}"
             if select.select([self._terminal], [], [], 1)[0]:
-                self._text += os.read(self._terminal, 4096).decode(errors="replace")
+                self._text += self._read()
         self._text = self._text.partition(wanted)[2]
 
     def wait(self) -> int:
@@ -201,7 +209,11 @@ def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) 
     text = (ROOT / "systems" / "isolation" / "system.toml").read_text()
     file.write_text(re.sub(r'(?m)^arguments = ".*"$', f'arguments = "attack={attack}"', text))
     name = attack.partition(" ")[0]
-    with terminal("run", str(file)) as screen:
+    guests = [f"{each}:{port}" for each in ("victim", "rogue") for port in DEFAULT_FORWARDS]
+    forwards: list[str] = []
+    for guest, host in zip(guests, free_ports(len(guests)), strict=True):
+        forwards += ["--forward", f"{guest}={host}"]  # other tests may use the usual ports
+    with terminal("run", str(file), *forwards) as screen:
         screen.expect(f"rogue: {name}")
         screen.expect("victim is off")
         screen.type(_OTHER_PARTITION)
