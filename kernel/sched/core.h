@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What each interrupt and switch uses comes first, within reach of an instruction's offset. */
+/* The fields that each interrupt and each context switch uses are first: a load or a store of a
+ * pair of registers reaches only the first 512 bytes of a structure. */
 struct core {
     struct thread *current; /* NULL until scheduler_start() */
     uint64_t decision_at;   /* policy_next_decision(); POLICY_NEVER once it has been reached */

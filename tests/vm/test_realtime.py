@@ -7,12 +7,7 @@ counts, which are the same on any machine.
 
 from __future__ import annotations
 
-import contextlib
 import re
-import shutil
-import socket
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +16,9 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+from bulkhead.measuring.flood import Flood
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import MAC, DatagramNetwork, Machine, NetworkCard
+from bulkhead.running.qemu import MAC, Machine, NetworkCard
 
 StartGuest = Callable[..., GuestProcess]
 FindImage = Callable[[str], Path]
@@ -49,53 +45,10 @@ def udp_frame(number: int) -> bytes:
     return frame.ljust(FRAME_BYTES, b"\0")
 
 
-class Flood:
-    """Sends frames to a guest's datagram socket as fast as it takes them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.network = DatagramNetwork(folder / "guest", folder / "host")
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(self.network.remote))
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=each) for each in (self._send, self._drain)]
-
-    def start(self) -> None:
-        """Starts sending to the running guest."""
-        self._socket.settimeout(0.2)
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        """Stops sending."""
-        self._stop.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
-        self._socket.close()
-
-    def _send(self) -> None:
-        frames = [udp_frame(number) for number in range(256)]
-        number = 0
-        while not self._stop.is_set():
-            with contextlib.suppress(OSError):
-                self._socket.sendto(frames[number % 256], str(self.network.local))
-            number += 1
-
-    def _drain(self) -> None:
-        while not self._stop.is_set():
-            with contextlib.suppress(OSError):
-                self._socket.recv(2048)
-
-
 @pytest.fixture
 def flood() -> Iterator[Flood]:
-    folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
-    made = Flood(folder)
-    try:
-        yield made
-    finally:
-        made.stop()
-        shutil.rmtree(folder)
+    with Flood([udp_frame(number) for number in range(256)]) as flood:
+        yield flood
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ INSTRUCTION_NS = 1 << SHIFT
 
 # Instructions of the network's interrupt handler with its whole budget, and from its end to the
 # thread that it delayed (tests/vm/test_realtime.py).
-INTERRUPT_INSTRUCTIONS = 840 + 64 * 320 + 4000
+INTERRUPT_INSTRUCTIONS = 800 + 64 * 320 + 4000
 
 CONTROL = "control:main:1ms/10ms"
 NET = "net:io:20ms/100ms:net-bottom-half"

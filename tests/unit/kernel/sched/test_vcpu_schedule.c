@@ -339,6 +339,17 @@ static void device_interrupt(struct timer *timer, void *argument)
     (void)semaphore_post(&device.requested);
 }
 
+/* The device interrupts at 5 and at 45. */
+static void start_device(void)
+{
+    semaphore_init(&device.requested, 0, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        semaphore_init(&device.done[i], 0, 1);
+        timer_init(&device.interrupts[i], device_interrupt, NULL);
+        timer_arm(&device.interrupts[i], i == 0 ? 5 : 45);
+    }
+}
+
 static void serve_device(void *name)
 {
     for (;;) {
@@ -393,12 +404,7 @@ static void init_inheritance(void)
 {
     begin_schedule(58);
     (void)start("background", 11, spin, (void *)(uintptr_t) ".");
-    semaphore_init(&device.requested, 0, 1);
-    for (unsigned i = 0; i < 2; i++) {
-        semaphore_init(&device.done[i], 0, 1);
-        timer_init(&device.interrupts[i], device_interrupt, NULL);
-        timer_arm(&device.interrupts[i], i == 0 ? 5 : 45);
-    }
+    start_device();
     start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
     start_on(SCHED_PIBS, 10, 100, serve_device, "i");
     start_on(SCHED_SPORADIC, 20, 100, slow_client, "s");
@@ -425,12 +431,7 @@ static void init_work_without_client(void)
 {
     begin_schedule(60);
     (void)start("background", 11, spin, (void *)(uintptr_t) ".");
-    semaphore_init(&device.requested, 0, 1);
-    for (unsigned i = 0; i < 2; i++) {
-        semaphore_init(&device.done[i], 0, 1);
-        timer_init(&device.interrupts[i], device_interrupt, NULL);
-        timer_arm(&device.interrupts[i], i == 0 ? 5 : 45);
-    }
+    start_device();
     start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
     start_on(SCHED_PIBS, 10, 100, serve_device, "i");
     start_on(SCHED_SPORADIC, 6, 30, late_client, "f");
@@ -449,10 +450,7 @@ static void init_single_main_vcpu(void)
 {
     begin_schedule(20);
     (void)start("background", 11, spin, (void *)(uintptr_t) ".");
-    semaphore_init(&device.requested, 0, 1);
-    semaphore_init(&device.done[0], 0, 1);
-    timer_init(&device.interrupts[0], device_interrupt, NULL);
-    timer_arm(&device.interrupts[0], 5);
+    start_device();
     start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
     start_on(SCHED_PIBS, 10, 100, serve_device, "i");
     run_until(20);
