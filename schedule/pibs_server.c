@@ -89,12 +89,17 @@ void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uin
     }
 }
 
+uint64_t pibs_server_eligible(const struct pibs_server *server)
+{
+    return server->active ? server->eligible : SCHEDULE_NEVER;
+}
+
 uint64_t pibs_server_available(const struct pibs_server *server, uint64_t now)
 {
     return server->active && server->eligible <= now ? server->budget - server->usage : 0;
 }
 
-uint64_t pibs_server_charge(struct pibs_server *server, uint64_t used, uint64_t now)
+void pibs_server_charge(struct pibs_server *server, uint64_t used)
 {
     if (__builtin_add_overflow(server->usage, used, &server->usage)) {
         server->usage = UINT64_MAX;
@@ -102,7 +107,6 @@ uint64_t pibs_server_charge(struct pibs_server *server, uint64_t used, uint64_t 
     if (server->usage >= server->budget) {
         renew(server);
     }
-    return pibs_server_available(server, now);
 }
 
 void pibs_server_block(struct pibs_server *server)

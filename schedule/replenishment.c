@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "schedule/replenishment.h"
 
+_Static_assert((REPLENISHMENT_CAPACITY_MAX & (REPLENISHMENT_CAPACITY_MAX - 1)) == 0,
+               "positions in the ring without division");
+
 static unsigned slot_of(const struct replenishment_queue *queue, unsigned position)
 {
-    unsigned slot = queue->first + position;
-
-    return slot < queue->capacity ? slot : slot - queue->capacity;
+    return (queue->first + position) % REPLENISHMENT_CAPACITY_MAX;
 }
 
 static struct replenishment *entry_at(struct replenishment_queue *queue, unsigned position)
@@ -85,6 +86,19 @@ void replenishment_queue_append(struct replenishment_queue *queue, struct replen
     }
     *entry_at(queue, queue->count) = entry;
     queue->count++;
+}
+
+void replenishment_queue_requeue_head(struct replenishment_queue *queue, uint64_t ticks)
+{
+    struct replenishment head;
+
+    if (queue->count == 1) {
+        entry_at(queue, 0)->time += ticks;
+        return;
+    }
+    head = replenishment_queue_pop(queue);
+    head.time += ticks;
+    replenishment_queue_append(queue, head);
 }
 
 void replenishment_queue_delay(struct replenishment_queue *queue, uint64_t ticks)

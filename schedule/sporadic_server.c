@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "schedule/sporadic_server.h"
 
-/* The next tick of the budget is available from this time on. */
-static uint64_t eligible_at(const struct sporadic_server *server)
+uint64_t sporadic_server_eligible(const struct sporadic_server *server)
 {
     return replenishment_queue_at(&server->replenishments, 0)->time + server->usage;
 }
@@ -32,7 +31,7 @@ void sporadic_server_set_piece(struct sporadic_server *server, uint64_t piece)
 
 uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_t now)
 {
-    if (eligible_at(server) > now) {
+    if (sporadic_server_eligible(server) > now) {
         return 0;
     }
     return replenishment_queue_at(&server->replenishments, 0)->amount - server->usage;
@@ -71,15 +70,12 @@ static void post_used_heads(struct sporadic_server *server)
     struct replenishment_queue *queue = &server->replenishments;
 
     while (server->usage >= replenishment_queue_head(queue)->amount) {
-        struct replenishment head = replenishment_queue_pop(queue);
-
-        server->usage -= head.amount;
-        head.time += server->period;
-        replenishment_queue_append(queue, head);
+        server->usage -= replenishment_queue_head(queue)->amount;
+        replenishment_queue_requeue_head(queue, server->period);
     }
 }
 
-uint64_t sporadic_server_charge(struct sporadic_server *server, uint64_t used, uint64_t now)
+void sporadic_server_charge(struct sporadic_server *server, uint64_t used)
 {
     if (__builtin_add_overflow(server->usage, used, &server->usage)) {
         server->usage = UINT64_MAX;
@@ -88,7 +84,6 @@ uint64_t sporadic_server_charge(struct sporadic_server *server, uint64_t used, u
         post_whole_budgets(server);
     }
     post_used_heads(server);
-    return sporadic_server_available(server, now);
 }
 
 /*
@@ -105,7 +100,7 @@ static void split_head(struct sporadic_server *server, uint64_t now)
     if (server->usage == 0) {
         return;
     }
-    if (eligible_at(server) > now) {
+    if (sporadic_server_eligible(server) > now) {
         head->time += server->usage;
     }
     head->amount -= server->usage;
@@ -139,8 +134,8 @@ uint64_t sporadic_server_next_event(const struct sporadic_server *server, uint64
     const struct replenishment_queue *queue = &server->replenishments;
     uint64_t end;
 
-    if (eligible_at(server) > now) {
-        return eligible_at(server);
+    if (sporadic_server_eligible(server) > now) {
+        return sporadic_server_eligible(server);
     }
     end = now + sporadic_server_available(server, now);
     for (unsigned i = 1; i < queue->count && replenishment_queue_at(queue, i)->time <= end; i++) {
@@ -154,7 +149,7 @@ enum schedule_error sporadic_server_set_parameters(struct sporadic_server *serve
 {
     struct replenishment_queue *queue = &server->replenishments;
     enum schedule_error error = schedule_check_parameters(budget, period);
-    uint64_t time = eligible_at(server) > now ? eligible_at(server) : now;
+    uint64_t time = sporadic_server_eligible(server) > now ? sporadic_server_eligible(server) : now;
     uint64_t rest = replenishment_queue_head(queue)->amount - server->usage;
 
     if (error != SCHEDULE_OK) {

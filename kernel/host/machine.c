@@ -166,12 +166,7 @@ uint64_t arch_clock_frequency(void)
 void arch_clock_alarm(uint64_t ticks)
 {
     machine.alarm_ticks = ticks;
-    machine.alarm_set = true;
-}
-
-void arch_clock_alarm_off(void)
-{
-    machine.alarm_set = false;
+    machine.alarm_set = ticks != UINT64_MAX;
 }
 
 bool host_clock_alarm(uint64_t *ticks)

@@ -23,9 +23,8 @@ void core_init(void)
     the_core.vcpu_report.accounted_until = arch_clock_ticks();
 }
 
-/* Charges the time until `now` to the running, or interrupted, thread. One that has blocked or
- * ended has been charged, and used no time since. */
-static void charge_thread(struct core *core, uint64_t now)
+/* A thread that has blocked or ended has been charged, and used no time since. */
+void core_charge_until(struct core *core, uint64_t now)
 {
     struct thread *thread = core->current;
     uint64_t ticks = now - core->vcpu_report.accounted_until;
@@ -52,16 +51,6 @@ uint64_t core_charge(struct core *core)
 {
     uint64_t now = core_now(core);
 
-    charge_thread(core, now);
+    core_charge_until(core, now);
     return now;
-}
-
-void core_charge_interrupt(struct core *core)
-{
-    uint64_t began = core_charge(core);
-    uint64_t now = arch_clock_ticks();
-
-    core->vcpu_report.accounted_until = now;
-    policy_charge_interrupt(&core->policy, core->interrupt_for, now - began, now);
-    core->interrupt_for = NULL;
 }

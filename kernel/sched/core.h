@@ -53,9 +53,7 @@ uint64_t core_now(const struct core *core);
  * Interrupts masked. */
 uint64_t core_charge(struct core *core);
 
-/* Charges the interrupted thread, and then the interrupt for the time since core_now(), which does
- * not change. When the handlers of an interrupt have run, and no other is nested in, interrupts
- * masked. */
-void core_charge_interrupt(struct core *core);
+/* Charges the running, or interrupted, thread for its time until `now`. Interrupts masked. */
+void core_charge_until(struct core *core, uint64_t now);
 
 #endif

@@ -64,15 +64,11 @@ static void update_owners(struct thread *thread, uint64_t now)
     }
 }
 
-/* Most threads hold no mutex and wait for none: they have their own urgency. */
 void scheduler_update_urgency(struct thread *thread, uint64_t now)
 {
-    bool is_alone = list_is_empty(&thread->held_mutexes) && thread->wait.queue == NULL;
-
-    if (!is_alone) {
+    if (!thread_stands_alone(thread)) {
         update_owners(thread, now);
     } else if (!policy_has_loan(thread, NULL)) {
-        policy_lend(&core_this()->policy, thread, NULL, now);
-        core_this()->reschedule = core_this()->reschedule || thread_is_runnable(thread);
+        lend(thread, NULL, now);
     }
 }

@@ -16,6 +16,7 @@
 #include "kernel/sync.h"
 #include "sched/run_queue.h"
 #include "sched/vcpu_private.h"
+#include "schedule/tournament.h"
 #include "time/timer_queue.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,10 +27,10 @@
 struct policy {
     struct run_queue run_queue; /* the runnable threads, the running one among them */
     struct vcpu_set vcpus;
-    uint64_t replenishment_at;  /* counter value of the first; POLICY_NEVER: none */
-    struct list replenishments; /* runnable VCPUs without budget, the next replenishment first */
-    struct list changed;        /* VCPUs whose budget or level has changed since policy_choose() */
-    struct mutex vcpu_lock;     /* held while a change to the set of VCPUs is tested and made */
+    struct tournament replenishments; /* counter values, by id - 1: of runnable VCPUs without
+                                       * budget; POLICY_NEVER: of others */
+    struct list changed;    /* VCPUs whose budget or level has changed since policy_choose() */
+    struct mutex vcpu_lock; /* held while a change to the set of VCPUs is tested and made */
     int (*vcpu_of_thread)(const char *name); /* vcpu_assign_by_name() */
 };
 
@@ -41,6 +42,7 @@ struct standing {
     struct vcpu *charged;        /* whose budget it uses: `bound`, or the waiter's; NULL: none */
     struct vcpu *service;        /* I/O VCPU whose work its next wait is for; NULL: none */
     struct list_node bound_node; /* on the list of `bound` */
+    struct list_node group_node; /* runnable: in the group of `charged` */
     int listed_vcpu;             /* id of the latest vcpu_getparam() */
 };
 

@@ -5,8 +5,9 @@
  * the waiting queues know urgencies alone.
  *
  * Whether a VCPU has budget changes at the end of the budget (policy_charge()), at a replenishment
- * (the queue of them) and at a wake-up. The VCPU is then put on the list `changed`, and
- * policy_choose() computes the urgencies of its threads again, before it picks one.
+ * (policy_choose()) and at a wake-up. The urgencies of its threads change with it. Those of threads
+ * that hold mutexes or wait for something also change what others have inherited: the VCPU is put
+ * on the list `changed`, and policy_choose() sees to them, before it picks a thread.
  */
 #include "kernel/trace.h"
 #include "sched/policy.h"
@@ -18,11 +19,22 @@ void policy_init(struct policy *policy)
 {
     run_queue_init(&policy->run_queue);
     policy->vcpus = (struct vcpu_set){.main_count = 0};
-    list_init(&policy->replenishments);
-    policy->replenishment_at = POLICY_NEVER;
+    tournament_init(&policy->replenishments);
     list_init(&policy->changed);
     mutex_init(&policy->vcpu_lock);
     policy->vcpu_of_thread = NULL;
+}
+
+/* Returns the level of the urgency of the VCPU's threads. */
+static unsigned level_of(const struct vcpu *vcpu)
+{
+    return vcpu->has_budget ? vcpu->level : URGENCY_BACKGROUND;
+}
+
+/* Returns the group in the run queue of the threads that execute on the VCPU's budget. */
+static struct run_queue_group *group_of(struct vcpu *vcpu)
+{
+    return vcpu == NULL ? NULL : &vcpu->group;
 }
 
 static void mark_changed(struct policy *policy, struct vcpu *vcpu)
@@ -32,31 +44,39 @@ static void mark_changed(struct policy *policy, struct vcpu *vcpu)
     }
 }
 
-/* Charges the server for what was executed since the latest settle(), and for `ticks` more. Returns
- * true if it has budget. */
-static bool charge_server(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
+static void charge_used(struct vcpu *vcpu, uint64_t used)
+{
+    vcpu->record->received += used;
+    vcpu_server_charge(&vcpu->server, used);
+}
+
+/* Charges the server for what was executed since the latest settle(), and for `ticks` more. */
+static inline void charge_server(struct vcpu *vcpu, uint64_t ticks)
 {
     uint64_t used = vcpu->span - vcpu->left + ticks;
 
     vcpu->span = 0;
     vcpu->left = 0;
-    if (used == 0) {
-        return vcpu_server_available(&vcpu->server, now) > 0;
+    if (used != 0) {
+        charge_used(vcpu, used);
     }
-    vcpu->record->received += used;
-    return vcpu_server_charge(&vcpu->server, used, now) > 0;
 }
 
-/* Does the same, and finds out how long it may execute until the server has to be asked again. */
-static bool settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
+/* Charges the server likewise, and finds out how long the VCPU may execute until the server has to
+ * be asked again. Returns the time from which on it has budget: it has none if this is in the
+ * future.
+ */
+static inline uint64_t settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
 {
-    bool has_budget = charge_server(vcpu, ticks, now);
+    uint64_t eligible;
 
-    if (has_budget) {
+    charge_server(vcpu, ticks);
+    eligible = vcpu_server_eligible(&vcpu->server);
+    if (eligible <= now) {
         vcpu->span = vcpu_server_next_event(&vcpu->server, now) - now;
         vcpu->left = vcpu->span;
     }
-    return has_budget;
+    return eligible;
 }
 
 /* Returns true if an I/O VCPU has another level now, because it serves another VCPU. */
@@ -81,28 +101,18 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     vcpu->runnable_since = now;
     trace_vcpu_runnable(vcpu->id);
     moved = unblock_server(&policy->vcpus, vcpu, now);
-    if (settle(vcpu, 0, now) && vcpu->has_budget && !moved) {
+    if (settle(vcpu, 0, now) <= now && vcpu->has_budget && !moved) {
         return false;
     }
     mark_changed(policy, vcpu);
     return true;
 }
 
-static struct vcpu *vcpu_at(struct list_node *node)
+/* The VCPU, which has runnable threads, waits for budget until a time; POLICY_NEVER: it has budget.
+ */
+static void await_replenishment(struct policy *policy, const struct vcpu *vcpu, uint64_t time)
 {
-    return CONTAINER_OF(node, struct vcpu, replenishment);
-}
-
-/* The VCPU waits for no replenishment. */
-static void cancel_replenishment(struct policy *policy, struct vcpu *vcpu)
-{
-    struct list_node *first;
-
-    if (list_node_is_linked(&vcpu->replenishment)) {
-        list_remove(&vcpu->replenishment);
-        first = list_first(&policy->replenishments);
-        policy->replenishment_at = first == NULL ? POLICY_NEVER : vcpu_at(first)->replenished_at;
-    }
+    tournament_set(&policy->replenishments, (unsigned)vcpu->id - 1, time);
 }
 
 /* A thread that executes on the VCPU's budget blocks. */
@@ -116,8 +126,10 @@ static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         return;
     }
     trace_vcpu_blocked(vcpu->id);
-    cancel_replenishment(policy, vcpu);
-    (void)charge_server(vcpu, 0, now);
+    if (!vcpu->has_budget) {
+        await_replenishment(policy, vcpu, POLICY_NEVER);
+    }
+    charge_server(vcpu, 0);
     vcpu_server_block(&vcpu->server, now);
     if (now - vcpu->runnable_since > vcpu->record->response_max) {
         vcpu->record->response_max = now - vcpu->runnable_since;
@@ -155,7 +167,7 @@ static void request_service(struct policy *policy, const struct thread *thread, 
     }
     service->waiting[client->id - 1]++;
     if (service->runnable > 0) {
-        bool has_budget = settle(service, 0, now);
+        bool has_budget = settle(service, 0, now) <= now;
 
         if (unblock_server(&policy->vcpus, service, now) || !has_budget) {
             mark_changed(policy, service);
@@ -183,7 +195,7 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
         withdraw_request(thread);
         thread->standing.service = NULL;
     }
-    run_queue_add(&policy->run_queue, thread);
+    run_queue_add(&policy->run_queue, group_of(vcpu), thread);
     if (vcpu != NULL && join(policy, vcpu, now)) {
         return true;
     }
@@ -192,9 +204,49 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
 
 void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
 {
-    run_queue_remove(&policy->run_queue, thread);
+    run_queue_remove(&policy->run_queue, group_of(thread->standing.charged), thread);
     leave(policy, thread->standing.charged, now);
     request_service(policy, thread, now);
+}
+
+/* Moves the VCPU's threads to its level. Those that wait for nothing and hold no mutex have their
+ * new urgency then: they neither borrow nor lend, so that this changes no other thread. Returns
+ * true if that are all. */
+static inline bool change_level(struct policy *policy, struct vcpu *vcpu)
+{
+    unsigned level = level_of(vcpu);
+    bool all = true;
+
+    run_queue_set_level(&policy->run_queue, &vcpu->group, level);
+    LIST_FOR_EACH(node, &vcpu->threads)
+    {
+        struct thread *thread = CONTAINER_OF(node, struct thread, standing.bound_node);
+
+        if (thread_stands_alone(thread)) {
+            thread->standing.urgency =
+                urgency_make(level, urgency_priority(thread_urgency(thread)));
+        } else {
+            all = false;
+        }
+    }
+    return all;
+}
+
+static void count_exhaustion(const struct vcpu *vcpu)
+{
+    vcpu->record->exhaustions++;
+    trace_vcpu_exhausted(vcpu->id);
+}
+
+/* The budget of a VCPU with runnable threads has ended. */
+static void exhaust(struct policy *policy, struct vcpu *vcpu, uint64_t replenished_at)
+{
+    count_exhaustion(vcpu);
+    vcpu->has_budget = false;
+    await_replenishment(policy, vcpu, replenished_at);
+    if (!change_level(policy, vcpu)) {
+        mark_changed(policy, vcpu);
+    }
 }
 
 /* The VCPU executes without budget, or reaches its server's next event. Not inline, because most
@@ -202,12 +254,15 @@ void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
 __attribute__((noinline)) static void charge_beyond(struct policy *policy, struct vcpu *vcpu,
                                                     uint64_t ticks, uint64_t now)
 {
+    uint64_t eligible;
+
     if (!vcpu->has_budget) {
         vcpu->record->background += ticks;
-    } else if (!settle(vcpu, ticks, now)) {
-        vcpu->record->exhaustions++;
-        trace_vcpu_exhausted(vcpu->id);
-        mark_changed(policy, vcpu);
+        return;
+    }
+    eligible = settle(vcpu, ticks, now);
+    if (eligible > now) {
+        exhaust(policy, vcpu, eligible);
     }
 }
 
@@ -236,44 +291,19 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     if (vcpu == NULL) {
         return;
     }
-    if (!settle(vcpu, ticks, now)) {
-        trace_vcpu_exhausted(vcpu->id);
+    if (settle(vcpu, ticks, now) > now) {
+        if (vcpu->has_budget) {
+            count_exhaustion(vcpu);
+        }
         mark_changed(policy, vcpu);
     }
 }
 
-/* Puts a VCPU on the list of replenishments. The search begins at the earliest, because the VCPUs
- * of short periods, whose replenishments are soon, come here most often. */
-static void await_replenishment(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+/* Gives the threads of a VCPU its level, and others what they inherit from these. */
+static void pass_on_level(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
-    const struct list *list = &policy->replenishments;
-    struct list_node *later = list->head.next;
-
-    vcpu->replenished_at = vcpu_server_next_event(&vcpu->server, now);
-    while (later != &list->head && vcpu_at(later)->replenished_at <= vcpu->replenished_at) {
-        later = later->next;
-    }
-    list_insert_before(later, &vcpu->replenishment);
-    if (vcpu->replenished_at < policy->replenishment_at) {
-        policy->replenishment_at = vcpu->replenished_at;
-    }
-}
-
-/* Brings the VCPU's replenishment, its level and the urgencies of its threads up to date. */
-static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
-{
-    bool had_budget = vcpu->has_budget;
-
-    vcpu->has_budget = settle(vcpu, 0, now);
-    if (vcpu->has_budget && !had_budget) {
-        trace_vcpu_replenished(vcpu->id, vcpu_server_available(&vcpu->server, now));
-    }
-    if (vcpu->server.is_io) {
-        vcpu->level = vcpu_set_io_level(&policy->vcpus, vcpu);
-    }
-    cancel_replenishment(policy, vcpu);
-    if (vcpu->runnable > 0 && !vcpu->has_budget) {
-        await_replenishment(policy, vcpu, now);
+    if (change_level(policy, vcpu)) {
+        return;
     }
     LIST_FOR_EACH(node, &vcpu->threads)
     {
@@ -281,35 +311,54 @@ static void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     }
 }
 
-static void take_replenishments(struct policy *policy, uint64_t now)
+/* Brings all that depends on the VCPU's server up to date. */
+static inline void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
-    while (policy->replenishment_at <= now) {
-        struct vcpu *vcpu = vcpu_at(list_first(&policy->replenishments));
+    uint64_t eligible = settle(vcpu, 0, now);
+    bool had_budget = vcpu->has_budget;
 
-        cancel_replenishment(policy, vcpu);
-        mark_changed(policy, vcpu);
+    vcpu->has_budget = eligible <= now;
+    if (vcpu->has_budget && !had_budget) {
+        trace_vcpu_replenished(vcpu->id, vcpu->span);
     }
+    await_replenishment(policy, vcpu,
+                        vcpu->runnable > 0 && !vcpu->has_budget ? eligible : POLICY_NEVER);
+    if (vcpu->server.is_io) {
+        vcpu->level = vcpu_set_io_level(&policy->vcpus, vcpu);
+    }
+    pass_on_level(policy, vcpu, now);
 }
 
-/*
- * Takes the replenishments that are due, and updates the VCPUs that have changed. A loan may end or
- * begin by this, and change the VCPU of the lender. Each VCPU changes a bounded number of times,
- * because no time passes. Not inline, because most decisions find nothing to do here.
- */
-__attribute__((noinline)) static void update_all(struct policy *policy, uint64_t now)
+/* Returns a VCPU whose replenishment is due, or that has changed; NULL: there is none. */
+static struct vcpu *next_to_update(struct policy *policy, uint64_t now)
 {
     struct list_node *node;
 
-    take_replenishments(policy, now);
-    for (node = list_pop_front(&policy->changed); node != NULL;
-         node = list_pop_front(&policy->changed)) {
-        update(policy, CONTAINER_OF(node, struct vcpu, changed), now);
+    if (tournament_earliest(&policy->replenishments) <= now) {
+        return policy->vcpus.vcpu[tournament_winner(&policy->replenishments)];
+    }
+    node = list_pop_front(&policy->changed);
+    return node == NULL ? NULL : CONTAINER_OF(node, struct vcpu, changed);
+}
+
+/*
+ * Updates these VCPUs. A loan may end or begin by this, and change the VCPU of the lender. Each
+ * VCPU changes a bounded number of times, because no time passes. Not inline, because most
+ * decisions find nothing to do here.
+ */
+__attribute__((noinline)) static void update_all(struct policy *policy, uint64_t now)
+{
+    struct vcpu *vcpu = next_to_update(policy, now);
+
+    while (vcpu != NULL) {
+        update(policy, vcpu, now);
+        vcpu = next_to_update(policy, now);
     }
 }
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
 {
-    if (!list_is_empty(&policy->changed) || policy->replenishment_at <= now) {
+    if (!list_is_empty(&policy->changed) || tournament_earliest(&policy->replenishments) <= now) {
         update_all(policy, now);
     }
     return run_queue_pick(&policy->run_queue);
@@ -319,7 +368,7 @@ uint64_t policy_next_decision(const struct policy *policy, const struct thread *
                               uint64_t now)
 {
     const struct vcpu *vcpu = running->standing.charged;
-    uint64_t next = policy->replenishment_at;
+    uint64_t next = tournament_earliest(&policy->replenishments);
 
     if (vcpu != NULL && vcpu->has_budget) {
         uint64_t end = now + vcpu->left;
@@ -332,7 +381,7 @@ uint64_t policy_next_decision(const struct policy *policy, const struct thread *
 void policy_yield(struct policy *policy, struct thread *thread, uint64_t now)
 {
     (void)now;
-    run_queue_yield(&policy->run_queue, thread);
+    run_queue_yield(&policy->run_queue, group_of(thread->standing.charged), thread);
 }
 
 unsigned policy_priority(const struct thread *thread)
@@ -348,7 +397,7 @@ void policy_set_priority(struct thread *thread, unsigned priority)
 unsigned policy_own_urgency(const struct thread *thread)
 {
     const struct vcpu *vcpu = thread->standing.bound;
-    unsigned level = vcpu != NULL && vcpu->has_budget ? vcpu->level : URGENCY_BACKGROUND;
+    unsigned level = vcpu == NULL ? URGENCY_BACKGROUND : level_of(vcpu);
 
     return urgency_make(level, thread->standing.priority);
 }
@@ -387,9 +436,8 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
             (void)join(policy, thread->standing.charged, now);
         }
     }
-    if (urgency != thread_urgency(thread)) {
-        run_queue_change_urgency(&policy->run_queue, thread, urgency);
-    }
+    run_queue_move(&policy->run_queue, thread, group_of(before), group_of(thread->standing.charged),
+                   urgency);
 }
 
 void policy_set_service(struct thread *thread, const struct thread *server)
@@ -436,7 +484,7 @@ void policy_bind(struct policy *policy, struct thread *thread, struct vcpu *vcpu
 
 void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, uint64_t now)
 {
-    (void)charge_server(vcpu, 0, now);
+    charge_server(vcpu, 0);
     (void)vcpu_server_set_parameters(&vcpu->server, budget, period, now);
 }
 

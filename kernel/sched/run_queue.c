@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists of runnable threads, and bitmaps of the lists that are not empty. */
+/* Lists of runnable threads, chains of groups of them, and bitmaps of those that are not empty. */
 #include "sched/run_queue.h"
 
 #include "sched/thread_private.h"
 
 _Static_assert(URGENCY_LEVELS <= 64 && THREAD_PRIORITY_COUNT <= 64, "a bit for each list");
+
+enum place { BEHIND_EQUALS, BEFORE_EQUALS };
 
 static uint64_t bit(unsigned number)
 {
@@ -17,9 +19,14 @@ static unsigned highest(uint64_t bits)
     return 63u - (unsigned)__builtin_clzll(bits);
 }
 
-static struct thread *thread_at(const struct list_node *node)
+static struct thread *in_group(const struct list_node *node)
 {
-    return CONTAINER_OF(node, struct thread, queue_node);
+    return CONTAINER_OF(node, struct thread, standing.group_node);
+}
+
+static unsigned priority_of(const struct thread *thread)
+{
+    return urgency_priority(thread_urgency(thread));
 }
 
 void run_queue_init(struct run_queue *queue)
@@ -28,92 +35,163 @@ void run_queue_init(struct run_queue *queue)
     queue->priorities = 0;
     queue->count = 0;
     for (unsigned i = 0; i < URGENCY_LEVELS; i++) {
-        list_init(&queue->level[i]);
+        queue->level[i] = NULL;
     }
     for (unsigned i = 0; i < THREAD_PRIORITY_COUNT; i++) {
         list_init(&queue->background[i]);
     }
 }
 
-/* Returns the list of threads of this urgency. */
-static struct list *list_of(struct run_queue *queue, unsigned urgency)
+void run_queue_group_init(struct run_queue_group *group)
 {
-    unsigned level = urgency_level(urgency);
-
-    return level == URGENCY_BACKGROUND ? &queue->background[urgency_priority(urgency)]
-                                       : &queue->level[level];
+    list_init(&group->threads);
+    group->next = NULL;
+    group->level = URGENCY_BACKGROUND;
 }
 
-/* Sets the bits of the list of this urgency, which is not empty. */
-static void mark_used(struct run_queue *queue, unsigned urgency)
+/* Returns the highest priority in a group that has a thread. */
+static unsigned priority_in(const struct run_queue_group *group)
 {
-    queue->levels |= bit(urgency_level(urgency));
-    if (urgency_level(urgency) == URGENCY_BACKGROUND) {
-        queue->priorities |= bit(urgency_priority(urgency));
+    return priority_of(in_group(group->threads.head.next));
+}
+
+/* Puts a group that has a thread among those of its level. */
+static inline void enter_level(struct run_queue *queue, struct run_queue_group *group)
+{
+    struct run_queue_group **link = &queue->level[group->level];
+
+    if (group->level == URGENCY_BACKGROUND) {
+        return;
+    }
+    while (*link != NULL && priority_in(*link) >= priority_in(group)) {
+        link = &(*link)->next;
+    }
+    group->next = *link;
+    *link = group;
+    queue->levels |= bit(group->level);
+}
+
+static void leave_level(struct run_queue *queue, const struct run_queue_group *group)
+{
+    struct run_queue_group **link = &queue->level[group->level];
+
+    if (group->level == URGENCY_BACKGROUND) {
+        return;
+    }
+    while (*link != group) {
+        link = &(*link)->next;
+    }
+    *link = group->next;
+    if (queue->level[group->level] == NULL) {
+        queue->levels &= ~bit(group->level);
     }
 }
 
-/* Clears the bits of the list of this urgency, which is empty. */
-static void mark_empty(struct run_queue *queue, unsigned urgency)
+void run_queue_set_level(struct run_queue *queue, struct run_queue_group *group, unsigned level)
 {
-    if (urgency_level(urgency) == URGENCY_BACKGROUND) {
-        queue->priorities &= ~bit(urgency_priority(urgency));
-        if (queue->priorities != 0) {
-            return;
+    bool has_threads = !list_is_empty(&group->threads);
+
+    if (level == group->level) {
+        return;
+    }
+    if (has_threads) {
+        leave_level(queue, group);
+    }
+    group->level = level;
+    if (has_threads) {
+        enter_level(queue, group);
+    }
+}
+
+/* Returns the node of the group in front of which a thread of this priority belongs. */
+static struct list_node *position_in(struct run_queue_group *group, unsigned priority,
+                                     enum place place)
+{
+    struct list_node *node = group->threads.head.next;
+
+    while (node != &group->threads.head &&
+           (priority_of(in_group(node)) > priority ||
+            (place == BEHIND_EQUALS && priority_of(in_group(node)) == priority))) {
+        node = node->next;
+    }
+    return node;
+}
+
+static void join_group(struct run_queue *queue, struct run_queue_group *group,
+                       struct thread *thread, enum place place)
+{
+    bool was_empty = list_is_empty(&group->threads);
+
+    list_insert_before(position_in(group, priority_of(thread), place),
+                       &thread->standing.group_node);
+    if (group->threads.head.next == &thread->standing.group_node) {
+        if (!was_empty) {
+            leave_level(queue, group);
+        }
+        enter_level(queue, group);
+    }
+}
+
+static void leave_group(struct run_queue *queue, struct run_queue_group *group,
+                        struct thread *thread)
+{
+    bool was_first = group->threads.head.next == &thread->standing.group_node;
+
+    list_remove(&thread->standing.group_node);
+    if (was_first) {
+        leave_level(queue, group);
+        if (!list_is_empty(&group->threads)) {
+            enter_level(queue, group);
         }
     }
-    queue->levels &= ~bit(urgency_level(urgency));
 }
 
-static void insert_behind_equals(struct run_queue *queue, struct thread *thread)
+static void join_background(struct run_queue *queue, struct thread *thread, enum place place)
 {
-    struct list *list = list_of(queue, thread_urgency(thread));
-    struct list_node *before = list->head.previous;
+    struct list *list = &queue->background[priority_of(thread)];
 
-    while (before != &list->head && thread_urgency(thread_at(before)) < thread_urgency(thread)) {
-        before = before->previous;
+    if (place == BEHIND_EQUALS) {
+        list_push_back(list, &thread->queue_node);
+    } else {
+        list_push_front(list, &thread->queue_node);
     }
-    list_insert_before(before->next, &thread->queue_node);
-    mark_used(queue, thread_urgency(thread));
+    queue->priorities |= bit(priority_of(thread));
 }
 
-static void insert_before_equals(struct run_queue *queue, struct thread *thread)
-{
-    struct list *list = list_of(queue, thread_urgency(thread));
-    struct list_node *after = list->head.next;
-
-    while (after != &list->head && thread_urgency(thread_at(after)) > thread_urgency(thread)) {
-        after = after->next;
-    }
-    list_insert_before(after, &thread->queue_node);
-    mark_used(queue, thread_urgency(thread));
-}
-
-static void take_out(struct run_queue *queue, struct thread *thread)
+static void leave_background(struct run_queue *queue, struct thread *thread)
 {
     list_remove(&thread->queue_node);
-    if (list_is_empty(list_of(queue, thread_urgency(thread)))) {
-        mark_empty(queue, thread_urgency(thread));
+    if (list_is_empty(&queue->background[priority_of(thread)])) {
+        queue->priorities &= ~bit(priority_of(thread));
     }
 }
 
-void run_queue_add(struct run_queue *queue, struct thread *thread)
+static void insert(struct run_queue *queue, struct run_queue_group *group, struct thread *thread,
+                   enum place place)
 {
-    unsigned urgency = thread_urgency(thread);
-
-    if (urgency_level(urgency) == URGENCY_BACKGROUND) {
-        list_push_back(&queue->background[urgency_priority(urgency)], &thread->queue_node);
-        queue->levels |= bit(URGENCY_BACKGROUND);
-        queue->priorities |= bit(urgency_priority(urgency));
-    } else {
-        insert_behind_equals(queue, thread);
+    join_background(queue, thread, place);
+    if (group != NULL) {
+        join_group(queue, group, thread, place);
     }
+}
+
+static void take_out(struct run_queue *queue, struct run_queue_group *group, struct thread *thread)
+{
+    leave_background(queue, thread);
+    if (group != NULL) {
+        leave_group(queue, group, thread);
+    }
+}
+
+void run_queue_add(struct run_queue *queue, struct run_queue_group *group, struct thread *thread)
+{
+    insert(queue, group, thread, BEHIND_EQUALS);
     queue->count++;
 }
 
-void run_queue_remove(struct run_queue *queue, struct thread *thread)
+void run_queue_remove(struct run_queue *queue, struct run_queue_group *group, struct thread *thread)
 {
-    take_out(queue, thread);
+    take_out(queue, group, thread);
     queue->count--;
 }
 
@@ -121,39 +199,38 @@ struct thread *run_queue_pick(const struct run_queue *queue)
 {
     const struct list *list;
 
-    if (queue->levels == 0) {
+    if (queue->levels != 0) {
+        return in_group(queue->level[highest(queue->levels)]->threads.head.next);
+    }
+    if (queue->priorities == 0) {
         return NULL;
     }
-    list = &queue->level[highest(queue->levels)];
-    if (highest(queue->levels) == URGENCY_BACKGROUND) {
-        list = &queue->background[highest(queue->priorities)];
-    }
-    return thread_at(list->head.next);
+    list = &queue->background[highest(queue->priorities)];
+    return CONTAINER_OF(list->head.next, struct thread, queue_node);
 }
 
-void run_queue_yield(struct run_queue *queue, struct thread *thread)
+/* While the group has a level, its place in the background does not matter, and stays. */
+void run_queue_yield(struct run_queue *queue, struct run_queue_group *group, struct thread *thread)
 {
-    struct list_node *after = thread->queue_node.next;
-    const struct list *list = list_of(queue, thread_urgency(thread));
-
-    while (after != &list->head && thread_urgency(thread_at(after)) == thread_urgency(thread)) {
-        after = after->next;
+    if (group != NULL) {
+        list_remove(&thread->standing.group_node);
+        list_insert_before(position_in(group, priority_of(thread), BEHIND_EQUALS),
+                           &thread->standing.group_node);
     }
-    list_remove(&thread->queue_node);
-    list_insert_before(after, &thread->queue_node);
+    if (group == NULL || group->level == URGENCY_BACKGROUND) {
+        list_remove(&thread->queue_node);
+        list_push_back(&queue->background[priority_of(thread)], &thread->queue_node);
+    }
 }
 
-void run_queue_change_urgency(struct run_queue *queue, struct thread *thread, unsigned urgency)
+void run_queue_move(struct run_queue *queue, struct thread *thread, struct run_queue_group *from,
+                    struct run_queue_group *to, unsigned urgency)
 {
-    bool raised = urgency > thread_urgency(thread);
+    enum place place = urgency > thread_urgency(thread) ? BEHIND_EQUALS : BEFORE_EQUALS;
 
-    take_out(queue, thread);
+    take_out(queue, from, thread);
     thread->standing.urgency = urgency;
-    if (raised) {
-        insert_behind_equals(queue, thread);
-    } else {
-        insert_before_equals(queue, thread);
-    }
+    insert(queue, to, thread, place);
 }
 
 size_t run_queue_count(const struct run_queue *queue)

@@ -37,17 +37,19 @@ static void idle(void *argument)
 
 /*
  * Lets the policy choose, and sets the alarm for its next decision. The caller has charged the time
- * until `now`.
+ * until `now`. The time since then, which the decision took, is charged to nobody.
  */
 static struct thread *choose(struct core *core, uint64_t now)
 {
     struct thread *next = policy_choose(&core->policy, now);
-    uint64_t decision_at = policy_next_decision(&core->policy, next, now);
+    uint64_t begin = arch_clock_ticks();
+    uint64_t decision_at = policy_next_decision(&core->policy, next, begin);
 
+    core->vcpu_report.accounted_until = begin;
     core->reschedule = false;
     if (decision_at != core->decision_at) {
         core->decision_at = decision_at;
-        time_set_alarm();
+        time_set_alarm(core);
     }
     return next;
 }
@@ -142,19 +144,33 @@ void scheduler_interrupt_enter(void)
     struct core *core = core_this();
 
     core->interrupts++;
-    if (core->interrupt_depth == 0) {
+    core->interrupt_depth++;
+    if (core->interrupt_depth == 1) {
         core->interrupt_began = arch_clock_ticks();
     }
-    core->interrupt_depth++;
 }
 
-void scheduler_interrupt_next(void)
+/* Charges the interrupted thread, and then the interrupt for the time since it began. Returns the
+ * time. When the handlers of an interrupt have run, and no other is nested in. */
+static inline uint64_t charge_interrupt(struct core *core)
+{
+    uint64_t now;
+
+    core_charge_until(core, core->interrupt_began);
+    now = arch_clock_ticks();
+    core->vcpu_report.accounted_until = now;
+    policy_charge_interrupt(&core->policy, core->interrupt_for, now - core->interrupt_began, now);
+    core->interrupt_for = NULL;
+    return now;
+}
+
+/* Not inline, because most interrupts are followed by no other at once. */
+__attribute__((noinline)) void scheduler_interrupt_next(void)
 {
     struct core *core = core_this();
 
     if (core->interrupt_depth == 1 && core->current != NULL) {
-        core_charge_interrupt(core);
-        core->interrupt_began = core->vcpu_report.accounted_until;
+        core->interrupt_began = charge_interrupt(core);
     }
 }
 
@@ -162,17 +178,18 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
 {
     struct core *core = core_this();
     struct thread *next;
+    uint64_t now;
 
     if (core->interrupt_depth != 1 || core->current == NULL) {
         core->interrupt_depth--;
         return interrupted;
     }
-    core_charge_interrupt(core);
+    now = charge_interrupt(core);
     core->interrupt_depth = 0;
     if (!core->reschedule || core->preemption_depth != 0) {
         return interrupted;
     }
-    next = choose(core, core->vcpu_report.accounted_until);
+    next = choose(core, now);
     if (next == core->current) {
         return interrupted;
     }

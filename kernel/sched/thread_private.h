@@ -63,6 +63,13 @@ static inline bool thread_is_runnable(const struct thread *thread)
     return thread->state == THREAD_READY || thread->state == THREAD_RUNNING;
 }
 
+/* Returns true if the thread holds no mutex and waits in no wait queue: its urgency is its own, and
+ * nobody inherits it. */
+static inline bool thread_stands_alone(const struct thread *thread)
+{
+    return list_is_empty(&thread->held_mutexes) && thread->wait.queue == NULL;
+}
+
 /* Creates a thread of any priority, also THREAD_PRIORITY_IDLE. It is ready, and preempts at the end
  * of the call if it is more urgent. Returns RESULT_OK or RESULT_NO_MEMORY. Thread context or boot.
  */

@@ -137,9 +137,9 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t n
     vcpu->record = &core_this()->vcpu_report.records[id - 1];
     (void)vcpu_server_init(&vcpu->server, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
                            clock_ticks_down(param->T), now);
+    run_queue_group_init(&vcpu->group);
     list_init(&vcpu->threads);
     list_node_init(&vcpu->changed);
-    list_node_init(&vcpu->replenishment);
     return vcpu;
 }
 

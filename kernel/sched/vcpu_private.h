@@ -9,6 +9,7 @@
 #include "kernel/list.h"
 #include "kernel/vcpu.h"
 #include "kernel/vcpu_report.h"
+#include "sched/run_queue.h"
 #include "sched/vcpu_server.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,17 +18,16 @@ struct vcpu {
     int id;
     struct vcpu_record *record; /* its name, and its counters */
     struct vcpu_server server;
-    unsigned level;           /* of its threads' urgency while it has budget */
-    bool has_budget;          /* as its threads' urgencies know it */
-    unsigned runnable;        /* runnable threads that execute on its budget */
-    uint64_t span;            /* ticks from the latest settle() until the server's next event */
-    uint64_t left;            /* what is left of `span`; both are 0 without budget */
-    uint64_t runnable_since;  /* counter value; valid while `runnable` > 0 */
-    struct list threads;      /* bound threads, by standing.bound_node */
-    struct list_node changed; /* linked: policy_choose() has to look at the VCPU */
-    struct list_node replenishment; /* on the policy's list while it waits for budget */
-    uint64_t replenished_at;        /* counter value; valid while on that list */
-    unsigned waiting[VCPU_MAX];     /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
+    unsigned level;               /* of its threads' urgency while it has budget */
+    bool has_budget;              /* as its threads' urgencies know it */
+    struct run_queue_group group; /* of the runnable threads that execute on its budget */
+    unsigned runnable;            /* runnable threads that execute on its budget */
+    uint64_t span;                /* ticks from the latest settle() until the server's next event */
+    uint64_t left;                /* what is left of `span`; both are 0 without budget */
+    uint64_t runnable_since;      /* counter value; valid while `runnable` > 0 */
+    struct list threads;          /* bound threads, by standing.bound_node */
+    struct list_node changed;     /* linked: policy_choose() has to look at the VCPU */
+    unsigned waiting[VCPU_MAX];   /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
 };
 
 struct vcpu_set {

@@ -62,10 +62,19 @@ void vcpu_server_block(struct vcpu_server *server, uint64_t now)
     }
 }
 
-uint64_t vcpu_server_charge(struct vcpu_server *server, uint64_t ticks, uint64_t now)
+void vcpu_server_charge(struct vcpu_server *server, uint64_t ticks)
 {
-    return server->is_io ? pibs_server_charge(&server->io, ticks, now)
-                         : sporadic_server_charge(&server->main, ticks, now);
+    if (server->is_io) {
+        pibs_server_charge(&server->io, ticks);
+    } else {
+        sporadic_server_charge(&server->main, ticks);
+    }
+}
+
+uint64_t vcpu_server_eligible(const struct vcpu_server *server)
+{
+    return server->is_io ? pibs_server_eligible(&server->io)
+                         : sporadic_server_eligible(&server->main);
 }
 
 uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now)

@@ -34,8 +34,12 @@ void vcpu_server_unblock(struct vcpu_server *server, uint64_t served_period, uin
 /* The last of the server's threads blocks. Its execution has been charged. */
 void vcpu_server_block(struct vcpu_server *server, uint64_t now);
 
-/* Charges execution. Returns what vcpu_server_available() then returns. */
-uint64_t vcpu_server_charge(struct vcpu_server *server, uint64_t ticks, uint64_t now);
+/* Charges execution. */
+void vcpu_server_charge(struct vcpu_server *server, uint64_t ticks);
+
+/* Returns the time from which on the next tick of the budget is available. The server has budget if
+ * this is not in the future. */
+uint64_t vcpu_server_eligible(const struct vcpu_server *server);
 
 /* Returns the ticks that are left of the present budget, 0 if there is none. */
 uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now);

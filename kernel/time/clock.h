@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+struct core;
+
 /* Sets the counter value at which time_now() is 0: `start`, the value at the first instruction.
  * Boot, before the first call that needs the time. */
 void clock_init(uint64_t start);
@@ -17,9 +19,9 @@ void clock_init(uint64_t start);
  */
 void time_alarm(void);
 
-/* Sets the hardware's alarm to the earliest timer or the scheduling policy's next decision
+/* Sets the hardware's alarm to the core's earliest timer or its scheduling policy's next decision
  * (sched/core.h), whichever comes first. Interrupts masked. */
-void time_set_alarm(void);
+void time_set_alarm(const struct core *core);
 
 /* Returns time_now() as it is, or was, at a counter value. */
 uint64_t clock_time(uint64_t counter);

@@ -10,16 +10,9 @@
 #include "time/timer_queue.h"
 #include "time/timer_thread.h"
 
-void time_set_alarm(void)
+void time_set_alarm(const struct core *core)
 {
-    const struct core *core = core_this();
-    uint64_t at = core->decision_at < core->timer_at ? core->decision_at : core->timer_at;
-
-    if (at == POLICY_NEVER) {
-        arch_clock_alarm_off();
-    } else {
-        arch_clock_alarm(at);
-    }
+    arch_clock_alarm(core->decision_at < core->timer_at ? core->decision_at : core->timer_at);
 }
 
 static void update_timer_at(struct core *core)
@@ -33,7 +26,7 @@ static void update_timer_at(struct core *core)
 static void first_timer_changed(void)
 {
     update_timer_at(core_this());
-    time_set_alarm();
+    time_set_alarm(core_this());
 }
 
 void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), void *argument)
@@ -129,12 +122,12 @@ static void call(struct timer *timer, uint64_t due)
 
 /* Not inline, so that other timers' callbacks, which end waits, are called sooner. */
 __attribute__((noinline)) static void expire_special(struct core *core, struct timer *timer,
-                                                     uint64_t now)
+                                                     uint64_t ticks)
 {
     uint64_t due = timer->deadline;
 
     if (timer->period != 0) {
-        due = next_period(&core->timers, timer, now);
+        due = next_period(&core->timers, timer, clock_time(ticks));
     }
     if (timer->threaded) {
         timer_thread_add(&core->timer_thread, timer, due);
@@ -144,25 +137,30 @@ __attribute__((noinline)) static void expire_special(struct core *core, struct t
 }
 
 /* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
-static void expire(struct core *core, struct timer *timer, uint64_t now)
+static void expire(struct core *core, struct timer *timer, uint64_t ticks)
 {
     if (timer->period != 0 || timer->threaded) {
-        expire_special(core, timer, now);
+        expire_special(core, timer, ticks);
     } else {
         call(timer, timer->deadline);
     }
 }
 
-/* Calls the callbacks of the timers that are due. */
+/* Calls the callbacks of the timers that are due at `ticks`, a counter value that has reached
+ * timer_at. So the first is due, and need not wait for the conversion of the time. */
 static inline void expire_due(struct core *core, uint64_t ticks)
 {
     struct timer_queue *queue = &core->timers;
-    uint64_t now = clock_time(ticks);
     uint64_t sequence_end = queue->next_sequence;
-    struct timer *timer = timer_queue_pop_due(queue, now, sequence_end);
+    struct timer *timer = queue->root;
+    uint64_t now;
 
+    timer_queue_remove(queue, timer);
+    expire(core, timer, ticks);
+    now = clock_time(ticks);
+    timer = timer_queue_pop_due(queue, now, sequence_end);
     while (timer != NULL) {
-        expire(core, timer, now);
+        expire(core, timer, ticks);
         timer = timer_queue_pop_due(queue, now, sequence_end);
     }
     update_timer_at(core);
@@ -181,5 +179,5 @@ void time_alarm(void)
         core->decision_at = POLICY_NEVER;
         core->reschedule = true; /* the policy chooses at the interrupt's exit */
     }
-    time_set_alarm();
+    time_set_alarm(core);
 }

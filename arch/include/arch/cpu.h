@@ -41,10 +41,9 @@ void arch_wait_for_interrupt(void);
 
 /* Counter frequency in Hz; constant after boot, not 0. */
 uint64_t arch_clock_frequency(void);
-/* Raises the clock interrupt when the counter reaches `ticks` (at once if it has). The handler
- * calls time_alarm() (kernel/time/clock.h). Interrupts masked. */
+/* Raises the clock interrupt when the counter reaches `ticks` (at once if it has; UINT64_MAX:
+ * never). The handler calls time_alarm() (kernel/time/clock.h). Interrupts masked. */
 void arch_clock_alarm(uint64_t ticks);
-void arch_clock_alarm_off(void);
 
 /* Memory for a stack of `bytes` (a multiple of the page size) with an unmapped guard page below it;
  * NULL when memory is exhausted. Thread context. */

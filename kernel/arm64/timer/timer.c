@@ -48,24 +48,19 @@ uint64_t arch_clock_frequency(void)
 void arch_clock_alarm(uint64_t ticks)
 {
     /* The timer's condition is CNTVCT >= CVAL, so a value in the past asserts the interrupt at
-     * once. After the ISB both writes have taken effect, before the caller can unmask interrupts or
-     * sleep. */
+     * once, and UINT64_MAX is never reached. After the ISB both writes have taken effect, before
+     * the caller can unmask interrupts or sleep. */
     __asm__ volatile("msr cntv_cval_el0, %0\n\tmsr cntv_ctl_el0, %1\n\tisb"
                      :
                      : "r"(ticks), "r"(CNTV_CTL_ENABLE)
                      : "memory");
 }
 
-void arch_clock_alarm_off(void)
-{
-    __asm__ volatile("msr cntv_ctl_el0, xzr\n\tisb" : : : "memory");
-}
-
 static void timer_interrupt(void *argument)
 {
     (void)argument;
-    /* The output stays asserted while the condition is true, unless the timer is disabled.
-     * time_alarm() sets the next alarm, or disables the timer. */
+    /* The output stays asserted while the condition is true, until time_alarm() sets the next
+     * alarm. */
     time_alarm();
 }
 
@@ -86,6 +81,6 @@ enum result arch_clock_init(void)
     if (result != RESULT_OK) {
         return result;
     }
-    arch_clock_alarm_off();
+    arch_clock_alarm(UINT64_MAX);
     return interrupt_attach(number, trigger, timer_interrupt, NULL);
 }

@@ -59,12 +59,16 @@ enum schedule_error pibs_server_set_parameters(struct pibs_server *server, uint6
  */
 void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uint64_t now);
 
+/* Returns the time from which on the next tick of the budget is available; SCHEDULE_NEVER if the
+ * server is blocked. */
+uint64_t pibs_server_eligible(const struct pibs_server *server);
+
 /* Returns the ticks that are left of the budget; 0 if the server is blocked or has none now. */
 uint64_t pibs_server_available(const struct pibs_server *server, uint64_t now);
 
-/* Accounts for `used` ticks of execution that ended at `now` or earlier. Execution beyond the
- * budget delays the next one. Returns what pibs_server_available() then returns. */
-uint64_t pibs_server_charge(struct pibs_server *server, uint64_t used, uint64_t now);
+/* Accounts for `used` ticks of execution that have ended. Execution beyond the budget delays the
+ * next one. */
+void pibs_server_charge(struct pibs_server *server, uint64_t used);
 
 /* The server's thread has no more work. Its execution has been charged. */
 void pibs_server_block(struct pibs_server *server);

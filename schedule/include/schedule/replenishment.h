@@ -30,8 +30,8 @@ struct replenishment {
 };
 
 struct replenishment_queue {
-    struct replenishment slot[REPLENISHMENT_CAPACITY_MAX]; /* a ring of `capacity` slots */
-    uint8_t capacity;
+    struct replenishment slot[REPLENISHMENT_CAPACITY_MAX]; /* a ring */
+    uint8_t capacity;                                      /* most entries at a time */
     uint8_t first;
     uint8_t count;
     uint64_t smallest; /* ticks; an entry behind the head with fewer is extended by the next one */
@@ -62,6 +62,10 @@ struct replenishment replenishment_queue_pop(struct replenishment_queue *queue);
  * entries between the head and the last are of `smallest` ticks or more.
  */
 void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry);
+
+/* Removes the head of a queue that is not empty, and appends it with a time later by so many ticks,
+ * which is no earlier than that of the last entry. */
+void replenishment_queue_requeue_head(struct replenishment_queue *queue, uint64_t ticks);
 
 /* Delays each entry by so many ticks. */
 void replenishment_queue_delay(struct replenishment_queue *queue, uint64_t ticks);

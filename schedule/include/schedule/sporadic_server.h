@@ -60,15 +60,18 @@ enum schedule_error sporadic_server_init(struct sporadic_server *server, uint64_
 /* Sets the smallest piece, in ticks, for replenishments to come. sporadic_server_init() sets 1. */
 void sporadic_server_set_piece(struct sporadic_server *server, uint64_t piece);
 
+/* Returns the time from which on the next tick of the budget is available. The server has budget if
+ * this is not in the future. */
+uint64_t sporadic_server_eligible(const struct sporadic_server *server);
+
 /* Returns the ticks that are left of the head; 0 if the server has no budget now. */
 uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_t now);
 
 /*
- * Accounts for `used` ticks of execution that ended at `now` or earlier. Call it whenever the
- * thread stops running, and when its budget ends. The call may come late. Returns what
- * sporadic_server_available() then returns.
+ * Accounts for `used` ticks of execution that have ended. Call it whenever the thread stops
+ * running, and when its budget ends. The call may come late.
  */
-uint64_t sporadic_server_charge(struct sporadic_server *server, uint64_t used, uint64_t now);
+void sporadic_server_charge(struct sporadic_server *server, uint64_t used);
 
 /* The thread blocked. Its execution has been charged. */
 void sporadic_server_block(struct sporadic_server *server, uint64_t now);

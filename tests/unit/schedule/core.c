@@ -102,9 +102,9 @@ void core_execute(struct core *core, struct core_vcpu *vcpu)
     }
     vcpu->executed++;
     if (vcpu->kind == ADMISSION_IO) {
-        (void)pibs_server_charge(&vcpu->pibs, 1, core->now);
+        pibs_server_charge(&vcpu->pibs, 1);
     } else {
-        (void)sporadic_server_charge(&vcpu->sporadic, 1, core->now);
+        sporadic_server_charge(&vcpu->sporadic, 1);
         check_server(&vcpu->sporadic);
     }
 }

@@ -37,9 +37,9 @@ class Mutation:
     programs: tuple[str, ...] = ("workloads",)
 
 
-BUDGET_CHECK = "    post_used_heads(server);\n    return sporadic_server_available(server, now);"
+CHOICE = "    if (sporadic_server_eligible(server) > now) {\n        return 0;"
 POSIX_MERGE = """
-    struct replenishment_queue *queue = &server->replenishments;
+    struct replenishment_queue *queue = (struct replenishment_queue *)&server->replenishments;
     while (queue->count > 1 && replenishment_queue_at(queue, 1)->time <= now) {
         struct replenishment head = replenishment_queue_pop(queue);
         replenishment_queue_head(queue)->time = head.time;
@@ -49,8 +49,8 @@ POSIX_MERGE = """
 DEFECT_B = Mutation(
     "merge at preemption (POSIX, defect B)",
     "sporadic_server.c",
-    BUDGET_CHECK,
-    f"{POSIX_MERGE}{BUDGET_CHECK}",
+    CHOICE,
+    f"{POSIX_MERGE}{CHOICE}",
 )
 
 MUTATIONS = [
@@ -113,7 +113,7 @@ MUTATIONS = [
     Mutation(
         "amplification: an overrun is forgotten",
         "sporadic_server.c",
-        "server->usage -= head.amount;",
+        "server->usage -= replenishment_queue_head(queue)->amount;",
         "server->usage = 0;",
     ),
     Mutation(
@@ -131,8 +131,8 @@ MUTATIONS = [
     Mutation(
         "replenished after more than one period",
         "sporadic_server.c",
-        "head.time += server->period;",
-        "head.time += server->period + 1;",
+        "replenishment_queue_requeue_head(queue, server->period);",
+        "replenishment_queue_requeue_head(queue, server->period + 1);",
     ),
     Mutation(
         "replenished before one period",
@@ -149,8 +149,8 @@ MUTATIONS = [
     Mutation(
         "budget before its time",
         "sporadic_server.c",
-        "if (eligible_at(server) > now) {\n        return 0;",
-        "if (false) {\n        return 0;",
+        CHOICE,
+        "    if (false) {\n        return 0;",
         ("sporadic_server",),
     ),
     Mutation(

@@ -13,7 +13,7 @@ static void start(uint64_t budget, uint64_t period, unsigned capacity, uint64_t 
 
 static void charge(uint64_t used, uint64_t now, uint64_t available)
 {
-    assert_true(sporadic_server_charge(&server, used, now) == available);
+    sporadic_server_charge(&server, used);
     assert_true(sporadic_server_available(&server, now) == available);
     check_server(&server);
 }
@@ -364,7 +364,7 @@ static void test_set_parameters_again_and_again(void **state)
         assert_int_equal(sporadic_server_set_parameters(&server, 10, 100, now), SCHEDULE_OK);
         if (sporadic_server_available(&server, now) > 0) {
             executed++;
-            (void)sporadic_server_charge(&server, 1, now + 1);
+            sporadic_server_charge(&server, 1);
         }
         check_server(&server);
     }

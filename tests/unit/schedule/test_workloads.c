@@ -53,7 +53,7 @@ static void charge(struct workload *load, uint64_t used)
     for (uint64_t i = 0; i < used; i++) {
         check_used_tick(load, tokens_execute(&tokens));
     }
-    (void)sporadic_server_charge(&load->server, used, load->now);
+    sporadic_server_charge(&load->server, used);
     check_server(&load->server);
     load->uncharged -= used;
 }
@@ -236,7 +236,7 @@ static void run_at_top_priority(uint64_t seed, unsigned capacity)
         *slot = !blocked && sporadic_server_available(&server, now) > 0;
         if (*slot) {
             executed++;
-            (void)sporadic_server_charge(&server, 1, now + 1);
+            sporadic_server_charge(&server, 1);
         }
         assert_true(executed <= budget);
         if (!blocked && random_below(&random, 5) == 0) {

@@ -77,7 +77,9 @@ static void check_vcpu(const struct vcpu *vcpu)
 {
     CHECK_EQUAL(vcpu->runnable, count_runnable(vcpu));
     if (!list_node_is_linked(&vcpu->changed)) {
-        CHECK_EQUAL(list_node_is_linked(&vcpu->replenishment),
+        const struct tournament *replenishments = &core_this()->policy.replenishments;
+
+        CHECK_EQUAL(tournament_at(replenishments, (unsigned)vcpu->id - 1) != POLICY_NEVER,
                     vcpu->runnable > 0 && !vcpu->has_budget);
     }
 }
