@@ -4,7 +4,9 @@
  * calls share_spin(), and one of them runs at any time. The threads tell each other by a shared
  * word which of them ran last. The time between two readings of the clock belongs to a thread if no
  * other thread ran in between, so interrupts count as time of the interrupted thread, as in the
- * accounting of every kernel, and the time of a switch between two threads belongs to none.
+ * accounting of every kernel. If another thread ran, the thread has executed one turn of its loop
+ * meanwhile, in two parts, which counts as much as its shortest turn. The time of a switch between
+ * two threads belongs to none.
  *
  * Each system defines share_now(), the time in nanoseconds, before it includes share.h.
  */
@@ -18,6 +20,7 @@
 #define SHARE_THREADS_MAX 40u
 #define SHARE_NOBODY      UINT32_MAX
 #define SHARE_GLIMPSE     UINT64_C(100) /* nanoseconds: more than two readings of the clock take */
+#define SHARE_SWITCHES    UINT64_C(300) /* nanoseconds: less than to another thread and back */
 #define SHARE_PAUSE       20u           /* turns between two readings, each of two instructions */
 
 enum share_state { SHARE_NOT_STARTED, SHARE_SPINS, SHARE_FINISHED };
@@ -80,27 +83,36 @@ static inline uint32_t share_last(const struct share *share, uint64_t *time)
     return last;
 }
 
+/* Makes the calling thread the one that ran last. Returns true if no other thread can have done the
+ * same since `time`, at which it was read that another thread had run. */
+static inline bool share_take_over(struct share *share, uint32_t number, uint64_t time)
+{
+    share->last = number;
+    return share_now() - time <= SHARE_SWITCHES;
+}
+
 /* Spins until the end of the measurement. `number`: the caller, below SHARE_THREADS_MAX. */
 static void share_spin(struct share *share, uint32_t number)
 {
     uint64_t received = 0;
     uint64_t before = 0;
     uint64_t now = 0;
-    bool alone = false; /* no other thread has run since `before` */
+    uint64_t shortest = UINT64_MAX; /* turn of the loop that was counted */
+    bool alone = false;             /* no other thread has run since `before` */
 
     share->threads[number].state = SHARE_SPINS;
     while (now < share->end) {
-        if (share_last(share, &now) != number) {
-            share->last = number;
-            alone = false;
-            continue;
+        bool interrupted = share_last(share, &now) != number;
+        bool counts = alone && before >= share->start;
+        uint64_t turn = now - before;
+
+        alone = !interrupted || share_take_over(share, number, now);
+        if (counts) {
+            shortest = turn < shortest ? turn : shortest;
+            received += interrupted ? shortest : turn;
         }
-        work(SHARE_PAUSE);
-        if (alone && before >= share->start) {
-            received += now - before;
-        }
-        alone = true;
         before = now;
+        work(SHARE_PAUSE);
     }
     share->threads[number].received = received;
     share->threads[number].state = SHARE_FINISHED;

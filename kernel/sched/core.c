@@ -23,11 +23,11 @@ void core_init(void)
     the_core.vcpu_report.accounted_until = arch_clock_ticks();
 }
 
-/* A thread that has blocked or ended has been charged, and used no time since. */
-void core_charge_until(struct core *core, uint64_t now)
+/* Charges the running, or interrupted, thread for `ticks` until `now`. One that has blocked or
+ * ended has been charged, and used no time since. */
+static inline void charge_thread(struct core *core, uint64_t ticks, uint64_t now)
 {
     struct thread *thread = core->current;
-    uint64_t ticks = now - core->vcpu_report.accounted_until;
 
     core->vcpu_report.accounted_until = now;
     if (thread != NULL && ticks != 0) {
@@ -51,6 +51,14 @@ uint64_t core_charge(struct core *core)
 {
     uint64_t now = core_now(core);
 
-    core_charge_until(core, now);
+    charge_thread(core, now - core->vcpu_report.accounted_until, now);
     return now;
+}
+
+void core_charge_interrupted(struct core *core)
+{
+    uint64_t ticks = core->interrupt_began - core->vcpu_report.accounted_until;
+    uint64_t overhead = core->interrupt_overhead;
+
+    charge_thread(core, ticks > overhead ? ticks - overhead : 0, core->interrupt_began);
 }

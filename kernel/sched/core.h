@@ -20,10 +20,12 @@ struct core {
     uint64_t interrupts;
     uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
     struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
+    uint64_t interrupt_overhead;  /* ticks; 0 until it is known (sched/interrupt_overhead.h) */
     uint64_t context_switches;
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     bool reschedule;           /* the policy has to choose again */
+    bool interrupt_overhead_is_known;
     struct policy policy;
     struct timer_queue timers;
     struct timer_thread timer_thread;
@@ -53,7 +55,8 @@ uint64_t core_now(const struct core *core);
  * Interrupts masked. */
 uint64_t core_charge(struct core *core);
 
-/* Charges the running, or interrupted, thread for its time until `now`. Interrupts masked. */
-void core_charge_until(struct core *core, uint64_t now);
+/* Charges the interrupted thread for its time until the interrupt began, without the overhead of
+ * the interrupt. Interrupts masked. */
+void core_charge_interrupted(struct core *core);
 
 #endif

@@ -35,29 +35,11 @@ static void idle(void *argument)
     }
 }
 
-/*
- * Lets the policy choose, and sets the alarm for its next decision. The caller has charged the time
- * until `now`. The time since then, which the decision took, is charged to nobody.
- */
-static struct thread *choose(struct core *core, uint64_t now)
+/* Makes `next` the running thread in the core's state, before a switch of any kind. */
+static inline void hand_over(struct core *core, struct thread *next)
 {
-    struct thread *next = policy_choose(&core->policy, now);
-    uint64_t begin = arch_clock_ticks();
-    uint64_t decision_at = policy_next_decision(&core->policy, next, begin);
+    struct thread *previous = core->current;
 
-    core->vcpu_report.accounted_until = begin;
-    core->reschedule = false;
-    if (decision_at != core->decision_at) {
-        core->decision_at = decision_at;
-        time_set_alarm(core);
-    }
-    return next;
-}
-
-/* Makes `next` the running thread in the core's state, before a switch of any kind from the thread
- * that ran before it. */
-static inline void hand_over(struct core *core, struct thread *previous, struct thread *next)
-{
     trace_switch(previous, next);
     if (previous->state == THREAD_RUNNING) {
         previous->state = THREAD_READY;
@@ -66,6 +48,30 @@ static inline void hand_over(struct core *core, struct thread *previous, struct 
     next->switches++;
     core->context_switches++;
     core->current = next;
+}
+
+/*
+ * Lets the policy choose the running thread, and sets the alarm for the policy's next decision. The
+ * caller has charged the time until `now`. The time since then, which the decision took, is charged
+ * to nobody.
+ */
+static struct thread *choose(struct core *core, uint64_t now)
+{
+    struct thread *next = policy_choose(&core->policy, now);
+    uint64_t decision_at;
+
+    core->reschedule = false;
+    if (next != core->current) {
+        hand_over(core, next);
+    }
+    core->vcpu_report.accounted_until = arch_clock_ticks();
+    decision_at = policy_next_decision(
+        &core->policy, next, core->vcpu_report.accounted_until + core->interrupt_overhead);
+    if (decision_at != core->decision_at) {
+        core->decision_at = decision_at;
+        time_set_alarm(core);
+    }
+    return next;
 }
 
 void scheduler_start(void)
@@ -78,8 +84,9 @@ void scheduler_start(void)
         panic("no memory for the idle thread");
     }
     core->vcpu_report.accounted_until = arch_clock_ticks();
-    hand_over(core, core->idle, choose(core, core->vcpu_report.accounted_until));
-    arch_context_start(&core->current->context);
+    core->idle->state = THREAD_RUNNING;
+    core->current = core->idle;
+    arch_context_start(&choose(core, core->vcpu_report.accounted_until)->context);
 }
 
 /* The caller has charged the time until `now`. */
@@ -88,11 +95,9 @@ static void switch_at(struct core *core, uint64_t now)
     struct thread *previous = core->current;
     struct thread *next = choose(core, now);
 
-    if (next == previous) {
-        return;
+    if (next != previous) {
+        arch_context_switch(&previous->context, &next->context);
     }
-    hand_over(core, previous, next);
-    arch_context_switch(&previous->context, &next->context);
 }
 
 void scheduler_switch(void)
@@ -156,7 +161,7 @@ static inline uint64_t charge_interrupt(struct core *core)
 {
     uint64_t now;
 
-    core_charge_until(core, core->interrupt_began);
+    core_charge_interrupted(core);
     now = arch_clock_ticks();
     core->vcpu_report.accounted_until = now;
     policy_charge_interrupt(&core->policy, core->interrupt_for, now - core->interrupt_began, now);
@@ -177,10 +182,11 @@ __attribute__((noinline)) void scheduler_interrupt_next(void)
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
 {
     struct core *core = core_this();
+    struct thread *previous = core->current;
     struct thread *next;
     uint64_t now;
 
-    if (core->interrupt_depth != 1 || core->current == NULL) {
+    if (core->interrupt_depth != 1 || previous == NULL) {
         core->interrupt_depth--;
         return interrupted;
     }
@@ -190,11 +196,7 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
         return interrupted;
     }
     next = choose(core, now);
-    if (next == core->current) {
-        return interrupted;
-    }
-    hand_over(core, core->current, next);
-    return &next->context;
+    return next == previous ? interrupted : &next->context;
 }
 
 enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interrupt_state state)

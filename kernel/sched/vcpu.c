@@ -7,6 +7,7 @@
 #include "kernel/memory.h"
 #include "kernel/trace.h"
 #include "sched/core.h"
+#include "sched/interrupt_overhead.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
 #include "sched/vcpu_policy.h"
@@ -161,6 +162,7 @@ static int create(struct vcpu_param *param)
     if (id == 0) {
         return failure(RESULT_OVERFLOW);
     }
+    interrupt_overhead_measure();
     result = admit(param, id);
     if (result != RESULT_OK) {
         return failure(result);
