@@ -50,6 +50,12 @@ void net_unlock(struct virtio_net *net, virtio_lock_state state)
     }
 }
 
+void net_reenter(struct virtio_net *net, virtio_lock_state *state)
+{
+    net_unlock(net, *state);
+    *state = virtio_platform_lock();
+}
+
 static void suppress_interrupts(struct virtio_net *net)
 {
     virtqueue_suppress(&net->receive.ring);
@@ -137,9 +143,9 @@ static inline unsigned receive_share_of(struct virtio_net *net, unsigned budget)
  * Moves at most `budget` descriptors and returns how many. The transmit side comes first, so that
  * waiting frames are sent before received ones are handled (paper, 3.2, steps 1-4), but leaves half
  * of the budget to the receive side; the odd one goes to each side in turn. Afterwards the transmit
- * side gets what the receive side did not need.
+ * side gets what the receive side did not need. `state`: as in net_receive_service().
  */
-static unsigned serve_queues(struct virtio_net *net, unsigned budget)
+static unsigned serve_queues(struct virtio_net *net, unsigned budget, virtio_lock_state *state)
 {
     unsigned receive_share = receive_share_of(net, budget);
     unsigned transmit_share = budget - receive_share;
@@ -147,9 +153,13 @@ static unsigned serve_queues(struct virtio_net *net, unsigned budget)
     bool transmit_has_more = moved == transmit_share;
 
     net_kick(net, &net->transmit);
-    moved += net_receive_service(net, budget - moved);
-    net_kick(net, &net->receive);
-    if (transmit_has_more && moved < budget && net->state == NET_RUNNING) {
+    if (net_allow_interrupts(net, state)) {
+        moved += net_receive_service(net, budget - moved, state);
+        if (net_allow_interrupts(net, state)) {
+            net_kick(net, &net->receive);
+        }
+    }
+    if (transmit_has_more && moved < budget && net_allow_interrupts(net, state)) {
         moved += net_transmit_service(net, budget - moved);
         net_kick(net, &net->transmit);
     }
@@ -312,7 +322,7 @@ static bool handle_queues(struct virtio_net *net)
     }
     net_wake(net);
     if (!net->parameters.deferred) {
-        count_moved(net, serve_queues(net, net->parameters.interrupt_budget));
+        count_moved(net, serve_queues(net, net->parameters.interrupt_budget, NULL));
     }
     return true;
 }
@@ -376,16 +386,19 @@ static bool enable_interrupts(struct virtio_net *net)
 bool virtio_net_bottom_half(struct virtio_net *net)
 {
     virtio_lock_state state;
+    virtio_lock_state *divided = net->parameters.deferred ? &state : NULL;
     bool more = false;
 
     net_recover(net);
     state = virtio_platform_lock();
     restart_interrupt_count(net);
-    if (net->state == NET_RUNNING) {
-        bool exhausted =
-            serve_queues(net, net->parameters.interrupt_budget) == net->parameters.interrupt_budget;
-        bool news = net->transmitted_news && net->transmitted.first != NULL;
+    if (net_allow_interrupts(net, divided)) {
+        unsigned budget = net->parameters.interrupt_budget;
+        bool exhausted = serve_queues(net, budget, divided) == budget;
+        bool news;
 
+        (void)net_allow_interrupts(net, divided);
+        news = net->transmitted_news && net->transmitted.first != NULL;
         net->transmitted_news = false;
         more = exhausted || news || broken_reason(net) != NULL || net->received.first != NULL ||
                net->fetched.first != NULL;
@@ -399,22 +412,28 @@ bool virtio_net_bottom_half(struct virtio_net *net)
     return more;
 }
 
-bool virtio_net_poll(struct virtio_net *net)
+/* Not inline, so that the frequent case of virtio_net_poll() needs no stack. */
+static __attribute__((noinline)) bool poll_ring(struct virtio_net *net)
 {
     virtio_lock_state state;
+    virtio_lock_state *divided = net->parameters.deferred ? &state : NULL;
     bool more;
 
-    if (net->fetched.first != NULL && net->delivered < net->next_poll) {
-        return true;
-    }
     state = virtio_platform_lock();
     net->next_poll = net->delivered + net->exposed_target / 4u;
     if (net->state == NET_RUNNING) {
-        (void)net_receive_service(net, net->parameters.interrupt_budget);
-        net_kick(net, &net->receive);
-        net_check_queues(net);
+        (void)net_receive_service(net, net->parameters.interrupt_budget, divided);
+        if (net_allow_interrupts(net, divided)) {
+            net_kick(net, &net->receive);
+            net_check_queues(net);
+        }
     }
     more = net->received.first != NULL || net->fetched.first != NULL;
     net_unlock(net, state);
     return more;
+}
+
+bool virtio_net_poll(struct virtio_net *net)
+{
+    return (net->fetched.first != NULL && net->delivered < net->next_poll) || poll_ring(net);
 }

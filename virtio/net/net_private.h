@@ -198,6 +198,20 @@ static inline uint16_t net_at_most(unsigned value, unsigned limit)
  * requested in it. */
 void net_unlock(struct virtio_net *net, virtio_lock_state state);
 
+/* Ends a critical section and begins another, so that pending interrupts are handled in between. */
+void net_reenter(struct virtio_net *net, virtio_lock_state *state);
+
+/* Does that in the bottom half of a deferred handler: other handlers move the descriptors that the
+ * bottom half is about to move. `state`: from virtio_platform_lock(); NULL: the section goes on.
+ * Returns true if the driver is running; otherwise the rings must not be accessed. */
+static inline bool net_allow_interrupts(struct virtio_net *net, virtio_lock_state *state)
+{
+    if (state != NULL) {
+        net_reenter(net, state);
+    }
+    return net->state == NET_RUNNING;
+}
+
 /* Negotiate features, and read the device's configuration. Return false if that fails, with the
  * reason in *reason. */
 bool net_negotiate(struct virtio_net *net, const char **reason);
@@ -240,8 +254,9 @@ const char *net_status_failure(const struct virtio_net *net);
 void net_check_queues(struct virtio_net *net);
 
 /* Moves at most `budget` used buffers to `received`, and exposes as many fresh ones. Returns the
- * number of used buffers. */
-unsigned net_receive_service(struct virtio_net *net, unsigned budget);
+ * number of used buffers. `state`: of the bottom half's lock, which net_allow_interrupts() may
+ * release after each batch; NULL: it stays held. */
+unsigned net_receive_service(struct virtio_net *net, unsigned budget, virtio_lock_state *state);
 /* Adapts exposed_target after a turn that found `moved` used buffers. If the turn used up its
  * budget, there may be more. */
 void net_receive_adapt(struct virtio_net *net, unsigned moved, bool budget_used_up);

@@ -10,6 +10,10 @@
 #include "net_private.h"
 #include "virtio/net_burst.h"
 
+/* The steps of the bottom half are compiled twice, because undivided they take fewer instructions.
+ */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* Exposes buffers to the device. Stops at the first that is too small or has no room in the ring.
  * Returns the number of buffers exposed. `items` has room for `count`. The caller supplies it,
  * because an interrupt handler's stack has less room than a burst needs. */
@@ -49,8 +53,10 @@ static void return_to_owner(struct virtio_net *net, struct virtio_net_buffer *bu
     net->operations->return_buffer(net->context, buffer);
 }
 
-/* Exposes buffers up to the target, as many as the owner has. `items` has room for NET_BATCH. */
-static void expose_to_target(struct virtio_net *net, struct virtqueue_item *items)
+/* Exposes buffers up to the target, as many as the owner has. `items` has room for NET_BATCH.
+ * `state`: as in net_receive_service(). */
+static ALWAYS_INLINE void expose_steps(struct virtio_net *net, struct virtqueue_item *items,
+                                       virtio_lock_state *state)
 {
     struct virtio_net_buffer *buffers[NET_BATCH];
     unsigned exposed = virtqueue_in_flight(&net->receive.ring);
@@ -67,7 +73,7 @@ static void expose_to_target(struct virtio_net *net, struct virtqueue_item *item
             }
         }
         net->statistics.rx_buffers_taken += count;
-        done = expose(net, buffers, count, items);
+        done = net_allow_interrupts(net, state) ? expose(net, buffers, count, items) : 0;
         exposed += done;
         for (unsigned i = done; i < count; i++) {
             return_to_owner(net, buffers[i]);
@@ -78,7 +84,19 @@ static void expose_to_target(struct virtio_net *net, struct virtqueue_item *item
         if (done < wanted) {
             return;
         }
+        if (exposed < net->exposed_target) {
+            if (!net_allow_interrupts(net, state)) {
+                return;
+            }
+            exposed = virtqueue_in_flight(&net->receive.ring);
+        }
     }
+}
+
+static __attribute__((noinline)) void expose_to_target(struct virtio_net *net,
+                                                       struct virtqueue_item *items)
+{
+    expose_steps(net, items, NULL);
 }
 
 void net_receive_expose(struct virtio_net *net)
@@ -231,7 +249,8 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
 /* The same items are used for taking and for exposing, because an interrupt handler's stack is
  * small.
  */
-unsigned net_receive_service(struct virtio_net *net, unsigned budget)
+static ALWAYS_INLINE unsigned service_steps(struct virtio_net *net, unsigned budget,
+                                            virtio_lock_state *state)
 {
     struct virtqueue_item items[NET_BATCH];
     unsigned moved = 0;
@@ -241,7 +260,10 @@ unsigned net_receive_service(struct virtio_net *net, unsigned budget)
     do {
         limit = net_at_most(budget - moved, NET_BATCH);
         count = virtqueue_take_batch(&net->receive.ring, items, limit);
-        receive_items(net, items, count);
+        if (count != 0) {
+            (void)net_allow_interrupts(net, state); /* receive_items() may find the device broken */
+            receive_items(net, items, count);
+        }
         moved += count;
     } while (count == limit && moved < budget && net->state != NET_BROKEN);
     if (net->state == NET_BROKEN) {
@@ -254,9 +276,24 @@ unsigned net_receive_service(struct virtio_net *net, unsigned budget)
             0; /* like net_receive_adapt() after a turn that found no used buffer */
     }
     if (virtqueue_in_flight(&net->receive.ring) < net->exposed_target) {
-        expose_to_target(net, items);
+        if (state == NULL) {
+            expose_to_target(net, items);
+        } else {
+            expose_steps(net, items, state);
+        }
     }
     return moved;
+}
+
+static __attribute__((noinline)) unsigned service_divided(struct virtio_net *net, unsigned budget,
+                                                          virtio_lock_state *state)
+{
+    return service_steps(net, budget, state);
+}
+
+unsigned net_receive_service(struct virtio_net *net, unsigned budget, virtio_lock_state *state)
+{
+    return state == NULL ? service_steps(net, budget, NULL) : service_divided(net, budget, state);
 }
 
 struct virtio_net_buffer *virtio_net_receive(struct virtio_net *net)

@@ -169,7 +169,9 @@ struct virtio_net_parameters {
     uint16_t send_queue;     /* frames that may wait for the ring; 0: 64 */
     uint16_t interrupt_budget; /* maximum of descriptors in a run of the handler; 0: 64 */
     bool deferred;             /* the handler moves none, it only wakes the bottom half, which moves
-                                  interrupt_budget of them with interrupts masked, again and again */
+                                  interrupt_budget of them again and again. It releases the platform
+                                  lock between its steps: take used chains (16 at most), expose
+                                  buffers (16 at most), notify the device */
     uint32_t receive_bytes;    /* minimum capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
                                   A device's MTU is accepted only if its frames fit */
     uint64_t features_off;     /* feature bits not to accept, for tests and comparisons */

@@ -238,7 +238,7 @@ static void check_nothing_lost(void)
 }
 
 /* Returns the number of the driver's accesses. */
-static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budget)
+static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budget, bool deferred)
 {
     unsigned counted;
 
@@ -247,6 +247,7 @@ static unsigned run_case(uint64_t features_off, bool deliver_late, uint16_t budg
     owner.parameters.tx_ring = scenario->tx_ring;
     owner.parameters.rx_buffers = scenario->rx_buffers;
     owner.parameters.interrupt_budget = budget;
+    owner.parameters.deferred = deferred;
     hooks_on = false;
     owner_start(&owner);
     fake_ask_notification(0);
@@ -280,11 +281,13 @@ static unsigned cases;
 static void run_places(unsigned step, unsigned from, unsigned last, uint64_t features_off)
 {
     if (scenario->steps[step] == STEPS_END) {
-        (void)run_case(features_off, false, 0);
-        (void)run_case(features_off, true, 0);
-        (void)run_case(features_off, false, 1);
-        (void)run_case(features_off, true, 1);
-        cases += 4;
+        for (uint16_t budget = 0; budget < 2; budget++) {
+            for (unsigned late_or_deferred = 0; late_or_deferred < 4; late_or_deferred++) {
+                (void)run_case(features_off, late_or_deferred % 2 != 0, budget,
+                               late_or_deferred / 2 != 0);
+                cases++;
+            }
+        }
         return;
     }
     for (unsigned place = from; place <= last; place++) {
@@ -310,7 +313,7 @@ static void run_scenario(const struct scenario *which)
         for (unsigned i = 0; i < 8; i++) {
             places[i] = UINT32_MAX;
         }
-        last = run_case(features_off, false, 0);
+        last = run_case(features_off, false, 0, false);
         assert_true(last > 4);
         /* Steps of the device cause more accesses of the driver, so there are more places. */
         last += 16;

@@ -249,6 +249,78 @@ static void deferred_handler_moves_nothing(void **state)
     owner_finish(&owner);
 }
 
+static uint32_t frames_before; /* received when the latest critical section ended */
+static unsigned sections;
+static unsigned frames_in_section_max;
+
+static void count_section(void)
+{
+    struct virtio_net_statistics s;
+    unsigned frames;
+
+    fake_on_unlock = NULL; /* the counters are read under the lock */
+    s = owner_statistics(&owner);
+    frames = (unsigned)s.rx_frames - frames_before;
+    frames_before = (uint32_t)s.rx_frames;
+    frames_in_section_max = frames > frames_in_section_max ? frames : frames_in_section_max;
+    sections++;
+    fake_on_unlock = count_section;
+}
+
+/* The bottom half's critical sections: taking frames, exposing buffers and notifying the device are
+ * not one of them. */
+static void deferred_bottom_half_lets_interrupts_in(void **state)
+{
+    (void)state;
+    for (unsigned deferred = 0; deferred < 2; deferred++) {
+        (void)interrupt_with_32_frames(64, deferred != 0);
+        frames_before = (uint32_t)owner_statistics(&owner).rx_frames;
+        sections = 0;
+        frames_in_section_max = 0;
+        fake_on_unlock = count_section;
+        (void)virtio_net_bottom_half(owner.net);
+        fake_on_unlock = NULL;
+        if (deferred != 0) {
+            assert_int_equal(frames_in_section_max, 16);
+            assert_in_range(sections, 5, 10);
+        } else {
+            assert_int_equal(sections, 1);
+        }
+        owner_settle(&owner);
+        assert_int_equal(owner.received, 32);
+        owner_finish(&owner);
+    }
+}
+
+/* Another pair's failure, or a configuration change, stops the device between two sections. */
+static void stop_the_device(void)
+{
+    fake_on_unlock = NULL;
+    owner.device.status |= VIRTIO_STATUS_NEEDS_RESET;
+    (void)virtio_net_configuration_interrupt(owner.net);
+}
+
+static void deferred_bottom_half_of_a_stopped_device(void **state)
+{
+    (void)state;
+    owner_prepare(&owner, FAKE_MMIO, 0);
+    owner.parameters.deferred = true;
+    owner.parameters.rx_buffers = 32;
+    owner_start(&owner);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_true(owner_inject(&owner, 64));
+    }
+    fake_ask_notification(0);
+    owner_interrupts(&owner);
+    fake_on_unlock = stop_the_device;
+    (void)virtio_net_bottom_half(owner.net);
+    assert_null(fake_on_unlock);
+    assert_non_null(virtio_net_broken(owner.net));
+    assert_int_equal(owner_statistics(&owner).rx_frames, 0);
+    assert_int_equal(owner.device.queue[0].notifications, 0); /* none since the reset */
+    owner_finish(&owner);
+}
+
 static void handler_is_bounded(void **state)
 {
     (void)state;
@@ -473,6 +545,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(one_signal_per_interrupt),
         cmocka_unit_test(transmit_side_first),
         cmocka_unit_test(deferred_handler_moves_nothing),
+        cmocka_unit_test(deferred_bottom_half_lets_interrupts_in),
+        cmocka_unit_test(deferred_bottom_half_of_a_stopped_device),
         cmocka_unit_test(handler_is_bounded),
         cmocka_unit_test(flood_stays_out_of_interrupt_context),
         cmocka_unit_test(receive_keeps_half_of_the_budget),
