@@ -3,6 +3,8 @@
 #include "arch/cpu.h"
 #include "arch/host_machine.h"
 #include "fiber.h"
+#include "interrupt/controller.h"
+#include "interrupt/deferral.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include "panic/backtrace.h"
@@ -18,11 +20,13 @@
 struct interrupt {
     void (*handler)(void *argument);
     void *argument;
+    bool deferrable;
 };
 
 static struct machine {
     bool running;
     bool masked;
+    bool defers;                  /* deferrable interrupts stay pending */
     struct arch_context *current; /* of the current thread; NULL until the first thread starts */
     struct arch_context boot;
     void (*boot_function)(void);
@@ -61,6 +65,7 @@ static void take_interrupt(struct interrupt interrupt)
     machine.masked = true;
     scheduler_interrupt_enter();
     interrupt.handler(interrupt.argument);
+    deferral_after_handler();
     struct arch_context *next = scheduler_interrupt_exit(interrupted);
 
     if (next != interrupted) {
@@ -70,22 +75,41 @@ static void take_interrupt(struct interrupt interrupt)
     machine.masked = false;
 }
 
+/* Takes the first pending interrupt of a kind off the queue. Returns false if there is none. */
+static bool take_pending(bool deferrable, struct interrupt *interrupt)
+{
+    unsigned first = 0;
+
+    while (first < machine.pending_count && machine.pending[first].deferrable != deferrable) {
+        first++;
+    }
+    if (first == machine.pending_count) {
+        return false;
+    }
+    *interrupt = machine.pending[first];
+    machine.pending_count--;
+    for (unsigned i = first; i < machine.pending_count; i++) {
+        machine.pending[i] = machine.pending[i + 1];
+    }
+    return true;
+}
+
 static void deliver_pending(void)
 {
     for (;;) {
         struct interrupt interrupt = {.handler = alarm_handler};
 
-        if (machine.pending_count > 0) {
-            interrupt = machine.pending[0];
-            machine.pending_count--;
-            for (unsigned i = 0; i < machine.pending_count; i++) {
-                machine.pending[i] = machine.pending[i + 1];
-            }
-        } else if (!alarm_is_due()) {
+        if (!take_pending(false, &interrupt) && !alarm_is_due() &&
+            (machine.defers || !take_pending(true, &interrupt))) {
             return;
         }
         take_interrupt(interrupt);
     }
+}
+
+void arch_interrupt_defer(bool defer)
+{
+    machine.defers = defer;
 }
 
 static void interrupt_point(void)
@@ -126,23 +150,34 @@ bool arch_interrupts_enabled_in(uint64_t state)
     return state == 0;
 }
 
-void host_interrupt(void (*handler)(void *argument), void *argument)
+static void raise_interrupt(struct interrupt interrupt)
 {
     if (machine.pending_count == PENDING_MAX) {
         abort();
     }
-    machine.pending[machine.pending_count] = (struct interrupt){handler, argument};
+    machine.pending[machine.pending_count] = interrupt;
     machine.pending_count++;
     if (!machine.masked) {
         deliver_pending();
     }
 }
 
+void host_interrupt(void (*handler)(void *argument), void *argument)
+{
+    raise_interrupt((struct interrupt){.handler = handler, .argument = argument});
+}
+
+void host_deferrable_interrupt(void (*handler)(void *argument), void *argument)
+{
+    raise_interrupt(
+        (struct interrupt){.handler = handler, .argument = argument, .deferrable = true});
+}
+
 void host_interrupt_at(unsigned point, void (*handler)(void *argument), void *argument)
 {
     machine.planned = true;
     machine.points_left = point;
-    machine.plan = (struct interrupt){handler, argument};
+    machine.plan = (struct interrupt){.handler = handler, .argument = argument};
 }
 
 bool host_interrupt_happened(void)

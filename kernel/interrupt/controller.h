@@ -33,6 +33,12 @@ void arch_interrupt_enable(uint32_t number);
 /* Disables an interrupt. After the return it is not signalled to this core any more, unless the
  * controller takes longer than the bound above; then it may be signalled once more. */
 void arch_interrupt_disable(uint32_t number);
+/* Lets a configured interrupt be deferred, or ends that. Of several pending interrupts, those that
+ * can't be deferred are acknowledged first. */
+void arch_interrupt_set_deferrable(uint32_t number, bool deferrable);
+/* Defers these interrupts: they stay pending and are neither signalled nor acknowledged. Or ends
+ * that. */
+void arch_interrupt_defer(bool defer);
 /* Makes it pending, as its device would. */
 void arch_interrupt_raise(uint32_t number);
 

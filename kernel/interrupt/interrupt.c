@@ -7,6 +7,7 @@
 #include "kernel/interrupt.h"
 
 #include "interrupt/controller.h"
+#include "interrupt/deferral.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
@@ -62,6 +63,8 @@ static enum result insert(struct handler *handler)
         }
         handler->next = first->next;
         first->next = handler;
+        /* The other handler may do more than wake the server. */
+        arch_interrupt_set_deferrable(handler->number, false);
         return RESULT_OK;
     }
     result = arch_interrupt_configure(handler->number, handler->trigger);
@@ -158,6 +161,21 @@ enum result interrupt_unmask(uint32_t number)
     return set_enabled(number, true);
 }
 
+enum result interrupt_set_deferrable(uint32_t number)
+{
+    interrupt_state state = interrupts_save();
+    const struct handler *first = find(number);
+    enum result result = first == NULL ? RESULT_NOT_FOUND : RESULT_OK;
+
+    if (result == RESULT_OK && first->next != NULL && first->next->number == number) {
+        result = RESULT_BUSY;
+    } else if (result == RESULT_OK) {
+        arch_interrupt_set_deferrable(number, true);
+    }
+    interrupts_restore(state);
+    return result;
+}
+
 /* Disables an interrupt without a handler (left enabled by the loader, or raised by a device that
  * was never started), which would be signalled again at once. */
 static void disable_unhandled(uint32_t number)
@@ -185,6 +203,7 @@ static void handle(uint32_t number)
 
 void interrupt_dispatch(void)
 {
+    deferral_await_timer();
     for (unsigned count = 0; count < DISPATCH_MAX; count++) {
         uint32_t number = arch_interrupt_acknowledge();
 
@@ -199,6 +218,7 @@ void interrupt_dispatch(void)
         handle(number);
         trace_event(TRACE_INTERRUPT_EXIT, number, 0);
         arch_interrupt_end(number);
+        deferral_after_handler();
     }
 }
 

@@ -13,6 +13,7 @@
 #include "lwip/ip4_addr.h"
 #include "lwip/netif.h"
 #include "net/random_seed.h"
+#include "net/service.h"
 #include "random.h"
 #include "virtio_netif.h"
 #include <string.h>
@@ -174,6 +175,10 @@ enum result network_start(void)
     network_random_seed(&network.device, sizeof(network.device));
     virtio_netif_start_lwip();
     read_parameters(&parameters);
+    if (parameters.driver.deferred) {
+        network.device.deferred = true;
+        network_serve_interrupts();
+    }
     network.interface = virtio_netif_create(&network.device, &parameters, &reason);
     if (network.interface == NULL) {
         print("net: the virtio network device cannot be driven: %s\n", reason);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "net/service.h"
 
+#include "kernel/interrupt.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/vcpu.h"
@@ -8,10 +9,19 @@
 
 /* The bottom half's thread, which never ends. NULL: it has not begun. */
 static struct thread *bottom_half;
+static bool serves_interrupts; /* the network's interrupts only wake it */
+
+void network_serve_interrupts(void)
+{
+    serves_interrupts = true;
+}
 
 void network_bottom_half_begins(void)
 {
     bottom_half = thread_current();
+    if (serves_interrupts) {
+        interrupt_set_server(bottom_half);
+    }
 }
 
 static void begin(uint64_t deadline)
@@ -32,6 +42,9 @@ enum result network_semaphore_wait(struct semaphore *semaphore, uint64_t deadlin
 {
     enum result result;
 
+    if (serves_interrupts && bottom_half == thread_current()) {
+        interrupt_await_timer();
+    }
     begin(deadline);
     result = semaphore_wait(semaphore, deadline);
     end(deadline);

@@ -9,6 +9,10 @@
 #include "kernel/sync.h"
 #include <stdint.h>
 
+/* The network's interrupts only wake the bottom half: it is their server (kernel/interrupt.h).
+ * Before the bottom half begins. */
+void network_serve_interrupts(void);
+
 /* Waits for a semaphore that the bottom half posts. As semaphore_wait(). */
 enum result network_semaphore_wait(struct semaphore *semaphore, uint64_t deadline);
 

@@ -93,6 +93,9 @@ void policy_set_priority(struct thread *thread, unsigned priority);
 /* Returns how urgent the thread is without what waiters lend it. */
 unsigned policy_own_urgency(const struct thread *thread);
 
+/* Returns how urgent a blocked thread would be at most if it became runnable now. */
+unsigned policy_wake_urgency(const struct policy *policy, const struct thread *thread);
+
 /* Returns true if policy_lend() with this waiter would change nothing. */
 bool policy_has_loan(const struct thread *thread, const struct thread *waiter);
 

@@ -402,6 +402,17 @@ unsigned policy_own_urgency(const struct thread *thread)
     return urgency_make(level, thread->standing.priority);
 }
 
+unsigned policy_wake_urgency(const struct policy *policy, const struct thread *thread)
+{
+    const struct vcpu *vcpu = thread->standing.bound;
+    unsigned level = URGENCY_BACKGROUND;
+
+    if (vcpu != NULL) { /* it may have budget again */
+        level = vcpu->server.is_io ? vcpu_set_wake_level(&policy->vcpus, vcpu) : vcpu->level;
+    }
+    return urgency_make(level, thread->standing.priority);
+}
+
 /* Returns the VCPU whose budget the thread uses with this lender, NULL: with its own. */
 static struct vcpu *charged_with(const struct thread *thread, const struct thread *waiter)
 {

@@ -54,6 +54,9 @@ void vcpu_set_rank(struct vcpu_set *set);
  * thread of a Main VCPU waits for it, otherwise below all Main VCPUs. */
 unsigned vcpu_set_io_level(const struct vcpu_set *set, const struct vcpu *vcpu);
 
+/* Returns the level that an I/O VCPU would have if it started to work now. */
+unsigned vcpu_set_wake_level(const struct vcpu_set *set, const struct vcpu *vcpu);
+
 /*
  * Returns the period that an I/O VCPU inherits when it starts to work: the shortest of the Main
  * VCPUs whose threads wait for it; if none does, the one that it served last, but not a longer one

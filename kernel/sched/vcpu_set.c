@@ -64,18 +64,28 @@ static const struct vcpu *client_of(const struct vcpu_set *set, const struct vcp
     return NULL;
 }
 
-unsigned vcpu_set_io_level(const struct vcpu_set *set, const struct vcpu *vcpu)
+/* Returns the level just above the Main VCPUs of this period and longer ones. */
+static unsigned level_of_period(const struct vcpu_set *set, uint64_t period)
 {
     unsigned below = 0;
 
-    if (client_of(set, vcpu) == NULL) {
-        return LEVEL_IDLE_IO;
-    }
-    while (below < set->main_count &&
-           set->main[below]->server.main.period >= vcpu->server.io.period) {
+    while (below < set->main_count && set->main[below]->server.main.period >= period) {
         below++;
     }
     return 2 * below + 1;
+}
+
+unsigned vcpu_set_io_level(const struct vcpu_set *set, const struct vcpu *vcpu)
+{
+    return client_of(set, vcpu) == NULL ? LEVEL_IDLE_IO
+                                        : level_of_period(set, vcpu->server.io.period);
+}
+
+unsigned vcpu_set_wake_level(const struct vcpu_set *set, const struct vcpu *vcpu)
+{
+    const struct vcpu *client = client_of(set, vcpu);
+
+    return client == NULL ? LEVEL_IDLE_IO : level_of_period(set, client->server.main.period);
 }
 
 void vcpu_set_rank(struct vcpu_set *set)

@@ -55,13 +55,17 @@ class Scene:
     vcpus: str
     response_ms: float  # of the control loop, at most, without the time of the kernel
     arguments: tuple[str, ...] = ()
+    transport: str = "pci"
 
 
-def check(start_guest: StartGuest, flood: Flood, periods: int, scene: Scene) -> None:
-    """Let the control loop run, and check the numbers that the guest prints at its end."""
+def check(start_guest: StartGuest, flood: Flood, periods: int, scene: Scene) -> dict[str, int]:
+    """Let the control loop run, and check the numbers that the guest prints at its end.
+
+    Returns these numbers.
+    """
     words = ["exit=semihosting", f"ip={GUEST.address}/24", "net_measure=1", "rx_buffers=64"]
     words += [f"periods={periods}", f"vcpus={scene.vcpus}", *scene.arguments]
-    card = NetworkCard(flood.network)
+    card = NetworkCard(flood.network, scene.transport)
     machine = Machine(guest_image("storm"), words, [card], icount=True, icount_shift=SHIFT)
     guest = start_guest(machine)
     guest.wait_for("storm: ready", 60)
@@ -78,6 +82,7 @@ def check(start_guest: StartGuest, flood: Flood, periods: int, scene: Scene) -> 
     assert outcome["skipped"] == 0
     assert outcome["response_max"] <= scene.response_ms * 1e6 + interrupts
     assert outcome["frames"] > periods
+    return outcome
 
 
 # Threads of higher and of lower priority that wake and execute in a pattern which
@@ -115,6 +120,17 @@ SCENES = {
 @pytest.mark.parametrize("scene", SCENES)
 def test_five_seconds(start_guest: StartGuest, flood: Flood, scene: str) -> None:
     check(start_guest, flood, 500, SCENES[scene])
+
+
+DEFERRED = ("net_deferred=1", "interrupt_budget=1")
+
+
+@pytest.mark.parametrize("transport", ["mmio", "pci"])
+def test_deferred_interrupts(start_guest: StartGuest, flood: Flood, transport: str) -> None:
+    """The network does not interrupt the more urgent control loop."""
+    scene = Scene(f"{CONTROL},{NET}", ALONE, DEFERRED, transport)
+    outcome = check(start_guest, flood, 500, scene)
+    assert outcome["job_interrupts_max"] <= 1  # the replenishment of the network's budget
 
 
 @pytest.mark.long

@@ -48,6 +48,13 @@ static inline void gic_cpu_start(uint8_t priority_mask)
     __asm__ volatile("msr " ICC_IGRPEN1_EL1 ", %0\n\tisb" : : "r"(UINT64_C(1)) : "memory");
 }
 
+/* Signals only interrupts that are more urgent than `priority_mask`. The write takes effect before
+ * later instructions (IHI 0069, "ICC_PMR_EL1": it is self-synchronizing). */
+static inline void gic_cpu_set_priority_mask(uint8_t priority_mask)
+{
+    __asm__ volatile("msr " ICC_PMR_EL1 ", %0" : : "r"((uint64_t)priority_mask) : "memory");
+}
+
 static inline uint32_t gic_cpu_acknowledge(void)
 {
     uint64_t number;

@@ -11,10 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All interrupts have one priority, so that none preempts another. A GIC implements at least the
- * upper four bits (IHI 0069, 4.8), so the lower four stay 0. The mask admits that priority. */
-#define GIC_PRIORITY      0xA0u
-#define GIC_PRIORITY_MASK 0xF0u
+/* A smaller number is more urgent. A GIC implements at least the upper four bits (IHI 0069, 4.8),
+ * so the lower four stay 0. Handlers run with interrupts masked, so none preempts another. A mask
+ * admits the interrupts whose number is smaller than its own. */
+#define GIC_PRIORITY            0xA0u
+#define GIC_PRIORITY_DEFERRABLE 0xC0u
+#define GIC_PRIORITY_MASK       0xF0u
+#define GIC_PRIORITY_MASK_DEFER GIC_PRIORITY_DEFERRABLE
 
 /* Maximum number of reads of a status register, about 10 ms. Then the GIC is considered stuck. */
 #define GIC_POLLS_MAX 100000u
@@ -60,12 +63,14 @@ enum result lpi_init(const struct redistributor *redistributor);
 size_t lpi_bytes(void);
 /* Returns the last number of an LPI that the GIC supports and the tables hold, plus 1. */
 uint32_t lpi_limit(void);
-/* Writes an LPI's configuration byte. An INV command must follow. */
+/* Write an LPI's configuration byte. An INV command must follow. */
 void lpi_set(uint32_t number, bool enabled);
+void lpi_set_priority(uint32_t number, uint8_t priority);
 
 /* The part of arch_interrupt_*() for LPIs. Interrupts masked. */
 bool its_has(uint32_t number);
 void its_set_enabled(uint32_t number, bool enabled);
+void its_set_priority(uint32_t number, uint8_t priority);
 void its_set_pending(uint32_t number, bool pending);
 void its_init(void);
 

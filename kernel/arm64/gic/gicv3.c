@@ -134,6 +134,22 @@ void arch_interrupt_disable(uint32_t number)
     }
 }
 
+void arch_interrupt_set_deferrable(uint32_t number, bool deferrable)
+{
+    uint8_t priority = deferrable ? GIC_PRIORITY_DEFERRABLE : GIC_PRIORITY;
+
+    if (number >= GIC_LPI_FIRST) {
+        its_set_priority(number, priority);
+    } else {
+        device_write8(frame_of(number) + GIC_IPRIORITYR + number, priority);
+    }
+}
+
+void arch_interrupt_defer(bool defer)
+{
+    gic_cpu_set_priority_mask(defer ? GIC_PRIORITY_MASK_DEFER : GIC_PRIORITY_MASK);
+}
+
 void arch_interrupt_raise(uint32_t number)
 {
     if (number >= GIC_LPI_FIRST) {

@@ -345,6 +345,16 @@ void its_set_enabled(uint32_t number, bool enabled)
     }
 }
 
+void its_set_priority(uint32_t number, uint8_t priority)
+{
+    if (its_has(number)) {
+        struct its_lpi lpi = its.lpis[number - GIC_LPI_FIRST];
+
+        lpi_set_priority(number, priority);
+        its_execute_masked(&its.queue, its_invalidate(lpi.device, lpi.event));
+    }
+}
+
 void its_set_pending(uint32_t number, bool pending)
 {
     if (its_has(number)) {

@@ -87,7 +87,15 @@ void lpi_set(uint32_t number, bool enabled)
 {
     uint8_t *byte = lpi.configuration + (number - GIC_LPI_FIRST);
 
-    *byte = (uint8_t)(GIC_PRIORITY | CONFIGURATION_RES1 | (enabled ? CONFIGURATION_ENABLE : 0));
+    *byte = (uint8_t)((*byte & ~CONFIGURATION_ENABLE) | (enabled ? CONFIGURATION_ENABLE : 0));
+    gic_publish(byte, 1, lpi.coherent);
+}
+
+void lpi_set_priority(uint32_t number, uint8_t priority)
+{
+    uint8_t *byte = lpi.configuration + (number - GIC_LPI_FIRST);
+
+    *byte = (uint8_t)(priority | CONFIGURATION_RES1 | (*byte & CONFIGURATION_ENABLE));
     gic_publish(byte, 1, lpi.coherent);
 }
 

@@ -40,6 +40,28 @@ enum result interrupt_raise(uint32_t number);
 enum result interrupt_mask(uint32_t number);
 enum result interrupt_unmask(uint32_t number);
 
+/*
+ * Deferrable interrupts are those whose handler only wakes one thread, the server. While a thread
+ * runs that is more urgent than the server would be, they stay pending and take no time from it.
+ * When both are pending, a timer is handled first; an interrupt that comes within 1.4 us before a
+ * timer waits for it.
+ *
+ * Makes an attached interrupt deferrable, until its last handler is detached. Returns
+ * RESULT_NOT_FOUND if it has no handler, RESULT_BUSY if it has several; if another handler is
+ * attached later, the interrupt is not deferrable any more. Any context.
+ */
+enum result interrupt_set_deferrable(uint32_t number);
+
+/* Names the server, which must not end. NULL: there is none, and no interrupt is deferred. Thread
+ * context. */
+struct thread;
+void interrupt_set_server(struct thread *server);
+
+/* If a timer is due within 1.4 us and there is a server, waits until it is due. The server calls
+ * this before it blocks, because blocking masks interrupts for some hundred instructions. Thread
+ * context, interrupts enabled. */
+void interrupt_await_timer(void);
+
 /* Returns true in an interrupt handler or timer callback. Any context. */
 bool interrupt_context(void);
 

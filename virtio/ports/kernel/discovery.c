@@ -199,6 +199,14 @@ static void disconnect(struct virtio_network_device *device)
     }
 }
 
+/* If a handler shares the line with another device's, the line is not deferrable. */
+static void set_deferrable(const struct virtio_network_device *device)
+{
+    for (unsigned i = 0; i == 0 || (i < 2 && i < device->transport->vectors); i++) {
+        (void)interrupt_set_deferrable(device->number[i]);
+    }
+}
+
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     bool attach = device->net == NULL && net != NULL && device->transport->vectors == 0;
@@ -211,6 +219,9 @@ bool virtio_network_connect(struct virtio_network_device *device, struct virtio_
     if (attach &&
         interrupt_attach(device->number[0], device->trigger, handle_queues, device) != RESULT_OK) {
         device->net = NULL;
+    }
+    if (device->net != NULL && device->deferred) {
+        set_deferrable(device);
     }
     unmask(device);
     return device->net != NULL;

@@ -18,6 +18,8 @@ struct virtio_network_device {
     const char *bus;                    /* "mmio" or "pci" */
     const char *interrupts;             /* "line" or "MSI-X" */
     struct virtio_net *volatile net;    /* the driver that the handlers call, or NULL */
+    bool deferred; /* set before the connection: the handlers only wake the bottom half (net.h),
+                      which is the server of interrupt_set_server() */
     /* Private: */
     union {
         struct virtio_mmio mmio;

@@ -29,6 +29,9 @@ const char *host_panic_message(void);
  * to 16 may be pending. */
 void host_interrupt(void (*handler)(void *argument), void *argument);
 
+/* The same for an interrupt that arch_interrupt_defer() defers. */
+void host_deferrable_interrupt(void (*handler)(void *argument), void *argument);
+
 /*
  * Raises an interrupt later, at the `point`-th (from 0) place from now where this core could be
  * interrupted. These places are the beginnings and ends of critical sections. Code between two of

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "interrupt/controller.h"
+#include "interrupt/deferral.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
@@ -22,6 +23,10 @@
 static struct {
     bool enabled[NUMBERS];
     unsigned pending[NUMBERS];
+    bool deferrable[NUMBERS];
+    bool defers;
+    bool choice_follows; /* after a handler, deferrable interrupts stay pending */
+    unsigned awaited, followed;
     bool stuck; /* disabling has no effect */
     unsigned ended, configured, printed, masked;
     unsigned charged; /* scheduler_interrupt_next() */
@@ -53,6 +58,26 @@ void arch_interrupt_disable(uint32_t number)
     controller.enabled[number] = controller.stuck;
 }
 
+void arch_interrupt_set_deferrable(uint32_t number, bool deferrable)
+{
+    assert_int_equal(controller.masked, 1);
+    controller.deferrable[number] = deferrable;
+}
+
+/* Any address: the dispatcher only looks whether there is a server. */
+struct deferral interrupt_deferral = {.server = (struct thread *)&controller};
+
+void deferral_await_near_timer(void)
+{
+    controller.awaited++;
+}
+
+void deferral_choice_is_due(void)
+{
+    controller.followed++;
+    controller.defers = controller.choice_follows;
+}
+
 void arch_interrupt_raise(uint32_t number)
 {
     controller.pending[number]++;
@@ -61,7 +86,8 @@ void arch_interrupt_raise(uint32_t number)
 uint32_t arch_interrupt_acknowledge(void)
 {
     for (uint32_t number = 0; number < NUMBERS; number++) {
-        if (controller.enabled[number] && controller.pending[number] > 0) {
+        if (controller.enabled[number] && controller.pending[number] > 0 &&
+            !(controller.defers && controller.deferrable[number])) {
             controller.pending[number] -= controller.pending[number] == UINT32_MAX ? 0 : 1;
             return number;
         }
@@ -271,6 +297,42 @@ static void test_masking(void **state)
     assert_int_equal(controller.masked, 0);
 }
 
+static void test_deferring(void **state)
+{
+    unsigned timer = 1, network = 2, other = 3;
+
+    (void)state;
+    calls = 0;
+    assert_int_equal(interrupt_set_deferrable(40), RESULT_NOT_FOUND);
+    assert_int_equal(interrupt_attach(27, INTERRUPT_LEVEL, count, &timer), RESULT_OK);
+    assert_int_equal(interrupt_attach(40, INTERRUPT_LEVEL, count, &network), RESULT_OK);
+    assert_int_equal(interrupt_set_deferrable(40), RESULT_OK);
+    assert_true(controller.deferrable[40]);
+    /* Both are pending, and the timer's handler wakes a thread: the choice comes first. */
+    interrupt_raise(27);
+    interrupt_raise(40);
+    controller.choice_follows = true;
+    interrupt_dispatch();
+    assert_int_equal(controller.awaited, 1);
+    assert_int_equal(controller.followed, 1);
+    assert_int_equal(calls, 1);
+    assert_int_equal(order[0], timer);
+    /* The chosen thread is less urgent than the server. */
+    controller.defers = false;
+    interrupt_dispatch();
+    assert_int_equal(calls, 2);
+    assert_int_equal(order[1], network);
+    /* Another device on the line. */
+    assert_int_equal(interrupt_attach(40, INTERRUPT_LEVEL, count, &other), RESULT_OK);
+    assert_false(controller.deferrable[40]);
+    assert_int_equal(interrupt_set_deferrable(40), RESULT_BUSY);
+    assert_false(controller.deferrable[40]);
+    assert_int_equal(interrupt_detach(40, count, &other), RESULT_OK);
+    assert_int_equal(interrupt_detach(40, count, &network), RESULT_OK);
+    assert_int_equal(interrupt_detach(27, count, &timer), RESULT_OK);
+    assert_int_equal(controller.masked, 0);
+}
+
 static void test_unknown(void **state)
 {
     uint64_t unknown = statistics_now().unknown;
@@ -342,6 +404,7 @@ int main(void)
         cmocka_unit_test_setup(test_attach_and_detach, reset),
         cmocka_unit_test_setup(test_sharing, reset),
         cmocka_unit_test_setup(test_masking, reset),
+        cmocka_unit_test_setup(test_deferring, reset),
         cmocka_unit_test_setup(test_unknown, reset),
         cmocka_unit_test_setup(test_storm, reset),
         cmocka_unit_test_setup(test_spurious, reset),

@@ -155,6 +155,12 @@ unsigned policy_own_urgency(const struct thread *thread)
     return thread->standing.priority;
 }
 
+unsigned policy_wake_urgency(const struct policy *policy, const struct thread *thread)
+{
+    (void)policy;
+    return thread->standing.priority;
+}
+
 bool policy_has_loan(const struct thread *thread, const struct thread *waiter)
 {
     return thread->standing.urgency ==

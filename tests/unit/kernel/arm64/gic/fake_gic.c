@@ -76,6 +76,12 @@ bool gic_cpu_use_system_registers(void)
 void gic_cpu_start(uint8_t priority_mask)
 {
     fake.started = priority_mask;
+    fake.priority_mask = priority_mask;
+}
+
+void gic_cpu_set_priority_mask(uint8_t priority_mask)
+{
+    fake.priority_mask = priority_mask;
 }
 
 uint32_t gic_cpu_acknowledge(void)

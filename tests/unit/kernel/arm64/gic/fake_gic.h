@@ -25,7 +25,8 @@ struct fake_gic {
     size_t pages_left; /* that page_allocate() gives */
 
     /* Set by the calls of the driver. */
-    unsigned started; /* the CPU interface, with which mask */
+    unsigned started;       /* the CPU interface, with which mask */
+    unsigned priority_mask; /* the last one */
     uint32_t to_acknowledge, ended;
     bool masked;              /* between interrupts_save() and interrupts_restore() */
     unsigned masked_accesses; /* accesses while masked, the most of all sections */

@@ -145,6 +145,25 @@ static void test_configures_shared_interrupts(void **state)
     assert_int_equal(fake.gic.distributor.triggers[2], 0x55550000);
 }
 
+/* A mask admits the numbers below it (IHI 0069, "ICC_PMR_EL1"). */
+static void test_defers(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(arch_interrupt_configure(40, INTERRUPT_LEVEL), RESULT_OK);
+    assert_int_equal(arch_interrupt_configure(41, INTERRUPT_LEVEL), RESULT_OK);
+    arch_interrupt_set_deferrable(40, true);
+    assert_true(fake.gic.distributor.priorities[40] < fake.priority_mask);
+    assert_true(fake.gic.distributor.priorities[40] > fake.gic.distributor.priorities[41]);
+    arch_interrupt_defer(true);
+    assert_false(fake.gic.distributor.priorities[40] < fake.priority_mask);
+    assert_true(fake.gic.distributor.priorities[41] < fake.priority_mask);
+    arch_interrupt_set_deferrable(40, false);
+    assert_int_equal(fake.gic.distributor.priorities[40], fake.gic.distributor.priorities[41]);
+    arch_interrupt_defer(false);
+    assert_int_equal(fake.priority_mask, 0xF0);
+}
+
 static void test_acknowledges(void **state)
 {
     static const uint32_t none[] = {1020, 1021, 1022, 1023};
@@ -178,6 +197,7 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(test_no_redistributor, prepare),
         cmocka_unit_test_setup(test_numbers, prepare),
         cmocka_unit_test_setup(test_configures_shared_interrupts, prepare),
+        cmocka_unit_test_setup(test_defers, prepare),
         cmocka_unit_test_setup(test_acknowledges, prepare),
     };
 

@@ -8,6 +8,7 @@
 
 bool gic_cpu_use_system_registers(void);
 void gic_cpu_start(uint8_t priority_mask);
+void gic_cpu_set_priority_mask(uint8_t priority_mask);
 uint32_t gic_cpu_acknowledge(void);
 void gic_cpu_end(uint32_t number);
 uint64_t gic_cpu_affinity(void);

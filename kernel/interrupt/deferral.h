@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Deferral of interrupts that only wake a thread, the server. While a thread runs that is more
+ * urgent than the server would be, they stay pending in the controller, and do not interrupt that
+ * thread. Interrupts masked in every call.
+ */
+#ifndef INTERRUPT_DEFERRAL_H
+#define INTERRUPT_DEFERRAL_H
+
+#include "kernel/thread.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct deferral {
+    struct thread *server; /* NULL: no interrupt is ever deferred */
+    bool active;           /* deferrable interrupts stay pending */
+    uint64_t near_ticks;   /* see deferral_await_timer() */
+};
+
+extern struct deferral interrupt_deferral;
+
+/* Defers the interrupts, or ends that, as the thread needs it that runs next. There is a server. */
+void deferral_choose(const struct thread *next);
+
+/* Does that, if there is a server, as the following calls do. */
+static inline void deferral_follow(const struct thread *next)
+{
+    if (interrupt_deferral.server != NULL) {
+        deferral_choose(next);
+    }
+}
+
+void deferral_choice_is_due(void);
+
+/* The handlers of an interrupt have run. If a thread has to be chosen, defers interrupts until that
+ * has happened, because the chosen thread may be more urgent than the server. */
+static inline void deferral_after_handler(void)
+{
+    if (interrupt_deferral.server != NULL) {
+        deferral_choice_is_due();
+    }
+}
+
+void deferral_await_near_timer(void);
+
+/*
+ * An interrupt was taken and is not acknowledged yet. If a timer is due within a microsecond or so,
+ * waits until it is due, so that it is handled first. Otherwise the timer would wait for the
+ * handlers of this interrupt, the choice and the switch, which take longer.
+ */
+static inline void deferral_await_timer(void)
+{
+    if (interrupt_deferral.server != NULL) {
+        deferral_await_near_timer();
+    }
+}
+
+#endif
