@@ -91,7 +91,7 @@ static void run_one(void *argument)
     for (;;) {
         execute(ONE, 18 * UNIT);
         (void)semaphore_post(&schedule.requested);
-        vcpu_request_service(schedule.io);
+        (void)vcpu_request_service(schedule.io);
         (void)semaphore_wait(&schedule.done, DEADLINE_NONE);
     }
 }

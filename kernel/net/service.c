@@ -24,39 +24,38 @@ void network_bottom_half_begins(void)
     }
 }
 
-static void begin(uint64_t deadline)
+/* Returns true if end() has to follow the wait. */
+static bool begin(uint64_t deadline)
 {
-    if (bottom_half != NULL && deadline != DEADLINE_POLL) {
-        vcpu_request_service(bottom_half);
-    }
+    return bottom_half != NULL && deadline != DEADLINE_POLL && vcpu_request_service(bottom_half);
 }
 
-static void end(uint64_t deadline)
+static void end(bool requested)
 {
-    if (bottom_half != NULL && deadline != DEADLINE_POLL) {
-        vcpu_request_service(NULL);
+    if (requested) {
+        (void)vcpu_request_service(NULL);
     }
 }
 
 enum result network_semaphore_wait(struct semaphore *semaphore, uint64_t deadline)
 {
     enum result result;
+    bool requested;
 
     if (serves_interrupts && bottom_half == thread_current()) {
         interrupt_await_timer();
     }
-    begin(deadline);
+    requested = begin(deadline);
     result = semaphore_wait(semaphore, deadline);
-    end(deadline);
+    end(requested);
     return result;
 }
 
 enum result network_message_receive(struct message_queue *queue, void *message, uint64_t deadline)
 {
-    enum result result;
+    bool requested = begin(deadline);
+    enum result result = message_queue_receive(queue, message, deadline);
 
-    begin(deadline);
-    result = message_queue_receive(queue, message, deadline);
-    end(deadline);
+    end(requested);
     return result;
 }

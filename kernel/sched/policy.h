@@ -109,8 +109,9 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
                  uint64_t now);
 
 /* The next wait of the running thread is for the work of `server`, a thread that serves a device;
- * NULL: it is not. */
-void policy_set_service(struct thread *thread, const struct thread *server);
+ * NULL: it is not. Returns false if it has no effect, because the server has no VCPU of its kind.
+ */
+bool policy_set_service(struct thread *thread, const struct thread *server);
 
 /* A periodic thread has missed a deadline. */
 void policy_count_miss(struct thread *thread);

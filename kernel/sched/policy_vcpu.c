@@ -451,11 +451,15 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
                    urgency);
 }
 
-void policy_set_service(struct thread *thread, const struct thread *server)
+bool policy_set_service(struct thread *thread, const struct thread *server)
 {
     struct vcpu *service = server == NULL ? NULL : server->standing.bound;
 
-    thread->standing.service = service != NULL && service->server.is_io ? service : NULL;
+    if (service != NULL && !service->server.is_io) {
+        service = NULL;
+    }
+    thread->standing.service = service;
+    return service != NULL;
 }
 
 void policy_count_miss(struct thread *thread)

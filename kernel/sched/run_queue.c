@@ -16,7 +16,7 @@ static uint64_t bit(unsigned number)
 /* Returns the number of the highest bit; `bits` is not 0. */
 static unsigned highest(uint64_t bits)
 {
-    return 63u - (unsigned)__builtin_clzll(bits);
+    return 63u ^ (unsigned)__builtin_clzll(bits);
 }
 
 static struct thread *in_group(const struct list_node *node)

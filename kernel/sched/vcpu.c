@@ -300,12 +300,13 @@ int vcpu_bind_task(int id)
     return vcpu_bind_thread(thread_current(), id);
 }
 
-void vcpu_request_service(const struct thread *server)
+bool vcpu_request_service(const struct thread *server)
 {
     interrupt_state state = interrupts_save();
+    bool requested = policy_set_service(core_this()->current, server);
 
-    policy_set_service(thread_current(), server);
     interrupts_restore(state);
+    return requested;
 }
 
 void vcpu_assign_by_name(int (*vcpu_of_thread)(const char *name))

@@ -217,6 +217,10 @@ static bool take_round(struct virtqueue *queue, struct virtqueue_item *items, un
     } else {
         found = split_used(queue, items, limit);
     }
+    if (found == 0) { /* frequent where frames come one at a time */
+        *taken = 0;
+        return false;
+    }
     plain = take_plain_chains(queue, items, found);
     count = plain;
     if (plain < found) {

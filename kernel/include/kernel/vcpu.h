@@ -82,9 +82,10 @@ int vcpu_bind_thread(struct thread *thread, int id);
 /*
  * Tells that the caller's next blocking call waits for the work of `server`, a thread bound to an
  * I/O VCPU, which then serves the caller's VCPU: it inherits its period and priority. NULL: the
- * next call does not. Without effect if `server` is bound to no I/O VCPU. Thread context.
+ * next call does not. Returns false, and has no effect, if `server` is bound to no I/O VCPU. Thread
+ * context.
  */
-void vcpu_request_service(const struct thread *server);
+bool vcpu_request_service(const struct thread *server);
 
 /* Makes every thread that is created from now on ask `vcpu_of_thread` for its VCPU: an id, or 0 for
  * none. Interrupts are masked in that call. NULL: threads are created without VCPU. Boot. */

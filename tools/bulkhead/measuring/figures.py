@@ -58,10 +58,10 @@ _RULES = (
     Rule("size", "monitor_text_bytes", 4_096, _SMALL_CHANGE),
     Rule("size", "stage2_bytes_1gib", 16_384, 0),
     Rule("size", r"\w+", None, _SMALL_CHANGE),
-    Rule("vcpu", r"share_(error_\w+|shortfall_max)", 0.001, 0.1, reached=False),
+    Rule("vcpu", r"share_(error_\w+|shortfall_max)", 0.001, 0.1),
     Rule("vcpu", "context_switch_instructions", 150, _SMALL_CHANGE),
     Rule("vcpu", "decision_instructions", 300, _SMALL_CHANGE, reached=False),
-    Rule("vcpu", "decision_32_vs_4", 1.1, _SMALL_CHANGE, reached=False),
+    Rule("vcpu", "decision_32_vs_4", 1.1, _SMALL_CHANGE),
     Rule("vcpu", r"(wake|block)_switch_instructions|decision_entry_\w+", None, _SMALL_CHANGE),
     # The flood depends on the host's speed.
     Rule("vcpu", "jitter_ratio", 1.2, None, reached=False),

@@ -125,7 +125,7 @@ static void test_comes_at_the_end_of_the_budget(void **state)
 static void wait_for_server(void *argument)
 {
     (void)argument;
-    vcpu_request_service(device.server);
+    (void)vcpu_request_service(device.server);
     CHECK_EQUAL(semaphore_wait(&device.reply, DEADLINE_NONE), RESULT_OK);
 }
 

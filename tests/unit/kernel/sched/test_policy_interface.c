@@ -167,10 +167,11 @@ bool policy_has_loan(const struct thread *thread, const struct thread *waiter)
            (waiter == NULL ? thread->standing.priority : waiter->standing.urgency);
 }
 
-void policy_set_service(struct thread *thread, const struct thread *server)
+bool policy_set_service(struct thread *thread, const struct thread *server)
 {
     (void)thread;
     (void)server;
+    return false;
 }
 
 void policy_lend(struct policy *policy, struct thread *thread, const struct thread *waiter,

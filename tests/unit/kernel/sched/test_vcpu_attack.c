@@ -206,9 +206,9 @@ static void wait_for_service(unsigned amount)
 
     if (is_io(io)) {
         (void)semaphore_post(&attackers[io].requested);
-        vcpu_request_service(attackers[io].thread);
+        (void)vcpu_request_service(attackers[io].thread);
         (void)semaphore_wait(&served, time_after(PERIOD));
-        vcpu_request_service(NULL);
+        (void)vcpu_request_service(NULL);
     }
 }
 

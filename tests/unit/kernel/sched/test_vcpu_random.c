@@ -161,9 +161,9 @@ static void step(void)
         host_interrupt(execute_and_post, NULL);
         break;
     case 2:
-        vcpu_request_service(workers[chance(WORKERS)]);
+        (void)vcpu_request_service(workers[chance(WORKERS)]);
         (void)semaphore_wait(&interrupts, time_after(chance(80)));
-        vcpu_request_service(NULL);
+        (void)vcpu_request_service(NULL);
         break;
     case 3:
         move_a_thread();

@@ -97,7 +97,7 @@ static void one(void *argument)
     for (;;) {
         execute(*(const char *)argument, 18);
         (void)semaphore_post(&figure_7.requested);
-        vcpu_request_service(figure_7.io);
+        (void)vcpu_request_service(figure_7.io);
         CHECK_EQUAL(semaphore_wait(&figure_7.done, DEADLINE_NONE), RESULT_OK);
     }
 }
@@ -361,7 +361,7 @@ static void serve_device(void *name)
 
 static void wait_for_device(unsigned client, char name)
 {
-    vcpu_request_service(device.io);
+    (void)vcpu_request_service(device.io);
     CHECK_EQUAL(semaphore_wait(&device.done[client], DEADLINE_NONE), RESULT_OK);
     execute(name, 5);
     for (;;) {
