@@ -98,6 +98,10 @@ enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger tri
         if (trigger != INTERRUPT_EDGE) {
             return RESULT_INVALID;
         }
+        if (its_has(
+                number)) { /* an earlier owner may have lowered it; the INV follows at enabling */
+            lpi_set_priority(number, GIC_PRIORITY);
+        }
         its_set_pending(number, false);
         return RESULT_OK;
     }

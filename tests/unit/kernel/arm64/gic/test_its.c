@@ -89,6 +89,25 @@ static void test_messages_run_out(void **state)
     }
 }
 
+/* The next owner of an interrupt finds it as the first did. */
+static void test_priority_of_a_deferrable_lpi(void **state)
+{
+    (void)state;
+    start();
+    assert_int_equal(allocate(8, 0), 8192);
+    arch_interrupt_enable(8192);
+    arch_interrupt_set_deferrable(8192, true);
+    assert_int_equal(configuration_of(8192), 0xC3);
+    arch_interrupt_set_deferrable(8192, false);
+    assert_int_equal(configuration_of(8192), 0xA3);
+    arch_interrupt_set_deferrable(8192, true);
+    arch_interrupt_disable(8192);
+    assert_int_equal(configuration_of(8192), 0xC2);
+    assert_int_equal(arch_interrupt_configure(8192, INTERRUPT_EDGE), RESULT_OK);
+    arch_interrupt_enable(8192);
+    assert_int_equal(configuration_of(8192), 0xA3);
+}
+
 static void test_no_lpis(void **state)
 {
     (void)state;
@@ -346,6 +365,7 @@ int main(int count, char **arguments)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_messages, prepare),
         cmocka_unit_test_setup(test_messages_run_out, prepare),
+        cmocka_unit_test_setup(test_priority_of_a_deferrable_lpi, prepare),
         cmocka_unit_test_setup(test_no_lpis, prepare),
         cmocka_unit_test_setup(test_tables_of_the_loader, prepare),
         cmocka_unit_test_setup(test_replaces_tables_of_the_loader, prepare),
