@@ -130,7 +130,9 @@ def test_deferred_interrupts(start_guest: StartGuest, flood: Flood, transport: s
     """The network does not interrupt the more urgent control loop."""
     scene = Scene(f"{CONTROL},{NET}", ALONE, DEFERRED, transport)
     outcome = check(start_guest, flood, 500, scene)
-    assert outcome["job_interrupts_max"] <= 1  # the replenishment of the network's budget
+    # The alarms for the budget of the network, and for that of the loop, which may wake some
+    # ticks earlier in its period than the time before.
+    assert outcome["job_interrupts_max"] <= 2
 
 
 @pytest.mark.long
