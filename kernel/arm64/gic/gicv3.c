@@ -98,8 +98,8 @@ enum result arch_interrupt_configure(uint32_t number, enum interrupt_trigger tri
         if (trigger != INTERRUPT_EDGE) {
             return RESULT_INVALID;
         }
-        if (its_has(
-                number)) { /* an earlier owner may have lowered it; the INV follows at enabling */
+        if (its_has(number)) {
+            /* An earlier owner may have made it deferrable. The INV follows at enabling. */
             lpi_set_priority(number, GIC_PRIORITY);
         }
         its_set_pending(number, false);

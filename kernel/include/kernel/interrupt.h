@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct thread;
+
 /* Called in interrupt context with the argument given to interrupt_attach(). */
 typedef void (*interrupt_handler)(void *argument);
 
@@ -54,7 +56,6 @@ enum result interrupt_set_deferrable(uint32_t number);
 
 /* Names the server, which must not end. NULL: there is none, and no interrupt is deferred. Thread
  * context. */
-struct thread;
 void interrupt_set_server(struct thread *server);
 
 /* If a timer is due within 1.4 us and there is a server, waits until it is due. The server calls

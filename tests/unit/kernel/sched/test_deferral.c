@@ -166,7 +166,7 @@ static void init_client(void)
     CHECK_EQUAL(device.handled, 2);
     CHECK_EQUAL(device.served, 2);
     (void)semaphore_post(&device.reply);
-    /* Nobody waits for it any more. */
+    /* No thread waits for the work of the server any more. */
     thread_sleep_until(5);
     (void)start_on_vcpu("slow", raise_above_server, slow);
     thread_sleep_until(6);
