@@ -235,7 +235,7 @@ static void receive_items(struct virtio_net *net, const struct virtqueue_item *i
                           unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        if (net->state == NET_BROKEN) { /* found while an earlier buffer was handled */
+        if (net->state != NET_RUNNING) { /* broken: found while an earlier buffer was handled */
             return_to_owner(net, items[i].token);
         } else if (net->merging != NULL) {
             receive_rest(net, items[i].token, items[i].bytes);
@@ -265,8 +265,8 @@ static ALWAYS_INLINE unsigned service_steps(struct virtio_net *net, unsigned bud
             receive_items(net, items, count);
         }
         moved += count;
-    } while (count == limit && moved < budget && net->state != NET_BROKEN);
-    if (net->state == NET_BROKEN) {
+    } while (count == limit && moved < budget && net->state == NET_RUNNING);
+    if (net->state != NET_RUNNING) {
         return moved;
     }
     if (moved != 0 || budget == 0) {
