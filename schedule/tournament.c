@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "schedule/tournament.h"
 
+#include <stddef.h>
+
 void tournament_init(struct tournament *tournament)
 {
     for (unsigned i = 0; i < 2 * TOURNAMENT_PLACES; i++) {
@@ -10,11 +12,11 @@ void tournament_init(struct tournament *tournament)
 
 void tournament_set(struct tournament *tournament, unsigned place, uint64_t time)
 {
-    unsigned node = TOURNAMENT_PLACES + place;
+    size_t node = TOURNAMENT_PLACES + place; /* no narrower type: an index without conversion */
 
 #pragma GCC unroll 5 /* TOURNAMENT_ROUNDS; a third fewer instructions */
     for (unsigned round = 0; round < TOURNAMENT_ROUNDS; round++) {
-        uint64_t other = tournament->time[node ^ 1u];
+        uint64_t other = tournament->time[node ^ 1];
 
         tournament->time[node] = time;
         time = other < time ? other : time;
@@ -25,12 +27,12 @@ void tournament_set(struct tournament *tournament, unsigned place, uint64_t time
 
 unsigned tournament_winner(const struct tournament *tournament)
 {
-    unsigned node = 1;
+    size_t node = 1;
 
 #pragma GCC unroll 5
     for (unsigned round = 0; round < TOURNAMENT_ROUNDS; round++) {
         node *= 2;
-        node += tournament->time[node] != tournament->time[1] ? 1u : 0u;
+        node += tournament->time[node] != tournament->time[1] ? 1 : 0;
     }
-    return node - TOURNAMENT_PLACES;
+    return (unsigned)(node - TOURNAMENT_PLACES);
 }

@@ -14,6 +14,7 @@
 
 #include "kernel/list.h"
 #include "kernel/sync.h"
+#include "sched/demand.h"
 #include "sched/run_queue.h"
 #include "sched/vcpu_private.h"
 #include "schedule/tournament.h"
@@ -25,6 +26,7 @@
 
 /* The policy's state of one core. */
 struct policy {
+    struct demand demand;       /* in front of run_queue.levels, with which it is compared */
     struct run_queue run_queue; /* the runnable threads, the running one among them */
     struct vcpu_set vcpus;
     struct tournament replenishments; /* counter values, by id - 1: of runnable VCPUs without

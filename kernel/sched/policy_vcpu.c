@@ -19,6 +19,7 @@ void policy_init(struct policy *policy)
 {
     run_queue_init(&policy->run_queue);
     policy->vcpus = (struct vcpu_set){.main_count = 0};
+    policy->demand = (struct demand){.levels = 0};
     tournament_init(&policy->replenishments);
     list_init(&policy->changed);
     mutex_init(&policy->vcpu_lock);
@@ -62,10 +63,15 @@ static inline void charge_server(struct vcpu *vcpu, uint64_t ticks)
     }
 }
 
-/* Charges the server likewise, and finds out how long the VCPU may execute until the server has to
- * be asked again. Returns the time from which on it has budget: it has none if this is in the
- * future.
- */
+/* The VCPU has budget: finds out how long it may execute until the server has to be asked again. */
+static inline void begin_span(struct vcpu *vcpu, uint64_t now)
+{
+    vcpu->span = vcpu_server_next_event(&vcpu->server, now) - now;
+    vcpu->left = vcpu->span;
+}
+
+/* Charges the server likewise, and begins a span if there is budget. Returns the time from which on
+ * the VCPU has budget: it has none if this is in the future. */
 static inline uint64_t settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
 {
     uint64_t eligible;
@@ -73,8 +79,7 @@ static inline uint64_t settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
     charge_server(vcpu, ticks);
     eligible = vcpu_server_eligible(&vcpu->server);
     if (eligible <= now) {
-        vcpu->span = vcpu_server_next_event(&vcpu->server, now) - now;
-        vcpu->left = vcpu->span;
+        begin_span(vcpu, now);
     }
     return eligible;
 }
@@ -99,6 +104,7 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         return false;
     }
     vcpu->runnable_since = now;
+    demand_add(&policy->demand, vcpu->level);
     trace_vcpu_runnable(vcpu->id);
     moved = unblock_server(&policy->vcpus, vcpu, now);
     if (settle(vcpu, 0, now) <= now && vcpu->has_budget && !moved) {
@@ -126,6 +132,7 @@ static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         return;
     }
     trace_vcpu_blocked(vcpu->id);
+    demand_remove(&policy->demand, vcpu->level);
     if (!vcpu->has_budget) {
         await_replenishment(policy, vcpu, POLICY_NEVER);
     }
@@ -311,6 +318,18 @@ static void pass_on_level(struct policy *policy, struct vcpu *vcpu, uint64_t now
     }
 }
 
+/* An I/O VCPU has the level of the VCPU that it serves. */
+static void update_io_level(struct policy *policy, struct vcpu *vcpu)
+{
+    unsigned level = vcpu_set_io_level(&policy->vcpus, vcpu);
+
+    if (vcpu->runnable > 0) {
+        demand_remove(&policy->demand, vcpu->level);
+        demand_add(&policy->demand, level);
+    }
+    vcpu->level = level;
+}
+
 /* Brings all that depends on the VCPU's server up to date. */
 static inline void update(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
@@ -324,42 +343,59 @@ static inline void update(struct policy *policy, struct vcpu *vcpu, uint64_t now
     await_replenishment(policy, vcpu,
                         vcpu->runnable > 0 && !vcpu->has_budget ? eligible : POLICY_NEVER);
     if (vcpu->server.is_io) {
-        vcpu->level = vcpu_set_io_level(&policy->vcpus, vcpu);
+        update_io_level(policy, vcpu);
     }
     pass_on_level(policy, vcpu, now);
 }
 
-/* Returns a VCPU whose replenishment is due, or that has changed; NULL: there is none. */
-static struct vcpu *next_to_update(struct policy *policy, uint64_t now)
+/* The earliest replenishment is due. Its VCPU has runnable threads, and has used no time since it
+ * had budget, but interrupts that were charged to it can have postponed the replenishment. Not
+ * inline, like the next function, because most decisions find nothing to do here. */
+__attribute__((noinline)) static void replenish_earliest(struct policy *policy, uint64_t now)
 {
-    struct list_node *node;
+    struct vcpu *vcpu = policy->vcpus.vcpu[tournament_winner(&policy->replenishments)];
+    uint64_t eligible = vcpu_server_eligible(&vcpu->server);
 
-    if (tournament_earliest(&policy->replenishments) <= now) {
-        return policy->vcpus.vcpu[tournament_winner(&policy->replenishments)];
+    if (eligible > now) {
+        await_replenishment(policy, vcpu, eligible);
+        return;
     }
-    node = list_pop_front(&policy->changed);
-    return node == NULL ? NULL : CONTAINER_OF(node, struct vcpu, changed);
+    await_replenishment(policy, vcpu, POLICY_NEVER);
+    begin_span(vcpu, now);
+    vcpu->has_budget = true;
+    trace_vcpu_replenished(vcpu->id, vcpu->span);
+    if (vcpu->server.is_io) {
+        update_io_level(policy, vcpu);
+    }
+    pass_on_level(policy, vcpu, now);
 }
 
-/*
- * Updates these VCPUs. A loan may end or begin by this, and change the VCPU of the lender. Each
- * VCPU changes a bounded number of times, because no time passes. Not inline, because most
- * decisions find nothing to do here.
- */
-__attribute__((noinline)) static void update_all(struct policy *policy, uint64_t now)
+/* Updates the VCPUs that have changed. A loan may end or begin by this, and change the VCPU of the
+ * lender. Each VCPU changes a bounded number of times, because no time passes. */
+__attribute__((noinline)) static void update_changed(struct policy *policy, uint64_t now)
 {
-    struct vcpu *vcpu = next_to_update(policy, now);
+    struct list_node *node = list_pop_front(&policy->changed);
 
-    while (vcpu != NULL) {
-        update(policy, vcpu, now);
-        vcpu = next_to_update(policy, now);
+    while (node != NULL) {
+        update(policy, CONTAINER_OF(node, struct vcpu, changed), now);
+        node = list_pop_front(&policy->changed);
     }
+}
+
+/* Returns true if a replenishment can change the choice now. Those of VCPUs that are less urgent
+ * than one with budget wait until that one blocks or has used its budget up. */
+static bool replenishment_matters(const struct policy *policy)
+{
+    return demand_exceeds(&policy->demand, policy->run_queue.levels);
 }
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
 {
-    if (!list_is_empty(&policy->changed) || tournament_earliest(&policy->replenishments) <= now) {
-        update_all(policy, now);
+    while (tournament_earliest(&policy->replenishments) <= now && replenishment_matters(policy)) {
+        replenish_earliest(policy, now);
+    }
+    if (!list_is_empty(&policy->changed)) { /* a replenishment can change another VCPU */
+        update_changed(policy, now);
     }
     return run_queue_pick(&policy->run_queue);
 }
@@ -368,14 +404,10 @@ uint64_t policy_next_decision(const struct policy *policy, const struct thread *
                               uint64_t now)
 {
     const struct vcpu *vcpu = running->standing.charged;
-    uint64_t next = tournament_earliest(&policy->replenishments);
+    uint64_t end = vcpu != NULL && vcpu->has_budget ? now + vcpu->left : POLICY_NEVER;
+    uint64_t replenishment = tournament_earliest(&policy->replenishments);
 
-    if (vcpu != NULL && vcpu->has_budget) {
-        uint64_t end = now + vcpu->left;
-
-        next = end < next ? end : next;
-    }
-    return next;
+    return replenishment < end && replenishment_matters(policy) ? replenishment : end;
 }
 
 void policy_yield(struct policy *policy, struct thread *thread, uint64_t now)
@@ -506,9 +538,15 @@ void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, 
 void policy_rank(struct policy *policy)
 {
     vcpu_set_rank(&policy->vcpus);
+    policy->demand = (struct demand){.levels = 0};
     for (unsigned i = 0; i < VCPU_MAX; i++) {
-        if (policy->vcpus.vcpu[i] != NULL) {
-            mark_changed(policy, policy->vcpus.vcpu[i]);
+        struct vcpu *vcpu = policy->vcpus.vcpu[i];
+
+        if (vcpu != NULL) {
+            mark_changed(policy, vcpu);
+            if (vcpu->runnable > 0) {
+                demand_add(&policy->demand, vcpu->level);
+            }
         }
     }
 }

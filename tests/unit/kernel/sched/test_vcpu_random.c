@@ -10,6 +10,7 @@
 #include "sched/core.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
+#include <string.h>
 
 #define WORKERS 12u
 #define MUTEXES 3u
@@ -84,6 +85,22 @@ static void check_vcpu(const struct vcpu *vcpu)
     }
 }
 
+/* The levels with runnable threads follow from the VCPUs. */
+static void check_demand(const struct policy *policy)
+{
+    struct demand expected = {.levels = 0};
+
+    for (int id = 1; id <= (int)VCPU_MAX; id++) {
+        const struct vcpu *vcpu = vcpu_set_find(&policy->vcpus, id);
+
+        if (vcpu != NULL && vcpu->runnable > 0) {
+            demand_add(&expected, vcpu->level);
+        }
+    }
+    CHECK_EQUAL(policy->demand.levels, expected.levels);
+    CHECK_EQUAL(memcmp(policy->demand.vcpus, expected.vcpus, sizeof(expected.vcpus)), 0);
+}
+
 static void check_state(void)
 {
     interrupt_state state = interrupts_save();
@@ -97,6 +114,7 @@ static void check_state(void)
             check_vcpu(vcpu);
         }
     }
+    check_demand(&core->policy);
     LIST_FOR_EACH(node, &core->threads)
     {
         const struct thread *thread = CONTAINER_OF(node, struct thread, all_node);

@@ -6,6 +6,7 @@
 #include "kernel/sync.h"
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
+#include "sched/core.h"
 #include "sched/interrupt_hooks.h"
 #include <string.h>
 
@@ -463,6 +464,47 @@ static void test_work_beside_a_single_main_vcpu(void **state)
     kernel_run(init_single_main_vcpu);
 }
 
+/* The replenishment of the less urgent VCPU is due at 50, in the middle of this. */
+static void execute_undisturbed(void *name)
+{
+    uint64_t interrupts;
+
+    thread_sleep_until(40);
+    interrupts = core_this()->interrupts;
+    execute(*(const char *)name, 18);
+    CHECK_EQUAL(core_this()->interrupts, interrupts);
+    thread_sleep_until(90);
+}
+
+static void execute_once(void *name)
+{
+    execute(*(const char *)name, 1);
+    thread_sleep_until(90);
+}
+
+static void init_less_urgent_replenishment(void)
+{
+    int once = make_vcpu(SCHED_SPORADIC, 2, 20);
+    int shorter = make_vcpu(SCHED_SPORADIC, 20, 45);
+    int longer = make_vcpu(SCHED_SPORADIC, 10, 50);
+
+    begin_schedule(70);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    CHECK_EQUAL(vcpu_bind_thread(start("once", 10, execute_once, "o"), once), 0);
+    CHECK_EQUAL(vcpu_bind_thread(start("longer", 10, spin, "l"), longer), 0);
+    CHECK_EQUAL(vcpu_bind_thread(start("shorter", 10, execute_undisturbed, "s"), shorter), 0);
+    run_until(70);
+    check_timeline("ollllllllll............................."
+                   "ssssssssssssssssssllllllllll..");
+}
+
+/* It interrupts nothing, and takes effect when the more urgent thread blocks. */
+static void test_less_urgent_replenishment_waits(void **state)
+{
+    (void)state;
+    kernel_run(init_less_urgent_replenishment);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_io_vcpu_inherits_priority),
         cmocka_unit_test(test_work_without_client),
         cmocka_unit_test(test_work_beside_a_single_main_vcpu),
+        cmocka_unit_test(test_less_urgent_replenishment_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
