@@ -4,10 +4,10 @@
 #include "arch/host_machine.h"
 #include "fiber.h"
 #include "interrupt/controller.h"
-#include "interrupt/deferral.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include "panic/backtrace.h"
+#include "sched/core.h"
 #include "sched/interrupt_hooks.h"
 #include "time/clock.h"
 #include <stdarg.h>
@@ -65,7 +65,7 @@ static void take_interrupt(struct interrupt interrupt)
     machine.masked = true;
     scheduler_interrupt_enter();
     interrupt.handler(interrupt.argument);
-    deferral_after_handler();
+    deferral_after_handler(&core_this()->deferral);
     struct arch_context *next = scheduler_interrupt_exit(interrupted);
 
     if (next != interrupted) {

@@ -14,30 +14,30 @@
  * server, on a core with 10^9 instructions a second. */
 #define NEAR_NANOSECONDS 1400u
 
-struct deferral interrupt_deferral;
-
-static void set_active(bool active)
+static void set_active(struct deferral *deferral, bool active)
 {
-    if (active != interrupt_deferral.active) {
-        interrupt_deferral.active = active;
+    if (active != deferral->active) {
+        deferral->active = active;
         arch_interrupt_defer(active);
     }
 }
 
-void deferral_choose(const struct thread *next)
+void deferral_choose(struct deferral *deferral, const struct thread *next)
 {
-    const struct thread *server = interrupt_deferral.server;
+    const struct thread *server = deferral->server;
     unsigned urgency = thread_urgency(next);
 
     /* In the background the server has its priority alone; usually this comparison is enough. */
-    set_active(urgency > urgency_make(URGENCY_BACKGROUND, policy_priority(server)) &&
-               urgency > policy_wake_urgency(&core_this()->policy, server));
+    set_active(deferral, urgency > urgency_make(URGENCY_BACKGROUND, policy_priority(server)) &&
+                             urgency > policy_wake_urgency(&core_this()->policy, server));
 }
 
 void deferral_choice_is_due(void)
 {
-    if (core_this()->reschedule) {
-        set_active(true);
+    struct core *core = core_this();
+
+    if (core->reschedule) {
+        set_active(&core->deferral, true);
     }
 }
 
@@ -46,7 +46,7 @@ void deferral_await_near_timer(void)
     const struct core *core = core_this();
 
     /* A timer that is already due is far in the future here. */
-    if (core->timer_at - core->interrupt_began < interrupt_deferral.near_ticks) {
+    if (core->timer_at - core->interrupt_began < core->deferral.near_ticks) {
         while (arch_clock_ticks() < core->timer_at) {
         }
     }
@@ -57,17 +57,18 @@ void interrupt_await_timer(void)
     const struct core *core = core_this();
     volatile const uint64_t *timer_at = &core->timer_at; /* the timer's interrupt changes it */
 
-    while (*timer_at - arch_clock_ticks() < interrupt_deferral.near_ticks) {
+    while (*timer_at - arch_clock_ticks() < core->deferral.near_ticks) {
     }
 }
 
 void interrupt_set_server(struct thread *server)
 {
     interrupt_state state = interrupts_save();
+    struct core *core = core_this();
 
-    interrupt_deferral.server = server;
-    interrupt_deferral.near_ticks = server == NULL ? 0 : clock_ticks_up(NEAR_NANOSECONDS);
-    set_active(false);
-    core_this()->reschedule = true; /* the choice of a thread ends in deferral_follow() */
+    core->deferral.server = server;
+    core->deferral.near_ticks = server == NULL ? 0 : clock_ticks_up(NEAR_NANOSECONDS);
+    set_active(&core->deferral, false);
+    core->reschedule = true; /* the choice of a thread ends in deferral_follow() */
     interrupts_restore(state);
 }

@@ -14,19 +14,17 @@
 struct deferral {
     struct thread *server; /* NULL: no interrupt is ever deferred */
     bool active;           /* deferrable interrupts stay pending */
-    uint64_t near_ticks;   /* see deferral_await_timer() */
+    uint64_t near_ticks;   /* see deferral_await_timer(); 0: there is no server */
 };
 
-extern struct deferral interrupt_deferral;
-
 /* Defers the interrupts, or ends that, as the thread needs it that runs next. There is a server. */
-void deferral_choose(const struct thread *next);
+void deferral_choose(struct deferral *deferral, const struct thread *next);
 
 /* Does that, if there is a server, as the following calls do. */
-static inline void deferral_follow(const struct thread *next)
+static inline void deferral_follow(struct deferral *deferral, const struct thread *next)
 {
-    if (interrupt_deferral.server != NULL) {
-        deferral_choose(next);
+    if (deferral->server != NULL) {
+        deferral_choose(deferral, next);
     }
 }
 
@@ -34,11 +32,18 @@ void deferral_choice_is_due(void);
 
 /* The handlers of an interrupt have run. If a thread has to be chosen, defers interrupts until that
  * has happened, because the chosen thread may be more urgent than the server. */
-static inline void deferral_after_handler(void)
+static inline void deferral_after_handler(const struct deferral *deferral)
 {
-    if (interrupt_deferral.server != NULL) {
+    if (deferral->server != NULL) {
         deferral_choice_is_due();
     }
+}
+
+/* Returns the time from which on a decision of the scheduling policy waits for a timer, as a
+ * deferrable interrupt does. `timer_at`: counter value at which the timer is due. */
+static inline uint64_t deferral_guard_of(const struct deferral *deferral, uint64_t timer_at)
+{
+    return timer_at > deferral->near_ticks ? timer_at - deferral->near_ticks : 0;
 }
 
 void deferral_await_near_timer(void);
@@ -48,9 +53,9 @@ void deferral_await_near_timer(void);
  * waits until it is due, so that it is handled first. Otherwise the timer would wait for the
  * handlers of this interrupt, the choice and the switch, which take longer.
  */
-static inline void deferral_await_timer(void)
+static inline void deferral_await_timer(const struct deferral *deferral)
 {
-    if (interrupt_deferral.server != NULL) {
+    if (deferral->server != NULL) {
         deferral_await_near_timer();
     }
 }

@@ -7,10 +7,10 @@
 #include "kernel/interrupt.h"
 
 #include "interrupt/controller.h"
-#include "interrupt/deferral.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
+#include "sched/core.h"
 #include "sched/interrupt_hooks.h"
 
 #define CHAINS 16u
@@ -203,7 +203,9 @@ static void handle(uint32_t number)
 
 void interrupt_dispatch(void)
 {
-    deferral_await_timer();
+    const struct deferral *deferral = &core_this()->deferral;
+
+    deferral_await_timer(deferral);
     for (unsigned count = 0; count < DISPATCH_MAX; count++) {
         uint32_t number = arch_interrupt_acknowledge();
 
@@ -218,7 +220,7 @@ void interrupt_dispatch(void)
         handle(number);
         trace_event(TRACE_INTERRUPT_EXIT, number, 0);
         arch_interrupt_end(number);
-        deferral_after_handler();
+        deferral_after_handler(deferral);
     }
 }
 

@@ -24,6 +24,13 @@ void network_bottom_half_begins(void)
     }
 }
 
+void network_step_begins(void)
+{
+    if (serves_interrupts) {
+        interrupt_await_timer();
+    }
+}
+
 /* Returns true if end() has to follow the wait. */
 static bool begin(uint64_t deadline)
 {

@@ -14,8 +14,10 @@ struct core *core_this(void)
 
 void core_init(void)
 {
-    the_core =
-        (struct core){.current = NULL, .decision_at = POLICY_NEVER, .timer_at = POLICY_NEVER};
+    the_core = (struct core){.current = NULL,
+                             .decision_at = POLICY_NEVER,
+                             .timer_at = POLICY_NEVER,
+                             .timer_guard_at = POLICY_NEVER};
     policy_init(&the_core.policy);
     timer_queue_init(&the_core.timers);
     list_init(&the_core.threads);

@@ -3,6 +3,7 @@
 #ifndef SCHED_CORE_H
 #define SCHED_CORE_H
 
+#include "interrupt/deferral.h"
 #include "kernel/list.h"
 #include "kernel/vcpu_report.h"
 #include "sched/policy.h"
@@ -17,6 +18,7 @@ struct core {
     struct thread *current; /* NULL until scheduler_start() */
     uint64_t decision_at;   /* policy_next_decision(); POLICY_NEVER once it has been reached */
     uint64_t timer_at; /* counter value at which the earliest timer is due; POLICY_NEVER: none */
+    uint64_t timer_guard_at; /* no interrupt for a decision from here to timer_at (deferral.h) */
     uint64_t interrupts;
     uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
     struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
@@ -26,6 +28,7 @@ struct core {
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
     bool reschedule;           /* the policy has to choose again */
     bool interrupt_overhead_is_known;
+    struct deferral deferral;
     struct policy policy;
     struct timer_queue timers;
     struct timer_thread timer_thread;

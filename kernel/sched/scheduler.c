@@ -3,7 +3,6 @@
 #include "sched/scheduler.h"
 
 #include "arch/cpu.h"
-#include "interrupt/deferral.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
@@ -65,7 +64,7 @@ static struct thread *choose(struct core *core, uint64_t now)
     if (next != core->current) {
         hand_over(core, next);
     }
-    deferral_follow(next);
+    deferral_follow(&core->deferral, next);
     core->vcpu_report.accounted_until = arch_clock_ticks();
     decision_at = policy_next_decision(
         &core->policy, next, core->vcpu_report.accounted_until + core->interrupt_overhead);

@@ -12,7 +12,7 @@
 
 void time_set_alarm(const struct core *core)
 {
-    arch_clock_alarm(core->decision_at < core->timer_at ? core->decision_at : core->timer_at);
+    arch_clock_alarm(core->decision_at < core->timer_guard_at ? core->decision_at : core->timer_at);
 }
 
 static void update_timer_at(struct core *core)
@@ -20,6 +20,7 @@ static void update_timer_at(struct core *core)
     const struct timer *first = core->timers.root;
 
     core->timer_at = first == NULL ? POLICY_NEVER : clock_alarm_ticks(first->deadline);
+    core->timer_guard_at = deferral_guard_of(&core->deferral, core->timer_at);
 }
 
 /* Sets the alarm after the earliest timer has changed. */

@@ -59,7 +59,7 @@ enum result interrupt_set_deferrable(uint32_t number);
 void interrupt_set_server(struct thread *server);
 
 /* If a timer is due within 1.4 us and there is a server, waits until it is due. The server calls
- * this before it blocks, because blocking masks interrupts for some hundred instructions. Thread
+ * this before it masks interrupts for some hundred instructions, to block for example. Thread
  * context, interrupts enabled. */
 void interrupt_await_timer(void);
 

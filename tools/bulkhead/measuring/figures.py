@@ -60,11 +60,11 @@ _RULES = (
     Rule("size", r"\w+", None, _SMALL_CHANGE),
     Rule("vcpu", r"share_(error_\w+|shortfall_max)", 0.001, 0.1),
     Rule("vcpu", "context_switch_instructions", 150, _SMALL_CHANGE),
-    Rule("vcpu", "decision_instructions", 300, _SMALL_CHANGE, reached=False),
+    Rule("vcpu", "decision_instructions", 300, _SMALL_CHANGE),
     Rule("vcpu", "decision_32_vs_4", 1.1, _SMALL_CHANGE),
     Rule("vcpu", r"(wake|block)_switch_instructions|decision_entry_\w+", None, _SMALL_CHANGE),
     # The flood depends on the host's speed.
-    Rule("vcpu", "jitter_ratio", 1.2, None, reached=False),
+    Rule("vcpu", "jitter_ratio", 1.2, None),
     Rule("vcpu", "missed_deadlines", 0, 0),
     Rule("vcpu", "io_follows_budget_error", 0.05, None),
     Rule("vcpu", "late_max_quiet", None, _SMALL_CHANGE),

@@ -218,6 +218,7 @@ static bool receive_batch(struct virtio_netif *interface)
         }
         receive_deliver(interface, buffer);
         interface->streak++;
+        network_step_begins();
         (void)virtio_net_poll(interface->net);
         if (taken % FLUSH_FRAMES == 0) {
             receive_finish(interface);
@@ -269,10 +270,12 @@ static void bottom_half(void *argument)
         filter_update(interface);
         do {
             while (!receive_batch(interface)) {
+                network_step_begins();
                 network_yield();
             }
             receive_grow(interface);
             poll_before_sleep(interface);
+            network_step_begins();
         } while (virtio_net_bottom_half(interface->net));
         virtio_network_rearm(interface->device);
         if (virtio_net_broken(interface->net) != NULL) {

@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "interrupt/controller.h"
-#include "interrupt/deferral.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
+#include "sched/core.h"
 #include "sched/interrupt_hooks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +65,12 @@ void arch_interrupt_set_deferrable(uint32_t number, bool deferrable)
 }
 
 /* Any address: the dispatcher only looks whether there is a server. */
-struct deferral interrupt_deferral = {.server = (struct thread *)&controller};
+static struct core core = {.deferral = {.server = (struct thread *)&controller}};
+
+struct core *core_this(void)
+{
+    return &core;
+}
 
 void deferral_await_near_timer(void)
 {

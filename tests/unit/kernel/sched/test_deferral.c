@@ -214,6 +214,48 @@ static void test_timer_comes_first(void **state)
     kernel_run(init_timer_first);
 }
 
+/* Its budget of 50 ends at 2050. A timer is due at 2060: the budget's end waits for it, because it
+ * comes less than 1400 ticks before. */
+static void execute_until_timer(void *argument)
+{
+    (void)argument;
+    raise_interrupt();
+    host_clock_advance(59);
+    CHECK_EQUAL(device.handled, 0);
+    host_clock_advance(1);
+    CHECK_EQUAL(device.handled, 1);
+    thread_sleep_until(DEADLINE_NONE - 1);
+}
+
+static void count_call(struct timer *timer, void *calls)
+{
+    (void)timer;
+    ++*(unsigned *)calls;
+}
+
+static void init_decision_waits(void)
+{
+    struct timer timer;
+    unsigned calls = 0;
+
+    prepare();
+    thread_sleep_until(2000);
+    timer_init(&timer, count_call, &calls);
+    timer_arm(&timer, 2060);
+    (void)start_on_vcpu("loop", execute_until_timer, make_vcpu(SCHED_SPORADIC, 50, 100));
+    thread_sleep_until(4000);
+    CHECK_EQUAL(calls, 1);
+    CHECK_EQUAL(device.served, 1);
+    interrupt_set_server(NULL);
+}
+
+/* One interrupt ends the budget and calls the timer, so that the timer waits for no other. */
+static void test_decision_waits_for_a_near_timer(void **state)
+{
+    (void)state;
+    kernel_run(init_decision_waits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_comes_at_the_end_of_the_budget),
         cmocka_unit_test(test_urgency_of_the_waiting_client),
         cmocka_unit_test(test_timer_comes_first),
+        cmocka_unit_test(test_decision_waits_for_a_near_timer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,11 +191,15 @@ void network_yield(void)
     (void)rtems_task_wake_after(RTEMS_YIELD_PROCESSOR);
 }
 
-/* RTEMS has no function that returns whether another task is ready. */
 void network_bottom_half_begins(void)
 {
 }
 
+void network_step_begins(void)
+{
+}
+
+/* RTEMS has no function that returns whether another task is ready. */
 bool network_is_alone(void)
 {
     return false;

@@ -53,6 +53,10 @@ void network_yield(void)
 {
 }
 
+void network_step_begins(void)
+{
+}
+
 void network_bottom_half_begins(void)
 {
 }
