@@ -306,16 +306,18 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
     }
 }
 
-/* Gives the threads of a VCPU its level, and others what they inherit from these. */
-static void pass_on_level(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+/* Gives the threads of a VCPU its level, and others what they inherit from these. Returns true if
+ * other VCPUs may have changed by this, because loans began or ended. */
+static bool pass_on_level(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
     if (change_level(policy, vcpu)) {
-        return;
+        return false;
     }
     LIST_FOR_EACH(node, &vcpu->threads)
     {
         scheduler_update_urgency(CONTAINER_OF(node, struct thread, standing.bound_node), now);
     }
+    return true;
 }
 
 /* An I/O VCPU has the level of the VCPU that it serves. */
@@ -345,33 +347,12 @@ static inline void update(struct policy *policy, struct vcpu *vcpu, uint64_t now
     if (vcpu->server.is_io) {
         update_io_level(policy, vcpu);
     }
-    pass_on_level(policy, vcpu, now);
-}
-
-/* The earliest replenishment is due. Its VCPU has runnable threads, and has used no time since it
- * had budget, but interrupts that were charged to it can have postponed the replenishment. Not
- * inline, like the next function, because most decisions find nothing to do here. */
-__attribute__((noinline)) static void replenish_earliest(struct policy *policy, uint64_t now)
-{
-    struct vcpu *vcpu = policy->vcpus.vcpu[tournament_winner(&policy->replenishments)];
-    uint64_t eligible = vcpu_server_eligible(&vcpu->server);
-
-    if (eligible > now) {
-        await_replenishment(policy, vcpu, eligible);
-        return;
-    }
-    await_replenishment(policy, vcpu, POLICY_NEVER);
-    begin_span(vcpu, now);
-    vcpu->has_budget = true;
-    trace_vcpu_replenished(vcpu->id, vcpu->span);
-    if (vcpu->server.is_io) {
-        update_io_level(policy, vcpu);
-    }
-    pass_on_level(policy, vcpu, now);
+    (void)pass_on_level(policy, vcpu, now); /* update_changed() goes on until no VCPU has changed */
 }
 
 /* Updates the VCPUs that have changed. A loan may end or begin by this, and change the VCPU of the
- * lender. Each VCPU changes a bounded number of times, because no time passes. */
+ * lender. Each VCPU changes a bounded number of times, because no time passes. Not inline, because
+ * most decisions find nothing to do here. */
 __attribute__((noinline)) static void update_changed(struct policy *policy, uint64_t now)
 {
     struct list_node *node = list_pop_front(&policy->changed);
@@ -379,6 +360,24 @@ __attribute__((noinline)) static void update_changed(struct policy *policy, uint
     while (node != NULL) {
         update(policy, CONTAINER_OF(node, struct vcpu, changed), now);
         node = list_pop_front(&policy->changed);
+    }
+}
+
+/* The earliest replenishment is due. Its VCPU has runnable threads, and has used no time since it
+ * had budget. Not inline either. */
+__attribute__((noinline)) static void replenish_earliest(struct policy *policy, uint64_t now)
+{
+    struct vcpu *vcpu = policy->vcpus.vcpu[tournament_winner(&policy->replenishments)];
+
+    await_replenishment(policy, vcpu, POLICY_NEVER);
+    begin_span(vcpu, now);
+    vcpu->has_budget = true;
+    trace_vcpu_replenished(vcpu->id, vcpu->span);
+    if (vcpu->server.is_io) {
+        update_io_level(policy, vcpu);
+    }
+    if (pass_on_level(policy, vcpu, now)) {
+        update_changed(policy, now);
     }
 }
 
@@ -391,11 +390,11 @@ static bool replenishment_matters(const struct policy *policy)
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
 {
+    if (!list_is_empty(&policy->changed)) { /* first, because a budget can have ended */
+        update_changed(policy, now);
+    }
     while (tournament_earliest(&policy->replenishments) <= now && replenishment_matters(policy)) {
         replenish_earliest(policy, now);
-    }
-    if (!list_is_empty(&policy->changed)) { /* a replenishment can change another VCPU */
-        update_changed(policy, now);
     }
     return run_queue_pick(&policy->run_queue);
 }

@@ -249,6 +249,7 @@ static void poll_before_sleep(struct virtio_netif *interface)
         return;
     }
     for (uint32_t i = 0; i < interface->parameters.poll && network_is_alone(); i++) {
+        network_step_begins();
         if (virtio_net_poll(interface->net)) {
             return;
         }

@@ -80,8 +80,9 @@ static void check_vcpu(const struct vcpu *vcpu)
     if (!list_node_is_linked(&vcpu->changed)) {
         const struct tournament *replenishments = &core_this()->policy.replenishments;
 
-        CHECK_EQUAL(tournament_at(replenishments, (unsigned)vcpu->id - 1) != POLICY_NEVER,
-                    vcpu->runnable > 0 && !vcpu->has_budget);
+        CHECK_EQUAL(tournament_at(replenishments, (unsigned)vcpu->id - 1),
+                    vcpu->runnable > 0 && !vcpu->has_budget ? vcpu_server_eligible(&vcpu->server)
+                                                            : POLICY_NEVER);
     }
 }
 

@@ -505,6 +505,61 @@ static void test_less_urgent_replenishment_waits(void **state)
     kernel_run(init_less_urgent_replenishment);
 }
 
+static uint64_t interrupts_at_22;
+
+/* From 22 to 25, on the budget of the thread that it interrupts. */
+static void interrupt_that_ends_a_budget(void *argument)
+{
+    interrupts_at_22 = core_this()->interrupts;
+    interrupt_for_done(argument);
+}
+
+static void execute_and_raise(void *name)
+{
+    thread_sleep_until(20);
+    execute(*(const char *)name, 2);
+    host_interrupt(interrupt_that_ends_a_budget, NULL);
+    spin(name);
+}
+
+static void execute_and_look(void *name)
+{
+    for (;;) {
+        if (time_now() == 25) {
+            CHECK_EQUAL(core_this()->interrupts, interrupts_at_22);
+        }
+        execute(*(const char *)name, 1);
+    }
+}
+
+static void wait_for_done(void *argument)
+{
+    (void)argument;
+    CHECK_EQUAL(semaphore_wait(&figure_7.done, DEADLINE_NONE), RESULT_OK);
+}
+
+static void init_replenished_meanwhile(void)
+{
+    int shorter = make_vcpu(SCHED_SPORADIC, 5, 20);
+    int longer = make_vcpu(SCHED_SPORADIC, 2, 22);
+
+    begin_schedule(30);
+    semaphore_init(&figure_7.done, 0, 1);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    CHECK_EQUAL(vcpu_bind_thread(start("woken", 12, wait_for_done, NULL), shorter), 0);
+    CHECK_EQUAL(vcpu_bind_thread(start("shorter", 10, execute_and_raise, "s"), shorter), 0);
+    CHECK_EQUAL(vcpu_bind_thread(start("longer", 10, execute_and_look, "l"), longer), 0);
+    run_until(30);
+    check_timeline("ll..................ss   ll...");
+}
+
+/* A replenishment has waited for a VCPU whose budget an interrupt ends: it takes effect at once. */
+static void test_replenished_before_the_end_of_a_budget(void **state)
+{
+    (void)state;
+    kernel_run(init_replenished_meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +573,7 @@ int main(void)
         cmocka_unit_test(test_work_without_client),
         cmocka_unit_test(test_work_beside_a_single_main_vcpu),
         cmocka_unit_test(test_less_urgent_replenishment_waits),
+        cmocka_unit_test(test_replenished_before_the_end_of_a_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
