@@ -68,6 +68,7 @@ void interrupt_set_server(struct thread *server)
 
     core->deferral.server = server;
     core->deferral.near_ticks = server == NULL ? 0 : clock_ticks_up(NEAR_NANOSECONDS);
+    core->timer_guard_at = deferral_guard_of(&core->deferral, core->timer_at);
     set_active(&core->deferral, false);
     core->reschedule = true; /* the choice of a thread ends in deferral_follow() */
     interrupts_restore(state);

@@ -46,14 +46,9 @@ static void end(bool requested)
 
 enum result network_semaphore_wait(struct semaphore *semaphore, uint64_t deadline)
 {
-    enum result result;
-    bool requested;
+    bool requested = begin(deadline);
+    enum result result = semaphore_wait(semaphore, deadline);
 
-    if (serves_interrupts && bottom_half == thread_current()) {
-        interrupt_await_timer();
-    }
-    requested = begin(deadline);
-    result = semaphore_wait(semaphore, deadline);
     end(requested);
     return result;
 }

@@ -78,8 +78,8 @@ void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint6
 struct thread *policy_choose(struct policy *policy, uint64_t now);
 
 /* Returns the counter value at which policy_choose() must be called again although no thread blocks
- * or becomes runnable: the end of the budget of `running`, or a replenishment. POLICY_NEVER: none.
- */
+ * or becomes runnable: the end of the budget of `running`, or a replenishment if a more urgent VCPU
+ * waits for one. POLICY_NEVER: none. */
 uint64_t policy_next_decision(const struct policy *policy, const struct thread *running,
                               uint64_t now);
 

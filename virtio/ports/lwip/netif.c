@@ -262,6 +262,7 @@ static void bottom_half(void *argument)
 
     network_bottom_half_begins();
     for (;;) {
+        network_step_begins();
         (void)sys_sem_wait(&interface->wake);
         interface->streak = 0;
         if (interface->watch_due) {

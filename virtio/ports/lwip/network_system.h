@@ -28,7 +28,8 @@ bool network_is_alone(void);
 void network_bottom_half_begins(void);
 
 /* The bottom half's thread calls this before each step that masks interrupts: a call of the driver,
- * or network_yield(). If a timer is due before such a step ends, a system may wait for it here. */
+ * network_yield(), or its wait for work. If a timer is due before such a step ends, a system may
+ * wait for it here. */
 void network_step_begins(void);
 
 #endif
