@@ -65,12 +65,9 @@ static void start(struct pibs_server *server, uint64_t served_period, uint64_t n
 
 static void inherit_shorter(struct pibs_server *server, uint64_t served_period, uint64_t now)
 {
-    uint64_t paid = schedule_ratio_floor(server->usage, server->share_period, server->share_budget);
     uint64_t share = share_of(server, served_period);
 
-    if (paid <= now && server->eligible < now - paid) {
-        server->eligible = now - paid;
-    }
+    pibs_server_raise(server, now);
     server->period = served_period;
     if (server->budget > share) {
         server->budget = share;
@@ -86,6 +83,15 @@ void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uin
         start(server, served_period, now);
     } else if (served_period < server->period) {
         inherit_shorter(server, served_period, now);
+    }
+}
+
+void pibs_server_raise(struct pibs_server *server, uint64_t now)
+{
+    uint64_t paid = schedule_ratio_floor(server->usage, server->share_period, server->share_budget);
+
+    if (paid <= now && server->eligible < now - paid) {
+        server->eligible = now - paid;
     }
 }
 

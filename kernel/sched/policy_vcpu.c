@@ -84,13 +84,28 @@ static inline uint64_t settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
     return eligible;
 }
 
-/* Returns true if an I/O VCPU has another level now, because it serves another VCPU. */
+/* Unblocks the server of an I/O VCPU. Returns true if the VCPU has another level now, because it
+ * serves another VCPU. */
+static bool unblock_io_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64_t now)
+{
+    unsigned level;
+
+    pibs_server_unblock(&vcpu->server.io, vcpu_set_served_period(set, vcpu), now);
+    level = vcpu_set_io_level(set, vcpu);
+    if (level > vcpu->level) { /* no thread waited for it, so that its period may be the same */
+        pibs_server_raise(&vcpu->server.io, now);
+    }
+    return level != vcpu->level;
+}
+
+/* Returns true if the level of the VCPU is another one now. */
 static bool unblock_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64_t now)
 {
-    bool is_io = vcpu->server.is_io;
-
-    vcpu_server_unblock(&vcpu->server, is_io ? vcpu_set_served_period(set, vcpu) : 0, now);
-    return is_io && vcpu_set_io_level(set, vcpu) != vcpu->level;
+    if (vcpu->server.is_io) {
+        return unblock_io_server(set, vcpu, now);
+    }
+    sporadic_server_unblock(&vcpu->server.main, now);
+    return false;
 }
 
 /* A thread that executes on the VCPU's budget becomes runnable. Returns true if the VCPU has

@@ -44,15 +44,6 @@ enum schedule_error vcpu_server_set_parameters(struct vcpu_server *server, uint6
     return error;
 }
 
-void vcpu_server_unblock(struct vcpu_server *server, uint64_t served_period, uint64_t now)
-{
-    if (server->is_io) {
-        pibs_server_unblock(&server->io, served_period, now);
-    } else {
-        sporadic_server_unblock(&server->main, now);
-    }
-}
-
 void vcpu_server_block(struct vcpu_server *server, uint64_t now)
 {
     if (server->is_io) {

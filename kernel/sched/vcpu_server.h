@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The server of a VCPU's budget: one interface to the sporadic server of a Main VCPU and to the
- * PIBS server of an I/O VCPU (schedule/). Times are counter values and ticks of the counter.
+ * PIBS server of an I/O VCPU (schedule/). They unblock by calls of their own, because that of an
+ * I/O VCPU depends on the threads that wait for it. Times are counter values and ticks of the
+ * counter.
  */
 #ifndef SCHED_VCPU_SERVER_H
 #define SCHED_VCPU_SERVER_H
@@ -27,9 +29,6 @@ enum schedule_error vcpu_server_init(struct vcpu_server *server, bool is_io, uin
 /* Changes budget and period. Errors as sporadic_server_set_parameters(). */
 enum schedule_error vcpu_server_set_parameters(struct vcpu_server *server, uint64_t budget,
                                                uint64_t period, uint64_t now);
-
-/* The first of the server's threads becomes runnable. `served_period` counts for an I/O VCPU. */
-void vcpu_server_unblock(struct vcpu_server *server, uint64_t served_period, uint64_t now);
 
 /* The last of the server's threads blocks. Its execution has been charged. */
 void vcpu_server_block(struct vcpu_server *server, uint64_t now);

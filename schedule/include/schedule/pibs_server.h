@@ -16,7 +16,9 @@
  * Of a request of a shorter period, what was granted beyond U * T of that period is withdrawn, and
  * what the server waited at the lower priority is forfeited: execution from then on delays e as if
  * the used part had just been paid. Otherwise a budget and a delay of a low priority would be used
- * up at a high one; admission.h builds on that.
+ * up at a high one; admission.h builds on that. A caller that gives the server a lower priority
+ * than that of its period, while no VCPU waits for it, says when it gives it the higher one again
+ * (pibs_server_raise()); the same time is forfeited then.
  *
  * Charge only what was executed at foreground priority. `now` is at most SCHEDULE_NOW_MAX and never
  * less than in the call before.
@@ -58,6 +60,10 @@ enum schedule_error pibs_server_set_parameters(struct pibs_server *server, uint6
  * on.
  */
 void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uint64_t now);
+
+/* The priority of the server rises to that of `period`. Call it in any state of the server. What it
+ * has used is charged. */
+void pibs_server_raise(struct pibs_server *server, uint64_t now);
 
 /* Returns the time from which on the next tick of the budget is available; SCHEDULE_NEVER if the
  * server is blocked. */

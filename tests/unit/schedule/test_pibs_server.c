@@ -154,6 +154,24 @@ static void test_shorter_period_forfeits_the_wait(void **state)
     assert_true(executed <= 5 + 5);
 }
 
+/* Of the budget 10 at 0, one tick is used at the lower priority. That tick counts as paid for when
+ * the priority rises at 1000, and the other 9 are there. */
+static void test_raised_priority_forfeits_the_wait(void **state)
+{
+    (void)state;
+    start(1, 10, 0);
+    pibs_server_unblock(&server, 100, 0);
+    pibs_server_raise(&server, 0);
+    expect(0, 10, 10);
+    charge(1, 1, 9);
+    pibs_server_raise(&server, 1000);
+    expect(1000, 9, 1009);
+    charge(9, 1009, 0);
+    expect(1009, 0, 990 + 100);
+    pibs_server_raise(&server, 1010);
+    expect(1010, 0, 990 + 100);
+}
+
 static void test_set_parameters(void **state)
 {
     (void)state;
@@ -225,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_period_is_inherited_if_shorter_or_blocked),
         cmocka_unit_test(test_shorter_period_ends_a_used_budget),
         cmocka_unit_test(test_shorter_period_forfeits_the_wait),
+        cmocka_unit_test(test_raised_priority_forfeits_the_wait),
         cmocka_unit_test(test_set_parameters),
         cmocka_unit_test(test_bandwidth),
     };

@@ -330,6 +330,7 @@ static struct device {
     struct semaphore done[2];
     struct timer interrupts[2];
     unsigned client;
+    unsigned ticks; /* of work for an interrupt */
     struct thread *io;
 } device;
 
@@ -341,8 +342,9 @@ static void device_interrupt(struct timer *timer, void *argument)
 }
 
 /* The device interrupts at 5 and at 45. */
-static void start_device(void)
+static void start_device(unsigned ticks)
 {
+    device.ticks = ticks;
     semaphore_init(&device.requested, 0, 1);
     for (unsigned i = 0; i < 2; i++) {
         semaphore_init(&device.done[i], 0, 1);
@@ -355,7 +357,7 @@ static void serve_device(void *name)
 {
     for (;;) {
         CHECK_EQUAL(semaphore_wait(&device.requested, DEADLINE_NONE), RESULT_OK);
-        execute(*(const char *)name, 2);
+        execute(*(const char *)name, device.ticks);
         (void)semaphore_post(&device.done[device.client]);
     }
 }
@@ -405,7 +407,7 @@ static void init_inheritance(void)
 {
     begin_schedule(58);
     (void)start("background", 11, spin, (void *)(uintptr_t) ".");
-    start_device();
+    start_device(2);
     start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
     start_on(SCHED_PIBS, 10, 100, serve_device, "i");
     start_on(SCHED_SPORADIC, 20, 100, slow_client, "s");
@@ -432,7 +434,7 @@ static void init_work_without_client(void)
 {
     begin_schedule(60);
     (void)start("background", 11, spin, (void *)(uintptr_t) ".");
-    start_device();
+    start_device(2);
     start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
     start_on(SCHED_PIBS, 10, 100, serve_device, "i");
     start_on(SCHED_SPORADIC, 6, 30, late_client, "f");
@@ -446,12 +448,45 @@ static void test_work_without_client(void **state)
     kernel_run(init_work_without_client);
 }
 
-/* The same with a single Main VCPU. */
+static void spin_from_6(void *name)
+{
+    thread_sleep_until(6);
+    spin(name);
+}
+
+static void client_from_20(void *name)
+{
+    thread_sleep_until(20);
+    wait_for_device(0, *(const char *)name);
+}
+
+/* The I/O VCPU executes a tick that no thread waits for, and `a` then keeps it waiting. At 28 the
+ * other thread waits for it, and gives it a higher priority. The time in which the lower one kept
+ * it waiting does not count for its next budget: it has none before 64. */
+static void init_late_client_forfeits_the_wait(void)
+{
+    begin_schedule(66);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    start_device(17);
+    start_on(SCHED_SPORADIC, 22, 40, spin_from_6, "a");
+    start_on(SCHED_PIBS, 25, 100, serve_device, "i");
+    start_on(SCHED_SPORADIC, 1, 40, client_from_20, "f");
+    run_until(66);
+    check_timeline(".....iaaaaaaaaaaaaaaaaaaaaaaiiiiiiiii.........aaaaaaaaaaaaaaaaaaii");
+}
+
+static void test_late_client_forfeits_the_wait(void **state)
+{
+    (void)state;
+    kernel_run(init_late_client_forfeits_the_wait);
+}
+
+/* Work that no thread waits for, with a single Main VCPU. */
 static void init_single_main_vcpu(void)
 {
     begin_schedule(20);
     (void)start("background", 11, spin, (void *)(uintptr_t) ".");
-    start_device();
+    start_device(2);
     start_on(SCHED_SPORADIC, 10, 40, spin_from_2, "a");
     start_on(SCHED_PIBS, 10, 100, serve_device, "i");
     run_until(20);
@@ -571,6 +606,7 @@ int main(void)
         cmocka_unit_test(test_each_interrupt_is_charged),
         cmocka_unit_test(test_io_vcpu_inherits_priority),
         cmocka_unit_test(test_work_without_client),
+        cmocka_unit_test(test_late_client_forfeits_the_wait),
         cmocka_unit_test(test_work_beside_a_single_main_vcpu),
         cmocka_unit_test(test_less_urgent_replenishment_waits),
         cmocka_unit_test(test_replenished_before_the_end_of_a_budget),
