@@ -17,6 +17,6 @@ PATTERNS = 1000  # for each set
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_no_pattern_delays_a_control_loop_beyond_its_bound() -> None:
-    command = [SEARCH, str(SETS), str(PATTERNS)]
+    command = [str(SEARCH), str(SETS), str(PATTERNS)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
