@@ -27,6 +27,8 @@ _KERNEL_PACKAGES = r"^linux-(image|modules)-(unsigned-)?\d"
 _PROGRAMS = "busybox-static iperf"
 _RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
+# The guest prints this line when its iperf server has ended. It starts the server again.
+IPERF_ENDED = "linux: iperf has ended"
 _LIBRARY_FOLDERS = ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib")
 
 _INIT = """#!/bin/busybox sh
@@ -65,7 +67,11 @@ if [ -n "$run" ]; then
     poweroff -f
 fi
 if [ -n "$serve" ]; then $serve & fi
-iperf -s -f k &
+while true; do
+    iperf -s -f k
+    echo "{iperf_ended}"
+    sleep 1
+done &
 until netstat -ltn | grep -q ':5001 '; do sleep 0.1; done
 echo "linux: ready"
 while [ -n "$shell" ]; do setsid cttyhack sh; done
@@ -173,7 +179,7 @@ def _initramfs(root: Path) -> bytes:
             "bin/busybox": _read(root, "bin/busybox"),
             "usr/bin/iperf": iperf,
             "dhcp": _DHCP.encode(),
-            "init": _INIT.format(modules=" ".join(modules)).encode(),
+            "init": _INIT.format(modules=" ".join(modules), iperf_ended=IPERF_ENDED).encode(),
             **{f"modules/{name}": content for name, content in modules.items()},
             **{f"lib/{name}": content for name, content in _libraries(iperf, root)},
         }
