@@ -157,7 +157,8 @@ class Running:
         """Return the Mb/s that an iperf on the host received from the guest.
 
         The iperf 2.1.8 of a Linux guest sometimes ends with "double free or corruption" before it
-        has sent anything. The guest starts it again, and the measurement is repeated once.
+        has sent anything, on the bare machine and under Xen. The guest starts it again, and the
+        measurement is repeated once.
         """
         ends = self.process.console().count(linux_guest.IPERF_ENDED)
         try:
@@ -195,6 +196,7 @@ class Running:
             text = _wait_for_text(output, "Kbits/sec", self.context.seconds + 60)
         finally:
             server.terminate()
+            server.wait()  # its port is free for the next measurement
         found = re.search(IPERF_REPORT, text)
         if found is None:
             raise GuestError(f"iperf's report can't be read:\n{text}")
