@@ -8,15 +8,22 @@
 #include "memory/tables.h"
 #include <stddef.h>
 
-extern struct page_pool boot_pool; /* memory between the payload and the cores' pages */
+extern struct page_pool boot_pool; /* memory between the payload and the processors' pages */
 
-/* Returns the address of the cores' pages, which hold struct core, one page for each core in the
+/* Returns the address of the VCPUs' pages, which hold struct vcpu, one page for each core in the
  * order of the description, at the end of the hypervisor's memory. The tools read the reports
  * there. */
-static inline uint64_t boot_core_pages(const struct description *system)
+static inline uint64_t boot_vcpu_pages(const struct description *system)
 {
     return system->board.hypervisor + system->board.hypervisor_bytes -
            system->core_count * PAGE_BYTES;
+}
+
+/* Returns the address of the processors' pages, which hold struct processor, in the same order,
+ * before the VCPUs' pages. */
+static inline uint64_t boot_processor_pages(const struct description *system)
+{
+    return boot_vcpu_pages(system) - system->core_count * PAGE_BYTES;
 }
 
 /* map.c. These functions may be called with the MMU off. */

@@ -8,13 +8,13 @@
 #include "boot/image.h"
 #include "console/terminal.h"
 #include "description/check.h"
+#include "entry/processor.h"
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
-#include "monitor/controls.h"
-#include "monitor/core.h"
-#include "monitor/load.h"
-#include "monitor/registers.h"
+#include "hypervisor/registers.h"
+#include "partition/load.h"
 #include "smmu/smmu.h"
+#include "vcpu/controls.h"
 #include <arch/device_access.h>
 
 /* Doublewords of the arm64 Image header: image_size, and two reserved ones, in which the tools put
@@ -52,12 +52,12 @@ static void map_devices(uint64_t *root, const struct description *system)
     }
 }
 
-/* Reads the cores' pages and the last word of each memory of a partition. A read of absent memory
- * raises an exception, which ends the boot. */
+/* Reads the processors' pages and the last word of each memory of a partition. A read of absent
+ * memory raises an exception, which ends the boot. */
 static void probe_memory(const struct description *system)
 {
     terminal_explain("the board has no memory at");
-    (void)device_read32(boot_core_pages(system));
+    (void)device_read32(boot_processor_pages(system));
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
 
@@ -96,7 +96,7 @@ uint64_t boot_early(void)
         boot_refuse("the image's file is cut off, it has fewer bytes than", whole);
     }
     boot_pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
-    boot_pool.end = boot_core_pages(system);
+    boot_pool.end = boot_processor_pages(system);
     /* No dirty line that the loader left may be evicted over the tables, which bypass the cache. */
     load_clean(boot_pool.next, boot_pool.end);
     root = (uint64_t *)(uintptr_t)boot_take(1);

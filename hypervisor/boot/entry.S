@@ -7,7 +7,7 @@
  *
  * Until the MMU is on, all memory is Device-nGnRnE: no unaligned access, no DC ZVA.
  */
-#include "monitor/macros.inc"
+#include "entry/macros.inc"
 
 #define IMAGE_FLAGS 0xa /* little-endian, 4 KiB pages, anywhere in memory */
 #define IMAGE_MAGIC 0x644d5241
@@ -69,7 +69,7 @@ entry:
     mov x30, xzr
     address x1, monitor_vectors
     msr vbar_el2, x1
-    msr tpidr_el2, xzr /* no struct core yet: monitor_recover() halts */
+    msr tpidr_el2, xzr /* no struct processor yet: monitor_recover() halts */
     bl boot_early
     mov x19, x0
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The boot core's work with the MMU on: devices, partitions, the monitors' tables, the other
- * cores. */
+ * processors. */
 #include "boot/boot.h"
 #include "boot/image.h"
 #include "console/input.h"
 #include "console/terminal.h"
+#include "entry/processor.h"
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "gic/setup.h"
+#include "hypervisor/registers.h"
 #include "memory/stage2.h"
-#include "monitor/core.h"
-#include "monitor/registers.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
+#include <string.h>
 
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)
 #define PSCI_CPU_OFF   UINT64_C(0x84000002)
@@ -47,16 +48,17 @@ static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint
     return (int64_t)x0;
 }
 
-/* Mappings of both tables of a core: code and data of its monitor, and the description without the
- * images that follow it. */
-static void map_resident(uint64_t *root, const struct core *core)
+/* Mappings of both tables of a processor: code and data of its monitor, and the description without
+ * the images that follow it. */
+static void map_resident(uint64_t *root, const struct processor *processor)
 {
-    const struct description *system = core->partition->system;
+    const struct description *system = processor->vcpu->partition->system;
 
     boot_map_between(root, monitor_text_start, resident_text_end, MONITOR_CODE);
     boot_map(root, (uint64_t)(uintptr_t)system, sizeof(*system), MONITOR_CONSTANTS);
-    boot_map(root, (uint64_t)(uintptr_t)core, PAGE_BYTES, MONITOR_DATA);
-    boot_map(root, core->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, (uint64_t)(uintptr_t)processor, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, (uint64_t)(uintptr_t)processor->vcpu, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, processor->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
 }
 
 /* Mappings common to all monitors' service tables. */
@@ -96,10 +98,9 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     for (uint32_t i = 0; i < described->memory_count; i++) {
         boot_map(root, described->memories[i].physical, described->memories[i].bytes, MONITOR_DATA);
     }
-    for (uint32_t i = 0; i < system->core_count; i++) {
-        if (system->cores[i].partition == partition->index) {
-            boot_map(root, system->cores[i].redistributor, REDISTRIBUTOR_BYTES, MONITOR_DEVICE);
-        }
+    for (uint32_t i = 0; i < described->vcpu_count; i++) {
+        boot_map(root, partition_core(partition, i)->redistributor, REDISTRIBUTOR_BYTES,
+                 MONITOR_DEVICE);
     }
     if (described->function_count != 0) {
         boot_map(root, system->board.ecam, system->board.ecam_bytes, MONITOR_DEVICE);
@@ -137,7 +138,8 @@ static void make_partition(const struct description *system, uint32_t index)
     /* The SMMU's interrupt is first routed to a partition whose functions can cause events. */
     if (smmu_confined(partition->described) != 0) {
         partition->events = smmu_memory.events;
-        gic_route(system, system->board.smmu_interrupt, partition->described->boot_core);
+        gic_route(system, system->board.smmu_interrupt,
+                  description_boot_core(partition->described));
     }
 }
 
@@ -152,42 +154,62 @@ static void start_smmu(const struct description *system)
     }
 }
 
-static struct core *core_at(const struct description *system, uint32_t index)
+static struct vcpu *vcpu_at(const struct description *system, uint32_t core)
 {
-    return (struct core *)(uintptr_t)(boot_core_pages(system) + index * PAGE_BYTES);
+    return (struct vcpu *)(uintptr_t)(boot_vcpu_pages(system) + core * PAGE_BYTES);
 }
 
-static void make_core(const struct description *system, uint32_t index)
+static void make_vcpus(const struct description *system, uint32_t index)
 {
-    struct core *core = core_at(system, index);
-    uint32_t partition = system->cores[index].partition;
+    const struct description_partition *described = &system->partitions[index];
+
+    for (uint32_t number = 0; number < described->vcpu_count; number++) {
+        struct vcpu *vcpu = vcpu_at(system, described->vcpus[number].core);
+
+        vcpu->report.partition = index;
+        vcpu->partition = partitions[index];
+        vcpu->stage2 = stage2_roots[index];
+        vcpu->number = number;
+    }
+}
+
+static struct processor *processor_at(const struct description *system, uint32_t index)
+{
+    return (struct processor *)(uintptr_t)(boot_processor_pages(system) + index * PAGE_BYTES);
+}
+
+static void make_processor(const struct description *system, uint32_t index)
+{
+    struct processor *processor = processor_at(system, index);
+    struct vcpu *vcpu = vcpu_at(system, index);
     uint64_t *services, *resident;
 
-    *core = (struct core){.index = index};
-    core->report.magic = REPORT_MAGIC;
-    core->report.core = index;
-    core->report.partition = partition;
-    if (partition == DESCRIPTION_NO_PARTITION) {
+    *processor = (struct processor){.index = index, .vcpu = vcpu};
+    vcpu->report.magic = REPORT_MAGIC;
+    vcpu->report.processor = index;
+    vcpu->processor = index;
+    if (vcpu->partition == NULL) {
+        vcpu->report.partition = DESCRIPTION_NO_PARTITION;
         return;
     }
-    core->services = boot_take(1);
-    core->resident = boot_take(1);
-    core->stack = boot_take(STACK_PAGES) + STACK_PAGES * PAGE_BYTES;
-    core->partition = partitions[partition];
-    core->stage2 = stage2_roots[partition];
-    resident = (uint64_t *)(uintptr_t)core->resident;
-    map_resident(resident, core);
-    boot_map(resident, (uint64_t)(uintptr_t)core->partition, PAGE_BYTES, MONITOR_CONSTANTS);
-    services = (uint64_t *)(uintptr_t)core->services;
-    map_resident(services, core);
+    processor->services = boot_take(1);
+    processor->resident = boot_take(1);
+    processor->stack = boot_take(STACK_PAGES) + STACK_PAGES * PAGE_BYTES;
+    resident = (uint64_t *)(uintptr_t)processor->resident;
+    map_resident(resident, processor);
+    boot_map(resident, (uint64_t)(uintptr_t)vcpu->partition, PAGE_BYTES, MONITOR_CONSTANTS);
+    services = (uint64_t *)(uintptr_t)processor->services;
+    map_resident(services, processor);
     map_services(services, system);
-    map_partition(services, core->partition);
+    map_partition(services, vcpu->partition);
 }
 
-static void start_core(const struct description_core *described, const struct core *core)
+static void start_processor(const struct description_core *described,
+                            const struct processor *processor)
 {
-    int64_t result = firmware(PSCI_CPU_ON_64, described->affinity,
-                              (uint64_t)(uintptr_t)monitor_core_entry, (uint64_t)(uintptr_t)core);
+    int64_t result =
+        firmware(PSCI_CPU_ON_64, described->affinity, (uint64_t)(uintptr_t)monitor_processor_entry,
+                 (uint64_t)(uintptr_t)processor);
 
     if (result != 0) {
         boot_refuse("the firmware does not start the core with affinity", described->affinity);
@@ -206,12 +228,13 @@ static uint32_t find_core(const struct description *system, uint64_t affinity)
 
 static void start_others(const struct description *system, uint32_t own)
 {
-    /* With its MMU off a core reads code, which the loader has cleaned, and its struct core. With
-     * the MMU on, the caches are coherent, also for table walks (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
-    device_publish_uncached(core_at(system, 0), system->core_count * PAGE_BYTES);
+    /* With its MMU off a processor reads code, which the loader has cleaned, and its struct
+     * processor. With the MMU on, the caches are coherent, also for table walks (Arm ARM,
+     * TCR_EL2.{IRGN0,SH0}). */
+    device_publish_uncached(processor_at(system, 0), system->core_count * PAGE_BYTES);
     for (uint32_t i = 0; i < system->core_count; i++) {
-        if (i != own && system->cores[i].partition != DESCRIPTION_NO_PARTITION) {
-            start_core(&system->cores[i], core_at(system, i));
+        if (i != own && processor_at(system, i)->vcpu->partition != NULL) {
+            start_processor(&system->cores[i], processor_at(system, i));
         }
     }
 }
@@ -240,13 +263,17 @@ void boot_main(void)
     terminal_explain("the board has no SMMU at");
     start_smmu(system);
     terminal_explain(NULL);
+    memset(vcpu_at(system, 0), 0, system->core_count * PAGE_BYTES);
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        make_vcpus(system, i);
+    }
     for (uint32_t i = 0; i < system->core_count; i++) {
-        make_core(system, i);
+        make_processor(system, i);
     }
     start_others(system, own);
-    if (system->cores[own].partition == DESCRIPTION_NO_PARTITION) {
+    if (processor_at(system, own)->vcpu->partition == NULL) {
         (void)firmware(PSCI_CPU_OFF, 0, 0, 0);
         boot_refuse("the firmware does not stop the core with affinity", affinity);
     }
-    monitor_enter(core_at(system, own));
+    monitor_enter(processor_at(system, own));
 }

@@ -3,7 +3,7 @@
  * enough. */
 #include "boot/boot.h"
 #include "console/terminal.h"
-#include "monitor/core.h"
+#include "entry/processor.h"
 
 void boot_refuse(const char *text, uint64_t number)
 {

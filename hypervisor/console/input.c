@@ -14,7 +14,8 @@
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
-    gic_route(system, system->board.uart_interrupt, system->partitions[partition].boot_core);
+    gic_route(system, system->board.uart_interrupt,
+              description_boot_core(&system->partitions[partition]));
 }
 
 /* Returns the next partition that has a console. At least one has. */

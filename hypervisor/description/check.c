@@ -38,6 +38,7 @@ struct check {
     struct description_problem *problem;
     uint32_t partition; /* index of the partition being checked, for the report */
     uint32_t inputs;    /* partitions with console_input set */
+    uint32_t cores;     /* one bit each: the cores that have a VCPU */
     uint64_t limit;     /* end of the address space that `ranges` are in */
     uint32_t range_count;
     struct range ranges[RANGES_MAX]; /* no two overlap */
@@ -319,23 +320,41 @@ static bool check_name(struct check *check, uint32_t index)
 /* Checks the counts of a partition's lists, on which all later checks rely. */
 static bool check_lists(struct check *check, const struct description_partition *partition)
 {
-    bool has_memory = partition->memory_count != 0;
-    bool fits = partition->memory_count <= DESCRIPTION_MEMORIES_MAX &&
+    bool complete = partition->memory_count != 0 && partition->vcpu_count != 0;
+    bool fits = partition->vcpu_count <= DESCRIPTION_VCPUS_MAX &&
+                partition->memory_count <= DESCRIPTION_MEMORIES_MAX &&
                 partition->device_count <= DESCRIPTION_DEVICES_MAX &&
                 partition->image_count <= DESCRIPTION_IMAGES_MAX &&
                 partition->function_count <= DESCRIPTION_FUNCTIONS_MAX;
     bool rest_is_zero;
 
-    if (!expect(check, has_memory && fits, "list too long, or no memory: memories",
+    if (!expect(check, complete && fits, "list too long, or no memory, or no VCPU: memories",
                 partition->memory_count)) {
         return false;
     }
-    rest_is_zero = UNUSED_IS_ZERO(partition->memories, partition->memory_count) &&
+    rest_is_zero = UNUSED_IS_ZERO(partition->vcpus, partition->vcpu_count) &&
+                   UNUSED_IS_ZERO(partition->memories, partition->memory_count) &&
                    UNUSED_IS_ZERO(partition->devices, partition->device_count) &&
                    UNUSED_IS_ZERO(partition->images, partition->image_count) &&
                    UNUSED_IS_ZERO(partition->functions, partition->function_count);
     return expect(check, rest_is_zero, "list entries beyond the count: memories",
                   partition->memory_count);
+}
+
+/* Checks that the VCPUs have a core each that no other VCPU has. */
+static bool check_vcpus(struct check *check, const struct description_partition *partition)
+{
+    for (uint32_t i = 0; i < partition->vcpu_count; i++) {
+        const struct description_vcpu *vcpu = &partition->vcpus[i];
+        bool right = vcpu->core < check->description->core_count && vcpu->reserved == 0 &&
+                     (check->cores >> vcpu->core & 1) == 0;
+
+        if (!expect(check, right, "a VCPU has no core of its own: core", vcpu->core)) {
+            return false;
+        }
+        check->cores |= UINT32_C(1) << vcpu->core;
+    }
+    return true;
 }
 
 static bool check_partition(struct check *check, uint32_t index)
@@ -346,11 +365,7 @@ static bool check_partition(struct check *check, uint32_t index)
     check->partition = index;
     check->limit = GUEST_LIMIT;
     check->range_count = 0;
-    return expect(check,
-                  partition->boot_core < description->core_count &&
-                      description->cores[partition->boot_core].partition == index,
-                  "boot core not owned by the partition: core", partition->boot_core) &&
-           add_shared(check) && add_partition(check, partition) &&
+    return check_vcpus(check, partition) && add_shared(check) && add_partition(check, partition) &&
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            check_images(check, partition) && check_pci(check, partition) &&
@@ -386,16 +401,12 @@ static bool check_core(struct check *check, uint32_t index)
 {
     const struct description *description = check->description;
     const struct description_core *core = &description->cores[index];
-    bool right = (core->affinity & ~AFFINITY_MASK) == 0 && core->reserved == 0;
+    bool right = (core->affinity & ~AFFINITY_MASK) == 0;
 
     for (uint32_t i = 0; i < index; i++) {
         right = right && core->affinity != description->cores[i].affinity;
     }
     return expect(check, right, "invalid or duplicate affinity: core", index) &&
-           expect(check,
-                  core->partition < description->partition_count ||
-                      core->partition == DESCRIPTION_NO_PARTITION,
-                  "no such partition: core", index) &&
            expect(check, core->redistributor != 0 && core->redistributor % FRAME_BYTES == 0,
                   "Redistributor not aligned to 64 KiB: core", index);
 }
@@ -471,5 +482,6 @@ bool description_check(const struct description *description, uint64_t room,
     check.problem = problem;
     check.partition = DESCRIPTION_NO_PARTITION;
     check.inputs = 0;
+    check.cores = 0;
     return check_header(&check, room) && check_board(&check) && check_partitions(&check);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/affinity.h"
 
-uint32_t affinity_core(const struct partition *partition, uint64_t affinity)
+uint32_t affinity_vcpu(const struct partition *partition, uint64_t affinity)
 {
-    const struct description *system = partition->system;
+    return affinity < partition->described->vcpu_count ? (uint32_t)affinity : AFFINITY_NO_VCPU;
+}
 
-    for (uint32_t core = 0; core < system->core_count; core++) {
-        if (system->cores[core].partition == partition->index &&
-            system->cores[core].affinity == affinity) {
-            return core;
+uint32_t affinity_vcpu_on_core(const struct partition *partition, uint64_t affinity)
+{
+    for (uint32_t vcpu = 0; vcpu < partition->described->vcpu_count; vcpu++) {
+        if (partition_core(partition, vcpu)->affinity == affinity) {
+            return vcpu;
         }
     }
-    return AFFINITY_NO_CORE;
+    return AFFINITY_NO_VCPU;
 }

@@ -39,8 +39,9 @@ static enum access_result access_whole(struct partition *partition, struct acces
     return ACCESS_DONE;
 }
 
-/* Handles GICD_IROUTER<n> (IHI 0069). A write is carried out only if the whole register is then the
- * affinity of one of the partition's cores. So IRM ("any core") is refused, as TYPER.No1N lets a
+/* Handles GICD_IROUTER<n> (IHI 0069). The guest reads and writes affinities of its VCPUs, and the
+ * hardware has those of their cores. A write is carried out only if the whole register is then the
+ * affinity of one of the partition's VCPUs. So IRM ("any core") is refused, as TYPER.No1N lets a
  * guest expect. */
 static enum access_result access_route(const struct partition *partition, struct access *access)
 {
@@ -50,6 +51,7 @@ static enum access_result access_route(const struct partition *partition, struct
     unsigned shift = (unsigned)access->offset % 8 * 8;
     uint64_t field = (access->bytes == 8 ? UINT64_MAX : UINT32_MAX) << shift;
     uint64_t route;
+    uint32_t vcpu;
 
     /* Halves are allowed, for guests without 64-bit accesses (IHI 0069, 12.1.3). */
     if (access->bytes < 4 || !partition_owns_interrupt(partition, interrupt)) {
@@ -59,16 +61,18 @@ static enum access_result access_route(const struct partition *partition, struct
         access->value = 0;
         return result;
     }
-    route = device_read64(address);
+    /* gic_reset_partition() has routed it to a VCPU. */
+    route = affinity_vcpu_on_core(partition, device_read64(address));
     if (!access->write) {
         access->value = (route & field) >> shift;
         return ACCESS_DONE;
     }
     route = (route & ~field) | (access->value << shift & field);
-    if (affinity_core(partition, route) == AFFINITY_NO_CORE) {
+    vcpu = affinity_vcpu(partition, route);
+    if (vcpu == AFFINITY_NO_VCPU) {
         return ACCESS_REFUSED;
     }
-    device_write64(address, route);
+    device_write64(address, partition_core(partition, vcpu)->affinity);
     return ACCESS_DONE;
 }
 

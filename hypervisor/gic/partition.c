@@ -64,7 +64,7 @@ void gic_reset_partition(struct partition *partition)
     for (uint32_t interrupt = GIC_SPI_FIRST; interrupt <= GIC_SPI_LAST; interrupt++) {
         if (partition_owns_interrupt(partition, interrupt)) {
             device_write64(frame.interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
-                           system->cores[described->boot_core].affinity);
+                           partition_core(partition, 0)->affinity);
         }
     }
     partition->distributor_control = 0;

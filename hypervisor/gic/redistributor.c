@@ -6,25 +6,34 @@
 #include "gic/interrupts.h"
 #include <arch/device_access.h>
 
-/* Returns a word of the RD frame. Registers of LPIs read as zero, and so does GICR_WAKER, which
- * then says that the Redistributor is awake. `last`: GICR_TYPER.Last is set, so that a guest looks
- * for no further Redistributors. */
-static uint32_t read_word(uint64_t frame, uint64_t offset, bool last)
-{
-    uint32_t kept = 0, set = 0;
+/* The Redistributor of a VCPU. */
+struct place {
+    uint64_t frame; /* physical address of the RD frame */
+    uint32_t vcpu;
+    bool last; /* GICR_TYPER.Last is set: a guest looks for no further Redistributors */
+};
 
+/* Returns a word of the RD frame. Registers of LPIs read as zero, and so does GICR_WAKER, which
+ * then says that the Redistributor is awake. */
+static uint32_t read_word(const struct place *place, uint64_t offset)
+{
+    uint32_t kept = 0;
+
+    if (offset == GICR_TYPER) {
+        return place->vcpu << GICR_TYPER_PROCESSOR_SHIFT | (place->last ? GICR_TYPER_LAST : 0);
+    }
+    if (offset == GICR_TYPER + 4) { /* its affinity (gic/affinity.h) */
+        return place->vcpu;
+    }
     if (offset == GICR_CTLR) {
         kept = GICR_CTLR_WRITE_PENDING | GICR_CTLR_UPSTREAM_PENDING;
-    } else if (offset == GICR_TYPER) {
-        kept = GICR_TYPER_PROCESSOR;
-        set = last ? GICR_TYPER_LAST : 0;
-    } else if (offset == GICR_IIDR || offset == GICR_TYPER + 4 || offset >= GIC_PIDR) {
+    } else if (offset == GICR_IIDR || offset >= GIC_PIDR) {
         kept = UINT32_MAX;
     }
-    return kept == 0 ? 0 : (device_read32((uintptr_t)(frame + offset)) & kept) | set;
+    return kept == 0 ? 0 : device_read32((uintptr_t)(place->frame + offset)) & kept;
 }
 
-static enum access_result access_frame(uint64_t frame, bool last, struct access *access)
+static enum access_result access_frame(const struct place *place, struct access *access)
 {
     uint64_t offset = access->offset;
 
@@ -37,21 +46,20 @@ static enum access_result access_frame(uint64_t frame, bool last, struct access 
     if (access->bytes < 4 || (access->bytes == 8 && offset != GICR_TYPER)) {
         return ACCESS_REFUSED;
     }
-    access->value = read_word(frame, offset, last);
+    access->value = read_word(place, offset);
     if (access->bytes == 8) {
-        access->value |= (uint64_t)read_word(frame, offset + 4, last) << 32;
+        access->value |= (uint64_t)read_word(place, offset + 4) << 32;
     }
     return ACCESS_DONE;
 }
 
-static enum access_result access_core(const struct description_core *core, bool last,
-                                      struct access *access)
+static enum access_result access_place(const struct place *place, struct access *access)
 {
     static const uint32_t owned = PRIVATE_GUEST;
-    const struct interrupts interrupts = {core->redistributor + GIC_FRAME_BYTES, &owned, 1};
+    const struct interrupts interrupts = {place->frame + GIC_FRAME_BYTES, &owned, 1};
 
     if (access->offset < GIC_FRAME_BYTES) {
-        return access_frame(core->redistributor, last, access);
+        return access_frame(place, access);
     }
     access->offset -= GIC_FRAME_BYTES;
     return interrupts_access(&interrupts, access);
@@ -60,25 +68,21 @@ static enum access_result access_core(const struct description_core *core, bool 
 enum access_result redistributor_access(const struct partition *partition, uint64_t address,
                                         struct access *access)
 {
-    const struct description *system = partition->system;
-    const struct description_core *place = system->cores, *found = NULL;
-    uint64_t end = 0;
-    bool last = true;
+    const struct description_core *cores = partition->system->cores;
+    uint32_t count = partition->described->vcpu_count;
 
-    for (uint32_t i = 0; i < system->core_count; i++) {
-        const struct description_core *core = &system->cores[i];
+    for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
+        uint64_t start = cores[vcpu].redistributor, end = start + REDISTRIBUTOR_BYTES;
+        const struct place place = {
+            .frame = partition_core(partition, vcpu)->redistributor,
+            .vcpu = vcpu,
+            .last = vcpu + 1 == count || cores[vcpu + 1].redistributor != end,
+        };
 
-        if (core->partition != partition->index) {
-            continue;
+        if (address - start < REDISTRIBUTOR_BYTES) {
+            access->offset = address - start;
+            return access_place(&place, access);
         }
-        if (address - place->redistributor < REDISTRIBUTOR_BYTES) {
-            found = core;
-            access->offset = address - place->redistributor;
-            end = place->redistributor + REDISTRIBUTOR_BYTES;
-        } else if (place->redistributor == end) {
-            last = false;
-        }
-        place++;
     }
-    return found != NULL ? access_core(found, last, access) : ACCESS_FORBIDDEN;
+    return ACCESS_FORBIDDEN;
 }

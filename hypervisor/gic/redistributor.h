@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Redistributors as a partition sees them: those of its own cores, awake, without LPIs and without
- * the hypervisor's private interrupts. The frames of its n-th core are at the address of the
- * machine's n-th core, as on a machine that has the partition's cores only.
+ * Redistributors as a partition sees them: those of its own VCPUs, awake, without LPIs and without
+ * the hypervisor's private interrupts. The frames of its VCPU n are at the address of the machine's
+ * n-th core, as on a machine that has the partition's VCPUs only.
  */
 #ifndef HYPERVISOR_GIC_REDISTRIBUTOR_H
 #define HYPERVISOR_GIC_REDISTRIBUTOR_H

@@ -143,9 +143,11 @@ const char *gic_start(const struct description *system, uint32_t core)
 {
     const char *wrong = start_distributor(system, system->cores[core].affinity);
 
-    for (uint32_t i = 0; i < system->core_count && wrong == NULL; i++) {
-        if (system->cores[i].partition != DESCRIPTION_NO_PARTITION) {
-            wrong = start_redistributor(&system->cores[i]);
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        const struct description_partition *partition = &system->partitions[i];
+
+        for (uint32_t vcpu = 0; vcpu < partition->vcpu_count && wrong == NULL; vcpu++) {
+            wrong = start_redistributor(&system->cores[partition->vcpus[vcpu].core]);
         }
     }
     return wrong;

@@ -19,7 +19,7 @@
 /* Returned by gic_acknowledge() if no interrupt is pending. */
 #define GIC_NONE 1023u
 
-/* Sets up the Distributor, every SPI, and the Redistributors of all cores that have a partition:
+/* Sets up the Distributor, every SPI, and the Redistributors of all cores that have a VCPU:
  * triggers and groups; all interrupts are disabled except the hypervisor's own. The hypervisor's
  * SPIs are routed to `core` (the description's index). Returns NULL, or the reason of a failure.
  * Called once, at boot, before any gic_start_core(). A partition's SPIs are in their reset state

@@ -13,38 +13,34 @@
 #define SGI_RANGE_SELECTOR (UINT64_C(0xf) << 44)
 #define SGI_AFFINITY       (UINT64_C(0xff00ff00ff0000)) /* Aff3, Aff2, Aff1 */
 
-/* Returns the fields of these registers with which an SGI goes to the core only. Each bit of the
- * target list is one of 16 values of Aff0, which the range selector selects. */
-static uint64_t target(const struct description_core *core)
+/* Returns the fields of these registers with which an SGI goes to the core with this affinity only.
+ * Each bit of the target list is one of 16 values of Aff0, which the range selector selects. */
+static uint64_t target(uint64_t affinity)
 {
-    uint64_t affinity = core->affinity;
-
     return (affinity & UINT64_C(0xff00ff0000)) << 16 | (affinity & 0xff00) << 8 |
            (affinity & 0xf0) << 40 | UINT64_C(1) << (affinity & 0xf);
 }
 
 /* Sends the SGI to each target by a write of its own, so that the target list and "all but self"
  * take the same path. */
-enum access_result sgi_send(const struct partition *partition, uint32_t core, uint64_t value)
+enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value)
 {
-    const struct description *system = partition->system;
     uint64_t interrupt = value & SGI_INTERRUPT;
     uint64_t left = (value & SGI_ALL_BUT_SELF) != 0 ? 0 : value & SGI_TARGETS;
 
     if (interrupt == (uint64_t)GIC_OWN_SGI << SGI_SHIFT) {
         return ACCESS_REFUSED;
     }
-    for (uint32_t other = 0; other < system->core_count; other++) {
-        uint64_t to = target(&system->cores[other]);
+    for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
+        uint64_t named = target(other); /* as the guest names it */
 
-        if (system->cores[other].partition != partition->index) {
-            continue;
-        }
         if ((value & SGI_ALL_BUT_SELF) != 0
-                ? other != core
-                : ((to ^ value) & (SGI_AFFINITY | SGI_RANGE_SELECTOR)) == 0 && (to & left) != 0) {
-            left &= ~to;
-            gic_registers_send_group1(to | interrupt);
+                ? other != vcpu
+                : ((named ^ value) & (SGI_AFFINITY | SGI_RANGE_SELECTOR)) == 0 &&
+                      (named & left) != 0) {
+            left &= ~named;
+            gic_registers_send_group1(target(partition_core(partition, other)->affinity) |
+                                      interrupt);
         }
     }
     return left == 0 ? ACCESS_DONE : ACCESS_REFUSED;
@@ -53,5 +49,5 @@ enum access_result sgi_send(const struct partition *partition, uint32_t core, ui
 void gic_send(const struct description_core *core)
 {
     device_publish();
-    gic_registers_send_group0(target(core) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT);
+    gic_registers_send_group0(target(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT);
 }

@@ -6,11 +6,11 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* Carries out a guest's write to ICC_SGI1R_EL1 on `core` (the description's index): sends the SGI
- * to the targets that are cores of its partition. Returns ACCESS_REFUSED if the write names other
- * cores, or the hypervisor's SGI. ICC_SGI0R_EL1 and ICC_ASGI1R_EL1, for Group 0 and the other
- * security state, are refused in monitor/trap.c. */
-enum access_result sgi_send(const struct partition *partition, uint32_t core, uint64_t value);
+/* Carries out a guest's write to ICC_SGI1R_EL1 on a VCPU: sends the SGI to the targets that are
+ * VCPUs of its partition. Returns ACCESS_REFUSED if the write names others, or the hypervisor's
+ * SGI. ICC_SGI0R_EL1 and ICC_ASGI1R_EL1, for Group 0 and the other security state, are refused in
+ * entry/trap.c. */
+enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value);
 
 /* Sends GIC_OWN_SGI to a core. Its monitor then sees all memory that this core wrote before. */
 void gic_send(const struct description_core *core);

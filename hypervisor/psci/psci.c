@@ -76,21 +76,21 @@ static bool in_memory(const struct description_partition *described, uint64_t ad
 /* DEN0022, 5.1.4. */
 static int core_on(struct partition *partition, const uint64_t *arguments, uint32_t *target)
 {
-    uint32_t index = affinity_core(partition, arguments[0]), found = CORE_OFF;
-    struct partition_core *core = &partition->cores[index % DESCRIPTION_CORES_MAX];
+    uint32_t index = affinity_vcpu(partition, arguments[0]), found = VCPU_OFF;
+    struct vcpu_power *power = &partition->power[index % DESCRIPTION_VCPUS_MAX];
 
-    if (index == AFFINITY_NO_CORE) {
+    if (index == AFFINITY_NO_VCPU) {
         return INVALID_PARAMETERS;
     }
     if (!in_memory(partition->described, arguments[1])) {
         return INVALID_ADDRESS;
     }
-    if (!__atomic_compare_exchange_n(&core->state, &found, CORE_STARTING, false, __ATOMIC_ACQUIRE,
+    if (!__atomic_compare_exchange_n(&power->state, &found, VCPU_STARTING, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED)) {
-        return found == CORE_ON ? ALREADY_ON : ON_PENDING;
+        return found == VCPU_ON ? ALREADY_ON : ON_PENDING;
     }
-    core->entry = arguments[1];
-    core->context = arguments[2];
+    power->entry = arguments[1];
+    power->context = arguments[2];
     *target = index;
     return SUCCESS;
 }
@@ -98,23 +98,23 @@ static int core_on(struct partition *partition, const uint64_t *arguments, uint3
 /* DEN0022, 5.1.5: 0 on, 1 off, 2 on its way. */
 static int affinity_info(const struct partition *partition, const uint64_t *arguments)
 {
-    uint32_t index = affinity_core(partition, arguments[0]);
+    uint32_t index = affinity_vcpu(partition, arguments[0]);
 
     /* Levels above 0 need not be there since PSCI 1.0. */
-    if (index == AFFINITY_NO_CORE || arguments[1] != 0) {
+    if (index == AFFINITY_NO_VCPU || arguments[1] != 0) {
         return INVALID_PARAMETERS;
     }
-    switch (__atomic_load_n(&partition->cores[index].state, __ATOMIC_RELAXED)) {
-    case CORE_ON:
+    switch (__atomic_load_n(&partition->power[index].state, __ATOMIC_RELAXED)) {
+    case VCPU_ON:
         return 0;
-    case CORE_OFF:
+    case VCPU_OFF:
         return 1;
     default:
         return 2;
     }
 }
 
-enum psci_action psci_call(struct partition *partition, uint32_t core, uint64_t registers[4],
+enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t registers[4],
                            uint32_t *target)
 {
     uint32_t call = (uint32_t)registers[0];
@@ -132,7 +132,7 @@ enum psci_action psci_call(struct partition *partition, uint32_t core, uint64_t 
         action = result == SUCCESS ? PSCI_SUSPEND : PSCI_RETURN;
         break;
     case CPU_OFF:
-        __atomic_store_n(&partition->cores[core].state, CORE_OFF, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&partition->power[vcpu].state, VCPU_OFF, __ATOMIC_SEQ_CST);
         return PSCI_CORE_OFF;
     case CPU_ON:
         result = core_on(partition, arguments, target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Calls of a guest by HVC or SMC: PSCI 1.1 (DEN0022) and what SMCCC 1.1 (DEN0028) adds, for the
- * cores of its own partition. Everything else is NOT_SUPPORTED.
+ * VCPUs of its own partition. Everything else is NOT_SUPPORTED.
  */
 #ifndef HYPERVISOR_PSCI_H
 #define HYPERVISOR_PSCI_H
@@ -12,15 +12,15 @@
 enum psci_action {
     PSCI_RETURN,       /* continue the guest */
     PSCI_SUSPEND,      /* wait for an interrupt, then continue the guest */
-    PSCI_CORE_START,   /* tell core `target`, which is now CORE_STARTING; continue the guest */
-    PSCI_CORE_OFF,     /* the calling core, which is now CORE_OFF, waits to be started */
+    PSCI_CORE_START,   /* tell VCPU `target`, which is now VCPU_STARTING; continue the guest */
+    PSCI_CORE_OFF,     /* the calling VCPU, which is now VCPU_OFF, waits to be started */
     PSCI_SYSTEM_OFF,   /* stop the partition */
     PSCI_SYSTEM_RESET, /* restart the partition */
 };
 
-/* Handles a call. `core`: the calling core, by the description's index. `registers`: X0 to X3; if
+/* Handles a call. `vcpu`: the calling VCPU. `registers`: X0 to X3; if
  * the guest continues, X0 has the result. `target` is written with PSCI_CORE_START only. */
-enum psci_action psci_call(struct partition *partition, uint32_t core, uint64_t registers[4],
+enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t registers[4],
                            uint32_t *target);
 
 #endif

@@ -68,6 +68,6 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
     }
     /* The SMMU interrupts only when the queue becomes non-empty (3.18). So the interrupt is made
      * pending again, for the partition concerned. */
-    gic_route(system, system->board.smmu_interrupt, remover->boot_core);
+    gic_route(system, system->board.smmu_interrupt, description_boot_core(remover));
     return owner == asking;
 }

@@ -89,9 +89,9 @@ static uint64_t *take_aligned(struct page_pool *pool, uint64_t bytes)
 }
 
 /* Aborts every stream. The first word of an entry is changed when its partition starts (streams.c).
- * Words 1 to 3 are for stage 2: the walk is the processor's (monitor/registers.h), and a fault is
- * recorded and aborts the access. An entry that bypasses translation uses only the shareability in
- * these words (IHI 0070, 5.2). */
+ * Words 1 to 3 are for stage 2: the walk is the processor's (hypervisor/registers.h), and a fault
+ * is recorded and aborts the access. An entry that bypasses translation uses only the shareability
+ * in these words (IHI 0070, 5.2). */
 static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
                        const uint64_t stage2_roots[])
 {

@@ -18,7 +18,8 @@ from bulkhead.system.layout import Layout, Range
 
 _ENTRIES = 512
 _ADDRESS = 0x0000_FFFF_FFFF_F000
-_CORE = struct.Struct("<QQQIIQQ")  # struct core of hypervisor/monitor/core.h
+_PROCESSOR = struct.Struct("<QQQQ")  # hypervisor/entry/processor.h
+_VCPU = struct.Struct("<136xQQ")  # where the processor's page says
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,10 @@ class Mapping:
 
 @dataclass(frozen=True)
 class CorePage:
-    """The fields of a monitor's page that the tests use."""
+    """The fields of a processor's page, and of its VCPU's, that the tests use."""
 
     address: int
+    vcpu_page: int
     services: int
     stack: int
     partition: int
@@ -84,12 +86,13 @@ class HypervisorMemory:
         return self._memory[offset : offset + size]
 
     def core(self, index: int) -> CorePage:
-        """Returns the page of a core."""
-        address = self._place.end - (self._cores - index) * PAGE_BYTES
-        services, stack, partition, _, _, stage2, resident = _CORE.unpack(
-            self.read(address, _CORE.size)
+        """Returns the pages of a core."""
+        address = self._place.end - (2 * self._cores - index) * PAGE_BYTES
+        services, stack, resident, vcpu_page = _PROCESSOR.unpack(
+            self.read(address, _PROCESSOR.size)
         )
-        return CorePage(address, services, stack, partition, stage2, resident)
+        partition, stage2 = _VCPU.unpack(self.read(vcpu_page, _VCPU.size))
+        return CorePage(address, vcpu_page, services, stack, partition, stage2, resident)
 
     def mappings(self, root: int) -> list[Mapping]:
         """Returns all mappings of a tree by input address. Adjacent mappings with the same

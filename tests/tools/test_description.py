@@ -21,10 +21,11 @@ _STRUCTURES = {
     "description_image": description.Image,
     "description_memory": description.Memory,
     "description_partition": description.Partition,
+    "description_vcpu": description.Vcpu,
 }
 _CONSTANTS = (
     "MAGIC", "VERSION", "CORES_MAX", "PARTITIONS_MAX", "NAME_BYTES", "MEMORIES_MAX", "DEVICES_MAX",
-    "IMAGES_MAX", "FUNCTIONS_MAX", "SPI_WORDS", "PAGE_BYTES", "NO_PARTITION",
+    "IMAGES_MAX", "FUNCTIONS_MAX", "SPI_WORDS", "PAGE_BYTES", "NO_PARTITION", "VCPUS_MAX",
 )  # fmt: skip
 _CHOICES = ("DMA", "RESTART", "UNMAPPED", "MAINTENANCE")
 

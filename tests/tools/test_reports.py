@@ -9,14 +9,14 @@ import struct
 from bulkhead.paths import ROOT
 from bulkhead.system.reports import CAUSES, State, parse
 
-_MAGIC = 0x45524F434B4C5542
+_MAGIC = 0x555043564B4C5542
 
 
 def page(magic: int = _MAGIC, partition: int = 1) -> bytes:
     counters = range(100, 100 + len(CAUSES))
     report = struct.pack("<QIIIIQ", magic, 3, partition, 1, 2, 7)
     report += struct.pack(f"<{len(CAUSES)}Q3Q", *counters, 0x93, 0x41000000, 0x40007D00)
-    return (bytes(48) + report).ljust(4096, b"\0")
+    return report.ljust(4096, b"\0")
 
 
 def test_fields_have_the_hypervisors_offsets() -> None:
@@ -40,6 +40,6 @@ def test_a_core_without_a_partition() -> None:
 
 
 def test_causes_are_those_of_the_hypervisor() -> None:
-    header = (ROOT / "hypervisor" / "monitor" / "core.h").read_text()
+    header = (ROOT / "hypervisor/include/hypervisor/vcpu.h").read_text()
     names = re.findall(r"\bEXIT_([A-Z]+),", header)
     assert [name.lower() for name in names] == list(CAUSES)

@@ -43,8 +43,8 @@ class Machine:
 
 
 def core_page(core: int, partition: int) -> bytes:
-    """Returns the page of a running core."""
-    page = struct.pack("<48xQIII", 0x45524F434B4C5542, core, partition, 1)
+    """Returns the page of a running VCPU."""
+    page = struct.pack("<QIII", 0x555043564B4C5542, core, partition, 1)
     return page.ljust(PAGE_BYTES, b"\0")
 
 

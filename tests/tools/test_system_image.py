@@ -277,9 +277,12 @@ def test_description_lists_owners(tmp_path: Path) -> None:
     placed = made(CONTROL, NET, LINUX)
     _, head = described(pack(placed, HYPERVISOR, tmp_path))
     control, net, linux = head.partitions[:3]
-    assert [core.partition for core in head.cores[:4]] == [0, 1, 2, 2]
+    assert [
+        [vcpu.core for vcpu in partition.vcpus[: partition.vcpu_count]]
+        for partition in head.partitions[:3]
+    ] == [[0], [1], [2, 3]]
     assert [core.redistributor for core in head.cores[:2]] == [0x80A0000, 0x80C0000]
-    assert (control.name, linux.boot_core, linux.console_input) == (b"control", 2, 1)
+    assert (control.name, linux.console_input) == (b"control", 1)
     assert (control.devices[0].address, control.device_count) == (0x9010000, 1)
     assert list(control.interrupts) == list(
         description.bitmap([34, placed.places[0].console_interrupt])

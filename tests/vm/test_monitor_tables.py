@@ -66,6 +66,7 @@ def test_monitor_of_a_running_guest_has_one_page_of_code(
         assert [each.range for each in mappings if each.writable] == [
             Range(core.stack - PAGE_BYTES, PAGE_BYTES),
             Range(core.address, PAGE_BYTES),
+            Range(core.vcpu_page, PAGE_BYTES),
         ]
         assert Range(core.partition, PAGE_BYTES) in [each.range for each in mappings]
         assert not any(

@@ -143,6 +143,20 @@ def test_partition_ends_while_a_core_starts(guest: GuestProcess, letter: str) ->
     assert "waits" not in guest.console()
 
 
+def test_a_stop_ends_a_restart_while_the_memory_is_loaded(
+    start_guest: StartGuest, log_folder: Path
+) -> None:
+    three = boot(start_guest, log_folder)
+    guest = three.guest
+    guest.type_text(_RESTART + _STOP)
+    said(guest, "bulkhead", "three restarts")
+    said(guest, "bulkhead", "three is stopped")
+    guest.type_text(_RESTART)
+    said(guest, "bulkhead", "three restarts")
+    said(guest, "three", "ready")
+    assert three.reports()[0].starts == 2
+
+
 def test_unresponsive_core_is_reported(guest: GuestProcess) -> None:
     """The core has masked its interrupts and keeps running; nothing stops it
     (docs/decisions/0013)."""

@@ -63,7 +63,7 @@ void attack_power(uint64_t where)
         const uint64_t info[4] = {PSCI_AFFINITY_INFO, affinity, random_next() % 4, 0};
 
         started += call(code_of(code, i), on) == 0;
-        known += call(code_of(code, i + 1), info) >= 0 && affinity != 1; /* 1: this core */
+        known += call(code_of(code, i + 1), info) >= 0 && affinity != 0; /* 0: this VCPU */
     }
     print("%u cores started, %u known\n", started, known);
 }

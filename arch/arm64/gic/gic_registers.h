@@ -63,7 +63,7 @@
 #define GICR_TYPER_PHYSICAL_LPIS   (1u << 0)
 #define GICR_TYPER_VIRTUAL_LPIS    (1u << 1)
 #define GICR_TYPER_LAST            (1u << 4)
-#define GICR_TYPER_PROCESSOR       (0xFFFFu << 8)
+#define GICR_TYPER_PROCESSOR_SHIFT 8
 #define GICR_WAKER_PROCESSOR_SLEEP (1u << 1)
 #define GICR_WAKER_CHILDREN_ASLEEP (1u << 2)
 

@@ -15,10 +15,11 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 4u
+#define DESCRIPTION_VERSION 5u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
+#define DESCRIPTION_VCPUS_MAX      16u /* of a partition */
 #define DESCRIPTION_NAME_BYTES     16u /* the last is 0 */
 #define DESCRIPTION_MEMORIES_MAX   4u
 #define DESCRIPTION_DEVICES_MAX    16u
@@ -30,13 +31,17 @@
 #define DESCRIPTION_GUEST_BITS   39u /* guest addresses are below 2^39: stage 2 starts at level 1 */
 #define DESCRIPTION_NO_PARTITION 0xffffffffu
 
-/* A core of the machine. A core without a partition stays off. */
+/* A core of the machine. A core without a VCPU stays off. */
 struct description_core {
     uint64_t affinity; /* MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in 23:0, all else 0 */
     /* Physical address of the RD frame; the SGI frame follows. A guest sees the frames of its n-th
-     * core at the address of the machine's n-th core. */
+     * VCPU at the address of the machine's n-th core. */
     uint64_t redistributor;
-    uint32_t partition; /* index, or DESCRIPTION_NO_PARTITION */
+};
+
+/* A guest's processor. Its guest sees VCPU n with affinity n (Aff0) in MPIDR_EL1. */
+struct description_vcpu {
+    uint32_t core; /* on which it executes; no other VCPU executes there */
     uint32_t reserved;
 };
 
@@ -92,7 +97,7 @@ struct description_partition {
     uint64_t pci_memory_bytes; /* whole pages */
     uint64_t pci_io;           /* window for I/O BARs, as a physical address; whole pages */
     uint64_t pci_io_bytes;
-    uint32_t boot_core;         /* index of the core that starts first */
+    uint32_t vcpu_count;        /* VCPU 0 starts first */
     uint32_t console_interrupt; /* INTID of an SPI that no device uses, one of `interrupts` */
     uint32_t console_input;     /* 1: the terminal's input goes to this partition at first */
     uint32_t dma;
@@ -104,6 +109,7 @@ struct description_partition {
     uint32_t unmapped;
     uint32_t maintenance;
     uint32_t reserved;
+    struct description_vcpu vcpus[DESCRIPTION_VCPUS_MAX];
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];
     struct description_image images[DESCRIPTION_IMAGES_MAX];
@@ -111,6 +117,13 @@ struct description_partition {
     uint32_t interrupts[DESCRIPTION_SPI_WORDS]; /* SPIs of the partition */
     uint32_t edges[DESCRIPTION_SPI_WORDS];      /* those of them that are edge-triggered */
 };
+
+/* Returns the core on which the partition starts. Monitors route the interrupts of the hypervisor
+ * that concern the partition to it. */
+static inline uint32_t description_boot_core(const struct description_partition *partition)
+{
+    return partition->vcpus[0].core;
+}
 
 /* Physical addresses. 0: the board lacks the device, or the system does not use it. */
 struct description_board {

@@ -60,30 +60,39 @@ struct virtual_function {
 };
 
 /*
- * psci/ and monitor/: a core of the partition. Another core that calls CPU_ON changes `state` from
- * CORE_OFF to CORE_STARTING by compare and exchange, sets entry and context, and changes `state` to
- * CORE_READY. Only the core itself makes all other changes.
+ * psci/, vcpu/ and partition/: the power state of a VCPU. Another VCPU that calls CPU_ON changes
+ * `state` from VCPU_OFF to VCPU_STARTING by compare and exchange, sets entry and context, and
+ * changes `state` to VCPU_READY. Only the VCPU itself makes all other changes.
  */
-enum core_state { CORE_OFF, CORE_STARTING, CORE_READY, CORE_ON };
+enum vcpu_state { VCPU_OFF, VCPU_STARTING, VCPU_READY, VCPU_ON };
 
-struct partition_core {
+struct vcpu_power {
     uint32_t state;
     uint64_t entry;   /* guest address of its first instruction */
     uint64_t context; /* its x0 there */
 };
 
-/* monitor/: a request to stop all cores of a partition, and then to leave it stopped or to restart
- * it; or REQUEST_STOPPED, once it is stopped. */
+/* partition/: a request to stop all VCPUs of a partition, and then to leave it stopped or to
+ * restart it; or REQUEST_STOPPED, once it is stopped. */
 enum partition_request { REQUEST_NONE, REQUEST_STOP, REQUEST_RESET, REQUEST_STOPPED };
+
+/* partition/: what has been loaded of a partition. */
+struct load_progress {
+    uint32_t phase; /* zeroing the memories, copying the images, cleaning the memories */
+    uint32_t index; /* of the memory or the image */
+    uint64_t done;  /* bytes of it */
+};
 
 struct partition {
     const struct description *system;
     const struct description_partition *described;
     uint32_t index;
-    /* monitor/: enum partition_request. Any core makes a request, by compare and exchange with
-     * REQUEST_NONE. Only the boot core makes other changes: it completes requests, and replaces
+    /* partition/: enum partition_request. Any VCPU makes a request, by compare and exchange with
+     * REQUEST_NONE. Only the boot VCPU makes other changes: it completes requests, and replaces
      * them by those typed on the terminal. */
     uint32_t request;
+    bool is_loading; /* partition/: only the boot VCPU uses it, and `load` */
+    struct load_progress load;
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     uint64_t events;              /* smmu/: the event queue's page; 0: stage 2 confines no DMA */
     uint64_t commands;            /* smmu/: the command queue's page; 0: it has no streams */
@@ -91,8 +100,15 @@ struct partition {
     struct virtual_uart uart;
     uint32_t functions_lock; /* pci/: 1 while a core changes functions[] or their registers */
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */
-    struct partition_core cores[DESCRIPTION_CORES_MAX];           /* by the description's index */
+    struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
 };
+
+/* Returns the core on which a VCPU of the partition executes. */
+static inline const struct description_core *partition_core(const struct partition *partition,
+                                                            uint32_t vcpu)
+{
+    return &partition->system->cores[partition->described->vcpus[vcpu].core];
+}
 
 static inline bool partition_owns_interrupt(const struct partition *partition, uint32_t intid)
 {

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 4
+VERSION = 5
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
+VCPUS_MAX = 16
 NAME_BYTES = 16
 MEMORIES_MAX = 4
 DEVICES_MAX = 16
@@ -34,9 +35,13 @@ class Core(LittleEndianStructure):
     _fields_ = (
         ("affinity", c_uint64),
         ("redistributor", c_uint64),
-        ("partition", c_uint32),
-        ("reserved", c_uint32),
     )
+
+
+class Vcpu(LittleEndianStructure):
+    """struct description_vcpu"""
+
+    _fields_ = (("core", c_uint32), ("reserved", c_uint32))
 
 
 class Memory(LittleEndianStructure):
@@ -75,7 +80,7 @@ class Partition(LittleEndianStructure):
         ("pci_memory_bytes", c_uint64),
         ("pci_io", c_uint64),
         ("pci_io_bytes", c_uint64),
-        ("boot_core", c_uint32),
+        ("vcpu_count", c_uint32),
         ("console_interrupt", c_uint32),
         ("console_input", c_uint32),
         ("dma", c_uint32),
@@ -87,6 +92,7 @@ class Partition(LittleEndianStructure):
         ("unmapped", c_uint32),
         ("maintenance", c_uint32),
         ("reserved", c_uint32),
+        ("vcpus", Vcpu * VCPUS_MAX),
         ("memories", Memory * MEMORIES_MAX),
         ("devices", Device * DEVICES_MAX),
         ("images", Image * IMAGES_MAX),

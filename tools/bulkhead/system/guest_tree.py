@@ -10,7 +10,7 @@ that interrupt, and keeps the timer disabled. This module writes memory, firmwar
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -28,10 +28,26 @@ _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
 def guest_tree(place: Place, board: BoardTree) -> str:
     """Return the devicetree's source."""
-    changes = _changes(place, board)
+    cores = _cores(place, board)
+    changes = {**_changes(place, board), **_affinities(cores)}
     kept = _kept(place, board, changes)
-    lines = [*_write(board.tree.root, kept, changes), *_own_nodes(place, board)]
+    names = {node.path: f"cpu@{vcpu:x}" for vcpu, node in enumerate(cores)}
+    lines = [*_write(board.tree.root, kept, changes, names), *_own_nodes(place, board)]
     return "\n".join(["/dts-v1/;", "/ {", *lines, "};", ""])
+
+
+def _cores(place: Place, board: BoardTree) -> list[Any]:
+    """Return the nodes of the partition's cores, in the order of its VCPUs."""
+    nodes = [node for node in board.tree.get_node("/cpus").nodes.values() if "reg" in node.props]
+    return [nodes[core] for core in place.partition.cores]
+
+
+def _affinities(cores: Sequence[Any]) -> _Changes:
+    """Return the changes by which a guest finds its VCPU n with affinity n."""
+    return {
+        node.path: {"reg": _cells([*[0] * (len(words(node.props["reg"])) - 1), vcpu])}
+        for vcpu, node in enumerate(cores)
+    }
 
 
 def _changes(place: Place, board: BoardTree) -> _Changes:
@@ -69,7 +85,7 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
 
 
 def _redistributors(place: Place, board: BoardTree) -> list[Range]:
-    """Return the addresses of the machine's first frames, one for each core of the partition.
+    """Return the addresses of the machine's first frames, one for each VCPU of the partition.
 
     See redistributor.h of the hypervisor. There is one region for each run of adjacent frames.
     """
@@ -84,11 +100,10 @@ def _redistributors(place: Place, board: BoardTree) -> list[Range]:
 
 def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
     """Return the paths of the nodes to keep, and of all nodes above them."""
-    cores = [node for node in board.tree.get_node("/cpus").nodes.values() if "reg" in node.props]
     nodes = [
         board.roles["timer"],
         board.roles["interrupt_controller"],
-        *(cores[core] for core in place.partition.cores),
+        *_cores(place, board),
         *([board.roles["console"]] if place.console_interrupt else []),
         *([board.roles["pci"]] if place.partition.pci else []),
     ]
@@ -142,8 +157,8 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield "\t};"
 
 
-def _write(node: Any, kept: set[str], changes: _Changes) -> Iterator[str]:
-    """Yield the lines inside a node."""
+def _write(node: Any, kept: set[str], changes: _Changes, names: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines inside a node. `names`: new names of nodes, by their paths."""
     indent = "\t" * (node.path.count("/") + (node.parent is not None))
     changed = {"phandle": None, **changes.get(node.path, {})}  # dtc assigns new ones
     for name, prop in node.props.items():
@@ -153,8 +168,9 @@ def _write(node: Any, kept: set[str], changes: _Changes) -> Iterator[str]:
             yield f"{indent}{name} = {changed[name]};"
     for child in node.nodes.values():
         if child.path in kept:
-            yield f"{indent}{''.join(f'{label}: ' for label in child.labels)}{child.name} {{"
-            yield from _write(child, kept, changes)
+            name = names.get(child.path, child.name)
+            yield f"{indent}{''.join(f'{label}: ' for label in child.labels)}{name} {{"
+            yield from _write(child, kept, changes, names)
             yield f"{indent}}};"
 
 

@@ -96,10 +96,7 @@ def describe(layout: Layout) -> description.Description:
     described.board = _describe_board(layout)
     for core, each in zip(layout.board.cores, described.cores, strict=False):
         each.affinity, each.redistributor = core.affinity, core.redistributor
-        each.partition = description.NO_PARTITION
     for index, place in enumerate(layout.places):
-        for number in place.partition.cores:
-            described.cores[number].partition = index
         described.partitions[index] = _describe_partition(place, layout)
     return described
 
@@ -128,7 +125,7 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         name=partition.name.encode(),
         entry=place.entry,
         devicetree=place.devicetree,
-        boot_core=partition.cores[0],
+        vcpu_count=len(partition.cores),
         dma=description.DMA[partition.dma.value],
         restart=description.RESTART[partition.restart.value],
         unmapped=description.UNMAPPED[partition.unmapped.value],
@@ -140,6 +137,8 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
             (place.interrupts & board.edge_interrupts()) | {place.console_interrupt} - {0}
         ),
     )
+    for number, core in enumerate(partition.cores):
+        described.vcpus[number] = description.Vcpu(core)
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads the counters of the monitors from the machine's memory, without an effect on the guests.
 
-The layout is that of hypervisor/monitor/core.h. The cores' pages are at the end of the hypervisor's
-memory.
+The layout is that of hypervisor/include/hypervisor/vcpu.h. The VCPUs' pages are at the end of the
+hypervisor's memory.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from enum import IntEnum
 from pathlib import Path
 
 from bulkhead.running.qmp import QmpClient
-from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.description import NO_PARTITION, PAGE_BYTES
 
 CAUSES = (
     "sgi", "distributor", "redistributor", "pci", "console", "power", "cache", "register",
     "interrupt", "fault",
 )  # fmt: skip
 
-_MAGIC = 0x45524F434B4C5542
-_REPORT = struct.Struct(f"<48xQIIIIQ{len(CAUSES)}QQQQ")
+_MAGIC = 0x555043564B4C5542
+_REPORT = struct.Struct(f"<QIIIIQ{len(CAUSES)}QQQQ")
 
 
 class State(IntEnum):
-    """The state of a core."""
+    """The state of a VCPU."""
 
     OFF = 0
     RUNNING = 1
@@ -35,7 +35,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True)
 class CoreReport:
-    """The counters of a core since the start of the machine."""
+    """The counters of a core's VCPU since the start of the machine."""
 
     core: int
     partition: int | None
@@ -64,11 +64,11 @@ def read_reports(qmp: QmpClient, hypervisor_end: int, cores: int) -> list[CoreRe
 
 
 def parse(page: bytes) -> CoreReport | None:
-    """Decode the page of a core. Returns None if no monitor has written it."""
+    """Decode the page of a VCPU. Returns None if the boot has not written it."""
     magic, core, partition, state, starts, refused, *rest = _REPORT.unpack_from(page)
     if magic != _MAGIC:
         return None
     exits = dict(zip(CAUSES, rest, strict=False))
     syndrome, address, pc = rest[len(CAUSES) :]
-    owner = None if partition == 0xFFFFFFFF else partition
+    owner = None if partition == NO_PARTITION else partition
     return CoreReport(core, owner, State(state), starts, refused, exits, syndrome, address, pc)

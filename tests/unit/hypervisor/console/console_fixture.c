@@ -104,8 +104,8 @@ static void describe(void)
         (void)snprintf(partition->name, sizeof(partition->name), "%s", names[i]);
         partition->console = i == 1 ? 0 : 0x9000000;
         partition->console_interrupt = i == 1 ? 0 : 40 + i;
-        partition->boot_core = PARTITIONS - 1 - i;
-        fixture_system.cores[partition->boot_core].partition = i;
+        partition->vcpu_count = 1;
+        partition->vcpus[0].core = PARTITIONS - 1 - i;
         fixture_partitions[i].system = &fixture_system;
         fixture_partitions[i].described = partition;
         fixture_partitions[i].index = i;
@@ -140,7 +140,7 @@ void fixture_type(const char *text)
     /* The interrupt is a level, so it is taken again as long as there is input. */
     for (unsigned times = 0; fake.typed_bytes != 0; times++) {
         require(times < 1000, "input is taken");
-        terminal_input(&fixture_partitions[fixture_system.cores[fake.route].partition]);
+        terminal_input(&fixture_partitions[PARTITIONS - 1 - fake.route]);
     }
 }
 

@@ -151,7 +151,7 @@ static void test_lines(void **state)
  * input. */
 static void interrupt(void)
 {
-    (void)terminal_input(&fixture_partitions[fixture_system.cores[fake.route].partition]);
+    (void)terminal_input(&fixture_partitions[PARTITIONS - 1 - fake.route]);
 }
 
 /* With the name this line fills the partition's part of the ring, so that no other line fits. */

@@ -26,9 +26,6 @@ static void make_board(struct description *description)
         description->cores[i] = (struct description_core){
             .affinity = i < 3 ? i : UINT64_C(0x100000203),
             .redistributor = 0x80a0000 + i * UINT64_C(0x20000),
-            .partition = i == 0  ? 0
-                         : i < 3 ? 1
-                                 : DESCRIPTION_NO_PARTITION,
         };
     }
 }
@@ -40,7 +37,8 @@ static void make_control(struct description_partition *partition)
         .entry = 0x80000,
         .devicetree = 0x1000008,
         .console = 0x9000000, /* the board's own address, which the guest never accesses */
-        .boot_core = 0,
+        .vcpu_count = 1,
+        .vcpus = {{0, 0}},
         .console_interrupt = 40,
         .memory_count = 2,
         .device_count = 1,
@@ -64,7 +62,8 @@ static void make_linux(struct description_partition *partition)
         .pci_memory_bytes = 2 * MIB,
         .pci_io = 0x3eff1000,
         .pci_io_bytes = 0x1000,
-        .boot_core = 1,
+        .vcpu_count = 2,
+        .vcpus = {{1, 0}, {2, 0}},
         .console_interrupt = 41,
         .console_input = 1,
         .dma = DESCRIPTION_DMA_TRUSTED,
@@ -214,6 +213,7 @@ static void require_owners(const struct description *description)
 {
     uint32_t owned[32] = {0};
     bool given[65536] = {false};
+    uint32_t used = 0;
 
     owned[0] = UINT32_MAX;
     owned[31] = 0xf0000000;
@@ -233,7 +233,10 @@ static void require_owners(const struct description *description)
             require(!given[partition->functions[j].address], "a function has one owner");
             given[partition->functions[j].address] = true;
         }
-        require(description->cores[partition->boot_core].partition == i, "a boot core is own");
+        for (uint32_t j = 0; j < partition->vcpu_count; j++) {
+            require((used >> partition->vcpus[j].core & 1) == 0, "a core has one VCPU");
+            used |= 1u << partition->vcpus[j].core;
+        }
     }
     owned[0] = 0; /* INTID 0 means no interrupt */
     require((owned[description->board.uart_interrupt / 32] &

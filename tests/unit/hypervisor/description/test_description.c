@@ -38,7 +38,6 @@ struct fault {
 #define MANY      "too few or too many partitions:"
 #define SURPLUS   "cores or partitions beyond the count:"
 #define AFFINITY  "invalid or duplicate affinity: core"
-#define CORE_OF   "no such partition: core"
 #define FRAME     "Redistributor not aligned to 64 KiB: core"
 #define ROOM_FOR  "payload larger than the hypervisor's memory at"
 #define GICD      "GICD not aligned to 64 KiB:"
@@ -48,10 +47,10 @@ struct fault {
 #define PHYSICAL  "two ranges overlap: physical address"
 #define GUEST     "two ranges overlap: guest address"
 #define NAME      "invalid or duplicate name: partition"
-#define LISTS     "list too long, or no memory: memories"
+#define LISTS     "list too long, or no memory, or no VCPU: memories"
 #define UNUSED    "list entries beyond the count: memories"
 #define MEMORY    "trusted DMA needs guest = physical: memory at"
-#define BOOT_CORE "boot core not owned by the partition: core"
+#define VCPU      "a VCPU has no core of its own: core"
 #define IMAGE     "image outside the payload: offset"
 #define LOAD      "image outside the partition's memory: guest address"
 #define ENTRY     "entry unaligned or outside memory: guest address"
@@ -80,15 +79,13 @@ static const struct fault faults[] = {
     {MANY, NOONE, 9, {SET(partition_count, 9)}},
     {NULL, 0, 0, {SET(mark, 1)}},
     {SURPLUS, NOONE, 2, {SET(cores[15].affinity, 5)}},
-    {SURPLUS, NOONE, 2, {SET(cores[4].partition, 1)}},
+    {SURPLUS, NOONE, 2, {SET(cores[4].affinity, 1)}},
     {SURPLUS, NOONE, 2, {SET(partitions[7].edges[31], 1)}},
     {SURPLUS, NOONE, 1, {SET(partition_count, 1)}},
 
     {AFFINITY, NOONE, 2, {SET(cores[2].affinity, 1)}},
     {AFFINITY, NOONE, 3, {SET(cores[3].affinity, 1u << 24)}},
     {AFFINITY, NOONE, 1, {SET(cores[1].affinity, UINT64_C(1) << 40)}},
-    {AFFINITY, NOONE, 3, {SET(cores[3].reserved, 1)}},
-    {CORE_OF, NOONE, 1, {SET(cores[1].partition, 2)}},
     {FRAME, NOONE, 2, {SET(cores[2].redistributor, 0x8210000 + 0x1000)}},
     {FRAME, NOONE, 2, {SET(cores[2].redistributor, 0)}},
     {PHYSICAL, NOONE, 0x80b0000, {SET(cores[3].redistributor, 0x80b0000)}},
@@ -122,6 +119,8 @@ static const struct fault faults[] = {
     {NULL, 0, 0, {LINUX(name[2], '~')}},
     {LISTS, 0, 0, {CONTROL(memory_count, 0)}},
     {LISTS, 0, 5, {CONTROL(memory_count, 5)}},
+    {LISTS, 0, 2, {CONTROL(vcpu_count, 0)}},
+    {LISTS, 1, 1, {LINUX(vcpu_count, 17)}},
     {LISTS, 1, 1, {LINUX(device_count, 17)}},
     {LISTS, 1, 1, {LINUX(image_count, 5)}},
     {LISTS, 1, 1, {LINUX(function_count, 9)}},
@@ -187,11 +186,12 @@ static const struct fault faults[] = {
     {GUEST, 1, 0x10001000, {LINUX(console, 0x10001000)}},
     {PAGES, 1, 0x9100800, {LINUX(console, 0x9100800)}},
 
-    {BOOT_CORE, 0, 1, {CONTROL(boot_core, 1)}},
-    {BOOT_CORE, 0, 3, {CONTROL(boot_core, 3)}},
-    {BOOT_CORE, 1, 4, {LINUX(boot_core, 4)}},
-    {BOOT_CORE, 0, 4, {CONTROL(boot_core, 4)}},
-    {BOOT_CORE, 0, 0, {SET(cores[0].partition, NOONE)}},
+    {VCPU, 1, 1, {CONTROL(vcpus[0].core, 1)}},
+    {VCPU, 1, 0, {LINUX(vcpus[0].core, 0)}},
+    {VCPU, 1, 4, {LINUX(vcpus[0].core, 4)}},
+    {VCPU, 0, 4, {CONTROL(vcpus[0].core, 4)}},
+    {VCPU, 1, 1, {LINUX(vcpus[1].core, 1)}},
+    {VCPU, 1, 2, {LINUX(vcpus[1].reserved, 1)}},
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
@@ -379,14 +379,17 @@ static void fill(struct description_partition *partition, uint32_t index, uint64
 {
     memset(partition, 0, sizeof(*partition));
     partition->name[0] = (char)('a' + index);
-    partition->boot_core = index;
+    partition->vcpu_count = DESCRIPTION_CORES_MAX / DESCRIPTION_PARTITIONS_MAX;
+    for (uint32_t i = 0; i < partition->vcpu_count; i++) {
+        partition->vcpus[i].core = index + i * DESCRIPTION_PARTITIONS_MAX;
+    }
     partition->memory_count = DESCRIPTION_MEMORIES_MAX;
     partition->device_count = DESCRIPTION_DEVICES_MAX;
     partition->image_count = DESCRIPTION_IMAGES_MAX;
     partition->function_count = DESCRIPTION_FUNCTIONS_MAX;
     for (uint32_t i = 0; i < DESCRIPTION_MEMORIES_MAX; i++, page += 0x1000) {
         partition->memories[i] = (struct description_memory){page, page, 0x1000};
-        partition->images[i] = (struct description_image){0x2000, page, 1};
+        partition->images[i] = (struct description_image){0x4000, page, 1};
     }
     for (uint32_t i = 0; i < DESCRIPTION_DEVICES_MAX; i++, page += 0x1000) {
         partition->devices[i] = (struct description_device){page, 0x1000};
@@ -413,8 +416,7 @@ static void test_all_lists_full(void **state)
     description.core_count = DESCRIPTION_CORES_MAX;
     description.partition_count = DESCRIPTION_PARTITIONS_MAX;
     for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
-        description.cores[i] = (struct description_core){i, 0x80a0000 + i * UINT64_C(0x20000),
-                                                         i % DESCRIPTION_PARTITIONS_MAX, 0};
+        description.cores[i] = (struct description_core){i, 0x80a0000 + i * UINT64_C(0x20000)};
     }
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
         fill(&description.partitions[i], i, (i + 1) * UINT64_C(0x100000));

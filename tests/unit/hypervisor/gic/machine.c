@@ -20,7 +20,6 @@ struct description machine_system;
 struct partition machine_partition;
 
 static const uint64_t affinities[MACHINE_CORES] = {0, 1, 2, MACHINE_FAR_AFFINITY, 0x100};
-static const uint32_t owners[MACHINE_CORES] = {0, 0, 1, 0, DESCRIPTION_NO_PARTITION};
 
 uint64_t machine_redistributor(unsigned core)
 {
@@ -55,7 +54,6 @@ static void describe(void)
         machine_system.cores[i] = (struct description_core){
             .affinity = affinities[i],
             .redistributor = machine_redistributor(i),
-            .partition = owners[i],
         };
     }
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
@@ -66,8 +64,12 @@ static void describe(void)
     }
     give(partitions[0].edges, 40);
     give(partitions[1].edges, 41);
-    partitions[0].boot_core = 1;
-    partitions[1].boot_core = 2;
+    partitions[0].vcpu_count = 3; /* its guest sees affinities 0, 1 and 2 */
+    partitions[0].vcpus[0].core = 1;
+    partitions[0].vcpus[1].core = 0;
+    partitions[0].vcpus[2].core = 3;
+    partitions[1].vcpu_count = 1;
+    partitions[1].vcpus[0].core = 2;
 }
 
 static void require(bool holds, const char *rule, const struct gic_access *access)
@@ -130,8 +132,8 @@ static void watch(const struct gic *gic, const struct gic_access *access)
     if (!machine->guarded) {
         return;
     }
-    require(!private || owners[access->core] == 0, "others' Redistributors are not touched",
-            access);
+    require(!private || access->core == 0 || access->core == 1 || access->core == 3,
+            "others' Redistributors are not touched", access);
     if (access->write) {
         guard_write(access);
     }

@@ -164,31 +164,32 @@ static void test_routes(void **state)
 
     (void)state;
     made.gic.routes[34] = 2;
+    /* VCPU 1 is on core 0, VCPU 2 on the far core. */
     write(ROUTE(33), 8, 1, ACCESS_DONE);
+    assert_int_equal(made.gic.routes[33], 0);
     assert_int_equal(read(ROUTE(33), 8), 1);
-    write(ROUTE(33), 8, far, ACCESS_DONE);
+    write(ROUTE(33), 8, 2, ACCESS_DONE);
     assert_int_equal(made.gic.routes[33], far);
-    assert_int_equal(read(ROUTE(33), 4), far & UINT32_MAX);
-    assert_int_equal(read(ROUTE(33) + 4, 4), far >> 32);
-    /* A core of another partition, a core of none, no core, any core (IRM), a reserved bit. */
-    write(ROUTE(33), 8, 2, ACCESS_REFUSED);
-    write(ROUTE(33), 8, 0x100, ACCESS_REFUSED);
+    assert_int_equal(read(ROUTE(33), 4), 2);
+    assert_int_equal(read(ROUTE(33) + 4, 4), 0);
+    /* No VCPU, the affinity of a core, any core (IRM), a reserved bit. */
     write(ROUTE(33), 8, 3, ACCESS_REFUSED);
+    write(ROUTE(33), 8, far, ACCESS_REFUSED);
     write(ROUTE(33), 8, 1u << 31, ACCESS_REFUSED);
     write(ROUTE(33), 8, 1u << 31 | 1, ACCESS_REFUSED);
     write(ROUTE(33), 8, UINT64_C(1) << 40 | 1, ACCESS_REFUSED);
     assert_int_equal(made.gic.routes[33], far);
-    /* Halves: only where the whole is one of its cores. */
-    write(ROUTE(33), 4, 1, ACCESS_REFUSED);
-    write(ROUTE(33) + 4, 4, 0, ACCESS_REFUSED);
+    /* Halves: only where the whole is one of its VCPUs. */
+    write(ROUTE(33), 4, 3, ACCESS_REFUSED);
+    write(ROUTE(33) + 4, 4, 1, ACCESS_REFUSED);
     assert_int_equal(made.gic.routes[33], far);
-    write(ROUTE(33), 4, far & UINT32_MAX, ACCESS_DONE);
-    write(ROUTE(33), 4, far | UINT64_C(9) << 36, ACCESS_DONE); /* above a half is nothing */
+    write(ROUTE(33) + 4, 4, 0, ACCESS_DONE);
+    write(ROUTE(33), 4, 2 | UINT64_C(9) << 36, ACCESS_DONE); /* above a half is nothing */
     assert_int_equal(made.gic.routes[33], far);
     write(ROUTE(1019), 8, 1, ACCESS_DONE);
     write(ROUTE(1019), 4, 0, ACCESS_DONE);
     write(ROUTE(1019) + 4, 4, 0, ACCESS_DONE);
-    assert_int_equal(made.gic.routes[1019], 0);
+    assert_int_equal(made.gic.routes[1019], 1);
     /* Others'. */
     assert_int_equal(read(ROUTE(34), 8), 0);
     write(ROUTE(34), 8, 1, ACCESS_REFUSED);

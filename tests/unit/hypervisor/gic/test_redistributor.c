@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "gic/gic_registers.h"
+#include "gic/redistributor.h"
 #include "gic/sgi.h"
 #include "machine.h"
 
@@ -16,11 +17,7 @@
 #define ALL_BUT_SELF (UINT64_C(1) << 40)
 #define NUMBER(sgi)  ((uint64_t)(sgi) << 24)
 
-/* GICR_TYPER of the machine's frames. */
-#define AFFINITY(frame) ((frame) == 3 ? 0x07020312u : (frame) == 4 ? 0x100u : (frame))
-#define TYPE(frame)     ((uint64_t)AFFINITY(frame) << 32 | (frame) << 8)
-#define LAST(frame)     (TYPE(frame) | GICR_TYPER_LAST)
-#define NOTHING         UINT64_MAX
+#define NOTHING UINT32_MAX /* no frame at a place */
 
 static struct machine made;
 
@@ -50,8 +47,8 @@ static void test_frame(void **state)
     assert_int_equal(read(1, GICR_CTLR, 4), GICR_CTLR_WRITE_PENDING);
     assert_int_equal(read(1, GICR_IIDR, 4), 0x43b);
     assert_int_equal(read(1, GICD_PIDR2, 4), 0x3b);
-    assert_int_equal(read(2, GICR_TYPER, 4), 3u << 8 | GICR_TYPER_LAST);
-    assert_int_equal(read(2, GICR_TYPER + 4, 4), 0x07020312);
+    assert_int_equal(read(2, GICR_TYPER, 4), 2u << 8 | GICR_TYPER_LAST);
+    assert_int_equal(read(2, GICR_TYPER + 4, 4), 2);
     assert_int_equal(read(1, GICR_WAKER, 4), 0);
     write(GICR_WAKER, 4, GICR_WAKER_PROCESSOR_SLEEP, ACCESS_DONE);
     write(GICR_CTLR, 4, GICR_CTLR_ENABLE_LPIS, ACCESS_DONE);
@@ -62,58 +59,78 @@ static void test_frame(void **state)
     assert_int_equal(made.gic.writes, 0);
 }
 
-/* Checks the frames that a partition with these cores (bit n: core n) finds at each of the
- * machine's places. */
-static void check_frames(uint32_t cores, const uint64_t types[MACHINE_CORES])
+/* The frames that a partition with these VCPUs finds at each of the machine's places: those of a
+ * VCPU, or NOTHING. `last`: bit n is GICR_TYPER.Last of VCPU n. */
+struct frames {
+    uint32_t count;
+    uint32_t cores[MACHINE_CORES];
+    uint32_t places[MACHINE_CORES];
+    uint32_t last;
+};
+
+static void check_frame(const struct frames *frames, unsigned place)
+{
+    uint32_t vcpu = frames->places[place];
+    uint64_t type = (uint64_t)vcpu << 32 | vcpu << 8;
+    uint64_t offset =
+        machine_system.cores[frames->cores[vcpu]].redistributor - machine_redistributor(0);
+
+    type |= (frames->last >> vcpu & 1) != 0 ? GICR_TYPER_LAST : 0;
+    assert_int_equal(read(place, GICR_TYPER, 8), type);
+    (void)machine_redistributor_access(place, WRITE(SGI_FRAME + GIC_ISENABLER, 4, 1u << place),
+                                       ACCESS_DONE);
+    assert_int_equal(made.gic.redistributors[offset / REDISTRIBUTOR_BYTES].bank.enabled[0],
+                     1u << place);
+}
+
+static void check_frames(const struct frames *frames)
 {
     made.guarded = false;
-    for (uint32_t core = 0; core < MACHINE_CORES; core++) {
-        machine_system.cores[core].partition = (cores >> core & 1) != 0 ? 0 : 1;
+    machine_system.partitions[0].vcpu_count = frames->count;
+    for (uint32_t vcpu = 0; vcpu < frames->count; vcpu++) {
+        machine_system.partitions[0].vcpus[vcpu].core = frames->cores[vcpu];
     }
     for (unsigned place = 0; place < MACHINE_CORES; place++) {
         const uint64_t sgi_frame = SGI_FRAME + GIC_ISENABLER;
         unsigned accesses = made.gic.reads + made.gic.writes;
 
-        if (types[place] == NOTHING) {
+        if (frames->places[place] == NOTHING) {
             (void)machine_redistributor_access(place, READ(GICR_TYPER, 8), ACCESS_FORBIDDEN);
             (void)machine_redistributor_access(place, WRITE(sgi_frame, 4, 1), ACCESS_FORBIDDEN);
             assert_int_equal(made.gic.reads + made.gic.writes, accesses);
-            continue;
+        } else {
+            check_frame(frames, place);
         }
-        assert_int_equal(read(place, GICR_TYPER, 8), types[place]);
-        (void)machine_redistributor_access(place, WRITE(sgi_frame, 4, 1u << place), ACCESS_DONE);
-        assert_int_equal(made.gic.redistributors[types[place] >> 8 & 0xff].bank.enabled[0],
-                         1u << place);
     }
 }
 
 static void test_frames_follow_each_other(void **state)
 {
-    static const uint64_t one_and_two[] = {TYPE(1u), LAST(2u), NOTHING, NOTHING, NOTHING};
-    static const uint64_t three[] = {LAST(3u), NOTHING, NOTHING, NOTHING, NOTHING};
-    static const uint64_t apart[] = {TYPE(0u), TYPE(2u), LAST(3u), NOTHING, NOTHING};
-    static const uint64_t none[] = {NOTHING, NOTHING, NOTHING, NOTHING, NOTHING};
+    static const struct frames cases[] = {
+        {2, {1, 2}, {0, 1, NOTHING, NOTHING, NOTHING}, 1u << 1},
+        {1, {3}, {0, NOTHING, NOTHING, NOTHING, NOTHING}, 1u << 0},
+        {3, {0, 2, 3}, {0, 1, 2, NOTHING, NOTHING}, 1u << 2},
+        {3, {3, 0, 2}, {0, 1, 2, NOTHING, NOTHING}, 1u << 2},
+    };
 
-    (void)state;
-    check_frames(1u << 1 | 1u << 2, one_and_two);
-    (void)setup(state);
-    check_frames(1u << 3, three);
-    (void)setup(state);
-    check_frames(1u << 0 | 1u << 2 | 1u << 3, apart);
-    (void)setup(state);
-    check_frames(0, none);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)setup(state);
+        check_frames(&cases[i]);
+    }
 }
 
 /* The places look as on a machine with that many cores: a walk ends before the gap and starts again
  * after it. */
 static void test_frames_in_two_regions(void **state)
 {
-    static const uint64_t types[] = {TYPE(1u), LAST(3u), NOTHING, LAST(4u), NOTHING};
+    static const struct frames frames = {
+        3, {1, 2, 3}, {0, 1, NOTHING, 2, NOTHING}, 1u << 1 | 1u << 2};
 
     (void)state;
     machine_system.cores[2].redistributor = machine_redistributor(3);
     machine_system.cores[3].redistributor = machine_redistributor(4);
-    check_frames(1u << 1 | 1u << 2 | 1u << 3, types);
+    machine_system.cores[4].redistributor = machine_redistributor(2);
+    check_frames(&frames);
 }
 
 static void test_no_registers_around_the_frames(void **state)
@@ -151,7 +168,7 @@ static void test_sizes(void **state)
 
 static void test_private(void **state)
 {
-    struct gic_bank *bank = &made.gic.redistributors[1].bank;
+    struct gic_bank *bank = &made.gic.redistributors[0].bank; /* of VCPU 1 */
 
     (void)state;
     bank->groups[0] = GUEST;
@@ -182,10 +199,10 @@ static void test_private(void **state)
     write(SGI_FRAME + GIC_IPRIORITYR + 32, 4, 0xa0a0a0a0, ACCESS_REFUSED);
     assert_int_equal(read(1, SGI_FRAME + GICD_CTLR, 4), 0);
     assert_int_equal(bank->enabled[1], 0);
-    assert_int_equal(made.gic.redistributors[0].bank.enabled[0], 0);
+    assert_int_equal(made.gic.redistributors[1].bank.enabled[0], 0);
 }
 
-/* Checks the SGIs sent when core 0 writes `value`. */
+/* Checks the SGIs sent when VCPU 0 writes `value`. */
 static void check_sent(uint64_t value, enum access_result result, const uint64_t *expected,
                        unsigned count)
 {
@@ -197,26 +214,27 @@ static void check_sent(uint64_t value, enum access_result result, const uint64_t
     }
 }
 
+/* VCPUs 0, 1 and 2 are on core 1, core 0 and the far core. */
 static void test_sgi(void **state)
 {
     const uint64_t far = machine_sgi_target(3);
-    const uint64_t near[] = {NUMBER(3) | 1, NUMBER(3) | 2};
-    const uint64_t others[] = {NUMBER(14) | 2, NUMBER(14) | far};
+    const uint64_t near[] = {NUMBER(3) | 2, NUMBER(3) | 1};
+    const uint64_t others[] = {NUMBER(14) | 1, NUMBER(14) | far};
     const uint64_t alone[] = {far};
 
     (void)state;
     assert_int_equal(far, UINT64_C(0x0007100200030004));
     check_sent(NUMBER(3) | 3, ACCESS_DONE, near, 2);
-    check_sent(NUMBER(3) | 7, ACCESS_REFUSED, near, 2); /* core 2 belongs to another partition */
-    check_sent(NUMBER(3) | 4, ACCESS_REFUSED, near, 0);
-    /* Core 4 belongs to no partition. */
+    check_sent(NUMBER(3) | 0xb, ACCESS_REFUSED, near, 2); /* there is no VCPU 3 */
+    check_sent(NUMBER(3) | 8, ACCESS_REFUSED, near, 0);
     check_sent(NUMBER(3) | 1u << 16 | 1, ACCESS_REFUSED, near, 0);
     check_sent(NUMBER(3), ACCESS_DONE, near, 0);
     check_sent(NUMBER(14) | ALL_BUT_SELF | 0xffff, ACCESS_DONE, others, 2);
-    check_sent(far, ACCESS_DONE, alone, 1);
-    check_sent(far | 0xffff, ACCESS_REFUSED, alone, 1);
-    check_sent(far & ~(UINT64_C(0xf) << 44), ACCESS_REFUSED, near, 0); /* the range below */
-    check_sent(far ^ UINT64_C(1) << 48, ACCESS_REFUSED, near, 0);
+    check_sent(4, ACCESS_DONE, alone, 1);
+    check_sent(0xfffc, ACCESS_REFUSED, alone, 1);
+    check_sent(far, ACCESS_REFUSED, near, 0); /* the core's affinity */
+    check_sent(UINT64_C(1) << 44 | 4, ACCESS_REFUSED, near, 0);
+    check_sent(UINT64_C(1) << 48 | 4, ACCESS_REFUSED, near, 0);
     /* Reserved bits have no effect. */
     check_sent(NUMBER(3) | 3 | UINT64_C(0xff000e00f0000000), ACCESS_DONE, near, 2);
     /* The SGI of the monitors. */

@@ -18,8 +18,8 @@
 
 #define GUEST (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
 
-/* Number of Redistributor places. The partition has cores 0, 1 and 3, finds three Redistributors,
- * and none after them. */
+/* Number of Redistributor places. The partition has three VCPUs, finds three Redistributors, and
+ * none after them. */
 #define PLACES 4u
 
 static struct machine machines[2];
@@ -70,8 +70,6 @@ static void prepare(struct machine *made, uint32_t pattern)
 /* Makes an access on one machine; its value is stored in `access`. */
 static enum access_result apply(struct machine *made, unsigned kind, struct access *access)
 {
-    static const uint32_t cores[] = {0, 1, 3};
-
     machine = made;
     made->group1_count = 0;
     if (kind % 4 < 2) {
@@ -84,7 +82,7 @@ static enum access_result apply(struct machine *made, unsigned kind, struct acce
                                         access->offset % REDISTRIBUTOR_BYTES,
                                     access);
     }
-    return sgi_send(&machine_partition, cores[kind / 4 % 3], access->value);
+    return sgi_send(&machine_partition, kind / 4 % 3, access->value);
 }
 
 static void check_sent(const struct machine *made, const struct access *access)

@@ -11,15 +11,14 @@ static struct description calls_system;
 
 void calls_reset(void)
 {
-    static const uint64_t affinities[CALLS_CORES] = {0, 1, 2, CALLS_FAR_AFFINITY, 0x100};
-    static const uint32_t owners[CALLS_CORES] = {0, 0, 1, 0, DESCRIPTION_NO_PARTITION};
+    static const uint32_t cores[CALLS_VCPUS] = {0, 1, 3};
     struct description_partition *described = &calls_system.partitions[0];
 
     calls_system.core_count = CALLS_CORES;
     calls_system.partition_count = 2;
-    for (unsigned i = 0; i < CALLS_CORES; i++) {
-        calls_system.cores[i].affinity = affinities[i];
-        calls_system.cores[i].partition = owners[i];
+    described->vcpu_count = CALLS_VCPUS;
+    for (unsigned i = 0; i < CALLS_VCPUS; i++) {
+        described->vcpus[i].core = cores[i];
     }
     described->memory_count = 2;
     described->memories[0] =
@@ -31,7 +30,7 @@ void calls_reset(void)
     memset(&calls_partition, 0, sizeof(calls_partition));
     calls_partition.system = &calls_system;
     calls_partition.described = described;
-    calls_partition.cores[0].state = CORE_ON;
+    calls_partition.power[0].state = VCPU_ON;
 }
 
 static void require(bool holds, const char *rule, uint64_t function)
@@ -59,7 +58,7 @@ static uint64_t word(const uint8_t *data, unsigned bytes)
 /* Makes a call; half of them are to existing functions with meaningful arguments. */
 static void make(const uint8_t *data, uint64_t *registers)
 {
-    static const uint64_t affinities[] = {0, 1, 2, CALLS_FAR_AFFINITY, 0x100, 1u << 24, 3, 1};
+    static const uint64_t affinities[] = {0, 1, 2, 2, 0x100, 1u << 24, 3, 1};
 
     registers[0] = word(data + 1, 4);
     registers[1] = word(data + 4, 8);
@@ -73,17 +72,15 @@ static void make(const uint8_t *data, uint64_t *registers)
 }
 
 /* Carries out the monitors' part of a call. */
-static void obey(enum psci_action action, unsigned core, uint32_t target, uint64_t function)
+static void obey(enum psci_action action, unsigned vcpu, uint32_t target, uint64_t function)
 {
-    static const uint32_t own[] = {0, 1, 3};
-
     switch (action) {
     case PSCI_CORE_START:
-        require(target == 0 || target == 1 || target == 3, "its own cores are started", function);
-        require(in_memory(calls_partition.cores[target].entry), "cores start in memory", function);
+        require(target < CALLS_VCPUS, "its own VCPUs are started", function);
+        require(in_memory(calls_partition.power[target].entry), "VCPUs start in memory", function);
         break;
     case PSCI_CORE_OFF:
-        require(calls_partition.cores[core].state == CORE_OFF, "off is off", function);
+        require(calls_partition.power[vcpu].state == VCPU_OFF, "off is off", function);
         break;
     case PSCI_SYSTEM_OFF:
     case PSCI_SYSTEM_RESET:
@@ -92,21 +89,21 @@ static void obey(enum psci_action action, unsigned core, uint32_t target, uint64
     default:
         break;
     }
-    /* Cores start a while later; a core that makes a call runs. */
+    /* VCPUs start a while later; one that makes a call is on. */
     if (target % 2 == 0) {
-        for (unsigned i = 0; i < 3; i++) {
-            if (calls_partition.cores[own[i]].state == CORE_STARTING) {
-                calls_partition.cores[own[i]].state = CORE_ON;
+        for (unsigned i = 0; i < CALLS_VCPUS; i++) {
+            if (calls_partition.power[i].state == VCPU_STARTING) {
+                calls_partition.power[i].state = VCPU_ON;
             }
         }
     }
 }
 
-static bool same_cores(const struct partition *a, const struct partition *b)
+static bool same_power(const struct partition *a, const struct partition *b)
 {
-    for (unsigned i = 0; i < DESCRIPTION_CORES_MAX; i++) {
-        if (a->cores[i].state != b->cores[i].state || a->cores[i].entry != b->cores[i].entry ||
-            a->cores[i].context != b->cores[i].context) {
+    for (unsigned i = 0; i < DESCRIPTION_VCPUS_MAX; i++) {
+        if (a->power[i].state != b->power[i].state || a->power[i].entry != b->power[i].entry ||
+            a->power[i].context != b->power[i].context) {
             return false;
         }
     }
@@ -115,31 +112,30 @@ static bool same_cores(const struct partition *a, const struct partition *b)
 
 static void step(const uint8_t *data)
 {
-    static const uint32_t own[] = {0, 1, 3};
-    uint32_t core = own[data[0] % 4 % 3], target = 98;
+    uint32_t vcpu = data[0] % 4 % CALLS_VCPUS, target = 98;
     uint64_t registers[4], result, function;
     struct partition before;
     enum psci_action action;
 
     make(data, registers);
     function = registers[0];
-    calls_partition.cores[core].state = CORE_ON;
+    calls_partition.power[vcpu].state = VCPU_ON;
     before = calls_partition;
-    action = psci_call(&calls_partition, core, registers, &target);
+    action = psci_call(&calls_partition, vcpu, registers, &target);
     result = registers[0];
     if (action == PSCI_RETURN || action == PSCI_SUSPEND) {
-        require(same_cores(&before, &calls_partition), "what only answers changes nothing",
+        require(same_power(&before, &calls_partition), "what only answers changes nothing",
                 function);
         require(result == 0x10001 || result <= 2 || (int64_t)result >= -9, "answers are known",
                 function);
     } else if (action == PSCI_CORE_START) {
-        require(target < CALLS_CORES && before.cores[target].state == CORE_OFF && result == 0,
+        require(target < CALLS_VCPUS && before.power[target].state == VCPU_OFF && result == 0,
                 "what is off is started", function);
     }
-    require(calls_partition.cores[2].state == CORE_OFF &&
-                calls_partition.cores[4].state == CORE_OFF,
-            "others' cores stay", function);
-    obey(action, core, target, function);
+    for (unsigned i = CALLS_VCPUS; i < DESCRIPTION_VCPUS_MAX; i++) {
+        require(calls_partition.power[i].state == VCPU_OFF, "there are no other VCPUs", function);
+    }
+    obey(action, vcpu, target, function);
 }
 
 void calls_run(const uint8_t *data, size_t bytes)

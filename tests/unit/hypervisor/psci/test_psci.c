@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests hypervisor/psci with calls of the first partition, which has cores 0, 1 and 3 of five. */
+/* Tests hypervisor/psci with calls of the first partition, which has three VCPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Makes a call on core 0 and checks its result. */
+/* Makes a call on VCPU 0 and checks its result. */
 static int64_t call(uint64_t function, uint64_t first, uint64_t second, uint64_t third,
                     enum psci_action expected)
 {
@@ -86,36 +86,35 @@ static void test_features(void **state)
 
 static void test_core_on(void **state)
 {
-    struct partition_core *core = &calls_partition.cores[3];
+    struct vcpu_power *power = &calls_partition.power[2];
 
     (void)state;
-    assert_int_equal(call(SMC64(3), CALLS_FAR_AFFINITY, CALLS_MEMORY + 8, 77, PSCI_CORE_START),
-                     SUCCESS);
-    assert_int_equal(target, 3);
-    assert_int_equal(core->state, CORE_STARTING);
-    assert_int_equal(core->entry, CALLS_MEMORY + 8);
-    assert_int_equal(core->context, 77);
-    assert_int_equal(call(SMC64(3), CALLS_FAR_AFFINITY, CALLS_MEMORY, 78, PSCI_RETURN), ON_PENDING);
-    core->state = CORE_ON;
-    assert_int_equal(call(SMC64(3), CALLS_FAR_AFFINITY, CALLS_MEMORY, 78, PSCI_RETURN), ALREADY_ON);
-    assert_int_equal(core->entry, CALLS_MEMORY + 8);
-    assert_int_equal(core->context, 77);
-    /* The calling core. */
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY + 8, 77, PSCI_CORE_START), SUCCESS);
+    assert_int_equal(target, 2);
+    assert_int_equal(power->state, VCPU_STARTING);
+    assert_int_equal(power->entry, CALLS_MEMORY + 8);
+    assert_int_equal(power->context, 77);
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, PSCI_RETURN), ON_PENDING);
+    power->state = VCPU_ON;
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, PSCI_RETURN), ALREADY_ON);
+    assert_int_equal(power->entry, CALLS_MEMORY + 8);
+    assert_int_equal(power->context, 77);
+    /* The calling VCPU. */
     assert_int_equal(call(SMC64(3), 0, CALLS_MEMORY, 0, PSCI_RETURN), ALREADY_ON);
     /* SMC32 calls ignore the upper halves of the arguments. */
     assert_int_equal(call(SMC32(3), UINT64_C(1) << 40 | 1, UINT64_C(1) << 32 | CALLS_MEMORY,
                           UINT64_MAX, PSCI_CORE_START),
                      SUCCESS);
     assert_int_equal(target, 1);
-    assert_int_equal(calls_partition.cores[1].entry, CALLS_MEMORY);
-    assert_int_equal(calls_partition.cores[1].context, UINT32_MAX);
+    assert_int_equal(calls_partition.power[1].entry, CALLS_MEMORY);
+    assert_int_equal(calls_partition.power[1].context, UINT32_MAX);
 }
 
 static void test_core_on_refused(void **state)
 {
     (void)state;
-    /* A core of another partition, a core of none, no core. */
-    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
+    /* No VCPU. */
+    assert_int_equal(call(SMC64(3), 3, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), 0x100, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), 9, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(3), 1u << 31 | 1, CALLS_MEMORY, 0, PSCI_RETURN),
@@ -127,8 +126,8 @@ static void test_core_on_refused(void **state)
                      INVALID_ADDRESS);
     assert_int_equal(call(SMC64(3), 1, CALLS_DEVICE, 0, PSCI_RETURN), INVALID_ADDRESS);
     assert_int_equal(call(SMC64(3), 1, UINT64_MAX, 0, PSCI_RETURN), INVALID_ADDRESS);
-    assert_int_equal(calls_partition.cores[1].state, CORE_OFF);
-    assert_int_equal(calls_partition.cores[2].state, CORE_OFF);
+    assert_int_equal(calls_partition.power[1].state, VCPU_OFF);
+    assert_int_equal(calls_partition.power[2].state, VCPU_OFF);
     assert_int_equal(target, 99);
     /* Up to the last instruction of its second memory range. */
     assert_int_equal(
@@ -139,21 +138,21 @@ static void test_core_on_refused(void **state)
 static void test_core_off(void **state)
 {
     (void)state;
-    calls_partition.cores[1].state = CORE_ON;
+    calls_partition.power[1].state = VCPU_ON;
     (void)call(SMC32(2), 0, 0, 0, PSCI_CORE_OFF);
-    assert_int_equal(calls_partition.cores[0].state, CORE_OFF);
-    assert_int_equal(calls_partition.cores[1].state, CORE_ON);
+    assert_int_equal(calls_partition.power[0].state, VCPU_OFF);
+    assert_int_equal(calls_partition.power[1].state, VCPU_ON);
 }
 
 static void test_affinity_info(void **state)
 {
     (void)state;
     assert_int_equal(answer(SMC64(4), 0), 0);
-    assert_int_equal(answer(SMC64(4), CALLS_FAR_AFFINITY), 1);
-    calls_partition.cores[3].state = CORE_STARTING;
-    assert_int_equal(answer(SMC64(4), CALLS_FAR_AFFINITY), 2);
+    assert_int_equal(answer(SMC64(4), 2), 1);
+    calls_partition.power[2].state = VCPU_STARTING;
+    assert_int_equal(answer(SMC64(4), 2), 2);
     assert_int_equal(answer(SMC32(4), 1), 1);
-    assert_int_equal(answer(SMC64(4), 2), INVALID_PARAMETERS);
+    assert_int_equal(answer(SMC64(4), 3), INVALID_PARAMETERS);
     assert_int_equal(call(SMC64(4), 0, 1, 0, PSCI_RETURN), INVALID_PARAMETERS);
 }
 

@@ -500,7 +500,7 @@ static void prepare_events(void)
                                          .described = &board.partitions[i],
                                          .index = i,
                                          .events = i == 0 ? 0 : queues.events};
-        board.partitions[i].boot_core = 5 - i;
+        board.partitions[i].vcpus[0].core = 5 - i;
     }
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "entry/idle.h"
+
+#include "entry/interrupt.h"
+#include "gic/setup.h"
+#include "partition/fault.h"
+#include "partition/life.h"
+#include "vcpu/power.h"
+
+/* The guest does not continue. The processor's part of the GIC is reset: interrupts of the guest
+ * would wake the processor again and again, and an active priority that the guest has feigned
+ * blocks the hypervisor's interrupts (docs/decisions/0013). */
+static void leave(struct vcpu *vcpu)
+{
+    gic_reset_core(partition_core(vcpu->partition, vcpu->number));
+    life_leave(vcpu);
+}
+
+/* Takes the VCPU's steps, and handles the hypervisor's interrupts between them, until the VCPU is
+ * to execute. */
+static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
+{
+    while (next != LIFE_EXECUTE) {
+        if (next == LIFE_SLEEP) {
+            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        }
+        interrupt_handle(vcpu);
+        (void)fault_of_device(0);
+        next = life_continue(vcpu);
+    }
+    power_start(vcpu);
+}
+
+_Noreturn void idle_start(struct processor *processor)
+{
+    leave(processor->vcpu);
+    take_steps(processor->vcpu, life_begin(processor->vcpu));
+}
+
+_Noreturn void idle(struct processor *processor)
+{
+    struct vcpu *vcpu = processor->vcpu;
+
+    vcpu->report.state =
+        __atomic_load_n(&vcpu->partition->request, __ATOMIC_ACQUIRE) == REQUEST_NONE
+            ? REPORT_OFF
+            : REPORT_STOPPED;
+    leave(vcpu);
+    take_steps(vcpu, life_continue(vcpu));
+}

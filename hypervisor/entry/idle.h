@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A processor whose VCPU does not execute: it is off, or its partition starts or stops. */
+#ifndef ENTRY_IDLE_H
+#define ENTRY_IDLE_H
+
+#include "entry/processor.h"
+
+/* At boot: starts the partition on its boot VCPU; another VCPU waits for its start. */
+_Noreturn void idle_start(struct processor *processor);
+
+/* The guest does not continue: waits until the VCPU starts. */
+_Noreturn void idle(struct processor *processor);
+
+#endif

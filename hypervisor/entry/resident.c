@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traps of a guest's steady state: an interrupt to another core of its partition, and broadcast
+ * maintenance that is made local. They are handled on the resident tables, without the services.
+ */
+#include "entry/processor.h"
+#include "entry/syndrome.h"
+#include "gic/sgi.h"
+#include "hypervisor/registers.h"
+
+/* Carries out trapped maintenance on this core. More may be invalidated than was asked for: by TLBI
+ * all that stage 1 has in the TLB for the guest's VMID. */
+static void invalidate_locally(unsigned name)
+{
+    if (name == REGISTER_IC_IALLUIS) {
+        __asm__ volatile("ic iallu" : : : "memory");
+    } else {
+        __asm__ volatile("tlbi vmalle1" : : : "memory");
+    }
+    __asm__ volatile("dsb nsh\n\tisb" : : : "memory");
+}
+
+bool monitor_answer(struct registers *registers, unsigned kind)
+{
+    struct vcpu *vcpu = processor_this()->vcpu;
+    uint64_t syndrome = register_read(esr_el2);
+    unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
+    uint64_t value = register_value(registers, (unsigned)REGISTER_TARGET(syndrome));
+
+    if (kind != VECTOR_SYNCHRONOUS || SYNDROME_CLASS(syndrome) != CLASS_REGISTER) {
+        return false;
+    }
+    if (name == REGISTER_SGI1R) {
+        vcpu->report.exits[EXIT_SGI]++;
+        vcpu->report.refused += sgi_send(vcpu->partition, vcpu->number, value) == ACCESS_REFUSED;
+    } else if (name == REGISTER_IC_IALLUIS || REGISTER_IS_TLBI(name)) {
+        vcpu->report.exits[EXIT_CACHE]++;
+        invalidate_locally(name);
+    } else {
+        return false;
+    }
+    registers->pc += INSTRUCTION_BYTES;
+    return true;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Hands each exception of a guest that resident.c does not handle to the folder that does. */
+#include "console/uart.h"
+#include "entry/idle.h"
+#include "entry/interrupt.h"
+#include "entry/processor.h"
+#include "entry/syndrome.h"
+#include "gic/distributor.h"
+#include "gic/gic_registers.h"
+#include "gic/redistributor.h"
+#include "hypervisor/registers.h"
+#include "memory/tables.h"
+#include "partition/fault.h"
+#include "pci/config_space.h"
+#include "vcpu/features.h"
+#include "vcpu/guest_state.h"
+#include "vcpu/power.h"
+
+static void set_value(struct registers *registers, unsigned number, uint64_t value)
+{
+    if (number != NO_REGISTER) {
+        registers->x[number] = value;
+    }
+}
+
+static bool inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t *offset)
+{
+    *offset = address - start;
+    return start != 0 && *offset < bytes;
+}
+
+static enum access_result route(const struct vcpu *vcpu, uint64_t address, struct access *access,
+                                enum exit_cause *cause)
+{
+    struct partition *partition = vcpu->partition;
+    const struct description_board *board = &partition->system->board;
+
+    if (inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
+        *cause = EXIT_DISTRIBUTOR;
+        return distributor_access(partition, access);
+    }
+    if (inside(address, board->ecam, board->ecam_bytes, &access->offset)) {
+        *cause = EXIT_PCI;
+        return pci_access(partition, access);
+    }
+    if (inside(address, partition->described->console, PAGE_BYTES, &access->offset)) {
+        *cause = EXIT_CONSOLE;
+        return uart_access(partition, access);
+    }
+    *cause = EXIT_REDISTRIBUTOR;
+    return redistributor_access(partition, address, access);
+}
+
+static enum access_result data_abort(struct vcpu *vcpu, struct registers *registers,
+                                     uint64_t syndrome, uint64_t address)
+{
+    enum exit_cause cause;
+    enum access_result result;
+    struct access access;
+    unsigned target;
+
+    if (!syndrome_access(syndrome, &access, &target) || (address & (access.bytes - 1u)) != 0) {
+        return ACCESS_FORBIDDEN;
+    }
+    access.value = register_value(registers, target);
+    if (access.bytes < sizeof(access.value)) {
+        access.value &= (UINT64_C(1) << (8u * access.bytes)) - 1;
+    }
+    result = route(vcpu, address, &access, &cause);
+    if (result == ACCESS_FORBIDDEN) {
+        return result;
+    }
+    vcpu->report.exits[cause]++;
+    if (!access.write) {
+        set_value(registers, target, syndrome_loaded(syndrome, access.value));
+    }
+    return result;
+}
+
+#define IMPLEMENTATION_DEFINED(name) (REGISTER_CRN(name) == 11 || REGISTER_CRN(name) == 15)
+
+/* OSLSR_EL1: the OS lock is implemented (OSLM), and not locked. */
+#define OS_LOCK_OPEN UINT64_C(0x8)
+
+/* Sets *value to the answer to a read of a trapped register. Ignores writes. */
+static enum access_result answer_register(unsigned name, bool read, uint64_t *value)
+{
+    unsigned id_register = ID_SPACE_INDEX(name);
+
+    *value = 0;
+    switch (name) {
+    case REGISTER_NAME(2u, 0u, 1u, 0u, 4u): /* OSLAR_EL1 */
+    case REGISTER_NAME(2u, 0u, 1u, 3u, 4u): /* OSDLR_EL1 */
+    case REGISTER_NAME(2u, 0u, 1u, 4u, 4u): /* DBGPRCR_EL1 */
+    case REGISTER_NAME(2u, 0u, 1u, 0u, 0u): /* MDRAR_EL1: no debug ROM */
+        return ACCESS_DONE;
+    case REGISTER_NAME(2u, 0u, 1u, 1u, 4u): /* OSLSR_EL1 */
+        *value = OS_LOCK_OPEN;
+        return ACCESS_DONE;
+    case REGISTER_NAME(3u, 0u, 1u, 0u, 1u):   /* ACTLR_EL1 */
+    case REGISTER_NAME(3u, 0u, 12u, 11u, 6u): /* ICC_ASGI1R_EL1 */
+    case REGISTER_NAME(3u, 0u, 12u, 11u, 7u): /* ICC_SGI0R_EL1 */
+        return ACCESS_REFUSED;
+    default:
+        break;
+    }
+    if (IMPLEMENTATION_DEFINED(name)) { /* boot code written for one processor model writes them */
+        return ACCESS_REFUSED;
+    }
+    if ((name & ID_SPACE_MASK) != ID_SPACE || id_register < ID_REGISTER_FIRST || !read) {
+        return ACCESS_UNDEFINED;
+    }
+    *value = features_shown(id_register, id_register_read(id_register));
+    return ACCESS_DONE;
+}
+
+static enum access_result system_register(struct vcpu *vcpu, struct registers *registers,
+                                          uint64_t syndrome)
+{
+    unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
+    enum access_result result;
+    uint64_t value;
+
+    switch (name) {
+    case REGISTER_NAME(1u, 0u, 7u, 6u, 2u):  /* DC ISW */
+    case REGISTER_NAME(1u, 0u, 7u, 10u, 2u): /* DC CSW */
+    case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
+        vcpu->report.exits[EXIT_CACHE]++;
+        return ACCESS_REFUSED; /* it would affect caches that all processors share */
+    default:
+        vcpu->report.exits[EXIT_REGISTER]++;
+        result = answer_register(name, REGISTER_READ(syndrome), &value);
+        if (result != ACCESS_UNDEFINED && REGISTER_READ(syndrome)) {
+            set_value(registers, (unsigned)REGISTER_TARGET(syndrome), value);
+        }
+        return result;
+    }
+}
+
+/* Returns true if the guest takes an external abort instead of being stopped. Returns false for a
+ * fault on the guest's own table walk, because ESR_EL1 has to name the level of stage 1, which the
+ * hypervisor does not know. */
+static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome)
+{
+    unsigned exception_class = SYNDROME_CLASS(syndrome);
+
+    return vcpu->partition->described->unmapped == DESCRIPTION_UNMAPPED_ABORT &&
+           (exception_class == CLASS_DATA || exception_class == CLASS_FETCH) &&
+           !syndrome_of_table_walk(syndrome);
+}
+
+/* Handles an instruction whose exception class is trapped as a whole. */
+static enum access_result trapped_instruction(struct vcpu *vcpu, uint64_t syndrome)
+{
+    if ((CLASSES_UNDEFINED >> SYNDROME_CLASS(syndrome) & 1) == 0) {
+        return ACCESS_FORBIDDEN;
+    }
+    vcpu->report.exits[EXIT_REGISTER]++;
+    return ACCESS_UNDEFINED;
+}
+
+static void synchronous(struct vcpu *vcpu, struct registers *registers)
+{
+    uint64_t syndrome = register_read(esr_el2);
+    uint64_t virtual_address = register_read(far_el2);
+    uint64_t address = (register_read(hpfar_el2) >> 4 << 12) | (virtual_address & (PAGE_BYTES - 1));
+    enum access_result result = ACCESS_FORBIDDEN;
+
+    switch (SYNDROME_CLASS(syndrome)) {
+    case CLASS_DATA:
+        result = data_abort(vcpu, registers, syndrome, address);
+        break;
+    case CLASS_REGISTER:
+        result = system_register(vcpu, registers, syndrome);
+        break;
+    case CLASS_SMC:
+        registers->pc += INSTRUCTION_BYTES; /* the return address of HVC is past it already */
+        power_call(vcpu, registers);
+        return;
+    case CLASS_HVC:
+        power_call(vcpu, registers);
+        return;
+    default:
+        result = trapped_instruction(vcpu, syndrome);
+        break;
+    }
+    if (result == ACCESS_FORBIDDEN && takes_abort(vcpu, syndrome)) {
+        vcpu->report.exits[EXIT_FAULT]++;
+        vcpu->report.refused++;
+        register_write(far_el1, virtual_address);
+        guest_state_exception(registers, syndrome_external_abort(syndrome, registers->state));
+        return;
+    }
+    if (result == ACCESS_UNDEFINED) {
+        vcpu->report.refused++;
+        guest_state_undefined(registers);
+        return;
+    }
+    if (result == ACCESS_FORBIDDEN) {
+        fault_stop(vcpu, registers->pc, syndrome,
+                   syndrome_has_address(syndrome) ? address : FAULT_ADDRESS_UNKNOWN);
+    }
+    vcpu->report.refused += result == ACCESS_REFUSED;
+    registers->pc += INSTRUCTION_BYTES;
+}
+
+void monitor_trap(struct registers *registers, unsigned kind)
+{
+    struct processor *processor = processor_this();
+    struct vcpu *vcpu = processor->vcpu;
+
+    if (kind == VECTOR_SYNCHRONOUS) {
+        synchronous(vcpu, registers);
+    } else if (kind == VECTOR_FIQ) {
+        interrupt_handle(vcpu);
+    } else {
+        fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
+    }
+    (void)fault_of_device(registers->pc);
+    if (!power_may_execute(vcpu)) {
+        idle(processor);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Exceptions to EL2 (Arm ARM, "Exception vectors").
+ *
+ * From a guest: its registers are saved on the monitor's stack, which is empty then, and restored
+ * from there. For most exceptions the monitor switches to the service tables, and back before the
+ * guest continues.
+ *
+ * From EL2 itself: the monitor continues only if a device did not answer its access (monitor.c,
+ * monitor_recover()).
+ */
+#include "entry/layout.h"
+#include "entry/macros.inc"
+
+    .section .text.vectors, "ax"
+    .macro save_first kind
+    .balign 128
+    stp x0, x1, [sp, #-FRAME_BYTES]!
+    stp x2, x3, [sp, #16]
+    stp x4, x5, [sp, #32]
+    stp x6, x7, [sp, #48]
+    mov x1, #\kind
+    b save_rest
+    .endm
+
+    .macro from_wrong_stack
+    .balign 128
+    b .
+    .endm
+
+    .balign 2048
+    .global monitor_vectors
+monitor_vectors:
+    from_wrong_stack /* EL2 with SP_EL0, which the hypervisor never uses */
+    from_wrong_stack
+    from_wrong_stack
+    from_wrong_stack
+    save_first FROM_EL2
+    save_first FROM_EL2 + 1
+    save_first FROM_EL2 + 2
+    save_first FROM_EL2 + 3
+    save_first 0
+    save_first 1
+    save_first 2
+    save_first 3
+    save_first 0
+    save_first 1
+    save_first 2
+    save_first 3
+    .balign 128
+
+save_rest:
+    stp x8, x9, [sp, #64]
+    stp x10, x11, [sp, #80]
+    stp x12, x13, [sp, #96]
+    stp x14, x15, [sp, #112]
+    stp x16, x17, [sp, #128]
+    stp x18, x19, [sp, #144]
+    stp x20, x21, [sp, #160]
+    stp x22, x23, [sp, #176]
+    stp x24, x25, [sp, #192]
+    stp x26, x27, [sp, #208]
+    stp x28, x29, [sp, #224]
+    mrs x2, elr_el2
+    mrs x3, spsr_el2
+    stp x30, x2, [sp, #240]
+    str x3, [sp, #256]
+    mov x19, x1
+    mov x0, sp
+    cmp x19, #FROM_EL2
+    b.hs from_self
+    mov x29, xzr
+    bl monitor_answer
+    cbnz w0, 1f
+    mrs x0, tpidr_el2
+    change_tables x0, PROCESSOR_SERVICES
+    mov x0, sp
+    mov x1, x19
+    bl monitor_trap
+    mov x0, sp
+
+    .global monitor_resume
+monitor_resume:
+    mov sp, x0
+    mrs x0, tpidr_el2
+    change_tables x0, PROCESSOR_RESIDENT
+1:
+    ldp x30, x2, [sp, #240]
+    ldr x3, [sp, #256]
+    msr elr_el2, x2
+    msr spsr_el2, x3
+    ldp x2, x3, [sp, #16]
+    ldp x4, x5, [sp, #32]
+    ldp x6, x7, [sp, #48]
+    ldp x8, x9, [sp, #64]
+    ldp x10, x11, [sp, #80]
+    ldp x12, x13, [sp, #96]
+    ldp x14, x15, [sp, #112]
+    ldp x16, x17, [sp, #128]
+    ldp x18, x19, [sp, #144]
+    ldp x20, x21, [sp, #160]
+    ldp x22, x23, [sp, #176]
+    ldp x24, x25, [sp, #192]
+    ldp x26, x27, [sp, #208]
+    ldp x28, x29, [sp, #224]
+    ldp x0, x1, [sp], #FRAME_BYTES
+    eret
+
+from_self:
+    mrs x0, tpidr_el2
+    cbz x0, 2f /* no struct processor yet: the boot core's tables map everything */
+    change_tables x0, PROCESSOR_SERVICES
+2:  mov x0, sp
+    sub x1, x19, #FROM_EL2
+    bl monitor_recover
+    b 1b
+

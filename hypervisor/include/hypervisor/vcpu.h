@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A VCPU: a guest's processor. One page, mapped only in the monitor of its processor. The tools
+ * read the report in it through the machine's memory, while the guest runs. The part that the
+ * partition's other VCPUs ask for (is it on?) is in the partition's page (struct vcpu_power).
+ */
+#ifndef HYPERVISOR_VCPU_H
+#define HYPERVISOR_VCPU_H
+
+#include "hypervisor/partition.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Causes of exits from a guest. The tools know them by number: append only. */
+enum exit_cause {
+    EXIT_SGI,           /* ICC_SGI1R_EL1 */
+    EXIT_DISTRIBUTOR,   /* GICD registers */
+    EXIT_REDISTRIBUTOR, /* GICR registers */
+    EXIT_PCI,           /* configuration space */
+    EXIT_CONSOLE,       /* the virtual PL011 */
+    EXIT_POWER,         /* PSCI, and any other call by HVC or SMC */
+    EXIT_CACHE,         /* maintenance by set and way */
+    EXIT_REGISTER,      /* any other system register */
+    EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
+    EXIT_FAULT,         /* a fault, for which the partition was stopped or the guest got an abort */
+    EXIT_CAUSES
+};
+
+enum report_state { REPORT_OFF, REPORT_RUNNING, REPORT_STOPPED };
+
+#define REPORT_MAGIC UINT64_C(0x555043564b4c5542) /* "BULKVCPU" */
+
+struct vcpu_report {
+    uint64_t magic;
+    uint32_t processor; /* indices in the description */
+    uint32_t partition;
+    uint32_t state;   /* enum report_state */
+    uint32_t starts;  /* starts of the partition on this VCPU */
+    uint64_t refused; /* accesses refused, and exceptions given to the guest for an access */
+    uint64_t exits[EXIT_CAUSES];
+    /* The last fault: ESR_EL2, the guest physical address, the program counter. For refused DMA:
+     * the type of the SMMU's event, the address, 0. */
+    uint64_t syndrome, address, pc;
+};
+
+/* The request that a VCPU watches while it does not execute. */
+struct request_watch {
+    uint32_t request;   /* enum partition_request, as last read */
+    bool is_timed;      /* a request came, and its time limit is not over */
+    uint64_t requested; /* CNTPCT_EL0 when it came */
+};
+
+struct vcpu {
+    struct vcpu_report report; /* first: the tools know no other part of the page */
+    struct partition *partition;
+    uint64_t stage2;            /* root of the partition's stage 2 */
+    uint32_t number;            /* in its partition */
+    uint32_t processor;         /* on which it executes: index in the description */
+    struct request_watch watch; /* partition/ */
+};
+
+_Static_assert(offsetof(struct vcpu, report) == 0, "must match tools/bulkhead/system/reports.py");
+_Static_assert(offsetof(struct vcpu, partition) == 136, "must match translation_tables.py");
+_Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Faults for which a partition is stopped: the report on the terminal and in the VCPU's page. */
+#ifndef PARTITION_FAULT_H
+#define PARTITION_FAULT_H
+
+#include "hypervisor/vcpu.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The address in a report if the architecture provides none. */
+#define FAULT_ADDRESS_UNKNOWN UINT64_MAX
+
+/* Asks for the stop of the partition, and reports the fault. `pc`: the guest's. `syndrome`:
+ * ESR_EL2. `address`: the guest physical address, or FAULT_ADDRESS_UNKNOWN. */
+void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address);
+
+/* If a device has not answered an access of this processor's monitor since the last call, asks for
+ * the stop of its VCPU's partition, reports the fault and returns true; else returns false. `pc`:
+ * the guest's. */
+bool fault_of_device(uint64_t pc);
+
+/* Handles the SMMU's interrupt. Stops the partition for the first DMA that the SMMU refused. Later
+ * events, until the devices are reset, change nothing. */
+void fault_of_dma(struct vcpu *vcpu);
+
+#endif

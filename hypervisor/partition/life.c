@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "partition/life.h"
+
+#include "console/terminal.h"
+#include "console/uart.h"
+#include "gic/setup.h"
+#include "gic/sgi.h"
+#include "hypervisor/registers.h"
+#include "partition/fault.h"
+#include "partition/load.h"
+#include "pci/config_space.h"
+#include "smmu/smmu.h"
+
+static struct vcpu_power *power_of(const struct vcpu *vcpu)
+{
+    return &vcpu->partition->power[vcpu->number];
+}
+
+/* Returns the first VCPU of the partition that has not stopped, or vcpu_count if all have. The
+ * loads are sequentially consistent, so that of two VCPUs that stop at once one sees the other. */
+static uint32_t first_running(const struct partition *partition)
+{
+    uint32_t vcpu = 0;
+
+    while (vcpu < partition->described->vcpu_count &&
+           __atomic_load_n(&partition->power[vcpu].state, __ATOMIC_SEQ_CST) == VCPU_OFF) {
+        vcpu++;
+    }
+    return vcpu;
+}
+
+static bool boots(const struct vcpu *vcpu)
+{
+    return vcpu->number == 0;
+}
+
+void life_request(struct vcpu *vcpu, enum partition_request request)
+{
+    struct partition *partition = vcpu->partition;
+    uint32_t before = REQUEST_NONE;
+
+    (void)__atomic_compare_exchange_n(&partition->request, &before, (uint32_t)request, false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
+        if (i != vcpu->number) {
+            gic_send(partition_core(partition, i));
+        }
+    }
+}
+
+static bool never_restarts(const struct partition *partition)
+{
+    return partition->described->restart == DESCRIPTION_RESTART_NEVER;
+}
+
+void life_request_by_guest(struct vcpu *vcpu, enum partition_request request)
+{
+    const char *event = "is off";
+
+    if (request == REQUEST_RESET) {
+        event = "restarts";
+        if (never_restarts(vcpu->partition)) {
+            event = "is off: it never restarts";
+            request = REQUEST_STOP;
+        }
+    }
+    uart_flush(vcpu->partition, true);
+    terminal_say(vcpu->partition, event);
+    life_request(vcpu, request);
+}
+
+void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
+{
+    struct partition *partition = vcpu->partition;
+
+    if (request == REQUEST_RESET && never_restarts(partition)) {
+        terminal_say(partition, "never restarts");
+        return;
+    }
+    uart_flush(partition, true);
+    terminal_say(partition, request == REQUEST_STOP ? "is stopped" : "restarts");
+    /* A typed request replaces any other, even one that VCPUs still handle: it arrives at the boot
+     * core, and only the boot core completes requests. */
+    __atomic_store_n(&partition->request, (uint32_t)request, __ATOMIC_RELEASE);
+    life_request(vcpu, request);
+}
+
+/* Resets the partition's devices, which from then on reach no memory and raise no interrupt. The
+ * SMMU comes first: it aborts DMA whatever a device does. Returns false if a device may still reach
+ * memory. */
+static bool quiesce(struct partition *partition)
+{
+    bool blocked = smmu_block_dma(partition);
+    bool reset = pci_reset(partition);
+
+    gic_reset_partition(partition);
+    uart_reset(partition);
+    return !fault_of_device(0) && blocked && reset;
+}
+
+static enum life_step fail_start(struct partition *partition)
+{
+    terminal_say(partition, "can't start: a PCI function or the SMMU does not answer");
+    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
+    return LIFE_SLEEP;
+}
+
+/* Begins to load the partition, on its boot VCPU. Its memory is not written to if a device may
+ * still reach it. */
+static enum life_step start(struct partition *partition)
+{
+    struct smmu_event before;
+
+    if (!quiesce(partition)) {
+        return fail_start(partition);
+    }
+    while (smmu_event(partition, &before)) { /* events from before the start are discarded */
+    }
+    partition->load = (struct load_progress){0};
+    partition->is_loading = true;
+    return LIFE_POLL;
+}
+
+/* Goes on loading the partition, on its boot VCPU, and starts it in the end. */
+static enum life_step continue_start(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct vcpu_power *power = power_of(vcpu);
+
+    if (!load_continue(partition, &partition->load)) {
+        return LIFE_POLL;
+    }
+    partition->is_loading = false;
+    if (!smmu_permit_dma(partition)) {
+        return fail_start(partition);
+    }
+    power->entry = partition->described->entry;
+    power->context = partition->described->devicetree;
+    __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
+    return LIFE_EXECUTE;
+}
+
+/* Completes the request, on the boot VCPU, when all VCPUs have stopped. The last one that stops
+ * wakes the boot VCPU. */
+static enum life_step complete_request(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+
+    if (!boots(vcpu)) {
+        gic_send(partition_core(partition, 0));
+        return LIFE_SLEEP;
+    }
+    if (vcpu->watch.request == REQUEST_RESET) {
+        return start(partition);
+    }
+    partition->is_loading = false;
+    (void)quiesce(partition);
+    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
+    return LIFE_SLEEP;
+}
+
+static bool time_is_over(const struct request_watch *watch)
+{
+    return register_read(cntpct_el0) - watch->requested >= register_read(cntfrq_el0); /* 1 s */
+}
+
+/* Reports a core that has not stopped within a second. The boot VCPU reports the other cores; if
+ * the boot VCPU itself is missing, the other VCPUs report it. */
+static void report_missing(const struct vcpu *vcpu, uint32_t missing)
+{
+    const struct partition *partition = vcpu->partition;
+
+    if (boots(vcpu) || missing == 0) {
+        terminal_print("%s waits: core %u does not answer", partition->described->name,
+                       partition->described->vcpus[missing].core);
+    }
+}
+
+/* Completes a stop or a restart once all VCPUs have stopped. */
+static enum life_step handle_request(struct vcpu *vcpu)
+{
+    struct request_watch *watch = &vcpu->watch;
+    uint32_t missing = first_running(vcpu->partition);
+
+    if (watch->request != REQUEST_RESET && watch->request != REQUEST_STOP) {
+        return LIFE_SLEEP;
+    }
+    if (missing == vcpu->partition->described->vcpu_count) {
+        return complete_request(vcpu);
+    }
+    if (watch->is_timed && !time_is_over(watch)) {
+        return LIFE_POLL;
+    }
+    if (watch->is_timed) {
+        report_missing(vcpu, missing);
+    }
+    return LIFE_SLEEP;
+}
+
+/* Reads the partition's request; a new one starts the time limit. */
+static void read_request(struct vcpu *vcpu)
+{
+    struct request_watch *watch = &vcpu->watch;
+    uint32_t request = __atomic_load_n(&vcpu->partition->request, __ATOMIC_ACQUIRE);
+
+    if (request != watch->request) {
+        watch->is_timed = true;
+        watch->requested = register_read(cntpct_el0);
+    }
+    watch->request = request;
+}
+
+enum life_step life_begin(struct vcpu *vcpu)
+{
+    return boots(vcpu) ? start(vcpu->partition) : LIFE_POLL;
+}
+
+void life_leave(struct vcpu *vcpu)
+{
+    uint32_t on = VCPU_ON;
+
+    vcpu->watch = (struct request_watch){.request = REQUEST_NONE};
+    /* CPU_OFF has set VCPU_OFF already, and since then another VCPU may have asked for a start. */
+    (void)__atomic_compare_exchange_n(&power_of(vcpu)->state, &on, VCPU_OFF, false,
+                                      __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
+}
+
+enum life_step life_continue(struct vcpu *vcpu)
+{
+    struct vcpu_power *power = power_of(vcpu);
+    bool is_ready = __atomic_load_n(&power->state, __ATOMIC_ACQUIRE) == VCPU_READY;
+    enum life_step next;
+
+    read_request(vcpu);
+    /* A stop that was typed meanwhile ends the start. */
+    if (boots(vcpu) && vcpu->partition->is_loading && vcpu->watch.request != REQUEST_STOP) {
+        return continue_start(vcpu);
+    }
+    if (is_ready) {
+        if (vcpu->watch.request == REQUEST_NONE) {
+            return LIFE_EXECUTE;
+        }
+        /* The partition has to stop: the VCPU is off again without a start. */
+        __atomic_store_n(&power->state, VCPU_OFF, __ATOMIC_SEQ_CST);
+    }
+    next = handle_request(vcpu);
+    if (next == LIFE_SLEEP) {
+        vcpu->watch.is_timed = false;
+    }
+    return next;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "partition/load.h"
+#include "hypervisor/registers.h"
+
+#include <string.h>
+
+/* The smallest line of the data cache; the field is log2 of its words (Arm ARM,
+ * CTR_EL0.DminLine). */
+#define LINE_BYTES(type) (UINT64_C(4) << ((type) >> 16 & 0xf))
+
+void load_clean(uint64_t at, uint64_t end)
+{
+    uint64_t step = LINE_BYTES(register_read(ctr_el0));
+
+    do {
+        __asm__ volatile("dc civac, %0" : : "r"(at) : "memory");
+        at += step;
+    } while (at < end);
+    __asm__ volatile("dsb sy" : : : "memory");
+}
+
+/* A step handles at most so much: some 10,000 instructions. */
+#define STEP_BYTES UINT64_C(0x40000)
+
+enum phase { PHASE_ZERO, PHASE_COPY, PHASE_CLEAN, PHASE_DONE };
+
+/* A part of a memory, or of an image, that one step handles. */
+struct part {
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+/* Returns the part of the current object with `bytes` that comes next, and counts it as handled. */
+static struct part next_part(struct load_progress *progress, uint64_t bytes)
+{
+    uint64_t left = bytes - progress->done;
+    struct part part = {progress->done, left < STEP_BYTES ? left : STEP_BYTES};
+
+    progress->done += part.bytes;
+    if (progress->done == bytes) {
+        progress->done = 0;
+        progress->index++;
+    }
+    return part;
+}
+
+/* description_check() has checked that each image lies in one of the memories. */
+static uint64_t physical_of(const struct description_partition *described, uint64_t guest)
+{
+    for (uint32_t i = 0; i < described->memory_count; i++) {
+        uint64_t offset = guest - described->memories[i].guest;
+
+        if (offset < described->memories[i].bytes) {
+            return described->memories[i].physical + offset;
+        }
+    }
+    return 0;
+}
+
+static void zero(const struct description_memory *memory, struct load_progress *progress)
+{
+    struct part part = next_part(progress, memory->bytes);
+
+    memset((void *)(uintptr_t)(memory->physical + part.offset), 0, part.bytes);
+}
+
+static void copy(const struct partition *partition, const struct description_image *image,
+                 struct load_progress *progress)
+{
+    const char *images = (const char *)partition->system;
+    uint64_t to = physical_of(partition->described, image->guest);
+    struct part part = next_part(progress, image->bytes);
+
+    memcpy((void *)(uintptr_t)(to + part.offset), images + image->offset + part.offset, part.bytes);
+}
+
+/* The guest starts with its caches off: it must read the images from memory, and no dirty line may
+ * be evicted later over its writes. */
+static void clean(const struct description_memory *memory, struct load_progress *progress)
+{
+    struct part part = next_part(progress, memory->bytes);
+
+    load_clean(memory->physical + part.offset, memory->physical + part.offset + part.bytes);
+}
+
+bool load_continue(const struct partition *partition, struct load_progress *progress)
+{
+    const struct description_partition *described = partition->described;
+    uint32_t count =
+        progress->phase == PHASE_COPY ? described->image_count : described->memory_count;
+
+    if (progress->index == count) {
+        progress->index = 0;
+        progress->phase++;
+    } else if (progress->phase == PHASE_ZERO) {
+        zero(&described->memories[progress->index], progress);
+    } else if (progress->phase == PHASE_COPY) {
+        copy(partition, &described->images[progress->index], progress);
+    } else {
+        clean(&described->memories[progress->index], progress);
+    }
+    if (progress->phase != PHASE_DONE) {
+        return false;
+    }
+    __asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
+    return true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The content of a partition's memory at each start. */
+#ifndef PARTITION_LOAD_H
+#define PARTITION_LOAD_H
+
+#include "hypervisor/partition.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Takes the next step of loading the partition: zeroes its memory, copies its images there, and
+ * cleans both to the point of coherency. Returns true once all is done. `progress`: all zero before
+ * the first step. None of the partition's VCPUs executes. */
+bool load_continue(const struct partition *partition, struct load_progress *progress);
+
+/* Cleans and invalidates the data cache lines of [at, end), which is not empty, to the point of
+ * coherency. */
+void load_clean(uint64_t at, uint64_t end);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "vcpu/power.h"
+
+#include "entry/processor.h"
+#include "gic/setup.h"
+#include "gic/sgi.h"
+#include "partition/life.h"
+#include "psci/psci.h"
+#include "vcpu/guest_state.h"
+
+void power_call(struct vcpu *vcpu, struct registers *registers)
+{
+    struct partition *partition = vcpu->partition;
+    uint32_t target;
+
+    vcpu->report.exits[EXIT_POWER]++;
+    switch (psci_call(partition, vcpu->number, registers->x, &target)) {
+    case PSCI_CORE_START:
+        __atomic_store_n(&partition->power[target].state, VCPU_READY, __ATOMIC_RELEASE);
+        gic_send(partition_core(partition, target));
+        break;
+    case PSCI_SUSPEND:
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        break;
+    case PSCI_SYSTEM_OFF:
+        life_request_by_guest(vcpu, REQUEST_STOP);
+        break;
+    case PSCI_SYSTEM_RESET:
+        life_request_by_guest(vcpu, REQUEST_RESET);
+        break;
+    default: /* PSCI_CORE_OFF: the VCPU is off now, and the guest does not continue */
+        break;
+    }
+}
+
+bool power_may_execute(const struct vcpu *vcpu)
+{
+    const struct partition *partition = vcpu->partition;
+
+    return __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE) == REQUEST_NONE &&
+           __atomic_load_n(&partition->power[vcpu->number].state, __ATOMIC_ACQUIRE) == VCPU_ON;
+}
+
+_Noreturn void power_start(struct vcpu *vcpu)
+{
+    struct registers *registers = (struct registers *)(uintptr_t)processor_this()->stack - 1;
+    struct vcpu_power *power = &vcpu->partition->power[vcpu->number];
+
+    *registers = (struct registers){.pc = power->entry, .state = STATE_EL1H};
+    registers->x[0] = power->context;
+    gic_reset_core(partition_core(vcpu->partition, vcpu->number));
+    guest_state_reset();
+    vcpu->report.state = REPORT_RUNNING;
+    vcpu->report.starts++;
+    __atomic_store_n(&power->state, VCPU_ON, __ATOMIC_RELEASE);
+    monitor_resume(registers);
+}
