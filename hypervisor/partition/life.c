@@ -85,52 +85,85 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
     life_request(vcpu, request);
 }
 
-/* Resets the partition's devices, which from then on reach no memory and raise no interrupt. The
- * SMMU comes first: it aborts DMA whatever a device does. Returns false if a device may still reach
- * memory. */
-static bool quiesce(struct partition *partition)
+/* Begins to start or to stop the partition, on its boot VCPU: its devices are reset first. From
+ * then on they reach no memory and raise no interrupt. The SMMU comes first: it aborts DMA whatever
+ * a device does. What is typed from now on is for the guest that starts. */
+static enum life_step begin(struct partition *partition)
 {
-    bool blocked = smmu_block_dma(partition);
-    bool reset = pci_reset(partition);
-
-    gic_reset_partition(partition);
     uart_reset(partition);
-    return !fault_of_device(0) && blocked && reset;
+    partition->transition = (struct transition){
+        .phase = TRANSITION_RESET,
+        .is_blocked = smmu_block_dma(partition),
+    };
+    return LIFE_POLL;
+}
+
+static enum life_step end_stopped(struct partition *partition)
+{
+    partition->transition.phase = TRANSITION_NONE;
+    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
+    return LIFE_SLEEP;
 }
 
 static enum life_step fail_start(struct partition *partition)
 {
     terminal_say(partition, "can't start: a PCI function or the SMMU does not answer");
-    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
-    return LIFE_SLEEP;
+    return end_stopped(partition);
 }
 
-/* Begins to load the partition, on its boot VCPU. Its memory is not written to if a device may
- * still reach it. */
-static enum life_step start(struct partition *partition)
+/* Returns true if the partition is to start: at boot, and for a restart. What was requested last
+ * counts, also while the partition starts or stops. */
+static bool is_to_start(const struct vcpu *vcpu)
 {
-    struct smmu_event before;
+    return vcpu->watch.request != REQUEST_STOP;
+}
 
-    if (!quiesce(partition)) {
+/* The devices are reset, as far as they answered. The partition's memory is not written to if a
+ * device may still reach it. */
+static enum life_step end_reset(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->transition;
+    struct smmu_event before;
+    bool quiet;
+
+    gic_reset_partition(partition);
+    quiet = !fault_of_device(0) && transition->is_blocked && !transition->reset.has_failed;
+    if (!is_to_start(vcpu)) {
+        return end_stopped(partition);
+    }
+    if (!quiet) {
         return fail_start(partition);
     }
     while (smmu_event(partition, &before)) { /* events from before the start are discarded */
     }
-    partition->load = (struct load_progress){0};
-    partition->is_loading = true;
+    transition->phase = TRANSITION_LOAD;
     return LIFE_POLL;
 }
 
-/* Goes on loading the partition, on its boot VCPU, and starts it in the end. */
-static enum life_step continue_start(struct vcpu *vcpu)
+static enum life_step continue_reset(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->transition;
+    uint32_t microseconds;
+
+    if (pci_reset_continue(partition, &transition->reset, &microseconds)) {
+        return end_reset(vcpu);
+    }
+    transition->due =
+        register_read(cntpct_el0) + register_read(cntfrq_el0) * microseconds / 1000000;
+    return LIFE_POLL;
+}
+
+static enum life_step continue_load(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
     struct vcpu_power *power = power_of(vcpu);
 
-    if (!load_continue(partition, &partition->load)) {
+    if (!load_continue(partition, &partition->transition.load)) {
         return LIFE_POLL;
     }
-    partition->is_loading = false;
+    partition->transition.phase = TRANSITION_NONE;
     if (!smmu_permit_dma(partition)) {
         return fail_start(partition);
     }
@@ -138,6 +171,20 @@ static enum life_step continue_start(struct vcpu *vcpu)
     power->context = partition->described->devicetree;
     __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
     return LIFE_EXECUTE;
+}
+
+/* Takes the next step of the partition's start or stop. */
+static enum life_step continue_transition(struct vcpu *vcpu)
+{
+    struct transition *transition = &vcpu->partition->transition;
+
+    if (register_read(cntpct_el0) < transition->due) {
+        return LIFE_POLL;
+    }
+    if (transition->phase == TRANSITION_RESET) {
+        return continue_reset(vcpu);
+    }
+    return is_to_start(vcpu) ? continue_load(vcpu) : end_stopped(vcpu->partition);
 }
 
 /* Completes the request, on the boot VCPU, when all VCPUs have stopped. The last one that stops
@@ -150,13 +197,7 @@ static enum life_step complete_request(struct vcpu *vcpu)
         gic_send(partition_core(partition, 0));
         return LIFE_SLEEP;
     }
-    if (vcpu->watch.request == REQUEST_RESET) {
-        return start(partition);
-    }
-    partition->is_loading = false;
-    (void)quiesce(partition);
-    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
-    return LIFE_SLEEP;
+    return begin(partition);
 }
 
 static bool time_is_over(const struct request_watch *watch)
@@ -212,7 +253,7 @@ static void read_request(struct vcpu *vcpu)
 
 enum life_step life_begin(struct vcpu *vcpu)
 {
-    return boots(vcpu) ? start(vcpu->partition) : LIFE_POLL;
+    return boots(vcpu) ? begin(vcpu->partition) : LIFE_POLL;
 }
 
 void life_leave(struct vcpu *vcpu)
@@ -232,9 +273,8 @@ enum life_step life_continue(struct vcpu *vcpu)
     enum life_step next;
 
     read_request(vcpu);
-    /* A stop that was typed meanwhile ends the start. */
-    if (boots(vcpu) && vcpu->partition->is_loading && vcpu->watch.request != REQUEST_STOP) {
-        return continue_start(vcpu);
+    if (boots(vcpu) && vcpu->partition->transition.phase != TRANSITION_NONE) {
+        return continue_transition(vcpu);
     }
     if (is_ready) {
         if (vcpu->watch.request == REQUEST_NONE) {

@@ -22,7 +22,7 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
 /* The next step of a VCPU that does not execute. */
 enum life_step {
     LIFE_EXECUTE, /* start the guest: struct vcpu_power has its entry and context */
-    LIFE_POLL,    /* ask again: the partition is being loaded, or another VCPU has not stopped and
+    LIFE_POLL,    /* ask again: the partition starts or stops, or another VCPU has not stopped and
                    * its time limit is not over */
     LIFE_SLEEP    /* an interrupt comes when there is more to do */
 };

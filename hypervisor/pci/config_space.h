@@ -40,13 +40,15 @@ void pci_disable_mastering(const struct description *system);
 enum access_result pci_access(struct partition *partition, struct access *access);
 
 /*
- * Disables decoding and bus mastering of the functions that the guest has written to since boot or
- * the last reset, and resets them: the guest's view is as after boot. Takes 100 ms if a
- * function-level reset is among them, some 20 ms for each reset by power state, and up to a second
- * for each virtio device that does not complete its reset; nothing if the guest has written to
- * none. Returns false if a function does not complete its reset, unless the partition restarts
- * without resets. None of the partition's cores runs.
+ * Takes the next step of resetting the functions that the guest has written to since boot or the
+ * last reset: decoding and bus mastering are disabled, and the guest's view is as after boot.
+ * Returns true once all is done; `progress->has_failed` is then set if a function did not complete
+ * its reset, unless the partition restarts without resets. Otherwise sets `*microseconds` to the
+ * time that has to pass before the next step. Function-level resets take 100 ms together, a reset
+ * by power state 20 ms, and a virtio device up to a second. `progress`: all zero before the first
+ * step. None of the partition's VCPUs executes.
  */
-bool pci_reset(struct partition *partition);
+bool pci_reset_continue(struct partition *partition, struct reset_progress *progress,
+                        uint32_t *microseconds);
 
 #endif

@@ -34,10 +34,12 @@ void pci_write(const struct function *function, uint32_t at, unsigned bytes, uin
 /* virtio.c: returns true if the function is a virtio device with the common configuration of VIRTIO
  * 1.3, 4.1.4.3. */
 bool pci_virtio_can_reset(const struct function *function);
-/* Resets the device through the BAR with that structure, which has an address in the partition's
- * window meanwhile. Returns false if the BAR does not fit the window, or if the device does not
- * complete the reset within a second. Decoding is off before and after. */
-bool pci_virtio_reset(const struct function *function);
+/* Starts the reset of the device through the BAR with that structure, which has an address in the
+ * partition's window until pci_virtio_end_reset(). Returns the address of device_status, or 0 if
+ * the BAR does not fit the window. Decoding is off before. */
+uint64_t pci_virtio_start_reset(const struct function *function);
+/* Disables decoding, and clears the BARs. */
+void pci_virtio_end_reset(const struct function *function);
 
 /* delay.c: waits at least this long. */
 void pci_delay(uint32_t microseconds);

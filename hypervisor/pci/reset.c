@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Initialises functions at boot, and resets them before each start of the partition. */
+/* Initialises functions at boot, and resets them when the partition starts or stops. */
 #include "pci/config_space.h"
 #include "pci/function.h"
+#include <arch/device_access.h>
 
 #define NO_VENDOR 0xffffu
 /* PCI Power Management 1.2, 5.6.1; PCI Express Base 4.0, 6.6.2. */
-#define POWER_MICROSECONDS 10000u
-#define RESET_MICROSECONDS 100000u
+#define POWER_MICROSECONDS   10000u
+#define EXPRESS_MICROSECONDS 100000u
+/* A virtio device that has not completed its reset after a second does not answer. */
+#define VIRTIO_MICROSECONDS 1000u
+#define VIRTIO_POLLS_MAX    1000u
 
-/* Disables decoding and bus mastering, and leaves a low-power state. The expansion ROM has an
- * enable bit of its own (PCI 3.0, 6.2.5.2). */
-static void quiesce(const struct function *function)
+/* Disables decoding and bus mastering. The expansion ROM has an enable bit of its own (PCI 3.0,
+ * 6.2.5.2). Returns true if the function was in a low-power state, which it now leaves. */
+static bool disable(const struct function *function)
 {
     uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
 
@@ -19,10 +23,11 @@ static void quiesce(const struct function *function)
     /* The completion of a read does not pass the function's posted writes (PCI Express Base 4.0,
      * 2.4.1): once it is here, no DMA write is on its way. */
     (void)pci_read(function, PCI_COMMAND, 2);
-    if (power != 0 && (pci_read(function, power + PCI_POWER_CONTROL, 1) & PCI_POWER_STATE) != 0) {
-        pci_write(function, power + PCI_POWER_CONTROL, 2, 0);
-        pci_delay(POWER_MICROSECONDS);
+    if (power == 0 || (pci_read(function, power + PCI_POWER_CONTROL, 1) & PCI_POWER_STATE) == 0) {
+        return false;
     }
+    pci_write(function, power + PCI_POWER_CONTROL, 2, 0);
+    return true;
 }
 
 /* Returns true for an endpoint whose addresses are all in BARs. A bridge forwards the traffic of
@@ -73,7 +78,9 @@ uint32_t pci_boot(struct partition *partition)
 
         *function.view = (struct virtual_function){0};
         if (is_usable(&function)) {
-            quiesce(&function);
+            if (disable(&function)) {
+                pci_delay(POWER_MICROSECONDS);
+            }
             pci_bars_find(&function);
             pci_bars_clear(&function);
             function.view->reset = (uint8_t)find_reset(&function);
@@ -86,55 +93,119 @@ uint32_t pci_boot(struct partition *partition)
     return unresettable;
 }
 
-static void reset_by_power(const struct function *function)
-{
-    uint32_t at = pci_capability_find(function->view, PCI_CAPABILITY_POWER) + PCI_POWER_CONTROL;
+/* The phases of the reset of a function; the last one is of all functions together. */
+enum phase {
+    PHASE_BEGIN,  /* it is to be disabled */
+    PHASE_AWAKE,  /* it is in D0 */
+    PHASE_VIRTIO, /* device_status reads as 0 once the device has completed its reset */
+    PHASE_D3,     /* it is in D3hot */
+    PHASE_D0,     /* it is in D0 again, and reset */
+    PHASE_EXPRESS /* function-level resets take their time */
+};
 
-    pci_write(function, at, 2, PCI_POWER_STATE); /* D3hot */
-    pci_delay(POWER_MICROSECONDS);
-    pci_write(function, at, 2, 0);
-    pci_delay(POWER_MICROSECONDS);
+/* The reset of a function has ended; the next one follows. A function that did not complete its
+ * reset is reset again before the next start. */
+static void end_function(const struct function *function, struct reset_progress *progress,
+                         bool done)
+{
+    function->view->written = !done;
+    progress->has_failed = progress->has_failed || !done;
+    progress->function++;
+    progress->phase = PHASE_BEGIN;
 }
 
-/* Starts the reset of a function; some resets are complete when it returns. Returns false if the
- * function does not complete its reset, or has none. */
-static bool start_reset(const struct function *function)
+static void write_power(const struct function *function, uint32_t state)
 {
+    uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
+
+    pci_write(function, power + PCI_POWER_CONTROL, 2, state);
+}
+
+/* Starts the reset of a function in D0. Returns the microseconds until the next step. */
+static uint32_t start_reset(const struct function *function, struct reset_progress *progress)
+{
+    pci_bars_clear(function);
     switch ((enum function_reset)function->view->reset) {
     case FUNCTION_RESET_EXPRESS:
         pci_write(function, pci_express_reset(function), 2, PCI_EXPRESS_RESET);
-        return true;
+        progress->has_express = true;
+        end_function(function, progress, true);
+        return 0;
     case FUNCTION_RESET_VIRTIO:
-        return pci_virtio_reset(function);
+        progress->status = pci_virtio_start_reset(function);
+        progress->polls = 0;
+        progress->phase = PHASE_VIRTIO;
+        return 0;
     case FUNCTION_RESET_POWER:
-        reset_by_power(function);
-        return true;
+        write_power(function, PCI_POWER_STATE); /* D3hot */
+        progress->phase = PHASE_D3;
+        return POWER_MICROSECONDS;
     case FUNCTION_RESET_NONE:
         break;
     }
-    return false;
+    end_function(function, progress, false);
+    return 0;
 }
 
-bool pci_reset(struct partition *partition)
+/* VIRTIO 1.3, 4.1.4.3.2: after writing 0 the driver waits until device_status reads as 0. */
+static uint32_t poll_virtio(const struct function *function, struct reset_progress *progress)
 {
-    bool wait = false, done = true;
+    bool done = progress->status != 0 && device_read8((uintptr_t)progress->status) == 0;
 
-    for (uint32_t i = 0; i < partition->described->function_count; i++) {
-        struct function function = pci_function(partition, i);
-        struct virtual_function *view = function.view;
+    progress->polls++;
+    if (!done && progress->status != 0 && progress->polls <= VIRTIO_POLLS_MAX) {
+        return VIRTIO_MICROSECONDS;
+    }
+    pci_virtio_end_reset(function);
+    end_function(function, progress, done);
+    return 0;
+}
 
-        if (!view->present || !view->written) {
-            continue;
+/* Takes the next step of the reset of a function. Returns the microseconds until the one after
+ * it. */
+static uint32_t reset_step(const struct function *function, struct reset_progress *progress)
+{
+    switch ((enum phase)progress->phase) {
+    case PHASE_BEGIN:
+        if (!function->view->present || !function->view->written) {
+            progress->function++;
+            return 0;
         }
-        quiesce(&function);
-        pci_bars_clear(&function);
-        /* A function that did not complete its reset is reset again before the next start. */
-        view->written = !start_reset(&function);
-        done = done && !view->written;
-        wait = wait || view->reset == FUNCTION_RESET_EXPRESS;
+        progress->phase = PHASE_AWAKE;
+        return disable(function) ? POWER_MICROSECONDS : 0;
+    case PHASE_AWAKE:
+        return start_reset(function, progress);
+    case PHASE_VIRTIO:
+        return poll_virtio(function, progress);
+    case PHASE_D3:
+        write_power(function, 0);
+        progress->phase = PHASE_D0;
+        return POWER_MICROSECONDS;
+    case PHASE_D0:
+    case PHASE_EXPRESS:
+        break;
     }
-    if (wait) {
-        pci_delay(RESET_MICROSECONDS);
+    end_function(function, progress, true);
+    return 0;
+}
+
+bool pci_reset_continue(struct partition *partition, struct reset_progress *progress,
+                        uint32_t *microseconds)
+{
+    *microseconds = 0;
+    if (progress->function < partition->described->function_count) {
+        struct function function = pci_function(partition, progress->function);
+
+        *microseconds = reset_step(&function, progress);
+        return false;
     }
-    return done || partition->described->restart == DESCRIPTION_RESTART_WITHOUT_RESET;
+    if (progress->has_express && progress->phase != PHASE_EXPRESS) {
+        progress->phase = PHASE_EXPRESS;
+        *microseconds = EXPRESS_MICROSECONDS;
+        return false;
+    }
+    if (partition->described->restart == DESCRIPTION_RESTART_WITHOUT_RESET) {
+        progress->has_failed = false;
+    }
+    return true;
 }

@@ -12,9 +12,6 @@
 /* struct virtio_pci_common_cfg (4.1.4.3). */
 #define DEVICE_STATUS 20u
 
-#define POLL_MICROSECONDS 1000u
-#define POLLS_MAX         1000u
-
 /* Returns the offset of the capability that locates the common configuration, or 0 if there is
  * none. The device offers the preferred one first (4.1.4.1). */
 static uint32_t find_common(const struct function *function)
@@ -53,31 +50,22 @@ static uint64_t find_status(const struct function *function)
     return bar != 0 ? bar + offset : 0;
 }
 
-/* 4.1.4.3.2: after writing 0 the driver waits until device_status reads as 0. */
-static bool reset_status(uint64_t status)
-{
-    device_write8((uintptr_t)status, 0);
-    for (unsigned poll = 0; poll < POLLS_MAX; poll++) {
-        if (device_read8((uintptr_t)status) == 0) {
-            return true;
-        }
-        pci_delay(POLL_MICROSECONDS);
-    }
-    return false;
-}
-
-bool pci_virtio_reset(const struct function *function)
+uint64_t pci_virtio_start_reset(const struct function *function)
 {
     uint64_t status = pci_bars_assign(function) ? find_status(function) : 0;
-    bool done = false;
 
     function->view->command = PCI_COMMAND_MEMORY;
     pci_bars_apply(function);
-    if (status != 0 &&
-        (pci_read(function, PCI_COMMAND, 2) & PCI_COMMAND_DECODE) == PCI_COMMAND_MEMORY) {
-        done = reset_status(status);
+    if (status == 0 ||
+        (pci_read(function, PCI_COMMAND, 2) & PCI_COMMAND_DECODE) != PCI_COMMAND_MEMORY) {
+        return 0;
     }
+    device_write8((uintptr_t)status, 0);
+    return status;
+}
+
+void pci_virtio_end_reset(const struct function *function)
+{
     pci_write(function, PCI_COMMAND, 2, 0);
     pci_bars_clear(function);
-    return done;
 }

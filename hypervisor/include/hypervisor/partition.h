@@ -76,11 +76,32 @@ struct vcpu_power {
  * restart it; or REQUEST_STOPPED, once it is stopped. */
 enum partition_request { REQUEST_NONE, REQUEST_STOP, REQUEST_RESET, REQUEST_STOPPED };
 
+/* pci/: what has been reset of a partition's functions. */
+struct reset_progress {
+    uint32_t function; /* index */
+    uint32_t phase;    /* of its reset; the phases are those of reset.c */
+    uint32_t polls;    /* of a virtio device */
+    bool has_express;  /* a function-level reset has begun, which takes its time without polls */
+    bool has_failed;   /* a function did not complete its reset */
+    uint64_t status;   /* address of the virtio device's device_status */
+};
+
 /* partition/: what has been loaded of a partition. */
 struct load_progress {
     uint32_t phase; /* zeroing the memories, copying the images, cleaning the memories */
     uint32_t index; /* of the memory or the image */
     uint64_t done;  /* bytes of it */
+};
+
+/* partition/: how a partition starts or stops, in steps that its boot VCPU takes. */
+enum transition_phase { TRANSITION_NONE, TRANSITION_RESET, TRANSITION_LOAD };
+
+struct transition {
+    uint32_t phase;
+    bool is_blocked; /* the SMMU has blocked the partition's DMA */
+    uint64_t due;    /* CNTPCT_EL0 before which no step is to be taken */
+    struct reset_progress reset;
+    struct load_progress load;
 };
 
 struct partition {
@@ -91,8 +112,7 @@ struct partition {
      * REQUEST_NONE. Only the boot VCPU makes other changes: it completes requests, and replaces
      * them by those typed on the terminal. */
     uint32_t request;
-    bool is_loading; /* partition/: only the boot VCPU uses it, and `load` */
-    struct load_progress load;
+    struct transition transition; /* only the boot VCPU uses it */
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     uint64_t events;              /* smmu/: the event queue's page; 0: stage 2 confines no DMA */
     uint64_t commands;            /* smmu/: the command queue's page; 0: it has no streams */

@@ -11,6 +11,7 @@ struct fake_function fake_functions[FAKE_FUNCTIONS];
 struct description fake_system;
 struct partition fake_partition;
 uint64_t fake_accesses, fake_delay;
+static uint64_t waits; /* calls of pci_delay() */
 bool fake_running;
 
 static const uint16_t addresses[FAKE_FUNCTIONS] = {0x08, 0x09, 0x10, 0x108};
@@ -281,4 +282,21 @@ void device_write32(uintptr_t address, uint32_t value)
 void pci_delay(uint32_t microseconds)
 {
     fake_delay += microseconds;
+    waits++;
+}
+
+bool fake_reset_functions(void)
+{
+    struct reset_progress progress = {0};
+    uint64_t before = waits;
+    uint32_t microseconds;
+
+    while (!pci_reset_continue(&fake_partition, &progress, &microseconds)) {
+        fake_delay += microseconds;
+    }
+    if (waits != before) {
+        (void)fprintf(stderr, "rule broken: a step of a reset does not wait\n");
+        abort();
+    }
+    return !progress.has_failed;
 }

@@ -41,6 +41,9 @@ extern bool fake_running; /* guests run: hidden capabilities are not touched any
 extern uint64_t fake_accesses, fake_delay; /* of the hardware; microseconds waited */
 
 void fake_reset(void);
+/* Takes all steps of pci_reset_continue(), and adds the time between them to fake_delay. Returns
+ * false if a function did not complete its reset. */
+bool fake_reset_functions(void);
 /* An endpoint with nothing; `index` in the list above. */
 struct fake_function *fake_add(unsigned index);
 /* A virtio device's location of its common configuration (VIRTIO 1.3, 4.1.4). */

@@ -554,7 +554,7 @@ static void test_reset(void **state)
     pci_model_bar(&two->pci, 0, 0x1000, 0);
     (void)boot();
     before = fake_accesses;
-    assert_true(pci_reset(&fake_partition)); /* unused functions need no reset */
+    assert_true(fake_reset_functions()); /* unused functions need no reset */
     assert_int_equal(fake_accesses, before);
     assert_int_equal(fake_delay, 0);
     use(nic);
@@ -562,14 +562,14 @@ static void test_reset(void **state)
     guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
     guest_write(NIC, 0x44, 2, 3);
     fake_system.partitions[1].restart = DESCRIPTION_RESTART_WITHOUT_RESET;
-    assert_true(pci_reset(&fake_partition));
+    assert_true(fake_reset_functions());
     assert_int_equal(nic->pci.resets, 2); /* from D3 too */
     assert_int_equal(fake_delay, 100000 + 10000);
     require_fresh(nic);
     assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
     assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0); /* it has no reset */
     fake_system.partitions[1].restart = DESCRIPTION_RESTART_AFTER_RESET;
-    assert_false(pci_reset(&fake_partition)); /* the other one still was not */
+    assert_false(fake_reset_functions()); /* the other one still was not */
     assert_int_equal(nic->pci.resets, 2);
 }
 
@@ -597,13 +597,13 @@ static void require_reset(struct fake_function *two, uint64_t delay)
     assert_int_equal(boot(), PCI_NO_FUNCTION);
     for (unsigned i = 1; i < 3; i++) {
         use_two(two);
-        assert_true(pci_reset(&fake_partition));
+        assert_true(fake_reset_functions());
         assert_int_equal(two->pci.resets, i);
         assert_int_equal(fake_delay, i * delay);
         assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
         assert_int_equal(guest_read(TWO, PCI_BAR, 4), 0);
         assert_int_equal(guest_read(TWO, PCI_COMMAND, 2), 0);
-        assert_true(pci_reset(&fake_partition)); /* it is fresh */
+        assert_true(fake_reset_functions()); /* it is fresh */
         assert_int_equal(two->pci.resets, i);
     }
 }
@@ -616,9 +616,9 @@ static void test_no_reset(void **state)
     (void)add_nic();
     assert_int_equal(boot(), TWO);
     use_two(two);
-    assert_false(pci_reset(&fake_partition));
+    assert_false(fake_reset_functions());
     assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0); /* it masters the bus no more */
-    assert_false(pci_reset(&fake_partition));
+    assert_false(fake_reset_functions());
 }
 
 static void test_reset_by_power(void **state)
@@ -645,14 +645,14 @@ static void test_reset_of_virtio(void **state)
     use_two(two);
     two->status = 0xf;
     two->resetting = 5; /* the reset takes a while */
-    assert_true(pci_reset(&fake_partition));
+    assert_true(fake_reset_functions());
     assert_int_equal(fake_delay, 5000);
     use_two(two);
     two->resetting = 1000000; /* the reset never ends */
-    assert_false(pci_reset(&fake_partition));
+    assert_false(fake_reset_functions());
     assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
     two->resetting = 0;
-    assert_true(pci_reset(&fake_partition)); /* tried again before the next start */
+    assert_true(fake_reset_functions()); /* tried again before the next start */
 }
 
 /* 0: beyond the BAR. 1: in no BAR. 2: in an upper half. 3: no room in the window. 4: not a virtio
@@ -677,7 +677,7 @@ static void test_virtio_registers_out_of_reach(void **state)
             assert_int_equal(unresettable, TWO);
         }
         guest_write(TWO, PCI_COMMAND, 2, PCI_COMMAND_MASTER);
-        assert_false(pci_reset(&fake_partition));
+        assert_false(fake_reset_functions());
         assert_int_equal(pci_model_get(&two->pci, PCI_COMMAND, 2), 0);
     }
 }

@@ -227,7 +227,7 @@ void traffic_run(const uint8_t *data, size_t bytes)
             for (unsigned i = 0; i < FAKE_FUNCTIONS; i++) {
                 fake_functions[i].deaf = 0;
             }
-            (void)pci_reset(&fake_partition);
+            (void)fake_reset_functions();
         } else if (kind < 8) {
             disturb(&stream, &fake_functions[kind % FAKE_FUNCTIONS]);
         } else {
