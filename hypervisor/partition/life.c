@@ -90,11 +90,11 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
  * a device does. What is typed from now on is for the guest that starts. */
 static enum life_step begin(struct partition *partition)
 {
+    struct transition *transition = &partition->transition;
+
     uart_reset(partition);
-    partition->transition = (struct transition){
-        .phase = TRANSITION_RESET,
-        .is_blocked = smmu_block_dma(partition),
-    };
+    *transition = (struct transition){.phase = TRANSITION_RESET};
+    transition->is_quiet = smmu_block_dma(partition) && !fault_of_device(0);
     return LIFE_POLL;
 }
 
@@ -125,14 +125,12 @@ static enum life_step end_reset(const struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
     struct transition *transition = &partition->transition;
     struct smmu_event before;
-    bool quiet;
 
     gic_reset_partition(partition);
-    quiet = !fault_of_device(0) && transition->is_blocked && !transition->reset.has_failed;
     if (!is_to_start(vcpu)) {
         return end_stopped(partition);
     }
-    if (!quiet) {
+    if (fault_of_device(0) || !transition->is_quiet || transition->reset.has_failed) {
         return fail_start(partition);
     }
     while (smmu_event(partition, &before)) { /* events from before the start are discarded */
@@ -146,8 +144,12 @@ static enum life_step continue_reset(const struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
     struct transition *transition = &partition->transition;
     uint32_t microseconds;
+    bool done = pci_reset_continue(partition, &transition->reset, &microseconds);
 
-    if (pci_reset_continue(partition, &transition->reset, &microseconds)) {
+    if (fault_of_device(0)) {
+        transition->is_quiet = false;
+    }
+    if (done) {
         return end_reset(vcpu);
     }
     transition->due =

@@ -2,7 +2,7 @@
 /*
  * Start, stop and restart of a partition. A VCPU changes its own state only; a request to the
  * partition's other VCPUs is written to the partition's page, and an SGI tells their processors.
- * The VCPU of the boot core completes requests, after all VCPUs have stopped.
+ * VCPU 0, the boot VCPU, completes requests, after all VCPUs have stopped.
  */
 #ifndef PARTITION_LIFE_H
 #define PARTITION_LIFE_H

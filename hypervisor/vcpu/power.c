@@ -28,7 +28,8 @@ void power_call(struct vcpu *vcpu, struct registers *registers)
     case PSCI_SYSTEM_RESET:
         life_request_by_guest(vcpu, REQUEST_RESET);
         break;
-    default: /* PSCI_CORE_OFF: the VCPU is off now, and the guest does not continue */
+    case PSCI_CORE_OFF: /* the VCPU is off now: the guest does not continue */
+    case PSCI_RETURN:
         break;
     }
 }

@@ -16,7 +16,7 @@ from support.witness import read_register
 
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import registers
-from bulkhead.system.model import Unmapped
+from bulkhead.system.model import Restart, Unmapped
 from bulkhead.system.reports import State
 
 _STREAM_TABLE_BASE, _STREAM_BITS = 0x80, 0x88  # IHI 0070, 6.3.24 and 6.3.25
@@ -86,10 +86,14 @@ def test_bus_mastering_of_an_unowned_function_is_disabled(
     run.victim_is_unharmed()
 
 
-def test_unresponsive_device_stops_its_partition(start_guest: StartGuest, tmp_path: Path) -> None:
-    """The monitor's accesses to the configuration space raise an external abort."""
+@pytest.mark.parametrize("restart", [Restart.AFTER_RESET, Restart.WITHOUT_RESET])
+def test_unresponsive_device_stops_its_partition(
+    start_guest: StartGuest, tmp_path: Path, restart: Restart
+) -> None:
+    """The monitor's accesses to the configuration space raise an external abort. The partition does
+    not start then, whether or not its functions have to be reset."""
     stub = tmp_path / "gdb"
-    run = start(start_guest, extra=arguments(stub))
+    run = start(start_guest, extra=arguments(stub), restart=restart)
     device = SilentDevice(run, ecam())
     with PhysicalMemory(stub) as memory:
         device.silence(memory)

@@ -98,8 +98,8 @@ enum transition_phase { TRANSITION_NONE, TRANSITION_RESET, TRANSITION_LOAD };
 
 struct transition {
     uint32_t phase;
-    bool is_blocked; /* the SMMU has blocked the partition's DMA */
-    uint64_t due;    /* CNTPCT_EL0 before which no step is to be taken */
+    bool is_quiet; /* so far the SMMU and all devices have answered */
+    uint64_t due;  /* CNTPCT_EL0 before which no step is to be taken */
     struct reset_progress reset;
     struct load_progress load;
 };
