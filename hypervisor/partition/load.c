@@ -19,7 +19,7 @@ void load_clean(uint64_t at, uint64_t end)
     __asm__ volatile("dsb sy" : : : "memory");
 }
 
-/* A step handles at most so much: some 10,000 instructions. */
+/* A step handles at most so much. */
 #define STEP_BYTES UINT64_C(0x40000)
 
 enum phase { PHASE_ZERO, PHASE_COPY, PHASE_CLEAN, PHASE_DONE };
