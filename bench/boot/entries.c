@@ -17,13 +17,13 @@
  * -icount, QEMU reports the processor that a block was translated for, and not the processor that
  * executes it.
  */
+#include "plugin_argument.h"
 #include "qemu_plugin.h"
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PROCESSORS_MAX 16u
 #define ENTRIES_MAX    8u
@@ -154,20 +154,11 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     }
 }
 
-/* Returns the rest of the argument after `name`, NULL if the argument does not begin with `name`.
- */
-static const char *value_of(const char *argument, const char *name)
-{
-    size_t length = strlen(name);
-
-    return strncmp(argument, name, length) == 0 ? argument + length : NULL;
-}
-
 static void parse(const char *argument)
 {
-    const char *start = value_of(argument, "start=");
-    const char *log = value_of(argument, "log=");
-    const char *entry = value_of(argument, "entry=");
+    const char *start = plugin_argument(argument, "start=");
+    const char *log = plugin_argument(argument, "log=");
+    const char *entry = plugin_argument(argument, "entry=");
 
     if (start != NULL) {
         plugin.start = strtoull(start, NULL, 0);

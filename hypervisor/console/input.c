@@ -11,11 +11,16 @@
 /* Bytes that one interrupt handles: the PL011's FIFO. More of them raise another interrupt. */
 #define BATCH 32u
 
+static void route(const struct description *system, uint32_t partition)
+{
+    gic_route(system, system->board.uart_interrupt,
+              description_boot_core(&system->partitions[partition]));
+}
+
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
-    gic_route(system, system->board.uart_interrupt,
-              description_boot_core(&system->partitions[partition]));
+    route(system, partition);
 }
 
 /* Returns the next partition that has a console. At least one has. */
@@ -41,9 +46,9 @@ void input_start(const struct description *system)
         }
     }
     terminal_give_input(owner);
-    if (owner != DESCRIPTION_NO_PARTITION && system->board.uart != 0 &&
-        system->board.uart_interrupt != 0) {
-        give_input(system, owner);
+    if (system->board.uart != 0 && system->board.uart_interrupt != 0) {
+        /* Also if no partition has a console: the hypervisor's messages are sent by interrupts. */
+        route(system, owner != DESCRIPTION_NO_PARTITION ? owner : 0);
         terminal_listen();
     }
 }

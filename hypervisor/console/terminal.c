@@ -12,15 +12,31 @@
  * monitor takes for a line. */
 #define PATIENCE (UINT64_C(1) << 30)
 
-/* Of the ring: a power of two. Each of 8 partitions may have PARTITION_BYTES in it. */
-#define RING_BYTES      2048u
-#define PARTITION_BYTES (RING_BYTES / DESCRIPTION_PARTITIONS_MAX)
+/* Of the ring: a power of two. Each printer has its part of it, so that none takes the room of
+ * another. A partition may have PARTITION_BYTES in it, and END_BYTES more for what it had left when
+ * it stopped; the hypervisor has OWN_BYTES for its messages. */
+#define RING_BYTES      8192u
+#define PARTITION_BYTES 256u
+#define END_BYTES       512u
+#define OWN_BYTES       2048u
 /* The most that terminal_show() adds: the end of another's line, a name, "| ", a whole line, its
  * end. */
 #define SHOW_BYTES_MAX \
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
 
+/* The most that a message of the hypervisor adds. */
+#define MESSAGE_BYTES_MAX 256u
+/* Bytes that are sent at once: more than a printer adds at a time, and few enough to bound the time
+ * that the lock is held. */
+#define SEND_BYTES_MAX 512u
+
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's part of the ring holds a line");
+_Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + END_BYTES) + OWN_BYTES <= RING_BYTES,
+               "the ring holds all parts");
+
+/* Who prints: a partition, by its index, or the hypervisor. */
+#define PRINTER_OWN DESCRIPTION_PARTITIONS_MAX
+#define PRINTERS    (DESCRIPTION_PARTITIONS_MAX + 1u)
 
 #define NOBODY 0u /* partitions count from 1 here, so that all zero is right at first */
 
@@ -34,19 +50,21 @@ static struct {
     bool listening;          /* the PL011's interrupt is routed to a core */
     bool sending;            /* it interrupts when it has room */
     uint32_t waiting;        /* bit i: partition i found no room in the ring */
+    uint32_t lost;           /* messages of the hypervisor that found no room since the last one */
     const char *explanation; /* of an exception during boot */
     /* Bytes that wait for room in the PL011, from `read` to `write`; both count all bytes. */
     uint32_t read, write;
-    uint32_t unsent[DESCRIPTION_PARTITIONS_MAX]; /* in the ring, at most so many ... */
-    uint32_t end[DESCRIPTION_PARTITIONS_MAX];    /* ... and none once `read` has come here */
+    uint32_t unsent[PRINTERS]; /* in the ring, at most so many ... */
+    uint32_t end[PRINTERS];    /* ... and none once `read` has come here */
     char ring[RING_BYTES];
 } terminal __attribute__((section(".bss.monitor_shared")));
 
 /* Sends from the ring what the PL011 takes at once. */
 static void send_at_once(void)
 {
-    while (terminal.read != terminal.write &&
-           (device_read32(terminal.uart + UARTFR) & FLAG_TRANSMIT_FULL) == 0) {
+    for (uint32_t i = 0; i < SEND_BYTES_MAX && terminal.read != terminal.write &&
+                         (device_read32(terminal.uart + UARTFR) & FLAG_TRANSMIT_FULL) == 0;
+         i++) {
         device_write32(terminal.uart + UARTDR, (uint8_t)terminal.ring[terminal.read % RING_BYTES]);
         terminal.read++;
     }
@@ -71,7 +89,7 @@ static void put(char character)
     if (terminal.uart == 0) {
         return;
     }
-    if (terminal.write - terminal.read == RING_BYTES) {
+    if (!terminal.listening && terminal.write - terminal.read == RING_BYTES) {
         wait_for_ring(RING_BYTES - 1);
     }
     if (terminal.write - terminal.read < RING_BYTES) {
@@ -80,21 +98,30 @@ static void put(char character)
     }
 }
 
-/* Returns true if a line of the partition has room in the ring. Locked. */
-static bool has_room(uint32_t partition)
+/* Returns true if the printer has room for `bytes` in a part of `part` bytes. Locked. */
+static bool has_room(uint32_t printer, uint32_t part, uint32_t bytes)
 {
-    if ((int32_t)(terminal.read - terminal.end[partition]) >= 0) {
-        terminal.unsent[partition] = 0;
+    if ((int32_t)(terminal.read - terminal.end[printer]) >= 0) {
+        terminal.unsent[printer] = 0;
     }
-    return PARTITION_BYTES - terminal.unsent[partition] >= SHOW_BYTES_MAX;
+    return terminal.unsent[printer] <= part - bytes;
+}
+
+/* Counts what the printer has added since the ring's end was at `before`. Locked. */
+static void count_unsent(uint32_t printer, uint32_t before)
+{
+    (void)has_room(printer, 0, 0); /* forgets what was sent */
+    terminal.unsent[printer] += terminal.write - before;
+    terminal.end[printer] = terminal.write;
 }
 
 /* Enables the PL011's interrupts: for input, and if there is more to send, for room in its FIFO. */
 static void enable_interrupts(void)
 {
+    uint32_t input = terminal.input != NOBODY ? INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT : 0;
+
     terminal.sending = terminal.read != terminal.write;
-    device_write32(terminal.uart + UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT |
-                                                 (terminal.sending ? INTERRUPT_TRANSMIT : 0));
+    device_write32(terminal.uart + UARTIMSC, input | (terminal.sending ? INTERRUPT_TRANSMIT : 0));
 }
 
 static void lock_terminal(void)
@@ -205,15 +232,35 @@ static void put_format(const char *format, va_list arguments)
     }
 }
 
+/* Says first how many messages were lost before this one. */
+static void put_message(const char *format, va_list arguments)
+{
+    begin_line("bulkhead");
+    if (terminal.lost != 0) {
+        put_text("messages lost: ");
+        put_number(terminal.lost, 10);
+        end_line();
+        begin_line("bulkhead");
+        terminal.lost = 0;
+    }
+    put_format(format, arguments);
+    end_line();
+}
+
 void terminal_print(const char *format, ...)
 {
+    uint32_t before;
     va_list arguments;
 
     va_start(arguments, format);
     lock_terminal();
-    begin_line("bulkhead");
-    put_format(format, arguments);
-    end_line();
+    before = terminal.write;
+    if (!terminal.listening || has_room(PRINTER_OWN, OWN_BYTES, MESSAGE_BYTES_MAX)) {
+        put_message(format, arguments);
+        count_unsent(PRINTER_OWN, before);
+    } else {
+        terminal.lost++;
+    }
     send_and_unlock_terminal();
     va_end(arguments);
 }
@@ -282,9 +329,7 @@ void terminal_show(const struct partition *partition, const char *line, uint32_t
     if (end) {
         end_line();
     }
-    (void)has_room(partition->index); /* forgets what was sent */
-    terminal.unsent[partition->index] += terminal.write - before;
-    terminal.end[partition->index] = terminal.write;
+    count_unsent(partition->index, before);
     send_and_unlock_terminal();
 }
 
@@ -305,14 +350,15 @@ void terminal_listen(void)
     enable_interrupts();
 }
 
-bool terminal_has_room(const struct partition *partition)
+bool terminal_has_room(const struct partition *partition, enum terminal_part part)
 {
+    uint32_t bytes = part == TERMINAL_LAST ? PARTITION_BYTES + END_BYTES : PARTITION_BYTES;
     bool room;
 
     lock_terminal();
     send_at_once();
-    room = has_room(partition->index);
-    if (!room) {
+    room = has_room(partition->index, bytes, SHOW_BYTES_MAX);
+    if (!room && part == TERMINAL_USUAL) {
         terminal.waiting |= 1u << partition->index;
     }
     send_and_unlock_terminal();
@@ -326,7 +372,7 @@ uint32_t terminal_continue(void)
     lock_terminal();
     send_at_once();
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
-        if ((terminal.waiting >> i & 1u) != 0 && has_room(i)) {
+        if ((terminal.waiting >> i & 1u) != 0 && has_room(i, PARTITION_BYTES, SHOW_BYTES_MAX)) {
             wake |= 1u << i;
         }
     }

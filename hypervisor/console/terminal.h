@@ -9,10 +9,10 @@
  * No monitor waits for the PL011. What it does not take at once stays in the ring: any monitor that
  * prints sends more of it, and so does the core that has the PL011's interrupt, which is enabled
  * for transmission as long as the ring is not empty. Each partition may have one line in the ring;
- * the virtual PL011 (uart.h) says that it is full until that line is sent. Only before the
- * interrupt is routed (terminal_listen()), for the hypervisor's own lines when the ring is full,
- * and when the system fails, the PL011 is waited for; one that takes nothing is waited for once,
- * and what it has no room for is lost.
+ * the virtual PL011 (uart.h) says that it is full until that line is sent. A message of the
+ * hypervisor for which its part of the ring has no room is lost; the next one says how many were.
+ * Only before the interrupt is routed (terminal_listen()) and when the system fails, the PL011 is
+ * waited for; one that takes nothing is waited for once, and what it has no room for is lost.
  */
 #ifndef HYPERVISOR_TERMINAL_H
 #define HYPERVISOR_TERMINAL_H
@@ -56,11 +56,14 @@ void terminal_show(const struct partition *partition, const char *line, uint32_t
 /* For uart.c: the columns in front of each line of the partition. */
 uint32_t terminal_margin(const struct partition *partition);
 
-/* For uart.c. Returns true if a call of terminal_show() for this partition finds room in the ring;
- * it waits for the PL011 if there is none. If false, terminal_continue() tells when there is. Any
- * core.
+/* Which part of the ring a partition may use: the one for its lines, or the one for what it had
+ * left when it stopped as well. */
+enum terminal_part { TERMINAL_USUAL, TERMINAL_LAST };
+
+/* For uart.c, which calls it before terminal_show(). Returns true if a line of the partition has
+ * room in the ring. If false for TERMINAL_USUAL, terminal_continue() tells when there is. Any core.
  */
-bool terminal_has_room(const struct partition *partition);
+bool terminal_has_room(const struct partition *partition, enum terminal_part part);
 
 /* For input.c: the PL011's interrupt came, maybe because it has room. Returns the partitions that
  * have room in the ring now and had none before, bit i for partition i. Any core. */
@@ -70,7 +73,8 @@ uint32_t terminal_continue(void);
  * of who has it takes it away, and takes what was typed. */
 uint32_t terminal_input_owner(void);
 void terminal_give_input(uint32_t partition);
-/* Boot: the PL011's interrupt is routed to a core. Enables it for input. */
+/* Boot, after terminal_give_input(): the PL011's interrupt is routed to a core. Enables it for
+ * input if a partition has the input. */
 void terminal_listen(void);
 /* The next byte that was typed; false: there is none. */
 bool terminal_get(uint8_t *byte);

@@ -62,24 +62,24 @@ static void transmit(struct partition *partition, uint8_t byte)
 
 /* Returns true if transmit() of `byte` may print, and the terminal has no room for what it prints.
  */
-static bool must_wait(const struct partition *partition, uint8_t byte)
+static bool lacks_room(const struct partition *partition, uint8_t byte, enum terminal_part part)
 {
     const struct virtual_uart *uart = &partition->uart;
     bool prints = byte == NEWLINE || terminal_input_owner() == partition->index ||
                   uart->line_bytes >= CONSOLE_LINE_BYTES - LINE_MARGIN;
 
-    return prints && !terminal_has_room(partition);
+    return prints && !terminal_has_room(partition, part);
 }
 
-/* Transmits from the FIFO as long as the terminal has room; `all`: the terminal waits for room. */
-static void empty_fifo(struct partition *partition, bool all)
+/* Transmits from the FIFO as long as the terminal has room. */
+static void empty_fifo(struct partition *partition, enum terminal_part part)
 {
     struct virtual_uart *uart = &partition->uart;
 
     while (uart->output_count != 0) {
         uint8_t byte = uart->output[uart->output_first];
 
-        if (!all && must_wait(partition, byte)) {
+        if (lacks_room(partition, byte, part)) {
             return;
         }
         uart->output_first = (uart->output_first + 1) % VIRTUAL_UART_FIFO;
@@ -100,7 +100,7 @@ static void put_output(struct partition *partition, uint8_t byte)
         uart->output[(uart->output_first + uart->output_count) % VIRTUAL_UART_FIFO] = byte;
         uart->output_count++;
     }
-    empty_fifo(partition, false);
+    empty_fifo(partition, TERMINAL_USUAL);
 }
 
 static uint32_t interrupts(const struct virtual_uart *uart)
@@ -186,7 +186,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
         return ACCESS_REFUSED;
     }
     ticket_lock_take(&partition->uart.lock, UINT64_MAX);
-    empty_fifo(partition, false);
+    empty_fifo(partition, TERMINAL_USUAL);
     if (access->write) {
         write_register(partition, offset, access->value);
     } else {
@@ -215,9 +215,11 @@ void uart_receive(struct partition *partition, uint8_t byte)
 
 void uart_flush(struct partition *partition, bool end)
 {
+    enum terminal_part part = end ? TERMINAL_LAST : TERMINAL_USUAL;
+
     ticket_lock_take(&partition->uart.lock, UINT64_MAX);
-    empty_fifo(partition, end);
-    if (partition->uart.line_bytes != 0 && (end || terminal_has_room(partition))) {
+    empty_fifo(partition, part);
+    if (partition->uart.line_bytes != 0 && terminal_has_room(partition, part)) {
         show(partition, end);
     }
     ticket_lock_give(&partition->uart.lock);
@@ -227,16 +229,17 @@ void uart_reset(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
 
+    uart_flush(partition, true);
     ticket_lock_take(&uart->lock, UINT64_MAX);
-    empty_fifo(partition, true);
-    if (uart->line_bytes != 0) {
-        show(partition, true);
-    }
     for (uint32_t i = 0; i < VIRTUAL_UART_REGISTERS; i++) {
         uart->registers[i] = 0;
     }
     uart->registers[REGISTER(UARTCR)] = CONTROL_ENABLE | CONTROL_TRANSMIT | CONTROL_RECEIVE;
     uart->registers[REGISTER(UARTIFLS)] = FIFO_LEVELS_HALF;
+    uart->output_count = 0;
+    uart->line_bytes = 0;
+    uart->line_shown = 0;
+    uart->filter = (struct filter){0};
     uart->transmitted = false;
     uart->input_count = 0;
     ticket_lock_give(&uart->lock);

@@ -24,18 +24,18 @@ from typing import TypeVar
 
 from bulkhead import console
 from bulkhead.building.build import Variant, build
+from bulkhead.building.plugin import build_plugin
 from bulkhead.errors import UserError
 from bulkhead.measuring.steal import processor_time
 from bulkhead.paths import BENCHES, OUTPUT, ROOT
 from bulkhead.settings import Settings
-from bulkhead.setup import packages, qemu_program, versions
+from bulkhead.setup import packages, qemu_program
 
 Number = int | float
 Measured = TypeVar("Measured")
 
 _STOLEN_MAX = 0.02  # accepted share of stolen time in a measurement
 _TRIES = 5
-_OLDEST_WITH_PLUGINS = (9, 1)
 OUR_GUEST = "bulkhead"
 
 
@@ -68,15 +68,7 @@ class BenchContext:
 
     def plugin(self, target: str) -> Path:
         """Build a plugin for QEMU, bench/NAME/PLUGIN.so. Returns its path."""
-        version = versions.of_program(qemu_program.path())
-        if version is None or version < _OLDEST_WITH_PLUGINS:
-            raise UserError(
-                f"bench {self.name} needs plugins as QEMU {versions.text(_OLDEST_WITH_PLUGINS)} "
-                "has them",
-                f"point {qemu_program.VARIABLE} at a newer QEMU",
-            )
-        variant = Variant("host", options={"b_sanitize": "none"}, name="bench-plugins")
-        return self.build(variant, target) / target
+        return build_plugin(target, f"bench {self.name}", self.settings)
 
     def say(self, text: str) -> None:
         """Print a line about the progress."""

@@ -113,14 +113,19 @@ static void describe(void)
     fixture_system.partitions[2].console_input = 1;
 }
 
+void fixture_boot(void)
+{
+    memset(&terminal, 0, sizeof(terminal));
+    terminal_init(FIXTURE_UART);
+}
+
 int fixture_set_up(void **state)
 {
     (void)state;
     memset(&fake, 0, sizeof(fake));
-    memset(&terminal, 0, sizeof(terminal));
     printed_seen = 0;
     describe();
-    terminal_init(FIXTURE_UART);
+    fixture_boot();
     terminal_share();
     input_start(&fixture_system);
     for (unsigned i = 0; i < PARTITIONS; i++) {

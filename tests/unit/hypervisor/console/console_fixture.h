@@ -36,6 +36,9 @@ extern struct partition fixture_partitions[PARTITIONS];
 /* Sets up the state after boot, for cmocka: "net" has no console, "linux" has the input. */
 int fixture_set_up(void **state);
 
+/* Boots again, as far as terminal_init(). */
+void fixture_boot(void);
+
 /* Types text at the terminal and delivers its interrupt to the core that it is routed to. */
 void fixture_type(const char *text);
 

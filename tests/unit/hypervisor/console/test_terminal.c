@@ -86,8 +86,6 @@ static void test_lines_of_others_in_between(void **state)
 
 static void test_terminal_that_accepts_nothing(void **state)
 {
-    uint64_t looks;
-
     (void)state;
     fake.full = true;
     terminal_print("kept until it takes something");
@@ -102,6 +100,27 @@ static void test_terminal_that_accepts_nothing(void **state)
     for (unsigned i = 0; i < 200; i++) { /* the buffered text has a bound */
         terminal_print("0123456789abcdef");
     }
+    terminal_print("not printed");
+    assert_true(fake.looks < 1000); /* nobody waits */
+    fake.full = false;
+    for (unsigned i = 0; i < 10; i++) {
+        assert_int_equal(terminal_continue(), 0);
+    }
+    assert_null(strstr(fixture_printed(), "not printed"));
+    terminal_print("back");
+    assert_string_equal(fixture_printed(), "bulkhead| messages lost: 136\r\nbulkhead| back\r\n");
+    terminal_print("again");
+    assert_string_equal(fixture_printed(), "bulkhead| again\r\n");
+}
+
+/* Before the PL011 interrupts, it is waited for, once. */
+static void test_boot_waits_for_the_terminal(void **state)
+{
+    uint64_t looks;
+
+    (void)state;
+    fixture_boot();
+    fake.full = true;
     terminal_print("lost");
     looks = fake.looks;
     assert_true(looks > 1000);
@@ -109,10 +128,58 @@ static void test_terminal_that_accepts_nothing(void **state)
     terminal_print("lost at once: it is not waited for again");
     assert_true(fake.looks - looks < 100);
     fake.full = false;
-    assert_int_equal(terminal_continue(), 0);
-    assert_null(strstr(fixture_printed(), "lost"));
     terminal_print("back");
-    assert_non_null(strstr(fixture_printed(), "bulkhead| back\r\n"));
+    assert_string_equal(fixture_printed(), "bulkhead| back\r\n");
+}
+
+/* However many lines the others and the hypervisor print, a partition's line is printed whole, and
+ * no monitor waits. */
+static void test_no_printer_takes_the_room_of_another(void **state)
+{
+    struct partition *control = &fixture_partitions[CONTROL];
+    const struct partition *other = &fixture_partitions[LINUX];
+    char line[CONSOLE_LINE_BYTES];
+
+    (void)state;
+    memset(line, 'x', sizeof(line));
+    fake.full = true;
+    for (unsigned i = 0; i < 300; i++) {
+        terminal_say(control, "restarts");
+        if (terminal_has_room(control, TERMINAL_LAST)) {
+            terminal_show(control, line, 0, sizeof(line), true);
+        }
+    }
+    assert_true(terminal_has_room(other, TERMINAL_USUAL));
+    terminal_show(other, "login:", 0, 6, true);
+    assert_false(terminal_has_room(control, TERMINAL_USUAL));
+    assert_true(fake.looks < 2000);
+    fake.full = false;
+    for (unsigned i = 0; i < 20; i++) {
+        (void)terminal_continue();
+    }
+    assert_non_null(strstr(fixture_printed(), "\r\nlinux| login:\r\n"));
+    assert_true(terminal_has_room(control, TERMINAL_USUAL));
+}
+
+/* Without a partition with a console, the PL011 interrupts for room, and not for input, which
+ * nobody would read. */
+static void test_messages_without_a_console(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PARTITIONS; i++) {
+        fixture_system.partitions[i].console = 0;
+        fixture_system.partitions[i].console_input = 0;
+    }
+    fixture_boot();
+    input_start(&fixture_system);
+    assert_int_equal(fake.mask, 0);
+    fake.full = true;
+    terminal_print("later");
+    assert_int_equal(fake.mask, INTERRUPT_TRANSMIT);
+    fake.full = false;
+    (void)terminal_input(&fixture_partitions[0]);
+    assert_string_equal(fixture_printed(), "bulkhead| later\r\n");
+    assert_int_equal(fake.mask, 0);
 }
 
 static void test_without_a_terminal(void **state)
@@ -204,6 +271,9 @@ int main(void)
         cmocka_unit_test_setup(test_reports, fixture_set_up),
         cmocka_unit_test_setup(test_lines_of_others_in_between, fixture_set_up),
         cmocka_unit_test_setup(test_terminal_that_accepts_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_boot_waits_for_the_terminal, fixture_set_up),
+        cmocka_unit_test_setup(test_no_printer_takes_the_room_of_another, fixture_set_up),
+        cmocka_unit_test_setup(test_messages_without_a_console, fixture_set_up),
         cmocka_unit_test_setup(test_without_a_terminal, fixture_set_up),
         cmocka_unit_test_setup(test_lines_of_several_cores, fixture_set_up),
         cmocka_unit_test(test_lock_of_a_failed_monitor),

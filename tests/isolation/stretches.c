@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plugin for QEMU that finds the longest stretch of instructions that the hypervisor executes
+ * without a possibility to take its own interrupts. A stretch ends when a monitor returns to its
+ * guest (ERET), sleeps (WFI), or asks the GIC for an interrupt (a read of ICC_IAR0_EL1).
+ *
+ * Arguments:
+ *   text=PATH      the text of all monitors, as it is in memory
+ *   at=ADDRESS     its address
+ *   first=ADDRESS  where a processor enters the first monitor, at the end of its boot
+ *   log=PATH       file to which the plugin writes a line for each stretch that is longer than all
+ *                  before it that ended in the same way on its processor
+ *
+ * A line has how the stretch ended ("return" to the guest, or "wait"), the processor, the
+ * instructions, and the address of the last one.
+ *
+ * QEMU must run each processor in its own thread (bench/boot/entries.c says why).
+ */
+#include "plugin_argument.h"
+#include "qemu_plugin.h"
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PROCESSORS_MAX    16u
+#define TEXT_BYTES_MAX    0x10000u
+#define INSTRUCTION_BYTES 4u
+
+/* Arm ARM, "ERET", "WFI" and "MRS". The register's number is in the lowest bits of MRS. */
+#define CODE_ERET       UINT32_C(0xd69f03e0)
+#define CODE_WFI        UINT32_C(0xd503207f)
+#define CODE_READ_IAR0  UINT32_C(0xd538c800)
+#define REGISTER_NUMBER UINT32_C(0x1f)
+
+enum end { END_RETURN, END_WAIT, ENDS };
+
+/* Used only by the processor's thread. */
+struct processor {
+    uint64_t instructions; /* of the current stretch */
+    uint64_t longest[ENDS];
+    bool started;
+};
+
+static struct {
+    struct processor processors[PROCESSORS_MAX];
+    uint32_t text[TEXT_BYTES_MAX / INSTRUCTION_BYTES];
+    uint64_t text_bytes;
+    uint64_t at, first;
+    FILE *log;
+} plugin;
+
+int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+static struct processor *count(unsigned number)
+{
+    struct processor *processor = &plugin.processors[number % PROCESSORS_MAX];
+
+    processor->instructions += processor->started;
+    return processor;
+}
+
+static void on_any(unsigned number, void *argument)
+{
+    (void)argument;
+    (void)count(number);
+}
+
+static void on_first(unsigned number, void *argument)
+{
+    (void)argument;
+    plugin.processors[number % PROCESSORS_MAX].started = true;
+    (void)count(number);
+}
+
+/* `argument` is the address of the instruction. */
+static void end(unsigned number, enum end end, const void *argument)
+{
+    static const char *const names[ENDS] = {"return", "wait"};
+    struct processor *processor = count(number);
+
+    if (processor->instructions > processor->longest[end]) {
+        processor->longest[end] = processor->instructions;
+        (void)fprintf(plugin.log, "%s %u %" PRIu64 " %#" PRIxPTR "\n", names[end], number,
+                      processor->instructions, (uintptr_t)argument);
+        (void)fflush(plugin.log);
+    }
+    processor->instructions = 0;
+}
+
+static void on_return(unsigned number, void *argument)
+{
+    end(number, END_RETURN, argument);
+}
+
+static void on_wait(unsigned number, void *argument)
+{
+    end(number, END_WAIT, argument);
+}
+
+/* Returns true if the instruction is the hypervisor's. A guest may have other code at the same
+ * virtual address. */
+static bool is_in_text(uint64_t address, uint32_t code)
+{
+    uint64_t offset = address - plugin.at;
+
+    return offset < plugin.text_bytes && plugin.text[offset / INSTRUCTION_BYTES] == code;
+}
+
+static qemu_plugin_execute_callback callback_for(uint64_t address, uint32_t code)
+{
+    if (address == plugin.first) {
+        return on_first;
+    }
+    if (code == CODE_ERET) {
+        return on_return;
+    }
+    return code == CODE_WFI || (code & ~REGISTER_NUMBER) == CODE_READ_IAR0 ? on_wait : on_any;
+}
+
+static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+{
+    size_t instructions = qemu_plugin_tb_n_insns(block);
+
+    (void)id;
+    for (size_t i = 0; i < instructions; i++) {
+        struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
+        uint64_t address = qemu_plugin_insn_vaddr(instruction);
+        uint32_t code = 0;
+
+        (void)qemu_plugin_insn_data(instruction, &code, sizeof(code));
+        if (is_in_text(address, code)) {
+            qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback_for(address, code),
+                                                   QEMU_PLUGIN_CB_NO_REGS,
+                                                   (void *)(uintptr_t)address);
+        }
+    }
+}
+
+static void read_text(const char *path)
+{
+    FILE *file = fopen(path, "rbe");
+
+    if (file != NULL) {
+        plugin.text_bytes = fread(plugin.text, 1, sizeof(plugin.text), file);
+        (void)fclose(file);
+    }
+}
+
+static void parse(const char *argument)
+{
+    const char *text = plugin_argument(argument, "text=");
+    const char *at = plugin_argument(argument, "at=");
+    const char *first = plugin_argument(argument, "first=");
+    const char *log = plugin_argument(argument, "log=");
+
+    if (text != NULL) {
+        read_text(text);
+    } else if (at != NULL) {
+        plugin.at = strtoull(at, NULL, 0);
+    } else if (first != NULL) {
+        plugin.first = strtoull(first, NULL, 0);
+    } else if (log != NULL) {
+        plugin.log = fopen(log, "we");
+    }
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argument_count,
+                        char **arguments)
+{
+    (void)info;
+    for (int i = 0; i < argument_count; i++) {
+        parse(arguments[i]);
+    }
+    if (plugin.text_bytes == 0 || plugin.at == 0 || plugin.first == 0 || plugin.log == NULL) {
+        (void)fputs("stretches: text=PATH, at=ADDRESS, first=ADDRESS and log=PATH are required\n",
+                    stderr);
+        return -1;
+    }
+    qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+    return 0;
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The hypervisor executes a bounded number of instructions before it takes its interrupts again.
+
+A plugin of QEMU (stretches.c) counts them, from outside.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+from support.rogue_system import StartGuest, start
+
+from bulkhead.building.build import Variant, build
+from bulkhead.building.plugin import build_plugin
+from bulkhead.running.qemu import escape
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import read
+
+# What makes the hypervisor work for longest: every register of every device, calls, output.
+_ATTACKS = (
+    "distributor",
+    "redistributor 0",
+    "sgi",
+    "ecam 0",
+    "power",
+    "calls 10000",
+    "registers",
+    "cache",
+    "storm",
+    "console",
+)
+
+# docs/architecture.md states these numbers, for an exit of a guest and for a step of a partition's
+# start or stop.
+_EXIT_MAX = 5_000
+_STEP_MAX = 25_000
+
+
+def _symbols(elf: Path) -> dict[str, int]:
+    with elf.open("rb") as stream:
+        table = ELFFile(stream).get_section_by_name(".symtab")
+        assert isinstance(table, SymbolTableSection)
+        return {symbol.name: int(symbol.entry.st_value) for symbol in table.iter_symbols()}
+
+
+def _plugin_option(log: Path) -> str:
+    """Returns QEMU's option for the plugin."""
+    hypervisor = build(Variant("arm64")) / "hypervisor"
+    symbols = _symbols(hypervisor / "hypervisor.elf")
+    start = symbols["monitor_text_start"]
+    text = log.with_suffix(".text")
+    text.write_bytes(
+        (hypervisor / "hypervisor.bin").read_bytes()[start : symbols["monitor_text_end"]]
+    )
+    _, board = read("isolation")
+    loaded = board.memory + int(board.settings["hypervisor"]["image"])
+    plugin = build_plugin("tests/isolation/stretches.so", "the test", Settings())
+    return (
+        f"{escape(plugin)},text={escape(text)},log={escape(log)}"
+        f",at={loaded + start:#x},first={loaded + symbols['idle_start']:#x}"
+    )
+
+
+def _longest(log: Path) -> dict[str, int]:
+    """Returns the longest stretch so far, by how it ended."""
+    whole, _, _ = log.read_text().rpartition("\n")
+    longest = {"return": 0, "wait": 0}
+    for line in whole.splitlines():
+        end, _, instructions, _ = line.split()
+        longest[end] = max(longest[end], int(instructions))
+    return longest
+
+
+def test_hypervisor_takes_its_interrupts_within_a_bound(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    log = tmp_path / "stretches.log"
+    run = start(start_guest, extra=("-plugin", _plugin_option(log)))
+    for attack in _ATTACKS:
+        run.restart()
+        assert "survived" in run.attack(attack, 200), run.guest.console()
+    run.stop()
+    longest = _longest(log)
+    assert 0 < longest["return"] <= _EXIT_MAX
+    assert 0 < longest["wait"] <= _STEP_MAX
