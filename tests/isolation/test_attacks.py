@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, start
@@ -19,6 +20,7 @@ _FILTERED = [
     ("distributor", ""),
     ("redistributor 0", ""),
     ("sgi", ""),
+    ("end", ""),
     ("ecam 0", r"rogue\| 1 functions answered"),
     ("ecam 1", r"rogue\| 0 functions answered"),
     ("power", r"rogue\| 0 cores started, 0 known"),
@@ -98,6 +100,20 @@ def test_busy_core_disturbs_no_other_and_can_be_stopped(
     run.stop()
     run.attack_after_restart("dma-none")
     run.victim_is_unharmed()
+
+
+def test_core_that_feigns_active_interrupts_disturbs_no_other(start_guest: StartGuest) -> None:
+    """No interrupt reaches the rogue's core any more, not even a request to stop (decision 0013).
+    The terminal's input stays with the rogue, because its core would have to hand it over."""
+    run = start(start_guest)
+    run.order("shut")
+    run.wait_for(r"(?m)^rogue\| rogue: shut")
+    run.nothing_changed(attacked=True)
+    run.guest.type_text("\x1es")
+    time.sleep(1)
+    run.nothing_changed(attacked=True)
+    assert run.reports()[ROGUE].state == State.RUNNING
+    assert "stopped" not in run.guest.console()
 
 
 def test_partition_cannot_start_cores_of_others(start_guest: StartGuest) -> None:

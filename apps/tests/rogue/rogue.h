@@ -33,6 +33,8 @@ void attack_distributor(uint64_t where);
 void attack_redistributor(uint64_t where); /* `where`: number of the Redistributor, from 0 */
 void attack_sgi(uint64_t where);
 void attack_priority(uint64_t where); /* `where`: number of this core's Redistributor */
+void attack_end(uint64_t where);
+void attack_shut(uint64_t where);
 
 /* pci.c */
 void attack_configuration_space(uint64_t where); /* `where`: bus number; all its registers */
