@@ -28,3 +28,13 @@ void gic_end(uint32_t interrupt)
 {
     gic_registers_end_group0(interrupt);
 }
+
+uint64_t gic_hide_active(void)
+{
+    return gic_registers_hide_active();
+}
+
+void gic_restore_active(uint64_t active)
+{
+    gic_registers_restore_active(active);
+}

@@ -51,4 +51,10 @@ void gic_make_pending(const struct description *system, uint32_t interrupt);
 uint32_t gic_acknowledge(void);
 void gic_end(uint32_t interrupt);
 
+/* Hides the priorities that are active for the guest on this core, so that the hypervisor's
+ * interrupts are signalled whatever the guest has feigned (docs/decisions/0013). Returns what
+ * gic_restore_active() restores. */
+uint64_t gic_hide_active(void);
+void gic_restore_active(uint64_t active);
+
 #endif

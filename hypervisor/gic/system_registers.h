@@ -58,6 +58,23 @@ static inline void gic_registers_reset(void)
     __asm__ volatile("isb" : : : "memory");
 }
 
+/* Hides the active priorities of Group 1 that block Group 0: those that ICC_AP1R0_EL1 has. Returns
+ * its value. IHI 0069, ICC_AP1R<n>_EL1: only 0 and the value that was read last may be written. */
+static inline uint64_t gic_registers_hide_active(void)
+{
+    uint64_t active = GIC_REGISTER_READ(ICC_AP1R0_EL1);
+
+    GIC_REGISTER_WRITE(ICC_AP1R0_EL1, 0);
+    __asm__ volatile("isb" : : : "memory");
+    return active;
+}
+
+static inline void gic_registers_restore_active(uint64_t active)
+{
+    GIC_REGISTER_WRITE(ICC_AP1R0_EL1, active);
+    __asm__ volatile("isb" : : : "memory");
+}
+
 /* Enables Group 0 with every priority, one write to end an interrupt (EOImode 0) and no virtual
  * interrupts. Returns false if the core keeps the memory-mapped interface of GICv2. */
 static inline bool gic_registers_start(void)

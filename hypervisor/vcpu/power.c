@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/power.h"
 
+#include "entry/interrupt.h"
 #include "entry/processor.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
 #include "partition/life.h"
 #include "psci/psci.h"
 #include "vcpu/guest_state.h"
+
+/* Waits until an interrupt is pending, for the guest or for the hypervisor. */
+static void suspend(struct vcpu *vcpu)
+{
+    uint64_t active = gic_hide_active();
+
+    __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+    interrupt_handle(vcpu);
+    gic_restore_active(active);
+}
 
 void power_call(struct vcpu *vcpu, struct registers *registers)
 {
@@ -20,7 +31,7 @@ void power_call(struct vcpu *vcpu, struct registers *registers)
         gic_send(partition_core(partition, target));
         break;
     case PSCI_SUSPEND:
-        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        suspend(vcpu);
         break;
     case PSCI_SYSTEM_OFF:
         life_request_by_guest(vcpu, REQUEST_STOP);

@@ -88,7 +88,7 @@ def test_every_system_register(start_guest: StartGuest) -> None:
         assert int(higher) == 0
 
 
-@pytest.mark.parametrize("attack", ["spin", "priority 0"])
+@pytest.mark.parametrize("attack", ["spin", "priority 0", "suspend"])
 def test_busy_core_disturbs_no_other_and_can_be_stopped(
     start_guest: StartGuest, attack: str
 ) -> None:

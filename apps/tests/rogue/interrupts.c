@@ -101,10 +101,12 @@ void attack_priority(uint64_t where)
 
 #define ROUNDS     200u
 #define INTIDS     1024u
-#define MODE_SPLIT UINT64_C(2)          /* ICC_CTLR_EL1.EOImode */
-#define LOWEST_BIT (UINT64_C(1) << 31)  /* ICC_AP1R0_EL1: the lowest priority of 5 bits is active \
-                                         */
-#define ALL_ACTIVE UINT64_C(0xffffffff) /* ICC_AP1R0_EL1 */
+#define MODE_SPLIT UINT64_C(2) /* ICC_CTLR_EL1.EOImode */
+#define LOWEST_BIT                                                                                 \
+    (UINT64_C(1) << 31)                  /* ICC_AP1R0_EL1: the lowest priority of 5 bits is active \
+                                          */
+#define CPU_SUSPEND UINT64_C(0xc4000001) /* DEN0022, 5.1.2 */
+#define ALL_ACTIVE  UINT64_C(0xffffffff) /* ICC_AP1R0_EL1 */
 
 /* Ends an interrupt, whoever has acknowledged it. The feigned active priority is there because the
  * interface ignores an end without one. */
@@ -138,6 +140,26 @@ void attack_end(uint64_t where)
     __asm__ volatile("msr s3_0_c12_c9_0, xzr\n\tmsr s3_0_c12_c12_4, %0\n\tisb\n\tmsr daifclr, #0xf"
                      :
                      : "r"(control));
+}
+
+/* Shuts this core as attack_shut() does, and waits in the hypervisor for ever (PSCI CPU_SUSPEND).
+ */
+void attack_suspend(uint64_t where)
+{
+    register uint64_t function __asm__("x0");
+    register uint64_t state __asm__("x1") = 0;
+    register uint64_t entry __asm__("x2") = 0;
+    register uint64_t context __asm__("x3") = 0;
+
+    (void)where;
+    __asm__ volatile("msr daifset, #0xf\n\tmsr s3_0_c12_c9_0, %0\n\tisb" : : "r"(ALL_ACTIVE));
+    for (;;) {
+        function = CPU_SUSPEND;
+        __asm__ volatile("hvc #0"
+                         : "+r"(function), "+r"(state), "+r"(entry), "+r"(context)
+                         :
+                         : "memory");
+    }
 }
 
 /* Shuts this core against all interrupts, also the hypervisor's, by feigning that interrupts of all

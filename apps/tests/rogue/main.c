@@ -33,6 +33,7 @@ static const struct {
     {"priority", attack_priority},
     {"end", attack_end},
     {"shut", attack_shut},
+    {"suspend", attack_suspend},
     {"ecam", attack_configuration_space},
     {"bars", attack_bars},
     {"dma-none", attack_dma_none},

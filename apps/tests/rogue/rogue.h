@@ -35,6 +35,7 @@ void attack_sgi(uint64_t where);
 void attack_priority(uint64_t where); /* `where`: number of this core's Redistributor */
 void attack_end(uint64_t where);
 void attack_shut(uint64_t where);
+void attack_suspend(uint64_t where);
 
 /* pci.c */
 void attack_configuration_space(uint64_t where); /* `where`: bus number; all its registers */
