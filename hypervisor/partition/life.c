@@ -85,6 +85,19 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
     life_request(vcpu, request);
 }
 
+#define SMMU_PATIENCE_US 1000000u
+
+static uint64_t time_after(uint64_t microseconds)
+{
+    return register_read(cntpct_el0) + register_read(cntfrq_el0) * microseconds / 1000000;
+}
+
+static void wait_for_smmu(struct transition *transition, enum transition_phase phase)
+{
+    transition->phase = phase;
+    transition->limit = time_after(SMMU_PATIENCE_US);
+}
+
 /* Begins to start or to stop the partition, on its boot VCPU: its devices are reset first. From
  * then on they reach no memory and raise no interrupt. The SMMU comes first: it aborts DMA whatever
  * a device does. What is typed from now on is for the guest that starts. */
@@ -93,8 +106,8 @@ static enum life_step begin(struct partition *partition)
     struct transition *transition = &partition->transition;
 
     uart_reset(partition);
-    *transition = (struct transition){.phase = TRANSITION_RESET};
-    transition->is_quiet = smmu_block_dma(partition) && !fault_of_device(0);
+    *transition = (struct transition){.phase = TRANSITION_NONE};
+    wait_for_smmu(transition, TRANSITION_BLOCK);
     return LIFE_POLL;
 }
 
@@ -152,23 +165,62 @@ static enum life_step continue_reset(const struct vcpu *vcpu)
     if (done) {
         return end_reset(vcpu);
     }
-    transition->due =
-        register_read(cntpct_el0) + register_read(cntfrq_el0) * microseconds / 1000000;
+    transition->due = time_after(microseconds);
     return LIFE_POLL;
 }
 
-static enum life_step continue_load(struct vcpu *vcpu)
+/* Returns what the SMMU answered. One that takes too long has failed. */
+static enum smmu_answer judge(struct partition *partition, enum smmu_answer answer)
+{
+    struct transition *transition = &partition->transition;
+
+    if (fault_of_device(0) ||
+        (answer == SMMU_PENDING && register_read(cntpct_el0) >= transition->limit)) {
+        answer = SMMU_FAILED;
+    }
+    if (answer == SMMU_FAILED) {
+        smmu_end_change(partition, &transition->change);
+    }
+    return answer;
+}
+
+static enum life_step continue_block(struct partition *partition)
+{
+    struct transition *transition = &partition->transition;
+    enum smmu_answer answer = judge(partition, smmu_block_dma(partition, &transition->change));
+
+    if (answer != SMMU_PENDING) {
+        transition->is_quiet = answer == SMMU_DONE;
+        transition->phase = TRANSITION_RESET;
+    }
+    return LIFE_POLL;
+}
+
+static enum life_step continue_load(struct partition *partition)
+{
+    if (load_continue(partition, &partition->transition.load)) {
+        wait_for_smmu(&partition->transition, TRANSITION_PERMIT);
+    }
+    return LIFE_POLL;
+}
+
+static enum life_step continue_permit(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->transition;
     struct vcpu_power *power = power_of(vcpu);
+    enum smmu_answer answer = judge(partition, smmu_permit_dma(partition, &transition->change));
 
-    if (!load_continue(partition, &partition->transition.load)) {
+    if (answer == SMMU_PENDING) {
         return LIFE_POLL;
     }
-    partition->transition.phase = TRANSITION_NONE;
-    if (!smmu_permit_dma(partition)) {
+    if (answer == SMMU_FAILED) {
         return fail_start(partition);
     }
+    if (!is_to_start(vcpu)) { /* stopped meanwhile: DMA is blocked again */
+        return begin(partition);
+    }
+    transition->phase = TRANSITION_NONE;
     power->entry = partition->described->entry;
     power->context = partition->described->devicetree;
     __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
@@ -183,10 +235,16 @@ static enum life_step continue_transition(struct vcpu *vcpu)
     if (register_read(cntpct_el0) < transition->due) {
         return LIFE_POLL;
     }
-    if (transition->phase == TRANSITION_RESET) {
+    switch (transition->phase) {
+    case TRANSITION_BLOCK:
+        return continue_block(vcpu->partition);
+    case TRANSITION_RESET:
         return continue_reset(vcpu);
+    case TRANSITION_PERMIT:
+        return continue_permit(vcpu);
+    default: /* TRANSITION_LOAD */
+        return is_to_start(vcpu) ? continue_load(vcpu->partition) : end_stopped(vcpu->partition);
     }
-    return is_to_start(vcpu) ? continue_load(vcpu) : end_stopped(vcpu->partition);
 }
 
 /* Completes the request, on the boot VCPU, when all VCPUs have stopped. The last one that stops

@@ -5,7 +5,8 @@
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* Polls of a register before the SMMU is given up; each takes tens of nanoseconds at least. */
+/* During boot: polls of a register before the SMMU is given up; each takes tens of nanoseconds at
+ * least. */
 #define POLLS_MAX 10000000u
 
 /* An index has a bit more than the queue's entries: the wrap bit (3.5.1). */
@@ -21,8 +22,8 @@ bool smmu_wait(uintptr_t address, uint32_t mask, uint32_t value)
     return false;
 }
 
-bool smmu_run(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
-              uint32_t count)
+bool smmu_submit(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
+                 uint32_t count, uint32_t *end)
 {
     volatile uint64_t *words = (volatile uint64_t *)(uintptr_t)queue;
     uint32_t next = device_read32(registers + SMMU_CMDQ_PROD) & INDEX_MASK;
@@ -40,5 +41,20 @@ bool smmu_run(uintptr_t registers, uint64_t queue, const struct smmu_command com
     }
     device_publish();
     device_write32(registers + SMMU_CMDQ_PROD, next);
-    return smmu_wait(registers + SMMU_CMDQ_CONS, UINT32_MAX, next);
+    *end = next;
+    return true;
+}
+
+bool smmu_has_consumed(uintptr_t registers, uint32_t end)
+{
+    return device_read32(registers + SMMU_CMDQ_CONS) == end;
+}
+
+bool smmu_run(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
+              uint32_t count)
+{
+    uint32_t end;
+
+    return smmu_submit(registers, queue, commands, count, &end) &&
+           smmu_wait(registers + SMMU_CMDQ_CONS, UINT32_MAX, end);
 }

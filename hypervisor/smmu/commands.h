@@ -12,15 +12,23 @@ struct smmu_command {
 };
 
 /*
- * Appends the commands to the queue in the page at `queue` and waits until the SMMU has consumed
- * them. `count`: less than COMMANDS; the last one is a CMD_SYNC, so that all have completed when
- * the function returns true. Returns false if the SMMU stops at an error or does not answer: then
- * every later call fails as well. The caller holds the lock, or no other monitor runs yet.
+ * Appends the commands to the queue in the page at `queue`. `count`: less than COMMANDS; the last
+ * one is a CMD_SYNC. *end is for smmu_has_consumed(). Returns false if the SMMU has stopped at an
+ * error, or has not consumed earlier commands. No other monitor uses the queue meanwhile.
  */
+bool smmu_submit(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
+                 uint32_t count, uint32_t *end);
+
+/* Returns true if the SMMU has consumed all commands up to `end`. Because the last one is a
+ * CMD_SYNC, all have completed then. */
+bool smmu_has_consumed(uintptr_t registers, uint32_t end);
+
+/* Boot, while no monitor runs. Appends the commands, and waits until they have completed. Returns
+ * false if the SMMU stops at an error or does not answer. */
 bool smmu_run(uintptr_t registers, uint64_t queue, const struct smmu_command commands[],
               uint32_t count);
 
-/* Polls a register until its bits of `mask` are those of `value`. Returns false if that takes
+/* Boot. Polls a register until its bits of `mask` are those of `value`. Returns false if that takes
  * longer than about a second. */
 bool smmu_wait(uintptr_t address, uint32_t mask, uint32_t value);
 

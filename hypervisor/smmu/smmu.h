@@ -59,17 +59,28 @@ static inline uint32_t smmu_streams(const struct description *system,
                : 0;
 }
 
+enum smmu_answer {
+    SMMU_PENDING, /* to be called again: the SMMU, or a change of another partition, is not done */
+    SMMU_DONE,
+    SMMU_FAILED /* the SMMU has stopped at an error: DMA may still reach memory */
+};
+
 /*
- * Aborts all DMA of the partition's functions from now on. When the function returns true, DMA that
- * was translated before has completed, too (IHI 0070, 3.21). Returns false if the SMMU does not
- * carry out the commands: DMA may still reach memory. True without an SMMU. Boot core of the
- * partition; monitors of several partitions wait for each other.
+ * Aborts all DMA of the partition's functions. When the function returns SMMU_DONE, DMA that was
+ * translated before has completed, too (IHI 0070, 3.21). `change` is zero for the first call. A
+ * caller that does not call again after SMMU_PENDING or SMMU_FAILED calls smmu_end_change(). Done
+ * at once without an SMMU. Boot core of the partition. The board has one command queue, which one
+ * partition uses at a time.
  */
-bool smmu_block_dma(const struct partition *partition);
+enum smmu_answer smmu_block_dma(const struct partition *partition, struct smmu_change *change);
 
 /* Permits DMA of the partition's functions as the system file says: translated by stage 2, or
- * untranslated. Return value and context are those of smmu_block_dma(). */
-bool smmu_permit_dma(const struct partition *partition);
+ * untranslated. Otherwise like smmu_block_dma(). */
+enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_change *change);
+
+/* The partition no longer uses the command queue. If the SMMU has not consumed its commands, every
+ * later change fails until it has. */
+void smmu_end_change(const struct partition *partition, struct smmu_change *change);
 
 /*
  * Handles the event queue's interrupt (board.smmu_interrupt). Returns true and removes the oldest

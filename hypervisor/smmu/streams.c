@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes the stream table entries of a partition when it starts or stops. */
-#include "hypervisor/ticket_lock.h"
 #include "smmu/commands.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* Polls of the lock before it is taken from a core that has stopped for ever: more than all other
- * monitors' commands take, even if the SMMU does not answer. */
-#define PATIENCE (UINT64_C(1) << 33)
-
 /* An invalidation for each function, one for the VMID, CMD_SYNC. */
 #define COMMANDS_USED (DESCRIPTION_FUNCTIONS_MAX + 2u)
 _Static_assert(COMMANDS_USED < COMMANDS, "the queue never gets full");
 
-static struct ticket_lock lock __attribute__((section(".bss.monitor_shared")));
+/* The partition whose commands the SMMU executes, counted from 1; 0: none. */
+static uint32_t user __attribute__((section(".bss.monitor_shared")));
 
 /*
- * Changes the first word of the partition's entries, and waits until the SMMU uses the new content.
+ * Changes the first word of the partition's entries, and gives the commands after which the SMMU
+ * uses the new content.
  * An entry stays consistent if only its first word changes, and once CMD_SYNC has completed
  * CMD_CFGI_STE, the old content is no longer used (IHI 0070, 3.21.3). CMD_TLBI_S12_VMALL is there
  * because accesses that were translated before are then complete, too (3.21.1).
  */
-static bool set_entries(const struct partition *partition, uint64_t config)
+static bool set_entries(const struct partition *partition, uint64_t config, uint32_t *end)
 {
     const struct description_partition *described = partition->described;
     uint64_t *table = (uint64_t *)(uintptr_t)partition->streams;
@@ -42,28 +39,55 @@ static bool set_entries(const struct partition *partition, uint64_t config)
     commands[count].first = COMMAND_SYNC;
     commands[count++].second = 0;
     device_publish();
-    return smmu_run((uintptr_t)partition->system->board.smmu, partition->commands, commands, count);
+    return smmu_submit((uintptr_t)partition->system->board.smmu, partition->commands, commands,
+                       count, end);
 }
 
-static bool change_entries(const struct partition *partition, uint64_t config)
+static bool take_queue(const struct partition *partition)
 {
-    bool done = true;
+    uint32_t nobody = 0;
 
-    if (smmu_streams(partition->system, partition->described) != 0) {
-        ticket_lock_take(&lock, PATIENCE);
-        done = set_entries(partition, config);
-        ticket_lock_give(&lock);
+    return __atomic_compare_exchange_n(&user, &nobody, partition->index + 1, false,
+                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static enum smmu_answer change_entries(const struct partition *partition,
+                                       struct smmu_change *change, uint64_t config)
+{
+    if (smmu_streams(partition->system, partition->described) == 0) {
+        return SMMU_DONE;
     }
-    return done;
+    if (!change->has_begun) {
+        if (!take_queue(partition)) {
+            return SMMU_PENDING;
+        }
+        if (!set_entries(partition, config, &change->end)) {
+            return SMMU_FAILED;
+        }
+        change->has_begun = true;
+    }
+    if (!smmu_has_consumed((uintptr_t)partition->system->board.smmu, change->end)) {
+        return SMMU_PENDING;
+    }
+    smmu_end_change(partition, change);
+    return SMMU_DONE;
 }
 
-bool smmu_block_dma(const struct partition *partition)
+enum smmu_answer smmu_block_dma(const struct partition *partition, struct smmu_change *change)
 {
-    return change_entries(partition, 0);
+    return change_entries(partition, change, 0);
 }
 
-bool smmu_permit_dma(const struct partition *partition)
+enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_change *change)
 {
-    return change_entries(partition,
+    return change_entries(partition, change,
                           smmu_confined(partition->described) != 0 ? STE_STAGE2 : STE_BYPASS);
+}
+
+void smmu_end_change(const struct partition *partition, struct smmu_change *change)
+{
+    uint32_t own = partition->index + 1;
+
+    change->has_begun = false;
+    (void)__atomic_compare_exchange_n(&user, &own, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }

@@ -93,13 +93,27 @@ struct load_progress {
     uint64_t done;  /* bytes of it */
 };
 
+/* smmu/: a change of the partition's stream table entries, which the SMMU executes. */
+struct smmu_change {
+    bool has_begun;
+    uint32_t end; /* index in the command queue after its last command */
+};
+
 /* partition/: how a partition starts or stops, in steps that its boot VCPU takes. */
-enum transition_phase { TRANSITION_NONE, TRANSITION_RESET, TRANSITION_LOAD };
+enum transition_phase {
+    TRANSITION_NONE,
+    TRANSITION_BLOCK, /* the SMMU aborts DMA */
+    TRANSITION_RESET, /* the PCI functions are reset */
+    TRANSITION_LOAD,
+    TRANSITION_PERMIT /* the SMMU permits DMA */
+};
 
 struct transition {
     uint32_t phase;
-    bool is_quiet; /* so far the SMMU and all devices have answered */
-    uint64_t due;  /* CNTPCT_EL0 before which no step is to be taken */
+    bool is_quiet;  /* so far the SMMU and all devices have answered */
+    uint64_t due;   /* CNTPCT_EL0 before which no step is to be taken */
+    uint64_t limit; /* CNTPCT_EL0 after which the SMMU is not waited for */
+    struct smmu_change change;
     struct reset_progress reset;
     struct load_progress load;
 };

@@ -296,12 +296,37 @@ static void boot_partitions(void)
     fake.published = false;
 }
 
+typedef enum smmu_answer dma_change(const struct partition *, struct smmu_change *);
+
+/* Asks until the SMMU is done. */
+static bool is_done(dma_change *change_dma, const struct partition *partition)
+{
+    struct smmu_change change = {0};
+    enum smmu_answer answer = SMMU_PENDING;
+
+    for (unsigned i = 0; i < 10 && answer == SMMU_PENDING; i++) {
+        answer = change_dma(partition, &change);
+    }
+    smmu_end_change(partition, &change);
+    return answer == SMMU_DONE;
+}
+
+static bool block(const struct partition *partition)
+{
+    return is_done(smmu_block_dma, partition);
+}
+
+static bool permit(const struct partition *partition)
+{
+    return is_done(smmu_permit_dma, partition);
+}
+
 static void test_streams(void **state)
 {
     (void)state;
     boot_partitions();
     for (uint32_t i = 0; i < 3; i++) {
-        assert_true(smmu_permit_dma(&monitors[i]));
+        assert_true(permit(&monitors[i]));
     }
     assert_int_equal(fake.cr0 & 0xf, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS);
     assert_int_equal(fake.irq, IRQ_CTRL_EVENTS);
@@ -358,22 +383,22 @@ static void test_partition_stops_and_starts(void **state)
     (void)state;
     boot_partitions();
     for (unsigned i = 0; i < 100; i++) {
-        assert_true(smmu_permit_dma(&monitors[1]));
+        assert_true(permit(&monitors[1]));
         require_stage2(0x09, 1);
         require_commands(confined, 2);
-        assert_true(smmu_permit_dma(&monitors[2]));
+        assert_true(permit(&monitors[2]));
         require_commands(trusted, 3);
-        assert_true(smmu_block_dma(&monitors[1]));
+        assert_true(block(&monitors[1]));
         require_commands(confined, 2);
         assert_null(entry_of(0x09));
         assert_null(entry_of(0x121));
         assert_true(entry_of(0x0a)[0] == (1 | 4 << 1)); /* the other partition's entry stays */
-        assert_true(smmu_block_dma(&monitors[2]));
+        assert_true(block(&monitors[2]));
         require_commands(trusted, 3);
         assert_null(entry_of(0x0a));
         assert_true(words_of(0x09)[3] == ROOT(1));
     }
-    assert_true(smmu_block_dma(&monitors[0]) && smmu_permit_dma(&monitors[0])); /* no DMA */
+    assert_true(block(&monitors[0]) && permit(&monitors[0])); /* no DMA */
     assert_int_equal(fake.count, 0);
 }
 
@@ -383,12 +408,47 @@ static void test_unresponsive_smmu(void **state)
     (void)state;
     boot_partitions();
     fake.stuck = true;
-    assert_false(smmu_block_dma(&monitors[1]));
+    assert_false(block(&monitors[1]));
     fake.stuck = false;
-    assert_false(smmu_permit_dma(&monitors[1]));
+    assert_false(permit(&monitors[1]));
     assert_int_equal(fake.count, 0);
     fake.command_cons = fake.command_prod | 1u << 24; /* CMDQ_CONS.ERR */
-    assert_false(smmu_block_dma(&monitors[2]));
+    assert_false(block(&monitors[2]));
+}
+
+/* A change waits while the SMMU executes the commands of another partition, and no call waits. */
+static void test_changes_of_two_partitions(void **state)
+{
+    static const uint32_t confined[] = {0x09, 0x121}, trusted[] = {0x0a, 0x122};
+    struct smmu_change first = {0}, second = {0};
+
+    (void)state;
+    boot_partitions();
+    fake.stuck = true;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(smmu_permit_dma(&monitors[1], &first), SMMU_PENDING);
+        assert_int_equal(smmu_permit_dma(&monitors[2], &second), SMMU_PENDING);
+    }
+    assert_null(entry_of(0x0a)); /* not changed yet */
+    fake.stuck = false;
+    run_commands();
+    require_commands(confined, 2);
+    assert_int_equal(smmu_permit_dma(&monitors[2], &second), SMMU_PENDING);
+    assert_int_equal(smmu_permit_dma(&monitors[1], &first), SMMU_DONE);
+    assert_int_equal(smmu_permit_dma(&monitors[2], &second), SMMU_DONE);
+    require_commands(trusted, 3);
+
+    /* A partition that gives up lets others use the queue, as soon as the SMMU answers again. */
+    fake.stuck = true;
+    assert_int_equal(smmu_block_dma(&monitors[1], &first), SMMU_PENDING);
+    smmu_end_change(&monitors[2], &second); /* not its own change */
+    assert_int_equal(smmu_block_dma(&monitors[2], &second), SMMU_PENDING);
+    smmu_end_change(&monitors[1], &first);
+    assert_int_equal(smmu_block_dma(&monitors[2], &second), SMMU_FAILED);
+    smmu_end_change(&monitors[2], &second);
+    fake.stuck = false;
+    run_commands();
+    assert_true(block(&monitors[2]));
 }
 
 static void test_without_an_smmu(void **state)
@@ -397,7 +457,7 @@ static void test_without_an_smmu(void **state)
     boot_partitions();
     board.board.smmu = 0;
     for (unsigned i = 0; i < 3; i++) {
-        assert_true(smmu_block_dma(&monitors[i]) && smmu_permit_dma(&monitors[i]));
+        assert_true(block(&monitors[i]) && permit(&monitors[i]));
     }
     assert_int_equal(fake.count, 0);
 }
@@ -407,7 +467,7 @@ static void test_no_partition_has_dma(void **state)
     (void)state;
     board.partitions[1].dma = board.partitions[2].dma = DESCRIPTION_DMA_NONE;
     boot_partitions();
-    assert_true(smmu_permit_dma(&monitors[1]) && smmu_permit_dma(&monitors[2]));
+    assert_true(permit(&monitors[1]) && permit(&monitors[2]));
     for (uint32_t stream = 0; stream < 0x200; stream++) {
         assert_null(entry_of(stream));
     }
@@ -419,7 +479,7 @@ static void test_only_described_streams(void **state)
     board.partitions[1].function_count = 1;
     fake.idr5 = 0x76; /* 52 bits: more than the tables support */
     boot_partitions();
-    assert_true(smmu_permit_dma(&monitors[1]));
+    assert_true(permit(&monitors[1]));
     assert_null(entry_of(0x121));
     assert_int_equal(entry_of(0x09)[2] >> 48 & 7, 5);
     /* This description has no SMMU. */
@@ -611,6 +671,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_boot_aborts_all, prepare, finish),
         cmocka_unit_test_setup_teardown(test_partition_stops_and_starts, prepare, finish),
         cmocka_unit_test_setup_teardown(test_unresponsive_smmu, prepare, finish),
+        cmocka_unit_test_setup_teardown(test_changes_of_two_partitions, prepare, finish),
         cmocka_unit_test_setup_teardown(test_without_an_smmu, prepare, finish),
         cmocka_unit_test_setup_teardown(test_no_partition_has_dma, prepare, finish),
         cmocka_unit_test_setup_teardown(test_only_described_streams, prepare, finish),
