@@ -131,8 +131,8 @@ def test_only_monitors_of_partitions_with_dma_map_the_queues_of_the_smmu(
 def test_monitors_share_no_writable_pages_except_terminal_and_smmu(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
-    """The terminal with its ring has three pages. The SMMU's command queue and its stream table have
-    one page each."""
+    """The terminal with its ring has three pages. The SMMU's command queue and its stream table
+    have one page each."""
     memory, layout = booted
 
     def writable(core: CorePage) -> list[Mapping]:

@@ -174,6 +174,19 @@ void gic_registers_reset(void)
     machine->resets++;
 }
 
+uint64_t gic_registers_hide_active(void)
+{
+    uint64_t active = machine->active;
+
+    machine->active = 0;
+    return active;
+}
+
+void gic_registers_restore_active(uint64_t active)
+{
+    machine->active = active;
+}
+
 bool gic_registers_start(void)
 {
     machine->starts++;

@@ -28,6 +28,7 @@ struct machine {
     /* The CPU interface. */
     unsigned starts, resets;
     uint32_t to_acknowledge, ended;
+    uint64_t active; /* ICC_AP1R0_EL1 */
     uint64_t group0[MACHINE_SENT_MAX], group1[MACHINE_SENT_MAX];
     unsigned group0_count, group1_count;
 };

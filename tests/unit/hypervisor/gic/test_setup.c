@@ -195,6 +195,18 @@ static void test_route(void **state)
     assert_int_equal(made.gic.distributor.pending[MACHINE_SMMU / 32], 1u << MACHINE_SMMU % 32);
 }
 
+static void test_active_priorities(void **state)
+{
+    uint64_t active;
+
+    (void)state;
+    made.active = 0x80000001;
+    active = gic_hide_active();
+    assert_int_equal(made.active, 0);
+    gic_restore_active(active);
+    assert_int_equal(made.active, 0x80000001);
+}
+
 static void test_group0(void **state)
 {
     (void)state;
@@ -219,6 +231,7 @@ int main(void)
         cmocka_unit_test_setup(test_reset, setup),
         cmocka_unit_test_setup(test_raise, setup),
         cmocka_unit_test_setup(test_route, setup),
+        cmocka_unit_test_setup(test_active_priorities, setup),
         cmocka_unit_test_setup(test_group0, setup),
     };
 

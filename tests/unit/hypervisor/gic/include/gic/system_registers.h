@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 void gic_registers_reset(void);
+uint64_t gic_registers_hide_active(void);
+void gic_registers_restore_active(uint64_t active);
 bool gic_registers_start(void);
 uint32_t gic_registers_acknowledge_group0(void);
 void gic_registers_end_group0(uint32_t number);
