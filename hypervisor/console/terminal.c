@@ -34,7 +34,7 @@ _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's part of the rin
 _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + END_BYTES) + OWN_BYTES <= RING_BYTES,
                "the ring holds all parts");
 
-/* Who prints: a partition, by its index, or the hypervisor. */
+/* A printer's number is the index of a partition, or PRINTER_OWN for the hypervisor. */
 #define PRINTER_OWN DESCRIPTION_PARTITIONS_MAX
 #define PRINTERS    (DESCRIPTION_PARTITIONS_MAX + 1u)
 

@@ -15,10 +15,10 @@ static uint32_t user __attribute__((section(".bss.monitor_shared")));
 
 /*
  * Changes the first word of the partition's entries, and gives the commands after which the SMMU
- * uses the new content.
- * An entry stays consistent if only its first word changes, and once CMD_SYNC has completed
- * CMD_CFGI_STE, the old content is no longer used (IHI 0070, 3.21.3). CMD_TLBI_S12_VMALL is there
- * because accesses that were translated before are then complete, too (3.21.1).
+ * uses the new content. An entry stays consistent if only its first word changes, and once CMD_SYNC
+ * has completed CMD_CFGI_STE, the old content is no longer used (IHI 0070, 3.21.3).
+ * CMD_TLBI_S12_VMALL is there because accesses that were translated before are then complete, too
+ * (3.21.1).
  */
 static bool set_entries(const struct partition *partition, uint64_t config, uint32_t *end)
 {

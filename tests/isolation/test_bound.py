@@ -18,7 +18,8 @@ from bulkhead.running.qemu import escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import read
 
-# What makes the hypervisor work for longest: every register of every device, calls, output.
+# These attacks make the hypervisor execute most of its code: they access the registers of every
+# device, make calls, and print.
 _ATTACKS = (
     "distributor",
     "redistributor 0",

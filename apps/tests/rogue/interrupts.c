@@ -102,11 +102,10 @@ void attack_priority(uint64_t where)
 #define ROUNDS     200u
 #define INTIDS     1024u
 #define MODE_SPLIT UINT64_C(2) /* ICC_CTLR_EL1.EOImode */
-#define LOWEST_BIT                                                                                 \
-    (UINT64_C(1) << 31)                  /* ICC_AP1R0_EL1: the lowest priority of 5 bits is active \
-                                          */
+/* ICC_AP1R0_EL1: an interrupt of the lowest of 32 priorities is active; of all priorities. */
+#define LOWEST_BIT  (UINT64_C(1) << 31)
+#define ALL_ACTIVE  UINT64_C(0xffffffff)
 #define CPU_SUSPEND UINT64_C(0xc4000001) /* DEN0022, 5.1.2 */
-#define ALL_ACTIVE  UINT64_C(0xffffffff) /* ICC_AP1R0_EL1 */
 
 /* Ends an interrupt, whoever has acknowledged it. The feigned active priority is there because the
  * interface ignores an end without one. */
