@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions from an interrupt to its handler: the same image bare, as a partition, under Xen.
 
+The partition has direct interrupts in one system, and listed ones in another.
+
 The machine counts instructions (QEMU's icount). Its counter has one tick per instruction, and the
 guest (apps/irq_latency/main.c) reads it. QEMU's log of exceptions shows which level took each
 interrupt.
@@ -23,12 +25,13 @@ from bulkhead.running.qemu import Machine, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
+from bulkhead.system.model import Interrupts
 
 _SYSTEM = BENCHES / "irq_latency" / "system.toml"
 _GUEST = "irq-latency"
 _IDLE = "timer_idle"
 _CASES = ("timer", _IDLE, "device")
-_BARE, _PARTITION, _XEN = "bare", "partition", "xen"
+_BARE, _PARTITION, _LISTED, _XEN = "bare", "partition", "listed", "xen"
 _MEMORY_MIB = 64
 _FREQUENCY = 1_000_000_000  # Hz: an instruction takes a nanosecond of virtual time
 _TIMEOUT_S = 120
@@ -57,9 +60,9 @@ def run(context: BenchContext) -> BenchResult:
     folder = context.build(Variant("arm64"))
     latencies, taken = {}, {}
     image = guest_image(_GUEST, folder=folder)
-    machines = bare_and_partition(image, context.settings)
-    machines[_XEN] = under_xen(machines[_BARE], _MEMORY_MIB, SERIAL_LINE_OF_DOM0)
-    for name, each in machines.items():
+    systems = machines(image, context.settings)
+    systems[_XEN] = under_xen(systems[_BARE], _MEMORY_MIB, SERIAL_LINE_OF_DOM0)
+    for name, each in systems.items():
         context.say(name)
         latencies[name], taken[name] = measure(each, context.folder / f"{name}.log")
     runs: list[dict[str, Number | str]] = [
@@ -77,18 +80,20 @@ def run(context: BenchContext) -> BenchResult:
     return BenchResult(summary(latencies, taken), runs)
 
 
-def bare_and_partition(
-    image: Path, settings: Settings, compiler: str = "gcc"
-) -> dict[str, Machine]:
-    """Return the board without the hypervisor, and the board with it."""
-    system, board = read(str(_SYSTEM))
-    assembled = assemble(system, board, settings, compiler)
+def machines(image: Path, settings: Settings, compiler: str = "gcc") -> dict[str, Machine]:
+    """Return the board without the hypervisor, and with it in both ways of interrupts."""
+    direct, board = read(str(_SYSTEM))
 
     def network(_: int) -> Network:
         return UserNetwork()
 
-    partition = machine(system, board, assembled.image, network)
-    return {_BARE: replace(partition, image=image), _PARTITION: partition}
+    def partition(way: Interrupts) -> Machine:
+        changed = tuple(replace(each, interrupts=way) for each in direct.partitions)
+        system = replace(direct, name=f"{direct.name}-{way.value}", partitions=changed)
+        return machine(system, board, assemble(system, board, settings, compiler).image, network)
+
+    found = {_PARTITION: partition(Interrupts.DIRECT), _LISTED: partition(Interrupts.LISTED)}
+    return {_BARE: replace(found[_PARTITION], image=image), **found}
 
 
 def measure(
@@ -180,6 +185,12 @@ def summary(
     }
     for case in _CASES:
         result[f"added_instructions_{case}"] = added(_PARTITION, case, median)
+    result["listed_added_instructions"] = max(added(_LISTED, case, median) for case in _CASES)
+    result["listed_exits_per_interrupt"] = sum(
+        each.elsewhere for each in taken[_LISTED].values()
+    ) / sum(counts.total() for counts in latencies[_LISTED].values())
+    for case in _CASES:
+        result[f"listed_added_instructions_{case}"] = added(_LISTED, case, median)
     for case in _CASES:
         result[f"xen_added_instructions_{case}"] = added(_XEN, case, median)
     for case in _CASES:

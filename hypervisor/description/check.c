@@ -276,8 +276,9 @@ static bool check_choices(struct check *check, const struct description_partitio
                   partition->restart <= DESCRIPTION_RESTART_NEVER &&
                       partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT &&
                       partition->maintenance <= DESCRIPTION_MAINTENANCE_LOCAL &&
-                      partition->reserved == 0,
-                  "unknown value of restart, unmapped or maintenance: restart", partition->restart);
+                      partition->interrupt_mode <= DESCRIPTION_INTERRUPT_MODE_LISTED,
+                  "unknown value of restart, unmapped, maintenance or interrupt_mode: restart",
+                  partition->restart);
 }
 
 static bool check_input(struct check *check, const struct description_partition *partition)

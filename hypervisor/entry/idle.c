@@ -12,7 +12,7 @@
  * blocks the hypervisor's interrupts (docs/decisions/0013). */
 static void leave(struct vcpu *vcpu)
 {
-    gic_reset_core(partition_core(vcpu->partition, vcpu->number));
+    gic_reset_core(vcpu);
     life_leave(vcpu);
 }
 

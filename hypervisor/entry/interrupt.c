@@ -2,6 +2,7 @@
 #include "entry/interrupt.h"
 
 #include "console/input.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "partition/fault.h"
 #include "partition/life.h"
@@ -20,6 +21,8 @@ void interrupt_handle(struct vcpu *vcpu)
         request = terminal_input(vcpu->partition);
     } else if (number == board->smmu_interrupt) {
         fault_of_dma(vcpu);
+    } else if (number == GIC_OWN_MAINTENANCE) {
+        listed_underflow(vcpu);
     }
     gic_end(number);
     if (request != REQUEST_NONE) {

@@ -19,7 +19,7 @@ void monitor_halt(void)
 void monitor_main(struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpu;
-    const char *failure = gic_start_core();
+    const char *failure = gic_start_core(vcpu->partition);
 
     guest_state_init(vcpu);
     if (failure == NULL &&

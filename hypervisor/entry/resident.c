@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traps of a guest's steady state: an interrupt to another core of its partition, and broadcast
- * maintenance that is made local. They are handled on the resident tables, without the services.
+ * The exits of a guest's steady state: an interrupt to another core of its partition, a listed
+ * interrupt, and broadcast maintenance that is made local. They are handled on the resident tables,
+ * without the services.
  */
 #include "entry/processor.h"
 #include "entry/syndrome.h"
+#include "gic/listed.h"
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
 
@@ -27,6 +29,9 @@ bool monitor_answer(struct registers *registers, unsigned kind)
     unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
     uint64_t value = register_value(registers, (unsigned)REGISTER_TARGET(syndrome));
 
+    if (kind == VECTOR_IRQ) {
+        return listed_take(vcpu);
+    }
     if (kind != VECTOR_SYNCHRONOUS || SYNDROME_CLASS(syndrome) != CLASS_REGISTER) {
         return false;
     }

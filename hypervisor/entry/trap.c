@@ -7,6 +7,7 @@
 #include "entry/syndrome.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
+#include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
 #include "memory/tables.h"
@@ -29,7 +30,7 @@ static bool inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t *o
     return start != 0 && *offset < bytes;
 }
 
-static enum access_result route(const struct vcpu *vcpu, uint64_t address, struct access *access,
+static enum access_result route(struct vcpu *vcpu, uint64_t address, struct access *access,
                                 enum exit_cause *cause)
 {
     struct partition *partition = vcpu->partition;
@@ -37,7 +38,7 @@ static enum access_result route(const struct vcpu *vcpu, uint64_t address, struc
 
     if (inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
         *cause = EXIT_DISTRIBUTOR;
-        return distributor_access(partition, access);
+        return distributor_access(vcpu, access);
     }
     if (inside(address, board->ecam, board->ecam_bytes, &access->offset)) {
         *cause = EXIT_PCI;
@@ -48,7 +49,7 @@ static enum access_result route(const struct vcpu *vcpu, uint64_t address, struc
         return uart_access(partition, access);
     }
     *cause = EXIT_REDISTRIBUTOR;
-    return redistributor_access(partition, address, access);
+    return redistributor_access(vcpu, address, access);
 }
 
 static enum access_result data_abort(struct vcpu *vcpu, struct registers *registers,
@@ -127,6 +128,10 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
     case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
         vcpu->report.exits[EXIT_CACHE]++;
         return ACCESS_REFUSED; /* it would affect caches that all processors share */
+    case REGISTER_DIR:
+        vcpu->report.exits[EXIT_REGISTER]++;
+        listed_deactivate(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
+        return ACCESS_DONE;
     default:
         vcpu->report.exits[EXIT_REGISTER]++;
         result = answer_register(name, REGISTER_READ(syndrome), &value);
@@ -213,10 +218,13 @@ void monitor_trap(struct registers *registers, unsigned kind)
         synchronous(vcpu, registers);
     } else if (kind == VECTOR_FIQ) {
         interrupt_handle(vcpu);
+    } else if (kind == VECTOR_IRQ) {
+        listed_resolve(vcpu);
     } else {
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
     }
     (void)fault_of_device(registers->pc);
+    listed_revise(vcpu);
     if (!power_may_execute(vcpu)) {
         idle(processor);
     }

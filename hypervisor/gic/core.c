@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
+#include "gic/listed.h"
 #include "gic/system_registers.h"
 
-void gic_reset_core(const struct description_core *core)
+void gic_reset_core(struct vcpu *vcpu)
 {
-    const struct gic_frame frame = gic_private(core);
+    const struct partition *partition = vcpu->partition;
+    const struct gic_frame frame = gic_private(partition_core(partition, vcpu->number));
 
     (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
     gic_registers_reset();
+    if (listed_is_used(partition)) {
+        listed_reset(vcpu);
+    }
 }
 
-const char *gic_start_core(void)
+void gic_open_core(void)
 {
-    return gic_registers_start() ? NULL : "a core has no system registers for the GIC";
+    gic_registers_mask(PRIORITY_MASK_OPEN);
+}
+
+const char *gic_start_core(const struct partition *partition)
+{
+    if (!gic_registers_start()) {
+        return "a core has no system registers for the GIC";
+    }
+    if (listed_is_used(partition) && gic_registers_list_count() < LIST_REGISTERS_MIN) {
+        return "listed interrupts need two list registers, not in core";
+    }
+    return NULL;
 }
 
 uint32_t gic_acknowledge(void)

@@ -4,6 +4,7 @@
 #include "gic/affinity.h"
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 #define TYPER_HIDDEN                                                                     \
@@ -32,6 +33,9 @@ static enum access_result access_whole(struct partition *partition, struct acces
     if (access->offset == GICD_CTLR) {
         value = (value & GICD_CTLR_WRITE_PENDING) | GICD_CTLR_AFFINITY_ROUTING |
                 GICD_CTLR_ONE_SECURITY | partition->distributor_control;
+        if (listed_is_revising(partition, UINT32_MAX)) {
+            value |= GICD_CTLR_WRITE_PENDING;
+        }
     } else if (access->offset == GICD_TYPER) {
         value = (value & ~TYPER_HIDDEN) | GICD_TYPER_ONE_TARGET;
     }
@@ -76,12 +80,16 @@ static enum access_result access_route(const struct partition *partition, struct
     return ACCESS_DONE;
 }
 
-enum access_result distributor_access(struct partition *partition, struct access *access)
+enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
 {
+    struct partition *partition = vcpu->partition;
     const struct interrupts interrupts = {
-        .frame = (uintptr_t)partition->system->board.distributor,
+        .frame = gic_distributor(partition->system),
         .owned = partition->described->interrupts,
         .words = DESCRIPTION_SPI_WORDS,
+        .vcpu = vcpu,
+        .listed_by =
+            listed_is_used(partition) ? (UINT32_C(1) << partition->described->vcpu_count) - 1 : 0,
     };
 
     if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {

@@ -9,10 +9,10 @@
 #define HYPERVISOR_GIC_DISTRIBUTOR_H
 
 #include "hypervisor/access.h"
-#include "hypervisor/partition.h"
+#include "hypervisor/vcpu.h"
 
-/* Handles an access. `offset`: from GICD's first register, below GIC_FRAME_BYTES. Any core of the
- * partition, several at the same time. */
-enum access_result distributor_access(struct partition *partition, struct access *access);
+/* Handles an access of a VCPU's guest. `offset`: from GICD's first register, below GIC_FRAME_BYTES.
+ * Any VCPU of the partition, several at the same time. */
+enum access_result distributor_access(struct vcpu *vcpu, struct access *access);
 
 #endif

@@ -15,9 +15,15 @@
  * ICC_BPR1_EL1. Any value there leaves at least bit 7 in the group priority of an active interrupt
  * (IHI 0069, "Priority grouping"). An active interrupt with group priority 0 would block Group
  * 0. */
-#define PRIORITY_GUEST_MIN 0x80u
-#define PRIORITY_USUAL     0xa0u
-#define PRIORITY_OWN       0x00u
+#define PRIORITY_DIRECT_MIN 0x80u
+/* A listed interrupt is active for the hypervisor only until its priority is dropped. So it need
+ * only be less urgent than the hypervisor's own, in the fewest bits that a GIC implements: 4. */
+#define PRIORITY_LISTED_MIN 0x10u
+#define PRIORITY_USUAL      0xa0u
+#define PRIORITY_OWN        0x00u
+/* ICC_PMR_EL1: all interrupts, and the hypervisor's alone. */
+#define PRIORITY_MASK_OPEN 0xffu
+#define PRIORITY_MASK_OWN  PRIORITY_LISTED_MIN
 
 /* A frame of interrupts, and the register with the bit that is set while a disabling write still
  * takes effect (RWP). */

@@ -2,6 +2,7 @@
 /* The part of the set-up that monitors use: resets of interrupts, and routes of SPIs. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 /* A GIC that takes this many polls, some 10 ms, is stuck. */
@@ -68,6 +69,7 @@ void gic_reset_partition(struct partition *partition)
         }
     }
     partition->distributor_control = 0;
+    listed_reset_partition(partition);
 }
 
 void gic_make_pending(const struct description *system, uint32_t interrupt)

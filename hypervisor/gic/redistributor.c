@@ -2,13 +2,14 @@
 #include "gic/redistributor.h"
 
 #include "gic/gic_registers.h"
-#include "gic/internal.h"
 #include "gic/interrupts.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 /* The Redistributor of a VCPU. */
 struct place {
-    uint64_t frame; /* physical address of the RD frame */
+    struct vcpu *accessing; /* the VCPU whose guest accesses it */
+    const struct description_core *core;
     uint32_t vcpu;
     bool last; /* GICR_TYPER.Last is set: a guest looks for no further Redistributors */
 };
@@ -17,7 +18,7 @@ struct place {
  * then says that the Redistributor is awake. */
 static uint32_t read_word(const struct place *place, uint64_t offset)
 {
-    uint32_t kept = 0;
+    uint32_t kept = 0, set = 0;
 
     if (offset == GICR_TYPER) {
         return place->vcpu << GICR_TYPER_PROCESSOR_SHIFT | (place->last ? GICR_TYPER_LAST : 0);
@@ -30,7 +31,13 @@ static uint32_t read_word(const struct place *place, uint64_t offset)
     } else if (offset == GICR_IIDR || offset >= GIC_PIDR) {
         kept = UINT32_MAX;
     }
-    return kept == 0 ? 0 : device_read32((uintptr_t)(place->frame + offset)) & kept;
+    if (offset == GICR_CTLR &&
+        listed_is_revising(place->accessing->partition, UINT32_C(1) << place->vcpu)) {
+        set = GICR_CTLR_WRITE_PENDING;
+    }
+    return kept == 0
+               ? 0
+               : (device_read32((uintptr_t)(place->core->redistributor + offset)) & kept) | set;
 }
 
 static enum access_result access_frame(const struct place *place, struct access *access)
@@ -56,7 +63,13 @@ static enum access_result access_frame(const struct place *place, struct access 
 static enum access_result access_place(const struct place *place, struct access *access)
 {
     static const uint32_t owned = PRIVATE_GUEST;
-    const struct interrupts interrupts = {place->frame + GIC_FRAME_BYTES, &owned, 1};
+    const struct interrupts interrupts = {
+        .frame = gic_private(place->core),
+        .owned = &owned,
+        .words = 1,
+        .vcpu = place->accessing,
+        .listed_by = listed_is_used(place->accessing->partition) ? UINT32_C(1) << place->vcpu : 0,
+    };
 
     if (access->offset < GIC_FRAME_BYTES) {
         return access_frame(place, access);
@@ -65,16 +78,18 @@ static enum access_result access_place(const struct place *place, struct access 
     return interrupts_access(&interrupts, access);
 }
 
-enum access_result redistributor_access(const struct partition *partition, uint64_t address,
+enum access_result redistributor_access(struct vcpu *accessing, uint64_t address,
                                         struct access *access)
 {
+    const struct partition *partition = accessing->partition;
     const struct description_core *cores = partition->system->cores;
     uint32_t count = partition->described->vcpu_count;
 
     for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
         uint64_t start = cores[vcpu].redistributor, end = start + REDISTRIBUTOR_BYTES;
         const struct place place = {
-            .frame = partition_core(partition, vcpu)->redistributor,
+            .accessing = accessing,
+            .core = partition_core(partition, vcpu),
             .vcpu = vcpu,
             .last = vcpu + 1 == count || cores[vcpu + 1].redistributor != end,
         };

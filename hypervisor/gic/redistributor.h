@@ -8,15 +8,15 @@
 #define HYPERVISOR_GIC_REDISTRIBUTOR_H
 
 #include "hypervisor/access.h"
-#include "hypervisor/partition.h"
+#include "hypervisor/vcpu.h"
 
 /* RD frame and SGI frame. */
 #define REDISTRIBUTOR_BYTES UINT64_C(0x20000)
 
-/* Handles an access to guest address `address`, and sets access->offset to the offset in the frame.
- * Returns ACCESS_FORBIDDEN if no frame is there. Any core of the partition, several at the same
- * time. */
-enum access_result redistributor_access(const struct partition *partition, uint64_t address,
+/* Handles an access of a VCPU's guest to guest address `address`, and sets access->offset to the
+ * offset in the frame. Returns ACCESS_FORBIDDEN if no frame is there. Any VCPU of the partition,
+ * several at the same time. */
+enum access_result redistributor_access(struct vcpu *accessing, uint64_t address,
                                         struct access *access);
 
 #endif

@@ -115,7 +115,8 @@ static const char *start_distributor(const struct description *system, uint64_t 
                                                    GICD_CTLR_GROUP0);
 }
 
-static const char *start_redistributor(const struct description_core *core)
+/* `used`: the hypervisor's private interrupts to enable. */
+static const char *start_redistributor(const struct description_core *core, uint32_t used)
 {
     const struct gic_frame frame = gic_private(core);
     uintptr_t base = (uintptr_t)core->redistributor;
@@ -135,7 +136,7 @@ static const char *start_redistributor(const struct description_core *core)
         return "a Redistributor does not settle";
     }
     device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);
-    device_write32(frame.interrupts + GIC_ISENABLER, PRIVATE_OWN_USED);
+    device_write32(frame.interrupts + GIC_ISENABLER, used);
     return NULL;
 }
 
@@ -145,9 +146,11 @@ const char *gic_start(const struct description *system, uint32_t core)
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
+        bool is_listed = partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
+        uint32_t used = PRIVATE_OWN_USED | (is_listed ? 1u << GIC_OWN_MAINTENANCE : 0);
 
         for (uint32_t vcpu = 0; vcpu < partition->vcpu_count && wrong == NULL; vcpu++) {
-            wrong = start_redistributor(&system->cores[partition->vcpus[vcpu].core]);
+            wrong = start_redistributor(&system->cores[partition->vcpus[vcpu].core], used);
         }
     }
     return wrong;

@@ -7,12 +7,12 @@
 #ifndef HYPERVISOR_GIC_SETUP_H
 #define HYPERVISOR_GIC_SETUP_H
 
-#include "hypervisor/partition.h"
+#include "hypervisor/vcpu.h"
 #include <stddef.h>
 
 /* Private interrupts of the hypervisor, the same on every core. */
 #define GIC_OWN_SGI         15u /* a message from another monitor */
-#define GIC_OWN_MAINTENANCE 25u /* of the virtual CPU interface; not used */
+#define GIC_OWN_MAINTENANCE 25u /* of the virtual CPU interface; used with listed interrupts */
 #define GIC_OWN_TIMER       26u /* CNTHP */
 #define GIC_OWN_VIRTUAL     28u /* CNTHV; not used */
 
@@ -26,18 +26,22 @@
  * only after gic_reset_partition(). */
 const char *gic_start(const struct description *system, uint32_t core);
 
-/* Enables this core's CPU interface: Group 0 is signalled as FIQ, and Group 1 is disabled until the
- * guest enables it. Returns NULL, or the reason of a failure. Called once on each core. */
-const char *gic_start_core(void);
+/* Enables this core's CPU interface: Group 0 is signalled as FIQ. Direct interrupts, of Group 1,
+ * are disabled until the guest enables them. Returns NULL, or the reason of a failure. Called once
+ * on each core of the partition. */
+const char *gic_start_core(const struct partition *partition);
 
 /* Resets the partition's SPIs: none is enabled, pending or active, all have the usual priority and
  * are routed to its boot core. Resets its GICD_CTLR. Called each time before the partition starts,
  * while all of its cores are in their monitors. */
 void gic_reset_partition(struct partition *partition);
 
-/* Resets the core's private interrupts in the same way, and its CPU interface. Called on the core
- * itself, each time before it starts. */
-void gic_reset_core(const struct description_core *core);
+/* Resets the private interrupts of the VCPU's core in the same way, its CPU interface and its list
+ * registers. Called on the core itself, each time before the VCPU starts and after it stops. */
+void gic_reset_core(struct vcpu *vcpu);
+
+/* From here on listed interrupts are signalled. Called on the core, before its VCPU executes. */
+void gic_open_core(void);
 
 /* Routes an SPI of the hypervisor to a core (the description's index) and makes it pending, so that
  * the core's monitor handles it at least once. */

@@ -18,14 +18,31 @@
 #define ICC_AP1R3_EL1   "S3_0_C12_C9_3"
 #define ICC_SGI1R_EL1   "S3_0_C12_C11_5"
 #define ICC_SGI0R_EL1   "S3_0_C12_C11_7"
+#define ICC_DIR_EL1     "S3_0_C12_C11_1"
+#define ICC_RPR_EL1     "S3_0_C12_C11_3"
 #define ICC_IGRPEN0_EL1 "S3_0_C12_C12_6"
 #define ICC_SRE_EL2     "S3_4_C12_C9_5"
+#define ICH_AP0R0_EL2   "S3_4_C12_C8_0"
+#define ICH_AP0R1_EL2   "S3_4_C12_C8_1"
+#define ICH_AP0R2_EL2   "S3_4_C12_C8_2"
+#define ICH_AP0R3_EL2   "S3_4_C12_C8_3"
+#define ICH_AP1R0_EL2   "S3_4_C12_C9_0"
+#define ICH_AP1R1_EL2   "S3_4_C12_C9_1"
+#define ICH_AP1R2_EL2   "S3_4_C12_C9_2"
+#define ICH_AP1R3_EL2   "S3_4_C12_C9_3"
 #define ICH_HCR_EL2     "S3_4_C12_C11_0"
+#define ICH_VTR_EL2     "S3_4_C12_C11_1"
+#define ICH_ELRSR_EL2   "S3_4_C12_C11_5"
 #define ICH_VMCR_EL2    "S3_4_C12_C11_7"
 
 /* SRE; no bypass of IRQ and FIQ around the GIC; EL1 may access its own ICC_SRE_EL1. */
 #define ICC_SRE_ALL         UINT64_C(0xf)
 #define ICC_CTLR_PRIORITIES (UINT64_C(7) << 8) /* PRIbits - 1 */
+
+/* ICH_VTR_EL2: number of list registers - 1; preemption bits - 1. */
+#define ICH_VTR_LISTS      UINT64_C(0x1f)
+#define ICH_VTR_PREEMPTION (UINT64_C(7) << 26)
+#define ICH_VMCR_SPLIT     (UINT64_C(1) << 9) /* VEOIM: the guest's EOImode */
 
 #define GIC_REGISTER_READ(name)                                       \
     __extension__({                                                   \
@@ -75,6 +92,36 @@ static inline void gic_registers_restore_active(uint64_t active)
     __asm__ volatile("isb" : : : "memory");
 }
 
+/* Resets the virtual CPU interface, which a guest may have written to: nothing is active. The list
+ * registers are the caller's. */
+static inline void gic_registers_reset_virtual(void)
+{
+    uint64_t preemption = GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION;
+
+    GIC_REGISTER_WRITE(ICH_AP0R0_EL2, 0);
+    GIC_REGISTER_WRITE(ICH_AP1R0_EL2, 0);
+    /* IHI 0069, ICH_AP1R<n>_EL2: as ICC_AP1R<n>_EL1. */
+    if (preemption >= UINT64_C(5) << 26) {
+        GIC_REGISTER_WRITE(ICH_AP0R1_EL2, 0);
+        GIC_REGISTER_WRITE(ICH_AP1R1_EL2, 0);
+    }
+    if (preemption >= UINT64_C(6) << 26) {
+        GIC_REGISTER_WRITE(ICH_AP0R2_EL2, 0);
+        GIC_REGISTER_WRITE(ICH_AP0R3_EL2, 0);
+        GIC_REGISTER_WRITE(ICH_AP1R2_EL2, 0);
+        GIC_REGISTER_WRITE(ICH_AP1R3_EL2, 0);
+    }
+}
+
+/* Enables Group 1 for the hypervisor. To drop an interrupt's priority and to deactivate it are two
+ * writes from now on (EOImode 1). */
+static inline void gic_registers_start_listed(void)
+{
+    GIC_REGISTER_WRITE(ICC_CTLR_EL1, ICC_CTLR_EOI_MODE);
+    GIC_REGISTER_WRITE(ICC_IGRPEN1_EL1, 1);
+    __asm__ volatile("isb" : : : "memory");
+}
+
 /* Enables Group 0 with every priority, one write to end an interrupt (EOImode 0) and no virtual
  * interrupts. Returns false if the core keeps the memory-mapped interface of GICv2. */
 static inline bool gic_registers_start(void)
@@ -105,11 +152,114 @@ static inline uint32_t gic_registers_acknowledge_group0(void)
     return number;
 }
 
+static inline void gic_registers_deactivate(uint32_t number)
+{
+    GIC_REGISTER_WRITE(ICC_DIR_EL1, number);
+}
+
 static inline void gic_registers_end_group0(uint32_t number)
 {
     GIC_REGISTER_WRITE(ICC_EOIR0_EL1, number);
+    if ((GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_EOI_MODE) != 0) {
+        gic_registers_deactivate(number);
+    }
     __asm__ volatile("isb" : : : "memory");
 }
+
+static inline uint32_t gic_registers_acknowledge_group1(void)
+{
+    return gic_cpu_acknowledge();
+}
+
+/* Returns the priority of the interrupt that was acknowledged last. */
+static inline uint32_t gic_registers_running_priority(void)
+{
+    return (uint32_t)GIC_REGISTER_READ(ICC_RPR_EL1) & 0xff;
+}
+
+static inline void gic_registers_drop_group1(uint32_t number)
+{
+    GIC_REGISTER_WRITE(ICC_EOIR1_EL1, number);
+}
+
+/* Signals only interrupts that are more urgent than `priority`. */
+static inline void gic_registers_mask(uint32_t priority)
+{
+    GIC_REGISTER_WRITE(ICC_PMR_EL1, priority);
+}
+
+/* ICH_HCR_EL2. */
+#define LIST_CONTROL_ENABLE       (UINT64_C(1) << 0)
+#define LIST_CONTROL_UNDERFLOW    (UINT64_C(1) << 1)  /* UIE: none or one list register is used */
+#define LIST_CONTROL_ABSENT       (UINT64_C(1) << 2)  /* LRENPIE: an end without a list register */
+#define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)  /* NPIE: no list register is pending */
+#define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14) /* TDIR: writes to ICC_DIR_EL1 trap */
+#define LIST_CONTROL_ENDS         27                  /* EOIcount: ends without a list register */
+
+static inline void gic_registers_control_lists(uint64_t value)
+{
+    GIC_REGISTER_WRITE(ICH_HCR_EL2, value);
+}
+
+/* Returns how many interrupts the guest has ended that were in no list register, since
+ * gic_registers_control_lists() wrote 0 there. */
+static inline uint32_t gic_registers_absent_ends(void)
+{
+    return (uint32_t)(GIC_REGISTER_READ(ICH_HCR_EL2) >> LIST_CONTROL_ENDS) & 0x1f;
+}
+
+/* Returns true if the guest has EOImode 1. */
+static inline bool gic_registers_guest_splits_end(void)
+{
+    return (GIC_REGISTER_READ(ICH_VMCR_EL2) & ICH_VMCR_SPLIT) != 0;
+}
+
+/* Returns one bit for each priority, or group of priorities, that is active for the guest: the most
+ * urgent has the lowest bit. `word`: 32 of them. */
+static inline uint32_t gic_registers_guest_active(unsigned word)
+{
+    switch (word) {
+    case 0:
+        return (uint32_t)GIC_REGISTER_READ(ICH_AP1R0_EL2);
+    case 1:
+        return (uint32_t)GIC_REGISTER_READ(ICH_AP1R1_EL2);
+    case 2:
+        return (uint32_t)GIC_REGISTER_READ(ICH_AP1R2_EL2);
+    default:
+        return (uint32_t)GIC_REGISTER_READ(ICH_AP1R3_EL2);
+    }
+}
+
+/* Returns the most urgent priority that is active for the guest, or 0x100 if none is (IHI 0069,
+ * ICH_AP1R<n>_EL2). */
+static inline uint32_t gic_registers_guest_running_priority(void)
+{
+    unsigned bits = (unsigned)((GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION) >> 26) + 1;
+
+    for (unsigned word = 0; word < 1u << bits >> 5; word++) {
+        uint32_t active = gic_registers_guest_active(word);
+
+        if (active != 0) {
+            return (32 * word + (uint32_t)__builtin_ctz(active)) << (8 - bits);
+        }
+    }
+    return 0x100;
+}
+
+static inline unsigned gic_registers_list_count(void)
+{
+    return (unsigned)(GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_LISTS) + 1;
+}
+
+/* Returns one bit for each list register that is free. */
+static inline uint32_t gic_registers_free_lists(void)
+{
+    return (uint32_t)GIC_REGISTER_READ(ICH_ELRSR_EL2) & 0xffff;
+}
+
+/* list_registers.S: write and read a list register. `index`: below gic_registers_list_count(). */
+void gic_registers_list(unsigned index, uint64_t value);
+uint64_t gic_registers_listed(unsigned index);
 
 static inline void gic_registers_send_group0(uint64_t value)
 {

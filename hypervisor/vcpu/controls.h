@@ -15,6 +15,7 @@
 #define HCR_VM     CONTROL_BIT(0)  /* stage 2 */
 #define HCR_SWIO   CONTROL_BIT(1)  /* invalidation by set and way also cleans */
 #define HCR_FMO    CONTROL_BIT(3)  /* FIQ to EL2 */
+#define HCR_IMO    CONTROL_BIT(4)  /* IRQ to EL2, and virtual IRQs */
 #define HCR_AMO    CONTROL_BIT(5)  /* SError to EL2 */
 #define HCR_TID3   CONTROL_BIT(18) /* traps the feature ID registers */
 #define HCR_TSC    CONTROL_BIT(19) /* traps SMC */
@@ -32,7 +33,8 @@
 #define HCR_TTLBOS CONTROL_BIT(55) /* traps TLBI of the Outer Shareable domain */
 #define HCR_TID5   CONTROL_BIT(58) /* traps GMID_EL1 */
 
-/* HCR_EL2 bits for every guest. IRQs are the guest's: IMO is 0 (docs/decisions/0013). TLB and cache
+/* HCR_EL2 bits for every guest. Direct IRQs are the guest's: IMO is 0
+ * (docs/decisions/0013). TLB and cache
  * maintenance does not trap: TTLB*, TOCU, TICAB are 0. */
 #define HCR_GUEST                                                                                  \
     (HCR_VM | HCR_SWIO | HCR_FMO | HCR_AMO | HCR_TID3 | HCR_TSC | HCR_TIDCP | HCR_TACR | HCR_TSW | \

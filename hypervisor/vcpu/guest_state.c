@@ -89,6 +89,9 @@ void guest_state_init(const struct vcpu *vcpu)
     physical = ID_FIELD(features.mmfr0, MMFR0_PARANGE);
     physical = physical < PHYSICAL_48_BITS ? physical : PHYSICAL_48_BITS;
     set_controls(&features);
+    if (vcpu->partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED) {
+        register_write(hcr_el2, register_read(hcr_el2) | HCR_IMO);
+    }
     register_write(vtcr_el2, VTCR_BASE | physical << VTCR_PS_SHIFT);
     register_write(vttbr_el2, vcpu->stage2 | vmid << VTTBR_VMID_SHIFT);
     register_write(vpidr_el2, register_read(midr_el1));

@@ -3,6 +3,7 @@
 
 #include "entry/interrupt.h"
 #include "entry/processor.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
 #include "partition/life.h"
@@ -12,8 +13,12 @@
 /* Waits until an interrupt is pending, for the guest or for the hypervisor. */
 static void suspend(struct vcpu *vcpu)
 {
-    uint64_t active = gic_hide_active();
+    uint64_t active;
 
+    if (listed_is_used(vcpu->partition) && listed_is_pending()) {
+        return; /* a pending list register does not end WFI at EL2 */
+    }
+    active = gic_hide_active();
     __asm__ volatile("dsb sy\n\twfi" : : : "memory");
     interrupt_handle(vcpu);
     gic_restore_active(active);
@@ -60,10 +65,11 @@ _Noreturn void power_start(struct vcpu *vcpu)
 
     *registers = (struct registers){.pc = power->entry, .state = STATE_EL1H};
     registers->x[0] = power->context;
-    gic_reset_core(partition_core(vcpu->partition, vcpu->number));
+    gic_reset_core(vcpu);
     guest_state_reset();
     vcpu->report.state = REPORT_RUNNING;
     vcpu->report.starts++;
     __atomic_store_n(&power->state, VCPU_ON, __ATOMIC_RELEASE);
+    gic_open_core();
     monitor_resume(registers);
 }

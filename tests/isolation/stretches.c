@@ -8,8 +8,10 @@
  *   text=PATH      the text of all monitors, as it is in memory
  *   at=ADDRESS     its address
  *   first=ADDRESS  where a processor enters the first monitor, at the end of its boot
- *   log=PATH       file to which the plugin writes a line for each stretch that is longer than all
- *                  before it that ended in the same way on its processor
+ *   lock=ADDRESS   where the wait for a lock begins, and its length in bytes: its instructions do
+ * not locked=BYTES   count, because they last as long as the host keeps the lock's holder from
+ * running log=PATH       file to which the plugin writes a line for each stretch that is longer
+ * than all before it that ended in the same way on its processor
  *
  * A line has how the stretch ended ("return" to the guest, or "wait"), the processor, the
  * instructions, and the address of the last one.
@@ -46,7 +48,7 @@ static struct {
     struct processor processors[PROCESSORS_MAX];
     uint32_t text[TEXT_BYTES_MAX / INSTRUCTION_BYTES];
     uint64_t text_bytes;
-    uint64_t at, first;
+    uint64_t at, first, lock, lock_bytes;
     FILE *log;
 } plugin;
 
@@ -129,7 +131,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         uint32_t code = 0;
 
         (void)qemu_plugin_insn_data(instruction, &code, sizeof(code));
-        if (is_in_text(address, code)) {
+        if (is_in_text(address, code) && address - plugin.lock >= plugin.lock_bytes) {
             qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback_for(address, code),
                                                    QEMU_PLUGIN_CB_NO_REGS,
                                                    (void *)(uintptr_t)address);
@@ -152,6 +154,8 @@ static void parse(const char *argument)
     const char *text = plugin_argument(argument, "text=");
     const char *at = plugin_argument(argument, "at=");
     const char *first = plugin_argument(argument, "first=");
+    const char *lock = plugin_argument(argument, "lock=");
+    const char *locked = plugin_argument(argument, "locked=");
     const char *log = plugin_argument(argument, "log=");
 
     if (text != NULL) {
@@ -160,6 +164,10 @@ static void parse(const char *argument)
         plugin.at = strtoull(at, NULL, 0);
     } else if (first != NULL) {
         plugin.first = strtoull(first, NULL, 0);
+    } else if (lock != NULL) {
+        plugin.lock = strtoull(lock, NULL, 0);
+    } else if (locked != NULL) {
+        plugin.lock_bytes = strtoull(locked, NULL, 0);
     } else if (log != NULL) {
         plugin.log = fopen(log, "we");
     }

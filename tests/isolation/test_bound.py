@@ -17,6 +17,7 @@ from bulkhead.building.plugin import build_plugin
 from bulkhead.running.qemu import escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import read
+from bulkhead.system.model import Interrupts
 
 # These attacks make the hypervisor execute most of its code: they access the registers of every
 # device, make calls, and print.
@@ -39,28 +40,32 @@ _EXIT_MAX = 5_000
 _STEP_MAX = 25_000
 
 
-def _symbols(elf: Path) -> dict[str, int]:
+def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
+    """Returns address and size of each symbol, without suffixes of the compiler."""
     with elf.open("rb") as stream:
         table = ELFFile(stream).get_section_by_name(".symtab")
         assert isinstance(table, SymbolTableSection)
-        return {symbol.name: int(symbol.entry.st_value) for symbol in table.iter_symbols()}
+        return {
+            symbol.name.partition(".")[0]: (symbol.entry.st_value, symbol.entry.st_size)
+            for symbol in table.iter_symbols()
+        }
 
 
 def _plugin_option(log: Path) -> str:
     """Returns QEMU's option for the plugin."""
     hypervisor = build(Variant("arm64")) / "hypervisor"
     symbols = _symbols(hypervisor / "hypervisor.elf")
-    start = symbols["monitor_text_start"]
+    start, end = (symbols[f"monitor_text_{name}"][0] for name in ("start", "end"))
+    lock, lock_bytes = symbols["ticket_lock_take"]
     text = log.with_suffix(".text")
-    text.write_bytes(
-        (hypervisor / "hypervisor.bin").read_bytes()[start : symbols["monitor_text_end"]]
-    )
+    text.write_bytes((hypervisor / "hypervisor.bin").read_bytes()[start:end])
     _, board = read("isolation")
     loaded = board.memory + int(board.settings["hypervisor"]["image"])
     plugin = build_plugin("tests/isolation/stretches.so", "the test", Settings())
     return (
         f"{escape(plugin)},text={escape(text)},log={escape(log)}"
-        f",at={loaded + start:#x},first={loaded + symbols['idle_start']:#x}"
+        f",at={loaded + start:#x},first={loaded + symbols['idle_start'][0]:#x}"
+        f",lock={loaded + lock:#x},locked={lock_bytes}"
     )
 
 
@@ -75,10 +80,10 @@ def _longest(log: Path) -> dict[str, int]:
 
 
 def test_hypervisor_takes_its_interrupts_within_a_bound(
-    start_guest: StartGuest, tmp_path: Path
+    start_guest: StartGuest, tmp_path: Path, interrupts: Interrupts
 ) -> None:
     log = tmp_path / "stretches.log"
-    run = start(start_guest, extra=("-plugin", _plugin_option(log)))
+    run = start(start_guest, extra=("-plugin", _plugin_option(log)), interrupts=interrupts)
     for attack in _ATTACKS:
         run.restart()
         assert "survived" in run.attack(attack, 200), run.guest.console()

@@ -19,7 +19,7 @@ from bulkhead.system.layout import Layout, Range
 _ENTRIES = 512
 _ADDRESS = 0x0000_FFFF_FFFF_F000
 _PROCESSOR = struct.Struct("<QQQQ")  # hypervisor/entry/processor.h
-_VCPU = struct.Struct("<136xQQ")  # where the processor's page says
+_VCPU = struct.Struct("<144xQQ")  # where the processor's page says
 
 
 @dataclass(frozen=True)

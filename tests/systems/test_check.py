@@ -13,6 +13,7 @@ from bulkhead.system.check import check
 from bulkhead.system.model import (
     Console,
     Dma,
+    Interrupts,
     Maintenance,
     PciAddress,
     Restart,
@@ -67,6 +68,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert partition.console is Console.OUTPUT
     assert (partition.restart, partition.unmapped) == (Restart.AFTER_RESET, Unmapped.STOP)
     assert partition.maintenance is Maintenance.BROADCAST
+    assert partition.interrupts is Interrupts.DIRECT
 
 
 def test_all_keys() -> None:
@@ -84,8 +86,9 @@ def test_all_keys() -> None:
     assert (other.dma, other.console) == (Dma.SMMU, Console.NONE)
     assert (one.restart, one.unmapped) == (Restart.WITHOUT_RESET, Unmapped.ABORT)
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
+    assert (one.interrupts, other.interrupts) == (Interrupts.LISTED, Interrupts.DIRECT)
     assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
-    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (24, 29, 24)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (25, 30, 25)
     assert one.vcpus == ()
     assert [(each.name, each.policy, each.budget, each.period) for each in other.vcpus] == [
         ("net", VcpuPolicy.IO, 10_000_000, 100_000_000),
@@ -95,7 +98,7 @@ def test_all_keys() -> None:
     net, control, apps = other.vcpus
     assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
-    assert (control.line, control.line_of("period"), control.line_of("policy")) == (45, 47, 45)
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (46, 48, 46)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

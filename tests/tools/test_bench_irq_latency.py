@@ -58,15 +58,24 @@ def test_added_instructions_are_a_difference_of_medians() -> None:
     bare = {case: Counter({100: 2, 104: 1}) for case in ("timer", "timer_idle", "device")}
     partition = {**bare, "device": Counter({101: 2, 110: 1})}
     xen = {case: Counter({1100: 2, 104: 1}) for case in bare}
+    listed = {case: Counter({200: 2, 104: 1}) for case in bare}
     direct = dict.fromkeys(bare, irq_latency.Taken(3, 0))
+    trapped = dict.fromkeys(bare, irq_latency.Taken(0, 3))
     summary = irq_latency.summary(
-        {"bare": bare, "partition": partition, "xen": xen},
-        {"bare": direct, "partition": direct | {"timer": irq_latency.Taken(2, 1)}, "xen": direct},
+        {"bare": bare, "partition": partition, "listed": listed, "xen": xen},
+        {
+            "bare": direct,
+            "partition": direct | {"timer": irq_latency.Taken(2, 1)},
+            "listed": trapped,
+            "xen": direct,
+        },
     )
     assert summary["added_instructions"] == 1
     assert summary["added_instructions_max"] == 6
     assert summary["added_instructions_timer"] == 0
     assert summary["added_instructions_device"] == 1
+    assert summary["listed_added_instructions"] == 100
+    assert summary["listed_exits_per_interrupt"] == 1
     assert summary["xen_added_instructions_timer"] == 1000
     assert summary["instructions_device"] == 100
     assert summary["exits"] == 1

@@ -15,7 +15,7 @@ irq_latency = bench.load("irq-latency")
 
 def test_interrupts_cost_a_partition_no_extra_instruction(tmp_path: Path, compiler: str) -> None:
     image = guest_image("irq-latency", compiler)
-    machines = irq_latency.bare_and_partition(image, Settings(), compiler)
+    machines = irq_latency.machines(image, Settings(), compiler)
     bare, _ = irq_latency.measure(machines["bare"], tmp_path / "bare.log")
     partition, taken = irq_latency.measure(machines["partition"], tmp_path / "partition.log")
     for latencies in (bare, partition):

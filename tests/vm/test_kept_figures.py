@@ -43,7 +43,7 @@ def test_boot(
 
 
 def test_irq_latency(tmp_path: Path) -> None:
-    machines = irq_latency.bare_and_partition(guest_image("irq-latency"), Settings())
+    machines = irq_latency.machines(guest_image("irq-latency"), Settings())
     found, _ = irq_latency.measure(machines["bare"], tmp_path / "bare.log")
     _, median, _ = zip(
         *map(irq_latency.spread, irq_latency.without_strays(found).values()), strict=True

@@ -17,6 +17,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
+from bulkhead.system.model import Interrupts
 from bulkhead.system.reports import CoreReport, State, read_reports
 
 StartGuest = Callable[..., GuestProcess]
@@ -63,9 +64,15 @@ def boot(start_guest: StartGuest, folder: Path, keys: str = "") -> Three:
     return Three(guest, assembled.layout)
 
 
+@pytest.fixture(params=list(Interrupts), ids=lambda each: each.value)
+def interrupts(request: pytest.FixtureRequest) -> str:
+    """The key that chooses the way of the partition's interrupts."""
+    return f'interrupts = "{request.param.value}"\n'
+
+
 @pytest.fixture
-def guest(start_guest: StartGuest, log_folder: Path) -> GuestProcess:
-    return boot(start_guest, log_folder).guest
+def guest(start_guest: StartGuest, log_folder: Path, interrupts: str) -> GuestProcess:
+    return boot(start_guest, log_folder, interrupts).guest
 
 
 def said(guest: GuestProcess, who: str, text: str) -> None:
@@ -157,9 +164,10 @@ def test_a_stop_ends_a_restart_while_the_memory_is_loaded(
     assert three.reports()[0].starts == 2
 
 
-def test_unresponsive_core_is_reported(guest: GuestProcess) -> None:
-    """The core has masked its interrupts and keeps running; nothing stops it
+def test_unresponsive_core_is_reported(start_guest: StartGuest, log_folder: Path) -> None:
+    """The core feigns active interrupts and keeps running; nothing stops it
     (docs/decisions/0013)."""
+    guest = boot(start_guest, log_folder).guest
     order(guest, "p")
     guest.type_text(_STOP)
     said(guest, "bulkhead", "three is stopped")
@@ -169,10 +177,24 @@ def test_unresponsive_core_is_reported(guest: GuestProcess) -> None:
     said(guest, "bulkhead", "three waits: core 2 does not answer")
 
 
-def test_unresponsive_first_core_is_reported(guest: GuestProcess) -> None:
+def test_unresponsive_first_core_is_reported(start_guest: StartGuest, log_folder: Path) -> None:
+    guest = boot(start_guest, log_folder).guest
     guest.type_text("b")
     said(guest, "bulkhead", "three is stopped: core 2")
     said(guest, "bulkhead", "three waits: core 1 does not answer")
+
+
+def test_core_with_listed_interrupts_always_answers(
+    start_guest: StartGuest, log_folder: Path
+) -> None:
+    three = boot(start_guest, log_folder, 'interrupts = "listed"\n')
+    order(three.guest, "p")
+    three.guest.type_text(_STOP)
+    said(three.guest, "bulkhead", "three is stopped")
+    three.guest.type_text(_RESTART)
+    said(three.guest, "bulkhead", "three restarts")
+    said(three.guest, "three", "ready")
+    assert "does not answer" not in three.guest.console()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 5u
+#define DESCRIPTION_VERSION 6u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -88,6 +88,10 @@ struct description_function {
 #define DESCRIPTION_MAINTENANCE_BROADCAST 0u /* is the processor's, without a trap */
 #define DESCRIPTION_MAINTENANCE_LOCAL     1u /* traps, and is done on this core alone */
 
+/* The partition's interrupts: */
+#define DESCRIPTION_INTERRUPT_MODE_DIRECT 0u /* go to EL1 without the hypervisor (Group 1) */
+#define DESCRIPTION_INTERRUPT_MODE_LISTED 1u /* go to EL2, which lists them for the guest */
+
 struct description_partition {
     char name[DESCRIPTION_NAME_BYTES];
     uint64_t entry;            /* guest address of the first instruction */
@@ -108,7 +112,7 @@ struct description_partition {
     uint32_t restart;
     uint32_t unmapped;
     uint32_t maintenance;
-    uint32_t reserved;
+    uint32_t interrupt_mode;
     struct description_vcpu vcpus[DESCRIPTION_VCPUS_MAX];
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];

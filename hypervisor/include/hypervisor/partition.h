@@ -118,6 +118,20 @@ struct transition {
     struct load_progress load;
 };
 
+/*
+ * gic/: interrupts in list registers whose enable, pending or active state a guest has cleared in
+ * the Distributor or a Redistributor (gic/listed.h). Every VCPU of the partition changes these
+ * words, by atomic operations.
+ */
+struct list_changes {
+    uint32_t vcpus; /* bit n: VCPU n has to revise its list registers */
+    /* Bit i % 32 of word i / 32: SPI i is the partition's, and its pending state has not been
+     * cleared since it was listed. */
+    uint32_t listable[DESCRIPTION_SPI_WORDS];
+    uint32_t private_listable[DESCRIPTION_VCPUS_MAX]; /* the same of interrupts 0 to 31, by VCPU */
+    uint32_t private_deactivated[DESCRIPTION_VCPUS_MAX]; /* SGIs whose active state was cleared */
+};
+
 struct partition {
     const struct description *system;
     const struct description_partition *described;
@@ -128,9 +142,10 @@ struct partition {
     uint32_t request;
     struct transition transition; /* only the boot VCPU uses it */
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
-    uint64_t events;              /* smmu/: the event queue's page; 0: stage 2 confines no DMA */
-    uint64_t commands;            /* smmu/: the command queue's page; 0: it has no streams */
-    uint64_t streams;             /* smmu/: the stream table; 0: likewise */
+    struct list_changes changes;
+    uint64_t events;   /* smmu/: the event queue's page; 0: stage 2 confines no DMA */
+    uint64_t commands; /* smmu/: the command queue's page; 0: it has no streams */
+    uint64_t streams;  /* smmu/: the stream table; 0: likewise */
     struct virtual_uart uart;
     uint32_t functions_lock; /* pci/: 1 while a core changes functions[] or their registers */
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */

@@ -24,6 +24,7 @@ enum exit_cause {
     EXIT_REGISTER,      /* any other system register */
     EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
     EXIT_FAULT,         /* a fault, for which the partition was stopped or the guest got an abort */
+    EXIT_LISTED,        /* an interrupt of the guest, for a list register */
     EXIT_CAUSES
 };
 
@@ -51,6 +52,22 @@ struct request_watch {
     uint64_t requested; /* CNTPCT_EL0 when it came */
 };
 
+#define LIST_REGISTERS_MAX 16u
+#define LIST_EVICTED_MAX   1020u /* each SGI, PPI and SPI once */
+#define EVICTED_NUMBER     0x3ffu
+#define EVICTED_PENDING    0x8000u
+
+/* gic/: the interrupts of a VCPU whose partition has listed interrupts. */
+struct interrupt_list {
+    uint32_t number;                      /* acknowledged last: its priority is dropped */
+    uint32_t priority;                    /* of it */
+    uint16_t numbers[LIST_REGISTERS_MAX]; /* written to each list register last */
+    /* Active interrupts for which no list register was left, the least urgent first. An SGI may be
+     * pending again. */
+    uint32_t evicted_count;
+    uint16_t evicted[LIST_EVICTED_MAX];
+};
+
 struct vcpu {
     struct vcpu_report report; /* first: the tools know no other part of the page */
     struct partition *partition;
@@ -58,10 +75,11 @@ struct vcpu {
     uint32_t number;            /* in its partition */
     uint32_t processor;         /* on which it executes: index in the description */
     struct request_watch watch; /* partition/ */
+    struct interrupt_list list;
 };
 
 _Static_assert(offsetof(struct vcpu, report) == 0, "must match tools/bulkhead/system/reports.py");
-_Static_assert(offsetof(struct vcpu, partition) == 136, "must match translation_tables.py");
+_Static_assert(offsetof(struct vcpu, partition) == 144, "must match translation_tables.py");
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 #endif

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 5
+VERSION = 6
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -27,6 +27,7 @@ DMA = {"none": 0, "smmu": 1, "trusted": 2}
 RESTART = {"after-reset": 0, "without-reset": 1, "never": 2}
 UNMAPPED = {"stop": 0, "abort": 1}
 MAINTENANCE = {"broadcast": 0, "local": 1}
+INTERRUPT_MODE = {"direct": 0, "listed": 1}
 
 
 class Core(LittleEndianStructure):
@@ -91,7 +92,7 @@ class Partition(LittleEndianStructure):
         ("restart", c_uint32),
         ("unmapped", c_uint32),
         ("maintenance", c_uint32),
-        ("reserved", c_uint32),
+        ("interrupt_mode", c_uint32),
         ("vcpus", Vcpu * VCPUS_MAX),
         ("memories", Memory * MEMORIES_MAX),
         ("devices", Device * DEVICES_MAX),

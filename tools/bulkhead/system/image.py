@@ -130,6 +130,7 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         restart=description.RESTART[partition.restart.value],
         unmapped=description.UNMAPPED[partition.unmapped.value],
         maintenance=description.MAINTENANCE[partition.maintenance.value],
+        interrupt_mode=description.INTERRUPT_MODE[partition.interrupts.value],
         memory_count=1,
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),

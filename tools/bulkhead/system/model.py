@@ -47,6 +47,13 @@ class Maintenance(Enum):
     LOCAL = "local"  # to the partition's only core, by a trap
 
 
+class Interrupts(Enum):
+    """The way of a partition's interrupts to its guest."""
+
+    DIRECT = "direct"  # to EL1, without an exit
+    LISTED = "listed"  # to EL2, which lists them for the guest: one exit each
+
+
 class VcpuPolicy(Enum):
     """The work that a VCPU's budget is for."""
 
@@ -107,6 +114,7 @@ class Partition:
     restart: Restart = Restart.AFTER_RESET
     unmapped: Unmapped = Unmapped.STOP
     maintenance: Maintenance = Maintenance.BROADCAST
+    interrupts: Interrupts = Interrupts.DIRECT
     vcpus: tuple[Vcpu, ...] = ()
 
     def line_of(self, key: str) -> int:

@@ -17,6 +17,7 @@ from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     Console,
     Dma,
+    Interrupts,
     Maintenance,
     Partition,
     PciAddress,
@@ -367,6 +368,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "restart": _one_of(Restart),
     "unmapped": _one_of(Unmapped),
     "maintenance": _one_of(Maintenance),
+    "interrupts": _one_of(Interrupts),
     "vcpu": _tables,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
@@ -380,6 +382,7 @@ _DEFAULTS = {
     "restart": Restart.AFTER_RESET,
     "unmapped": Unmapped.STOP,
     "maintenance": Maintenance.BROADCAST,
+    "interrupts": Interrupts.DIRECT,
     "vcpu": (),
 }
 _PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)

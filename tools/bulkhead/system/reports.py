@@ -18,7 +18,7 @@ from bulkhead.system.description import NO_PARTITION, PAGE_BYTES
 
 CAUSES = (
     "sgi", "distributor", "redistributor", "pci", "console", "power", "cache", "register",
-    "interrupt", "fault",
+    "interrupt", "fault", "listed",
 )  # fmt: skip
 
 _MAGIC = 0x555043564B4C5542

@@ -18,6 +18,7 @@
 struct machine *machine;
 struct description machine_system;
 struct partition machine_partition;
+struct vcpu machine_vcpu;
 
 static const uint64_t affinities[MACHINE_CORES] = {0, 1, 2, MACHINE_FAR_AFFINITY, 0x100};
 
@@ -83,10 +84,11 @@ static void guard_bank(const struct gic_access *access, const uint32_t *owned)
 
     if (offset >= GIC_IPRIORITYR && offset < GIC_ICFGR) {
         uint32_t interrupt = offset - GIC_IPRIORITYR;
+        uint64_t least = machine_partition.described->interrupt_mode == 0 ? 0x80 : 0x10;
 
         require((owned[interrupt / 32] >> interrupt % 32 & 1) != 0,
                 "others' priorities are not written", access);
-        require(access->value >= 0x80, "a guest's priority is below the hypervisor's", access);
+        require(access->value >= least, "a guest's priority is below the hypervisor's", access);
         return;
     }
     require(offset < GIC_ICFGR, "triggers stay", access);
@@ -156,6 +158,8 @@ void machine_reset(struct machine *made)
     memset(&machine_partition, 0, sizeof(machine_partition));
     machine_partition.system = &machine_system;
     machine_partition.described = &machine_system.partitions[0];
+    machine_vcpu = (struct vcpu){.partition = &machine_partition};
+    interface_reset(&made->interface);
     machine = made;
 }
 
@@ -217,7 +221,7 @@ void gic_registers_send_group1(uint64_t value)
 
 uint64_t machine_distributor_access(struct access access, enum access_result result)
 {
-    assert_int_equal(distributor_access(&machine_partition, &access), result);
+    assert_int_equal(distributor_access(&machine_vcpu, &access), result);
     return access.value;
 }
 
@@ -226,6 +230,6 @@ uint64_t machine_redistributor_access(unsigned place, struct access access,
 {
     uint64_t address = machine_redistributor(place) + access.offset;
 
-    assert_int_equal(redistributor_access(&machine_partition, address, &access), result);
+    assert_int_equal(redistributor_access(&machine_vcpu, address, &access), result);
     return access.value;
 }

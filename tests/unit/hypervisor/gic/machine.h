@@ -8,7 +8,8 @@
 #define HYPERVISOR_TEST_MACHINE_H
 
 #include "hypervisor/access.h"
-#include "hypervisor/partition.h"
+#include "hypervisor/vcpu.h"
+#include "interface.h"
 #include "models/gic/gic.h"
 
 #define MACHINE_CORES    5u
@@ -28,7 +29,8 @@ struct machine {
     /* The CPU interface. */
     unsigned starts, resets;
     uint32_t to_acknowledge, ended;
-    uint64_t active; /* ICC_AP1R0_EL1 */
+    uint64_t active;            /* ICC_AP1R0_EL1 */
+    struct interface interface; /* of core 1, on which the first partition's VCPU 0 executes */
     uint64_t group0[MACHINE_SENT_MAX], group1[MACHINE_SENT_MAX];
     unsigned group0_count, group1_count;
 };
@@ -36,6 +38,7 @@ struct machine {
 extern struct machine *machine; /* the one that device_*() reaches */
 extern struct description machine_system;
 extern struct partition machine_partition; /* the first */
+extern struct vcpu machine_vcpu;           /* its VCPU 0 */
 
 /* As after power-on; the partition is made anew. */
 void machine_reset(struct machine *made);

@@ -138,10 +138,11 @@ static void test_redistributors_refused(void **state)
 static void test_core(void **state)
 {
     (void)state;
-    assert_null(gic_start_core());
+    assert_null(gic_start_core(&machine_partition));
     assert_int_equal(made.starts, 1);
     made.legacy = true;
-    assert_string_equal(gic_start_core(), "a core has no system registers for the GIC");
+    assert_string_equal(gic_start_core(&machine_partition),
+                        "a core has no system registers for the GIC");
     assert_int_equal(made.gic.writes, 0);
 }
 
@@ -167,7 +168,7 @@ static void test_reset(void **state)
     assert_int_equal(made.gic.routes[1019], 1);
     assert_int_equal(made.gic.routes[34], 2);
 
-    gic_reset_core(&machine_system.cores[1]);
+    gic_reset_core(&machine_vcpu);
     assert_int_equal(made.gic.redistributors[1].bank.enabled[0], ~GUEST);
     assert_int_equal(made.gic.redistributors[1].bank.pending[0], ~GUEST);
     assert_int_equal(made.gic.redistributors[1].bank.active[0], ~GUEST);

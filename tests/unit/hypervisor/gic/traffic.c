@@ -74,10 +74,10 @@ static enum access_result apply(struct machine *made, unsigned kind, struct acce
     made->group1_count = 0;
     if (kind % 4 < 2) {
         access->offset %= 0x10000;
-        return distributor_access(&machine_partition, access);
+        return distributor_access(&machine_vcpu, access);
     }
     if (kind % 4 == 2) {
-        return redistributor_access(&machine_partition,
+        return redistributor_access(&machine_vcpu,
                                     machine_redistributor(kind / 4 % PLACES) +
                                         access->offset % REDISTRIBUTOR_BYTES,
                                     access);

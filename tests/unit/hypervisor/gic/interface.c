@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "interface.h"
+
+#include "gic/gic_registers.h"
+#include "gic/list_register.h"
+#include "gic/system_registers.h"
+#include "machine.h"
+#include <string.h>
+
+#define CORE 1u
+
+static struct interface *own(void)
+{
+    return &machine->interface;
+}
+
+static struct gic_bank *bank_of(uint32_t number)
+{
+    return number < 32 ? &machine->gic.redistributors[CORE].bank : &machine->gic.distributor;
+}
+
+static bool bit(const uint32_t *words, uint32_t number)
+{
+    return (words[number / 32] >> number % 32 & 1) != 0;
+}
+
+static void set_bit(uint32_t *words, uint32_t number, bool value)
+{
+    words[number / 32] &= ~(UINT32_C(1) << number % 32);
+    words[number / 32] |= (uint32_t)value << number % 32;
+}
+
+static bool is_level(uint32_t number)
+{
+    return (bank_of(number)->triggers[number / 16] >> (number % 16 * 2 + 1) & 1) == 0;
+}
+
+void interface_reset(struct interface *interface)
+{
+    memset(interface, 0, sizeof(*interface));
+    interface->list_count = INTERFACE_LISTS;
+    interface->running = INTERFACE_IDLE;
+}
+
+void interface_sample(void)
+{
+    for (uint32_t number = 0; number <= GIC_SPI_LAST; number++) {
+        if (is_level(number)) {
+            set_bit(bank_of(number)->pending, number, bit(own()->lines, number));
+        }
+    }
+}
+
+void interface_set_line(uint32_t number, bool asserted)
+{
+    set_bit(own()->lines, number, asserted);
+    interface_sample();
+}
+
+static uint32_t most_urgent(void)
+{
+    uint32_t found = INTERFACE_NONE, priority = own()->mask;
+
+    for (uint32_t number = 0; number <= GIC_SPI_LAST; number++) {
+        const struct gic_bank *bank = bank_of(number);
+
+        if (bit(bank->enabled, number) && bit(bank->pending, number) && bit(bank->groups, number) &&
+            !bit(bank->active, number) && bank->priorities[number] < priority) {
+            found = number;
+            priority = bank->priorities[number];
+        }
+    }
+    return found;
+}
+
+bool interface_is_signalled(void)
+{
+    interface_sample();
+    return most_urgent() != INTERFACE_NONE;
+}
+
+bool interface_needs_maintenance(void)
+{
+    unsigned used = 0, pending = 0;
+
+    for (unsigned i = 0; i < own()->list_count; i++) {
+        used += (own()->lists[i] & LIST_STATE) != 0;
+        pending += (own()->lists[i] & LIST_STATE) == LIST_PENDING;
+    }
+    return ((own()->control & LIST_CONTROL_NONE_PENDING) != 0 && pending == 0) ||
+           ((own()->control & LIST_CONTROL_UNDERFLOW) != 0 && used <= 1) ||
+           ((own()->control & LIST_CONTROL_ABSENT) != 0 && own()->ends != 0);
+}
+
+static uint32_t guest_running(void)
+{
+    return own()->nested_count == 0 ? INTERFACE_IDLE
+                                    : own()->nested[own()->nested_count - 1].priority;
+}
+
+static unsigned guest_next(void)
+{
+    uint32_t priority = guest_running();
+    unsigned found = own()->list_count;
+
+    for (unsigned i = 0; i < own()->list_count; i++) {
+        uint64_t value = own()->lists[i];
+
+        if ((value & LIST_STATE) == LIST_PENDING && list_register_priority(value) < priority) {
+            found = i;
+            priority = list_register_priority(value);
+        }
+    }
+    return found;
+}
+
+uint32_t interface_guest_pending(void)
+{
+    unsigned index = guest_next();
+
+    return index == own()->list_count ? INTERFACE_IDLE
+                                      : list_register_priority(own()->lists[index]);
+}
+
+uint32_t interface_guest_acknowledge(void)
+{
+    unsigned index = guest_next();
+    uint64_t *list = &own()->lists[index];
+
+    if (index == own()->list_count) {
+        return INTERFACE_NONE;
+    }
+    *list ^= LIST_STATE;
+    own()->nested[own()->nested_count].number = list_register_number(*list);
+    own()->nested[own()->nested_count++].priority = list_register_priority(*list);
+    return list_register_number(*list);
+}
+
+void interface_guest_deactivate(uint32_t number)
+{
+    for (unsigned i = 0; i < own()->list_count; i++) {
+        uint64_t *list = &own()->lists[i];
+
+        if ((*list & LIST_ACTIVE) != 0 && list_register_number(*list) == number) {
+            *list &= ~LIST_ACTIVE;
+            if ((*list & LIST_HARDWARE) != 0) {
+                gic_registers_deactivate((uint32_t)(*list >> LIST_PHYSICAL_SHIFT) & 0x1fff);
+            }
+            return;
+        }
+    }
+    own()->ends++;
+}
+
+void interface_guest_end(void)
+{
+    uint32_t number = own()->nested[--own()->nested_count].number;
+
+    if (!own()->guest_splits) {
+        interface_guest_deactivate(number);
+    }
+}
+
+bool gic_registers_guest_splits_end(void)
+{
+    return own()->guest_splits;
+}
+
+uint32_t gic_registers_guest_running_priority(void)
+{
+    return guest_running();
+}
+
+void gic_registers_reset_virtual(void)
+{
+    own()->nested_count = 0;
+}
+
+void gic_registers_start_listed(void)
+{
+    own()->is_split = true;
+}
+
+uint32_t gic_registers_acknowledge_group1(void)
+{
+    uint32_t number;
+
+    interface_sample();
+    number = most_urgent();
+    if (number != INTERFACE_NONE) {
+        own()->running = bank_of(number)->priorities[number];
+        set_bit(bank_of(number)->active, number, true);
+        set_bit(bank_of(number)->pending, number, false);
+        interface_sample();
+    }
+    return number;
+}
+
+uint32_t gic_registers_running_priority(void)
+{
+    return own()->running;
+}
+
+void gic_registers_drop_group1(uint32_t number)
+{
+    gic_model_require(own()->running != INTERFACE_IDLE, "a priority is dropped once", number);
+    own()->running = INTERFACE_IDLE;
+    if (!own()->is_split) {
+        gic_registers_deactivate(number);
+    }
+}
+
+void gic_registers_deactivate(uint32_t number)
+{
+    gic_model_require(bit(bank_of(number)->active, number), "what is deactivated is active",
+                      number);
+    set_bit(bank_of(number)->active, number, false);
+}
+
+void gic_registers_mask(uint32_t priority)
+{
+    gic_model_require(priority >= 0x10, "the hypervisor's interrupts are never masked", priority);
+    own()->mask = priority;
+}
+
+void gic_registers_control_lists(uint64_t value)
+{
+    own()->control = value;
+    own()->ends = 0;
+}
+
+uint32_t gic_registers_absent_ends(void)
+{
+    return own()->ends;
+}
+
+unsigned gic_registers_list_count(void)
+{
+    return own()->list_count;
+}
+
+uint32_t gic_registers_free_lists(void)
+{
+    uint32_t free = 0;
+
+    for (unsigned i = 0; i < own()->list_count; i++) {
+        free |= (uint32_t)((own()->lists[i] & LIST_STATE) == 0) << i;
+    }
+    return free;
+}
+
+void gic_registers_list(unsigned index, uint64_t value)
+{
+    bool is_hardware = (value & LIST_HARDWARE) != 0;
+
+    gic_model_require(index < own()->list_count, "the list register exists", index);
+    gic_model_require((value & LIST_STATE) == 0 || (value & LIST_GROUP1) != 0, "Group 1", value);
+    gic_model_require(!is_hardware || (value & LIST_STATE) != LIST_STATE,
+                      "a hardware interrupt is not active and pending (ICH_LR<n>_EL2)", value);
+    own()->lists[index] = value;
+    for (unsigned i = 0; i < own()->list_count; i++) {
+        gic_model_require(i == index || (value & LIST_STATE) == 0 ||
+                              (own()->lists[i] & LIST_STATE) == 0 ||
+                              list_register_number(own()->lists[i]) != list_register_number(value),
+                          "an interrupt is in one list register only", value);
+    }
+}
+
+uint64_t gic_registers_listed(unsigned index)
+{
+    gic_model_require(index < own()->list_count, "the list register exists", index);
+    return own()->lists[index];
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests listed interrupts: with the list registers between, a guest sees the interrupts of a GIC.
+ * The reference is a GIC without virtualization, whose only processor the guest is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gic/distributor.h"
+#include "gic/gic_registers.h"
+#include "gic/listed.h"
+#include "gic/setup.h"
+#include "gic/system_registers.h"
+#include "machine.h"
+
+/* SGIs, PPIs and SPIs of the first partition. The SGIs and SPI 40 are edge-triggered. */
+static const uint32_t numbers[] = {0, 1, 5, 16, 17, 20, 27, 30, 33, 40, 63, 64, 1019};
+#define COUNT      (sizeof(numbers) / sizeof(numbers[0]))
+#define OWN_FRAME  0u /* the guest finds the Redistributor of its VCPU 0 first */
+#define CORE       1u
+#define STEPS      4000u
+#define SEEDS      60u
+#define ROUNDS_MAX 100u
+
+/* The reference. */
+struct source {
+    bool is_enabled, is_latched, is_asserted, is_active;
+    uint32_t priority;
+};
+
+static struct machine made;
+static struct source sources[COUNT];
+static uint32_t random_state;
+static unsigned nested[INTERFACE_NESTED_MAX],
+    nested_count; /* indices, in the order of acceptance */
+
+static bool is_edge(unsigned i)
+{
+    return numbers[i] < 16 || numbers[i] == 40;
+}
+
+static struct gic_bank *bank_of(unsigned i)
+{
+    return numbers[i] < 32 ? &made.gic.redistributors[CORE].bank : &made.gic.distributor;
+}
+
+static uint64_t guest_read(unsigned i, uint32_t offset)
+{
+    uint32_t at = offset + numbers[i] / 32 * 4;
+    uint64_t value =
+        numbers[i] < 32
+            ? machine_redistributor_access(OWN_FRAME, READ(GIC_FRAME_BYTES + at, 4), ACCESS_DONE)
+            : machine_distributor_access(READ(at, 4), ACCESS_DONE);
+
+    return value >> numbers[i] % 32 & 1;
+}
+
+static void guest_write(unsigned i, struct access access)
+{
+    interface_sample();
+    if (numbers[i] < 32) {
+        access.offset += GIC_FRAME_BYTES;
+        (void)machine_redistributor_access(OWN_FRAME, access, ACCESS_DONE);
+    } else {
+        (void)machine_distributor_access(access, ACCESS_DONE);
+    }
+}
+
+static void guest_write_bit(unsigned i, uint32_t offset)
+{
+    guest_write(i, WRITE(offset + numbers[i] / 32 * 4, 4, UINT32_C(1) << numbers[i] % 32));
+}
+
+static void set_priority(unsigned i, uint32_t priority)
+{
+    sources[i].priority = priority;
+    guest_write(i, WRITE(GIC_IPRIORITYR + numbers[i], 1, priority));
+}
+
+/* The hypervisor handles all that is signalled. */
+static void settle(void)
+{
+    unsigned round = 0;
+
+    for (; interface_needs_maintenance() || interface_is_signalled(); round++) {
+        assert_true(round < ROUNDS_MAX);
+        if (interface_needs_maintenance()) {
+            listed_underflow(&machine_vcpu);
+        } else if (!listed_take(&machine_vcpu)) {
+            listed_resolve(&machine_vcpu);
+        }
+        listed_revise(&machine_vcpu);
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    machine_reset(&made);
+    made.gic.control = GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
+    machine_system.partitions[0].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
+    machine_system.partitions[0].vcpu_count = 1;
+    made.gic.distributor.triggers[40 / 16] = 2u << 40 % 16 * 2;
+    made.gic.redistributors[CORE].bank.triggers[0] = 0xaaaaaaaa;
+    for (unsigned i = 0; i < COUNT; i++) {
+        bank_of(i)->groups[numbers[i] / 32] |= UINT32_C(1) << numbers[i] % 32;
+        sources[i] = (struct source){.is_enabled = false};
+    }
+    nested_count = 0;
+    gic_reset_partition(&machine_partition);
+    gic_reset_core(&machine_vcpu);
+    gic_open_core();
+    made.guarded = true;
+    for (unsigned i = 0; i < COUNT; i++) {
+        set_priority(i, 0x20 + 0x10 * (i % 5));
+    }
+    return 0;
+}
+
+static bool is_pending(unsigned i)
+{
+    return is_edge(i) ? sources[i].is_latched : sources[i].is_asserted;
+}
+
+static uint32_t running(void)
+{
+    return nested_count == 0 ? INTERFACE_IDLE : sources[nested[nested_count - 1]].priority;
+}
+
+static bool is_deliverable(unsigned i)
+{
+    return sources[i].is_enabled && is_pending(i) && !sources[i].is_active &&
+           sources[i].priority < running();
+}
+
+static uint32_t expected_priority(void)
+{
+    uint32_t priority = INTERFACE_IDLE;
+
+    for (unsigned i = 0; i < COUNT; i++) {
+        if (is_deliverable(i) && sources[i].priority < priority) {
+            priority = sources[i].priority;
+        }
+    }
+    return priority;
+}
+
+static void check(void)
+{
+    settle();
+    assert_int_equal(interface_guest_pending(), expected_priority());
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_int_equal(guest_read(i, GIC_ISENABLER), sources[i].is_enabled);
+        assert_int_equal(guest_read(i, GIC_ISPENDR), is_pending(i));
+        assert_int_equal(guest_read(i, GIC_ICACTIVER), sources[i].is_active);
+    }
+}
+
+static void raise(unsigned i)
+{
+    if (is_edge(i)) {
+        sources[i].is_latched = true;
+        bank_of(i)->pending[numbers[i] / 32] |= UINT32_C(1) << numbers[i] % 32;
+    } else {
+        sources[i].is_asserted = !sources[i].is_asserted;
+        interface_set_line(numbers[i], sources[i].is_asserted);
+    }
+}
+
+/*
+ * Two events that a GIC merges, or takes back, reach the guest of a list register (gic/listed.h): a
+ * second edge that comes before the guest has acknowledged the first, and a line that is released
+ * before. The reference has neither, so the test does not cause them.
+ */
+static bool can_raise(unsigned i)
+{
+    return is_edge(i) ? !sources[i].is_latched : !sources[i].is_asserted || sources[i].is_active;
+}
+
+static void acknowledge(void)
+{
+    uint32_t priority = expected_priority(), number = interface_guest_acknowledge();
+    unsigned i = 0;
+
+    if (priority == INTERFACE_IDLE) {
+        assert_int_equal(number, INTERFACE_NONE);
+        return;
+    }
+    while (i < COUNT && numbers[i] != number) {
+        i++;
+    }
+    assert_true(i < COUNT);
+    assert_true(is_deliverable(i));
+    assert_int_equal(sources[i].priority, priority);
+    sources[i].is_latched = false;
+    sources[i].is_active = true;
+    nested[nested_count++] = i;
+}
+
+static void end(void)
+{
+    if (nested_count != 0) {
+        sources[nested[--nested_count]].is_active = made.interface.guest_splits;
+        interface_guest_end();
+    }
+}
+
+/* With EOImode 1: the guest deactivates an interrupt whose priority it has dropped. */
+static void deactivate(unsigned i)
+{
+    for (unsigned k = 0; k < nested_count; k++) {
+        if (nested[k] == i) {
+            return;
+        }
+    }
+    if (!sources[i].is_active) {
+        return;
+    }
+    sources[i].is_active = false;
+    if ((made.interface.control & LIST_CONTROL_TRAP_DIR) != 0) {
+        listed_deactivate(&machine_vcpu, numbers[i]);
+    } else {
+        interface_guest_deactivate(numbers[i]);
+    }
+}
+
+static void enable(unsigned i, bool enabled)
+{
+    sources[i].is_enabled = enabled;
+    guest_write_bit(i, enabled ? GIC_ISENABLER : GIC_ICENABLER);
+}
+
+static void clear_pending(unsigned i)
+{
+    sources[i].is_latched = false;
+    guest_write_bit(i, GIC_ICPENDR);
+}
+
+/* The guest clears the active state of the interrupt that it handles, and then ends it. */
+static void clear_active(void)
+{
+    if (nested_count != 0 && machine_vcpu.list.evicted_count == 0 && !made.interface.guest_splits) {
+        sources[nested[nested_count - 1]].is_active = false;
+        guest_write_bit(nested[nested_count - 1], GIC_ICACTIVER);
+        check();
+        end();
+    }
+}
+
+static void test_one(void **state)
+{
+    (void)state;
+    enable(8, true);
+    raise(8);
+    check();
+    acknowledge();
+    check();
+    raise(8);
+    check();
+    end();
+    check();
+    assert_int_equal(machine_vcpu.report.exits[EXIT_LISTED], 1);
+    assert_int_equal(made.interface.control, LIST_CONTROL_ENABLE);
+}
+
+/* An SGI is sent again before and after the guest has acknowledged it. */
+static void test_sgi(void **state)
+{
+    (void)state;
+    enable(0, true);
+    raise(0);
+    check();
+    raise(0);
+    check();
+    acknowledge();
+    check();
+    raise(0);
+    check();
+    end();
+    check();
+    acknowledge();
+    end();
+    check();
+    assert_int_equal(interface_guest_pending(), INTERFACE_IDLE);
+}
+
+/* More interrupts than list registers, the most urgent last: each has to displace another one. */
+static void test_too_few(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        set_priority(i, 0xf0 - 0x10 * i);
+        enable(i, true);
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        raise(i);
+        check();
+    }
+    for (unsigned i = 0; i < COUNT; i++) {
+        acknowledge();
+        assert_int_equal(nested[0], COUNT - 1 - i);
+        if (!is_edge(nested[0])) {
+            raise(nested[0]);
+        }
+        check();
+        end();
+        check();
+    }
+    assert_int_equal(made.interface.mask, 0xff);
+    assert_int_equal(made.interface.control, LIST_CONTROL_ENABLE);
+}
+
+/* Each interrupt interrupts the handler of the one before. */
+static void test_nested(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        set_priority(i, 0xf0 - 0x10 * i);
+        enable(i, true);
+        raise(i);
+        check();
+        acknowledge();
+        if (!is_edge(i)) {
+            raise(i);
+        }
+        check();
+    }
+    assert_int_equal(nested_count, COUNT);
+    assert_true(machine_vcpu.list.evicted_count >= COUNT - INTERFACE_LISTS);
+    for (unsigned i = 0; i < COUNT; i++) {
+        end();
+        check();
+    }
+    assert_int_equal(machine_vcpu.list.evicted_count, 0);
+    assert_int_equal(made.interface.control, LIST_CONTROL_ENABLE);
+}
+
+/* The guest ends evicted interrupts before the hypervisor has taken the maintenance interrupt. */
+static void test_ends_without_list_register(void **state)
+{
+    (void)state;
+    test_nested(state);
+    for (unsigned i = 0; i < COUNT; i++) {
+        raise(i);
+        check();
+        acknowledge();
+        if (!is_edge(i)) {
+            raise(i);
+        }
+        check();
+    }
+    while (nested_count != 0) {
+        end();
+    }
+    check();
+    assert_int_equal(machine_vcpu.list.evicted_count, 0);
+}
+
+/* A guest with EOImode 1 has all interrupts active at once, and deactivates them in any order. */
+static void test_deactivation(void **state)
+{
+    (void)state;
+    made.interface.guest_splits = true;
+    for (unsigned i = COUNT; i-- != 0;) {
+        set_priority(i, 0xf0 - 0x10 * i);
+        enable(i, true);
+        raise(i);
+        check();
+        acknowledge();
+        if (!is_edge(i)) {
+            raise(i);
+        }
+        end();
+        check();
+    }
+    assert_true((made.interface.control & LIST_CONTROL_TRAP_DIR) != 0);
+    for (unsigned i = 0; i < COUNT; i++) {
+        deactivate((i + 5) % COUNT);
+        check();
+    }
+    listed_deactivate(&machine_vcpu, 34); /* another partition's */
+    listed_deactivate(&machine_vcpu, 1020);
+    listed_deactivate(&machine_vcpu, 0xffffff);
+    assert_int_equal(machine_vcpu.list.evicted_count, 0);
+}
+
+/* The VCPU stops with an SPI that its guest has not acknowledged: another VCPU may still take it.
+ */
+static void test_reset_keeps_spis(void **state)
+{
+    (void)state;
+    enable(9, true); /* 40: edge-triggered */
+    enable(10, true);
+    raise(9);
+    raise(10);
+    settle();
+    gic_reset_core(&machine_vcpu);
+    assert_int_equal(made.gic.distributor.active[1], 0);
+    assert_true((made.gic.distributor.pending[1] & 1u << 8) != 0);
+    assert_false(interface_is_signalled());
+    gic_open_core();
+    check();
+}
+
+/* Another VCPU's guest clears the state of an SPI that this VCPU has in a list register. */
+static void test_other_vcpu(void **state)
+{
+    struct vcpu other = {.partition = &machine_partition, .number = 1};
+    struct access disable = WRITE(GIC_ICENABLER + 4, 4, 1u << 8);
+    struct access clear = WRITE(GIC_ICPENDR + 4, 4, 1u << 8);
+    struct access control = READ(GICD_CTLR, 4);
+
+    (void)state;
+    machine_system.partitions[0].vcpu_count = 2;
+    enable(9, true);
+    raise(9);
+    settle();
+    made.group0_count = 0;
+    assert_int_equal(distributor_access(&other, &disable), ACCESS_DONE);
+    assert_int_equal(made.group0_count, 1);
+    assert_int_equal(distributor_access(&other, &control), ACCESS_DONE);
+    assert_true((control.value & GICD_CTLR_WRITE_PENDING) != 0);
+    listed_revise(&machine_vcpu);
+    assert_int_equal(interface_guest_pending(), INTERFACE_IDLE);
+    assert_int_equal(guest_read(9, GIC_ISPENDR), 1);
+    enable(9, true);
+    settle();
+    assert_int_equal(interface_guest_pending(), sources[9].priority);
+    assert_int_equal(distributor_access(&other, &clear), ACCESS_DONE);
+    listed_revise(&machine_vcpu);
+    sources[9].is_latched = false;
+    check();
+    raise(9);
+    check();
+    listed_revise(&other);
+    assert_int_equal(distributor_access(&other, &control), ACCESS_DONE);
+    assert_int_equal(control.value & GICD_CTLR_WRITE_PENDING, 0);
+}
+
+/* An interrupt that is not the guest's is ended, and nothing else. */
+static void test_foreign(void **state)
+{
+    struct gic_bank *bank = &made.gic.distributor;
+
+    (void)state;
+    made.guarded = false;
+    bank->groups[1] |= 1u << 2; /* 34: the second partition's */
+    bank->enabled[1] |= 1u << 2;
+    bank->priorities[34] = 0xa0;
+    interface_set_line(34, true);
+    assert_false(listed_take(&machine_vcpu));
+    listed_resolve(&machine_vcpu);
+    assert_int_equal(bank->active[1] & 1u << 2, 0);
+    assert_int_equal(interface_guest_pending(), INTERFACE_IDLE);
+}
+
+/* Returns a number below `limit`. */
+static uint32_t random_below(uint32_t limit)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 16) % limit;
+}
+
+static void step(void)
+{
+    unsigned i = random_below(COUNT), operation = random_below(16);
+
+    if (operation < 5) {
+        if (can_raise(i)) {
+            raise(i);
+        }
+    } else if (operation < 8) {
+        acknowledge();
+    } else if (operation < 11) {
+        end();
+    } else if (operation < 13 && made.interface.guest_splits) {
+        deactivate(i);
+    } else if (operation < 13) {
+        enable(i, random_below(3) != 0);
+    } else if (operation == 13) {
+        clear_pending(i);
+    } else if (operation == 14) {
+        clear_active();
+    } else if (!is_pending(i) && !sources[i].is_active) {
+        set_priority(i, 0x10 + 8 * (random_below(29)));
+    }
+}
+
+static void test_random(void **state)
+{
+    for (unsigned seed = 1; seed <= SEEDS; seed++) {
+        (void)setup(state);
+        made.interface.list_count = 2 + seed % 4;
+        made.interface.guest_splits = seed % 3 == 0;
+        for (unsigned i = 0; i < COUNT; i++) {
+            enable(i, true);
+        }
+        random_state = seed;
+        for (unsigned i = 0; i < STEPS; i++) {
+            step();
+            if (random_below(4) != 0) {
+                check();
+            } else {
+                settle();
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_one, setup),
+        cmocka_unit_test_setup(test_sgi, setup),
+        cmocka_unit_test_setup(test_too_few, setup),
+        cmocka_unit_test_setup(test_nested, setup),
+        cmocka_unit_test_setup(test_ends_without_list_register, setup),
+        cmocka_unit_test_setup(test_deactivation, setup),
+        cmocka_unit_test_setup(test_reset_keeps_spis, setup),
+        cmocka_unit_test_setup(test_other_vcpu, setup),
+        cmocka_unit_test_setup(test_foreign, setup),
+        cmocka_unit_test_setup(test_random, setup),
+    };
+
+    return cmocka_run_group_tests_name("listed", tests, NULL, NULL);
+}

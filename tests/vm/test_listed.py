@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A partition with listed interrupts has the interrupts of a machine."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from support.demos import StartGuest
+
+from bulkhead.building.build import guest_image
+from bulkhead.measuring import bench
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import Machine, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.layout import Layout
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import CoreReport, State, read_reports
+
+irq_latency = bench.load("irq-latency")
+
+_ONE = """
+board = "qemu-virt"
+
+[[partition]]
+name = "guest"
+cores = [0]
+memory = "64 MiB"
+image = "priorities"
+"""
+_LINUX = """
+board = "qemu-virt"
+
+[[partition]]
+name = "linux"
+cores = [0, 1]
+memory = "256 MiB"
+image = "linux"
+console = "interactive"
+interrupts = "listed"
+"""
+_LINUX_CORES = 2
+_SETTLE_S, _WATCH_S = 5.0, 5.0
+_SAMPLES = 1000
+
+
+def boot(start_guest: StartGuest, folder: Path, text: str) -> tuple[GuestProcess, Layout]:
+    """Boots a system from the text of its file."""
+    file = folder / "system.toml"
+    file.write_text(text)
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    return start_guest(made), assembled.layout
+
+
+def reports(guest: GuestProcess, layout: Layout) -> list[CoreReport]:
+    return read_reports(guest.qmp(), layout.hypervisor.end, layout.board.core_count)
+
+
+@pytest.mark.parametrize(
+    "keys", ['interrupts = "listed"', 'arguments = "split=no"'], ids=["listed", "direct"]
+)
+def test_priorities_of_a_partition(start_guest: StartGuest, tmp_path: Path, keys: str) -> None:
+    """More interrupts than list registers: nested, pending together, deactivated in any order."""
+    guest, layout = boot(start_guest, tmp_path, f"{_ONE}{keys}\n")
+    guest.wait_for_match(r"(?m)^guest\| (PASS|FAIL.*)$", timeout=60)
+    assert "guest| PASS" in guest.console().splitlines()
+    (report,) = (each for each in reports(guest, layout) if each.partition == 0)
+    assert (report.exits["listed"] > 0) == ("listed" in keys)
+
+
+def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None:
+    """The program itself is right: a machine without the hypervisor passes it."""
+    image = guest_image("priorities", compiler)
+    guest = start_guest(Machine(image, boot_arguments=("exit=semihosting",)))
+    assert guest.wait(60) == 0
+    assert "PASS" in guest.console().splitlines()
+
+
+@pytest.mark.timeout(400)
+def test_linux_exits_only_for_interrupts(start_guest: StartGuest, tmp_path: Path) -> None:
+    guest, layout = boot(start_guest, tmp_path, _LINUX)
+    guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
+    time.sleep(_SETTLE_S)
+
+    def exits() -> list[dict[str, int]]:
+        found = reports(guest, layout)[:_LINUX_CORES]
+        assert [each.state for each in found] == [State.RUNNING] * _LINUX_CORES
+        assert all(each.exits["fault"] == 0 and each.exits["listed"] > 0 for each in found)
+        return [
+            {cause: count for cause, count in each.exits.items() if cause not in ("sgi", "listed")}
+            for each in found
+        ]
+
+    before = exits()
+    time.sleep(_WATCH_S)
+    assert exits() == before
+    assert "Oops" not in guest.console()
+
+
+def test_one_exit_for_each_interrupt(tmp_path: Path, compiler: str) -> None:
+    image = guest_image("irq-latency", compiler)
+    listed = irq_latency.machines(image, Settings(), compiler)["listed"]
+    latencies, taken = irq_latency.measure(listed, tmp_path / "listed.log")
+    assert {counts.total() for counts in latencies.values()} == {_SAMPLES}
+    for case in taken.values():
+        assert case == irq_latency.Taken(interrupts=0, elsewhere=_SAMPLES)
