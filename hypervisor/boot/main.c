@@ -24,6 +24,7 @@
 static struct partition *partitions[DESCRIPTION_PARTITIONS_MAX];
 static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX];
 static struct smmu_memory smmu_memory;
+static bool shares_group1; /* Group 0 of the GIC is the firmware's */
 
 /* Ends the boot if `failure` is not NULL. */
 static void refuse_failure(const char *failure, uint64_t address)
@@ -125,6 +126,9 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->system = system;
     partition->described = &system->partitions[index];
     partition->index = index;
+    partition->shares_group1 = shares_group1;
+    partition->is_listed =
+        shares_group1 || partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
     partitions[index] = partition;
     stage2_roots[index] = stage2_build(partition->described, &boot_pool);
     if (stage2_roots[index] == 0) {
@@ -247,7 +251,7 @@ void boot_main(void)
 
     terminal_share();
     terminal_explain("the board has no such GIC or no such core, nothing is at");
-    refuse_failure(gic_start(system, own), system->board.distributor);
+    refuse_failure(gic_start(system, own, &shares_group1), system->board.distributor);
     input_start(system);
     if (system->board.smmu != 0) {
         smmu_memory.events = boot_take(1);

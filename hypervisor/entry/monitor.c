@@ -18,8 +18,8 @@ void monitor_halt(void)
 
 void monitor_main(struct processor *processor)
 {
-    const struct vcpu *vcpu = processor->vcpu;
-    const char *failure = gic_start_core(vcpu->partition);
+    struct vcpu *vcpu = processor->vcpu;
+    const char *failure = gic_start_core(vcpu);
 
     guest_state_init(vcpu);
     if (failure == NULL &&

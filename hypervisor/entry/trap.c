@@ -219,7 +219,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
     } else if (kind == VECTOR_FIQ) {
         interrupt_handle(vcpu);
     } else if (kind == VECTOR_IRQ) {
-        listed_resolve(vcpu);
+        interrupt_list(vcpu);
     } else {
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
     }

@@ -11,7 +11,7 @@ void gic_reset_core(struct vcpu *vcpu)
 
     (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
     gic_registers_reset();
-    if (listed_is_used(partition)) {
+    if (partition->is_listed) {
         listed_reset(vcpu);
     }
 }
@@ -21,28 +21,49 @@ void gic_open_core(void)
     gic_registers_mask(PRIORITY_MASK_OPEN);
 }
 
-const char *gic_start_core(const struct partition *partition)
+const char *gic_start_core(struct vcpu *vcpu)
 {
+    const struct partition *partition = vcpu->partition;
+
     if (!gic_registers_start()) {
         return "a core has no system registers for the GIC";
     }
-    if (listed_is_used(partition) && gic_registers_list_count() < LIST_REGISTERS_MIN) {
+    if (partition->is_listed && gic_registers_list_count() < LIST_REGISTERS_MIN) {
         return "listed interrupts need two list registers, not in core";
+    }
+    if (!partition->shares_group1) {
+        gic_registers_enable_group0();
+    }
+    if (partition->is_listed) {
+        listed_start(vcpu);
     }
     return NULL;
 }
 
-uint32_t gic_acknowledge(void)
+uint32_t gic_acknowledge(const struct partition *partition)
 {
-    uint32_t interrupt = gic_registers_acknowledge_group0();
+    uint32_t interrupt = partition->shares_group1 ? gic_registers_acknowledge_group1()
+                                                  : gic_registers_acknowledge_group0();
 
     /* IHI 0069, "Special INTIDs". */
     return interrupt > GIC_SPI_LAST ? GIC_NONE : interrupt;
 }
 
-void gic_end(uint32_t interrupt)
+void gic_end(const struct partition *partition, uint32_t interrupt)
 {
-    gic_registers_end_group0(interrupt);
+    if (partition->shares_group1) {
+        gic_registers_drop_group1(interrupt);
+    } else {
+        gic_registers_end_group0(interrupt);
+    }
+    if (partition->is_listed) {
+        gic_end_dropped(interrupt);
+    }
+}
+
+void gic_end_dropped(uint32_t interrupt)
+{
+    gic_registers_deactivate(interrupt);
 }
 
 uint64_t gic_hide_active(void)

@@ -8,8 +8,8 @@
 #include <arch/device_access.h>
 
 #define TYPER_HIDDEN                                                                     \
-    (GICD_TYPER_EXTENDED | GICD_TYPER_NMI | GICD_TYPER_LPI_COUNT | GICD_TYPER_MESSAGES | \
-     GICD_TYPER_LPIS | GICD_TYPER_VIRTUAL_LPIS | GICD_TYPER_EXTENDED_LAST)
+    (GICD_TYPER_SECURITY | GICD_TYPER_EXTENDED | GICD_TYPER_NMI | GICD_TYPER_LPI_COUNT | \
+     GICD_TYPER_MESSAGES | GICD_TYPER_LPIS | GICD_TYPER_VIRTUAL_LPIS | GICD_TYPER_EXTENDED_LAST)
 
 /* Handles GICD_CTLR, GICD_TYPER, GICD_IIDR and the identification registers. */
 static enum access_result access_whole(struct partition *partition, struct access *access)
@@ -89,7 +89,7 @@ enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
         .words = DESCRIPTION_SPI_WORDS,
         .vcpu = vcpu,
         .listed_by =
-            listed_is_used(partition) ? (UINT32_C(1) << partition->described->vcpu_count) - 1 : 0,
+            partition->is_listed ? (UINT32_C(1) << partition->described->vcpu_count) - 1 : 0,
     };
 
     if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {

@@ -40,6 +40,9 @@ bool listed_take(struct vcpu *vcpu)
     }
     list->number = number;
     list->priority = gic_registers_running_priority();
+    if (list->is_raw) {
+        list->priority = list->priority << 1 & 0xff;
+    }
     gic_registers_drop_group1(number);
     free = gic_registers_free_lists();
     if (free == 0 || !can_list(vcpu, number) ||

@@ -81,6 +81,12 @@ static bool is_guests(const struct vcpu *vcpu, uint32_t number)
                                       : partition_owns_interrupt(vcpu->partition, number);
 }
 
+/* Signals only interrupts that are more urgent than `priority`. */
+static void set_mask(const struct vcpu *vcpu, uint32_t priority)
+{
+    gic_registers_mask(vcpu->list.is_raw ? 0x80 | priority >> 1 : priority);
+}
+
 static unsigned find(uint32_t number)
 {
     unsigned count = gic_registers_list_count();
@@ -223,7 +229,7 @@ static void close_lists(struct vcpu *vcpu)
     if (usage.least_pending != NO_LIST_REGISTER) {
         running = usage.pending_priority;
     }
-    gic_registers_mask(running < PRIORITY_MASK_OPEN ? running : PRIORITY_MASK_OPEN);
+    set_mask(vcpu, running < PRIORITY_MASK_OPEN ? running : PRIORITY_MASK_OPEN);
     if (!gic_registers_guest_splits_end()) {
         evict_down_to(vcpu, LIST_REGISTERS_MIN);
     }
@@ -274,15 +280,14 @@ static uint32_t find_evicted(const struct interrupt_list *list, uint32_t number)
     return i;
 }
 
-void listed_resolve(struct vcpu *vcpu)
+bool listed_resolve(struct vcpu *vcpu)
 {
     struct interrupt_list *list = &vcpu->list;
     uint32_t number = list->number, evicted;
     unsigned index;
 
-    if (!is_guests(vcpu, number)) { /* routed here before the last stop of its owner */
-        deactivate(vcpu, number);
-        return;
+    if (!is_guests(vcpu, number)) {
+        return false;
     }
     vcpu->report.exits[EXIT_LISTED]++;
     index = find(number);
@@ -296,6 +301,7 @@ void listed_resolve(struct vcpu *vcpu)
     } else {
         list_with_effort(vcpu, number, list->priority);
     }
+    return true;
 }
 
 /* Ends the active state of an evicted interrupt. */
@@ -334,7 +340,7 @@ static void readmit(struct vcpu *vcpu)
 /* All interrupts may be signalled. Those for which there is no list register wait again. */
 static void open_lists(struct vcpu *vcpu)
 {
-    gic_registers_mask(PRIORITY_MASK_OPEN);
+    set_mask(vcpu, PRIORITY_MASK_OPEN);
     watch_lists(vcpu, false);
 }
 
@@ -448,11 +454,17 @@ bool listed_is_pending(void)
     return read_usage().least_pending != NO_LIST_REGISTER;
 }
 
+void listed_start(struct vcpu *vcpu)
+{
+    gic_registers_split_ends();
+    vcpu->list.is_raw = vcpu->partition->shares_group1 && gic_registers_mask_has_lowest_priority();
+}
+
 void listed_reset(struct vcpu *vcpu)
 {
     unsigned count = gic_registers_list_count();
 
-    gic_registers_mask(PRIORITY_MASK_OWN);
+    set_mask(vcpu, PRIORITY_MASK_OWN);
     for (unsigned i = 0; i < count; i++) {
         uint64_t value = gic_registers_listed(i);
         uint32_t number = list_register_number(value);
@@ -464,7 +476,7 @@ void listed_reset(struct vcpu *vcpu)
         gic_registers_list(i, 0);
     }
     gic_registers_reset_virtual();
-    gic_registers_start_listed();
+    gic_registers_enable_group1();
     vcpu->list.evicted_count = 0;
     watch_lists(vcpu, false);
 }

@@ -24,18 +24,18 @@
  * leaves room. */
 #define LIST_REGISTERS_MIN 2u
 
-static inline bool listed_is_used(const struct partition *partition)
-{
-    return partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
-}
-
 /* Takes the next physical interrupt of Group 1. Returns true if it is in a list register now, or if
  * there was none. Returns false if listed_resolve() has to handle it. Resident: uses only the
  * VCPU's page, the partition's page and the CPU interface. */
 bool listed_take(struct vcpu *vcpu);
 
-/* Handles the interrupt for which listed_take() returned false. */
-void listed_resolve(struct vcpu *vcpu);
+/* Handles the interrupt for which listed_take() returned false. Returns false if the interrupt is
+ * not the guest's. It is active then, with its priority dropped. */
+bool listed_resolve(struct vcpu *vcpu);
+
+/* Finds out how this core's CPU interface shows priorities, and splits the ends of the hypervisor's
+ * interrupts. Called once on each core. */
+void listed_start(struct vcpu *vcpu);
 
 /* Handles the maintenance interrupt: of the interrupts that waited, the next can be listed. */
 void listed_underflow(struct vcpu *vcpu);

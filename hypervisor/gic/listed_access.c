@@ -62,7 +62,7 @@ void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t offset, uint32_t
     listed_announce(partition, targets);
     for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
         if ((targets >> other & 1) != 0 && other != vcpu->number) {
-            gic_send(partition_core(partition, other));
+            gic_send(partition, other);
         }
     }
     listed_revise(vcpu);

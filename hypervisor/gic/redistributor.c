@@ -68,7 +68,7 @@ static enum access_result access_place(const struct place *place, struct access 
         .owned = &owned,
         .words = 1,
         .vcpu = place->accessing,
-        .listed_by = listed_is_used(place->accessing->partition) ? UINT32_C(1) << place->vcpu : 0,
+        .listed_by = place->accessing->partition->is_listed ? UINT32_C(1) << place->vcpu : 0,
     };
 
     if (access->offset < GIC_FRAME_BYTES) {

@@ -8,22 +8,20 @@ static const char does_not_settle[] = "the GIC's Distributor does not settle";
 
 static const char *set_control(const struct gic_frame *frame, uint32_t value)
 {
-    device_write32(frame->control, value | GICD_CTLR_ONE_SECURITY);
+    device_write32(frame->control, value);
     return gic_wait_clear(frame->control, frame->write_pending) ? NULL : does_not_settle;
 }
 
-/* IHI 0069, GICD_CTLR: affinity routing may be enabled only while both groups are disabled. */
-static const char *route_by_affinity(const struct gic_frame *frame)
+/* IHI 0069, GICD_CTLR: affinity routing may be enabled only while both groups are disabled. With
+ * two security states the hypervisor sees Group 1 of its own state only, and DS is RES0.
+ * `one_security`: GICD_CTLR_ONE_SECURITY or 0. */
+static const char *route_by_affinity(const struct gic_frame *frame, uint32_t one_security)
 {
-    uint32_t control = device_read32(frame->control);
-    const char *wrong;
+    uint32_t routing = device_read32(frame->control) & GICD_CTLR_AFFINITY_ROUTING;
+    const char *wrong = set_control(frame, routing | one_security);
 
-    if ((control & GICD_CTLR_ONE_SECURITY) == 0) {
-        return "the GIC has two security states: Group 0 is the firmware's";
-    }
-    wrong = set_control(frame, control & GICD_CTLR_AFFINITY_ROUTING);
     if (wrong == NULL) {
-        wrong = set_control(frame, GICD_CTLR_AFFINITY_ROUTING);
+        wrong = set_control(frame, GICD_CTLR_AFFINITY_ROUTING | one_security);
     }
     if (wrong == NULL && (device_read32(frame->control) & GICD_CTLR_AFFINITY_ROUTING) == 0) {
         wrong = "the GIC has no affinity routing";
@@ -84,11 +82,34 @@ static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_
     return true;
 }
 
-static const char *start_distributor(const struct description *system, uint64_t affinity)
+/* With two security states an interrupt of the other one ignores all writes. */
+static bool are_ours(const struct gic_frame *frame, uint32_t word, uint32_t used)
+{
+    for (uint32_t bit = 0; bit < 32; bit++) {
+        uintptr_t priority = frame->interrupts + GIC_IPRIORITYR + UINT64_C(32) * word + bit;
+
+        if ((used >> bit & 1) != 0) {
+            uint8_t before = device_read8(priority);
+            uint8_t found;
+
+            device_write8(priority, PRIORITY_USUAL);
+            found = device_read8(priority);
+            device_write8(priority, before);
+            if (found == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const char *start_distributor(const struct description *system, uint64_t affinity,
+                                     bool shares_group1)
 {
     const struct description_board *board = &system->board;
     const struct gic_frame frame = gic_distributor(system);
-    const char *wrong = route_by_affinity(&frame);
+    uint32_t one_security = shares_group1 ? 0 : GICD_CTLR_ONE_SECURITY;
+    const char *wrong = route_by_affinity(&frame, one_security);
     uint32_t last =
         wrong == NULL ? device_read32(frame.interrupts + GICD_TYPER) & GICD_TYPER_LINES : 0;
 
@@ -106,13 +127,17 @@ static const char *start_distributor(const struct description *system, uint64_t 
         }
         if (word <= last) {
             wrong = set_interrupts(&frame, word, own, edges, affinity) ? NULL : does_not_settle;
+            if (wrong == NULL && !are_ours(&frame, word, used)) {
+                wrong = "the firmware keeps an interrupt that is described";
+            }
         } else if (used != 0) {
             wrong = "the GIC lacks an interrupt that is described";
         }
     }
-    return wrong != NULL ? wrong
-                         : set_control(&frame, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 |
-                                                   GICD_CTLR_GROUP0);
+    return wrong != NULL
+               ? wrong
+               : set_control(&frame, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 |
+                                         (shares_group1 ? 0 : GICD_CTLR_GROUP0) | one_security);
 }
 
 /* `used`: the hypervisor's private interrupts to enable. */
@@ -140,13 +165,18 @@ static const char *start_redistributor(const struct description_core *core, uint
     return NULL;
 }
 
-const char *gic_start(const struct description *system, uint32_t core)
+const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1)
 {
-    const char *wrong = start_distributor(system, system->cores[core].affinity);
+    const struct gic_frame frame = gic_distributor(system);
+    const char *wrong;
+
+    *shares_group1 = (device_read32(frame.control) & GICD_CTLR_ONE_SECURITY) == 0;
+    wrong = start_distributor(system, system->cores[core].affinity, *shares_group1);
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
-        bool is_listed = partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
+        bool is_listed =
+            *shares_group1 || partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
         uint32_t used = PRIVATE_OWN_USED | (is_listed ? 1u << GIC_OWN_MAINTENANCE : 0);
 
         for (uint32_t vcpu = 0; vcpu < partition->vcpu_count && wrong == NULL; vcpu++) {

@@ -46,8 +46,15 @@ enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, ui
     return left == 0 ? ACCESS_DONE : ACCESS_REFUSED;
 }
 
-void gic_send(const struct description_core *core)
+void gic_send(const struct partition *partition, uint32_t vcpu)
 {
+    uint64_t message = target(partition_core(partition, vcpu)->affinity) | (uint64_t)GIC_OWN_SGI
+                                                                               << SGI_SHIFT;
+
     device_publish();
-    gic_registers_send_group0(target(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT);
+    if (partition->shares_group1) {
+        gic_registers_send_group1(message);
+    } else {
+        gic_registers_send_group0(message);
+    }
 }

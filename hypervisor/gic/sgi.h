@@ -12,7 +12,8 @@
  * entry/trap.c. */
 enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value);
 
-/* Sends GIC_OWN_SGI to a core. Its monitor then sees all memory that this core wrote before. */
-void gic_send(const struct description_core *core);
+/* Sends GIC_OWN_SGI to the core of a VCPU. Its monitor then sees all memory that this core wrote
+ * before. */
+void gic_send(const struct partition *partition, uint32_t vcpu);
 
 #endif

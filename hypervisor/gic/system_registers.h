@@ -113,17 +113,30 @@ static inline void gic_registers_reset_virtual(void)
     }
 }
 
-/* Enables Group 1 for the hypervisor. To drop an interrupt's priority and to deactivate it are two
- * writes from now on (EOImode 1). */
-static inline void gic_registers_start_listed(void)
+/* To drop an interrupt's priority and to deactivate it are two writes from now on (EOImode 1). */
+static inline void gic_registers_split_ends(void)
 {
     GIC_REGISTER_WRITE(ICC_CTLR_EL1, ICC_CTLR_EOI_MODE);
+    __asm__ volatile("isb" : : : "memory");
+}
+
+/* Enables Group 1 for the hypervisor. */
+static inline void gic_registers_enable_group1(void)
+{
     GIC_REGISTER_WRITE(ICC_IGRPEN1_EL1, 1);
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Enables Group 0 with every priority, one write to end an interrupt (EOImode 0) and no virtual
- * interrupts. Returns false if the core keeps the memory-mapped interface of GICv2. */
+/* Enables Group 0 for the hypervisor. Not where it is the firmware's: the access may trap to it. */
+static inline void gic_registers_enable_group0(void)
+{
+    GIC_REGISTER_WRITE(ICC_BPR0_EL1, 0);
+    GIC_REGISTER_WRITE(ICC_IGRPEN0_EL1, 1);
+    __asm__ volatile("isb" : : : "memory");
+}
+
+/* Permits every priority, one write to end an interrupt (EOImode 0) and no virtual interrupts.
+ * Returns false if the core keeps the memory-mapped interface of GICv2. */
 static inline bool gic_registers_start(void)
 {
     GIC_REGISTER_WRITE(ICC_SRE_EL2, ICC_SRE_ALL);
@@ -135,10 +148,8 @@ static inline bool gic_registers_start(void)
     }
     GIC_REGISTER_WRITE(ICH_HCR_EL2, 0);
     GIC_REGISTER_WRITE(ICC_CTLR_EL1, 0);
-    GIC_REGISTER_WRITE(ICC_BPR0_EL1, 0);
     GIC_REGISTER_WRITE(ICC_PMR_EL1, 0xff);
     GIC_REGISTER_WRITE(ICC_IGRPEN1_EL1, 0);
-    GIC_REGISTER_WRITE(ICC_IGRPEN0_EL1, 1);
     __asm__ volatile("isb" : : : "memory");
     return true;
 }
@@ -160,9 +171,6 @@ static inline void gic_registers_deactivate(uint32_t number)
 static inline void gic_registers_end_group0(uint32_t number)
 {
     GIC_REGISTER_WRITE(ICC_EOIR0_EL1, number);
-    if ((GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_EOI_MODE) != 0) {
-        gic_registers_deactivate(number);
-    }
     __asm__ volatile("isb" : : : "memory");
 }
 
@@ -180,6 +188,17 @@ static inline uint32_t gic_registers_running_priority(void)
 static inline void gic_registers_drop_group1(uint32_t number)
 {
     GIC_REGISTER_WRITE(ICC_EOIR1_EL1, number);
+}
+
+/* Returns true if ICC_PMR_EL1 keeps its lowest implemented bit. If not, it is a view of the upper
+ * half of the priorities, which are those of this security state (IHI 0069, "Software accesses of
+ * interrupt priority": SCR_EL3.FIQ is 1). Changes the mask. */
+static inline bool gic_registers_mask_has_lowest_priority(void)
+{
+    uint64_t bits = ((GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_PRIORITIES) >> 8) + 1;
+
+    GIC_REGISTER_WRITE(ICC_PMR_EL1, UINT64_C(1) << (8 - bits));
+    return GIC_REGISTER_READ(ICC_PMR_EL1) != 0;
 }
 
 /* Signals only interrupts that are more urgent than `priority`. */

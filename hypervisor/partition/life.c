@@ -43,7 +43,7 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
         if (i != vcpu->number) {
-            gic_send(partition_core(partition, i));
+            gic_send(partition, i);
         }
     }
 }
@@ -254,7 +254,7 @@ static enum life_step complete_request(struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
 
     if (!boots(vcpu)) {
-        gic_send(partition_core(partition, 0));
+        gic_send(partition, 0);
         return LIFE_SLEEP;
     }
     return begin(partition);

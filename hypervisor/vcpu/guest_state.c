@@ -89,7 +89,7 @@ void guest_state_init(const struct vcpu *vcpu)
     physical = ID_FIELD(features.mmfr0, MMFR0_PARANGE);
     physical = physical < PHYSICAL_48_BITS ? physical : PHYSICAL_48_BITS;
     set_controls(&features);
-    if (vcpu->partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED) {
+    if (vcpu->partition->is_listed) {
         register_write(hcr_el2, register_read(hcr_el2) | HCR_IMO);
     }
     register_write(vtcr_el2, VTCR_BASE | physical << VTCR_PS_SHIFT);

@@ -15,8 +15,13 @@ static void suspend(struct vcpu *vcpu)
 {
     uint64_t active;
 
-    if (listed_is_used(vcpu->partition) && listed_is_pending()) {
-        return; /* a pending list register does not end WFI at EL2 */
+    if (vcpu->partition->is_listed) {
+        /* A pending list register does not end WFI at EL2. A pending interrupt enters EL2 again as
+         * soon as the guest continues. */
+        if (!listed_is_pending()) {
+            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        }
+        return;
     }
     active = gic_hide_active();
     __asm__ volatile("dsb sy\n\twfi" : : : "memory");
@@ -33,7 +38,7 @@ void power_call(struct vcpu *vcpu, struct registers *registers)
     switch (psci_call(partition, vcpu->number, registers->x, &target)) {
     case PSCI_CORE_START:
         __atomic_store_n(&partition->power[target].state, VCPU_READY, __ATOMIC_RELEASE);
-        gic_send(partition_core(partition, target));
+        gic_send(partition, target);
         break;
     case PSCI_SUSPEND:
         suspend(vcpu);

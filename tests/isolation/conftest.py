@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Both ways of a partition's interrupts."""
+"""The ways of a partition's interrupts."""
 
 from __future__ import annotations
 
 import pytest
+from support.rogue_system import Way
 
-from bulkhead.system.model import Interrupts
 
-
-@pytest.fixture(params=list(Interrupts), ids=lambda each: each.value)
-def interrupts(request: pytest.FixtureRequest) -> Interrupts:
+@pytest.fixture(params=[Way.DIRECT, Way.LISTED], ids=lambda each: each.value)
+def way(request: pytest.FixtureRequest) -> Way:
     """The way of the rogue's interrupts."""
-    way = request.param
-    assert isinstance(way, Interrupts)
-    return way
+    assert isinstance(request.param, Way)
+    return request.param

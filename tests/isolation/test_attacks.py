@@ -7,10 +7,9 @@ import re
 import time
 
 import pytest
-from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, start
+from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, Way, start
 
 from bulkhead.system.board_tree import registers
-from bulkhead.system.model import Interrupts
 from bulkhead.system.reports import State
 
 _SLOT = 2  # the rogue's function
@@ -50,19 +49,33 @@ def decoded(run: Run) -> list[range]:
 
 @pytest.mark.parametrize(("attack", "said"), _FILTERED, ids=[name for name, _ in _FILTERED])
 def test_filtered_access_affects_no_other_partition(
-    start_guest: StartGuest, interrupts: Interrupts, attack: str, said: str
+    start_guest: StartGuest, way: Way, attack: str, said: str
 ) -> None:
-    run = start(start_guest, interrupts=interrupts)
+    run = start(start_guest, way=way)
     survives(run, attack)
     assert not re.search(r"(?m)^bulkhead\| victim", run.guest.console())
     run.victim_is_unharmed()
     assert re.search(rf"(?m)^{said}", run.guest.console())
 
 
+@pytest.mark.parametrize("attack", ["distributor", "redistributor 0", "sgi", "end"])
+def test_attack_on_interrupts_with_two_security_states(
+    start_guest: StartGuest, attack: str
+) -> None:
+    """The victim's interrupts are listed, too, so its monitor's pages change with them."""
+    run = start(start_guest, way=Way.TWO_STATES)
+    survives(run, attack)
+    run.restart()
+    run.order("shut")
+    run.wait_for(r"(?m)^rogue\| rogue: shut")
+    run.stop()
+    run.victim_runs()
+
+
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_every_register_of_every_bus(start_guest: StartGuest, interrupts: Interrupts) -> None:
-    run = start(start_guest, interrupts=interrupts)
+def test_every_register_of_every_bus(start_guest: StartGuest, way: Way) -> None:
+    run = start(start_guest, way=way)
     buses = run.layout.board.pci_buses
     assert buses == 256
     for bus in range(1, buses):
@@ -72,10 +85,10 @@ def test_every_register_of_every_bus(start_guest: StartGuest, interrupts: Interr
     assert answers == ["0"] * (buses - 1)
 
 
-def test_every_system_register(start_guest: StartGuest, interrupts: Interrupts) -> None:
+def test_every_system_register(start_guest: StartGuest, way: Way) -> None:
     """No register of a higher level is accessible; registers of this level work or are
     UNDEFINED."""
-    run = start(start_guest, interrupts=interrupts)
+    run = start(start_guest, way=way)
     survives(run, "registers")
     run.victim_is_unharmed()
     lines = re.findall(
@@ -91,9 +104,9 @@ def test_every_system_register(start_guest: StartGuest, interrupts: Interrupts) 
 
 @pytest.mark.parametrize("attack", ["spin", "priority 0", "suspend"])
 def test_busy_core_disturbs_no_other_and_can_be_stopped(
-    start_guest: StartGuest, interrupts: Interrupts, attack: str
+    start_guest: StartGuest, way: Way, attack: str
 ) -> None:
-    run = start(start_guest, interrupts=interrupts)
+    run = start(start_guest, way=way)
     run.order(attack)
     run.wait_for(r"(?m)^rogue\| rogue: ")
     run.nothing_changed(attacked=True)
@@ -121,7 +134,7 @@ def test_core_with_listed_interrupts_that_feigns_active_ones_can_be_stopped(
     start_guest: StartGuest,
 ) -> None:
     """The active priorities that it writes are those of its virtual interface."""
-    run = start(start_guest, interrupts=Interrupts.LISTED)
+    run = start(start_guest, way=Way.LISTED)
     run.order("shut")
     run.wait_for(r"(?m)^rogue\| rogue: shut")
     run.nothing_changed(attacked=True)
@@ -130,20 +143,16 @@ def test_core_with_listed_interrupts_that_feigns_active_ones_can_be_stopped(
     run.victim_is_unharmed()
 
 
-def test_partition_cannot_start_cores_of_others(
-    start_guest: StartGuest, interrupts: Interrupts
-) -> None:
-    run = start(start_guest, interrupts=interrupts)
+def test_partition_cannot_start_cores_of_others(start_guest: StartGuest, way: Way) -> None:
+    run = start(start_guest, way=way)
     survives(run, "power")
     assert [report.starts for report in run.reports()] == [1, 1, 0, 0]
 
 
-def test_bars_stay_in_the_window_of_the_partition(
-    start_guest: StartGuest, interrupts: Interrupts
-) -> None:
+def test_bars_stay_in_the_window_of_the_partition(start_guest: StartGuest, way: Way) -> None:
     """Whatever the rogue writes to its BARs, the hardware decodes only addresses in its own
     window."""
-    run = start(start_guest, interrupts=interrupts)
+    run = start(start_guest, way=way)
     own, others = run.layout.places[ROGUE], run.layout.places[VICTIM]
     assert own.pci_memory is not None
     assert others.pci_memory is not None

@@ -10,14 +10,13 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
-from support.rogue_system import StartGuest, start
+from support.rogue_system import StartGuest, Way, start
 
 from bulkhead.building.build import Variant, build
 from bulkhead.building.plugin import build_plugin
 from bulkhead.running.qemu import escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import read
-from bulkhead.system.model import Interrupts
 
 # These attacks make the hypervisor execute most of its code: they access the registers of every
 # device, make calls, and print.
@@ -80,10 +79,10 @@ def _longest(log: Path) -> dict[str, int]:
 
 
 def test_hypervisor_takes_its_interrupts_within_a_bound(
-    start_guest: StartGuest, tmp_path: Path, interrupts: Interrupts
+    start_guest: StartGuest, tmp_path: Path, way: Way
 ) -> None:
     log = tmp_path / "stretches.log"
-    run = start(start_guest, extra=("-plugin", _plugin_option(log)), interrupts=interrupts)
+    run = start(start_guest, extra=("-plugin", _plugin_option(log)), way=way)
     for attack in _ATTACKS:
         run.restart()
         assert "survived" in run.attack(attack, 200), run.guest.console()

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 from bulkhead.running.guest import GuestProcess
@@ -15,7 +16,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
-from bulkhead.system.model import Console, System
+from bulkhead.system.model import Console, Interrupts, System
 from bulkhead.system.reports import CoreReport, State, read_reports
 from support.witness import Witness, changes
 
@@ -30,6 +31,21 @@ _UNUSED_STACK = bytes([0xB5]) * 64
 _ENDED = r"(?m)^(bulkhead\| rogue is stopped|rogue\| rogue: survived)"
 # A PCI function that no partition owns. It has no boot ROM.
 _NOBODYS = ("-device", "virtio-rng-pci,bus=pcie.0,addr=5,disable-legacy=on,iommu_platform=on")
+
+
+class Way(Enum):
+    """The way of the rogue's interrupts."""
+
+    DIRECT = "direct"
+    LISTED = "listed"
+    TWO_STATES = "two-security-states"  # of the GIC: the interrupts of all partitions are listed
+
+
+def _without_interrupts(reports: list[CoreReport]) -> list[CoreReport]:
+    """Returns the reports of others, without the exits that their own interrupts make."""
+    return [
+        replace(each, exits=each.exits | {"listed": 0}) for each in reports if each.core != ROGUE
+    ]
 
 
 @dataclass
@@ -55,7 +71,8 @@ class Run:
             found = changes(before, self.memory)
             if found and found <= self.alive:
                 break
-            self.alive = self.alive | found if self.untouched == reports else set()
+            quiet = _without_interrupts(self.untouched) == _without_interrupts(reports)
+            self.alive = self.alive | found if quiet else set()
         # The first interrupt outside the loop's wait leaves other data on the stack. Such an
         # interrupt may come only once a minute, so all pages with unused stack count as changing.
         self.alive |= {
@@ -120,10 +137,7 @@ class Run:
     def nothing_changed(self, *, attacked: bool = False) -> None:
         """Checks that no memory or register of others, and no counter of another core, has
         changed. `attacked`: the attack is still running."""
-        after = self.reports()
-        assert [each for each in after if each.core != ROGUE] == [
-            each for each in self.untouched if each.core != ROGUE
-        ]
+        assert _without_interrupts(self.reports()) == _without_interrupts(self.untouched)
         memory = self.witness.memory()
         changed = changes(self.memory, memory) - self.alive
         if (
@@ -147,6 +161,10 @@ class Run:
         """Checks that nothing changed, that the victim's memory is intact, and that the victim
         got no interrupt of others."""
         self.nothing_changed()
+        self.victim_runs()
+
+    def victim_runs(self) -> None:
+        """Checks that the victim's memory is intact, and that it got no interrupt of others."""
         self.guest.type_text(_NEXT_PARTITION)
         self.wait_for(r"(?m)^bulkhead\| the input is for victim")
         self.guest.type_text("e")
@@ -181,6 +199,7 @@ def start(
     extra: Sequence[str] = (),
     cpu: str | None = None,
     prepare: Callable[[], None] | None = None,
+    way: Way = Way.DIRECT,
     **changes: Any,
 ) -> Run:
     """Boots the system.
@@ -190,6 +209,8 @@ def start(
     before the wait for the guests.
     """
     system, board = read("isolation")
+    if way is Way.LISTED:
+        changes |= {"interrupts": Interrupts.LISTED}
     system = listening(system, changes)
     assembled = assemble(system, board, Settings())
 
@@ -197,6 +218,8 @@ def start(
         return wire if wire is not None and number == ROGUE else UserNetwork()
 
     made = machine(system, board, assembled.image, network, (*_NOBODYS, *extra))
+    if way is Way.TWO_STATES:
+        made = replace(made, machine=f"{made.machine},secure=on")
     guest = start_guest(made if cpu is None else replace(made, cpu=cpu))
     if prepare is not None:
         prepare()

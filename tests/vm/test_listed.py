@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,18 +43,23 @@ console = "interactive"
 interrupts = "listed"
 """
 _LINUX_CORES = 2
+# The GIC has two security states, and EL2 is Non-secure: Group 0 is the firmware's.
+_TWO_STATES = ",secure=on"
 _SETTLE_S, _WATCH_S = 5.0, 5.0
 _SAMPLES = 1000
 
 
-def boot(start_guest: StartGuest, folder: Path, text: str) -> tuple[GuestProcess, Layout]:
+def boot(
+    start_guest: StartGuest, folder: Path, text: str, machine_options: str = ""
+) -> tuple[GuestProcess, Layout]:
     """Boots a system from the text of its file."""
     file = folder / "system.toml"
     file.write_text(text)
     system, board = read(str(file))
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
-    return start_guest(made), assembled.layout
+    guest = start_guest(replace(made, machine=made.machine + machine_options))
+    return guest, assembled.layout
 
 
 def reports(guest: GuestProcess, layout: Layout) -> list[CoreReport]:
@@ -61,15 +67,24 @@ def reports(guest: GuestProcess, layout: Layout) -> list[CoreReport]:
 
 
 @pytest.mark.parametrize(
-    "keys", ['interrupts = "listed"', 'arguments = "split=no"'], ids=["listed", "direct"]
+    ("keys", "machine_options"),
+    [
+        ('interrupts = "listed"', ""),
+        ('interrupts = "direct"\narguments = "split=no"', ""),
+        ('interrupts = "direct"\narguments = "step=16"', _TWO_STATES),
+    ],
+    ids=["listed", "direct", "two-security-states"],
 )
-def test_priorities_of_a_partition(start_guest: StartGuest, tmp_path: Path, keys: str) -> None:
-    """More interrupts than list registers: nested, pending together, deactivated in any order."""
-    guest, layout = boot(start_guest, tmp_path, f"{_ONE}{keys}\n")
+def test_priorities_of_a_partition(
+    start_guest: StartGuest, tmp_path: Path, keys: str, machine_options: str
+) -> None:
+    """More interrupts than list registers: nested, pending together, deactivated in any order. With
+    two security states they are listed, whatever the system file says."""
+    guest, layout = boot(start_guest, tmp_path, f"{_ONE}{keys}\n", machine_options)
     guest.wait_for_match(r"(?m)^guest\| (PASS|FAIL.*)$", timeout=60)
     assert "guest| PASS" in guest.console().splitlines()
     (report,) = (each for each in reports(guest, layout) if each.partition == 0)
-    assert (report.exits["listed"] > 0) == ("listed" in keys)
+    assert (report.exits["listed"] > 0) == ("listed" in keys or machine_options == _TWO_STATES)
 
 
 def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None:
@@ -81,8 +96,11 @@ def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None
 
 
 @pytest.mark.timeout(400)
-def test_linux_exits_only_for_interrupts(start_guest: StartGuest, tmp_path: Path) -> None:
-    guest, layout = boot(start_guest, tmp_path, _LINUX)
+@pytest.mark.parametrize("machine_options", ["", _TWO_STATES], ids=["one-state", "two-states"])
+def test_linux_exits_only_for_interrupts(
+    start_guest: StartGuest, tmp_path: Path, machine_options: str
+) -> None:
+    guest, layout = boot(start_guest, tmp_path, _LINUX, machine_options)
     guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
     time.sleep(_SETTLE_S)
 

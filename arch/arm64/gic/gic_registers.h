@@ -40,9 +40,10 @@
 #define GICD_CTLR_GROUP0       (1u << 0)
 #define GICD_CTLR_ONE_SECURITY (1u << 6) /* DS */
 
-#define GICD_TYPER_LINES         0x1Fu     /* ITLinesNumber */
-#define GICD_TYPER_EXTENDED      (1u << 8) /* ESPI: more SPIs, from 4096 on */
-#define GICD_TYPER_NMI           (1u << 9) /* INMIR exists */
+#define GICD_TYPER_LINES         0x1Fu      /* ITLinesNumber */
+#define GICD_TYPER_EXTENDED      (1u << 8)  /* ESPI: more SPIs, from 4096 on */
+#define GICD_TYPER_SECURITY      (1u << 10) /* two security states are implemented */
+#define GICD_TYPER_NMI           (1u << 9)  /* INMIR exists */
 #define GICD_TYPER_LPI_COUNT     (0x1Fu << 11)
 #define GICD_TYPER_MESSAGES      (1u << 16) /* MBIS: SETSPI, CLRSPI */
 #define GICD_TYPER_VIRTUAL_LPIS  (1u << 18) /* DVIS */

@@ -141,6 +141,10 @@ struct partition {
      * them by those typed on the terminal. */
     uint32_t request;
     struct transition transition; /* only the boot VCPU uses it */
+    bool is_listed; /* gic/: its interrupts are listed: the system file says so, or the board */
+    /* gic/: the firmware has Group 0 (GICD_CTLR.DS is 0): the hypervisor's own interrupts are in
+     * Group 1, too. Then all partitions have listed interrupts. */
+    bool shares_group1;
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     struct list_changes changes;
     uint64_t events;   /* smmu/: the event queue's page; 0: stage 2 confines no DMA */

@@ -294,6 +294,10 @@ static void write64(struct gic *gic, const struct gic_access *access)
 
 static void write8(struct gic *gic, const struct gic_access *access)
 {
+    if (gic->firmwares != 0 && access->frame == GIC_DISTRIBUTOR &&
+        access->offset == GIC_IPRIORITYR + gic->firmwares) {
+        return;
+    }
     bool private = access->frame == GIC_PRIVATE;
     struct gic_bank *bank = private ? &gic->redistributors[access->core].bank : &gic->distributor;
 

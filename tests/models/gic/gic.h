@@ -82,6 +82,8 @@ struct gic {
     uint32_t type;               /* GICD_TYPER */
     uint32_t redistributor_type; /* GICR_TYPER, but for Processor_Number and Last; low word */
     bool two_securities;
+    uint32_t
+        firmwares; /* an SPI of the other security state: its priority ignores writes; 0: none */
     bool not_coherent; /* table registers read back as Non-shareable */
     /* Its faults. */
     bool no_routing;          /* affinity routing can't be switched on */

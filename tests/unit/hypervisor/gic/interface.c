@@ -176,9 +176,18 @@ void gic_registers_reset_virtual(void)
     own()->nested_count = 0;
 }
 
-void gic_registers_start_listed(void)
+void gic_registers_split_ends(void)
 {
     own()->is_split = true;
+}
+
+void gic_registers_enable_group1(void)
+{
+}
+
+bool gic_registers_mask_has_lowest_priority(void)
+{
+    return own()->is_raw || !machine->gic.two_securities;
 }
 
 uint32_t gic_registers_acknowledge_group1(void)
@@ -198,7 +207,7 @@ uint32_t gic_registers_acknowledge_group1(void)
 
 uint32_t gic_registers_running_priority(void)
 {
-    return own()->running;
+    return own()->is_raw ? 0x80 | own()->running >> 1 : own()->running;
 }
 
 void gic_registers_drop_group1(uint32_t number)
@@ -219,8 +228,13 @@ void gic_registers_deactivate(uint32_t number)
 
 void gic_registers_mask(uint32_t priority)
 {
-    gic_model_require(priority >= 0x10, "the hypervisor's interrupts are never masked", priority);
-    own()->mask = priority;
+    uint32_t mask = priority;
+
+    if (own()->is_raw) {
+        mask = priority < 0x80 ? 0 : priority << 1 & 0xff;
+    }
+    gic_model_require(mask >= 0x10, "the hypervisor's interrupts are never masked", priority);
+    own()->mask = mask;
 }
 
 void gic_registers_control_lists(uint64_t value)

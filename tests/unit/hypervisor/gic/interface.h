@@ -19,6 +19,7 @@ struct interface {
     uint32_t mask;      /* ICC_PMR_EL1 */
     uint32_t running;   /* priority of the interrupt that was acknowledged and not dropped */
     bool is_split;      /* EOImode 1 */
+    bool is_raw;        /* priorities of this security state are shown as 0x80 | P >> 1 */
     uint32_t lines[32]; /* asserted lines of level-sensitive interrupts */
     /* Virtual. */
     unsigned list_count;

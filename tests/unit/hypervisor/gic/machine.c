@@ -84,7 +84,7 @@ static void guard_bank(const struct gic_access *access, const uint32_t *owned)
 
     if (offset >= GIC_IPRIORITYR && offset < GIC_ICFGR) {
         uint32_t interrupt = offset - GIC_IPRIORITYR;
-        uint64_t least = machine_partition.described->interrupt_mode == 0 ? 0x80 : 0x10;
+        uint64_t least = machine_partition.is_listed ? 0x10 : 0x80;
 
         require((owned[interrupt / 32] >> interrupt % 32 & 1) != 0,
                 "others' priorities are not written", access);
@@ -195,6 +195,11 @@ bool gic_registers_start(void)
 {
     machine->starts++;
     return !machine->legacy;
+}
+
+void gic_registers_enable_group0(void)
+{
+    machine->has_group0 = true;
 }
 
 uint32_t gic_registers_acknowledge_group0(void)

@@ -28,6 +28,7 @@ struct machine {
     bool guarded;
     /* The CPU interface. */
     unsigned starts, resets;
+    bool has_group0; /* enabled */
     uint32_t to_acknowledge, ended;
     uint64_t active;            /* ICC_AP1R0_EL1 */
     struct interface interface; /* of core 1, on which the first partition's VCPU 0 executes */

@@ -102,7 +102,7 @@ static int setup(void **state)
     (void)state;
     machine_reset(&made);
     made.gic.control = GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
-    machine_system.partitions[0].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
+    machine_partition.is_listed = true;
     machine_system.partitions[0].vcpu_count = 1;
     made.gic.distributor.triggers[40 / 16] = 2u << 40 % 16 * 2;
     made.gic.redistributors[CORE].bank.triggers[0] = 0xaaaaaaaa;
@@ -112,6 +112,7 @@ static int setup(void **state)
     }
     nested_count = 0;
     gic_reset_partition(&machine_partition);
+    assert_null(gic_start_core(&machine_vcpu));
     gic_reset_core(&machine_vcpu);
     gic_open_core();
     made.guarded = true;
@@ -441,7 +442,7 @@ static void test_other_vcpu(void **state)
     assert_int_equal(control.value & GICD_CTLR_WRITE_PENDING, 0);
 }
 
-/* An interrupt that is not the guest's is ended, and nothing else. */
+/* An interrupt that is not the guest's is not listed. */
 static void test_foreign(void **state)
 {
     struct gic_bank *bank = &made.gic.distributor;
@@ -453,9 +454,30 @@ static void test_foreign(void **state)
     bank->priorities[34] = 0xa0;
     interface_set_line(34, true);
     assert_false(listed_take(&machine_vcpu));
-    listed_resolve(&machine_vcpu);
+    assert_false(listed_resolve(&machine_vcpu));
+    assert_int_equal(machine_vcpu.list.number, 34);
+    gic_end_dropped(34);
     assert_int_equal(bank->active[1] & 1u << 2, 0);
     assert_int_equal(interface_guest_pending(), INTERFACE_IDLE);
+}
+
+/* With two security states the firmware decides how the CPU interface shows priorities. */
+static void test_views_of_priorities(void **state)
+{
+    for (unsigned raw = 0; raw < 2; raw++) {
+        (void)setup(state);
+        made.gic.two_securities = machine_partition.shares_group1 = true;
+        made.interface.is_raw = raw != 0;
+        assert_null(gic_start_core(&machine_vcpu));
+        gic_reset_core(&machine_vcpu);
+        set_priority(0, 0x10);
+        enable(0, true);
+        raise(0);
+        assert_false(interface_is_signalled()); /* until gic_open_core() */
+        gic_open_core();
+        check();
+        assert_int_equal(interface_guest_pending(), 0x10);
+    }
 }
 
 /* Returns a number below `limit`. */
@@ -495,6 +517,10 @@ static void test_random(void **state)
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         (void)setup(state);
         made.interface.list_count = 2 + seed % 4;
+        made.gic.two_securities = machine_partition.shares_group1 = seed % 5 == 0;
+        made.interface.is_raw = seed % 10 == 0;
+        assert_null(gic_start_core(&machine_vcpu));
+        gic_open_core();
         made.interface.guest_splits = seed % 3 == 0;
         for (unsigned i = 0; i < COUNT; i++) {
             enable(i, true);
@@ -523,6 +549,7 @@ int main(void)
         cmocka_unit_test_setup(test_reset_keeps_spis, setup),
         cmocka_unit_test_setup(test_other_vcpu, setup),
         cmocka_unit_test_setup(test_foreign, setup),
+        cmocka_unit_test_setup(test_views_of_priorities, setup),
         cmocka_unit_test_setup(test_random, setup),
     };
 

@@ -245,8 +245,9 @@ static void test_sgi(void **state)
 static void test_message(void **state)
 {
     (void)state;
-    gic_send(&machine_system.cores[3]);
-    gic_send(&machine_system.cores[4]);
+    machine_system.partitions[0].vcpus[1].core = 4;
+    gic_send(&machine_partition, 2);
+    gic_send(&machine_partition, 1);
     assert_int_equal(made.group0_count, 2);
     assert_int_equal(made.group0[0], NUMBER(15) | machine_sgi_target(3));
     assert_int_equal(made.group0[1], NUMBER(15) | 1u << 16 | 1);

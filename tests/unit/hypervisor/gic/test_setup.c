@@ -9,6 +9,7 @@
 
 #include "gic/gic_registers.h"
 #include "gic/setup.h"
+#include "gic/sgi.h"
 #include "machine.h"
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #define OWN_SPI_1 (1u << 1 | 1u << 8 | 1u << 31)
 
 static struct machine made;
+static bool shares_group1;
 
 /* As an earlier owner left it: everything on, pending, active, urgent. */
 static void litter(struct gic_bank *bank)
@@ -42,7 +44,7 @@ static void test_distributor(void **state)
     const struct gic_bank *bank = &made.gic.distributor;
 
     (void)state;
-    assert_null(gic_start(&machine_system, 3));
+    assert_null(gic_start(&machine_system, 3, &shares_group1));
     assert_int_equal(made.gic.control,
                      GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1 | GICD_CTLR_AFFINITY_ROUTING);
     assert_int_equal(bank->enabled[1], OWN_SPIS);
@@ -71,7 +73,7 @@ static void test_small(void **state)
     made.gic.type = 2;
     machine_system.board.smmu_interrupt = 0;
     machine_system.partitions[0].interrupts[31] = 0;
-    assert_null(gic_start(&machine_system, 0));
+    assert_null(gic_start(&machine_system, 0, &shares_group1));
     assert_int_equal(made.gic.distributor.enabled[1], 1u << (MACHINE_UART - 32));
     assert_int_equal(made.gic.distributor.enabled[0], UINT32_MAX);
     assert_int_equal(made.gic.distributor.enabled[3], UINT32_MAX);
@@ -81,30 +83,46 @@ static void test_small(void **state)
 static void test_distributor_refused(void **state)
 {
     (void)state;
-    made.gic.two_securities = true;
-    assert_string_equal(gic_start(&machine_system, 0),
-                        "the GIC has two security states: Group 0 is the firmware's");
-    assert_int_equal(made.gic.writes, 0);
-    made.gic.two_securities = false;
     made.gic.no_routing = true;
-    assert_string_equal(gic_start(&machine_system, 0), "the GIC has no affinity routing");
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "the GIC has no affinity routing");
     made.gic.no_routing = false;
     made.gic.never_settles = true;
-    assert_string_equal(gic_start(&machine_system, 0), "the GIC's Distributor does not settle");
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "the GIC's Distributor does not settle");
     made.gic.never_settles = false;
     made.gic.type = 30; /* 1019 is described */
-    assert_string_equal(gic_start(&machine_system, 0),
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
                         "the GIC lacks an interrupt that is described");
     made.gic.type = 0;
     memset(machine_system.partitions, 0, sizeof(machine_system.partitions));
-    assert_string_equal(gic_start(&machine_system, 0),
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
                         "the GIC lacks an interrupt that is described");
+}
+
+/* Group 0 is the firmware's, so the hypervisor's own interrupts are in Group 1, too. */
+static void test_two_security_states(void **state)
+{
+    (void)state;
+    made.gic.two_securities = true;
+    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    assert_true(shares_group1);
+    assert_int_equal(made.gic.control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
+    assert_int_equal(made.gic.redistributors[0].bank.enabled[0], 1u << 15 | 1u << 25 | 1u << 26);
+    machine_partition.shares_group1 = true;
+    gic_send(&machine_partition, 0);
+    assert_int_equal(made.group0_count, 0);
+    assert_int_equal(made.group1[0], machine_sgi_target(1) | 15u << 24);
+    made.gic.firmwares = 63;
+    made.gic.distributor.priorities[63] = 0;
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "the firmware keeps an interrupt that is described");
 }
 
 static void test_redistributors(void **state)
 {
     (void)state;
-    assert_null(gic_start(&machine_system, 0));
+    assert_null(gic_start(&machine_system, 0, &shares_group1));
     for (unsigned core = 0; core < MACHINE_CORES - 1; core++) {
         const struct gic_bank *bank = &made.gic.redistributors[core].bank;
 
@@ -126,22 +144,26 @@ static void test_redistributors_refused(void **state)
 {
     (void)state;
     made.other_affinity = true;
-    assert_string_equal(gic_start(&machine_system, 0), "a Redistributor is not its core's");
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "a Redistributor is not its core's");
     made.other_affinity = false;
     made.gic.never_wakes = true;
-    assert_string_equal(gic_start(&machine_system, 0), "a Redistributor does not wake");
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "a Redistributor does not wake");
     made.gic.never_wakes = false;
     made.gic.busy_redistributors = true;
-    assert_string_equal(gic_start(&machine_system, 0), "a Redistributor does not settle");
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "a Redistributor does not settle");
 }
 
 static void test_core(void **state)
 {
     (void)state;
-    assert_null(gic_start_core(&machine_partition));
+    assert_null(gic_start_core(&machine_vcpu));
     assert_int_equal(made.starts, 1);
+    assert_true(made.has_group0);
     made.legacy = true;
-    assert_string_equal(gic_start_core(&machine_partition),
+    assert_string_equal(gic_start_core(&machine_vcpu),
                         "a core has no system registers for the GIC");
     assert_int_equal(made.gic.writes, 0);
 }
@@ -212,12 +234,34 @@ static void test_group0(void **state)
 {
     (void)state;
     made.to_acknowledge = 26;
-    assert_int_equal(gic_acknowledge(), 26);
-    gic_end(26);
+    assert_int_equal(gic_acknowledge(&machine_partition), 26);
+    gic_end(&machine_partition, 26);
     assert_int_equal(made.ended, 26);
     for (made.to_acknowledge = 1020; made.to_acknowledge < 1024; made.to_acknowledge++) {
-        assert_int_equal(gic_acknowledge(), GIC_NONE);
+        assert_int_equal(gic_acknowledge(&machine_partition), GIC_NONE);
     }
+}
+
+/* The firmware's group is not touched: the access might trap to it. */
+static void test_core_with_two_security_states(void **state)
+{
+    (void)state;
+    made.gic.two_securities = true;
+    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    machine_partition.shares_group1 = machine_partition.is_listed = true;
+    assert_null(gic_start_core(&machine_vcpu));
+    gic_reset_core(&machine_vcpu);
+    assert_false(made.has_group0);
+    made.gic.redistributors[1].bank.groups[0] = UINT32_MAX; /* as the firmware leaves them */
+    made.gic.redistributors[1].bank.pending[0] = 1u << 26;
+    assert_int_equal(gic_acknowledge(&machine_partition), 26);
+    made.gic.redistributors[1].bank.pending[0] = 0;
+    gic_end(&machine_partition, 26);
+    assert_int_equal(made.gic.redistributors[1].bank.active[0], 0);
+    assert_int_equal(gic_acknowledge(&machine_partition), GIC_NONE);
+    made.interface.list_count = 1;
+    assert_string_equal(gic_start_core(&machine_vcpu),
+                        "listed interrupts need two list registers, not in core");
 }
 
 int main(void)
@@ -226,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup(test_distributor, setup),
         cmocka_unit_test_setup(test_small, setup),
         cmocka_unit_test_setup(test_distributor_refused, setup),
+        cmocka_unit_test_setup(test_two_security_states, setup),
         cmocka_unit_test_setup(test_redistributors, setup),
         cmocka_unit_test_setup(test_redistributors_refused, setup),
         cmocka_unit_test_setup(test_core, setup),
@@ -234,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup(test_route, setup),
         cmocka_unit_test_setup(test_active_priorities, setup),
         cmocka_unit_test_setup(test_group0, setup),
+        cmocka_unit_test_setup(test_core_with_two_security_states, setup),
     };
 
     return cmocka_run_group_tests_name("setup", tests, NULL, NULL);

@@ -23,7 +23,10 @@ void gic_registers_send_group1(uint64_t value);
 #define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14)
 
 void gic_registers_reset_virtual(void);
-void gic_registers_start_listed(void);
+void gic_registers_split_ends(void);
+void gic_registers_enable_group0(void);
+void gic_registers_enable_group1(void);
+bool gic_registers_mask_has_lowest_priority(void);
 uint32_t gic_registers_acknowledge_group1(void);
 uint32_t gic_registers_running_priority(void);
 void gic_registers_drop_group1(uint32_t number);
