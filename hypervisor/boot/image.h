@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Boundaries of the image's sections, defined by hypervisor.ld. Each is the address of a page. */
+/* Boundaries of the image's sections, defined by hypervisor.ld. Each is the address of a page. The
+ * compiler must know: it reads a structure at an address that it takes for unaligned byte by byte
+ * (-mstrict-align). */
 #ifndef BOOT_IMAGE_H
 #define BOOT_IMAGE_H
 
 #include "hypervisor/description.h"
+#include "memory/tables.h"
 
-extern const char image_start[], image_end[];
-extern const char monitor_text_start[], resident_text_end[], monitor_text_end[];
-extern const char monitor_constants_start[], monitor_constants_end[];
-extern const char monitor_shared_start[], monitor_shared_end[];
+extern _Alignas(PAGE_BYTES) const char image_start[], image_end[];
+extern _Alignas(PAGE_BYTES) const char monitor_text_start[], resident_text_end[];
+extern _Alignas(PAGE_BYTES) const char monitor_text_end[];
+extern _Alignas(PAGE_BYTES) const char monitor_constants_start[], monitor_constants_end[];
+extern _Alignas(PAGE_BYTES) const char monitor_shared_start[], monitor_shared_end[];
 
 /* Returns the system description, which the tools append to the image. */
 static inline const struct description *image_description(void)
