@@ -185,7 +185,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
         access->value = 0;
         return ACCESS_REFUSED;
     }
-    ticket_lock_take(&partition->uart.lock, UINT64_MAX);
+    ticket_lock_take(&partition->uart.lock, TICKET_LOCK_FOR_EVER);
     empty_fifo(partition, TERMINAL_USUAL);
     if (access->write) {
         write_register(partition, offset, access->value);
@@ -204,7 +204,7 @@ void uart_receive(struct partition *partition, uint8_t byte)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    ticket_lock_take(&uart->lock, UINT64_MAX);
+    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
     if (uart->input_count < CONSOLE_INPUT_BYTES) {
         uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = byte;
         uart->input_count++;
@@ -217,7 +217,7 @@ void uart_flush(struct partition *partition, bool end)
 {
     enum terminal_part part = end ? TERMINAL_LAST : TERMINAL_USUAL;
 
-    ticket_lock_take(&partition->uart.lock, UINT64_MAX);
+    ticket_lock_take(&partition->uart.lock, TICKET_LOCK_FOR_EVER);
     empty_fifo(partition, part);
     if (partition->uart.line_bytes != 0 && terminal_has_room(partition, part)) {
         show(partition, end);
@@ -230,7 +230,7 @@ void uart_reset(struct partition *partition)
     struct virtual_uart *uart = &partition->uart;
 
     uart_flush(partition, true);
-    ticket_lock_take(&uart->lock, UINT64_MAX);
+    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
     for (uint32_t i = 0; i < VIRTUAL_UART_REGISTERS; i++) {
         uart->registers[i] = 0;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pci/config_space.h"
 
+#include "hypervisor/ticket_lock.h"
 #include "pci/function.h"
 #include <stddef.h>
 
@@ -200,10 +201,9 @@ static enum access_result write_locked(struct partition *partition, const struct
 {
     enum access_result result;
 
-    while (__atomic_exchange_n(&partition->functions_lock, 1, __ATOMIC_ACQUIRE) != 0) {
-    }
+    ticket_lock_take(&partition->functions_lock, TICKET_LOCK_FOR_EVER);
     result = write(function, access);
-    __atomic_store_n(&partition->functions_lock, 0, __ATOMIC_RELEASE);
+    ticket_lock_give(&partition->functions_lock);
     return result;
 }
 

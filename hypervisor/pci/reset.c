@@ -72,7 +72,6 @@ uint32_t pci_boot(struct partition *partition)
 {
     uint32_t unresettable = PCI_NO_FUNCTION;
 
-    partition->functions_lock = 0;
     for (uint32_t i = 0; i < partition->described->function_count; i++) {
         struct function function = pci_function(partition, i);
 

@@ -8,10 +8,13 @@
  *   text=PATH      the text of all monitors, as it is in memory
  *   at=ADDRESS     its address
  *   first=ADDRESS  where a processor enters the first monitor, at the end of its boot
- *   lock=ADDRESS   where the wait for a lock begins, and its length in bytes: its instructions do
- * not locked=BYTES   count, because they last as long as the host keeps the lock's holder from
- * running log=PATH       file to which the plugin writes a line for each stretch that is longer
- * than all before it that ended in the same way on its processor
+ *   lock=ADDRESS   the function that waits for a lock
+ *   locked=BYTES   its length
+ *   log=PATH       the file for the results: a line for each stretch that is longer than all before
+ *                  it that ended in the same way on its processor
+ *
+ * Instructions of the function that waits for a lock do not count: the wait lasts as long as the
+ * host keeps the holder of the lock from running.
  *
  * A line has how the stretch ended ("return" to the guest, or "wait"), the processor, the
  * instructions, and the address of the last one.

@@ -151,7 +151,7 @@ struct partition {
     uint64_t commands; /* smmu/: the command queue's page; 0: it has no streams */
     uint64_t streams;  /* smmu/: the stream table; 0: likewise */
     struct virtual_uart uart;
-    uint32_t functions_lock; /* pci/: 1 while a core changes functions[] or their registers */
+    struct ticket_lock functions_lock; /* pci/: of functions[] and of their registers */
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
 };

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hypervisor/ticket_lock.h"
+
+void ticket_lock_take(struct ticket_lock *lock, uint64_t patience)
+{
+    uint32_t ticket = __atomic_fetch_add(&lock->next, 1, __ATOMIC_RELAXED);
+
+    while (__atomic_load_n(&lock->turn, __ATOMIC_ACQUIRE) != ticket && patience-- != 0) {
+    }
+    __atomic_store_n(&lock->turn, ticket, __ATOMIC_RELAXED);
+}
+
+void ticket_lock_give(struct ticket_lock *lock)
+{
+    __atomic_store_n(&lock->turn, lock->turn + 1, __ATOMIC_RELEASE);
+}
