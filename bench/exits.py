@@ -20,7 +20,7 @@ from bulkhead.running.ports import free_ports
 from bulkhead.running.qemu import Forward, Network, UserNetwork
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
-from bulkhead.system.reports import CoreReport, read_reports
+from bulkhead.system.reports import VcpuReport, read_reports
 
 _SYSTEM = "demo"
 _CONTROL = "control"
@@ -49,10 +49,10 @@ def run(context: BenchContext) -> BenchResult:
         with _traffic(context, ports, seconds + _SETTLE_S + _MORE_S):
             time.sleep(_SETTLE_S)
             printed = len(guest.console())
-            before = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+            before = read_reports(guest.qmp(), assembled.layout.hypervisor.end, system.vcpu_count)
             context.say(f"{seconds:g} s")
             time.sleep(seconds)
-            after = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+            after = read_reports(guest.qmp(), assembled.layout.hypervisor.end, system.vcpu_count)
             lines = guest.console()[printed:].splitlines()
     names = [partition.name for partition in system.partitions]
     summary = _summary(names, before, after)
@@ -87,19 +87,17 @@ def _traffic(context: BenchContext, ports: list[int], seconds: float) -> Iterato
 
 
 def _differences(
-    before: list[CoreReport], after: list[CoreReport]
-) -> Iterator[tuple[CoreReport, dict[str, int]]]:
+    before: list[VcpuReport], after: list[VcpuReport]
+) -> Iterator[tuple[VcpuReport, dict[str, int]]]:
     for one, other in zip(before, after, strict=True):
         yield other, {cause: other.exits[cause] - one.exits[cause] for cause in other.exits}
 
 
 def _summary(
-    names: list[str], before: list[CoreReport], after: list[CoreReport]
+    names: list[str], before: list[VcpuReport], after: list[VcpuReport]
 ) -> dict[str, Number]:
     summary: dict[str, Number] = {}
     for report, counts in _differences(before, after):
-        if report.partition is None:
-            continue
         name = names[report.partition]
         asked_for = {"console": counts["console"]}
         if name == "linux":
@@ -114,10 +112,9 @@ def _summary(
 
 
 def _runs(
-    names: list[str], before: list[CoreReport], after: list[CoreReport]
+    names: list[str], before: list[VcpuReport], after: list[VcpuReport]
 ) -> list[dict[str, Number | str]]:
     return [
         {"core": report.core, "partition": names[report.partition], **counts}
         for report, counts in _differences(before, after)
-        if report.partition is not None
     ]

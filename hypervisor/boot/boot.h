@@ -10,23 +10,16 @@
 
 extern struct page_pool boot_pool; /* memory between the payload and the processors' pages */
 
-/* Returns the address of the VCPUs' pages, which hold struct vcpu, one page for each core in the
- * order of the description, at the end of the hypervisor's memory. The tools read the reports
- * there. */
-static inline uint64_t boot_vcpu_pages(const struct description *system)
-{
-    return system->board.hypervisor + system->board.hypervisor_bytes -
-           system->core_count * PAGE_BYTES;
-}
-
-/* Returns the address of the processors' pages, which hold struct processor, in the same order,
- * before the VCPUs' pages. */
-static inline uint64_t boot_processor_pages(const struct description *system)
-{
-    return boot_vcpu_pages(system) - system->core_count * PAGE_BYTES;
-}
-
 /* map.c. These functions may be called with the MMU off. */
+
+/* Returns the address of the VCPUs' pages, which hold struct vcpu, at the end of the hypervisor's
+ * memory: those of the first partition, then those of the second, and so on. The tools read the
+ * reports there. */
+uint64_t boot_vcpu_pages(const struct description *system);
+
+/* Returns the address of the processors' pages, which hold struct processor, in the order of the
+ * description's cores, before the VCPUs' pages. */
+uint64_t boot_processor_pages(const struct description *system);
 
 /* Prints why the system can't start, and halts this core. */
 _Noreturn void boot_refuse(const char *text, uint64_t number);

@@ -10,6 +10,7 @@
 #include "gic/redistributor.h"
 #include "gic/setup.h"
 #include "hypervisor/registers.h"
+#include "hypervisor/sharing.h"
 #include "memory/stage2.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
@@ -49,17 +50,17 @@ static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint
     return (int64_t)x0;
 }
 
-/* Mappings of both tables of a processor: code and data of its monitor, and the description without
- * the images that follow it. */
-static void map_resident(uint64_t *root, const struct processor *processor)
+/* Mappings of both tables of a monitor: its code and data, and the description without the images
+ * that follow it. */
+static void map_resident(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
 {
-    const struct description *system = processor->vcpu->partition->system;
+    const struct description *system = vcpu->partition->system;
 
     boot_map_between(root, monitor_text_start, resident_text_end, MONITOR_CODE);
     boot_map(root, (uint64_t)(uintptr_t)system, sizeof(*system), MONITOR_CONSTANTS);
     boot_map(root, (uint64_t)(uintptr_t)processor, PAGE_BYTES, MONITOR_DATA);
-    boot_map(root, (uint64_t)(uintptr_t)processor->vcpu, PAGE_BYTES, MONITOR_DATA);
-    boot_map(root, processor->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, (uint64_t)(uintptr_t)vcpu, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, vcpu->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
 }
 
 /* Mappings common to all monitors' service tables. */
@@ -72,23 +73,40 @@ static void map_services(uint64_t *root, const struct description *system)
     boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
 }
 
-/* Maps the partition's images. Two of them may be the same bytes, which are then mapped once. */
+/* Maps a range one to one, unless it is mapped already. */
+static void map_once(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes)
+{
+    uint64_t found_output, found_attributes;
+
+    if (!tables_find(root, start, &found_output, &found_attributes)) {
+        boot_map(root, start, bytes, attributes);
+    }
+}
+
+/* Maps the partition's images. Two of them may be the same bytes. */
 static void map_images(uint64_t *root, const struct partition *partition)
 {
     const struct description_partition *described = partition->described;
 
     for (uint32_t i = 0; i < described->image_count; i++) {
         const struct description_image *image = &described->images[i];
-        uint64_t start = (uint64_t)(uintptr_t)partition->system + image->offset;
-        uint64_t output, attributes;
 
-        if (!tables_find(root, start, &output, &attributes)) {
-            boot_map(root, start, image->bytes, MONITOR_CONSTANTS);
-        }
+        map_once(root, (uint64_t)(uintptr_t)partition->system + image->offset, image->bytes,
+                 MONITOR_CONSTANTS);
     }
 }
 
-/* Mappings of the service tables of a partition's cores. */
+/* Maps the SMMU's event queue, for a partition whose functions can cause events. */
+static void map_events(uint64_t *root, const struct partition *partition)
+{
+    if (smmu_confined(partition->described) != 0) {
+        map_once(root, partition->events, PAGE_BYTES, MONITOR_CONSTANTS);
+        map_once(root, partition->system->board.smmu + SMMU_EVENT_REGISTERS, PAGE_BYTES,
+                 MONITOR_DEVICE);
+    }
+}
+
+/* Mappings of the service tables of a partition's VCPUs. */
 static void map_partition(uint64_t *root, const struct partition *partition)
 {
     const struct description *system = partition->system;
@@ -112,9 +130,24 @@ static void map_partition(uint64_t *root, const struct partition *partition)
         boot_map(root, partition->streams, smmu_memory.stream_bytes, MONITOR_DATA);
         boot_map(root, system->board.smmu, PAGE_BYTES, MONITOR_DEVICE);
     }
-    if (smmu_confined(described) != 0) {
-        boot_map(root, partition->events, PAGE_BYTES, MONITOR_CONSTANTS);
-        boot_map(root, system->board.smmu + SMMU_EVENT_REGISTERS, PAGE_BYTES, MONITOR_DEVICE);
+    map_events(root, partition);
+}
+
+/* Mappings of the service tables of a VCPU for the others with which it shares the processor: what
+ * the hypervisor has of them, and nothing that their guests reach. */
+static void map_sharers(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
+{
+    if (processor->shared == NULL) {
+        return;
+    }
+    boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES, MONITOR_DATA);
+    for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        boot_map(root, (uint64_t)(uintptr_t)other->shared, PAGE_BYTES, MONITOR_DATA);
+        if (other != vcpu) {
+            boot_map(root, (uint64_t)(uintptr_t)other, PAGE_BYTES, MONITOR_DATA);
+            boot_map(root, (uint64_t)(uintptr_t)other->partition, PAGE_BYTES, MONITOR_DATA);
+            map_events(root, other->partition);
+        }
     }
 }
 
@@ -158,54 +191,77 @@ static void start_smmu(const struct description *system)
     }
 }
 
-static struct vcpu *vcpu_at(const struct description *system, uint32_t core)
-{
-    return (struct vcpu *)(uintptr_t)(boot_vcpu_pages(system) + core * PAGE_BYTES);
-}
-
-static void make_vcpus(const struct description *system, uint32_t index)
-{
-    const struct description_partition *described = &system->partitions[index];
-
-    for (uint32_t number = 0; number < described->vcpu_count; number++) {
-        struct vcpu *vcpu = vcpu_at(system, described->vcpus[number].core);
-
-        vcpu->report.partition = index;
-        vcpu->partition = partitions[index];
-        vcpu->stage2 = stage2_roots[index];
-        vcpu->number = number;
-    }
-}
-
 static struct processor *processor_at(const struct description *system, uint32_t index)
 {
     return (struct processor *)(uintptr_t)(boot_processor_pages(system) + index * PAGE_BYTES);
 }
 
+/* Adds the VCPU to those that execute on its processor. */
+static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
+{
+    struct vcpu **link = &processor->vcpus;
+
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = vcpu;
+}
+
+/* Makes all VCPUs, whose pages are zeroed. */
+static void make_vcpus(const struct description *system)
+{
+    struct vcpu *vcpu = (struct vcpu *)(uintptr_t)boot_vcpu_pages(system);
+
+    for (uint32_t index = 0; index < system->partition_count; index++) {
+        const struct description_partition *described = &system->partitions[index];
+
+        for (uint32_t number = 0; number < described->vcpu_count; number++) {
+            uint32_t core = described->vcpus[number].core;
+
+            vcpu->report.magic = REPORT_MAGIC;
+            vcpu->report.processor = core;
+            vcpu->report.partition = index;
+            vcpu->partition = partitions[index];
+            vcpu->stage2 = stage2_roots[index];
+            vcpu->number = number;
+            vcpu->processor = core;
+            add_vcpu(processor_at(system, core), vcpu);
+            vcpu = (struct vcpu *)((uintptr_t)vcpu + PAGE_BYTES);
+        }
+    }
+}
+
+/* Makes the stack and the tables of a VCPU's monitor. */
+static void make_monitor(const struct processor *processor, struct vcpu *vcpu)
+{
+    uint64_t *services = (uint64_t *)(uintptr_t)boot_take(1);
+    uint64_t *resident = (uint64_t *)(uintptr_t)boot_take(1);
+
+    vcpu->services = (uint64_t)(uintptr_t)services;
+    vcpu->resident = (uint64_t)(uintptr_t)resident;
+    vcpu->stack = boot_take(STACK_PAGES) + STACK_PAGES * PAGE_BYTES;
+    map_resident(resident, processor, vcpu);
+    boot_map(resident, (uint64_t)(uintptr_t)vcpu->partition, PAGE_BYTES, MONITOR_CONSTANTS);
+    map_resident(services, processor, vcpu);
+    map_services(services, vcpu->partition->system);
+    map_partition(services, vcpu->partition);
+    map_sharers(services, processor, vcpu);
+}
+
 static void make_processor(const struct description *system, uint32_t index)
 {
     struct processor *processor = processor_at(system, index);
-    struct vcpu *vcpu = vcpu_at(system, index);
-    uint64_t *services, *resident;
+    struct vcpu *first = processor->vcpus;
 
-    *processor = (struct processor){.index = index, .vcpu = vcpu};
-    vcpu->report.magic = REPORT_MAGIC;
-    vcpu->report.processor = index;
-    vcpu->processor = index;
-    if (vcpu->partition == NULL) {
-        vcpu->report.partition = DESCRIPTION_NO_PARTITION;
+    processor->index = index;
+    if (first == NULL) {
         return;
     }
-    processor->services = boot_take(1);
-    processor->resident = boot_take(1);
-    processor->stack = boot_take(STACK_PAGES) + STACK_PAGES * PAGE_BYTES;
-    resident = (uint64_t *)(uintptr_t)processor->resident;
-    map_resident(resident, processor);
-    boot_map(resident, (uint64_t)(uintptr_t)vcpu->partition, PAGE_BYTES, MONITOR_CONSTANTS);
-    services = (uint64_t *)(uintptr_t)processor->services;
-    map_resident(services, processor);
-    map_services(services, system);
-    map_partition(services, vcpu->partition);
+    sharing_boot(processor);
+    for (struct vcpu *vcpu = first; vcpu != NULL; vcpu = vcpu->next) {
+        make_monitor(processor, vcpu);
+    }
+    processor_set_vcpu(processor, first);
 }
 
 static void start_processor(const struct description_core *described,
@@ -237,7 +293,7 @@ static void start_others(const struct description *system, uint32_t own)
      * TCR_EL2.{IRGN0,SH0}). */
     device_publish_uncached(processor_at(system, 0), system->core_count * PAGE_BYTES);
     for (uint32_t i = 0; i < system->core_count; i++) {
-        if (i != own && processor_at(system, i)->vcpu->partition != NULL) {
+        if (i != own && processor_at(system, i)->vcpus != NULL) {
             start_processor(&system->cores[i], processor_at(system, i));
         }
     }
@@ -267,15 +323,15 @@ void boot_main(void)
     terminal_explain("the board has no SMMU at");
     start_smmu(system);
     terminal_explain(NULL);
-    memset(vcpu_at(system, 0), 0, system->core_count * PAGE_BYTES);
-    for (uint32_t i = 0; i < system->partition_count; i++) {
-        make_vcpus(system, i);
-    }
+    memset(processor_at(system, 0), 0,
+           system->board.hypervisor + system->board.hypervisor_bytes -
+               boot_processor_pages(system));
+    make_vcpus(system);
     for (uint32_t i = 0; i < system->core_count; i++) {
         make_processor(system, i);
     }
     start_others(system, own);
-    if (processor_at(system, own)->vcpu->partition == NULL) {
+    if (processor_at(system, own)->vcpus == NULL) {
         (void)firmware(PSCI_CPU_OFF, 0, 0, 0);
         boot_refuse("the firmware does not stop the core with affinity", affinity);
     }

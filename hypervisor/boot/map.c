@@ -11,6 +11,21 @@ void boot_refuse(const char *text, uint64_t number)
     monitor_halt();
 }
 
+uint64_t boot_vcpu_pages(const struct description *system)
+{
+    uint64_t pages = 0;
+
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        pages += system->partitions[i].vcpu_count;
+    }
+    return system->board.hypervisor + system->board.hypervisor_bytes - pages * PAGE_BYTES;
+}
+
+uint64_t boot_processor_pages(const struct description *system)
+{
+    return boot_vcpu_pages(system) - system->core_count * PAGE_BYTES;
+}
+
 uint64_t boot_take(uint64_t pages)
 {
     uint64_t address = page_pool_take(&boot_pool, pages);

@@ -103,13 +103,19 @@ static void put_output(struct partition *partition, uint8_t byte)
     empty_fifo(partition, TERMINAL_USUAL);
 }
 
+/* Returns the bytes of input that the guest can read. */
+static uint32_t input_shown(const struct virtual_uart *uart)
+{
+    return uart->input_is_held ? 0 : uart->input_count;
+}
+
 static uint32_t interrupts(const struct virtual_uart *uart)
 {
     bool room = uart->transmitted && uart->output_count <= VIRTUAL_UART_FIFO / 2;
 
     /* Any input is past its time-out. */
     return (room ? INTERRUPT_TRANSMIT : 0) |
-           (uart->input_count != 0 ? INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT : 0);
+           (input_shown(uart) != 0 ? INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT : 0);
 }
 
 static uint32_t asserted(const struct virtual_uart *uart)
@@ -130,7 +136,7 @@ static uint8_t read_input(struct virtual_uart *uart)
 {
     uint8_t byte = 0;
 
-    if (uart->input_count != 0) {
+    if (input_shown(uart) != 0) {
         byte = uart->input[uart->input_first];
         uart->input_first = (uart->input_first + 1) % CONSOLE_INPUT_BYTES;
         uart->input_count--;
@@ -142,8 +148,8 @@ static uint32_t flags(const struct virtual_uart *uart)
 {
     return (uart->output_count == 0 ? FLAG_TRANSMIT_EMPTY : FLAG_BUSY) |
            (uart->output_count == VIRTUAL_UART_FIFO ? FLAG_TRANSMIT_FULL : 0) |
-           (uart->input_count == 0 ? FLAG_RECEIVE_EMPTY : 0) |
-           (uart->input_count == CONSOLE_INPUT_BYTES ? FLAG_RECEIVE_FULL : 0);
+           (input_shown(uart) == 0 ? FLAG_RECEIVE_EMPTY : 0) |
+           (input_shown(uart) == CONSOLE_INPUT_BYTES ? FLAG_RECEIVE_FULL : 0);
 }
 
 static uint64_t read_register(struct virtual_uart *uart, uint64_t offset)
@@ -225,6 +231,16 @@ void uart_flush(struct partition *partition, bool end)
     ticket_lock_give(&partition->uart.lock);
 }
 
+void uart_hold_input(struct partition *partition)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
+    uart->input_count = 0;
+    uart->input_is_held = true;
+    ticket_lock_give(&uart->lock);
+}
+
 void uart_reset(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
@@ -241,6 +257,9 @@ void uart_reset(struct partition *partition)
     uart->line_shown = 0;
     uart->filter = (struct filter){0};
     uart->transmitted = false;
-    uart->input_count = 0;
+    if (!uart->input_is_held) {
+        uart->input_count = 0;
+    }
+    uart->input_is_held = false;
     ticket_lock_give(&uart->lock);
 }

@@ -16,9 +16,14 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* Prints the rest of the current line and sets the registers as firmware leaves them. Before the
+/* Prints the rest of the current line and sets the registers as firmware leaves them. Discards the
+ * input, unless it is held. Before the
  * partition starts, while all of its cores are in their monitors. */
 void uart_reset(struct partition *partition);
+
+/* Discards the input that the guest has not read, and keeps all that follows for the guest that
+ * starts after the next uart_reset(). */
+void uart_hold_input(struct partition *partition);
 
 /*
  * `offset` is from the first register, below one page. ACCESS_REFUSED: no register of that size.

@@ -12,7 +12,6 @@
 #define GUEST_LIMIT         (UINT64_C(1) << DESCRIPTION_GUEST_BITS)
 #define PCI_LIMIT           (UINT64_C(1) << 32) /* 32-bit BARs reach addresses below this */
 #define AFFINITY_MASK       UINT64_C(0xff00ffffff)
-#define CRC_POLYNOMIAL      0xedb88320u       /* IEEE 802.3, reflected */
 #define FRAME_BYTES         UINT64_C(0x10000) /* of GICD, GICR and SMMU */
 #define REDISTRIBUTOR_BYTES (2 * FRAME_BYTES)
 #define SMMU_BYTES          (2 * FRAME_BYTES)
@@ -36,10 +35,11 @@ struct range {
 struct check {
     const struct description *description;
     struct description_problem *problem;
-    uint32_t partition; /* index of the partition being checked, for the report */
-    uint32_t inputs;    /* partitions with console_input set */
-    uint32_t cores;     /* one bit each: the cores that have a VCPU */
-    uint64_t limit;     /* end of the address space that `ranges` are in */
+    uint32_t partition;    /* index of the partition being checked, for the report */
+    uint32_t inputs;       /* partitions with console_input set */
+    uint32_t cores;        /* one bit each: the cores that have a VCPU ... */
+    uint32_t shared_cores; /* ... and those of them that VCPUs share */
+    uint64_t limit;        /* end of the address space that `ranges` are in */
     uint32_t range_count;
     struct range ranges[RANGES_MAX]; /* no two overlap */
 };
@@ -68,6 +68,13 @@ static bool is_zero(const void *memory, size_t bytes)
 #define UNUSED_IS_ZERO(array, count) \
     is_zero(&(array)[count], (sizeof(array) / sizeof((array)[0]) - (count)) * sizeof((array)[0]))
 
+/* Four steps of the division by the polynomial of CRC-32 (IEEE 802.3), bits reflected: the entry of
+ * the four lowest bits of the remainder. */
+static const uint32_t crc_of_nibble[16] = {
+    0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+    0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+};
+
 static uint32_t checksum(const struct description *description)
 {
     const uint8_t *byte = (const uint8_t *)description;
@@ -77,9 +84,8 @@ static uint32_t checksum(const struct description *description)
         bool own = i - offsetof(struct description, checksum) < sizeof(description->checksum);
 
         crc ^= own ? 0u : byte[i];
-        for (unsigned bit = 0; bit < 8; bit++) {
-            crc = crc >> 1 ^ (CRC_POLYNOMIAL & (0u - (crc & 1u)));
-        }
+        crc = crc >> 4 ^ crc_of_nibble[crc & 0xf];
+        crc = crc >> 4 ^ crc_of_nibble[crc & 0xf];
     }
     return ~crc;
 }
@@ -342,18 +348,49 @@ static bool check_lists(struct check *check, const struct description_partition 
                   partition->memory_count);
 }
 
-/* Checks that the VCPUs have a core each that no other VCPU has. */
+/* Checks that a VCPU has its core alone, or shares it with VCPUs that all say so, of other
+ * partitions. `own`: bit n is set if another VCPU of the partition has core n. */
+static bool check_core_of_vcpu(struct check *check, const struct description_vcpu *vcpu,
+                               uint32_t own)
+{
+    bool exists = vcpu->core < check->description->core_count && vcpu->shared <= 1;
+    uint32_t taken = check->cores;
+
+    if (vcpu->shared == 1) {
+        taken = (check->cores & ~check->shared_cores) | own;
+    }
+    return expect(check, exists && (taken >> vcpu->core & 1) == 0,
+                  "a VCPU has no core that it may use: core", vcpu->core);
+}
+
+static bool check_times(struct check *check, const struct description_vcpu *vcpu)
+{
+    bool is_none = vcpu->budget == 0 && vcpu->period == 0;
+    bool is_right = vcpu->budget != 0 && vcpu->budget <= vcpu->period &&
+                    vcpu->period >= DESCRIPTION_PERIOD_MIN &&
+                    vcpu->period <= DESCRIPTION_PERIOD_MAX;
+
+    return expect(check, vcpu->shared != 0 ? is_right : is_none,
+                  "budget or period out of range: a VCPU on core", vcpu->core);
+}
+
 static bool check_vcpus(struct check *check, const struct description_partition *partition)
 {
+    uint32_t own = 0;
+
     for (uint32_t i = 0; i < partition->vcpu_count; i++) {
         const struct description_vcpu *vcpu = &partition->vcpus[i];
-        bool right = vcpu->core < check->description->core_count && vcpu->reserved == 0 &&
-                     (check->cores >> vcpu->core & 1) == 0;
 
-        if (!expect(check, right, "a VCPU has no core of its own: core", vcpu->core)) {
+        if (!check_core_of_vcpu(check, vcpu, own) || !check_times(check, vcpu) ||
+            !expect(check,
+                    vcpu->shared == 0 ||
+                        partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED,
+                    "direct interrupts on a shared core:", vcpu->core)) {
             return false;
         }
+        own |= UINT32_C(1) << vcpu->core;
         check->cores |= UINT32_C(1) << vcpu->core;
+        check->shared_cores |= vcpu->shared << vcpu->core;
     }
     return true;
 }
@@ -484,5 +521,6 @@ bool description_check(const struct description *description, uint64_t room,
     check.partition = DESCRIPTION_NO_PARTITION;
     check.inputs = 0;
     check.cores = 0;
+    check.shared_cores = 0;
     return check_header(&check, room) && check_board(&check) && check_partitions(&check);
 }

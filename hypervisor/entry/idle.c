@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/idle.h"
 
-#include "entry/interrupt.h"
 #include "gic/setup.h"
+#include "hypervisor/sharing.h"
 #include "partition/fault.h"
 #include "partition/life.h"
 #include "vcpu/power.h"
@@ -13,6 +13,7 @@
 static void leave(struct vcpu *vcpu)
 {
     gic_reset_core(vcpu);
+    sharing_reset(vcpu);
     life_leave(vcpu);
 }
 
@@ -22,9 +23,10 @@ static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
 {
     while (next != LIFE_EXECUTE) {
         if (next == LIFE_SLEEP) {
-            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+            sharing_wait(vcpu);
         }
-        interrupt_handle(vcpu);
+        sharing_handle_interrupts(vcpu);
+        sharing_continue(vcpu);
         (void)fault_of_device(0);
         next = life_continue(vcpu);
     }

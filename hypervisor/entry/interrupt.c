@@ -2,32 +2,54 @@
 #include "entry/interrupt.h"
 
 #include "console/input.h"
+#include "entry/processor.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
+#include "hypervisor/sharing.h"
 #include "partition/fault.h"
 #include "partition/life.h"
 
-/* Returns what the terminal requests. */
-static enum partition_request handle(struct vcpu *vcpu, uint32_t number)
+/* What was typed for the partition of a VCPU. */
+static void handle_terminal(struct vcpu *vcpu)
 {
-    const struct description_board *board = &vcpu->partition->system->board;
+    enum partition_request request = terminal_input(vcpu->partition);
 
-    vcpu->report.exits[EXIT_INTERRUPT]++;
-    if (number == board->uart_interrupt) {
-        return terminal_input(vcpu->partition);
-    }
-    if (number == board->smmu_interrupt) {
-        fault_of_dma(vcpu);
-    } else if (number == GIC_OWN_MAINTENANCE) {
-        listed_underflow(vcpu);
-    }
-    return REQUEST_NONE;
-}
-
-static void make_request(struct vcpu *vcpu, enum partition_request request)
-{
     if (request != REQUEST_NONE) {
         life_request_by_terminal(vcpu, request);
+    }
+}
+
+/* An interrupt of a device of the hypervisor. It concerns one of the partitions of this processor.
+ */
+static void handle_device(struct processor *processor, uint32_t number)
+{
+    const struct description_board *board = &processor->vcpu->partition->system->board;
+
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        if (number == board->uart_interrupt) {
+            handle_terminal(vcpu);
+        } else if (number == board->smmu_interrupt) {
+            fault_of_dma(vcpu);
+        }
+    }
+}
+
+static void handle(struct vcpu *vcpu, uint32_t number)
+{
+    vcpu->report.exits[EXIT_INTERRUPT]++;
+    switch (number) {
+    case GIC_OWN_MAINTENANCE:
+        listed_underflow(vcpu);
+        break;
+    case GIC_OWN_TIMER:
+        sharing_timer(vcpu);
+        break;
+    case GIC_OWN_SGI:
+        sharing_message(vcpu);
+        break;
+    default:
+        handle_device(processor_this(), number);
+        break;
     }
 }
 
@@ -36,20 +58,17 @@ void interrupt_handle(struct vcpu *vcpu)
     uint32_t number = gic_acknowledge(vcpu->partition);
 
     if (number != GIC_NONE) {
-        enum partition_request request = handle(vcpu, number);
-
+        handle(vcpu, number);
         gic_end(vcpu->partition, number);
-        make_request(vcpu, request);
     }
 }
 
 void interrupt_list(struct vcpu *vcpu)
 {
-    if (!listed_resolve(vcpu)) {
-        uint32_t number = vcpu->list.number;
-        enum partition_request request = handle(vcpu, number);
+    uint32_t number = vcpu->list.number;
 
+    if (!listed_resolve(vcpu) && !sharing_take(vcpu, number)) {
+        handle(vcpu, number);
         gic_end_dropped(number);
-        make_request(vcpu, request);
     }
 }

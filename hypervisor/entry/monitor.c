@@ -6,6 +6,7 @@
 #include "entry/processor.h"
 #include "gic/setup.h"
 #include "hypervisor/registers.h"
+#include "hypervisor/sharing.h"
 #include "memory/tables.h"
 #include "vcpu/guest_state.h"
 
@@ -21,6 +22,7 @@ void monitor_main(struct processor *processor)
     struct vcpu *vcpu = processor->vcpu;
     const char *failure = gic_start_core(vcpu);
 
+    sharing_start(processor);
     guest_state_init(vcpu);
     if (failure == NULL &&
         vcpu->partition->described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&

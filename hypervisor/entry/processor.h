@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The state of a processor's monitor: one page, mapped in no other monitor. TPIDR_EL2 has its
+ * The state of a processor: one page, mapped in the monitors of its VCPUs alone. TPIDR_EL2 has its
  * address.
  */
 #ifndef ENTRY_PROCESSOR_H
@@ -15,11 +15,13 @@
 #include <stdint.h>
 
 struct processor {
-    uint64_t services; /* root of the service tables, which map all that the monitor uses */
-    uint64_t stack;    /* top */
-    uint64_t resident; /* root of the resident tables, which are used while the guest runs */
-    struct vcpu *vcpu; /* that executes on it */
-    uint32_t index;    /* in the description */
+    uint64_t services;  /* root of the service tables, which map all that the monitor uses */
+    uint64_t stack;     /* top */
+    uint64_t resident;  /* root of the resident tables, which are used while the guest runs */
+    struct vcpu *vcpu;  /* that executes on it; tables and stack are its monitor's */
+    struct vcpu *vcpus; /* all that execute on it, in turn: a list by `next` */
+    struct shared_core *shared; /* shared/: NULL: one VCPU has it alone */
+    uint32_t index;             /* in the description */
     uint32_t reserved;
     /* ESR_EL2 and FAR_EL2 of this monitor's last access that a device did not answer. 0: none since
      * the partition was last stopped for one. */
@@ -38,6 +40,15 @@ _Static_assert(sizeof(struct processor) <= DESCRIPTION_PAGE_BYTES, "must fit one
 static inline struct processor *processor_this(void)
 {
     return (struct processor *)(uintptr_t)register_read(tpidr_el2);
+}
+
+/* Makes a VCPU the one that executes on the processor. */
+static inline void processor_set_vcpu(struct processor *processor, struct vcpu *vcpu)
+{
+    processor->vcpu = vcpu;
+    processor->services = vcpu->services;
+    processor->resident = vcpu->resident;
+    processor->stack = vcpu->stack;
 }
 
 /* vectors.S: starts or continues the guest with these registers, which lie at the top of the

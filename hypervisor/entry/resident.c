@@ -35,7 +35,7 @@ bool monitor_answer(struct registers *registers, unsigned kind)
     if (kind != VECTOR_SYNCHRONOUS || SYNDROME_CLASS(syndrome) != CLASS_REGISTER) {
         return false;
     }
-    if (name == REGISTER_SGI1R) {
+    if (name == REGISTER_SGI1R && !vcpu->partition->shares_cores) {
         vcpu->report.exits[EXIT_SGI]++;
         vcpu->report.refused += sgi_send(vcpu->partition, vcpu->number, value) == ACCESS_REFUSED;
     } else if (name == REGISTER_IC_IALLUIS || REGISTER_IS_TLBI(name)) {

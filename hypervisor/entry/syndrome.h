@@ -15,12 +15,17 @@
     (UINT64_C(1) << 0x00 | UINT64_C(0xf) << 0x03 | UINT64_C(1) << 0x07 | UINT64_C(1) << 0x08 | \
      UINT64_C(1) << 0x09 | UINT64_C(1) << 0x0a | UINT64_C(1) << 0x0c | UINT64_C(1) << 0x14 |   \
      UINT64_C(1) << 0x19 | UINT64_C(1) << 0x1d)
+#define CLASS_WAIT      0x01u /* WFI, and WFIT, which has a time limit */
+#define CLASS_VECTORS   0x07u /* FP and SIMD */
 #define CLASS_HVC       0x16u
 #define CLASS_SMC       0x17u
 #define CLASS_REGISTER  0x18u /* MSR, MRS and system instructions */
 #define CLASS_FETCH     0x20u
 #define CLASS_DATA      0x24u
 #define CLASS_DATA_SAME 0x25u /* a data abort without a change of the exception level */
+
+/* ISS of CLASS_WAIT: TI. */
+#define SYNDROME_WAIT_HAS_LIMIT(syndrome) (((syndrome) & 2u) != 0)
 
 /* The name of the register or instruction in the ISS of a trapped MSR, MRS or system instruction,
  * without direction and general register. */

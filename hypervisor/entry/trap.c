@@ -10,6 +10,7 @@
 #include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
+#include "hypervisor/sharing.h"
 #include "memory/tables.h"
 #include "partition/fault.h"
 #include "pci/config_space.h"
@@ -128,6 +129,9 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
     case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
         vcpu->report.exits[EXIT_CACHE]++;
         return ACCESS_REFUSED; /* it would affect caches that all processors share */
+    case REGISTER_SGI1R:
+        vcpu->report.exits[EXIT_SGI]++;
+        return sharing_send(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
     case REGISTER_DIR:
         vcpu->report.exits[EXIT_REGISTER]++;
         listed_deactivate(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
@@ -176,6 +180,9 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         result = data_abort(vcpu, registers, syndrome, address);
         break;
     case CLASS_REGISTER:
+        if (sharing_give_register(vcpu, (unsigned)syndrome & REGISTER_NAME_MASK)) {
+            return;
+        }
         result = system_register(vcpu, registers, syndrome);
         break;
     case CLASS_SMC:
@@ -185,6 +192,20 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
     case CLASS_HVC:
         power_call(vcpu, registers);
         return;
+    case CLASS_WAIT:
+        registers->pc += INSTRUCTION_BYTES;
+        vcpu->report.exits[EXIT_WAIT]++;
+        if (!SYNDROME_WAIT_HAS_LIMIT(syndrome)) {
+            sharing_wait(vcpu);
+        }
+        return;
+    case CLASS_VECTORS:
+        if (vcpu->shared != NULL) {
+            sharing_give_vectors(vcpu);
+            return;
+        }
+        result = trapped_instruction(vcpu, syndrome);
+        break;
     default:
         result = trapped_instruction(vcpu, syndrome);
         break;
@@ -224,6 +245,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
     }
     (void)fault_of_device(registers->pc);
+    sharing_continue(vcpu);
     listed_revise(vcpu);
     if (!power_may_execute(vcpu)) {
         idle(processor);

@@ -45,7 +45,7 @@ bool listed_take(struct vcpu *vcpu)
     }
     gic_registers_drop_group1(number);
     free = gic_registers_free_lists();
-    if (free == 0 || !can_list(vcpu, number) ||
+    if (free == 0 || list->has_aside || !can_list(vcpu, number) ||
         (number < GIC_SGI_COUNT && may_be_listed(list, number, free))) {
         return false;
     }

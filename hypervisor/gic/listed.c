@@ -58,6 +58,39 @@ static void return_to_gic(const struct vcpu *vcpu, uint32_t number)
     deactivate(vcpu, number);
 }
 
+/* There is no list register for an interrupt that was acknowledged: it waits in the GIC, where the
+ * mask of priorities holds it up. On a shared core the mask would hold up other VCPUs' interrupts,
+ * too. */
+static void let_wait(struct vcpu *vcpu, uint32_t number)
+{
+    if (vcpu->shared != NULL) {
+        listed_set_aside(vcpu, number);
+    } else {
+        return_to_gic(vcpu, number);
+    }
+}
+
+void listed_set_aside(struct vcpu *vcpu, uint32_t number)
+{
+    vcpu->list.aside[number / 32] |= UINT32_C(1) << number % 32;
+    vcpu->list.has_aside = true;
+}
+
+void listed_bring_back(struct vcpu *vcpu)
+{
+    if (!vcpu->list.has_aside) {
+        return;
+    }
+    vcpu->list.has_aside = false;
+    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
+        uint32_t *aside = &vcpu->list.aside[word];
+
+        for (; *aside != 0; *aside &= *aside - 1) {
+            return_to_gic(vcpu, word * 32 + (uint32_t)__builtin_ctz(*aside));
+        }
+    }
+}
+
 static uint32_t *listable_word(const struct vcpu *vcpu, uint32_t number)
 {
     struct list_changes *changes = &vcpu->partition->changes;
@@ -81,9 +114,13 @@ static bool is_guests(const struct vcpu *vcpu, uint32_t number)
                                       : partition_owns_interrupt(vcpu->partition, number);
 }
 
-/* Signals only interrupts that are more urgent than `priority`. */
+/* Signals only interrupts that are more urgent than `priority`. On a shared core all are signalled.
+ */
 static void set_mask(const struct vcpu *vcpu, uint32_t priority)
 {
+    if (vcpu->shared != NULL) {
+        priority = PRIORITY_MASK_OPEN;
+    }
     gic_registers_mask(vcpu->list.is_raw ? 0x80 | priority >> 1 : priority);
 }
 
@@ -194,7 +231,7 @@ static unsigned make_room(struct vcpu *vcpu, uint32_t priority)
         if (usage.pending_priority <= priority) {
             return NO_LIST_REGISTER;
         }
-        return_to_gic(vcpu, list_register_number(gic_registers_listed(usage.least_pending)));
+        let_wait(vcpu, list_register_number(gic_registers_listed(usage.least_pending)));
         return usage.least_pending;
     }
     if (gic_registers_guest_running_priority() <= priority) {
@@ -236,6 +273,20 @@ static void close_lists(struct vcpu *vcpu)
     watch_lists(vcpu, true);
 }
 
+/* Returns true if an interrupt that was set aside may be more urgent than `priority`: they are
+ * known to be less urgent only than those that are pending. The GIC can signal them in their order.
+ */
+static bool may_be_passed(const struct vcpu *vcpu, uint32_t priority)
+{
+    struct usage usage;
+
+    if (!vcpu->list.has_aside) {
+        return false;
+    }
+    usage = read_usage();
+    return usage.least_pending == NO_LIST_REGISTER || usage.pending_priority <= priority;
+}
+
 static void list_with_effort(struct vcpu *vcpu, uint32_t number, uint32_t priority)
 {
     uint32_t free = gic_registers_free_lists();
@@ -244,10 +295,15 @@ static void list_with_effort(struct vcpu *vcpu, uint32_t number, uint32_t priori
     if (number < GIC_SGI_COUNT) {
         gic_registers_deactivate(number);
     }
+    if (index != NO_LIST_REGISTER && may_be_passed(vcpu, priority)) {
+        listed_set_aside(vcpu, number);
+        listed_bring_back(vcpu);
+        return;
+    }
     if (index != NO_LIST_REGISTER) {
         write_list(vcpu, index, list_register(number, priority, LIST_PENDING));
     } else {
-        return_to_gic(vcpu, number);
+        let_wait(vcpu, number);
     }
     if (free == 0) {
         close_lists(vcpu);
@@ -342,6 +398,7 @@ static void open_lists(struct vcpu *vcpu)
 {
     set_mask(vcpu, PRIORITY_MASK_OPEN);
     watch_lists(vcpu, false);
+    listed_bring_back(vcpu);
 }
 
 void listed_underflow(struct vcpu *vcpu)
@@ -425,6 +482,22 @@ static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated)
     }
 }
 
+/* What was set aside comes again, except what was cleared. */
+static void revise_aside(struct vcpu *vcpu)
+{
+    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
+        for (uint32_t left = vcpu->list.aside[word]; left != 0; left &= left - 1) {
+            uint32_t number = word * 32 + (uint32_t)__builtin_ctz(left);
+
+            if (take_cleared(vcpu, number)) {
+                vcpu->list.aside[word] &= ~(left & -left);
+                deactivate(vcpu, number);
+            }
+        }
+    }
+    listed_bring_back(vcpu);
+}
+
 void listed_revise(struct vcpu *vcpu)
 {
     struct list_changes *changes = &vcpu->partition->changes;
@@ -439,6 +512,7 @@ void listed_revise(struct vcpu *vcpu)
     deactivated =
         __atomic_exchange_n(&changes->private_deactivated[vcpu->number], 0, __ATOMIC_ACQ_REL);
     revise_evicted(vcpu, deactivated);
+    revise_aside(vcpu);
     count = gic_registers_list_count();
     for (unsigned i = 0; i < count; i++) {
         uint64_t value = gic_registers_listed(i);
@@ -478,6 +552,8 @@ void listed_reset(struct vcpu *vcpu)
     gic_registers_reset_virtual();
     gic_registers_enable_group1();
     vcpu->list.evicted_count = 0;
+    vcpu->list.aside[0] = 0; /* SGIs and PPIs are not pending either */
+    listed_bring_back(vcpu);
     watch_lists(vcpu, false);
 }
 

@@ -47,6 +47,13 @@ void listed_deactivate(struct vcpu *vcpu, uint64_t value);
  * Called at the end of each exit that the services handle. */
 void listed_revise(struct vcpu *vcpu);
 
+/* For a VCPU on a shared core: keeps an interrupt that was acknowledged until listed_bring_back().
+ * The VCPU need not execute. */
+void listed_set_aside(struct vcpu *vcpu, uint32_t number);
+
+/* Makes the interrupts that were set aside pending in the GIC again. */
+void listed_bring_back(struct vcpu *vcpu);
+
 /* Returns true if the guest could acknowledge an interrupt: a list register has a pending one. */
 bool listed_is_pending(void);
 

@@ -21,6 +21,7 @@ struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first)
             word.active |= (value & LIST_ACTIVE) != 0 ? bit : 0;
         }
     }
+    word.pending |= list->aside[first / 32];
     for (uint32_t i = 0; i < list->evicted_count; i++) {
         uint32_t number = list->evicted[i] & EVICTED_NUMBER, bit = UINT32_C(1) << number % 32;
 

@@ -74,6 +74,10 @@ static enum access_result access_place(const struct place *place, struct access 
     if (access->offset < GIC_FRAME_BYTES) {
         return access_frame(place, access);
     }
+    if (place->accessing->partition->shares_cores && place->accessing->number != place->vcpu) {
+        access->value = 0; /* another VCPU may execute on the core: its interrupts are there */
+        return ACCESS_REFUSED;
+    }
     access->offset -= GIC_FRAME_BYTES;
     return interrupts_access(&interrupts, access);
 }

@@ -7,7 +7,6 @@
 
 /* IHI 0069, ICC_SGI1R_EL1 and ICC_SGI0R_EL1. */
 #define SGI_TARGETS        UINT64_C(0xffff)
-#define SGI_INTERRUPT      (UINT64_C(0xf) << SGI_SHIFT)
 #define SGI_SHIFT          24
 #define SGI_ALL_BUT_SELF   (UINT64_C(1) << 40)
 #define SGI_RANGE_SELECTOR (UINT64_C(0xf) << 44)
@@ -21,15 +20,13 @@ static uint64_t target(uint64_t affinity)
            (affinity & 0xf0) << 40 | UINT64_C(1) << (affinity & 0xf);
 }
 
-/* Sends the SGI to each target by a write of its own, so that the target list and "all but self"
- * take the same path. */
-enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value)
+struct sgi_targets sgi_targets(const struct partition *partition, uint32_t vcpu, uint64_t value)
 {
-    uint64_t interrupt = value & SGI_INTERRUPT;
     uint64_t left = (value & SGI_ALL_BUT_SELF) != 0 ? 0 : value & SGI_TARGETS;
+    struct sgi_targets targets = {0, true};
 
-    if (interrupt == (uint64_t)GIC_OWN_SGI << SGI_SHIFT) {
-        return ACCESS_REFUSED;
+    if (sgi_number(value) == GIC_OWN_SGI) {
+        return targets;
     }
     for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
         uint64_t named = target(other); /* as the guest names it */
@@ -39,18 +36,39 @@ enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, ui
                 : ((named ^ value) & (SGI_AFFINITY | SGI_RANGE_SELECTOR)) == 0 &&
                       (named & left) != 0) {
             left &= ~named;
-            gic_registers_send_group1(target(partition_core(partition, other)->affinity) |
-                                      interrupt);
+            targets.vcpus |= UINT32_C(1) << other;
         }
     }
-    return left == 0 ? ACCESS_DONE : ACCESS_REFUSED;
+    targets.others = left != 0;
+    return targets;
 }
 
-void gic_send(const struct partition *partition, uint32_t vcpu)
+void sgi_send_one(const struct partition *partition, uint32_t vcpu, uint32_t number)
+{
+    gic_registers_send_group1(target(partition_core(partition, vcpu)->affinity) | (uint64_t)number
+                                                                                      << SGI_SHIFT);
+}
+
+/* Sends the SGI to each target by a write of its own, so that the target list and "all but self"
+ * take the same path. */
+enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value)
+{
+    struct sgi_targets targets = sgi_targets(partition, vcpu, value);
+
+    for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
+        sgi_send_one(partition, (uint32_t)__builtin_ctz(left), sgi_number(value));
+    }
+    return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
+}
+
+void gic_send(struct partition *partition, uint32_t vcpu)
 {
     uint64_t message = target(partition_core(partition, vcpu)->affinity) | (uint64_t)GIC_OWN_SGI
                                                                                << SGI_SHIFT;
 
+    if (partition->shares_cores) {
+        (void)__atomic_fetch_or(&partition->mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
+    }
     device_publish();
     if (partition->shares_group1) {
         gic_registers_send_group1(message);

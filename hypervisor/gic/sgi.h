@@ -12,8 +12,25 @@
  * entry/trap.c. */
 enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value);
 
-/* Sends GIC_OWN_SGI to the core of a VCPU. Its monitor then sees all memory that this core wrote
- * before. */
-void gic_send(const struct partition *partition, uint32_t vcpu);
+/* Sends GIC_OWN_SGI to the core of a VCPU, and notes for whom if VCPUs share it. Its monitor then
+ * sees all memory that this core wrote before. */
+void gic_send(struct partition *partition, uint32_t vcpu);
+
+/* The VCPUs of the partition that a write to ICC_SGI1R_EL1 names, bit n for VCPU n. */
+struct sgi_targets {
+    uint32_t vcpus;
+    bool others; /* it names others, too, or the hypervisor's SGI */
+};
+
+/* Sends the SGI to the core of a VCPU of the partition. */
+void sgi_send_one(const struct partition *partition, uint32_t vcpu, uint32_t number);
+
+struct sgi_targets sgi_targets(const struct partition *partition, uint32_t vcpu, uint64_t value);
+
+/* Returns the SGI that a write to ICC_SGI1R_EL1 sends. */
+static inline uint32_t sgi_number(uint64_t value)
+{
+    return (uint32_t)(value >> 24) & 0xf;
+}
 
 #endif

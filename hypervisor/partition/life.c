@@ -3,6 +3,7 @@
 
 #include "console/terminal.h"
 #include "console/uart.h"
+#include "entry/processor.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
@@ -42,7 +43,8 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
     (void)__atomic_compare_exchange_n(&partition->request, &before, (uint32_t)request, false,
                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
-        if (i != vcpu->number) {
+        /* A VCPU that shares this processor may be another than the one that executes. */
+        if (i != vcpu->number || vcpu != processor_this()->vcpu) {
             gic_send(partition, i);
         }
     }
@@ -78,6 +80,7 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
         return;
     }
     uart_flush(partition, true);
+    uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
     terminal_say(partition, request == REQUEST_STOP ? "is stopped" : "restarts");
     /* A typed request replaces any other, even one that VCPUs still handle: it arrives at the boot
      * core, and only the boot core completes requests. */
@@ -100,7 +103,7 @@ static void wait_for_smmu(struct transition *transition, enum transition_phase p
 
 /* Begins to start or to stop the partition, on its boot VCPU: its devices are reset first. From
  * then on they reach no memory and raise no interrupt. The SMMU comes first: it aborts DMA whatever
- * a device does. What is typed from now on is for the guest that starts. */
+ * a device does. */
 static enum life_step begin(struct partition *partition)
 {
     struct transition *transition = &partition->transition;

@@ -17,6 +17,7 @@
 #define HCR_FMO    CONTROL_BIT(3)  /* FIQ to EL2 */
 #define HCR_IMO    CONTROL_BIT(4)  /* IRQ to EL2, and virtual IRQs */
 #define HCR_AMO    CONTROL_BIT(5)  /* SError to EL2 */
+#define HCR_TWI    CONTROL_BIT(13) /* traps WFI */
 #define HCR_TID3   CONTROL_BIT(18) /* traps the feature ID registers */
 #define HCR_TSC    CONTROL_BIT(19) /* traps SMC */
 #define HCR_TIDCP  CONTROL_BIT(20) /* traps IMPLEMENTATION DEFINED registers */
@@ -48,11 +49,14 @@
 
 /* CPTR_EL2 with E2H 0. */
 #define CPTR_RES1 UINT64_C(0x33ff) /* RES1, and TZ and TSM, which trap SVE and SME */
+#define CPTR_TFP  CONTROL_BIT(10)  /* traps FP and SIMD */
 #define CPTR_TTA  CONTROL_BIT(20)  /* traps trace registers */
 #define CPTR_TAM  CONTROL_BIT(30)  /* traps activity monitors */
 
 /* MDCR_EL2. Its lowest bits, HPMN, are the number of event counters that the guest has. E2PB and
  * E2TB stay 0, which traps the buffer registers of SPE and TRBE. */
+#define MDCR_TPM   CONTROL_BIT(6)  /* traps performance monitors */
+#define MDCR_TDA   CONTROL_BIT(9)  /* traps debug registers; needs TDOSA and TDRA */
 #define MDCR_TDOSA CONTROL_BIT(10) /* traps OS lock, OS double lock, DBGPRCR_EL1 */
 #define MDCR_TDRA  CONTROL_BIT(11) /* traps MDRAR_EL1 */
 #define MDCR_TPMS  CONTROL_BIT(14) /* traps SPE controls */

@@ -92,6 +92,9 @@ void guest_state_init(const struct vcpu *vcpu)
     if (vcpu->partition->is_listed) {
         register_write(hcr_el2, register_read(hcr_el2) | HCR_IMO);
     }
+    if (vcpu->shared != NULL) {
+        register_write(hcr_el2, register_read(hcr_el2) | HCR_TWI);
+    }
     register_write(vtcr_el2, VTCR_BASE | physical << VTCR_PS_SHIFT);
     register_write(vttbr_el2, vcpu->stage2 | vmid << VTTBR_VMID_SHIFT);
     register_write(vpidr_el2, register_read(midr_el1));

@@ -6,6 +6,7 @@
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "hypervisor/sharing.h"
 #include "partition/life.h"
 #include "psci/psci.h"
 #include "vcpu/guest_state.h"
@@ -19,7 +20,7 @@ static void suspend(struct vcpu *vcpu)
         /* A pending list register does not end WFI at EL2. A pending interrupt enters EL2 again as
          * soon as the guest continues. */
         if (!listed_is_pending()) {
-            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+            sharing_wait(vcpu);
         }
         return;
     }
@@ -71,6 +72,8 @@ _Noreturn void power_start(struct vcpu *vcpu)
     *registers = (struct registers){.pc = power->entry, .state = STATE_EL1H};
     registers->x[0] = power->context;
     gic_reset_core(vcpu);
+    sharing_give_vectors(vcpu);
+    sharing_give_debug(vcpu);
     guest_state_reset();
     vcpu->report.state = REPORT_RUNNING;
     vcpu->report.starts++;

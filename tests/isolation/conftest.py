@@ -7,7 +7,7 @@ import pytest
 from support.rogue_system import Way
 
 
-@pytest.fixture(params=[Way.DIRECT, Way.LISTED], ids=lambda each: each.value)
+@pytest.fixture(params=[Way.DIRECT, Way.LISTED, Way.SHARED], ids=lambda each: each.value)
 def way(request: pytest.FixtureRequest) -> Way:
     """The way of the rogue's interrupts."""
     assert isinstance(request.param, Way)

@@ -2,7 +2,8 @@
 /*
  * A plugin for QEMU that finds the longest stretch of instructions that the hypervisor executes
  * without a possibility to take its own interrupts. A stretch ends when a monitor returns to its
- * guest (ERET), sleeps (WFI), or asks the GIC for an interrupt (a read of ICC_IAR0_EL1).
+ * guest (ERET), sleeps (WFI), asks the GIC for an interrupt (a read of ICC_IAR0_EL1), or asks
+ * whether one is pending (a read of ISR_EL1).
  *
  * Arguments:
  *   text=PATH      the text of all monitors, as it is in memory
@@ -36,6 +37,7 @@
 #define CODE_ERET       UINT32_C(0xd69f03e0)
 #define CODE_WFI        UINT32_C(0xd503207f)
 #define CODE_READ_IAR0  UINT32_C(0xd538c800)
+#define CODE_READ_ISR   UINT32_C(0xd538c100)
 #define REGISTER_NUMBER UINT32_C(0x1f)
 
 enum end { END_RETURN, END_WAIT, ENDS };
@@ -120,7 +122,13 @@ static qemu_plugin_execute_callback callback_for(uint64_t address, uint32_t code
     if (code == CODE_ERET) {
         return on_return;
     }
-    return code == CODE_WFI || (code & ~REGISTER_NUMBER) == CODE_READ_IAR0 ? on_wait : on_any;
+    switch (code & ~REGISTER_NUMBER) {
+    case CODE_READ_IAR0:
+    case CODE_READ_ISR:
+        return on_wait;
+    default:
+        return code == CODE_WFI ? on_wait : on_any;
+    }
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)

@@ -89,7 +89,7 @@ def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
     end = time.monotonic() + 60
     boot_cores = {place.partition.cores[0] for place in layout.places}
     while True:
-        reports = read_reports(guest.qmp(), layout.hypervisor.end, layout.board.core_count)
+        reports = read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
         running = {each.core for each in reports if each.state == State.RUNNING}
         if boot_cores <= running:
             return

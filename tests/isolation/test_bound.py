@@ -50,14 +50,15 @@ def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
         }
 
 
-def _plugin_option(log: Path) -> str:
+def _plugin_option(log: Path, way: Way) -> str:
     """Returns QEMU's option for the plugin."""
     hypervisor = build(Variant("arm64")) / "hypervisor"
-    symbols = _symbols(hypervisor / "hypervisor.elf")
+    name = "hypervisor-shared" if way is Way.SHARED else "hypervisor"
+    symbols = _symbols(hypervisor / f"{name}.elf")
     start, end = (symbols[f"monitor_text_{name}"][0] for name in ("start", "end"))
     lock, lock_bytes = symbols["ticket_lock_take"]
     text = log.with_suffix(".text")
-    text.write_bytes((hypervisor / "hypervisor.bin").read_bytes()[start:end])
+    text.write_bytes((hypervisor / f"{name}.bin").read_bytes()[start:end])
     _, board = read("isolation")
     loaded = board.memory + int(board.settings["hypervisor"]["image"])
     plugin = build_plugin("tests/isolation/stretches.so", "the test", Settings())
@@ -82,7 +83,7 @@ def test_hypervisor_takes_its_interrupts_within_a_bound(
     start_guest: StartGuest, tmp_path: Path, way: Way
 ) -> None:
     log = tmp_path / "stretches.log"
-    run = start(start_guest, extra=("-plugin", _plugin_option(log)), way=way)
+    run = start(start_guest, extra=("-plugin", _plugin_option(log, way)), way=way)
     for attack in _ATTACKS:
         run.restart()
         assert "survived" in run.attack(attack, 200), run.guest.console()

@@ -59,7 +59,7 @@ def test_event_is_forwarded_to_the_monitor_of_its_partition(
     assert line.endswith(f"device 00:02.0, DMA read at {_TARGET:#x}, event {_TRANSLATION:#x}")
     for name in ("neighbour", "control"):
         guest.wait_for_match(rf"(?m)^{name}\| beat: \d+ beats.* memory intact", timeout=90)
-    reports = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+    reports = read_reports(guest.qmp(), assembled.layout.hypervisor.end, system.vcpu_count)
     rogue, neighbour, control = reports[_ROGUE], reports[_NEIGHBOUR], reports[_CONTROL]
     assert (rogue.state, rogue.exits["fault"]) == (State.STOPPED, 1)
     assert (rogue.syndrome, rogue.address, rogue.pc) == (_TRANSLATION, _TARGET, 0)

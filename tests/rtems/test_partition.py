@@ -17,7 +17,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import mac, machine
 from bulkhead.system.model import System
-from bulkhead.system.reports import CoreReport, read_reports
+from bulkhead.system.reports import VcpuReport, read_reports
 
 DATA = bytes(i * 7 % 251 for i in range(300_000))
 
@@ -47,8 +47,8 @@ def test_the_network_of_a_partition(
         namespace.prefix,
     )
 
-    def reports() -> list[CoreReport]:
-        return read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+    def reports() -> list[VcpuReport]:
+        return read_reports(guest.qmp(), assembled.layout.hypervisor.end, system.vcpu_count)
 
     guest.wait_for_match(rf"rtems\|.* net: address {re.escape(tap.address)}", 60)
     guest.wait_for_match(r"control\| control: \d+ periods", 60)

@@ -17,7 +17,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Interrupts, System
-from bulkhead.system.reports import CoreReport, State, read_reports
+from bulkhead.system.reports import State, VcpuReport, read_reports
 from support.witness import Witness, changes
 
 StartGuest = Callable[..., GuestProcess]
@@ -25,6 +25,7 @@ VICTIM, ROGUE = 0, 1  # numbers of partitions and of their cores
 _RESTART, _STOP = "\x1er", "\x1es"
 _NEXT_PARTITION = "\x1d"
 _PATIENCE = 100
+_BUDGET_NS, _VICTIM_PERIOD_NS, _ROGUE_PERIOD_NS = 4_000_000, 10_000_000, 8_000_000
 _LOOKS, _BETWEEN_LOOKS_S = 5, 0.2
 # Bytes in a row that mark unused stack (kernel/sched/thread_private.h).
 _UNUSED_STACK = bytes([0xB5]) * 64
@@ -38,14 +39,21 @@ class Way(Enum):
 
     DIRECT = "direct"
     LISTED = "listed"
+    SHARED = "shared"  # listed, on a core that the rogue and the victim share
     TWO_STATES = "two-security-states"  # of the GIC: the interrupts of all partitions are listed
 
 
-def _without_interrupts(reports: list[CoreReport]) -> list[CoreReport]:
-    """Returns the reports of others, without the exits that their own interrupts make."""
-    return [
-        replace(each, exits=each.exits | {"listed": 0}) for each in reports if each.core != ROGUE
-    ]
+def _without_interrupts(reports: list[VcpuReport]) -> list[VcpuReport]:
+    """Returns the reports of others, without the exits that their own interrupts make, and without
+    what changes as they execute on a shared core."""
+    found = []
+    for each in reports:
+        usual = {"listed": 0}
+        if each.switches:
+            usual |= {"wait": 0, "interrupt": 0}
+        if each.partition != ROGUE:
+            found.append(replace(each, exits=each.exits | usual, used=0, switches=0))
+    return found
 
 
 @dataclass
@@ -58,7 +66,7 @@ class Run:
     alive: set[int] = field(default_factory=set)  # pages that the victim's loop may change
     memory: dict[int, bytes] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)
-    untouched: list[CoreReport] = field(default_factory=list)
+    untouched: list[VcpuReport] = field(default_factory=list)
 
     def record_state(self) -> None:
         """Records the state that an attack must not change. First waits until the victim has
@@ -86,9 +94,9 @@ class Run:
         place = self.layout.places[VICTIM]
         return range(place.physical, place.physical + place.memory.bytes)
 
-    def reports(self) -> list[CoreReport]:
+    def reports(self) -> list[VcpuReport]:
         return read_reports(
-            self.guest.qmp(), self.layout.hypervisor.end, self.layout.board.core_count
+            self.guest.qmp(), self.layout.hypervisor.end, self.layout.system.vcpu_count
         )
 
     def order(self, attack: str) -> None:
@@ -123,7 +131,7 @@ class Run:
         self.wait_for(r"(?m)^bulkhead\| rogue is stopped")
         self.stopped()
 
-    def stopped(self) -> CoreReport:
+    def stopped(self) -> VcpuReport:
         """Waits for the state STOPPED, which follows the terminal's message, and returns the
         report."""
         for _ in range(_PATIENCE):
@@ -193,6 +201,20 @@ def listening(system: System, changes: Mapping[str, Any]) -> System:
     )
 
 
+def _sharing(system: System) -> System:
+    """Returns the system with both partitions on the victim's core. The rogue has the shorter
+    period, so it is the more urgent one."""
+    victim, rogue = system.partitions
+    return replace(
+        system,
+        name=f"{system.name}-shared",
+        partitions=(
+            replace(victim, budget=_BUDGET_NS, period=_VICTIM_PERIOD_NS),
+            replace(rogue, cores=victim.cores, budget=_BUDGET_NS, period=_ROGUE_PERIOD_NS),
+        ),
+    )
+
+
 def start(
     start_guest: StartGuest,
     wire: DatagramNetwork | None = None,
@@ -212,6 +234,8 @@ def start(
     if way is Way.LISTED:
         changes |= {"interrupts": Interrupts.LISTED}
     system = listening(system, changes)
+    if way is Way.SHARED:
+        system = _sharing(system)
     assembled = assemble(system, board, Settings())
 
     def network(number: int) -> Network:

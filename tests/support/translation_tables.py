@@ -19,7 +19,8 @@ from bulkhead.system.layout import Layout, Range
 _ENTRIES = 512
 _ADDRESS = 0x0000_FFFF_FFFF_F000
 _PROCESSOR = struct.Struct("<QQQQ")  # hypervisor/entry/processor.h
-_VCPU = struct.Struct("<144xQQ")  # where the processor's page says
+_VCPU = struct.Struct("<168xQQ")  # where the processor's page says
+_SERVICES = struct.Struct("<192xQ")  # its field `services`
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class HypervisorMemory:
 
     def __init__(self, guest: GuestProcess, layout: Layout) -> None:
         self._place = layout.hypervisor
+        self._vcpus = layout.system.vcpu_count
+        self._vcpu_counts = [len(each.cores) for each in layout.system.partitions]
         self._cores = layout.board.core_count
         with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
             guest.qmp().execute(
@@ -87,12 +90,19 @@ class HypervisorMemory:
 
     def core(self, index: int) -> CorePage:
         """Returns the pages of a core."""
-        address = self._place.end - (2 * self._cores - index) * PAGE_BYTES
+        address = self._place.end - (self._vcpus + self._cores - index) * PAGE_BYTES
         services, stack, resident, vcpu_page = _PROCESSOR.unpack(
             self.read(address, _PROCESSOR.size)
         )
         partition, stage2 = _VCPU.unpack(self.read(vcpu_page, _VCPU.size))
         return CorePage(address, vcpu_page, services, stack, partition, stage2, resident)
+
+    def services(self, partition: int, number: int) -> int:
+        """Returns the root of the service tables of a VCPU's monitor."""
+        index = number + sum(self._vcpu_counts[:partition])
+        page = self._place.end - (self._vcpus - index) * PAGE_BYTES
+        (root,) = _SERVICES.unpack(self.read(page, _SERVICES.size))
+        return int(root)
 
     def mappings(self, root: int) -> list[Mapping]:
         """Returns all mappings of a tree by input address. Adjacent mappings with the same

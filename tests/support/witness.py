@@ -78,8 +78,8 @@ class Witness:
 
     def _written(self) -> Iterator[Range]:
         hypervisor = HypervisorMemory(self.guest, self.layout)
-        for index in self.layout.places[self.rogue].partition.cores:
-            for each in hypervisor.mappings(hypervisor.core(index).services):
+        for number in range(len(self.layout.places[self.rogue].partition.cores)):
+            for each in hypervisor.mappings(hypervisor.services(self.rogue, number)):
                 if each.writable and not each.device:
                     yield each.range
         events = read_register(self.guest.qmp(), self._base("smmu") + _SMMU_EVENTQ_BASE, "g")

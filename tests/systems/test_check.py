@@ -68,7 +68,8 @@ def test_defaults(tmp_path: Path) -> None:
     assert partition.console is Console.OUTPUT
     assert (partition.restart, partition.unmapped) == (Restart.AFTER_RESET, Unmapped.STOP)
     assert partition.maintenance is Maintenance.BROADCAST
-    assert partition.interrupts is Interrupts.DIRECT
+    assert (partition.interrupts, partition.budget, partition.period) == (None, None, None)
+    assert system.interrupts_of(partition) is Interrupts.DIRECT
 
 
 def test_all_keys() -> None:
@@ -86,7 +87,7 @@ def test_all_keys() -> None:
     assert (other.dma, other.console) == (Dma.SMMU, Console.NONE)
     assert (one.restart, one.unmapped) == (Restart.WITHOUT_RESET, Unmapped.ABORT)
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
-    assert (one.interrupts, other.interrupts) == (Interrupts.LISTED, Interrupts.DIRECT)
+    assert (one.interrupts, other.interrupts) == (Interrupts.LISTED, None)
     assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
     assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (25, 30, 25)
     assert one.vcpus == ()
@@ -140,5 +141,6 @@ def test_crlf_and_byte_order_mark(tmp_path: Path) -> None:
     text = text.replace("../images/small", "boot").replace("\n", "\r\n")
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert refusals(file) == [
-        f"{file}:11: partition 'net' and partition 'linux' both own core 1; give it to one of them"
+        f"{file}:11: partition 'net' and partition 'linux' both own core 1; "
+        "give it to one of them, or give both a budget and a period to share it"
     ]

@@ -68,7 +68,7 @@ def test_each_error_is_a_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
         f"bulkhead: {file}:9: partition 'net' and partition 'linux' both own core 1; "
-        "give it to one of them",
+        "give it to one of them, or give both a budget and a period to share it",
         f"bulkhead: {file}:12: partition 'linux' owns device 'uart': the hypervisor's terminal; "
         "take it out of the list",
     ]

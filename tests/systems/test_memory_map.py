@@ -71,8 +71,8 @@ def test_layout_of_demo() -> None:
     files = {each.name: Files(image) for each in system.partitions}
     made = map_of(make_layout(system, board, files, _MIB))
     assert made.title == "demo on qemu-virt"
-    owners = [owner.name if owner else None for owner in made.core_owners()]
-    assert owners == ["control", "net", "linux", "linux"]
+    owners = [[owner.name for owner in owners] for owners in made.core_owners()]
+    assert owners == [["control"], ["net"], ["linux"], ["linux"]]
     pieces = made.in_memory()
     assert sum(region.bytes for _, region in pieces) == board.memory_bytes
     kinds = {(owner.name, region.kind) for owner, region in made.outside()}

@@ -12,10 +12,10 @@ from bulkhead.system.reports import CAUSES, State, parse
 _MAGIC = 0x555043564B4C5542
 
 
-def page(magic: int = _MAGIC, partition: int = 1) -> bytes:
+def page(magic: int = _MAGIC) -> bytes:
     counters = range(100, 100 + len(CAUSES))
-    report = struct.pack("<QIIIIQ", magic, 3, partition, 1, 2, 7)
-    report += struct.pack(f"<{len(CAUSES)}Q3Q", *counters, 0x93, 0x41000000, 0x40007D00)
+    report = struct.pack("<QIIIIQ", magic, 3, 1, 1, 2, 7)
+    report += struct.pack(f"<{len(CAUSES)}Q5Q", *counters, 0x93, 0x41000000, 0x40007D00, 5000, 9)
     return report.ljust(4096, b"\0")
 
 
@@ -26,17 +26,12 @@ def test_fields_have_the_hypervisors_offsets() -> None:
     assert report.refused == 7
     assert list(report.exits.values()) == list(range(100, 100 + len(CAUSES)))
     assert (report.syndrome, report.address, report.pc) == (0x93, 0x41000000, 0x40007D00)
+    assert (report.used, report.switches) == (5000, 9)
 
 
 def test_a_page_without_a_report_is_none() -> None:
     assert parse(bytes(4096)) is None
     assert parse(page(magic=_MAGIC + 1)) is None
-
-
-def test_a_core_without_a_partition() -> None:
-    report = parse(page(partition=0xFFFFFFFF))
-    assert report is not None
-    assert report.partition is None
 
 
 def test_causes_are_those_of_the_hypervisor() -> None:

@@ -46,7 +46,7 @@ def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
     time.sleep(_SETTLE_S)
 
     def exits() -> list[dict[str, int]]:
-        reports = read_reports(guest.qmp(), assembled.layout.hypervisor.end, board.core_count)
+        reports = read_reports(guest.qmp(), assembled.layout.hypervisor.end, system.vcpu_count)
         assert [each.state for each in reports[:_CORES]] == [State.RUNNING] * _CORES
         assert all(each.exits["fault"] == 0 for each in reports)
         return [

@@ -4,21 +4,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.demos import StartGuest
+from support.written_system import TWO_STATES, StartGuest, boot, reports
 
 from bulkhead.building.build import guest_image
 from bulkhead.measuring import bench
-from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import Machine, UserNetwork
+from bulkhead.running.qemu import Machine
 from bulkhead.settings import Settings
-from bulkhead.system.assemble import assemble, read
-from bulkhead.system.layout import Layout
-from bulkhead.system.machine import machine
-from bulkhead.system.reports import CoreReport, State, read_reports
+from bulkhead.system.reports import State
 
 irq_latency = bench.load("irq-latency")
 
@@ -43,27 +38,8 @@ console = "interactive"
 interrupts = "listed"
 """
 _LINUX_CORES = 2
-# The GIC has two security states, and EL2 is Non-secure: Group 0 is the firmware's.
-_TWO_STATES = ",secure=on"
 _SETTLE_S, _WATCH_S = 5.0, 5.0
 _SAMPLES = 1000
-
-
-def boot(
-    start_guest: StartGuest, folder: Path, text: str, machine_options: str = ""
-) -> tuple[GuestProcess, Layout]:
-    """Boots a system from the text of its file."""
-    file = folder / "system.toml"
-    file.write_text(text)
-    system, board = read(str(file))
-    assembled = assemble(system, board, Settings())
-    made = machine(system, board, assembled.image, lambda _: UserNetwork())
-    guest = start_guest(replace(made, machine=made.machine + machine_options))
-    return guest, assembled.layout
-
-
-def reports(guest: GuestProcess, layout: Layout) -> list[CoreReport]:
-    return read_reports(guest.qmp(), layout.hypervisor.end, layout.board.core_count)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +47,7 @@ def reports(guest: GuestProcess, layout: Layout) -> list[CoreReport]:
     [
         ('interrupts = "listed"', ""),
         ('interrupts = "direct"\narguments = "split=no"', ""),
-        ('interrupts = "direct"\narguments = "step=16"', _TWO_STATES),
+        ('interrupts = "direct"\narguments = "step=16"', TWO_STATES),
     ],
     ids=["listed", "direct", "two-security-states"],
 )
@@ -84,7 +60,7 @@ def test_priorities_of_a_partition(
     guest.wait_for_match(r"(?m)^guest\| (PASS|FAIL.*)$", timeout=60)
     assert "guest| PASS" in guest.console().splitlines()
     (report,) = (each for each in reports(guest, layout) if each.partition == 0)
-    assert (report.exits["listed"] > 0) == ("listed" in keys or machine_options == _TWO_STATES)
+    assert (report.exits["listed"] > 0) == ("listed" in keys or machine_options == TWO_STATES)
 
 
 def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None:
@@ -96,7 +72,7 @@ def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("machine_options", ["", _TWO_STATES], ids=["one-state", "two-states"])
+@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
 def test_linux_exits_only_for_interrupts(
     start_guest: StartGuest, tmp_path: Path, machine_options: str
 ) -> None:

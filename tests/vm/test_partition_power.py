@@ -18,7 +18,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Interrupts
-from bulkhead.system.reports import CoreReport, State, read_reports
+from bulkhead.system.reports import State, VcpuReport, read_reports
 
 StartGuest = Callable[..., GuestProcess]
 _SOURCES = Path(__file__).parent / "cores"
@@ -42,10 +42,10 @@ class Three:
     guest: GuestProcess
     layout: Layout
 
-    def reports(self) -> list[CoreReport]:
+    def reports(self) -> list[VcpuReport]:
         """The reports of its cores."""
         memory = self.layout.hypervisor.end
-        reports = read_reports(self.guest.qmp(), memory, self.layout.board.core_count)
+        reports = read_reports(self.guest.qmp(), memory, self.layout.system.vcpu_count)
         return [each for each in reports if each.core in _CORES]
 
 

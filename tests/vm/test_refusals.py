@@ -41,7 +41,7 @@ def refused(start_guest: StartGuest, board: Machine) -> str:
     layout = assembled().layout
     guest = start_guest(board)
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).rstrip()
-    assert read_reports(guest.qmp(), layout.hypervisor.end, layout.board.core_count) == []
+    assert read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count) == []
     assert guest.console().strip() == line.strip()
     return line.removeprefix("bulkhead| the system can't start: ")
 

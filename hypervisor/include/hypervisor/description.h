@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 6u
+#define DESCRIPTION_VERSION 7u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -39,10 +39,17 @@ struct description_core {
     uint64_t redistributor;
 };
 
+/* Nanoseconds. */
+#define DESCRIPTION_PERIOD_MIN UINT64_C(100000)
+#define DESCRIPTION_PERIOD_MAX UINT64_C(1000000000)
+
 /* A guest's processor. Its guest sees VCPU n with affinity n (Aff0) in MPIDR_EL1. */
 struct description_vcpu {
-    uint32_t core; /* on which it executes; no other VCPU executes there */
-    uint32_t reserved;
+    uint32_t core;   /* on which it executes */
+    uint32_t shared; /* 1: VCPUs of other partitions execute there, too */
+    /* Nanoseconds: the time that it may execute on a shared core in each period. 0 on a core of its
+     * own. */
+    uint64_t budget, period;
 };
 
 /* Memory, in whole pages. If the partition has trusted DMA, guest and physical are the same. */

@@ -27,6 +27,7 @@ struct virtual_uart {
     uint32_t output_first, output_count;
     uint8_t input[CONSOLE_INPUT_BYTES];
     uint32_t input_first, input_count;
+    bool input_is_held; /* the input is for the guest that starts next */
     struct filter filter;
     char line[CONSOLE_LINE_BYTES]; /* the current line, as sent to the terminal */
     uint32_t line_bytes;           /* its length */
@@ -132,6 +133,9 @@ struct list_changes {
     uint32_t private_deactivated[DESCRIPTION_VCPUS_MAX]; /* SGIs whose active state was cleared */
 };
 
+#define MAIL_SGIS    0xffffu
+#define MAIL_MESSAGE 0x10000u /* a message of another monitor */
+
 struct partition {
     const struct description *system;
     const struct description_partition *described;
@@ -147,6 +151,10 @@ struct partition {
     bool shares_group1;
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     struct list_changes changes;
+    bool shares_cores; /* shared/: it has a VCPU on a shared core */
+    /* shared/: what has come for a VCPU on a shared core: SGI n is bit n. Any VCPU of the partition
+     * sets bits, by atomic operations; the VCPU's processor takes them. */
+    uint32_t mail[DESCRIPTION_VCPUS_MAX];
     uint64_t events;   /* smmu/: the event queue's page; 0: stage 2 confines no DMA */
     uint64_t commands; /* smmu/: the command queue's page; 0: it has no streams */
     uint64_t streams;  /* smmu/: the stream table; 0: likewise */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A VCPU: a guest's processor. One page, mapped only in the monitor of its processor. The tools
- * read the report in it through the machine's memory, while the guest runs. The part that the
- * partition's other VCPUs ask for (is it on?) is in the partition's page (struct vcpu_power).
+ * A VCPU: a guest's processor. One page, mapped only in the monitors of its processor: its own, and
+ * those of the VCPUs with which it shares the processor. The tools read the report in it through
+ * the machine's memory, while the guest runs. The part that the partition's other VCPUs ask for (is
+ * it on?) is in the partition's page (struct vcpu_power).
  */
 #ifndef HYPERVISOR_VCPU_H
 #define HYPERVISOR_VCPU_H
@@ -25,6 +26,7 @@ enum exit_cause {
     EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
     EXIT_FAULT,         /* a fault, for which the partition was stopped or the guest got an abort */
     EXIT_LISTED,        /* an interrupt of the guest, for a list register */
+    EXIT_WAIT,          /* WFI on a shared core */
     EXIT_CAUSES
 };
 
@@ -43,6 +45,9 @@ struct vcpu_report {
     /* The last fault: ESR_EL2, the guest physical address, the program counter. For refused DMA:
      * the type of the SMMU's event, the address, 0. */
     uint64_t syndrome, address, pc;
+    /* On a shared core: ticks of CNTPCT_EL0 that were charged to the VCPU, and how often the
+     * processor changed to it. */
+    uint64_t used, switches;
 };
 
 /* The request that a VCPU watches while it does not execute. */
@@ -68,20 +73,29 @@ struct interrupt_list {
      * pending again. */
     uint32_t evicted_count;
     uint16_t evicted[LIST_EVICTED_MAX];
+    /* On a shared core, one bit each: interrupts that are pending for the guest, and that no list
+     * register has, because all are used or because the VCPU does not execute. PPIs and SPIs are
+     * active in the GIC, so that they come once. */
+    uint32_t aside[DESCRIPTION_SPI_WORDS];
+    bool has_aside;
 };
 
 struct vcpu {
     struct vcpu_report report; /* first: the tools know no other part of the page */
     struct partition *partition;
-    uint64_t stage2;            /* root of the partition's stage 2 */
-    uint32_t number;            /* in its partition */
-    uint32_t processor;         /* on which it executes: index in the description */
-    struct request_watch watch; /* partition/ */
+    uint64_t stage2;             /* root of the partition's stage 2 */
+    uint32_t number;             /* in its partition */
+    uint32_t processor;          /* on which it executes: index in the description */
+    uint64_t services, resident; /* roots of its monitor's tables (entry/processor.h) */
+    uint64_t stack;              /* of its monitor: top */
+    struct vcpu *next;           /* on the same processor; NULL: the last one */
+    struct shared_vcpu *shared;  /* shared/: NULL: it has its processor alone */
+    struct request_watch watch;  /* partition/ */
     struct interrupt_list list;
 };
 
 _Static_assert(offsetof(struct vcpu, report) == 0, "must match tools/bulkhead/system/reports.py");
-_Static_assert(offsetof(struct vcpu, partition) == 144, "must match translation_tables.py");
+_Static_assert(offsetof(struct vcpu, partition) == 168, "must match translation_tables.py");
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 #endif

@@ -56,6 +56,7 @@ _RULES = (
     Rule("size", "virtio_ram_bytes", 49_152, _SMALL_CHANGE),
     Rule("size", "hypervisor_text_bytes", 32_768, _SMALL_CHANGE, reached=False),
     Rule("size", "monitor_text_bytes", 4_096, _SMALL_CHANGE),
+    Rule("size", "shared_text_bytes", 16_384, _SMALL_CHANGE),
     Rule("size", "stage2_bytes_1gib", 16_384, 0),
     Rule("size", r"\w+", None, _SMALL_CHANGE),
     Rule("vcpu", r"share_error_\w+", 0.001, 0.1),

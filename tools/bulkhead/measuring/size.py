@@ -20,6 +20,7 @@ _MEMORY = re.compile(
     r"cost: driver (\d+) private, (\d+) shared, (\d+) buffers of (\d+) exposed, packets of (\d+)"
 )
 _BOOT_TIMEOUT_S = 60
+_SHARED = "hypervisor-shared"
 
 
 def size(json_path: Path | None, settings: Settings) -> None:
@@ -38,7 +39,7 @@ def measure(settings: Settings) -> BenchResult:
     kernel = build.guest_image("boot", folder=folder).read_bytes()
     summary: dict[str, Number] = {
         **_memory(build.guest_image("cost-sockets", folder=folder)),
-        **text_bytes(folder / "hypervisor/hypervisor.elf"),
+        **text_bytes(folder / "hypervisor"),
         "stage2_bytes_1gib": stage2.stage2_bytes(builder, kernel, stage2.partition_of(1 << 30)),
     }
     code = ImageCode(folder / "apps/demo.elf").bytes_by_part()
@@ -68,15 +69,23 @@ def _memory(image: Path) -> dict[str, Number]:
     }
 
 
-def text_bytes(elf: Path) -> dict[str, Number]:
-    """Return the bytes of the hypervisor's code: all, and the part that a monitor has mapped."""
+def text_bytes(folder: Path) -> dict[str, Number]:
+    """Return the bytes of the hypervisor's code.
+
+    That is: all code, the part that a monitor has mapped while its guest runs, and what the image
+    for shared cores has more.
+    """
+    usual, shared = (_sections(folder / f"{name}.elf") for name in ("hypervisor", _SHARED))
+    return {
+        "hypervisor_text_bytes": sum(usual.values()),
+        "monitor_text_bytes": usual["resident"],
+        "shared_text_bytes": sum(shared.values()) - sum(usual.values()),
+    }
+
+
+def _sections(elf: Path) -> dict[str, int]:
     from elftools.elf.elffile import ELFFile
 
     with elf.open("rb") as file:
         sizes = {section.name: section["sh_size"] for section in ELFFile(file).iter_sections()}
-    return {
-        "hypervisor_text_bytes": sum(
-            sizes[f".text.{part}"] for part in ("boot", "resident", "services")
-        ),
-        "monitor_text_bytes": sizes[".text.resident"],
-    }
+    return {part: sizes[f".text.{part}"] for part in ("boot", "resident", "services")}

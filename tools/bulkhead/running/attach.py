@@ -42,8 +42,12 @@ class Running:
 
     name: str
     hypervisor_end: int = 0
-    cores: int = 0
+    vcpus: int = 0
     guests: list[GuestMemory] = field(default_factory=list)
+    shared_cores: list[int] = field(default_factory=list)
+    # By partition: its share of each core that it shares, as promised; None: it shares none.
+    promised: list[float | None] = field(default_factory=list)
+    counter_hz: int = 0
 
     @property
     def partitions(self) -> list[str]:
@@ -73,7 +77,18 @@ def serve(layout: Layout) -> Iterator[Served]:
         )
         for place in layout.places
     ]
-    running = Running(name, layout.hypervisor.end, layout.board.core_count, guests)
+    running = Running(
+        name,
+        layout.hypervisor.end,
+        layout.system.vcpu_count,
+        guests,
+        list(layout.system.shared_cores),
+        [
+            None if each.budget is None or each.period is None else each.budget / each.period
+            for each in layout.system.partitions
+        ],
+        layout.board.counter_hz,
+    )
     _facts(name).write_text(json.dumps(asdict(running)) + "\n")
     with _serve(name) as served:
         yield served

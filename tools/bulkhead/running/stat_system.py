@@ -15,7 +15,7 @@ from bulkhead.errors import UserError
 from bulkhead.running.attach import Running, attach
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.problems import duration
-from bulkhead.system.reports import CAUSES, CoreReport, read_reports
+from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
 from bulkhead.tracing.reports import Guest, UnreadableMachine, physical_memory
 from bulkhead.tracing.vcpus import (
     Shares,
@@ -39,7 +39,7 @@ class _Sample:
     """The counters at a time."""
 
     time_ns: int  # of this machine's clock
-    cores: Sequence[CoreReport]
+    reports: Sequence[VcpuReport]
     vcpus: dict[str, list[VcpuCounters]]  # by partition
     unreadable: dict[str, str]  # by partition: why its VCPUs can't be read
 
@@ -74,7 +74,7 @@ def top_system(name: str) -> None:
 
 def _read(running: Running, qmp: QmpClient) -> _Sample:
     now = time.monotonic_ns()
-    cores = read_reports(qmp, running.hypervisor_end, running.cores)
+    reports = read_reports(qmp, running.hypervisor_end, running.vcpus)
     vcpus = {}
     unreadable = {}
     for memory in running.guests:
@@ -84,14 +84,14 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
             raise
         except UserError as error:  # the guest's fault; the others are shown all the same
             unreadable[memory.partition] = str(error)
-    return _Sample(now, cores, vcpus, unreadable)
+    return _Sample(now, reports, vcpus, unreadable)
 
 
-def _owner(running: Running, report: CoreReport) -> str:
-    return "-" if report.partition is None else running.partitions[report.partition]
+def _owner(running: Running, report: VcpuReport) -> str:
+    return running.partitions[report.partition]
 
 
-def _record(running: Running, report: CoreReport) -> dict[str, object]:
+def _record(running: Running, report: VcpuReport) -> dict[str, object]:
     return {
         "core": report.core,
         "partition": _owner(running, report),
@@ -99,6 +99,8 @@ def _record(running: Running, report: CoreReport) -> dict[str, object]:
         "starts": report.starts,
         "exits": report.exits,
         "refused": report.refused,
+        "used_ticks": report.used,
+        "switches": report.switches,
         "fault": {
             "syndrome": report.syndrome, "address": report.address, "pc": report.pc
         } if report.exits["fault"] else None,
@@ -106,10 +108,10 @@ def _record(running: Running, report: CoreReport) -> dict[str, object]:
 
 
 def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
-    """Return a record of each core. That of a partition's first core has the VCPUs, too."""
+    """Return a record of each VCPU. A partition's first one has the VCPUs of its kernel, too."""
     records = []
     shown = set()
-    for report in sample.cores:
+    for report in sample.reports:
         record = _record(running, report)
         owner = _owner(running, report)
         if owner not in shown:
@@ -133,7 +135,7 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
     return Group(
         *(Text(line, "bold") for line in sample.unreadable.values()),
         *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
-        _table(running, sample.cores, before.cores if before else None),
+        _table(running, sample, before),
     )
 
 
@@ -196,18 +198,25 @@ def _rounded(number: int) -> int:
     return round(number, -max(0, len(str(number)) - 3))
 
 
-def _table(
-    running: Running, reports: Sequence[CoreReport], before: Sequence[CoreReport] | None
-) -> Table:
+def _table(running: Running, sample: _Sample, before: _Sample | None) -> Table:
     from rich.table import Table
 
+    reports = sample.reports
     table = Table(title=f"{running.name}: exits to the hypervisor", title_justify="left")
     table.add_column("core")
     for report in reports:
         table.add_column(f"{report.core} {_owner(running, report)}", justify="right", no_wrap=True)
     table.add_row("state", *(report.state.name.lower() for report in reports))
     table.add_row("starts", *(str(report.starts) for report in reports), end_section=True)
-    earlier = before if before is not None and len(before) == len(reports) else reports
+    earlier = before.reports if before and len(before.reports) == len(reports) else reports
+    if running.shared_cores:
+        promised = [_promised(running, report) for report in reports]
+        table.add_row("promised", *("-" if each is None else f"{each:.1%}" for each in promised))
+        seconds = (sample.time_ns - before.time_ns) / 1e9 if before else 0.0
+        pairs = zip(reports, earlier, strict=True)
+        received = [_received(running, *pair, seconds) for pair in pairs]
+        table.add_row("received", *("-" if each is None else f"{each:.1%}" for each in received))
+        table.add_row("switches", *_counts("switches", reports, earlier), end_section=True)
     for cause in CAUSES:
         counts = zip(
             (each.exits[cause] for each in reports),
@@ -218,6 +227,25 @@ def _table(
     table.add_section()
     table.add_row("refused", *(f"{report.refused:,}" for report in reports))
     return table
+
+
+def _promised(running: Running, report: VcpuReport) -> float | None:
+    """Return the share of its core that a VCPU was promised, or None if the core is its own."""
+    return running.promised[report.partition] if report.core in running.shared_cores else None
+
+
+def _received(
+    running: Running, report: VcpuReport, then: VcpuReport, seconds: float
+) -> float | None:
+    """Return the share of a shared core that a VCPU has received since the sample before."""
+    if report.core not in running.shared_cores or seconds == 0:
+        return None
+    return (report.used - then.used) / running.counter_hz / seconds
+
+
+def _counts(name: str, reports: Sequence[VcpuReport], earlier: Sequence[VcpuReport]) -> list[str]:
+    pairs = zip(reports, earlier, strict=True)
+    return [_count(getattr(now, name), getattr(then, name)) for now, then in pairs]
 
 
 def _count(now: int, then: int) -> str:

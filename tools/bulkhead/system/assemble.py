@@ -36,7 +36,7 @@ class Assembled:
 def read(name: str, settings: Settings = _INSTALL_NOTHING) -> tuple[System, BoardTree]:
     """Read and check a system, given by its name or its file. Returns it and its board."""
     system = parse(find(name))
-    if any(partition.vcpus for partition in system.partitions):
+    if system.shared_cores or any(partition.vcpus for partition in system.partitions):
         packages.ensure({"check"}, settings)
     return system, check(system, board_tree.load)
 
@@ -53,7 +53,8 @@ def assemble(
     """Build the images of a system, and pack them into build/systems/NAME."""
     packages.ensure(package_groups(system, compiler), settings)
     folder = build.build(build.Variant("arm64", compiler))
-    hypervisor = (folder / "hypervisor" / "hypervisor.bin").read_bytes()
+    name = "hypervisor-shared.bin" if system.shared_cores else "hypervisor.bin"
+    hypervisor = (folder / "hypervisor" / name).read_bytes()
     files = {each.name: _files(system, each, compiler) for each in system.partitions}
     layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))
     target = OUTPUT / "systems" / system.name

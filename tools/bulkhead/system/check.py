@@ -18,6 +18,7 @@ from bulkhead.system.images import executable, image_bytes, image_file, initrd_f
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
 from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
+from bulkhead.system.shared_cores import admission_rules, sharing_rules
 from bulkhead.system.vcpu_rules import vcpu_rules
 from bulkhead.system.vcpu_times import time_rules
 
@@ -91,12 +92,24 @@ def _function_count(system: System) -> Iterator[Problem]:
 
 def _owned_twice(system: System) -> Iterator[Problem]:
     for one, other in _pairs(system):
-        for key, kind in (("cores", "core"), ("devices", "device"), ("pci", "PCI function")):
+        for key, kind in (("devices", "device"), ("pci", "PCI function")):
             for each in getattr(one, key):
                 if each in getattr(other, key):
                     shown = show(each) if isinstance(each, str) else each
                     what = f"{_both(one, other)} {kind} {shown}"
                     yield Problem(other.line_of(key), what, "give it to one of them")
+
+
+def _cores(system: System) -> Iterator[Problem]:
+    """Check that partitions which name the same core have budgets, by which they share it."""
+    for one, other in _pairs(system):
+        if one.budget is not None and other.budget is not None:
+            continue
+        for core in one.cores:
+            if core in other.cores:
+                what = f"{_both(one, other)} core {core}"
+                fix = "give it to one of them, or give both a budget and a period to share it"
+                yield Problem(other.line_of("cores"), what, fix)
 
 
 def _consoles(system: System) -> Iterator[Problem]:
@@ -397,7 +410,9 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _names,
     _partition_count,
     _function_count,
+    _cores,
     _owned_twice,
+    sharing_rules,
     _consoles,
     _memory_sizes,
     _images,
@@ -418,4 +433,5 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _pci_addresses,
     _interrupts,
     time_rules,
+    admission_rules,
 )

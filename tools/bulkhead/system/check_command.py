@@ -11,6 +11,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
+from bulkhead.system.shared_cores import show_shared_cores
 from bulkhead.system.vcpu_table import show_vcpus
 
 
@@ -20,6 +21,7 @@ def check_system(name: str, svg: Path | None, settings: Settings) -> None:
     system, board = read(name, settings)
     made = map_of(assemble(system, board, settings).layout)
     show_tables(made, console.results())
+    show_shared_cores(system, board, console.results())
     show_vcpus(system, board, console.results())
     if svg is not None:
         svg.write_text(draw(made), encoding="utf-8")

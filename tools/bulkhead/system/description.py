@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 6
+VERSION = 7
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -23,6 +23,8 @@ IMAGES_MAX = 4
 FUNCTIONS_MAX = 8
 SPI_WORDS = 32
 NO_PARTITION = 0xFFFFFFFF
+PERIOD_MIN = 100_000  # nanoseconds
+PERIOD_MAX = 1_000_000_000
 DMA = {"none": 0, "smmu": 1, "trusted": 2}
 RESTART = {"after-reset": 0, "without-reset": 1, "never": 2}
 UNMAPPED = {"stop": 0, "abort": 1}
@@ -42,7 +44,12 @@ class Core(LittleEndianStructure):
 class Vcpu(LittleEndianStructure):
     """struct description_vcpu"""
 
-    _fields_ = (("core", c_uint32), ("reserved", c_uint32))
+    _fields_ = (
+        ("core", c_uint32),
+        ("shared", c_uint32),
+        ("budget", c_uint64),
+        ("period", c_uint64),
+    )
 
 
 class Memory(LittleEndianStructure):

@@ -130,7 +130,7 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         restart=description.RESTART[partition.restart.value],
         unmapped=description.UNMAPPED[partition.unmapped.value],
         maintenance=description.MAINTENANCE[partition.maintenance.value],
-        interrupt_mode=description.INTERRUPT_MODE[partition.interrupts.value],
+        interrupt_mode=description.INTERRUPT_MODE[layout.system.interrupts_of(partition).value],
         memory_count=1,
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),
@@ -139,7 +139,9 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         ),
     )
     for number, core in enumerate(partition.cores):
-        described.vcpus[number] = description.Vcpu(core)
+        shared = core in layout.system.shared_cores
+        times = (partition.budget, partition.period) if shared else (0, 0)
+        described.vcpus[number] = description.Vcpu(core, shared, *times)
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )

@@ -58,14 +58,21 @@ class _Picture:
         owners = self._system.core_owners()
         width = min(120, (_WIDTH - _MARGIN - _LEFT) // len(owners))
         self._text(_MARGIN, top + _CORE_HEIGHT // 2 + 4, "Cores", "heading")
-        for core, owner in enumerate(owners):
+        for core, sharers in enumerate(owners):
             left = _LEFT + core * width
-            self._box(left, top, width, _CORE_HEIGHT, owner)
+            self._box(left, top, width, _CORE_HEIGHT, sharers[0] if sharers else None)
             self._text(left + width // 2, top + 18, str(core), "centre")
-            name = owner.name if owner else "unused"
-            if len(name) * 7 < width:
-                self._text(left + width // 2, top + 35, name, "centre")
-        return top + _CORE_HEIGHT + 36
+            self._core_name(left, top, width, sharers[0].name if sharers else "unused")
+            for row, owner in enumerate(sharers[1:]):  # those that share the core, below
+                below = top + _CORE_HEIGHT + row * _LINE
+                self._box(left, below, width, _LINE, owner)
+                self._core_name(left, below - 18, width, owner.name)
+        rows = max(max(len(sharers) for sharers in owners) - 1, 0)
+        return top + _CORE_HEIGHT + rows * _LINE + 36
+
+    def _core_name(self, left: int, top: int, width: int, name: str) -> None:
+        if len(name) * 7 < width:
+            self._text(left + width // 2, top + 35, name, "centre")
 
     def draw_column(
         self, top: int, left: int, title: str, regions: Sequence[tuple[Owner | None, Region]]

@@ -43,10 +43,12 @@ class MemoryMap:
     memory: Region  # all RAM
     owners: tuple[Owner, ...]
 
-    def core_owners(self) -> list[Owner | None]:
-        """Return the owner of each core; None for an unused core."""
-        owners = {core: owner for owner in self.owners for core in owner.cores}
-        return [owners.get(core) for core in range(self.core_count)]
+    def core_owners(self) -> list[tuple[Owner, ...]]:
+        """Return the owners of each core: none of an unused core, several of a shared one."""
+        return [
+            tuple(owner for owner in self.owners if core in owner.cores)
+            for core in range(self.core_count)
+        ]
 
     def in_memory(self) -> list[tuple[Owner | None, Region]]:
         """Return all parts of RAM in ascending order, including those without an owner."""
@@ -126,8 +128,9 @@ def show_tables(system: MemoryMap, console: Console) -> None:
         return made
 
     cores = table("cores", "partition")
-    for owner, numbers in groupby(enumerate(system.core_owners()), key=lambda each: each[1]):
-        cores.add_row(_span([core for core, _ in numbers]), escape(_name(owner)))
+    for owners, numbers in groupby(enumerate(system.core_owners()), key=lambda each: each[1]):
+        names = ", ".join(_name(owner) for owner in owners or (None,))
+        cores.add_row(_span([core for core, _ in numbers]), escape(names))
     addresses = table("physical addresses", "size", "owner", "what")
     regions = [*system.in_memory(), *system.outside()]
     for holder, region in sorted(regions, key=lambda each: each[1].start):

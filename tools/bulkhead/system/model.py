@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 
 
@@ -114,7 +115,9 @@ class Partition:
     restart: Restart = Restart.AFTER_RESET
     unmapped: Unmapped = Unmapped.STOP
     maintenance: Maintenance = Maintenance.BROADCAST
-    interrupts: Interrupts = Interrupts.DIRECT
+    interrupts: Interrupts | None = None  # None: listed if it shares a core, otherwise direct
+    budget: int | None = None  # nanoseconds in each period, on each core that it shares
+    period: int | None = None  # nanoseconds
     vcpus: tuple[Vcpu, ...] = ()
 
     def line_of(self, key: str) -> int:
@@ -131,6 +134,27 @@ class System:
     board: str
     partitions: tuple[Partition, ...]
     board_line: int = 1
+
+    @cached_property
+    def shared_cores(self) -> dict[int, list[Partition]]:
+        """The cores that several partitions name, with these partitions."""
+        named = sorted({core for partition in self.partitions for core in partition.cores})
+        owners = {core: [each for each in self.partitions if core in each.cores] for core in named}
+        return {core: each for core, each in owners.items() if len(each) > 1}
+
+    def shares_core(self, partition: Partition) -> bool:
+        """Return True if another partition names one of its cores."""
+        return any(core in self.shared_cores for core in partition.cores)
+
+    def interrupts_of(self, partition: Partition) -> Interrupts:
+        """Return the way of the partition's interrupts."""
+        usual = Interrupts.LISTED if self.shares_core(partition) else Interrupts.DIRECT
+        return partition.interrupts or usual
+
+    @property
+    def vcpu_count(self) -> int:
+        """The number of all partitions' VCPUs: each has one for each of its cores."""
+        return sum(len(partition.cores) for partition in self.partitions)
 
     @property
     def uses_smmu(self) -> bool:

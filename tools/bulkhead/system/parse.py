@@ -369,6 +369,8 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "unmapped": _one_of(Unmapped),
     "maintenance": _one_of(Maintenance),
     "interrupts": _one_of(Interrupts),
+    "budget": _time,
+    "period": _time,
     "vcpu": _tables,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
@@ -382,7 +384,9 @@ _DEFAULTS = {
     "restart": Restart.AFTER_RESET,
     "unmapped": Unmapped.STOP,
     "maintenance": Maintenance.BROADCAST,
-    "interrupts": Interrupts.DIRECT,
+    "interrupts": None,
+    "budget": None,
+    "period": None,
     "vcpu": (),
 }
 _PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)

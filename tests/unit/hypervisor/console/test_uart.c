@@ -498,6 +498,22 @@ static void test_several_cores_of_a_partition(void **state)
     assert_int_equal(letters, THREADS * BYTES);
 }
 
+static void test_held_input(void **state)
+{
+    (void)state;
+    uart_receive(&fixture_partitions[CONTROL], 'a');
+    uart_hold_input(&fixture_partitions[CONTROL]);
+    uart_receive(&fixture_partitions[CONTROL], 'b');
+    assert_true((fixture_read(CONTROL, UARTFR) & FLAG_RECEIVE_EMPTY) != 0);
+    assert_int_equal(fixture_read(CONTROL, UARTRIS) & INTERRUPT_RECEIVE, 0);
+    assert_int_equal(fixture_read(CONTROL, UARTDR), 0);
+    uart_reset(&fixture_partitions[CONTROL]);
+    assert_int_equal(fixture_read(CONTROL, UARTDR), 'b');
+    uart_receive(&fixture_partitions[CONTROL], 'c');
+    uart_reset(&fixture_partitions[CONTROL]); /* not held */
+    assert_true((fixture_read(CONTROL, UARTFR) & FLAG_RECEIVE_EMPTY) != 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup(test_reset_ends_the_line, fixture_set_up),
         cmocka_unit_test_setup(test_flush, fixture_set_up),
         cmocka_unit_test_setup(test_input_by_interrupt, fixture_set_up),
+        cmocka_unit_test_setup(test_held_input, fixture_set_up),
         cmocka_unit_test_setup(test_one_interrupt_per_byte, fixture_set_up),
         cmocka_unit_test_setup(test_unread_input, fixture_set_up),
         cmocka_unit_test_setup(test_transmit_interrupt, fixture_set_up),

@@ -38,7 +38,7 @@ static void make_control(struct description_partition *partition)
         .devicetree = 0x1000008,
         .console = 0x9000000, /* the board's own address, which the guest never accesses */
         .vcpu_count = 1,
-        .vcpus = {{0, 0}},
+        .vcpus = {{.core = 0}},
         .console_interrupt = 40,
         .memory_count = 2,
         .device_count = 1,
@@ -63,7 +63,7 @@ static void make_linux(struct description_partition *partition)
         .pci_io = 0x3eff1000,
         .pci_io_bytes = 0x1000,
         .vcpu_count = 2,
-        .vcpus = {{1, 0}, {2, 0}},
+        .vcpus = {{.core = 1}, {.core = 2}},
         .console_interrupt = 41,
         .console_input = 1,
         .dma = DESCRIPTION_DMA_TRUSTED,
@@ -213,7 +213,7 @@ static void require_owners(const struct description *description)
 {
     uint32_t owned[32] = {0};
     bool given[65536] = {false};
-    uint32_t used = 0;
+    uint32_t used = 0, shared = 0;
 
     owned[0] = UINT32_MAX;
     owned[31] = 0xf0000000;
@@ -234,8 +234,13 @@ static void require_owners(const struct description *description)
             given[partition->functions[j].address] = true;
         }
         for (uint32_t j = 0; j < partition->vcpu_count; j++) {
-            require((used >> partition->vcpus[j].core & 1) == 0, "a core has one VCPU");
-            used |= 1u << partition->vcpus[j].core;
+            const struct description_vcpu *vcpu = &partition->vcpus[j];
+
+            require((used >> vcpu->core & 1) == 0 || (shared >> vcpu->core & vcpu->shared) == 1,
+                    "a core has one VCPU, or several that share it");
+            require(vcpu->shared == 0 || vcpu->budget - 1 < vcpu->period, "a budget is in range");
+            used |= 1u << vcpu->core;
+            shared |= vcpu->shared << vcpu->core;
         }
     }
     owned[0] = 0; /* INTID 0 means no interrupt */

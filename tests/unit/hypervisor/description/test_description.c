@@ -50,7 +50,9 @@ struct fault {
 #define LISTS     "list too long, or no memory, or no VCPU: memories"
 #define UNUSED    "list entries beyond the count: memories"
 #define MEMORY    "trusted DMA needs guest = physical: memory at"
-#define VCPU      "a VCPU has no core of its own: core"
+#define VCPU      "a VCPU has no core that it may use: core"
+#define TIMES     "budget or period out of range: a VCPU on core"
+#define DIRECT    "direct interrupts on a shared core:"
 #define IMAGE     "image outside the payload: offset"
 #define LOAD      "image outside the partition's memory: guest address"
 #define ENTRY     "entry unaligned or outside memory: guest address"
@@ -191,7 +193,10 @@ static const struct fault faults[] = {
     {VCPU, 1, 4, {LINUX(vcpus[0].core, 4)}},
     {VCPU, 0, 4, {CONTROL(vcpus[0].core, 4)}},
     {VCPU, 1, 1, {LINUX(vcpus[1].core, 1)}},
-    {VCPU, 1, 2, {LINUX(vcpus[1].reserved, 1)}},
+    {VCPU, 1, 2, {LINUX(vcpus[1].shared, 2)}},
+    {TIMES, 1, 2, {LINUX(vcpus[1].shared, 1)}},
+    {TIMES, 1, 2, {LINUX(vcpus[1].budget, 1)}},
+    {TIMES, 1, 2, {LINUX(vcpus[1].period, 1)}},
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
@@ -323,6 +328,60 @@ static void test_valid_description(void **state)
     assert_null(problem.text);
 }
 
+/* Lets VCPU 0 of both partitions share core 0. */
+static void share(struct description *description)
+{
+    description_make(description);
+    for (unsigned i = 0; i < 2; i++) {
+        description->partitions[i].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
+        description->partitions[i].vcpus[0] =
+            (struct description_vcpu){.core = 0, .shared = 1, .budget = 100000, .period = 100000};
+    }
+}
+
+static void expect_sharing(struct description *description, const char *text, uint32_t partition,
+                           uint64_t value)
+{
+    const struct fault fault = {text, partition, value, {{0, 0, 0}}};
+
+    description_seal(description);
+    check(description, &fault, 0);
+}
+
+static void test_shared_cores(void **state)
+{
+    struct description description;
+    struct description_vcpu *vcpu = &description.partitions[1].vcpus[0];
+
+    (void)state;
+    share(&description);
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->budget = vcpu->period = DESCRIPTION_PERIOD_MAX;
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->period++;
+    expect_sharing(&description, TIMES, 1, 0);
+    share(&description);
+    vcpu->period--;
+    expect_sharing(&description, TIMES, 1, 0);
+    share(&description);
+    vcpu->budget = 0;
+    expect_sharing(&description, TIMES, 1, 0);
+    vcpu->budget = vcpu->period + 1;
+    expect_sharing(&description, TIMES, 1, 0);
+    share(&description);
+    description.partitions[1].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_DIRECT;
+    expect_sharing(&description, DIRECT, 1, 0);
+    share(&description);
+    description.partitions[1].vcpus[1] = *vcpu; /* both VCPUs of a partition on one core */
+    expect_sharing(&description, VCPU, 1, 0);
+    share(&description);
+    *vcpu = (struct description_vcpu){.core = 0}; /* one of the two does not say so */
+    expect_sharing(&description, VCPU, 1, 0);
+    share(&description);
+    description.partitions[0].vcpus[0] = (struct description_vcpu){.core = 0};
+    expect_sharing(&description, VCPU, 1, 0);
+}
+
 static void test_room_is_checked_first(void **state)
 {
     struct description_problem problem;
@@ -441,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_valid_description),
         cmocka_unit_test(test_each_rule),
         cmocka_unit_test(test_names_differ),
+        cmocka_unit_test(test_shared_cores),
         cmocka_unit_test(test_room_is_checked_first),
         cmocka_unit_test(test_no_images),
         cmocka_unit_test(test_each_damaged_bit_is_detected),

@@ -32,7 +32,13 @@ struct source {
     uint32_t priority;
 };
 
+/* A VCPU on a shared core has one. */
+struct shared_vcpu {
+    char nothing;
+};
+
 static struct machine made;
+static struct shared_vcpu shared;
 static struct source sources[COUNT];
 static uint32_t random_state;
 static unsigned nested[INTERFACE_NESTED_MAX],
@@ -519,6 +525,7 @@ static void test_random(void **state)
         made.interface.list_count = 2 + seed % 4;
         made.gic.two_securities = machine_partition.shares_group1 = seed % 5 == 0;
         made.interface.is_raw = seed % 10 == 0;
+        machine_vcpu.shared = seed % 2 == 0 ? &shared : NULL;
         assert_null(gic_start_core(&machine_vcpu));
         gic_open_core();
         made.interface.guest_splits = seed % 3 == 0;

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Cores that several VCPUs share. hypervisor/shared/ has these functions for systems with such a
+ * core, and hypervisor/dedicated/ for all others: the linker takes one of them.
+ *
+ * A VCPU that does not execute keeps its place in the code of its monitor: each VCPU has a stack of
+ * its own. So a function here that lets another VCPU execute returns later, when the VCPU of the
+ * caller executes again. Nothing that was read before the call is known to be true then.
+ *
+ * All functions are called on the VCPU's own processor, with interrupts masked.
+ */
+#ifndef HYPERVISOR_SHARING_H
+#define HYPERVISOR_SHARING_H
+
+#include "hypervisor/access.h"
+#include "hypervisor/vcpu.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct processor;
+
+/* Makes what the VCPUs of a processor need to share it. Boot, on the boot core. */
+void sharing_boot(struct processor *processor);
+
+/* Starts the processor's first VCPU, which is the caller. Called once on each core. */
+void sharing_start(struct processor *processor);
+
+/* Returns when the VCPU may have something to do: an interrupt for its guest is pending, or a
+ * message from another monitor has come. Returns without a reason, too. */
+void sharing_wait(struct vcpu *vcpu);
+
+/* Lets a more urgent VCPU execute, if there is one, or any other if the budget is used up. */
+void sharing_continue(struct vcpu *vcpu);
+
+/* Takes the hypervisor's interrupts that are pending. The VCPU's guest does not execute. */
+void sharing_handle_interrupts(struct vcpu *vcpu);
+
+/* Takes an interrupt which listed_take() acknowledged, if it is for another VCPU of the processor.
+ * Returns false if it is not. */
+bool sharing_take(struct vcpu *vcpu, uint32_t number);
+
+/* The processor's timer has expired, or a message from another monitor has come. */
+void sharing_timer(struct vcpu *vcpu);
+void sharing_message(struct vcpu *vcpu);
+
+/* Sends an SGI for a guest whose partition has VCPUs on shared cores. `value`: ICC_SGI1R_EL1. */
+enum access_result sharing_send(struct vcpu *vcpu, uint64_t value);
+
+/* Forgets the interrupts that have come for the VCPU. Its guest does not execute. */
+void sharing_reset(struct vcpu *vcpu);
+
+/* Gives the floating-point registers to the VCPU, or the debug registers with the performance
+ * monitors. While another VCPU has them, an access traps. */
+void sharing_give_vectors(struct vcpu *vcpu);
+void sharing_give_debug(struct vcpu *vcpu);
+
+/* Gives the VCPU the register of a trapped access, if another VCPU had it. Returns false if that is
+ * not why it trapped. `name`: entry/syndrome.h. */
+bool sharing_give_register(struct vcpu *vcpu, unsigned name);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A core that several VCPUs share, and a VCPU on it. One page each, mapped in the monitors of these
+ * VCPUs alone. */
+#ifndef SHARED_CORE_H
+#define SHARED_CORE_H
+
+#include "entry/processor.h"
+#include "shared/debug.h"
+#include "shared/guest_registers.h"
+#include "shared/interrupts.h"
+#include "shared/reservation.h"
+#include "shared/vectors.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct shared_core {
+    struct vcpu *vcpus[RESERVATION_LEVELS]; /* by level */
+    struct reservation reservation;
+    struct tournament expiries; /* by level: CNTPCT_EL0 at which the timer of a guest that waits
+                                 * expires */
+    const struct vcpu *vectors; /* whose FP and SIMD registers the core has; NULL: nobody's */
+    const struct vcpu *debug;   /* whose debug registers and performance monitors; likewise */
+    struct debug_resources resources;
+    uint64_t charged;      /* CNTPCT_EL0 until which execution is charged */
+    bool has_pointer_keys; /* FEAT_PAuth */
+    bool has_started;
+    bool reschedule; /* a VCPU has got work, or the timer has expired */
+};
+
+struct shared_vcpu {
+    struct sporadic_server server;
+    unsigned level;
+    bool has_executed; /* its state is saved here, or is in the core */
+    bool is_called;    /* a message has come since sharing_wait() */
+    uint64_t stack;    /* its monitor's, while another VCPU executes */
+    struct guest_registers registers;
+    struct saved_interrupts interrupts;
+    struct vector_registers vectors;
+    struct debug_registers debug;
+};
+
+_Static_assert(sizeof(struct shared_core) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
+_Static_assert(sizeof(struct shared_vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
+
+/* switch.S: continues the monitor that has waited on the stack, with the tables of `processor`, or
+ * enters the monitor of a VCPU for the first time. Returns when the calling monitor continues. */
+void switch_to_waiting(uint64_t *own_stack, uint64_t stack, const struct processor *processor);
+void switch_to_new(uint64_t *own_stack, struct processor *processor);
+
+#endif

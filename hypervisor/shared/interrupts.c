@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "shared/interrupts.h"
+
+#include "gic/gic_registers.h"
+#include "gic/internal.h"
+#include "gic/system_registers.h"
+#include <arch/device_access.h>
+
+#define ICFGR_PPIS (GIC_ICFGR + 4u)
+#define SGI_BITS   0xffffu
+
+/* Save and load the active priorities of one group. IHI 0069, ICH_AP1R<n>_EL2: n = 1 exists with 6
+ * bits of preemption or more, n = 2 and 3 with 7. */
+#define ACTIVE_PRIORITIES(group)                                          \
+    static void save_active##group(uint64_t *active, unsigned bits)       \
+    {                                                                     \
+        active[0] = GIC_REGISTER_READ(ICH_AP##group##R0_EL2);             \
+        if (bits >= 6) {                                                  \
+            active[1] = GIC_REGISTER_READ(ICH_AP##group##R1_EL2);         \
+        }                                                                 \
+        if (bits >= 7) {                                                  \
+            active[2] = GIC_REGISTER_READ(ICH_AP##group##R2_EL2);         \
+            active[3] = GIC_REGISTER_READ(ICH_AP##group##R3_EL2);         \
+        }                                                                 \
+    }                                                                     \
+    static void load_active##group(const uint64_t *active, unsigned bits) \
+    {                                                                     \
+        GIC_REGISTER_WRITE(ICH_AP##group##R0_EL2, active[0]);             \
+        if (bits >= 6) {                                                  \
+            GIC_REGISTER_WRITE(ICH_AP##group##R1_EL2, active[1]);         \
+        }                                                                 \
+        if (bits >= 7) {                                                  \
+            GIC_REGISTER_WRITE(ICH_AP##group##R2_EL2, active[2]);         \
+            GIC_REGISTER_WRITE(ICH_AP##group##R3_EL2, active[3]);         \
+        }                                                                 \
+    }
+
+ACTIVE_PRIORITIES(0)
+ACTIVE_PRIORITIES(1)
+
+static unsigned preemption_bits(void)
+{
+    return (unsigned)((GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION) >> 26) + 1;
+}
+
+static struct gic_frame frame_of(const struct vcpu *vcpu)
+{
+    return gic_private(partition_core(vcpu->partition, vcpu->number));
+}
+
+static void save_lists(struct saved_interrupts *saved)
+{
+    unsigned count = gic_registers_list_count(), bits = preemption_bits();
+
+    for (unsigned i = 0; i < count; i++) {
+        saved->lists[i] = gic_registers_listed(i);
+        gic_registers_list(i, 0);
+    }
+    saved->list_control = GIC_REGISTER_READ(ICH_HCR_EL2);
+    saved->machine_control = GIC_REGISTER_READ(ICH_VMCR_EL2);
+    save_active0(saved->active0, bits);
+    save_active1(saved->active1, bits);
+    GIC_REGISTER_WRITE(ICH_HCR_EL2, 0); /* no maintenance interrupt of this VCPU for another */
+}
+
+static void load_lists(const struct saved_interrupts *saved)
+{
+    unsigned count = gic_registers_list_count(), bits = preemption_bits();
+
+    for (unsigned i = 0; i < count; i++) {
+        gic_registers_list(i, saved->lists[i]);
+    }
+    GIC_REGISTER_WRITE(ICH_VMCR_EL2, saved->machine_control);
+    load_active0(saved->active0, bits);
+    load_active1(saved->active1, bits);
+    GIC_REGISTER_WRITE(ICH_HCR_EL2, saved->list_control);
+}
+
+/* The pending state of a level-sensitive interrupt is that of its line, which is the VCPU's timer
+ * for example: it is pending again as soon as the timer is loaded. */
+static void save_private(const struct gic_frame *frame, struct saved_interrupts *saved)
+{
+    uintptr_t registers = frame->interrupts;
+
+    saved->enabled = device_read32(registers + GIC_ISENABLER) & PRIVATE_GUEST;
+    device_write32(registers + GIC_ICENABLER, PRIVATE_GUEST);
+    (void)gic_wait_clear(frame->control, frame->write_pending);
+    saved->edges = device_read32(registers + ICFGR_PPIS);
+    saved->pending = device_read32(registers + GIC_ISPENDR) & PRIVATE_GUEST;
+    saved->active = device_read32(registers + GIC_ISACTIVER) & PRIVATE_GUEST;
+    device_write32(registers + GIC_ICPENDR, PRIVATE_GUEST);
+    device_write32(registers + GIC_ICACTIVER, PRIVATE_GUEST);
+    for (unsigned word = 0; word < PRIVATE_PRIORITY_WORDS; word++) {
+        saved->priorities[word] = device_read32(registers + GIC_IPRIORITYR + UINT64_C(4) * word);
+    }
+}
+
+/* Returns the interrupts that are edge-triggered: SGIs, and PPIs by GICR_ICFGR1, which has two bits
+ * for each. */
+static uint32_t edge_triggered(const struct saved_interrupts *saved)
+{
+    uint32_t edges = SGI_BITS;
+
+    for (unsigned ppi = 0; ppi < 16; ppi++) {
+        edges |= (saved->edges >> (2 * ppi + 1) & 1) << (16 + ppi);
+    }
+    return edges;
+}
+
+static void load_private(const struct gic_frame *frame, const struct saved_interrupts *saved)
+{
+    uintptr_t registers = frame->interrupts;
+
+    device_write32(registers + ICFGR_PPIS, saved->edges);
+    for (unsigned word = 0; word < PRIVATE_PRIORITY_WORDS; word++) {
+        device_write32(registers + GIC_IPRIORITYR + UINT64_C(4) * word, saved->priorities[word]);
+    }
+    if (saved->pending != 0) {
+        device_write32(registers + GIC_ISPENDR, saved->pending & edge_triggered(saved));
+    }
+    device_write32(registers + GIC_ISACTIVER, saved->active);
+    device_write32(registers + GIC_ISENABLER, saved->enabled);
+}
+
+void interrupts_save(const struct vcpu *vcpu, struct saved_interrupts *saved)
+{
+    struct gic_frame frame = frame_of(vcpu);
+
+    save_lists(saved);
+    save_private(&frame, saved);
+}
+
+void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved)
+{
+    struct gic_frame frame = frame_of(vcpu);
+
+    load_private(&frame, saved);
+    load_lists(saved);
+}

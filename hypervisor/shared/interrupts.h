@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The interrupts of a VCPU that does not execute. Its list registers, and the state of its SGIs and
+ * PPIs in the Redistributor, are saved: other VCPUs use the same ones. The state of SPIs stays in
+ * the Distributor. An SPI that comes meanwhile stays active there, so that it comes once, and is
+ * made pending again when the VCPU executes.
+ */
+#ifndef SHARED_INTERRUPTS_H
+#define SHARED_INTERRUPTS_H
+
+#include "hypervisor/vcpu.h"
+#include <stdint.h>
+
+#define PRIVATE_PRIORITY_WORDS 8u
+#define ACTIVE_PRIORITY_WORDS  4u
+
+struct saved_interrupts {
+    uint64_t lists[LIST_REGISTERS_MAX];
+    uint64_t list_control;                    /* ICH_HCR_EL2 */
+    uint64_t machine_control;                 /* ICH_VMCR_EL2 */
+    uint64_t active0[ACTIVE_PRIORITY_WORDS];  /* ICH_AP0R<n>_EL2 */
+    uint64_t active1[ACTIVE_PRIORITY_WORDS];  /* ICH_AP1R<n>_EL2 */
+    uint32_t enabled, pending, active, edges; /* of interrupts 0 to 31; edges: GICR_ICFGR1 */
+    uint32_t priorities[PRIVATE_PRIORITY_WORDS];
+};
+
+/* Saves the state of the VCPU that executed last, and disables its private interrupts. */
+void interrupts_save(const struct vcpu *vcpu, struct saved_interrupts *saved);
+
+/* Loads the state of the VCPU that executes next. */
+void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The VCPUs of a shared core: when each executes, and the change from one to another. */
+#include "hypervisor/sharing.h"
+
+#include "entry/interrupt.h"
+#include "gic/listed.h"
+#include "gic/sgi.h"
+#include "hypervisor/registers.h"
+#include "partition/fault.h"
+#include "shared/core.h"
+#include "vcpu/controls.h"
+#include "vcpu/features.h"
+
+/* Arm ARM, ISR_EL1. */
+#define PENDING_FIQ UINT64_C(0x40)
+#define PENDING_IRQ UINT64_C(0x80)
+
+#define NANOSECONDS 1000000000u
+/* The server's budget is in this many pieces at most, or a few more (sporadic_server.h). */
+#define PIECES   16u
+#define CAPACITY (PIECES + 2u)
+
+static uint64_t counter(void)
+{
+    instruction_barrier(); /* the counter may be read early otherwise (Arm ARM, CNTPCT_EL0) */
+    return register_read(cntpct_el0);
+}
+
+/* Charges the VCPU that executes until now. Returns the time. */
+static uint64_t charge(const struct processor *processor)
+{
+    struct shared_core *core = processor->shared;
+    struct vcpu *vcpu = processor->vcpu;
+    uint64_t now = counter(), ticks = now - core->charged;
+
+    core->charged = now;
+    vcpu->report.used += ticks;
+    reservation_charge(&core->reservation, vcpu->shared->level, ticks, now);
+    return now;
+}
+
+static void unblock(struct shared_core *core, const struct vcpu *vcpu)
+{
+    tournament_set(&core->expiries, vcpu->shared->level, UINT64_MAX);
+    reservation_unblock(&core->reservation, vcpu->shared->level, counter());
+    core->reschedule = true;
+}
+
+/* Sets the core's timer to the next choice that is due, or to the next expiry of a guest's timer.
+ */
+static void set_timer(const struct shared_core *core, uint64_t choice)
+{
+    uint64_t expiry = tournament_earliest(&core->expiries);
+
+    register_write(cnthp_cval_el2, expiry < choice ? expiry : choice);
+    register_write(cnthp_ctl_el2, 1);
+    instruction_barrier();
+}
+
+/* The VCPU executes now: what has come for it becomes pending. */
+static void receive(struct vcpu *vcpu)
+{
+    uint32_t mail = __atomic_exchange_n(&vcpu->partition->mail[vcpu->number], 0, __ATOMIC_ACQ_REL);
+
+    for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
+        listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
+    }
+    listed_bring_back(vcpu);
+}
+
+/* Takes the debug registers from the VCPU that has them. */
+static void take_debug(struct shared_core *core)
+{
+    if (core->debug != NULL) {
+        debug_save(&core->resources, &core->debug->shared->debug);
+    }
+    core->debug = NULL;
+}
+
+void sharing_give_debug(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+
+    if (core != NULL) {
+        debug_trap(false);
+    }
+    if (core != NULL && core->debug != vcpu) {
+        take_debug(core);
+        debug_load(&core->resources, &vcpu->shared->debug);
+        core->debug = vcpu;
+    }
+}
+
+static void save(struct shared_core *core, struct vcpu *vcpu)
+{
+    struct shared_vcpu *shared = vcpu->shared;
+
+    shared->debug.has_effect = core->debug == vcpu && debug_has_effect(&core->resources);
+    if (shared->debug.has_effect) {
+        take_debug(core);
+    }
+    guest_registers_save(&shared->registers, core->has_pointer_keys);
+    interrupts_save(vcpu, &shared->interrupts);
+    if ((core->reservation.runnable >> shared->level & 1) == 0) {
+        tournament_set(&core->expiries, shared->level,
+                       guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
+    }
+}
+
+static void load(struct shared_core *core, struct vcpu *vcpu)
+{
+    const struct shared_vcpu *shared = vcpu->shared;
+    uint64_t control = register_read(cptr_el2) & ~CPTR_TFP;
+
+    tournament_set(&core->expiries, shared->level, UINT64_MAX);
+    register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
+    guest_registers_load(&shared->registers, core->has_pointer_keys);
+    if (shared->debug.has_effect) {
+        sharing_give_debug(vcpu);
+    } else {
+        debug_trap(core->debug != vcpu);
+    }
+    interrupts_load(vcpu, &shared->interrupts);
+    receive(vcpu);
+}
+
+/* Lets another VCPU execute. Returns when the one that executes now executes again. */
+static void change_to(struct processor *processor, struct vcpu *next)
+{
+    struct vcpu *own = processor->vcpu;
+
+    (void)fault_of_device(0); /* an SError that is pending is this guest's */
+    save(processor->shared, own);
+    processor_set_vcpu(processor, next);
+    next->report.switches++;
+    if (next->shared->has_executed) {
+        load(processor->shared, next);
+        switch_to_waiting(&own->shared->stack, next->shared->stack, processor);
+    } else {
+        next->shared->has_executed = true;
+        switch_to_new(&own->shared->stack, processor);
+    }
+}
+
+/* Waits until a VCPU has work and budget. None executes, so the state of the one that executed last
+ * stays in the core. Returns the level. */
+static unsigned idle(const struct processor *processor)
+{
+    struct shared_core *core = processor->shared;
+    unsigned level;
+
+    do {
+        uint64_t now = counter();
+
+        set_timer(core, reservation_next_choice(&core->reservation, RESERVATION_NONE, now));
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        sharing_handle_interrupts(processor->vcpu);
+        core->charged = counter();
+        level = reservation_choose(&core->reservation, core->charged);
+    } while (level == RESERVATION_NONE);
+    return level;
+}
+
+/* Lets the VCPU execute that is to execute now. The calling one may have blocked. */
+static void choose(struct processor *processor)
+{
+    struct shared_core *core = processor->shared;
+    unsigned level = reservation_choose(&core->reservation, charge(processor));
+
+    if (level == RESERVATION_NONE) {
+        level = idle(processor);
+    }
+    core->reschedule = false;
+    set_timer(core, reservation_next_choice(&core->reservation, level, core->charged));
+    if (core->vcpus[level] != processor->vcpu) {
+        change_to(processor, core->vcpus[level]);
+    }
+}
+
+/* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. */
+static void add(struct processor *processor, struct vcpu *vcpu)
+{
+    const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
+    struct shared_core *core = processor->shared;
+    struct shared_vcpu *shared = vcpu->shared;
+    uint64_t frequency = register_read(cntfrq_el0);
+    uint64_t period = schedule_ratio_floor(described->period, frequency, NANOSECONDS);
+    uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
+    unsigned level = 0;
+    bool is_before = true;
+
+    for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        uint64_t others = other->partition->described->vcpus[other->number].period;
+
+        is_before = is_before && other != vcpu;
+        level += others < described->period || (others == described->period && is_before) ? 1 : 0;
+    }
+    budget = budget < period ? budget : period;
+    (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
+    sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
+    shared->level = level;
+    core->vcpus[level] = vcpu;
+    tournament_set(&core->expiries, level, UINT64_MAX);
+    reservation_add(&core->reservation, level, &shared->server);
+    reservation_unblock(&core->reservation, level, core->charged);
+}
+
+void sharing_start(struct processor *processor)
+{
+    struct shared_core *core = processor->shared;
+    struct features features = {0};
+
+    if (core == NULL || core->has_started) {
+        return;
+    }
+    features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
+    features.isar2 = id_register_read(ID_AA64ISAR2_EL1);
+    core->has_pointer_keys = features_have_pointer_authentication(&features);
+    core->resources = debug_resources();
+    core->charged = counter();
+    reservation_init(&core->reservation);
+    tournament_init(&core->expiries);
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        add(processor, vcpu);
+    }
+    processor->vcpu->shared->has_executed = true;
+    core->has_started = true;
+    core->reschedule = true;
+}
+
+void sharing_wait(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+    struct shared_core *core = processor->shared;
+
+    if (core == NULL) {
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        return;
+    }
+    sharing_handle_interrupts(vcpu);
+    if (!vcpu->shared->is_called && !listed_is_pending()) {
+        reservation_block(&core->reservation, vcpu->shared->level, charge(processor));
+        choose(processor);
+    }
+    vcpu->shared->is_called = false;
+}
+
+void sharing_continue(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+
+    (void)vcpu;
+    if (processor->shared != NULL && processor->shared->reschedule) {
+        choose(processor);
+    }
+}
+
+void sharing_handle_interrupts(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    uint64_t pending;
+
+    if (core == NULL) {
+        interrupt_handle(vcpu);
+        return;
+    }
+    pending = register_read(isr_el1);
+    if ((pending & PENDING_FIQ) != 0) {
+        interrupt_handle(vcpu);
+    }
+    if ((pending & PENDING_IRQ) != 0 && !listed_take(vcpu)) {
+        interrupt_list(vcpu);
+    }
+    if (listed_is_pending()) {
+        unblock(core, vcpu);
+    }
+}
+
+bool sharing_take(struct vcpu *vcpu, uint32_t number)
+{
+    struct processor *processor = processor_this();
+
+    if (processor->shared == NULL) {
+        return false;
+    }
+    for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        if (other != vcpu && partition_owns_interrupt(other->partition, number)) {
+            vcpu->report.exits[EXIT_INTERRUPT]++;
+            listed_set_aside(other, number);
+            unblock(processor->shared, other);
+            return true;
+        }
+    }
+    return false;
+}
+
+void sharing_timer(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    uint64_t now = counter();
+
+    (void)vcpu;
+    register_write(cnthp_ctl_el2, 0);
+    if (core == NULL) {
+        return;
+    }
+    while (tournament_earliest(&core->expiries) <= now) {
+        unblock(core, core->vcpus[tournament_winner(&core->expiries)]);
+    }
+    core->reschedule = true;
+    instruction_barrier(); /* the timer's line is low before its interrupt ends */
+}
+
+void sharing_message(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+
+    if (processor->shared == NULL) {
+        return;
+    }
+    for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        if (__atomic_load_n(&other->partition->mail[other->number], __ATOMIC_ACQUIRE) != 0) {
+            other->shared->is_called = true;
+            unblock(processor->shared, other);
+        }
+    }
+    receive(vcpu);
+}
+
+/* Sends the SGI by mail, because another VCPU may execute on the target's core. */
+enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
+{
+    struct partition *partition = vcpu->partition;
+    struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
+
+    for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
+        uint32_t other = (uint32_t)__builtin_ctz(left);
+
+        if (partition->described->vcpus[other].shared == 0) {
+            sgi_send_one(partition, other, sgi_number(value));
+            continue;
+        }
+        (void)__atomic_fetch_or(&partition->mail[other], UINT32_C(1) << sgi_number(value),
+                                __ATOMIC_RELEASE);
+        if (other != vcpu->number) {
+            gic_send(partition, other);
+        } else {
+            receive(vcpu);
+        }
+    }
+    return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
+}
+
+void sharing_reset(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+
+    (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
+}
+
+void sharing_give_vectors(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+
+    if (core == NULL) {
+        return;
+    }
+    register_write(cptr_el2, register_read(cptr_el2) & ~CPTR_TFP);
+    instruction_barrier();
+    if (core->vectors != vcpu) {
+        if (core->vectors != NULL) {
+            vectors_save(&core->vectors->shared->vectors);
+        }
+        vectors_load(&vcpu->shared->vectors);
+        core->vectors = vcpu;
+    }
+}
+
+bool sharing_give_register(struct vcpu *vcpu, unsigned name)
+{
+    const struct shared_core *core = processor_this()->shared;
+
+    if (core == NULL || core->debug == vcpu || !debug_is_trapped(name)) {
+        return false;
+    }
+    sharing_give_debug(vcpu);
+    return true;
+}

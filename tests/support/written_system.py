@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boots a system from the text of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.layout import Layout
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import VcpuReport, read_reports
+
+StartGuest = Callable[..., GuestProcess]
+# The GIC has two security states, and EL2 is Non-secure: Group 0 is the firmware's.
+TWO_STATES = ",secure=on"
+
+
+def boot(
+    start_guest: StartGuest, folder: Path, text: str, machine_options: str = ""
+) -> tuple[GuestProcess, Layout]:
+    """Boots a system. `folder` is for its file."""
+    file = folder / "system.toml"
+    file.write_text(text)
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    guest = start_guest(replace(made, machine=made.machine + machine_options))
+    return guest, assembled.layout
+
+
+def reports(guest: GuestProcess, layout: Layout) -> list[VcpuReport]:
+    """Returns the reports of all VCPUs."""
+    return read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Partitions that share cores have processors, interrupts and registers as if they were alone."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from support.written_system import TWO_STATES, StartGuest, boot, reports
+
+from bulkhead.system.reports import State
+
+_BOARD = 'board = "qemu-virt"\n'
+_WATCH_S = 5.0
+_STATES = pytest.mark.parametrize(
+    "machine_options", ["", TWO_STATES], ids=["one-state", "two-states"]
+)
+_RESTART, _STOP = "\x1er", "\x1es"
+
+
+def partition(
+    name: str, image: str, cores: str, budget: str, period: str, memory: str = "64 MiB", *keys: str
+) -> str:
+    """Returns the text of a partition."""
+    lines = (
+        "[[partition]]",
+        f'name = "{name}"',
+        f"cores = {cores}",
+        f'budget = "{budget}"',
+        f'period = "{period}"',
+        f'memory = "{memory}"',
+        f'image = "{image}"',
+        *keys,
+    )
+    return "\n".join(lines) + "\n"
+
+
+@_STATES
+def test_programs_on_one_core_pass(
+    start_guest: StartGuest, tmp_path: Path, machine_options: str
+) -> None:
+    """Two programs use all floating-point registers, one more interrupts than list registers, and
+    a loop executes all the time that it gets."""
+    # With two states a guest has half as many priorities.
+    keys = ('arguments = "step=16"',) if machine_options else ()
+    text = _BOARD + "".join(
+        (
+            partition("one", "floating-point", "[0]", "2 ms", "9 ms"),
+            partition("two", "floating-point", "[0]", "2 ms", "10 ms"),
+            partition("three", "priorities", "[0]", "2 ms", "11 ms", "64 MiB", *keys),
+            partition("loop", "control", "[0]", "200 us", "1 ms", "16 MiB"),
+        )
+    )
+    guest, layout = boot(start_guest, tmp_path, text, machine_options)
+    for name in ("one", "two", "three"):
+        guest.wait_for_match(rf"(?m)^{name}\| (PASS|FAIL.*)$", timeout=200)
+        assert f"{name}| PASS" in guest.console().splitlines()
+    assert "loop| control: a period of 1000000 ns" in guest.console()
+    found = reports(guest, layout)
+    assert [each.core for each in found] == [0] * 4
+    assert all(each.used > 0 and each.switches > 0 for each in found)
+    assert all(each.exits["fault"] == 0 for each in found)
+
+
+@pytest.mark.timeout(600)
+@_STATES
+def test_two_linux_guests_share_two_cores(
+    start_guest: StartGuest, tmp_path: Path, machine_options: str
+) -> None:
+    """Each on both cores, beside a loop. One of them is stopped and restarted."""
+    keys = ('arguments = "quiet shell"',)
+    text = _BOARD + "".join(
+        (
+            partition("first", "linux", "[0, 1]", "4 ms", "10 ms", "256 MiB", *keys),
+            partition(
+                "second", "linux", "[0, 1]", "4 ms", "10 ms", "256 MiB",
+                *keys, 'console = "interactive"',
+            ),
+            partition("loop", "control", "[1]", "100 us", "1 ms", "16 MiB"),
+        )
+    )  # fmt: skip
+    guest, layout = boot(start_guest, tmp_path, text, machine_options)
+    for name in ("first", "second"):
+        guest.wait_for_match(rf"(?m)^{name}\| .*linux: ready", timeout=250)
+    before = reports(guest, layout)
+    assert [each.state for each in before] == [State.RUNNING] * 5
+    guest.type_text(_STOP)
+    guest.wait_for_next_match(r"(?m)^bulkhead\| second is stopped", 30)
+    time.sleep(_WATCH_S)
+    after = reports(guest, layout)
+    for now, then in zip(after, before, strict=True):
+        is_second = layout.system.partitions[now.partition].name == "second"
+        assert now.state == (State.STOPPED if is_second else State.RUNNING)
+        assert is_second or now.used > then.used
+    guest.type_text(_RESTART)
+    guest.wait_for_next_match(r"(?m)^second\| .*linux: ready", 250)
+    assert not re.search(r"Oops|rcu: INFO|FAIL", guest.console())
+    assert [each.starts for each in reports(guest, layout)] == [
+        2 if layout.system.partitions[each.partition].name == "second" else 1 for each in after
+    ]
+
+
+def test_a_dedicated_core_beside_shared_ones_has_no_exits(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """A partition with a core of its own has direct interrupts, in the same system."""
+    loop = (
+        '[[partition]]\nname = "loop"\ncores = [1]\nmemory = "16 MiB"\nimage = "control"\n'
+        'arguments = "quiet"\n'
+    )
+    text = _BOARD + loop
+    for name in ("one", "two"):
+        text += partition(name, "control", "[0]", "300 us", "1 ms", "16 MiB")
+    guest, layout = boot(start_guest, tmp_path, text)
+    guest.wait_for_match(r"(?m)^loop\| control: a period", timeout=60)
+    guest.wait_for_match(r"(?m)^two\| control: 10000 periods", timeout=60)
+
+    def exits() -> dict[str, int]:
+        (own,) = (each for each in reports(guest, layout) if each.core == 1)
+        return own.exits | {"console": 0}  # it prints its statistics
+
+    before = exits()
+    time.sleep(_WATCH_S)
+    assert exits() == before

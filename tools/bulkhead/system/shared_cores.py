@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores that several partitions share: their rules, and the response times of their budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.board import Board
+from bulkhead.system.description import PERIOD_MAX, PERIOD_MIN
+from bulkhead.system.model import Interrupts, Partition, System, Vcpu, VcpuPolicy
+from bulkhead.system.problems import Problem, duration, show
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MAIN = VcpuPolicy.MAIN  # a sporadic server
+
+
+def sharing_rules(system: System) -> Iterator[Problem]:
+    """Check the keys of partitions that share a core, or that would need one to share."""
+    for partition in system.partitions:
+        yield from _completeness(system, partition)
+        if partition.budget is not None and partition.period is not None:
+            yield from _times(partition)
+        if system.shares_core(partition) and partition.interrupts is Interrupts.DIRECT:
+            core, other = _first_shared(system, partition)
+            what = (
+                f'{_name(partition)} has interrupts = "direct", and shares core {core} with '
+                f"{_name(other)}"
+            )
+            fix = "leave interrupts out: they are listed where a core is shared"
+            yield Problem(partition.line_of("interrupts"), what, fix)
+
+
+def _name(partition: Partition) -> str:
+    return f"partition {show(partition.name)}"
+
+
+def _first_shared(system: System, partition: Partition) -> tuple[int, Partition]:
+    core = next(core for core in partition.cores if core in system.shared_cores)
+    return core, next(each for each in system.shared_cores[core] if each is not partition)
+
+
+def _completeness(system: System, partition: Partition) -> Iterator[Problem]:
+    for key, other, example in (("budget", "period", "10 ms"), ("period", "budget", "3 ms")):
+        if getattr(partition, key) is not None and getattr(partition, other) is None:
+            what = f"{_name(partition)} has a {key}, and no {other}"
+            fix = f'write for example {other} = "{example}"'
+            yield Problem(partition.line_of(key), what, fix)
+    if partition.budget is not None and not system.shares_core(partition):
+        what = f"{_name(partition)} has a budget, and shares no core with another partition"
+        fix = "remove budget and period: its cores are its own"
+        yield Problem(partition.line_of("budget"), what, fix)
+
+
+def _times(partition: Partition) -> Iterator[Problem]:
+    budget, period = partition.budget or 0, partition.period or 0
+    if not PERIOD_MIN <= period <= PERIOD_MAX:
+        what = f"{_name(partition)} has a period of {duration(period)}"
+        fix = f"a period is {duration(PERIOD_MIN)} to {duration(PERIOD_MAX)}"
+        yield Problem(partition.line_of("period"), what, fix)
+    elif budget > period:
+        what = (
+            f"{_name(partition)} has a budget of {duration(budget)} in a period of "
+            f"{duration(period)}"
+        )
+        yield Problem(partition.line_of("budget"), what, "a budget is at most the period")
+
+
+def admission_rules(system: System, board: Board) -> Iterator[Problem]:
+    """Check that each shared core has room for the budgets of its partitions."""
+    if any(sharing_rules(system)):
+        return
+    for core, vcpus in _vcpus(system):
+        found = admit(vcpus, board.counter_hz)
+        if found.verdict is Verdict.OK:
+            continue
+        vcpu = vcpus[found.vcpu]
+        who, budget, period = f"partition {show(vcpu.name)}", vcpu.budget, vcpu.period
+        what = f"{who} may get its budget of {duration(budget)} on core {core} late"
+        if found.verdict is Verdict.OVERLOADED:
+            excess = found.responses[found.vcpu].excess
+            what += (
+                f": in its period of {duration(period)}, it and the partitions before it may use "
+                f"{duration(excess)} more than there is"
+            )
+        yield Problem(vcpu.line_of("budget"), what, "lower a budget, or make a period longer")
+
+
+def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
+    """Yield each shared core with a VCPU for each of its partitions that has a budget."""
+    for core, partitions in system.shared_cores.items():
+        vcpus = [
+            Vcpu(each.name, _MAIN, each.budget, each.period, (), each.line, each.key_lines)
+            for each in partitions
+            if each.budget is not None and each.period is not None
+        ]
+        yield core, vcpus
+
+
+def show_shared_cores(system: System, board: Board, console: Console) -> None:
+    """Print the budgets of a checked system's shared cores. Prints nothing if it has none."""
+    from rich.table import Table
+
+    if not system.shared_cores:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for column in ("shared core", "partition"):
+        table.add_column(column, no_wrap=True)
+    for column in ("budget", "period", "utilization", "worst response", "margin"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for core, vcpus in _vcpus(system):
+        for vcpu, response in zip(vcpus, admit(vcpus, board.counter_hz).responses, strict=True):
+            worst = response.worst
+            table.add_row(
+                str(core),
+                vcpu.name,
+                duration(vcpu.budget),
+                duration(vcpu.period),
+                f"{100 * vcpu.budget / vcpu.period:.3g} %",
+                "-" if worst is None else duration(worst),
+                "-" if worst is None else duration(response.deadline - worst),
+            )
+    console.print()
+    console.print(table)
