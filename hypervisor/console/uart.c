@@ -241,6 +241,15 @@ void uart_hold_input(struct partition *partition)
     ticket_lock_give(&uart->lock);
 }
 
+void uart_release_input(struct partition *partition)
+{
+    struct virtual_uart *uart = &partition->uart;
+
+    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
+    uart->input_is_held = false;
+    ticket_lock_give(&uart->lock);
+}
+
 void uart_reset(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
@@ -260,6 +269,5 @@ void uart_reset(struct partition *partition)
     if (!uart->input_is_held) {
         uart->input_count = 0;
     }
-    uart->input_is_held = false;
     ticket_lock_give(&uart->lock);
 }

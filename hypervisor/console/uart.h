@@ -21,9 +21,10 @@
  * partition starts, while all of its cores are in their monitors. */
 void uart_reset(struct partition *partition);
 
-/* Discards the input that the guest has not read, and keeps all that follows for the guest that
- * starts after the next uart_reset(). */
+/* Discards the input that the guest has not read, and keeps all that follows, until
+ * uart_release_input(), which is called before a guest starts. */
 void uart_hold_input(struct partition *partition);
+void uart_release_input(struct partition *partition);
 
 /*
  * `offset` is from the first register, below one page. ACCESS_REFUSED: no register of that size.

@@ -25,16 +25,18 @@ static void invalidate_locally(unsigned name)
 bool monitor_answer(struct registers *registers, unsigned kind)
 {
     struct vcpu *vcpu = processor_this()->vcpu;
-    uint64_t syndrome = register_read(esr_el2);
-    unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
-    uint64_t value = register_value(registers, (unsigned)REGISTER_TARGET(syndrome));
+    uint64_t syndrome, value;
+    unsigned name;
 
     if (kind == VECTOR_IRQ) {
         return listed_take(vcpu);
     }
+    syndrome = register_read(esr_el2);
     if (kind != VECTOR_SYNCHRONOUS || SYNDROME_CLASS(syndrome) != CLASS_REGISTER) {
         return false;
     }
+    name = (unsigned)syndrome & REGISTER_NAME_MASK;
+    value = register_value(registers, (unsigned)REGISTER_TARGET(syndrome));
     if (name == REGISTER_SGI1R && !vcpu->partition->shares_cores) {
         vcpu->report.exits[EXIT_SGI]++;
         vcpu->report.refused += sgi_send(vcpu->partition, vcpu->number, value) == ACCESS_REFUSED;

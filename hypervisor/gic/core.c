@@ -10,6 +10,7 @@ void gic_reset_core(struct vcpu *vcpu)
     const struct gic_frame frame = gic_private(partition_core(partition, vcpu->number));
 
     (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
+    vcpu->list.has_changed = true;
     gic_registers_reset();
     if (partition->is_listed) {
         listed_reset(vcpu);

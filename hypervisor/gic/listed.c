@@ -525,7 +525,10 @@ void listed_revise(struct vcpu *vcpu)
 
 bool listed_is_pending(void)
 {
-    return read_usage().least_pending != NO_LIST_REGISTER;
+    uint32_t all = (UINT32_C(1) << gic_registers_list_count()) - 1;
+
+    return (gic_registers_free_lists() & all) != all &&
+           read_usage().least_pending != NO_LIST_REGISTER;
 }
 
 void listed_start(struct vcpu *vcpu)

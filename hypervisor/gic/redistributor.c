@@ -79,6 +79,7 @@ static enum access_result access_place(const struct place *place, struct access 
         return ACCESS_REFUSED;
     }
     access->offset -= GIC_FRAME_BYTES;
+    place->accessing->list.has_changed = true;
     return interrupts_access(&interrupts, access);
 }
 

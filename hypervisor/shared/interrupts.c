@@ -50,9 +50,13 @@ static struct gic_frame frame_of(const struct vcpu *vcpu)
 
 static void save_lists(struct saved_interrupts *saved)
 {
-    unsigned count = gic_registers_list_count(), bits = preemption_bits();
+    uint32_t all = (UINT32_C(1) << gic_registers_list_count()) - 1;
+    unsigned bits = preemption_bits();
 
-    for (unsigned i = 0; i < count; i++) {
+    saved->used = ~gic_registers_free_lists() & all;
+    for (uint32_t left = saved->used; left != 0; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
+
         saved->lists[i] = gic_registers_listed(i);
         gic_registers_list(i, 0);
     }
@@ -65,9 +69,11 @@ static void save_lists(struct saved_interrupts *saved)
 
 static void load_lists(const struct saved_interrupts *saved)
 {
-    unsigned count = gic_registers_list_count(), bits = preemption_bits();
+    unsigned bits = preemption_bits();
 
-    for (unsigned i = 0; i < count; i++) {
+    for (uint32_t left = saved->used; left != 0; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
+
         gic_registers_list(i, saved->lists[i]);
     }
     GIC_REGISTER_WRITE(ICH_VMCR_EL2, saved->machine_control);
@@ -76,64 +82,83 @@ static void load_lists(const struct saved_interrupts *saved)
     GIC_REGISTER_WRITE(ICH_HCR_EL2, saved->list_control);
 }
 
-/* The pending state of a level-sensitive interrupt is that of its line, which is the VCPU's timer
- * for example: it is pending again as soon as the timer is loaded. */
-static void save_private(const struct gic_frame *frame, struct saved_interrupts *saved)
+/* IHI 0069, 12.1.3: these registers have word accesses alone. */
+static uintptr_t priority_words(const struct gic_frame *frame, unsigned word)
 {
-    uintptr_t registers = frame->interrupts;
+    return frame->interrupts + GIC_IPRIORITYR + UINT64_C(8) * word;
+}
 
-    saved->enabled = device_read32(registers + GIC_ISENABLER) & PRIVATE_GUEST;
-    device_write32(registers + GIC_ICENABLER, PRIVATE_GUEST);
-    (void)gic_wait_clear(frame->control, frame->write_pending);
-    saved->edges = device_read32(registers + ICFGR_PPIS);
-    saved->pending = device_read32(registers + GIC_ISPENDR) & PRIVATE_GUEST;
-    saved->active = device_read32(registers + GIC_ISACTIVER) & PRIVATE_GUEST;
-    device_write32(registers + GIC_ICPENDR, PRIVATE_GUEST);
-    device_write32(registers + GIC_ICACTIVER, PRIVATE_GUEST);
+static void save_settings(const struct gic_frame *frame, struct private_settings *settings)
+{
+    settings->edges = device_read32(frame->interrupts + ICFGR_PPIS);
     for (unsigned word = 0; word < PRIVATE_PRIORITY_WORDS; word++) {
-        saved->priorities[word] = device_read32(registers + GIC_IPRIORITYR + UINT64_C(4) * word);
+        uintptr_t words = priority_words(frame, word);
+
+        settings->priorities[word] = device_read32(words) | (uint64_t)device_read32(words + 4)
+                                                                << 32;
+    }
+}
+
+static void load_settings(const struct gic_frame *frame, const struct private_settings *settings,
+                          const struct private_settings *last)
+{
+    if (settings->edges != last->edges) {
+        device_write32(frame->interrupts + ICFGR_PPIS, settings->edges);
+    }
+    for (unsigned word = 0; word < PRIVATE_PRIORITY_WORDS; word++) {
+        uintptr_t words = priority_words(frame, word);
+        uint64_t value = settings->priorities[word];
+
+        if (value != last->priorities[word]) {
+            device_write32(words, (uint32_t)value);
+            device_write32(words + 4, (uint32_t)(value >> 32));
+        }
     }
 }
 
 /* Returns the interrupts that are edge-triggered: SGIs, and PPIs by GICR_ICFGR1, which has two bits
  * for each. */
-static uint32_t edge_triggered(const struct saved_interrupts *saved)
+static uint32_t edge_triggered(const struct private_settings *settings)
 {
     uint32_t edges = SGI_BITS;
 
     for (unsigned ppi = 0; ppi < 16; ppi++) {
-        edges |= (saved->edges >> (2 * ppi + 1) & 1) << (16 + ppi);
+        edges |= (settings->edges >> (2 * ppi + 1) & 1) << (16 + ppi);
     }
     return edges;
 }
 
-static void load_private(const struct gic_frame *frame, const struct saved_interrupts *saved)
-{
-    uintptr_t registers = frame->interrupts;
-
-    device_write32(registers + ICFGR_PPIS, saved->edges);
-    for (unsigned word = 0; word < PRIVATE_PRIORITY_WORDS; word++) {
-        device_write32(registers + GIC_IPRIORITYR + UINT64_C(4) * word, saved->priorities[word]);
-    }
-    if (saved->pending != 0) {
-        device_write32(registers + GIC_ISPENDR, saved->pending & edge_triggered(saved));
-    }
-    device_write32(registers + GIC_ISACTIVER, saved->active);
-    device_write32(registers + GIC_ISENABLER, saved->enabled);
-}
-
-void interrupts_save(const struct vcpu *vcpu, struct saved_interrupts *saved)
+/* The pending state of a level-sensitive interrupt is that of its line, for example of the VCPU's
+ * timer: it is pending again as soon as the timer is loaded. */
+void interrupts_save(struct vcpu *vcpu, struct saved_interrupts *saved)
 {
     struct gic_frame frame = frame_of(vcpu);
 
     save_lists(saved);
-    save_private(&frame, saved);
+    saved->enabled = device_read32(frame.interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
+    device_write32(frame.interrupts + GIC_ICENABLER, PRIVATE_GUEST);
+    (void)gic_wait_clear(frame.control, frame.write_pending);
+    saved->pending = device_read32(frame.interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
+    saved->active = device_read32(frame.interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
+    device_write32(frame.interrupts + GIC_ICPENDR, saved->pending);
+    device_write32(frame.interrupts + GIC_ICACTIVER, saved->active);
+    if (vcpu->list.has_changed) {
+        vcpu->list.has_changed = false;
+        save_settings(&frame, &saved->settings);
+    }
 }
 
-void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved)
+void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved,
+                     const struct private_settings *last)
 {
     struct gic_frame frame = frame_of(vcpu);
 
-    load_private(&frame, saved);
+    load_settings(&frame, &saved->settings, last);
+    if (saved->pending != 0) {
+        device_write32(frame.interrupts + GIC_ISPENDR,
+                       saved->pending & edge_triggered(&saved->settings));
+    }
+    device_write32(frame.interrupts + GIC_ISACTIVER, saved->active);
+    device_write32(frame.interrupts + GIC_ISENABLER, saved->enabled);
     load_lists(saved);
 }

@@ -11,23 +11,32 @@
 #include "hypervisor/vcpu.h"
 #include <stdint.h>
 
-#define PRIVATE_PRIORITY_WORDS 8u
+#define PRIVATE_PRIORITY_WORDS 4u /* of 64 bits */
 #define ACTIVE_PRIORITY_WORDS  4u
 
+/* What guests seldom change. */
+struct private_settings {
+    uint32_t edges;                              /* GICR_ICFGR1 */
+    uint64_t priorities[PRIVATE_PRIORITY_WORDS]; /* GICR_IPRIORITYR, two registers each */
+};
+
 struct saved_interrupts {
+    uint32_t used; /* one bit each: list registers that are not free */
     uint64_t lists[LIST_REGISTERS_MAX];
-    uint64_t list_control;                    /* ICH_HCR_EL2 */
-    uint64_t machine_control;                 /* ICH_VMCR_EL2 */
-    uint64_t active0[ACTIVE_PRIORITY_WORDS];  /* ICH_AP0R<n>_EL2 */
-    uint64_t active1[ACTIVE_PRIORITY_WORDS];  /* ICH_AP1R<n>_EL2 */
-    uint32_t enabled, pending, active, edges; /* of interrupts 0 to 31; edges: GICR_ICFGR1 */
-    uint32_t priorities[PRIVATE_PRIORITY_WORDS];
+    uint64_t list_control;                   /* ICH_HCR_EL2 */
+    uint64_t machine_control;                /* ICH_VMCR_EL2 */
+    uint64_t active0[ACTIVE_PRIORITY_WORDS]; /* ICH_AP0R<n>_EL2 */
+    uint64_t active1[ACTIVE_PRIORITY_WORDS]; /* ICH_AP1R<n>_EL2 */
+    uint32_t enabled, pending, active;       /* of interrupts 0 to 31 */
+    struct private_settings settings;
 };
 
 /* Saves the state of the VCPU that executed last, and disables its private interrupts. */
-void interrupts_save(const struct vcpu *vcpu, struct saved_interrupts *saved);
+void interrupts_save(struct vcpu *vcpu, struct saved_interrupts *saved);
 
-/* Loads the state of the VCPU that executes next. */
-void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved);
+/* Loads the state of the VCPU that executes next. `last`: the settings of the one that executed
+ * last. */
+void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved,
+                     const struct private_settings *last);
 
 #endif

@@ -13,10 +13,10 @@ static void refresh(struct reservation *reservation, unsigned level, uint64_t no
 
     if (eligible <= now) {
         reservation->funded |= bit_of(level);
-        tournament_set(&reservation->replenishments, level, UINT64_MAX);
+        tournament_change(&reservation->replenishments, level, UINT64_MAX);
     } else {
         reservation->funded &= ~bit_of(level);
-        tournament_set(&reservation->replenishments, level, eligible);
+        tournament_change(&reservation->replenishments, level, eligible);
     }
 }
 
@@ -46,7 +46,7 @@ void reservation_block(struct reservation *reservation, unsigned level, uint64_t
 {
     reservation->runnable &= ~bit_of(level);
     reservation->funded &= ~bit_of(level);
-    tournament_set(&reservation->replenishments, level, UINT64_MAX);
+    tournament_change(&reservation->replenishments, level, UINT64_MAX);
     sporadic_server_block(reservation->servers[level], now);
 }
 
@@ -68,7 +68,7 @@ unsigned reservation_choose(struct reservation *reservation, uint64_t now)
         unsigned level = tournament_winner(&reservation->replenishments);
 
         reservation->funded |= bit_of(level);
-        tournament_set(&reservation->replenishments, level, UINT64_MAX);
+        tournament_change(&reservation->replenishments, level, UINT64_MAX);
     }
     ready = reservation->runnable & reservation->funded;
     return ready != 0 ? (unsigned)__builtin_ctz(ready) : RESERVATION_NONE;

@@ -39,10 +39,10 @@ static uint64_t charge(const struct processor *processor)
     return now;
 }
 
-static void unblock(struct shared_core *core, const struct vcpu *vcpu)
+static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
 {
-    tournament_set(&core->expiries, vcpu->shared->level, UINT64_MAX);
-    reservation_unblock(&core->reservation, vcpu->shared->level, counter());
+    tournament_change(&core->expiries, vcpu->shared->level, UINT64_MAX);
+    reservation_unblock(&core->reservation, vcpu->shared->level, now);
     core->reschedule = true;
 }
 
@@ -102,17 +102,17 @@ static void save(struct shared_core *core, struct vcpu *vcpu)
     guest_registers_save(&shared->registers, core->has_pointer_keys);
     interrupts_save(vcpu, &shared->interrupts);
     if ((core->reservation.runnable >> shared->level & 1) == 0) {
-        tournament_set(&core->expiries, shared->level,
-                       guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
+        tournament_change(&core->expiries, shared->level,
+                          guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
     }
 }
 
-static void load(struct shared_core *core, struct vcpu *vcpu)
+static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu *last)
 {
     const struct shared_vcpu *shared = vcpu->shared;
     uint64_t control = register_read(cptr_el2) & ~CPTR_TFP;
 
-    tournament_set(&core->expiries, shared->level, UINT64_MAX);
+    tournament_change(&core->expiries, shared->level, UINT64_MAX);
     register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
     guest_registers_load(&shared->registers, core->has_pointer_keys);
     if (shared->debug.has_effect) {
@@ -120,25 +120,30 @@ static void load(struct shared_core *core, struct vcpu *vcpu)
     } else {
         debug_trap(core->debug != vcpu);
     }
-    interrupts_load(vcpu, &shared->interrupts);
+    interrupts_load(vcpu, &shared->interrupts, &last->shared->interrupts.settings);
     receive(vcpu);
 }
 
-/* Lets another VCPU execute. Returns when the one that executes now executes again. */
-static void change_to(struct processor *processor, struct vcpu *next)
+/* Lets another VCPU execute, until the next choice at `choice`. No SError of the guest is pending.
+ * Returns when the one that executes now executes again. */
+static void change_to(struct processor *processor, struct vcpu *next, uint64_t choice)
 {
     struct vcpu *own = processor->vcpu;
 
-    (void)fault_of_device(0); /* an SError that is pending is this guest's */
     save(processor->shared, own);
+    set_timer(processor->shared, choice); /* own's timer may expire earlier */
     processor_set_vcpu(processor, next);
     next->report.switches++;
     if (next->shared->has_executed) {
-        load(processor->shared, next);
+        load(processor->shared, next, own);
         switch_to_waiting(&own->shared->stack, next->shared->stack, processor);
     } else {
         next->shared->has_executed = true;
         switch_to_new(&own->shared->stack, processor);
+    }
+    /* Its timer may have expired: this is one exit less. */
+    if ((register_read(isr_el1) & PENDING_IRQ) != 0 && !listed_take(own)) {
+        interrupt_list(own);
     }
 }
 
@@ -161,19 +166,23 @@ static unsigned idle(const struct processor *processor)
     return level;
 }
 
-/* Lets the VCPU execute that is to execute now. The calling one may have blocked. */
-static void choose(struct processor *processor)
+/* Lets the VCPU execute that is to execute now. The calling one is charged until `now`, and may
+ * have blocked. */
+static void choose(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
-    unsigned level = reservation_choose(&core->reservation, charge(processor));
+    unsigned level = reservation_choose(&core->reservation, now);
+    uint64_t choice;
 
     if (level == RESERVATION_NONE) {
         level = idle(processor);
     }
     core->reschedule = false;
-    set_timer(core, reservation_next_choice(&core->reservation, level, core->charged));
-    if (core->vcpus[level] != processor->vcpu) {
-        change_to(processor, core->vcpus[level]);
+    choice = reservation_next_choice(&core->reservation, level, core->charged);
+    if (core->vcpus[level] == processor->vcpu) {
+        set_timer(core, choice);
+    } else {
+        change_to(processor, core->vcpus[level], choice);
     }
 }
 
@@ -200,7 +209,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
     shared->level = level;
     core->vcpus[level] = vcpu;
-    tournament_set(&core->expiries, level, UINT64_MAX);
+    tournament_change(&core->expiries, level, UINT64_MAX);
     reservation_add(&core->reservation, level, &shared->server);
     reservation_unblock(&core->reservation, level, core->charged);
 }
@@ -239,8 +248,11 @@ void sharing_wait(struct vcpu *vcpu)
     }
     sharing_handle_interrupts(vcpu);
     if (!vcpu->shared->is_called && !listed_is_pending()) {
-        reservation_block(&core->reservation, vcpu->shared->level, charge(processor));
-        choose(processor);
+        uint64_t now = charge(processor);
+
+        (void)fault_of_device(0); /* an SError that is pending is this guest's */
+        reservation_block(&core->reservation, vcpu->shared->level, now);
+        choose(processor, now);
     }
     vcpu->shared->is_called = false;
 }
@@ -251,7 +263,7 @@ void sharing_continue(struct vcpu *vcpu)
 
     (void)vcpu;
     if (processor->shared != NULL && processor->shared->reschedule) {
-        choose(processor);
+        choose(processor, charge(processor));
     }
 }
 
@@ -272,7 +284,7 @@ void sharing_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending()) {
-        unblock(core, vcpu);
+        unblock(core, vcpu, counter());
     }
 }
 
@@ -287,7 +299,7 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
         if (other != vcpu && partition_owns_interrupt(other->partition, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
-            unblock(processor->shared, other);
+            unblock(processor->shared, other, counter());
             return true;
         }
     }
@@ -305,7 +317,7 @@ void sharing_timer(struct vcpu *vcpu)
         return;
     }
     while (tournament_earliest(&core->expiries) <= now) {
-        unblock(core, core->vcpus[tournament_winner(&core->expiries)]);
+        unblock(core, core->vcpus[tournament_winner(&core->expiries)], now);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
@@ -321,7 +333,7 @@ void sharing_message(struct vcpu *vcpu)
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         if (__atomic_load_n(&other->partition->mail[other->number], __ATOMIC_ACQUIRE) != 0) {
             other->shared->is_called = true;
-            unblock(processor->shared, other);
+            unblock(processor->shared, other, counter());
         }
     }
     receive(vcpu);

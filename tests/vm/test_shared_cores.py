@@ -10,10 +10,16 @@ from pathlib import Path
 import pytest
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
+from bulkhead.measuring import bench
+from bulkhead.measuring.shared_core import play
+from bulkhead.settings import Settings
 from bulkhead.system.reports import State
+
+share = bench.load("share")
 
 _BOARD = 'board = "qemu-virt"\n'
 _WATCH_S = 5.0
+_LATENESS_MAX_US, _SHARE_ERROR_MAX = 10, 0.001
 _STATES = pytest.mark.parametrize(
     "machine_options", ["", TWO_STATES], ids=["one-state", "two-states"]
 )
@@ -124,3 +130,12 @@ def test_a_dedicated_core_beside_shared_ones_has_no_exits(
     before = exits()
     time.sleep(_WATCH_S)
     assert exits() == before
+
+
+@pytest.mark.parametrize("hostile", [None, "games", "interrupts"])
+def test_budgets_are_kept_to_the_instruction(tmp_path: Path, hostile: str | None) -> None:
+    """The machine counts instructions: neither the length nor the result of a run varies."""
+    members = share.beside(2, hostile)
+    played = play(members, Settings(), tmp_path / "console.log")
+    assert share.lateness_us(played["wake"]) <= _LATENESS_MAX_US
+    assert share.share_error(members, played) <= _SHARE_ERROR_MAX

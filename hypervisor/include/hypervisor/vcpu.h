@@ -78,6 +78,7 @@ struct interrupt_list {
      * active in the GIC, so that they come once. */
     uint32_t aside[DESCRIPTION_SPI_WORDS];
     bool has_aside;
+    bool has_changed; /* on a shared core: priorities or triggers of SGIs and PPIs may be others */
 };
 
 struct vcpu {

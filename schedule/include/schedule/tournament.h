@@ -37,6 +37,14 @@ static inline uint64_t tournament_at(const struct tournament *tournament, unsign
     return tournament->time[TOURNAMENT_PLACES + place];
 }
 
+/* The same as tournament_set(), for a caller that often gives a place the time that it has. */
+static inline void tournament_change(struct tournament *tournament, unsigned place, uint64_t time)
+{
+    if (tournament_at(tournament, place) != time) {
+        tournament_set(tournament, place, time);
+    }
+}
+
 /* Returns the place of the earliest time; of equal times the smallest place. */
 unsigned tournament_winner(const struct tournament *tournament);
 

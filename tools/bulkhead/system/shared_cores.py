@@ -80,6 +80,14 @@ def admission_rules(system: System, board: Board) -> Iterator[Problem]:
         vcpu = vcpus[found.vcpu]
         who, budget, period = f"partition {show(vcpu.name)}", vcpu.budget, vcpu.period
         what = f"{who} may get its budget of {duration(budget)} on core {core} late"
+        if found.verdict is Verdict.BUDGET_OUT_OF_RANGE:
+            what = (
+                f"{who} has a budget of {duration(budget)} in a period of {duration(period)}, and "
+                f"{board.name} counts in ticks of {1e9 / board.counter_hz:.4g} ns"
+            )
+            fix = "a budget in whole ticks is at most the period"
+            yield Problem(vcpu.line_of("budget"), what, fix)
+            continue
         if found.verdict is Verdict.OVERLOADED:
             excess = found.responses[found.vcpu].excess
             what += (

@@ -508,6 +508,8 @@ static void test_held_input(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTRIS) & INTERRUPT_RECEIVE, 0);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 0);
     uart_reset(&fixture_partitions[CONTROL]);
+    assert_true((fixture_read(CONTROL, UARTFR) & FLAG_RECEIVE_EMPTY) != 0);
+    uart_release_input(&fixture_partitions[CONTROL]);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 'b');
     uart_receive(&fixture_partitions[CONTROL], 'c');
     uart_reset(&fixture_partitions[CONTROL]); /* not held */

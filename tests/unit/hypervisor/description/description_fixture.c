@@ -219,7 +219,7 @@ static void require_owners(const struct description *description)
     owned[31] = 0xf0000000;
     for (uint32_t i = 0; i < description->partition_count; i++) {
         const struct description_partition *partition = &description->partitions[i];
-        uint32_t console = partition->console_interrupt;
+        uint32_t console = partition->console_interrupt, of_partition = 0;
 
         for (unsigned word = 0; word < 32; word++) {
             require((owned[word] & partition->interrupts[word]) == 0, "an SPI has one owner");
@@ -238,7 +238,13 @@ static void require_owners(const struct description *description)
 
             require((used >> vcpu->core & 1) == 0 || (shared >> vcpu->core & vcpu->shared) == 1,
                     "a core has one VCPU, or several that share it");
-            require(vcpu->shared == 0 || vcpu->budget - 1 < vcpu->period, "a budget is in range");
+            require((vcpu->budget != 0) == (vcpu->shared != 0), "a shared core needs a budget");
+            require(vcpu->shared == 0 ||
+                        (vcpu->budget <= vcpu->period && vcpu->period - 100000 <= 999900000),
+                    "budget and period are in range");
+            require(vcpu->shared == 0 || partition->interrupt_mode == 1, "interrupts are listed");
+            require((of_partition >> vcpu->core & 1) == 0, "a partition has one VCPU on a core");
+            of_partition |= 1u << vcpu->core;
             used |= 1u << vcpu->core;
             shared |= vcpu->shared << vcpu->core;
         }

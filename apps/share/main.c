@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The guest of ./bulkhead bench switch and share, in a partition that shares its core. In the
+ * bench's machine the counter counts instructions. The boot argument `role` says what it does from
+ * the time `begin` on, in milliseconds of the counter, and until `end`; `period` and `work` are
+ * microseconds:
+ *   wake        sleeps until the beginning of each period, then works for `work`
+ *   spin        works all the time that it gets
+ *   calls       calls the hypervisor as often as it can
+ *   interrupts  takes an interrupt of its timer as often as it can
+ *   games       works, and sleeps for a moment just before its budget ends
+ *   decision    none of these: counts the instructions of a decision of the scheduler
+ * With `gaps` it also prints when it continued after others had executed, for the first so many
+ * times. It prints its results when it has ended, so that printing disturbs nothing.
+ *
+ * Interrupts are masked from `begin` to `end`: what is measured has no part of our kernel.
+ */
+#include "decision.h"
+#include "gic/cpu_interface.h"
+#include "kernel/application.h"
+#include "kernel/devicetree.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include <arch/cpu.h>
+#include <arch/machine.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define SAMPLES_MAX 1024u
+/* A guest that sees no gap longer than this between two looks at the counter was not out: no exit
+ * takes so long. */
+#define GAP_MICROSECONDS 4u
+#define PSCI_VERSION     UINT32_C(0x84000000) /* Arm DEN 0022 */
+#define NO_INTERRUPT     1020u                /* IHI 0069, "Special INTIDs" */
+
+static struct {
+    uint64_t begin, end, period, work, gap; /* ticks */
+    uint64_t last;                          /* look at the counter */
+    uint64_t executed;                      /* ticks since `begin` */
+    uint32_t gaps, wakes;
+    uint64_t gap_end[SAMPLES_MAX]; /* the first look after each gap, of the first gaps */
+    struct {
+        uint64_t due, woken, asleep;
+    } wake[SAMPLES_MAX];
+} share;
+
+/* Looks at the counter, and accounts for the time since the last look. */
+static uint64_t look(void)
+{
+    uint64_t now = arch_clock_ticks();
+
+    if (now - share.last <= share.gap) {
+        share.executed += now - share.last;
+    } else {
+        if (share.gaps < SAMPLES_MAX) {
+            share.gap_end[share.gaps++] = now;
+        }
+    }
+    share.last = now;
+    return now;
+}
+
+/* Works until it has executed for so many ticks, or until `end`. */
+static void work(uint64_t ticks)
+{
+    uint64_t wanted = share.executed + ticks;
+
+    while (look() < share.end && share.executed < wanted) {
+    }
+}
+
+static void set_timer(uint64_t due)
+{
+    __asm__ volatile("msr cntv_cval_el0, %0\n\tmsr cntv_ctl_el0, %1\n\tisb"
+                     :
+                     : "r"(due), "r"(UINT64_C(1))
+                     : "memory");
+}
+
+/* The timer's interrupt is pending: takes it. */
+static void take_interrupt(void)
+{
+    uint32_t number;
+
+    __asm__ volatile("msr cntv_ctl_el0, xzr\n\tisb" : : : "memory");
+    number = gic_cpu_acknowledge();
+    if (number < NO_INTERRUPT) {
+        gic_cpu_end(number);
+    }
+}
+
+/* Sleeps until `due`. Returns the counter when it continued. */
+static uint64_t sleep_until(uint64_t due, uint64_t *asleep)
+{
+    uint64_t now;
+
+    set_timer(due);
+    *asleep = arch_clock_ticks();
+    do {
+        __asm__ volatile("wfi" : : : "memory");
+        now = arch_clock_ticks();
+    } while (now < due);
+    share.last = now;
+    take_interrupt();
+    return now;
+}
+
+static void play_wake(void)
+{
+    for (uint64_t due = share.begin; due < share.end; due += share.period) {
+        uint32_t i = share.wakes++ % SAMPLES_MAX;
+
+        share.wake[i].due = due;
+        share.wake[i].woken = sleep_until(due, &share.wake[i].asleep);
+        work(share.work);
+    }
+}
+
+static void play_calls(void)
+{
+    while (look() < share.end) {
+        (void)arch_firmware_call(true, PSCI_VERSION);
+    }
+}
+
+static void play_interrupts(void)
+{
+    while (look() < share.end) {
+        set_timer(share.last);
+        take_interrupt();
+    }
+}
+
+static void play_games(void)
+{
+    uint64_t asleep;
+
+    while (look() < share.end) {
+        work(share.work);
+        (void)sleep_until(share.last + share.gap, &asleep);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+} roles[] = {
+    {"wake", play_wake},
+    {"calls", play_calls},
+    {"interrupts", play_interrupts},
+    {"games", play_games},
+};
+
+static void spin(void)
+{
+    work(UINT64_MAX / 2);
+}
+
+static void play(const char *role)
+{
+    void (*chosen)(void) = spin;
+
+    for (unsigned i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+        if (strcmp(role, roles[i].name) == 0) {
+            chosen = roles[i].play;
+        }
+    }
+    while (chosen != play_wake && arch_clock_ticks() < share.begin) {
+    }
+    share.last = share.begin;
+    chosen();
+    set_timer(arch_clock_ticks()); /* the kernel sets its timer again */
+}
+
+static void report(const char *role)
+{
+    uint32_t gaps = (uint32_t)boot_argument_number("gaps", 0, 0, SAMPLES_MAX);
+    uint32_t wakes = share.wakes < SAMPLES_MAX ? share.wakes : SAMPLES_MAX;
+
+    print("share: %s executed %llu of %llu.\n", role, (unsigned long long)share.executed,
+          (unsigned long long)(share.end - share.begin));
+    for (uint32_t i = 0; i < wakes; i++) {
+        print("share: wake due %llu woken %llu asleep %llu.\n",
+              (unsigned long long)share.wake[i].due, (unsigned long long)share.wake[i].woken,
+              (unsigned long long)share.wake[i].asleep);
+    }
+    for (uint32_t i = 0; i < gaps && i < share.gaps; i++) {
+        print("share: gap end %llu.\n", (unsigned long long)share.gap_end[i]);
+    }
+    print("share: end\n");
+}
+
+static uint64_t ticks(const char *argument, uint64_t fallback, uint64_t per_second)
+{
+    return boot_argument_number(argument, fallback, 0, UINT32_MAX) * arch_clock_frequency() /
+           per_second;
+}
+
+int application_main(void)
+{
+    char role[16] = "spin";
+    uint64_t interrupts;
+
+    (void)boot_argument("role", role, sizeof(role));
+    if (strcmp(role, "decision") == 0) {
+        count_decisions();
+        return 0;
+    }
+    share.begin = ticks("begin", 1000, 1000);
+    share.end = ticks("end", 2000, 1000);
+    share.period = ticks("period", 10000, 1000000);
+    share.work = ticks("work", 1000, 1000000);
+    share.gap = GAP_MICROSECONDS * arch_clock_frequency() / 1000000;
+    interrupts = arch_interrupts_save();
+    play(role);
+    arch_interrupts_restore(interrupts);
+    report(role);
+    return 0;
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Time guaranteed on a shared core: a partition with 3 ms in 10 beside others that spin.
+
+The machine counts instructions, so a run gives the same numbers again. The partition sleeps until
+the beginning of each period and then works for 2.9 ms. Its lateness is the time from the expiry of
+its timer to its first instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bulkhead.building.build import Variant
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.measuring.shared_core import Played, partitions, play
+from bulkhead.system.model import Partition
+
+NAME = "share"
+SHOWS = "Lateness and shares of partitions on a shared core, beside spinning and hostile ones."
+_SPINNING_NS = 6_800_000  # of 10 ms, for all spinners
+_HOSTILE = ("calls", "interrupts", "games")
+_NS_PER_US = 1000
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Boot each set of partitions once."""
+    context.require("run", "bench")
+    context.build(Variant("arm64"))
+    cases: dict[str, list[Partition]] = {f"{count}_spinners": beside(count) for count in (2, 4)}
+    cases |= {role: beside(2, role) for role in _HOSTILE}
+    summary: dict[str, Number] = {}
+    runs: list[dict[str, Number | str]] = []
+    for name, members in cases.items():
+        context.say(name)
+        played = play(members, context.settings, context.folder / f"{name}.log")
+        summary[f"lateness_max_us_{name}"] = lateness_us(played["wake"])
+        summary[f"share_error_{name}"] = share_error(members, played)
+        runs += [
+            {
+                "case": name,
+                "partition": each.name,
+                "promised": promised(each),
+                "received": played[each.name].share,
+                "wakes": len(played[each.name].wakes),
+            }
+            for each in members
+        ]
+    summary["lateness_max_us"] = max(
+        value for key, value in summary.items() if key.startswith("lateness")
+    )
+    summary["share_error_max"] = max(
+        value for key, value in summary.items() if key.startswith("share_error")
+    )
+    return BenchResult(summary, runs)
+
+
+def beside(count: int, hostile: str | None = None) -> list[Partition]:
+    """Return the partition that wakes, and others, the first of which may be hostile."""
+    wake, spin = partitions()
+    others = [
+        replace(spin, name=f"spin{number}", budget=_SPINNING_NS // count) for number in range(count)
+    ]
+    if hostile is not None:
+        arguments = spin.arguments.replace("role=spin", f"role={hostile}")
+        if hostile == "games":  # works until just before its budget ends
+            arguments += f" work={_SPINNING_NS // count // _NS_PER_US - 20}"
+        others[0] = replace(others[0], name=hostile, arguments=arguments)
+    return [wake, *others]
+
+
+def promised(partition: Partition) -> float:
+    """Return the partition's share of the core."""
+    assert partition.budget is not None
+    assert partition.period is not None
+    return partition.budget / partition.period
+
+
+def lateness_us(played: Played) -> float:
+    """Return the largest lateness of a wake-up."""
+    return max(each.woken - each.due for each in played.wakes) / _NS_PER_US
+
+
+def share_error(members: Sequence[Partition], played: dict[str, Played]) -> float:
+    """Return the largest difference of a spinner's share from its promise."""
+    spinners = [each for each in members if each.name.startswith("spin")]
+    return max(abs(played[each.name].share - promised(each)) for each in spinners)

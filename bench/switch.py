@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions of a change between two VCPUs that share a core, and of a wake-up.
+
+The machine counts instructions. Both guests look at the same counter: one just before it sleeps and
+when it wakes, the other all the time.
+"""
+
+from __future__ import annotations
+
+import statistics
+from bisect import bisect_right
+from dataclasses import replace
+
+from bulkhead.building.build import Variant
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.measuring.shared_core import Played, decisions, partitions, play
+
+NAME = "switch"
+SHOWS = "Instructions of a change between VCPUs on a shared core, of a wake-up, of a decision."
+_GAPS = 200
+# The first one sleeps so often, works so little and has so small a budget that the other one almost
+# always has budget when the first one sleeps again.
+_PERIOD_US, _WORK_US = 2000, 50
+_WAKING_NS, _SPINNING_NS = 1_000_000, 9_000_000
+_FEW, _MANY = 2, 32
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Boot the two partitions once, and the scheduler alone."""
+    context.require("run", "bench")
+    context.build(Variant("arm64"))
+    wake, spin = partitions()
+    members = (
+        replace(
+            wake,
+            budget=_WAKING_NS,
+            arguments=f"role=wake begin=1000 end=2000 period={_PERIOD_US} work={_WORK_US}",
+        ),
+        replace(spin, budget=_SPINNING_NS, arguments=f"{spin.arguments} gaps={_GAPS}"),
+    )
+    context.say("a VCPU that wakes, and one that spins")
+    played = play(members, context.settings, context.folder / "switch.log")
+    changes = switches(played["wake"], played["spin"])
+    wakes = [each.woken - each.due for each in played["wake"].wakes]
+    context.say("decisions")
+    decision = decisions(context.settings, context.folder / "decision.log")
+    summary: dict[str, Number] = {
+        "world_switch_instructions": statistics.median_low(changes),
+        "wake_instructions": statistics.median_low(wakes),
+        "wake_instructions_max": max(wakes),
+        "decision_instructions": decision[_MANY],
+        "decision_32_vs_2": decision[_MANY] / decision[_FEW],
+    }
+    runs: list[dict[str, Number | str]] = [
+        {"case": "switch", "count": len(changes)},
+        {"case": "wake", "count": len(wakes)},
+    ]
+    return BenchResult(summary, runs)
+
+
+def switches(wake: Played, spin: Played) -> list[int]:
+    """Return the ticks from the last look of one guest to the next look of the other one."""
+    found = []
+    for each in wake.wakes:
+        place = bisect_right(spin.gap_ends, each.asleep)
+        if place < len(spin.gap_ends):
+            found.append(spin.gap_ends[place] - each.asleep)
+    return found

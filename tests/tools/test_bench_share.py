@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The figures of the benches of shared cores, from what their guests print."""
+
+from __future__ import annotations
+
+import pytest
+
+from bulkhead.measuring import bench
+from bulkhead.measuring.shared_core import Played, Wake, parse_played, partitions
+from bulkhead.system.model import System
+from bulkhead.system.parse import find
+from bulkhead.system.shared_cores import sharing_rules
+
+share = bench.load("share")
+switch = bench.load("switch")
+
+_CONSOLE = """
+wake| share: wake executed 290 of 1000.
+wake| share: wake due 100 woken 107 asleep 9
+spin| share: spin executed 338 of 1000.
+wake| share: wake due 100 woken 107 asleep 98.
+wake| share: wake due 200 woken 203 asleep 150.
+spin| share: gap end 101.
+spin| share: gap end 158.
+wake| share: end
+"""
+
+
+def test_lines_of_a_guest() -> None:
+    assert parse_played(_CONSOLE, "wake") == Played(
+        290, 1000, (Wake(100, 107, 98), Wake(200, 203, 150)), ()
+    )
+    assert parse_played(_CONSOLE, "spin") == Played(338, 1000, (), (101, 158))
+
+
+def test_figures() -> None:
+    played = {name: parse_played(_CONSOLE, name) for name in ("wake", "spin")}
+    assert switch.switches(played["wake"], played["spin"]) == [101 - 98, 158 - 150]
+    assert share.lateness_us(played["wake"]) == 7 / 1000
+    _, spin = partitions()
+    assert share.share_error([spin], played) == pytest.approx(0.340 - 0.338)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("hostile", [None, "calls", "interrupts", "games"])
+def test_sets_of_partitions(count: int, hostile: str | None) -> None:
+    members = share.beside(count, hostile)
+    assert len(members) == 1 + count
+    assert list(sharing_rules(System("set", find("minimal"), "qemu-virt", tuple(members)))) == []
+    assert sum(share.promised(each) for each in members) == pytest.approx(0.98)
