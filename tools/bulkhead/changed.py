@@ -40,7 +40,6 @@ _READERS = (
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
 _TIDY = "style/test_clang_tidy.py"
 _COMMAND = re.compile(r'ROOT / "bulkhead"')
-_WORD = re.compile(r"[\w-]+")
 
 
 def changed_files(base: str, root: Path = ROOT) -> set[str]:
@@ -198,7 +197,7 @@ class PythonFiles:
         if _COMMAND.search(text):
             yield from self._module("bulkhead.cli")
         # A bench is loaded by its name.
-        words = set(_WORD.findall(text))
+        words = set(_quoted(text))
         for each in self.files:
             if each.startswith("bench/") and Path(each).stem.replace("_", "-") in words:
                 yield each
