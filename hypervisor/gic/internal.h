@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the files of this folder: owners of interrupts 0 to 31, priorities, resets of
- * interrupts. */
+/* Shared by the files of this folder and by shared/interrupts.c: owners of interrupts 0 to 31,
+ * priorities, resets of interrupts. */
 #ifndef HYPERVISOR_GIC_INTERNAL_H
 #define HYPERVISOR_GIC_INTERNAL_H
 

@@ -21,6 +21,7 @@ struct shared_core {
     const struct vcpu *vectors; /* whose FP and SIMD registers the core has; NULL: nobody's */
     const struct vcpu *debug;   /* whose debug registers and performance monitors; likewise */
     struct debug_resources resources;
+    struct interrupt_resources interrupts;
     uint64_t charged;      /* CNTPCT_EL0 until which execution is charged */
     bool has_pointer_keys; /* FEAT_PAuth */
     bool has_started;

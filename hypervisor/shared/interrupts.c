@@ -38,22 +38,22 @@
 ACTIVE_PRIORITIES(0)
 ACTIVE_PRIORITIES(1)
 
-static unsigned preemption_bits(void)
+struct interrupt_resources interrupt_resources(const struct vcpu *vcpu)
 {
-    return (unsigned)((GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION) >> 26) + 1;
+    uint64_t preemption = GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION;
+
+    return (struct interrupt_resources){
+        .frame = gic_private(partition_core(vcpu->partition, vcpu->number)),
+        .lists = (UINT32_C(1) << gic_registers_list_count()) - 1,
+        .preemption_bits = (unsigned)(preemption >> 26) + 1,
+    };
 }
 
-static struct gic_frame frame_of(const struct vcpu *vcpu)
+static void save_lists(const struct interrupt_resources *resources, struct saved_interrupts *saved)
 {
-    return gic_private(partition_core(vcpu->partition, vcpu->number));
-}
+    unsigned bits = resources->preemption_bits;
 
-static void save_lists(struct saved_interrupts *saved)
-{
-    uint32_t all = (UINT32_C(1) << gic_registers_list_count()) - 1;
-    unsigned bits = preemption_bits();
-
-    saved->used = ~gic_registers_free_lists() & all;
+    saved->used = ~gic_registers_free_lists() & resources->lists;
     for (uint32_t left = saved->used; left != 0; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
 
@@ -67,9 +67,10 @@ static void save_lists(struct saved_interrupts *saved)
     GIC_REGISTER_WRITE(ICH_HCR_EL2, 0); /* no maintenance interrupt of this VCPU for another */
 }
 
-static void load_lists(const struct saved_interrupts *saved)
+static void load_lists(const struct interrupt_resources *resources,
+                       const struct saved_interrupts *saved)
 {
-    unsigned bits = preemption_bits();
+    unsigned bits = resources->preemption_bits;
 
     for (uint32_t left = saved->used; left != 0; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
@@ -130,35 +131,36 @@ static uint32_t edge_triggered(const struct private_settings *settings)
 
 /* The pending state of a level-sensitive interrupt is that of its line, for example of the VCPU's
  * timer: it is pending again as soon as the timer is loaded. */
-void interrupts_save(struct vcpu *vcpu, struct saved_interrupts *saved)
+void interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
+                     struct saved_interrupts *saved)
 {
-    struct gic_frame frame = frame_of(vcpu);
+    const struct gic_frame *frame = &resources->frame;
 
-    save_lists(saved);
-    saved->enabled = device_read32(frame.interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
-    device_write32(frame.interrupts + GIC_ICENABLER, PRIVATE_GUEST);
-    (void)gic_wait_clear(frame.control, frame.write_pending);
-    saved->pending = device_read32(frame.interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
-    saved->active = device_read32(frame.interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
-    device_write32(frame.interrupts + GIC_ICPENDR, saved->pending);
-    device_write32(frame.interrupts + GIC_ICACTIVER, saved->active);
+    save_lists(resources, saved);
+    saved->enabled = device_read32(frame->interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
+    device_write32(frame->interrupts + GIC_ICENABLER, PRIVATE_GUEST);
+    (void)gic_wait_clear(frame->control, frame->write_pending);
+    saved->pending = device_read32(frame->interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
+    saved->active = device_read32(frame->interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
+    device_write32(frame->interrupts + GIC_ICPENDR, saved->pending);
+    device_write32(frame->interrupts + GIC_ICACTIVER, saved->active);
     if (vcpu->list.has_changed) {
         vcpu->list.has_changed = false;
-        save_settings(&frame, &saved->settings);
+        save_settings(frame, &saved->settings);
     }
 }
 
-void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved,
-                     const struct private_settings *last)
+void interrupts_load(const struct interrupt_resources *resources,
+                     const struct saved_interrupts *saved, const struct private_settings *last)
 {
-    struct gic_frame frame = frame_of(vcpu);
+    const struct gic_frame *frame = &resources->frame;
 
-    load_settings(&frame, &saved->settings, last);
+    load_settings(frame, &saved->settings, last);
     if (saved->pending != 0) {
-        device_write32(frame.interrupts + GIC_ISPENDR,
+        device_write32(frame->interrupts + GIC_ISPENDR,
                        saved->pending & edge_triggered(&saved->settings));
     }
-    device_write32(frame.interrupts + GIC_ISACTIVER, saved->active);
-    device_write32(frame.interrupts + GIC_ISENABLER, saved->enabled);
-    load_lists(saved);
+    device_write32(frame->interrupts + GIC_ISACTIVER, saved->active);
+    device_write32(frame->interrupts + GIC_ISENABLER, saved->enabled);
+    load_lists(resources, saved);
 }

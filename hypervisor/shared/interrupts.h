@@ -8,6 +8,7 @@
 #ifndef SHARED_INTERRUPTS_H
 #define SHARED_INTERRUPTS_H
 
+#include "gic/internal.h"
 #include "hypervisor/vcpu.h"
 #include <stdint.h>
 
@@ -31,12 +32,22 @@ struct saved_interrupts {
     struct private_settings settings;
 };
 
+/* What a core has, found once. */
+struct interrupt_resources {
+    struct gic_frame frame;   /* of its SGIs and PPIs */
+    uint32_t lists;           /* one bit each: its list registers */
+    unsigned preemption_bits; /* of a priority: how many words of active priorities there are */
+};
+
+struct interrupt_resources interrupt_resources(const struct vcpu *vcpu);
+
 /* Saves the state of the VCPU that executed last, and disables its private interrupts. */
-void interrupts_save(struct vcpu *vcpu, struct saved_interrupts *saved);
+void interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
+                     struct saved_interrupts *saved);
 
 /* Loads the state of the VCPU that executes next. `last`: the settings of the one that executed
  * last. */
-void interrupts_load(const struct vcpu *vcpu, const struct saved_interrupts *saved,
-                     const struct private_settings *last);
+void interrupts_load(const struct interrupt_resources *resources,
+                     const struct saved_interrupts *saved, const struct private_settings *last);
 
 #endif

@@ -100,7 +100,7 @@ static void save(struct shared_core *core, struct vcpu *vcpu)
         take_debug(core);
     }
     guest_registers_save(&shared->registers, core->has_pointer_keys);
-    interrupts_save(vcpu, &shared->interrupts);
+    interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
     if ((core->reservation.runnable >> shared->level & 1) == 0) {
         tournament_change(&core->expiries, shared->level,
                           guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
@@ -120,7 +120,7 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     } else {
         debug_trap(core->debug != vcpu);
     }
-    interrupts_load(vcpu, &shared->interrupts, &last->shared->interrupts.settings);
+    interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
     receive(vcpu);
 }
 
@@ -226,6 +226,7 @@ void sharing_start(struct processor *processor)
     features.isar2 = id_register_read(ID_AA64ISAR2_EL1);
     core->has_pointer_keys = features_have_pointer_authentication(&features);
     core->resources = debug_resources();
+    core->interrupts = interrupt_resources(processor->vcpu);
     core->charged = counter();
     reservation_init(&core->reservation);
     tournament_init(&core->expiries);
@@ -280,7 +281,10 @@ void sharing_handle_interrupts(struct vcpu *vcpu)
     if ((pending & PENDING_FIQ) != 0) {
         interrupt_handle(vcpu);
     }
-    if ((pending & PENDING_IRQ) != 0 && !listed_take(vcpu)) {
+    if ((pending & PENDING_IRQ) == 0) {
+        return;
+    }
+    if (!listed_take(vcpu)) {
         interrupt_list(vcpu);
     }
     if (listed_is_pending()) {
