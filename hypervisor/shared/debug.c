@@ -89,6 +89,8 @@ void debug_save(const struct debug_resources *resources, struct debug_registers 
 {
     debug_save_breakpoints(registers->breakpoints, resources->breakpoints);
     debug_save_watchpoints(registers->watchpoints, resources->watchpoints);
+    registers->claims = register_read(dbgclaimclr_el1);
+    registers->communication = register_read(mdccint_el1);
     if (resources->has_pmu) {
         save_monitors(resources, registers);
     }
@@ -98,6 +100,9 @@ void debug_load(const struct debug_resources *resources, const struct debug_regi
 {
     debug_load_breakpoints(registers->breakpoints, resources->breakpoints);
     debug_load_watchpoints(registers->watchpoints, resources->watchpoints);
+    register_write(dbgclaimclr_el1, DBGCLAIM_ALL);
+    register_write(dbgclaimset_el1, registers->claims);
+    register_write(mdccint_el1, registers->communication);
     if (resources->has_pmu) {
         load_monitors(resources, registers);
     }

@@ -24,6 +24,7 @@ struct debug_resources {
 struct debug_registers {
     uint64_t breakpoints[2 * DEBUG_PAIRS_MAX]; /* value, control */
     uint64_t watchpoints[2 * DEBUG_PAIRS_MAX];
+    uint64_t claims, communication; /* DBGCLAIMSET_EL1, MDCCINT_EL1 */
     uint64_t control, enabled, interrupts, overflows, user, selected; /* PMCR_EL0 ... PMSELR_EL0 */
     uint64_t cycles, cycle_filter;
     uint64_t counts[DEBUG_COUNTERS_MAX], events[DEBUG_COUNTERS_MAX];

@@ -20,6 +20,7 @@ from bulkhead.running import stat_system
 from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.running.qmp import QmpError
 from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.reports import CAUSES
 
 PLACES = [START + 16 * BYTES * number for number in range(1, 4)]
 
@@ -30,10 +31,11 @@ class Machine:
     def __init__(self, contents: Sequence[bytearray]) -> None:
         self.guests = dict(zip(PLACES, contents, strict=True))
         self.ended = False
+        self.pages = CORES  # of the hypervisor
 
     def execute(self, command: str, *, val: int, size: int, filename: str) -> None:
         assert command == "pmemsave"
-        memory = CORES if val == 0 else bytes(size)
+        memory = self.pages if val == 0 else bytes(size)
         if val != 0 and self.ended:
             raise QmpError("QEMU closed the connection")
         for start, content in self.guests.items():
@@ -42,9 +44,11 @@ class Machine:
         Path(filename).write_bytes(memory)
 
 
-def core_page(core: int, partition: int) -> bytes:
+def core_page(core: int, partition: int, used: int = 0, switches: int = 0) -> bytes:
     """Returns the page of a running VCPU."""
     page = struct.pack("<QIII", 0x555043564B4C5542, core, partition, 1)
+    at = 32 + 8 * len(CAUSES) + 24  # hypervisor/include/hypervisor/vcpu.h
+    page = page.ljust(at, b"\0") + struct.pack("<QQ", used, switches)
     return page.ljust(PAGE_BYTES, b"\0")
 
 
@@ -127,6 +131,28 @@ def test_top_shows_the_last_second(
     assert "net: VCPUs, and their shares within the last second" in printed
     assert cells(printed, "loop")[4:] == ["10.0%", "10.0%", "4.0%", "(+2) 6", "5", "12.3 ms"]
     assert cells(printed, "new")[4:] == ["10.0%", "-", "-", "4", "5", "700 us"]
+
+
+def test_top_of_a_shared_core(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The machine's counter has 1,000,000 ticks a second, and two seconds pass."""
+    pages = core_page(0, 0, 100, 1) + core_page(0, 1, 200, 2) + core_page(1, 2)
+    machine.pages = pages
+    guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("a", "b", "c")]
+    running = Running("three", len(pages), 3, guests, [0], [0.3, 0.5, None], 1_000_000)
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
+    times = iter(range(0, 10_000_000_000, 2_000_000_000))
+    monkeypatch.setattr("time.monotonic_ns", lambda: next(times))
+
+    def run() -> None:
+        machine.pages = core_page(0, 0, 400_100, 5) + core_page(0, 1, 100, 2) + core_page(1, 2)
+
+    top(monkeypatch, run)
+    printed = capsys.readouterr().out
+    assert cells(printed, "promised") == ["promised", "30.0%", "50.0%", "-"]
+    assert cells(printed, "received") == ["received", "20.0%", "-", "-"]
+    assert cells(printed, "switches") == ["switches", "(+4) 5", "2", "0"]
 
 
 def test_top_with_counters_that_decrease(

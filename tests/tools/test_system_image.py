@@ -273,6 +273,22 @@ def test_same_images_are_packed_once(tmp_path: Path) -> None:
     assert kernels[0] == kernels[1]
 
 
+def test_description_of_a_shared_core(tmp_path: Path) -> None:
+    placed = made(
+        replace(CONTROL, budget=3_000_000, period=10_000_000),
+        replace(NET, cores=(*CONTROL.cores, 1), budget=3_000_000, period=10_000_000),
+    )
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    control, net = head.partitions[:2]
+    both = [control.vcpus[0], net.vcpus[0]]
+    assert [(each.core, each.shared, each.budget, each.period) for each in both] == [
+        (0, 1, 3_000_000, 10_000_000)
+    ] * 2
+    own = net.vcpus[1]
+    assert (own.core, own.shared, own.budget, own.period) == (1, 0, 0, 0)
+    assert (control.interrupt_mode, net.interrupt_mode) == (1, 1)
+
+
 def test_description_lists_owners(tmp_path: Path) -> None:
     placed = made(CONTROL, NET, LINUX)
     _, head = described(pack(placed, HYPERVISOR, tmp_path))

@@ -237,8 +237,11 @@ def _promised(running: Running, report: VcpuReport) -> float | None:
 def _received(
     running: Running, report: VcpuReport, then: VcpuReport, seconds: float
 ) -> float | None:
-    """Return the share of a shared core that a VCPU has received since the sample before."""
-    if report.core not in running.shared_cores or seconds == 0:
+    """Return the share of a shared core that a VCPU has received since the sample before.
+
+    None without such a sample, or if it is of another start of the machine.
+    """
+    if report.core not in running.shared_cores or seconds == 0 or report.used < then.used:
         return None
     return (report.used - then.used) / running.counter_hz / seconds
 

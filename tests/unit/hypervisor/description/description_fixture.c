@@ -299,3 +299,14 @@ void description_exercise(const struct description *description, uint64_t room)
         abort();
     }
 }
+
+void description_make_shared(struct description *description)
+{
+    description_make(description);
+    for (unsigned i = 0; i < 2; i++) {
+        description->partitions[i].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
+        description->partitions[i].vcpus[0] =
+            (struct description_vcpu){.core = 0, .shared = 1, .budget = 1000, .period = 100000};
+    }
+    description_seal(description);
+}

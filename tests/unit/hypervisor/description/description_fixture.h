@@ -12,6 +12,9 @@
  * partition 1 ("linux") two; no partition owns the fourth. */
 void description_make(struct description *description);
 
+/* Makes the same description, except that VCPU 0 of both partitions has core 0, and seals it. */
+void description_make_shared(struct description *description);
+
 /* Computes and stores the description's checksum. */
 void description_seal(struct description *description);
 

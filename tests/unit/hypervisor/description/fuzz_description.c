@@ -16,7 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct description description;
 
-    description_make(&description);
+    if (bytes % 2 == 0) {
+        description_make(&description);
+    } else {
+        description_make_shared(&description);
+    }
     for (; bytes >= CHANGE_BYTES; data += CHANGE_BYTES, bytes -= CHANGE_BYTES) {
         uint16_t place;
 

@@ -328,17 +328,6 @@ static void test_valid_description(void **state)
     assert_null(problem.text);
 }
 
-/* Lets VCPU 0 of both partitions share core 0. */
-static void share(struct description *description)
-{
-    description_make(description);
-    for (unsigned i = 0; i < 2; i++) {
-        description->partitions[i].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
-        description->partitions[i].vcpus[0] =
-            (struct description_vcpu){.core = 0, .shared = 1, .budget = 100000, .period = 100000};
-    }
-}
-
 static void expect_sharing(struct description *description, const char *text, uint32_t partition,
                            uint64_t value)
 {
@@ -354,30 +343,30 @@ static void test_shared_cores(void **state)
     struct description_vcpu *vcpu = &description.partitions[1].vcpus[0];
 
     (void)state;
-    share(&description);
+    description_make_shared(&description);
     expect_sharing(&description, NULL, 0, 0);
     vcpu->budget = vcpu->period = DESCRIPTION_PERIOD_MAX;
     expect_sharing(&description, NULL, 0, 0);
     vcpu->period++;
     expect_sharing(&description, TIMES, 1, 0);
-    share(&description);
+    description_make_shared(&description);
     vcpu->period--;
     expect_sharing(&description, TIMES, 1, 0);
-    share(&description);
+    description_make_shared(&description);
     vcpu->budget = 0;
     expect_sharing(&description, TIMES, 1, 0);
     vcpu->budget = vcpu->period + 1;
     expect_sharing(&description, TIMES, 1, 0);
-    share(&description);
+    description_make_shared(&description);
     description.partitions[1].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_DIRECT;
     expect_sharing(&description, DIRECT, 1, 0);
-    share(&description);
+    description_make_shared(&description);
     description.partitions[1].vcpus[1] = *vcpu; /* both VCPUs of a partition on one core */
     expect_sharing(&description, VCPU, 1, 0);
-    share(&description);
+    description_make_shared(&description);
     *vcpu = (struct description_vcpu){.core = 0}; /* one of the two does not say so */
     expect_sharing(&description, VCPU, 1, 0);
-    share(&description);
+    description_make_shared(&description);
     description.partitions[0].vcpus[0] = (struct description_vcpu){.core = 0};
     expect_sharing(&description, VCPU, 1, 0);
 }

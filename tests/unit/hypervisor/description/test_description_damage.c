@@ -63,15 +63,16 @@ static void damage(uint8_t *bytes)
 
 int main(void)
 {
-    struct description original;
+    struct description originals[2];
     struct description *description = malloc(sizeof(*description));
 
     if (description == NULL) {
         return 2;
     }
-    description_make(&original);
+    description_make(&originals[0]);
+    description_make_shared(&originals[1]);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        *description = original;
+        *description = originals[round % 2];
         for (uint64_t times = 1 + random_number(4); times > 0; times--) {
             damage((uint8_t *)description);
         }
