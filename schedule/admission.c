@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranges: demand() is asked for times up to a period, at most 2^40 ticks. So the demand of one VCPU
- * is at most 2^41, and that of all of them 2^47.
+ * Ranges: demand() is asked for times up to 16 periods, at most 2^44 ticks. So the demand of one
+ * VCPU is at most 2^45, and that of all of them 2^51.
  */
 #include "schedule/admission.h"
 
@@ -286,4 +286,22 @@ enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t co
     }
     analyse_io(&set, responses);
     return verdict;
+}
+
+uint64_t admission_late_response(const struct admission_vcpu *vcpus, size_t count, size_t vcpu)
+{
+    const struct vcpu_set set = {vcpus, count};
+    const struct subject subject = {vcpu, vcpu};
+    uint64_t limit = ADMISSION_LATE_PERIODS * vcpus[vcpu].period;
+    uint64_t time = first_guess(&set, &subject);
+
+    for (unsigned step = 0; step < ADMISSION_STEPS_MAX && time <= limit; step++) {
+        uint64_t next = demand(&set, &subject, time);
+
+        if (next <= time) {
+            return time;
+        }
+        time = next;
+    }
+    return SCHEDULE_NEVER;
 }

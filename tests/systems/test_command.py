@@ -161,8 +161,8 @@ def test_core_without_room_is_refused_before_anything_is_built(
     assert done.stdout == ""
     assert done.stderr == (
         f"bulkhead: {file}:11: partition 'net', VCPU 'other' may get its budget of 8 ms late: in "
-        "its period of 10 ms, it and the VCPUs before it may use 1 ms more than there is; lower a "
-        "budget, or make a period longer\n"
+        "its period of 10 ms, it and the VCPUs before it may use 1 ms more than there is, so its "
+        "response time is at least 14 ms; lower a budget, or make a period longer\n"
     )
 
 

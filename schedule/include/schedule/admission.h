@@ -103,4 +103,16 @@ enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t co
                                    struct admission_response *responses,
                                    struct admission_result *result);
 
+/* Periods of a VCPU in which admission_late_response() looks for its response. */
+#define ADMISSION_LATE_PERIODS 16u
+
+/*
+ * Returns the least solution R of the equation above for Main VCPU `vcpu` also if it is later than
+ * the period, for a message about a set that admission_test() refused. A budget that is wanted
+ * while an earlier one is still late may be later than R. Returns SCHEDULE_NEVER if R is longer
+ * than ADMISSION_LATE_PERIODS periods, or was not found within ADMISSION_STEPS_MAX steps. The
+ * parameters of the set are valid.
+ */
+uint64_t admission_late_response(const struct admission_vcpu *vcpus, size_t count, size_t vcpu);
+
 #endif

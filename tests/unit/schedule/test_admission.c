@@ -84,6 +84,22 @@ static void test_refusal_names_the_vcpu(void **state)
     check_response(0, SCHEDULE_NEVER, 40, 10 + 2 * (8 + 11) + 4 - 40);
 }
 
+static void test_late_response_is_the_least_solution(void **state)
+{
+    const struct admission_vcpu set[] = {MAIN(10, 40), MAIN(8, 20), MAIN(11, 20), MAIN(1, 10)};
+    const struct admission_vcpu with_io[] = {MAIN(6, 10), IO(1, 2)};
+    struct admission_vcpu slow[] = {MAIN(97, 100), MAIN(48, 101)};
+
+    (void)state;
+    assert_true(admission_late_response(set, 4, 1) == 9);
+    assert_true(admission_late_response(set, 4, 2) == 30);             /* 11 + 2 * 8 + 3 * 1 */
+    assert_true(admission_late_response(set, 4, 0) == SCHEDULE_NEVER); /* utilization 1.3 */
+    assert_true(admission_late_response(with_io, 2, 0) == 16);         /* 6 + 5 + (16 - 5) / 2 */
+    assert_true(admission_late_response(slow, 2, 1) == 1600);          /* 48 + 16 * 97 */
+    slow[1].budget = 49; /* 1,634 are more than 16 periods */
+    assert_true(admission_late_response(slow, 2, 1) == SCHEDULE_NEVER);
+}
+
 static void test_io_alone_serves_nobody(void **state)
 {
     const struct admission_vcpu set[] = {IO(1, 2), IO(1, 1)};
@@ -165,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_ties_go_by_index),
         cmocka_unit_test(test_io_interference),
         cmocka_unit_test(test_refusal_names_the_vcpu),
+        cmocka_unit_test(test_late_response_is_the_least_solution),
         cmocka_unit_test(test_io_alone_serves_nobody),
         cmocka_unit_test(test_whole_io_leaves_nothing),
         cmocka_unit_test(test_limits),

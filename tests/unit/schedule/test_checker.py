@@ -7,7 +7,7 @@ import random
 from fractions import Fraction
 from math import ceil, floor
 
-from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.admission import Verdict, admit, excess_text
 from bulkhead.system.model import Vcpu, VcpuPolicy
 
 from .test_admission import NEVER, OK, OVERLOADED, ask, mixed_sets
@@ -53,3 +53,17 @@ def test_answers_are_the_kernel_s() -> None:
             excess = found.responses[found.vcpu].excess
             assert excess == ceil(Fraction(answer.excess * 10**9, hz))
     assert {Verdict.OK, Verdict.OVERLOADED} <= verdicts
+
+
+def test_an_overload_is_reported_with_the_response_time() -> None:
+    first = Vcpu("first", VcpuPolicy.MAIN, 3_000_000, 5_000_000, (), 1)
+    second = Vcpu("second", VcpuPolicy.MAIN, 5_000_000, 10_000_000, (), 2)
+    found = admit([first, second], 62_500_000)
+    assert found.late_response == 14_000_000  # 5 + 3 * 3
+    text = excess_text(found, second, "VCPUs")
+    assert text.endswith("1 ms more than there is, so its response time is at least 14 ms")
+    whole = Vcpu("whole", VcpuPolicy.MAIN, 5_000_000, 5_000_000, (), 1)
+    found = admit([whole, second], 62_500_000)
+    assert found.late_response is None
+    assert excess_text(found, second, "VCPUs").endswith("response time is more than 16 periods")
+    assert admit([first], 62_500_000).late_response is None

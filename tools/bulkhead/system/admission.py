@@ -22,12 +22,14 @@ from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, ROOT
 from bulkhead.setup import packages
 from bulkhead.system.model import Vcpu, VcpuPolicy
+from bulkhead.system.problems import duration
 
 _SCHEDULE = ROOT / "schedule"
 # Without the C library, whose headers are a package of their own.
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fPIC", "-shared")
 _NANOSECONDS_PER_SECOND = 1_000_000_000
 _NEVER = (1 << 64) - 1  # SCHEDULE_NEVER
+LATE_PERIODS = 16  # ADMISSION_LATE_PERIODS
 
 
 class Verdict(IntEnum):
@@ -81,6 +83,8 @@ class Admission:
     verdict: Verdict
     vcpu: int  # if the verdict is not OK: the number of the VCPU in question
     responses: tuple[Response, ...]  # empty if a parameter is out of range
+    # Of that VCPU, if the verdict is OVERLOADED: at least so long. None: more than LATE_PERIODS
+    late_response: int | None
 
 
 def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
@@ -98,21 +102,45 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
     result = _Result()
     verdict = Verdict(_library().admission_test(given, count, responses, ctypes.byref(result)))
     analysed = verdict in (Verdict.OK, Verdict.OVERLOADED, Verdict.UNDECIDED)
+    late = _NEVER
+    if verdict is Verdict.OVERLOADED:
+        late = _library().admission_late_response(given, count, result.vcpu)
     return Admission(
         verdict,
         int(result.vcpu),
         tuple(_response(each, counter_hz) for each in responses) if analysed else (),
+        _time(late, counter_hz),
     )
 
 
 def _response(found: _Response, counter_hz: int) -> Response:
-    def up(ticks: int) -> int:
-        return -(-ticks * _NANOSECONDS_PER_SECOND // counter_hz)
-
     return Response(
-        None if found.ticks == _NEVER else up(found.ticks),
+        _time(found.ticks, counter_hz),
         found.deadline * _NANOSECONDS_PER_SECOND // counter_hz,
-        up(found.excess),
+        _nanoseconds(found.excess, counter_hz),
+    )
+
+
+def _time(ticks: int, counter_hz: int) -> int | None:
+    return None if ticks == _NEVER else _nanoseconds(ticks, counter_hz)
+
+
+def _nanoseconds(ticks: int, counter_hz: int) -> int:
+    return -(-ticks * _NANOSECONDS_PER_SECOND // counter_hz)
+
+
+def excess_text(found: Admission, vcpu: Vcpu, others: str) -> str:
+    """Return how a set is overloaded.
+
+    Arguments: the VCPU that the verdict names, and its rivals as a noun in the plural.
+    """
+    late = f"more than {LATE_PERIODS} periods"
+    if found.late_response is not None:
+        late = f"at least {duration(found.late_response)}"
+    return (
+        f"in its period of {duration(vcpu.period)}, it and the {others} before it may use "
+        f"{duration(found.responses[found.vcpu].excess)} more than there is, so its response time "
+        f"is {late}"
     )
 
 
@@ -125,6 +153,12 @@ def _library() -> ctypes.CDLL:
         ctypes.c_size_t,
         ctypes.POINTER(_Response),
         ctypes.POINTER(_Result),
+    )
+    library.admission_late_response.restype = ctypes.c_uint64
+    library.admission_late_response.argtypes = (
+        ctypes.POINTER(_Vcpu),
+        ctypes.c_size_t,
+        ctypes.c_size_t,
     )
     return library
 

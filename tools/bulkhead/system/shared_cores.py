@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.admission import Verdict, admit, excess_text
 from bulkhead.system.board import Board
 from bulkhead.system.description import PERIOD_MAX, PERIOD_MIN
 from bulkhead.system.model import Interrupts, Partition, System, Vcpu, VcpuPolicy
@@ -89,11 +89,7 @@ def admission_rules(system: System, board: Board) -> Iterator[Problem]:
             yield Problem(vcpu.line_of("budget"), what, fix)
             continue
         if found.verdict is Verdict.OVERLOADED:
-            excess = found.responses[found.vcpu].excess
-            what += (
-                f": in its period of {duration(period)}, it and the partitions before it may use "
-                f"{duration(excess)} more than there is"
-            )
+            what += f": {excess_text(found, vcpu, 'partitions')}"
         yield Problem(vcpu.line_of("budget"), what, "lower a budget, or make a period longer")
 
 

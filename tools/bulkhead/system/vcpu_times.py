@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.admission import Verdict, admit, excess_text
 from bulkhead.system.board import Board
 from bulkhead.system.model import Partition, System
 from bulkhead.system.problems import Problem, duration
@@ -49,9 +49,5 @@ def _admission(partition: Partition, board: Board) -> Iterator[Problem]:
         what = f"{who}: no response was found within its period of {period}"
         yield Problem(vcpu.line, what, "lower a budget")
     else:
-        excess = found.responses[found.vcpu].excess
-        what = (
-            f"{who} may get its budget of {budget} late: in its period of {period}, it and the "
-            f"VCPUs before it may use {duration(excess)} more than there is"
-        )
+        what = f"{who} may get its budget of {budget} late: {excess_text(found, vcpu, 'VCPUs')}"
         yield Problem(vcpu.line, what, "lower a budget, or make a period longer")
