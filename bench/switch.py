@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from bulkhead.building.build import Variant
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
-from bulkhead.measuring.shared_core import Played, decisions, partitions, play
+from bulkhead.measuring.shared_core import Played, decisions, partitions, play, play_under_xen
+from bulkhead.peers.xen_domus import SCHEDULERS
 
 NAME = "switch"
 SHOWS = "Instructions of a change between VCPUs on a shared core, of a wake-up, of a decision."
@@ -26,7 +27,7 @@ _FEW, _MANY = 2, 32
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot the two partitions once, and the scheduler alone."""
+    """Boot the two partitions once, the scheduler alone, and the same guests under Xen."""
     context.require("run", "bench")
     context.build(Variant("arm64"))
     wake, spin = partitions()
@@ -51,11 +52,26 @@ def run(context: BenchContext) -> BenchResult:
         "decision_instructions": decision[_MANY],
         "decision_32_vs_2": decision[_MANY] / decision[_FEW],
     }
+    for scheduler in SCHEDULERS:
+        context.say(f"Xen, {scheduler}")
+        console = context.folder / f"xen-{scheduler}.log"
+        summary |= xen_figures(scheduler, play_under_xen(members, scheduler, console))
     runs: list[dict[str, Number | str]] = [
         {"case": "switch", "count": len(changes)},
         {"case": "wake", "count": len(wakes)},
     ]
     return BenchResult(summary, runs)
+
+
+def xen_figures(scheduler: str, played: dict[str, Played]) -> dict[str, Number]:
+    """Return the figures of the same guests under Xen with a scheduler."""
+    wakes = [each.woken - each.due for each in played["wake"].wakes]
+    changes = switches(played["wake"], played["spin"])
+    return {
+        f"xen_world_switch_instructions_{scheduler}": statistics.median_low(changes),
+        f"xen_wake_instructions_{scheduler}": statistics.median_low(wakes),
+        f"xen_wake_instructions_max_{scheduler}": max(wakes),
+    }
 
 
 def switches(wake: Played, spin: Played) -> list[int]:

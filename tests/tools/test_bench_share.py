@@ -16,12 +16,14 @@ switch = bench.load("switch")
 
 _CONSOLE = """
 wake| share: wake executed 290 of 1000.
+wake| share: offset 0.
 wake| share: wake due 100 woken 107 asleep 9
 spin| share: spin executed 338 of 1000.
+spin| share: offset 40.
 wake| share: wake due 100 woken 107 asleep 98.
 wake| share: wake due 200 woken 203 asleep 150.
-spin| share: gap end 101.
-spin| share: gap end 158.
+spin| share: gap end 61.
+spin| share: gap end 118.
 wake| share: end
 """
 

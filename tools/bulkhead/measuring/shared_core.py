@@ -7,13 +7,16 @@ The counter has one tick for each instruction, and a nanosecond of virtual time 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bulkhead.building.build import guest_image
 from bulkhead.paths import BENCHES
+from bulkhead.peers.xen_domus import under_xen
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import Network, UserNetwork
+from bulkhead.running.qemu import Machine, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
@@ -22,6 +25,9 @@ from bulkhead.system.model import Partition
 _SYSTEM = BENCHES / "share" / "system.toml"
 _FREQUENCY = 1_000_000_000  # Hz
 _TIMEOUT_S = 300
+_XEN_TIMEOUT_S = 600
+_POLL_S = 0.2
+_END = "share: end"
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,30 @@ def play(members: Sequence[Partition], settings: Settings, console_path: Path) -
     return {each.name: parse_played(console, each.name) for each in members}
 
 
+def play_under_xen(
+    members: Sequence[Partition], scheduler: str, console_path: Path
+) -> dict[str, Played]:
+    """Boot the guests under Xen. Returns what the first two found, by their names."""
+    system, board = read(str(_SYSTEM))
+    arguments = [each.arguments for each in members]
+    image = guest_image(members[0].image)
+    bare = _counting(machine(replace(system, partitions=()), board, image, _user_network))
+    put = under_xen(bare, system.board, arguments, scheduler, console_path.with_suffix(""))
+    first, second, *_ = members
+    with GuestProcess(put.machine, console_path) as guest:
+        guest.wait_for_match(_END, _XEN_TIMEOUT_S)
+        deadline = time.monotonic() + _XEN_TIMEOUT_S
+        while _END not in put.second_console.read_text() and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        outputs = {first.name: guest.console(), second.name: put.second_console.read_text()}
+    return {name: parse_played(_named(name, text), name) for name, text in outputs.items()}
+
+
+def _named(name: str, text: str) -> str:
+    """Return the lines of a guest as Bulkhead shows them."""
+    return "".join(f"{name}| {line}\n" for line in text.replace("\r", "").splitlines())
+
+
 def decisions(settings: Settings, console_path: Path) -> dict[int, float]:
     """Return the instructions of a decision of the scheduler, by the number of VCPUs."""
     wake, spin = partitions()
@@ -80,29 +110,36 @@ def _console(members: Sequence[Partition], settings: Settings, console_path: Pat
     system, board = read(str(_SYSTEM))
     system = replace(system, name="share", partitions=tuple(members))
 
-    def network(_: int) -> Network:
-        return UserNetwork()
-
-    made = machine(system, board, assemble(system, board, settings).image, network)
-    counting = replace(made, cpu=f"{made.cpu},cntfrq={_FREQUENCY}", icount=True)
-    with GuestProcess(counting, console_path) as guest:
+    made = machine(system, board, assemble(system, board, settings).image, _user_network)
+    with GuestProcess(_counting(made), console_path) as guest:
         for each in members:
-            guest.wait_for_match(rf"(?m)^{each.name}\| share: end", _TIMEOUT_S)
+            guest.wait_for_match(rf"(?m)^{each.name}\| {_END}", _TIMEOUT_S)
         return guest.console()
+
+
+def _user_network(_: int) -> Network:
+    return UserNetwork()
+
+
+def _counting(bare: Machine) -> Machine:
+    return replace(bare, cpu=f"{bare.cpu},cntfrq={_FREQUENCY}", icount=True)
 
 
 def parse_played(console: str, name: str) -> Played:
     """Parse the lines of a guest.
 
     A complete line ends with a full stop: the terminal may show the beginning of a line before.
+    Looks at the guest's virtual counter are converted to those at the physical one, which all
+    guests have in common.
     """
     own = "\n".join(re.findall(rf"(?m)^{name}\| share: (.*)\.$", console))
-    found = re.search(r"executed (\d+) of (\d+)", own)
+    found = re.search(r"executed (\d+) of (\d+)\noffset (\d+)", own)
     assert found is not None, console
+    executed, elapsed, offset = map(int, found.groups())
     wakes = re.findall(r"wake due (\d+) woken (\d+) asleep (\d+)", own)
     return Played(
-        int(found[1]),
-        int(found[2]),
-        tuple(Wake(*map(int, each)) for each in wakes),
-        tuple(int(each) for each in re.findall(r"gap end (\d+)", own)),
+        executed,
+        elapsed,
+        tuple(Wake(*(int(look) + offset for look in each)) for each in wakes),
+        tuple(int(each) + offset for each in re.findall(r"gap end (\d+)", own)),
     )
