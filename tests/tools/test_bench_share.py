@@ -43,6 +43,15 @@ def test_figures() -> None:
     assert share.share_error([spin], played) == pytest.approx(0.340 - 0.338)
 
 
+def test_figures_of_xen() -> None:
+    played = {name: parse_played(_CONSOLE, name) for name in ("wake", "spin")}
+    assert switch.xen_figures("credit", played) == {
+        "xen_world_switch_instructions_credit": 101 - 98,
+        "xen_wake_instructions_credit": 203 - 200,
+        "xen_wake_instructions_max_credit": 107 - 100,
+    }
+
+
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("hostile", [None, "calls", "interrupts", "games"])
 def test_sets_of_partitions(count: int, hostile: str | None) -> None:
