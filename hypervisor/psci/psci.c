@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "psci/psci.h"
 
+#include "call/function.h"
 #include "gic/affinity.h"
 
-/* DEN0028, "Function identifiers": fast call, owner, number; bit 30: arguments of 64 bits. */
-#define CALL_64             0x40000000u
-#define SMCCC_VERSION       0x80000000u
-#define SMCCC_ARCH_FEATURES 0x80000001u
-#define PSCI_FIRST          0x84000000u
-#define SMCCC_VERSION_1_1   0x10001
-#define PSCI_VERSION_1_1    0x10001
+#define SMCCC_VERSION    0x80000000u
+#define PSCI_VERSION_1_1 0x10001
 
-/* DEN0022, 5.1: numbers from PSCI_FIRST on. */
+/* DEN0022, 5.1: numbers from CALL_STANDARD_SECURE on. */
 enum psci_function {
     VERSION = 0,
     CPU_SUSPEND = 1,
@@ -51,7 +47,7 @@ enum psci_result {
 
 static unsigned function_of(uint32_t call)
 {
-    uint32_t number = (call & ~CALL_64) - PSCI_FIRST;
+    uint32_t number = (call & ~CALL_64) - CALL_STANDARD_SECURE;
 
     return number < 32 && ((call & CALL_64 ? FUNCTIONS_64 : FUNCTIONS_32) >> number & 1) != 0
                ? number
@@ -158,14 +154,6 @@ enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t 
         result = INVALID_PARAMETERS;
         break;
     default:
-        if (call == SMCCC_VERSION) {
-            result = SMCCC_VERSION_1_1;
-        } else if (call == SMCCC_ARCH_FEATURES) {
-            uint32_t asked = (uint32_t)arguments[0];
-
-            result =
-                asked == SMCCC_VERSION || asked == SMCCC_ARCH_FEATURES ? SUCCESS : NOT_SUPPORTED;
-        }
         break;
     }
     registers[0] = (uint64_t)(int64_t)result;

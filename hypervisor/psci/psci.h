@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Calls of a guest by HVC or SMC: PSCI 1.1 (DEN0022) and what SMCCC 1.1 (DEN0028) adds, for the
- * VCPUs of its own partition. Everything else is NOT_SUPPORTED.
- */
+/* PSCI 1.1 (DEN0022), for the VCPUs of the caller's own partition. */
 #ifndef HYPERVISOR_PSCI_H
 #define HYPERVISOR_PSCI_H
 

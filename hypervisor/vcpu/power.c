@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/power.h"
 
+#include "call/call.h"
 #include "entry/interrupt.h"
 #include "entry/processor.h"
 #include "gic/listed.h"
@@ -8,7 +9,6 @@
 #include "gic/sgi.h"
 #include "hypervisor/sharing.h"
 #include "partition/life.h"
-#include "psci/psci.h"
 #include "vcpu/guest_state.h"
 
 /* Waits until an interrupt is pending, for the guest or for the hypervisor. */
@@ -36,7 +36,7 @@ void power_call(struct vcpu *vcpu, struct registers *registers)
     uint32_t target;
 
     vcpu->report.exits[EXIT_POWER]++;
-    switch (psci_call(partition, vcpu->number, registers->x, &target)) {
+    switch (call_handle(vcpu, registers->x, &target)) {
     case PSCI_CORE_START:
         __atomic_store_n(&partition->power[target].state, VCPU_READY, __ATOMIC_RELEASE);
         gic_send(partition, target);

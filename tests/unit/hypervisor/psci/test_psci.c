@@ -51,11 +51,6 @@ static void test_versions(void **state)
 {
     (void)state;
     assert_int_equal(answer(SMC32(0), 0), 0x10001);
-    assert_int_equal(answer(0x80000000, 0), 0x10001);
-    assert_int_equal(answer(0x80000001, 0x80000000), SUCCESS);
-    assert_int_equal(answer(0x80000001, 0x80000001), SUCCESS);
-    assert_int_equal(answer(0x80000001, 0x80008000), NOT_SUPPORTED);
-    assert_int_equal(answer(0x80000001, SMC32(0)), NOT_SUPPORTED);
     assert_int_equal(answer(SMC32(6), 0), 2);
     /* The upper half of X0 does not belong to the function's number. */
     assert_int_equal(answer(UINT64_C(0x5500000000) | SMC32(0), 0), 0x10001);
@@ -78,9 +73,7 @@ static void test_features(void **state)
     assert_int_equal(answer(SMC32(10), 0x80000000), SUCCESS);
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
         assert_int_equal(answer(SMC32(10), absent[i]), NOT_SUPPORTED);
-        if (absent[i] != 0x80000001) {
-            assert_int_equal(answer(absent[i], 0), NOT_SUPPORTED);
-        }
+        assert_int_equal(answer(absent[i], 0), NOT_SUPPORTED);
     }
 }
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "call/services.h"
+
+#include "call/function.h"
+
+bool services_have(const struct vcpu *vcpu, uint32_t function)
+{
+    (void)vcpu;
+    (void)function;
+    return false;
+}
+
+int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
+{
+    (void)vcpu;
+    (void)registers;
+    return CALL_NOT_SUPPORTED;
+}
