@@ -54,12 +54,12 @@ void sharing_reset(struct vcpu *vcpu)
     (void)vcpu;
 }
 
-void sharing_give_vectors(struct vcpu *vcpu)
+void sharing_start_guest(struct vcpu *vcpu)
 {
     (void)vcpu;
 }
 
-void sharing_give_debug(struct vcpu *vcpu)
+void sharing_give_vectors(struct vcpu *vcpu)
 {
     (void)vcpu;
 }

@@ -406,6 +406,8 @@ static bool check_partition(struct check *check, uint32_t index)
     return check_vcpus(check, partition) && add_shared(check) && add_partition(check, partition) &&
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
+           add_optional(check, partition->times,
+                        partition->times != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            check_images(check, partition) && check_pci(check, partition) &&
            check_interrupts(check, partition) && check_input(check, partition) &&
            check_choices(check, partition);

@@ -224,6 +224,7 @@ static enum life_step continue_permit(struct vcpu *vcpu)
         return begin(partition);
     }
     transition->phase = TRANSITION_NONE;
+    partition->starts++;
     uart_release_input(partition);
     power->entry = partition->described->entry;
     power->context = partition->described->devicetree;

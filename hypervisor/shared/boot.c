@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/boot.h"
 #include "hypervisor/sharing.h"
+#include "memory/tables.h"
 #include "shared/core.h"
 
 static const struct description_vcpu *described(const struct vcpu *vcpu)
 {
     return &vcpu->partition->described->vcpus[vcpu->number];
+}
+
+/* Makes the page in which the partition's guest reads the times of its VCPUs. Its stage 2 may be
+ * in use by the SMMU, which aborts all DMA until the partition starts. */
+static void make_times(struct partition *partition, uint64_t stage2)
+{
+    uint64_t guest = partition->described->times;
+
+    partition->times = boot_take(1);
+    if (guest != 0 && !tables_map((uint64_t *)(uintptr_t)stage2, &boot_pool, guest,
+                                  partition->times, PAGE_BYTES, STAGE2_CONSTANTS)) {
+        boot_refuse("the times of VCPUs can't be mapped at guest address", guest);
+    }
 }
 
 void sharing_boot(struct processor *processor)
@@ -16,6 +30,9 @@ void sharing_boot(struct processor *processor)
     processor->shared = (struct shared_core *)(uintptr_t)boot_take(1);
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         vcpu->shared = (struct shared_vcpu *)(uintptr_t)boot_take(1);
+        if (!vcpu->partition->shares_cores) {
+            make_times(vcpu->partition, vcpu->stage2);
+        }
         vcpu->partition->shares_cores = true;
     }
 }

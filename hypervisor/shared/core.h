@@ -9,6 +9,7 @@
 #include "shared/guest_registers.h"
 #include "shared/interrupts.h"
 #include "shared/reservation.h"
+#include "shared/times.h"
 #include "shared/vectors.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,8 @@ struct shared_core {
 
 struct shared_vcpu {
     struct sporadic_server server;
+    struct times times;
+    uint32_t partition_starts; /* when its guest started last */
     unsigned level;
     bool has_executed; /* its state is saved here, or is in the core */
     bool is_called;    /* a message has come since sharing_wait() */

@@ -134,33 +134,36 @@ static uint32_t edge_triggered(const struct private_settings *settings)
 void interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
                      struct saved_interrupts *saved)
 {
-    const struct gic_frame *frame = &resources->frame;
+    const struct gic_frame frame = resources->frame; /* a copy: device accesses do not change it */
+    uint32_t pending, active;
 
     save_lists(resources, saved);
-    saved->enabled = device_read32(frame->interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
-    device_write32(frame->interrupts + GIC_ICENABLER, PRIVATE_GUEST);
-    (void)gic_wait_clear(frame->control, frame->write_pending);
-    saved->pending = device_read32(frame->interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
-    saved->active = device_read32(frame->interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
-    device_write32(frame->interrupts + GIC_ICPENDR, saved->pending);
-    device_write32(frame->interrupts + GIC_ICACTIVER, saved->active);
+    saved->enabled = device_read32(frame.interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
+    device_write32(frame.interrupts + GIC_ICENABLER, PRIVATE_GUEST);
+    (void)gic_wait_clear(frame.control, frame.write_pending);
+    pending = device_read32(frame.interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
+    active = device_read32(frame.interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
+    device_write32(frame.interrupts + GIC_ICPENDR, pending);
+    device_write32(frame.interrupts + GIC_ICACTIVER, active);
+    saved->pending = pending;
+    saved->active = active;
     if (vcpu->list.has_changed) {
         vcpu->list.has_changed = false;
-        save_settings(frame, &saved->settings);
+        save_settings(&frame, &saved->settings);
     }
 }
 
 void interrupts_load(const struct interrupt_resources *resources,
                      const struct saved_interrupts *saved, const struct private_settings *last)
 {
-    const struct gic_frame *frame = &resources->frame;
+    const struct gic_frame frame = resources->frame;
 
-    load_settings(frame, &saved->settings, last);
+    load_settings(&frame, &saved->settings, last);
     if (saved->pending != 0) {
-        device_write32(frame->interrupts + GIC_ISPENDR,
+        device_write32(frame.interrupts + GIC_ISPENDR,
                        saved->pending & edge_triggered(&saved->settings));
     }
-    device_write32(frame->interrupts + GIC_ISACTIVER, saved->active);
-    device_write32(frame->interrupts + GIC_ISENABLER, saved->enabled);
+    device_write32(frame.interrupts + GIC_ISACTIVER, saved->active);
+    device_write32(frame.interrupts + GIC_ISENABLER, saved->enabled);
     load_lists(resources, saved);
 }

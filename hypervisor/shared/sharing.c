@@ -39,11 +39,21 @@ static uint64_t charge(const struct processor *processor)
     return now;
 }
 
+static bool has_work(const struct shared_core *core, const struct shared_vcpu *shared)
+{
+    return (core->reservation.runnable >> shared->level & 1) != 0;
+}
+
 static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
 {
-    tournament_change(&core->expiries, vcpu->shared->level, UINT64_MAX);
-    reservation_unblock(&core->reservation, vcpu->shared->level, now);
+    struct shared_vcpu *shared = vcpu->shared;
+
     core->reschedule = true;
+    if (!has_work(core, shared)) {
+        times_unblock(&shared->times, now);
+        tournament_change(&core->expiries, shared->level, UINT64_MAX);
+        reservation_unblock(&core->reservation, shared->level, now);
+    }
 }
 
 /* Sets the core's timer to the next choice that is due, or to the next expiry of a guest's timer.
@@ -77,14 +87,12 @@ static void take_debug(struct shared_core *core)
     core->debug = NULL;
 }
 
-void sharing_give_debug(struct vcpu *vcpu)
+/* Gives the VCPU the debug registers with the performance monitors. While another VCPU has them, an
+ * access traps. */
+static void give_debug(struct shared_core *core, const struct vcpu *vcpu)
 {
-    struct shared_core *core = processor_this()->shared;
-
-    if (core != NULL) {
-        debug_trap(false);
-    }
-    if (core != NULL && core->debug != vcpu) {
+    debug_trap(false);
+    if (core->debug != vcpu) {
         take_debug(core);
         debug_load(&core->resources, &vcpu->shared->debug);
         core->debug = vcpu;
@@ -101,7 +109,7 @@ static void save(struct shared_core *core, struct vcpu *vcpu)
     }
     guest_registers_save(&shared->registers, core->has_pointer_keys);
     interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
-    if ((core->reservation.runnable >> shared->level & 1) == 0) {
+    if (!has_work(core, shared)) {
         tournament_change(&core->expiries, shared->level,
                           guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
     }
@@ -112,11 +120,10 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     const struct shared_vcpu *shared = vcpu->shared;
     uint64_t control = register_read(cptr_el2) & ~CPTR_TFP;
 
-    tournament_change(&core->expiries, shared->level, UINT64_MAX);
     register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
     guest_registers_load(&shared->registers, core->has_pointer_keys);
     if (shared->debug.has_effect) {
-        sharing_give_debug(vcpu);
+        give_debug(core, vcpu);
     } else {
         debug_trap(core->debug != vcpu);
     }
@@ -171,6 +178,7 @@ static unsigned idle(const struct processor *processor)
 static void choose(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
+    struct vcpu *own = processor->vcpu;
     unsigned level = reservation_choose(&core->reservation, now);
     uint64_t choice;
 
@@ -179,11 +187,12 @@ static void choose(struct processor *processor, uint64_t now)
     }
     core->reschedule = false;
     choice = reservation_next_choice(&core->reservation, level, core->charged);
-    if (core->vcpus[level] == processor->vcpu) {
+    if (core->vcpus[level] == own) {
         set_timer(core, choice);
     } else {
         change_to(processor, core->vcpus[level], choice);
     }
+    times_show(&own->shared->times, own->report.used, core->charged);
 }
 
 /* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. */
@@ -207,6 +216,9 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     budget = budget < period ? budget : period;
     (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
     sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
+    times_init(&shared->times,
+               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number, frequency);
+    times_unblock(&shared->times, core->charged);
     shared->level = level;
     core->vcpus[level] = vcpu;
     tournament_change(&core->expiries, level, UINT64_MAX);
@@ -252,6 +264,7 @@ void sharing_wait(struct vcpu *vcpu)
         uint64_t now = charge(processor);
 
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
+        times_block(&vcpu->shared->times, now);
         reservation_block(&core->reservation, vcpu->shared->level, now);
         choose(processor, now);
     }
@@ -374,6 +387,23 @@ void sharing_reset(struct vcpu *vcpu)
     (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
 }
 
+void sharing_start_guest(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    struct shared_vcpu *shared = vcpu->shared;
+
+    if (core == NULL) {
+        return;
+    }
+    if (shared->partition_starts != vcpu->partition->starts) {
+        shared->partition_starts = vcpu->partition->starts;
+        times_start(&shared->times, vcpu->report.used, core->charged);
+    }
+    times_show(&shared->times, vcpu->report.used, core->charged);
+    sharing_give_vectors(vcpu);
+    give_debug(core, vcpu);
+}
+
 void sharing_give_vectors(struct vcpu *vcpu)
 {
     struct shared_core *core = processor_this()->shared;
@@ -394,11 +424,11 @@ void sharing_give_vectors(struct vcpu *vcpu)
 
 bool sharing_give_register(struct vcpu *vcpu, unsigned name)
 {
-    const struct shared_core *core = processor_this()->shared;
+    struct shared_core *core = processor_this()->shared;
 
     if (core == NULL || core->debug == vcpu || !debug_is_trapped(name)) {
         return false;
     }
-    sharing_give_debug(vcpu);
+    give_debug(core, vcpu);
     return true;
 }

@@ -72,8 +72,7 @@ _Noreturn void power_start(struct vcpu *vcpu)
     *registers = (struct registers){.pc = power->entry, .state = STATE_EL1H};
     registers->x[0] = power->context;
     gic_reset_core(vcpu);
-    sharing_give_vectors(vcpu);
-    sharing_give_debug(vcpu);
+    sharing_start_guest(vcpu);
     guest_state_reset();
     vcpu->report.state = REPORT_RUNNING;
     vcpu->report.starts++;

@@ -57,11 +57,11 @@ const char *machine_model(void)
     return model != NULL && memchr(model, '\0', bytes) != NULL ? model : "unknown board";
 }
 
-static void ask_firmware(uint32_t function)
+uint64_t machine_call(uint32_t function)
 {
-    if (machine.firmware != FIRMWARE_NONE) {
-        (void)arch_firmware_call(machine.firmware == FIRMWARE_BY_HYPERVISOR_CALL, function);
-    }
+    return machine.firmware != FIRMWARE_NONE
+               ? arch_firmware_call(machine.firmware == FIRMWARE_BY_HYPERVISOR_CALL, function)
+               : UINT64_MAX;
 }
 
 void machine_stop(int status)
@@ -69,7 +69,7 @@ void machine_stop(int status)
     if (machine.semihosting) {
         arch_semihosting_exit(status);
     }
-    ask_firmware(PSCI_SYSTEM_OFF);
+    (void)machine_call(PSCI_SYSTEM_OFF);
     arch_halt();
 }
 
@@ -84,6 +84,6 @@ void machine_restart(void)
 {
     (void)arch_interrupts_save();
     console_poll();
-    ask_firmware(PSCI_SYSTEM_RESET);
+    (void)machine_call(PSCI_SYSTEM_RESET);
     arch_halt();
 }

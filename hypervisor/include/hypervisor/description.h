@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 7u
+#define DESCRIPTION_VERSION 8u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -108,6 +108,7 @@ struct description_partition {
     uint64_t pci_memory_bytes; /* whole pages */
     uint64_t pci_io;           /* window for I/O BARs, as a physical address; whole pages */
     uint64_t pci_io_bytes;
+    uint64_t times; /* guest address of a page with the times of VCPUs on shared cores; 0: none */
     uint32_t vcpu_count;        /* VCPU 0 starts first */
     uint32_t console_interrupt; /* INTID of an SPI that no device uses, one of `interrupts` */
     uint32_t console_input;     /* 1: the terminal's input goes to this partition at first */

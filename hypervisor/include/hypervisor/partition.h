@@ -151,7 +151,9 @@ struct partition {
     bool shares_group1;
     uint32_t distributor_control; /* gic/: GICD_CTLR as the guest wrote it */
     struct list_changes changes;
+    uint32_t starts;   /* partition/: how often it has started */
     bool shares_cores; /* shared/: it has a VCPU on a shared core */
+    uint64_t times;    /* shared/: then, the page in which its guest reads its VCPUs' times */
     /* shared/: what has come for a VCPU on a shared core: SGI n is bit n. Any VCPU of the partition
      * sets bits, by atomic operations; the VCPU's processor takes them. */
     uint32_t mail[DESCRIPTION_VCPUS_MAX];

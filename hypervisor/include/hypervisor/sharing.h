@@ -49,10 +49,11 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value);
 /* Forgets the interrupts that have come for the VCPU. Its guest does not execute. */
 void sharing_reset(struct vcpu *vcpu);
 
-/* Gives the floating-point registers to the VCPU, or the debug registers with the performance
- * monitors. While another VCPU has them, an access traps. */
+/* Prepares the start of the VCPU's guest: its times begin, and it has all registers. */
+void sharing_start_guest(struct vcpu *vcpu);
+
+/* Gives the floating-point registers to the VCPU. While another VCPU has them, an access traps. */
 void sharing_give_vectors(struct vcpu *vcpu);
-void sharing_give_debug(struct vcpu *vcpu);
 
 /* Gives the VCPU the register of a trapped access, if another VCPU had it. Returns false if that is
  * not why it trapped. `name`: entry/syndrome.h. */

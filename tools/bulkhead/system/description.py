@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 7
+VERSION = 8
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -88,6 +88,7 @@ class Partition(LittleEndianStructure):
         ("pci_memory_bytes", c_uint64),
         ("pci_io", c_uint64),
         ("pci_io_bytes", c_uint64),
+        ("times", c_uint64),
         ("vcpu_count", c_uint32),
         ("console_interrupt", c_uint32),
         ("console_input", c_uint32),

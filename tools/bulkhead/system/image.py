@@ -153,6 +153,8 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         described.pci_memory = place.pci_memory.start
         described.pci_memory_bytes = place.pci_memory.bytes
         described.pci_io, described.pci_io_bytes = place.pci_ports.start, place.pci_ports.bytes
+    if place.times:
+        described.times = place.times.start
     devices = [part for label in partition.devices for part in board.devices[label].registers]
     described.device_count = len(devices)
     for number, (address, size) in enumerate(devices):

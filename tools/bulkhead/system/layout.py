@@ -59,6 +59,7 @@ class Place:
     pci_memory: Range | None
     pci_ports: Range | None  # addresses of the processor
     interrupts: frozenset[int]
+    times: Range | None  # the page with its VCPUs' times, if it shares a core
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,12 @@ def make_layout(
     spare = _spare_interrupts(board)
     windows = iter(range(len(system.partitions)))
     places = tuple(
-        _place(partition, board, files[partition.name], physical[partition.name], spare, windows)
+        _place(
+            partition, board, files[partition.name], physical[partition.name], spare, windows,
+            system.shares_core(partition),
+        )
         for partition in system.partitions
-    )
+    )  # fmt: skip
     return Layout(system, board, hypervisor, places)
 
 
@@ -137,6 +141,7 @@ def _place(
     physical: int,
     spare: Iterator[int],
     windows: Iterator[int],
+    shares_core: bool,
 ) -> Place:
     guest = physical if partition.dma is Dma.TRUSTED else board.memory
     memory = Range(guest, partition.memory_bytes)
@@ -164,7 +169,18 @@ def _place(
         None if window is None else _part(board, "memory", window),
         None if window is None else _part(board, "ports", window),
         _interrupts(partition, board, console_interrupt),
+        _times(memory, board) if shares_core else None,
     )
+
+
+def _times(memory: Range, board: BoardTree) -> Range:
+    """Return the guest addresses of the page with the times of a partition's VCPUs.
+
+    They follow its memory, unless that ends where the board's ends. It is the machine's memory then,
+    and does not begin where the board's begins, because the hypervisor is there.
+    """
+    fits = memory.end < board.memory + board.memory_bytes
+    return Range(memory.end if fits else board.memory, PAGE_BYTES)
 
 
 def _part(board: BoardTree, kind: str, number: int) -> Range:

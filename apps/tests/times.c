@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks physical, virtual and stolen time of a partition that shares its core. Prints the virtual
+ * time at the end. With the boot argument `write=yes` it then writes to the page that has them.
+ */
+#include "arch/cpu.h"
+#include "boot/machine.h"
+#include "kernel/application.h"
+#include "kernel/devicetree.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "kernel/virtual_time.h"
+#include "run_checks.h"
+#include <arch/mmu.h>
+#include <arch/vcpu_times.h>
+#include <string.h>
+
+#define SPIN        (50 * NANOSECONDS_PER_MILLISECOND)
+#define SLEEP       (50 * NANOSECONDS_PER_MILLISECOND)
+#define STOLEN_MAX  (15 * NANOSECONDS_PER_MILLISECOND) /* of SLEEP: less than two periods */
+#define EXECUTE_MAX (2 * NANOSECONDS_PER_MILLISECOND)  /* of SLEEP */
+
+static const struct vcpu_stolen_time *stolen_time;
+
+struct times {
+    uint64_t physical, virtual, stolen; /* nanoseconds */
+};
+
+/* Reads the three times without an interruption by another partition between them. */
+static struct times read_times(void)
+{
+    struct times times;
+
+    do {
+        times.stolen = __atomic_load_n(&stolen_time->nanoseconds, __ATOMIC_ACQUIRE);
+        times.virtual = virtual_time_now();
+        times.physical = time_now();
+    } while (__atomic_load_n(&stolen_time->nanoseconds, __ATOMIC_ACQUIRE) != times.stolen);
+    return times;
+}
+
+static bool check_calls(void)
+{
+    uint64_t address = machine_call(CALL_PV_TIME_ST);
+
+    CHECK(machine_call(CALL_HYPERVISOR_UID) == 0xa9cd1a95);
+    CHECK(virtual_time_init() == RESULT_OK);
+    CHECK((int64_t)address > 0 && address % sizeof(*stolen_time) == 0);
+    CHECK(arch_mmu_map_constants(address, sizeof(*stolen_time)) == RESULT_OK);
+    stolen_time = (const struct vcpu_stolen_time *)(uintptr_t)address;
+    CHECK(stolen_time->revision == 0 && stolen_time->attributes == 0);
+    return true;
+}
+
+/* Nothing was stolen before the guest's first instruction, in particular before a restart. */
+static bool check_start(void)
+{
+    struct times now = read_times();
+
+    CHECK(now.stolen <= now.physical);
+    return true;
+}
+
+static bool check_spin(void)
+{
+    struct times before = read_times(), after;
+    uint64_t away;
+
+    while (time_now() - before.physical < SPIN) {
+    }
+    after = read_times();
+    away = (after.physical - before.physical) - (after.virtual - before.virtual);
+    CHECK(after.virtual > before.virtual && away > SPIN / 4);
+    /* A few ticks pass between reading one time and reading the next. */
+    CHECK(after.stolen - before.stolen <= away + NANOSECONDS_PER_MICROSECOND);
+    CHECK(after.stolen - before.stolen + NANOSECONDS_PER_MICROSECOND >= away);
+    return true;
+}
+
+static bool check_sleep(void)
+{
+    struct times before = read_times(), after;
+
+    thread_sleep_until(time_after(SLEEP));
+    after = read_times();
+    CHECK(after.stolen - before.stolen < STOLEN_MAX);
+    CHECK(after.virtual - before.virtual < EXECUTE_MAX);
+    return true;
+}
+
+static void write_to_page(void)
+{
+    (void)arch_mmu_unmap((void *)(uintptr_t)stolen_time, sizeof(*stolen_time));
+    (void)arch_mmu_map_memory((uintptr_t)stolen_time, sizeof(*stolen_time));
+    *(volatile uint64_t *)(uintptr_t)&stolen_time->nanoseconds = 0;
+    print("FAIL: the page was written to\n");
+}
+
+int application_main(void)
+{
+    static const struct named_check checks[] = {
+        {"calls", check_calls},
+        {"start", check_start},
+        {"spin", check_spin},
+        {"sleep", check_sleep},
+    };
+    char write[8];
+    int status = run_checks(checks, sizeof(checks) / sizeof(checks[0]));
+
+    if (boot_argument("write", write, sizeof(write))) {
+        write_to_page();
+    }
+    print("virtual %lu.\n", (unsigned long)virtual_time_now());
+    thread_sleep_until(DEADLINE_NONE);
+    return status;
+}

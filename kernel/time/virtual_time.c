@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/virtual_time.h"
+
+#include "arch/cpu.h"
+#include "boot/machine.h"
+#include "time/clock.h"
+#include <arch/mmu.h>
+#include <arch/vcpu_times.h>
+#include <stddef.h>
+
+/* For a processor that is never absent. */
+static const struct vcpu_absence always_present;
+static const struct vcpu_absence *shown = &always_present;
+
+enum result virtual_time_init(void)
+{
+    uint64_t address = machine_call(CALL_HYPERVISOR_TIMES);
+    enum result result;
+
+    if ((uint32_t)address == UINT32_MAX) { /* NOT_SUPPORTED; some firmware returns only 32 bits */
+        return RESULT_UNSUPPORTED;
+    }
+    result = arch_mmu_map_constants(address, sizeof(*shown));
+    if (result == RESULT_OK) {
+        shown = (const struct vcpu_absence *)(uintptr_t)address;
+    }
+    return result == RESULT_NO_MEMORY || result == RESULT_OK ? result : RESULT_UNSUPPORTED;
+}
+
+uint64_t virtual_time_now(void)
+{
+    uint64_t absence = __atomic_load_n(&shown->ticks, __ATOMIC_RELAXED);
+    uint64_t counter, before;
+
+    do { /* again, if others have executed between the two */
+        before = absence;
+        counter = arch_clock_ticks();
+        absence = __atomic_load_n(&shown->ticks, __ATOMIC_RELAXED);
+    } while (absence != before);
+    return clock_nanoseconds(counter - absence);
+}

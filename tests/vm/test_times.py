@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guests on shared cores read physical, virtual and stolen time, and can't change them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from support.written_system import StartGuest, boot, reports
+
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+
+_BOARD = 'board = "qemu-virt"\n'
+_FREQUENCY = 1_000_000_000  # one tick of the counter for each instruction
+_TICK_NS = 16  # of the board's own counter
+_RESTART = "\x1er"
+
+
+def partition(name: str, *keys: str) -> str:
+    """Returns the text of a partition that shares its core."""
+    lines = (
+        "[[partition]]",
+        f'name = "{name}"',
+        "cores = [0]",
+        'budget = "4 ms"',
+        'period = "10 ms"',
+        'memory = "16 MiB"',
+        'image = "times"',
+        *keys,
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _count(start_guest: StartGuest, folder: Path, text: str) -> GuestProcess:
+    """Boots a system on a machine that counts instructions."""
+    file = folder / "system.toml"
+    file.write_text(text)
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    return start_guest(replace(made, cpu=f"{made.cpu},cntfrq={_FREQUENCY}", icount=True))
+
+
+def _virtual_time(guest: GuestProcess, name: str, starts: int) -> int:
+    """Waits for what a partition prints after so many starts: its virtual time in nanoseconds."""
+    guest.wait_for_match(rf"(?ms)(?:^{name}\| (?:virtual \d+\.|FAIL)$.*?){{{starts}}}", 120)
+    assert "FAIL" not in guest.console()
+    return int(re.findall(rf"(?m)^{name}\| virtual (\d+)\.$", guest.console())[-1])
+
+
+def test_times_add_up_where_instructions_are_counted(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """Both guests check that virtual and stolen time add up to physical time while they spin."""
+    guest = _count(start_guest, tmp_path, _BOARD + partition("one") + partition("two"))
+    for name in ("one", "two"):
+        assert _virtual_time(guest, name, 1) > 0
+
+
+def test_a_restarted_guest_has_lost_nothing(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Virtual time is what was charged: it goes on, and stolen time begins again."""
+    text = _BOARD + partition("one") + partition("two", 'console = "interactive"')
+    guest, layout = boot(start_guest, tmp_path, text)
+    before = 0
+    for starts in (1, 2, 3):
+        virtual = _virtual_time(guest, "two", starts)
+        (charged,) = (each.used for each in reports(guest, layout) if each.partition == 1)
+        assert before < virtual <= charged * _TICK_NS
+        before = virtual
+        guest.type_text(_RESTART)
+
+
+def test_a_write_to_the_times_stops_the_partition(start_guest: StartGuest, tmp_path: Path) -> None:
+    text = _BOARD + partition("one") + partition("two", 'arguments = "write=yes"')
+    guest, layout = boot(start_guest, tmp_path, text)
+    guest.wait_for_match(r"(?m)^bulkhead\| two is stopped.*$", 120)
+    guest.wait_for_match(r"(?m)^one\| virtual ", 120)
+    console = guest.console()
+    assert "two| PASS" in console
+    assert "FAIL" not in console
+    assert [each.exits["fault"] for each in reports(guest, layout)] == [0, 1]
