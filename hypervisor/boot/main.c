@@ -11,6 +11,7 @@
 #include "gic/setup.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/sharing.h"
+#include "manager/manager.h"
 #include "memory/stage2.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
@@ -131,6 +132,7 @@ static void map_partition(uint64_t *root, const struct partition *partition)
         boot_map(root, system->board.smmu, PAGE_BYTES, MONITOR_DEVICE);
     }
     map_events(root, partition);
+    manager_map(root, partition);
 }
 
 /* Mappings of the service tables of a VCPU for the others with which it shares the processor: what
@@ -321,6 +323,7 @@ void boot_main(void)
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }
+    manager_boot(system, partitions);
     terminal_explain("the board has no SMMU at");
     start_smmu(system);
     terminal_explain(NULL);

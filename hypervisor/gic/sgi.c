@@ -61,18 +61,22 @@ enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, ui
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }
 
-void gic_send(struct partition *partition, uint32_t vcpu)
+void gic_call_core(const struct partition *partition, const struct description_core *core)
 {
-    uint64_t message = target(partition_core(partition, vcpu)->affinity) | (uint64_t)GIC_OWN_SGI
-                                                                               << SGI_SHIFT;
+    uint64_t message = target(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT;
 
-    if (partition->shares_cores) {
-        (void)__atomic_fetch_or(&partition->mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
-    }
     device_publish();
     if (partition->shares_group1) {
         gic_registers_send_group1(message);
     } else {
         gic_registers_send_group0(message);
     }
+}
+
+void gic_send(struct partition *partition, uint32_t vcpu)
+{
+    if (partition->shares_cores) {
+        (void)__atomic_fetch_or(&partition->mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
+    }
+    gic_call_core(partition, partition_core(partition, vcpu));
 }

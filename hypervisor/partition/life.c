@@ -43,8 +43,9 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
     (void)__atomic_compare_exchange_n(&partition->request, &before, (uint32_t)request, false,
                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
-        /* A VCPU that shares this processor may be another than the one that executes. */
-        if (i != vcpu->number || vcpu != processor_this()->vcpu) {
+        /* A VCPU that shares this processor may be another than the one that executes, or may have
+         * blocked as the last one. */
+        if (i != vcpu->number || vcpu != processor_this()->vcpu || partition->shares_cores) {
             gic_send(partition, i);
         }
     }
@@ -71,21 +72,25 @@ void life_request_by_guest(struct vcpu *vcpu, enum partition_request request)
     life_request(vcpu, request);
 }
 
-void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
+void life_replace_request(struct vcpu *vcpu, enum partition_request request, const char *event)
 {
     struct partition *partition = vcpu->partition;
 
-    if (request == REQUEST_RESET && never_restarts(partition)) {
-        terminal_say(partition, "never restarts");
-        return;
-    }
     uart_flush(partition, true);
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
-    terminal_say(partition, request == REQUEST_STOP ? "is stopped" : "restarts");
-    /* A typed request replaces any other, even one that VCPUs still handle: it arrives at the boot
-     * core, and only the boot core completes requests. */
+    terminal_say(partition, event);
+    /* Replaces even a request that VCPUs still handle: only the boot core completes requests. */
     __atomic_store_n(&partition->request, (uint32_t)request, __ATOMIC_RELEASE);
     life_request(vcpu, request);
+}
+
+void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
+{
+    if (request == REQUEST_RESET && never_restarts(vcpu->partition)) {
+        terminal_say(vcpu->partition, "never restarts");
+        return;
+    }
+    life_replace_request(vcpu, request, request == REQUEST_STOP ? "is stopped" : "restarts");
 }
 
 #define SMMU_PATIENCE_US 1000000u

@@ -19,6 +19,10 @@ void life_request(struct vcpu *vcpu, enum partition_request request);
 void life_request_by_guest(struct vcpu *vcpu, enum partition_request request);
 void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request);
 
+/* Makes a request that replaces any other, and says `event` on the terminal. On the processor of
+ * the boot VCPU, which `vcpu` is. */
+void life_replace_request(struct vcpu *vcpu, enum partition_request request, const char *event);
+
 /* The next step of a VCPU that does not execute. */
 enum life_step {
     LIFE_EXECUTE, /* start the guest: struct vcpu_power has its entry and context */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/load.h"
 #include "hypervisor/registers.h"
+#include "manager/manager.h"
 
 #include <string.h>
 
@@ -64,12 +65,17 @@ static void zero(const struct description_memory *memory, struct load_progress *
     memset((void *)(uintptr_t)(memory->physical + part.offset), 0, part.bytes);
 }
 
-static void copy(const struct partition *partition, const struct description_image *image,
+static void copy(struct partition *partition, const struct description_image *image,
                  struct load_progress *progress)
 {
     const char *images = (const char *)partition->system;
     uint64_t to = physical_of(partition->described, image->guest);
-    struct part part = next_part(progress, image->bytes);
+    struct part part;
+
+    if (manager_copies(partition, image->guest, to, progress)) {
+        return;
+    }
+    part = next_part(progress, image->bytes);
 
     memcpy((void *)(uintptr_t)(to + part.offset), images + image->offset + part.offset, part.bytes);
 }
@@ -83,7 +89,7 @@ static void clean(const struct description_memory *memory, struct load_progress 
     load_clean(memory->physical + part.offset, memory->physical + part.offset + part.bytes);
 }
 
-bool load_continue(const struct partition *partition, struct load_progress *progress)
+bool load_continue(struct partition *partition, struct load_progress *progress)
 {
     const struct description_partition *described = partition->described;
     uint32_t count =

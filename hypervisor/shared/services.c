@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls by which a guest finds the times of its VCPUs. */
+/* Calls by which a guest finds the times of its VCPUs, and those of a manager partition. */
 #include "call/services.h"
 
 #include "call/function.h"
+#include "manager/calls.h"
 #include <arch/vcpu_times.h>
 #include <stddef.h>
 
@@ -63,6 +64,6 @@ int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
     case CALL_HYPERVISOR_REVISION:
         return revision(registers);
     default:
-        return CALL_NOT_SUPPORTED;
+        return manager_call(vcpu, registers);
     }
 }

@@ -6,6 +6,7 @@
 #include "gic/listed.h"
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
+#include "manager/manager.h"
 #include "partition/fault.h"
 #include "shared/core.h"
 #include "vcpu/controls.h"
@@ -344,6 +345,7 @@ void sharing_message(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
 
+    manager_take_orders(processor->vcpus);
     if (processor->shared == NULL) {
         return;
     }

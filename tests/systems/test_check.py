@@ -99,7 +99,7 @@ def test_all_keys() -> None:
     net, control, apps = other.vcpus
     assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
-    assert (control.line, control.line_of("period"), control.line_of("policy")) == (46, 48, 46)
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (49, 51, 49)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

@@ -92,7 +92,7 @@ def test_no_arguments_show_the_commands() -> None:
 
 def test_unknown_command_lists_the_commands() -> None:
     line = refused("lunch")
-    names = "setup, build, run, check, stat, top, trace, test, bench"
+    names = "setup, build, run, check, stat, top, partition, trace, test, bench"
     assert f"no command 'lunch'; the commands are: {names}" in line
 
 
@@ -233,6 +233,26 @@ def test_run_refuses(arguments: list[str], line: str) -> None:
 )  # fmt: skip
 def test_trace_refuses(tmp_path: Path, arguments: list[str], line: str) -> None:
     refusal = refused("trace", *arguments, BULKHEAD_OUTPUT=str(tmp_path))
+    assert refusal.startswith(f"bulkhead: {line}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["lunch"], "there is no action 'lunch'; the actions are: create, "),
+        (["list", "work"], "list has no argument 'work'; leave it out"),
+        (["stop"], "stop needs a partition; write ./bulkhead partition stop NAME"),
+        (["replace", "work"], "replace needs an image; add --image FILE"),
+        (["stop", "work", "--image", "x"], "stop has no option --image; leave it out"),
+        (["replace", "work", "--image", "/no/file"], "/no/file can't be read (No such file"),
+        (["replace", "work", "--image", "/dev/null"], "/dev/null is no arm64 Image; name one"),
+        (["list"], "system 'managed' is not running, or another stat, top or trace is connected "
+         "to it; start it: ./bulkhead run managed"),
+        (["list", "--system", "lunch"], "there is no system 'lunch'; the systems are: "),
+    ],
+)  # fmt: skip
+def test_partition_refuses(tmp_path: Path, arguments: list[str], line: str) -> None:
+    refusal = refused("partition", *arguments, BULKHEAD_OUTPUT=str(tmp_path))
     assert refusal.startswith(f"bulkhead: {line}")
 
 

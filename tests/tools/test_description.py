@@ -15,6 +15,7 @@ from bulkhead.system import description
 _STRUCTURES = {
     "description": description.Description,
     "description_board": description.Board,
+    "description_manager": description.Manager,
     "description_core": description.Core,
     "description_device": description.Device,
     "description_function": description.Function,

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from bulkhead.building.build import guest_image
 from bulkhead.paths import ROOT
 from bulkhead.running.ports import free_ports
 from bulkhead.running.reach import DEFAULT_FORWARDS
@@ -41,6 +42,15 @@ name = "boot"
 cores = [2]
 memory = "64 MiB"
 image = "boot"
+"""
+
+_ONE = """
+board = "qemu-virt"
+[[partition]]
+name = "one"
+cores = [0]
+memory = "16 MiB"
+image = "control"
 """
 
 _VCPUS = """
@@ -228,3 +238,62 @@ def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) 
         screen.expect(f"rogue: {name}")
         screen.type(_LEAVE)
         assert screen.wait() == 0
+
+
+def _partition_command(file: Path, *arguments: str) -> str:
+    """Returns what the command prints: its result, or its error."""
+    done = command("partition", *arguments, "--system", str(file))
+    assert done.returncode == (2 if done.stderr else 0)
+    return done.stderr or done.stdout
+
+
+def _states(file: Path) -> list[str]:
+    """Returns the states of all partitions, when none starts or stops."""
+    printed = _partition_command(file, "list")
+    while "busy" in printed:
+        printed = _partition_command(file, "list")
+    return [" ".join(line.split()) for line in printed.splitlines()]
+
+
+def test_partitions_change_from_outside(tmp_path: Path) -> None:
+    file = tmp_path / "changing.toml"
+    text = (ROOT / "systems" / "managed" / "system.toml").read_text()
+    file.write_text(text.replace('name = "work"', 'name = "work"\narguments = "beats=0"'))
+    image = guest_image("beat")
+    damaged = tmp_path / "damaged.image"
+    header = bytearray(image.read_bytes())
+    header[16:24] = bytes(8)  # image_size
+    damaged.write_bytes(header)
+    with terminal("run", str(file)) as screen:
+        screen.expect("manager: listens")
+        states = ["manager running", "loop running", "work running", "spare absent"]
+        assert _states(file) == states
+        for arguments, printed in (
+            (("stop", "work"), "work stopped"),
+            (("start", "work"), "work running"),
+            (("replace", "work", "--image", str(image)), "work running"),
+            (("create", "spare"), "spare stopped"),
+            (("destroy", "spare"), "spare absent"),
+        ):
+            assert " ".join(_partition_command(file, *arguments).split()) == printed
+        screen.expect("work| beat: begins")
+        for arguments, line in (
+            (("start", "work"), "start of partition 'work': its state does not allow that; "),
+            (("stop", "manager"), "stop of partition 'manager': the manager decides about other "),
+            (("stop", "wrok"), "there is no partition 'wrok'; write 'work'"),
+            (
+                ("replace", "work", "--image", str(damaged)),
+                "replace of partition 'work': the file is no arm64 Image for it; build an Image",
+            ),
+        ):
+            assert _partition_command(file, *arguments).startswith(f"bulkhead: {line}")
+        assert _states(file) == states
+
+
+def test_a_system_without_a_manager_does_not_change(tmp_path: Path) -> None:
+    file = tmp_path / "fixed.toml"
+    file.write_text(_ONE)
+    with terminal("run", str(file)) as screen:
+        screen.expect("control: a period")
+        line = "bulkhead: system 'fixed' has no manager; write manager = true in a partition of "
+        assert _partition_command(file, "stop", "one").startswith(line)

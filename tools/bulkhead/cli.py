@@ -241,6 +241,25 @@ def top(name: str) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
+@click.argument("action", metavar="list|create|start|stop|replace|destroy")
+@click.argument("name", metavar="[PARTITION]", required=False)
+@click.option("--image", type=click.Path(path_type=Path), metavar="FILE",
+              help="The image that replaces the partition's: an arm64 Image.")  # fmt: skip
+@click.option("--system", metavar="NAME|FILE", default="managed", show_default=True,
+              help="The running system.")  # fmt: skip
+def partition(action: str, name: str | None, image: Path | None, system: str) -> None:
+    """Create, start, stop, replace or destroy a partition of a running system.
+
+    The system must have a manager, the partition that gives the orders to the hypervisor
+    (docs/partitions.md). The other partitions continue. An image is checked before anything
+    changes.
+    """
+    from bulkhead.running.partition_command import partition_command
+
+    partition_command(action, name, image, system)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
 @click.argument("name", metavar="[NAME|FILE]", default="demo")
 @click.option("--system/--bare", default=True, show_default=True,
               help="NAME is a system (--system), or a program that runs without the hypervisor "

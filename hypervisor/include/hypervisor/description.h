@@ -151,6 +151,17 @@ struct description_board {
     uint32_t smmu_interrupt; /* event queue */
 };
 
+/* The manager: the partition that creates, starts, stops, replaces and destroys the others by calls
+ * of the hypervisor. */
+struct description_manager {
+    uint32_t partition; /* index */
+    uint32_t absent;    /* bit n: partition n is not created at boot */
+    /* Physical address: where the manager puts images. The end of one of its memories, in whole
+     * pages, less than 4 GiB. 0 bytes: no partition is the manager, and all else here is 0. */
+    uint64_t staging;
+    uint64_t staging_bytes;
+};
+
 struct description {
     uint64_t magic;
     uint32_t version;
@@ -161,6 +172,7 @@ struct description {
     uint32_t partition_count;
     uint32_t mark; /* CRC-32 of all images in whole pages; also the payload's last four bytes */
     struct description_board board;
+    struct description_manager manager;
     struct description_core cores[DESCRIPTION_CORES_MAX];
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];
 };

@@ -133,6 +133,31 @@ struct list_changes {
     uint32_t private_deactivated[DESCRIPTION_VCPUS_MAX]; /* SGIs whose active state was cleared */
 };
 
+/* manager/: whether the manager has created the partition. */
+enum partition_presence {
+    PARTITION_PRESENT,
+    PARTITION_ENDING, /* it is destroyed as soon as its memory is zeroed */
+    PARTITION_ABSENT
+};
+
+/* manager/: an image in the manager's staging memory. */
+struct staged_image {
+    uint64_t physical;
+    uint64_t bytes; /* 0: none */
+    uint32_t checksum;
+};
+
+/* manager/: the manager's orders, as far as the partition has taken them. The boot VCPU's monitor
+ * writes it. The manager's monitors map the page read-only. */
+struct management {
+    struct manager_orders *orders; /* NULL: the system has no manager */
+    uint32_t answered;             /* number of the last order that was taken */
+    int32_t result;                /* of it: enum manager_result */
+    uint32_t presence;             /* enum partition_presence */
+    uint32_t copied;               /* checksum of what has been copied of the image */
+    struct staged_image image;     /* loaded in place of the image of the description */
+};
+
 #define MAIL_SGIS    0xffffu
 #define MAIL_MESSAGE 0x10000u /* a message of another monitor */
 
@@ -145,6 +170,7 @@ struct partition {
      * them by those typed on the terminal. */
     uint32_t request;
     struct transition transition; /* only the boot VCPU uses it */
+    struct management management;
     bool is_listed; /* gic/: its interrupts are listed: the system file says so, or the board */
     /* gic/: the firmware has Group 0 (GICD_CTLR.DS is 0): the hypervisor's own interrupts are in
      * Group 1, too. Then all partitions have listed interrupts. */

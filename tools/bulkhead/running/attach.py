@@ -10,13 +10,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import socket
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from bulkhead.errors import UserError
 from bulkhead.paths import OUTPUT
+from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout
 from bulkhead.system.parse import find, parse
@@ -48,6 +51,11 @@ class Running:
     # By partition: its share of each core that it shares, as promised; None: it shares none.
     promised: list[float | None] = field(default_factory=list)
     counter_hz: int = 0
+    # The manager's staging memory, if there is a manager: the file with the machine's memory, the
+    # place in that file, and the size.
+    memory: str = ""
+    staging: int = 0
+    staging_bytes: int = 0
 
     @property
     def partitions(self) -> list[str]:
@@ -89,9 +97,47 @@ def serve(layout: Layout) -> Iterator[Served]:
         ],
         layout.board.counter_hz,
     )
-    _facts(name).write_text(json.dumps(asdict(running)) + "\n")
-    with _serve(name) as served:
-        yield served
+    with _serve(name) as served, _memory(layout) as memory:
+        if served.arguments:  # otherwise the facts are those of the run that the commands find
+            running = replace(running, **memory.facts)
+            _facts(name).write_text(json.dumps(asdict(running)) + "\n")
+        yield Served(
+            (*served.arguments, *memory.served.arguments),
+            (*served.descriptors, *memory.served.descriptors),
+        )
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """The memory of a machine, as far as others write to it while it runs."""
+
+    served: Served = Served()
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@contextlib.contextmanager
+def _memory(layout: Layout) -> Iterator[_Memory]:
+    """Make the memory of a system with a manager, which reads requests there."""
+    place = next((place for place in layout.places if place.staging), None)
+    if place is None or place.staging is None:
+        yield _Memory()
+        return
+    size = layout.board.memory_bytes
+    descriptor = machine_memory.make(layout.system.name, size)
+    try:
+        facts = {
+            "memory": machine_memory.path_of(descriptor),
+            "staging": place.staging_physical - layout.board.memory,
+            "staging_bytes": place.staging.bytes,
+        }
+        yield _Memory(
+            Served(
+                machine_memory.options(machine_memory.inherited(descriptor), size), (descriptor,)
+            ),
+            facts,
+        )
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

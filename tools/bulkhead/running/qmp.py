@@ -33,6 +33,11 @@ class QmpClient:
             raise QmpError(f"QEMU does not accept {command}: {error}") from None
         return self._receive("return")
 
+    def close(self) -> None:
+        """End the connection, so that others can connect."""
+        self._lines.close()
+        self._socket.close()
+
     def set_link(self, name: str, up: bool) -> None:
         """Plug in or unplug the cable of a network card."""
         self.execute("set_link", name=name, up=up)

@@ -53,7 +53,8 @@ def assemble(
     """Build the images of a system, and pack them into build/systems/NAME."""
     packages.ensure(package_groups(system, compiler), settings)
     folder = build.build(build.Variant("arm64", compiler))
-    name = "hypervisor-shared.bin" if system.shared_cores else "hypervisor.bin"
+    whole_hypervisor = system.shared_cores or system.manager
+    name = "hypervisor-shared.bin" if whole_hypervisor else "hypervisor.bin"
     hypervisor = (folder / "hypervisor" / name).read_bytes()
     files = {each.name: _files(system, each, compiler) for each in system.partitions}
     layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))

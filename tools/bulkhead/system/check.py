@@ -16,6 +16,7 @@ from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
+from bulkhead.system.manager_rules import manager_rules
 from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 from bulkhead.system.shared_cores import admission_rules, sharing_rules
@@ -419,6 +420,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _maintenance,
     _dma,
     vcpu_rules,
+    manager_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,

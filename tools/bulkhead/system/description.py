@@ -128,6 +128,17 @@ class Board(LittleEndianStructure):
     )
 
 
+class Manager(LittleEndianStructure):
+    """struct description_manager"""
+
+    _fields_ = (
+        ("partition", c_uint32),
+        ("absent", c_uint32),
+        ("staging", c_uint64),
+        ("staging_bytes", c_uint64),
+    )
+
+
 class Description(LittleEndianStructure):
     """struct description"""
 
@@ -141,6 +152,7 @@ class Description(LittleEndianStructure):
         ("partition_count", c_uint32),
         ("mark", c_uint32),
         ("board", Board),
+        ("manager", Manager),
         ("cores", Core * CORES_MAX),
         ("partitions", Partition * PARTITIONS_MAX),
     )

@@ -151,6 +151,16 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tdevice_type = "memory";'
     yield f"\t\treg = {_cells(_range(place.memory))};"
     yield "\t};"
+    if place.staging:
+        yield "\treserved-memory {"
+        yield "\t\t#address-cells = <2>;"
+        yield "\t\t#size-cells = <2>;"
+        yield "\t\tranges;"
+        yield f"\t\tstaging@{place.staging.start:x} {{"
+        yield '\t\t\tcompatible = "bulkhead,staging";'
+        yield f"\t\t\treg = {_cells(_range(place.staging))};"
+        yield "\t\t};"
+        yield "\t};"
     yield "\tpsci {"
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
     yield '\t\tmethod = "hvc";'

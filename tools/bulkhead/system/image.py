@@ -98,6 +98,11 @@ def describe(layout: Layout) -> description.Description:
         each.affinity, each.redistributor = core.affinity, core.redistributor
     for index, place in enumerate(layout.places):
         described.partitions[index] = _describe_partition(place, layout)
+        if place.staging:
+            described.manager.partition = index
+            described.manager.staging = place.staging_physical
+            described.manager.staging_bytes = place.staging.bytes
+        described.manager.absent |= (not place.partition.autostart) << index
     return described
 
 

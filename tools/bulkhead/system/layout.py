@@ -60,6 +60,12 @@ class Place:
     pci_ports: Range | None  # addresses of the processor
     interrupts: frozenset[int]
     times: Range | None  # the page with its VCPUs' times, if it shares a core
+    staging: Range | None = None  # the manager's memory for images
+
+    @property
+    def staging_physical(self) -> int:
+        """The physical address of staging."""
+        return self.physical + self.staging.start - self.memory.start if self.staging else 0
 
 
 @dataclass(frozen=True)
@@ -98,11 +104,16 @@ def make_layout(
     windows = iter(range(len(system.partitions)))
     places = tuple(
         _place(
-            partition, board, files[partition.name], physical[partition.name], spare, windows,
-            system.shares_core(partition),
+            system,
+            partition,
+            board,
+            files[partition.name],
+            physical[partition.name],
+            spare,
+            windows,
         )
         for partition in system.partitions
-    )  # fmt: skip
+    )
     return Layout(system, board, hypervisor, places)
 
 
@@ -135,25 +146,32 @@ def _spare_interrupts(board: BoardTree) -> Iterator[int]:
 
 
 def _place(
+    system: System,
     partition: Partition,
     board: BoardTree,
     files: Files,
     physical: int,
     spare: Iterator[int],
     windows: Iterator[int],
-    shares_core: bool,
 ) -> Place:
     guest = physical if partition.dma is Dma.TRUSTED else board.memory
     memory = Range(guest, partition.memory_bytes)
     kernel, entry, end = _kernel(partition, files, memory)
+    staging = (
+        Range(memory.end - partition.staging, partition.staging) if partition.staging else None
+    )
+    limit = staging.start if staging else memory.end
     initrd = page_up(end)
     devicetree = page_up(initrd + len(files.initrd))
-    if devicetree + DEVICETREE_BYTES > memory.end:
+    if devicetree + DEVICETREE_BYTES > limit:
         raise UserError(
             f"partition '{partition.name}' has {memory.bytes >> 10} KiB of memory, and its images "
             f"need {(devicetree + DEVICETREE_BYTES - memory.start) >> 10} KiB",
             "give it more",
         )
+    if system.manager:  # leaves room behind the kernel, for a larger one
+        devicetree = limit - DEVICETREE_BYTES
+        initrd = devicetree - page_up(len(files.initrd))
     console_interrupt = 0 if partition.console is Console.NONE else next(spare)
     window = next(windows) if partition.pci else None
     return Place(
@@ -169,7 +187,8 @@ def _place(
         None if window is None else _part(board, "memory", window),
         None if window is None else _part(board, "ports", window),
         _interrupts(partition, board, console_interrupt),
-        _times(memory, board) if shares_core else None,
+        _times(memory, board) if system.shares_core(partition) else None,
+        staging,
     )
 
 

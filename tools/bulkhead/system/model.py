@@ -119,6 +119,9 @@ class Partition:
     budget: int | None = None  # nanoseconds in each period, on each core that it shares
     period: int | None = None  # nanoseconds
     vcpus: tuple[Vcpu, ...] = ()
+    manager: bool = False  # decides which partitions live
+    staging: int | None = None  # bytes of the manager's memory where it puts images
+    autostart: bool = True  # False: not created at boot
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""
@@ -150,6 +153,11 @@ class System:
         """Return the way of the partition's interrupts."""
         usual = Interrupts.LISTED if self.shares_core(partition) else Interrupts.DIRECT
         return partition.interrupts or usual
+
+    @property
+    def manager(self) -> Partition | None:
+        """The partition that decides which others live, if there is one."""
+        return next((each for each in self.partitions if each.manager), None)
 
     @property
     def vcpu_count(self) -> int:

@@ -290,6 +290,12 @@ def _memory(value: Any) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong("write true or false, without quotation marks")
+    return value
+
+
 def _arguments(value: Any) -> str:
     if not isinstance(value, str) or not value.isascii() or (value and not value.isprintable()):
         raise _Wrong("write a string of printable ASCII characters")
@@ -372,6 +378,9 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "budget": _time,
     "period": _time,
     "vcpu": _tables,
+    "manager": _flag,
+    "staging": _memory,
+    "autostart": _flag,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS = {
@@ -388,6 +397,9 @@ _DEFAULTS = {
     "budget": None,
     "period": None,
     "vcpu": (),
+    "manager": False,
+    "staging": None,
+    "autostart": True,
 }
 _PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)
 _VCPU = _Kind(

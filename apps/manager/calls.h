@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hypervisor's calls for the manager of a system (docs/partitions.md). Thread context, on the
+ * partition's first core. */
+#ifndef APP_MANAGER_CALLS_H
+#define APP_MANAGER_CALLS_H
+
+#include <stdint.h>
+
+#define PARTITIONS_MAX 8u
+
+enum state { STATE_ABSENT, STATE_STOPPED, STATE_RUNNING, STATE_BUSY };
+
+/* In the order of the calls. */
+enum command { COMMAND_CREATE, COMMAND_START, COMMAND_STOP, COMMAND_REPLACE, COMMAND_DESTROY };
+
+/* Results, 0 or less: those of the hypervisor (docs/partitions.md), and this one. */
+#define RESULT_NOT_REACHED (-100) /* the partition is not in the state that the command is for */
+
+/* An image in the staging memory. */
+struct staged {
+    uint32_t bytes;
+    uint32_t offset; /* from the start of staging; whole pages */
+    uint32_t checksum;
+};
+
+/* Returns the state of the partition, or a negative result. Sets *result to that of the last
+ * order. */
+int64_t partition_status(uint32_t partition, int64_t *result);
+
+/* Gives the order, and waits until the partition has carried it out, five seconds at most. `image`:
+ * for COMMAND_REPLACE. Returns 0, or a negative result. */
+int64_t partition_order(enum command command, uint32_t partition, const struct staged *image);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "manager/calls.h"
+
+#include "gic/sgi.h"
+#include "manager/checksum.h"
+#include "manager/image.h"
+#include "manager/order.h"
+#include "manager/orders.h"
+
+/* Bytes that a call checks. The manager's own time is used for it, while the partition executes. */
+#define CHECK_BYTES 256u
+
+static bool is_manager(const struct vcpu *vcpu)
+{
+    const struct description_manager *manager = &vcpu->partition->system->manager;
+
+    return manager->staging_bytes != 0 && vcpu->partition->index == manager->partition &&
+           vcpu->number == 0;
+}
+
+static bool is_taken(const struct manager_orders *orders, uint32_t index)
+{
+    const struct management *management = &orders->partitions[index]->management;
+
+    return __atomic_load_n(&management->answered, __ATOMIC_ACQUIRE) == orders->orders[index].number;
+}
+
+static int64_t status(const struct manager_orders *orders, uint32_t index, uint64_t *result)
+{
+    const struct partition *partition = orders->partitions[index];
+    bool taken = is_taken(orders, index);
+    struct situation situation = {
+        .presence = __atomic_load_n(&partition->management.presence, __ATOMIC_ACQUIRE),
+        .request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE),
+        .is_in_transition =
+            __atomic_load_n(&partition->transition.phase, __ATOMIC_ACQUIRE) != TRANSITION_NONE,
+    };
+
+    *result = (uint64_t)(int64_t)__atomic_load_n(&partition->management.result, __ATOMIC_ACQUIRE);
+    return taken ? order_state(&situation) : STATE_BUSY;
+}
+
+/* Writes the order, and tells the boot core of its partition. */
+static enum manager_result give(const struct vcpu *vcpu, uint32_t index, uint32_t command,
+                                const struct staged_image *image)
+{
+    const struct partition *own = vcpu->partition;
+    struct order *order = &own->management.orders->orders[index];
+    const struct description_partition *described = &own->system->partitions[index];
+
+    if (!is_taken(own->management.orders, index)) {
+        return MANAGER_BUSY;
+    }
+    order->command = command;
+    order->image = *image;
+    __atomic_store_n(&order->number, order->number + 1, __ATOMIC_RELEASE);
+    gic_call_core(own, &own->system->cores[description_boot_core(described)]);
+    return MANAGER_DONE;
+}
+
+static bool is_same(const struct image_check *check, uint32_t index,
+                    const struct staged_image *image)
+{
+    return check->has_begun && check->partition == index &&
+           check->image.physical == image->physical && check->image.bytes == image->bytes &&
+           check->image.checksum == image->checksum;
+}
+
+/* Begins to check an image, with its header. */
+static enum manager_result begin(struct image_check *check, const struct description *system,
+                                 uint32_t index, const struct staged_image *image)
+{
+    const struct description_manager *manager = &system->manager;
+    uint64_t offset = image->physical - manager->staging;
+
+    check->has_begun = false;
+    if (offset % DESCRIPTION_PAGE_BYTES != 0 || offset >= manager->staging_bytes ||
+        image->bytes > manager->staging_bytes - offset) {
+        return MANAGER_TOO_LARGE;
+    }
+    *check = (struct image_check){.has_begun = true, .partition = index, .image = *image};
+    return image_check_header((const void *)(uintptr_t)image->physical, image->bytes,
+                              &system->partitions[index]);
+}
+
+static enum manager_result replace(const struct vcpu *vcpu, uint32_t index,
+                                   const uint64_t *registers)
+{
+    const struct description *system = vcpu->partition->system;
+    struct image_check *check = &vcpu->partition->management.orders->check;
+    const struct staged_image image = {
+        .physical = system->manager.staging + (registers[2] >> 32),
+        .bytes = registers[2] & UINT32_MAX,
+        .checksum = (uint32_t)registers[3],
+    };
+    uint64_t left;
+
+    if (!is_same(check, index, &image)) {
+        enum manager_result result = begin(check, system, index, &image);
+
+        if (result != MANAGER_DONE) {
+            check->has_begun = false;
+            return result;
+        }
+    }
+    left = image.bytes - check->done;
+    left = left < CHECK_BYTES ? left : CHECK_BYTES;
+    check->checksum = checksum_add(check->checksum,
+                                   (const void *)(uintptr_t)(image.physical + check->done), left);
+    check->done += left;
+    if (check->done < image.bytes) {
+        return MANAGER_AGAIN;
+    }
+    check->has_begun = false;
+    return check->checksum == image.checksum ? give(vcpu, index, ORDER_REPLACE, &image)
+                                             : MANAGER_DAMAGED;
+}
+
+int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
+{
+    const struct staged_image none = {.bytes = 0};
+    uint32_t function = (uint32_t)registers[0];
+    uint64_t index = registers[1];
+
+    if (!is_manager(vcpu) || function < MANAGER_STATUS || function > MANAGER_DESTROY) {
+        return MANAGER_NOT_SUPPORTED;
+    }
+    if (index >= vcpu->partition->system->partition_count) {
+        return MANAGER_INVALID;
+    }
+    if (function == MANAGER_STATUS) {
+        return status(vcpu->partition->management.orders, (uint32_t)index, &registers[1]);
+    }
+    if (index == vcpu->partition->index) {
+        return MANAGER_INVALID;
+    }
+    if (function == MANAGER_REPLACE) {
+        return replace(vcpu, (uint32_t)index, registers);
+    }
+    return give(vcpu, (uint32_t)index, function - MANAGER_CREATE + ORDER_CREATE, &none);
+}

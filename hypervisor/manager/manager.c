@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Carries out the manager's orders, on the boot core of the partition that they are for. */
+#include "manager/manager.h"
+
+#include "console/terminal.h"
+#include "manager/checksum.h"
+#include "manager/order.h"
+#include "manager/orders.h"
+#include "partition/life.h"
+
+#include <string.h>
+
+/* Bytes that a step copies and checks. */
+#define STEP_BYTES 1024u
+
+static bool may_start(const struct vcpu *vcpu)
+{
+    return vcpu->partition->described->restart != DESCRIPTION_RESTART_NEVER ||
+           vcpu->report.starts == 0;
+}
+
+static void carry_out(struct vcpu *vcpu, const struct order *order)
+{
+    struct partition *partition = vcpu->partition;
+    struct management *management = &partition->management;
+
+    switch (order->command) {
+    case ORDER_CREATE:
+        management->presence = PARTITION_PRESENT;
+        terminal_say(partition, "is created");
+        break;
+    case ORDER_START:
+        management->presence = PARTITION_PRESENT;
+        life_replace_request(vcpu, REQUEST_RESET, "is started by the manager");
+        break;
+    case ORDER_STOP:
+        life_replace_request(vcpu, REQUEST_STOP, "is stopped by the manager");
+        break;
+    case ORDER_REPLACE:
+        management->presence = PARTITION_PRESENT;
+        management->image = order->image;
+        life_replace_request(vcpu, REQUEST_RESET, "gets another image");
+        break;
+    default: /* ORDER_DESTROY */
+        management->presence = PARTITION_ENDING;
+        management->image.bytes = 0;
+        life_replace_request(vcpu, REQUEST_RESET, "is stopped to be destroyed");
+        break;
+    }
+}
+
+static void take_order(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct management *management = &partition->management;
+    const struct order *order = &management->orders->orders[partition->index];
+    uint32_t number = __atomic_load_n(&order->number, __ATOMIC_ACQUIRE);
+    const struct situation situation = {
+        .presence = management->presence,
+        .request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE),
+        .is_in_transition = partition->transition.phase != TRANSITION_NONE,
+        .may_start = may_start(vcpu),
+    };
+
+    if (number == management->answered) {
+        return;
+    }
+    management->result = order_judge(order->command, &situation);
+    if (management->result == MANAGER_DONE) {
+        carry_out(vcpu, order);
+    }
+    __atomic_store_n(&management->answered, number, __ATOMIC_RELEASE);
+}
+
+void manager_take_orders(struct vcpu *vcpus)
+{
+    for (struct vcpu *vcpu = vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        if (vcpu->number == 0 && vcpu->partition->management.orders != NULL) {
+            take_order(vcpu);
+        }
+    }
+}
+
+/* The start ends: the boot VCPU, which executes this, sees the request before its next step. */
+static void end_start(struct partition *partition, const char *event)
+{
+    terminal_say(partition, event);
+    __atomic_store_n(&partition->request, REQUEST_STOP, __ATOMIC_RELEASE);
+}
+
+/* The memory has been zeroed, and nothing else is loaded. */
+static void end_without_image(struct partition *partition)
+{
+    struct management *management = &partition->management;
+
+    end_start(partition,
+              management->presence == PARTITION_ENDING ? "is destroyed" : "is not created");
+    __atomic_store_n(&management->presence, PARTITION_ABSENT, __ATOMIC_RELEASE);
+}
+
+bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
+                    struct load_progress *progress)
+{
+    struct management *management = &partition->management;
+    const struct staged_image *image = &management->image;
+    uint64_t left = image->bytes - progress->done;
+    void *target = (void *)(uintptr_t)(to + progress->done);
+
+    if (management->presence != PARTITION_PRESENT) {
+        end_without_image(partition);
+        return true;
+    }
+    if (image->bytes == 0 || guest != partition->described->entry) {
+        return false;
+    }
+    left = left < STEP_BYTES ? left : STEP_BYTES;
+    memcpy(target, (const void *)(uintptr_t)(image->physical + progress->done), left);
+    /* The checksum is that of the copy: the manager may have changed the image since its check. */
+    management->copied = checksum_add(progress->done == 0 ? 0 : management->copied, target, left);
+    progress->done += left;
+    if (progress->done == image->bytes) {
+        progress->done = 0;
+        progress->index++;
+        if (management->copied != image->checksum) {
+            management->result = MANAGER_CHANGED;
+            end_start(partition, "can't start: its image was changed in the manager's memory");
+        }
+    }
+    return true;
+}

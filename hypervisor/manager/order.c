@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "manager/order.h"
+
+enum partition_state order_state(const struct situation *situation)
+{
+    if (situation->is_in_transition) {
+        return STATE_BUSY;
+    }
+    if (situation->request == REQUEST_STOPPED) {
+        return situation->presence == PARTITION_ABSENT ? STATE_ABSENT : STATE_STOPPED;
+    }
+    return situation->request == REQUEST_NONE && situation->presence == PARTITION_PRESENT
+               ? STATE_RUNNING
+               : STATE_BUSY;
+}
+
+static enum manager_result need(bool is_met)
+{
+    return is_met ? MANAGER_DONE : MANAGER_WRONG_STATE;
+}
+
+/* A partition that is being destroyed can't be stopped: its memory would keep its content. Any
+ * other can, also while it starts, as from the terminal. */
+static enum manager_result judge_stop(const struct situation *situation, enum partition_state state)
+{
+    if (situation->presence == PARTITION_ENDING && state == STATE_BUSY) {
+        return MANAGER_BUSY;
+    }
+    return need(situation->presence != PARTITION_ABSENT && state != STATE_STOPPED);
+}
+
+enum manager_result order_judge(uint32_t command, const struct situation *situation)
+{
+    enum partition_state state = order_state(situation);
+
+    if (command == ORDER_STOP) {
+        return judge_stop(situation, state);
+    }
+    if (state == STATE_BUSY) {
+        return MANAGER_BUSY;
+    }
+    switch (command) {
+    case ORDER_CREATE:
+        return need(state == STATE_ABSENT);
+    case ORDER_START:
+        if (state != STATE_STOPPED) {
+            return MANAGER_WRONG_STATE;
+        }
+        break;
+    case ORDER_REPLACE:
+        if (state == STATE_ABSENT) {
+            return MANAGER_WRONG_STATE;
+        }
+        break;
+    case ORDER_DESTROY:
+        return need(state != STATE_ABSENT);
+    default:
+        return MANAGER_INVALID;
+    }
+    return situation->may_start ? MANAGER_DONE : MANAGER_NEVER_RESTARTS;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests hypervisor/manager: which calls are accepted, which orders in which state, which images. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gic/sgi.h"
+#include "manager/calls.h"
+#include "manager/check.h"
+#include "manager/checksum.h"
+#include "manager/image.h"
+#include "manager/order.h"
+#include "manager/orders.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTITIONS    3u
+#define MANAGER       1u
+#define STAGING_BYTES 0x8000u
+#define IMAGE_BYTES   0x1234u
+#define MIB           UINT64_C(0x100000)
+#define ENTRY         (0x40000000 + 0x80000)
+#define ROOM          (4 * MIB)
+#define RANDOM_CALLS  10000u
+
+static struct description description;
+static struct partition partitions[PARTITIONS];
+static struct manager_orders orders;
+static struct vcpu manager;
+static _Alignas(4096) uint8_t staging[STAGING_BYTES];
+static uint32_t called[DESCRIPTION_CORES_MAX]; /* messages, by core */
+
+void gic_call_core(const struct partition *from, const struct description_core *core)
+{
+    assert_ptr_equal(from, &partitions[MANAGER]);
+    called[core - description.cores]++;
+}
+
+static void put_image(uint64_t text_offset, uint64_t image_size)
+{
+    for (uint32_t i = 0; i < STAGING_BYTES; i++) {
+        staging[i] = (uint8_t)(i * 7);
+    }
+    memcpy(staging + 8, &text_offset, sizeof(text_offset));
+    memcpy(staging + 16, &image_size, sizeof(image_size));
+    memcpy(staging + 56, "ARM\x64", 4);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&description, 0, sizeof(description));
+    memset(partitions, 0, sizeof(partitions));
+    memset(&orders, 0, sizeof(orders));
+    memset(called, 0, sizeof(called));
+    description.partition_count = PARTITIONS;
+    description.manager = (struct description_manager){
+        .partition = MANAGER, .staging = (uintptr_t)staging, .staging_bytes = STAGING_BYTES};
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        struct description_partition *described = &description.partitions[i];
+
+        described->entry = ENTRY;
+        described->vcpus[0].core = i + 4;
+        described->memory_count = 1;
+        described->memories[0] = (struct description_memory){0x40000000, 0, 32 * MIB};
+        described->image_count = 2;
+        described->images[0].guest = ENTRY;
+        described->images[1].guest = ENTRY + ROOM;
+        partitions[i].system = &description;
+        partitions[i].described = described;
+        partitions[i].index = i;
+        partitions[i].management.orders = &orders;
+        orders.partitions[i] = &partitions[i];
+    }
+    manager = (struct vcpu){.partition = &partitions[MANAGER]};
+    put_image(0x80000, ROOM);
+    return 0;
+}
+
+static int64_t call(uint32_t function, uint64_t partition, uint64_t second, uint64_t third)
+{
+    uint64_t registers[4] = {function, partition, second, third};
+
+    return manager_call(&manager, registers);
+}
+
+static int64_t replace(uint64_t offset, uint64_t bytes, uint32_t checksum)
+{
+    int64_t result;
+
+    do {
+        result = call(MANAGER_REPLACE, 0, offset << 32 | bytes, checksum);
+    } while (result == MANAGER_AGAIN);
+    return result;
+}
+
+static void checksum_is_that_of_the_standard(void **state)
+{
+    (void)state;
+    assert_int_equal(checksum_add(0, "123456789", 9), 0xcbf43926u);
+    assert_int_equal(checksum_add(checksum_add(0, "1234", 4), "56789", 5), 0xcbf43926u);
+    assert_int_equal(checksum_add(0, "", 0), 0);
+}
+
+static void only_the_boot_vcpu_of_the_manager_may_call(void **state)
+{
+    (void)state;
+    manager.number = 1;
+    assert_int_equal(call(MANAGER_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    manager.number = 0;
+    manager.partition = &partitions[0];
+    for (uint32_t function = MANAGER_STATUS; function <= MANAGER_DESTROY; function++) {
+        assert_int_equal(call(function, 2, 0, 0), MANAGER_NOT_SUPPORTED);
+    }
+    manager.partition = &partitions[MANAGER];
+    assert_int_equal(call(MANAGER_STATUS - 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(MANAGER_DESTROY + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    memset(&description.manager, 0, sizeof(description.manager));
+    description.manager.partition = MANAGER;
+    assert_int_equal(call(MANAGER_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+}
+
+static void an_order_goes_to_another_partition(void **state)
+{
+    (void)state;
+    assert_int_equal(call(MANAGER_STOP, MANAGER, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(MANAGER_STOP, PARTITIONS, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(MANAGER_STOP, UINT64_C(1) << 32, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(MANAGER_STATUS, PARTITIONS, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(MANAGER_STOP, 2, 0, 0), MANAGER_DONE);
+    assert_int_equal(orders.orders[2].number, 1);
+    assert_int_equal(orders.orders[2].command, ORDER_STOP);
+    assert_int_equal(called[2 + 4], 1);
+    assert_int_equal(orders.orders[0].number, 0);
+    assert_int_equal(call(MANAGER_STATUS, 2, 0, 0), STATE_BUSY);
+    assert_int_equal(call(MANAGER_DESTROY, 2, 0, 0), MANAGER_BUSY);
+    assert_int_equal(orders.orders[2].command, ORDER_STOP);
+    partitions[2].management.answered = 1;
+    partitions[2].request = REQUEST_STOPPED;
+    assert_int_equal(call(MANAGER_STATUS, 2, 0, 0), STATE_STOPPED);
+    assert_int_equal(call(MANAGER_DESTROY, 2, 0, 0), MANAGER_DONE);
+}
+
+static void status_has_the_last_result(void **state)
+{
+    uint64_t registers[4] = {MANAGER_STATUS, 0, 0, 0};
+
+    (void)state;
+    partitions[0].management.result = MANAGER_CHANGED;
+    assert_int_equal(manager_call(&manager, registers), STATE_RUNNING);
+    assert_int_equal((int64_t)registers[1], MANAGER_CHANGED);
+}
+
+static void an_image_is_checked_before_the_order(void **state)
+{
+    uint32_t checksum;
+
+    (void)state;
+    checksum = checksum_add(0, staging, IMAGE_BYTES);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum ^ 1), MANAGER_DAMAGED);
+    assert_int_equal(replace(0, IMAGE_BYTES - 1, checksum), MANAGER_DAMAGED);
+    assert_int_equal(replace(0, 63, checksum), MANAGER_BAD_IMAGE);
+    assert_int_equal(replace(0x1000, IMAGE_BYTES, checksum), MANAGER_BAD_IMAGE);
+    assert_int_equal(replace(0x10, IMAGE_BYTES, checksum), MANAGER_TOO_LARGE);
+    assert_int_equal(replace(STAGING_BYTES, IMAGE_BYTES, checksum), MANAGER_TOO_LARGE);
+    assert_int_equal(replace(UINT32_MAX, UINT32_MAX, checksum), MANAGER_TOO_LARGE);
+    assert_int_equal(replace(0x7000, 0x1001, checksum), MANAGER_TOO_LARGE);
+    put_image(0x80000, ROOM + 1);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_TOO_LARGE);
+    put_image(0x80000, IMAGE_BYTES - 1);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_BAD_IMAGE);
+    put_image(0x81000, ROOM);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_BAD_IMAGE);
+    assert_int_equal(orders.orders[0].number, 0);
+    put_image(0x80000, ROOM);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_DONE);
+    assert_int_equal(orders.orders[0].number, 1);
+    assert_int_equal(orders.orders[0].image.physical, (uintptr_t)staging);
+    assert_int_equal(orders.orders[0].image.bytes, IMAGE_BYTES);
+    assert_int_equal(orders.orders[0].image.checksum, checksum);
+}
+
+static void a_call_for_another_image_begins_a_new_check(void **state)
+{
+    uint32_t checksum = checksum_add(0, staging, IMAGE_BYTES);
+
+    (void)state;
+    assert_int_equal(call(MANAGER_REPLACE, 0, IMAGE_BYTES, checksum), MANAGER_AGAIN);
+    assert_int_equal(call(MANAGER_REPLACE, 2, IMAGE_BYTES, checksum), MANAGER_AGAIN);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_DONE);
+    assert_int_equal(orders.orders[2].number, 0);
+}
+
+static void a_partition_without_an_image_at_its_entry_gets_none(void **state)
+{
+    (void)state;
+    description.partitions[0].images[0].guest = ENTRY - 0x1000;
+    assert_int_equal(replace(0, IMAGE_BYTES, 0), MANAGER_BAD_IMAGE);
+}
+
+static void room_ends_at_the_next_image_or_with_the_memory(void **state)
+{
+    struct description_partition *described = &description.partitions[0];
+
+    (void)state;
+    assert_int_equal(image_room(described), ROOM);
+    described->images[1].guest = ENTRY - 0x1000;
+    assert_int_equal(image_room(described), 32 * MIB - 0x80000);
+}
+
+/* Every order in every state. '.' is done, 'w' wrong state, 'b' busy, 'n' never restarts. */
+static void orders_are_refused_by_state(void **state)
+{
+    static const struct {
+        struct situation situation;
+        enum partition_state state;
+        const char *create_start_stop_replace_destroy;
+    } cases[] = {
+        {{PARTITION_PRESENT, REQUEST_NONE, false, true}, STATE_RUNNING, "ww..."},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, false}, STATE_RUNNING, "ww.n."},
+        {{PARTITION_PRESENT, REQUEST_NONE, true, true}, STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_STOP, false, true}, STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_RESET, true, true}, STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_STOPPED, false, true}, STATE_STOPPED, "w.w.."},
+        {{PARTITION_PRESENT, REQUEST_STOPPED, false, false}, STATE_STOPPED, "wnwn."},
+        {{PARTITION_ENDING, REQUEST_RESET, true, true}, STATE_BUSY, "bbbbb"},
+        {{PARTITION_ENDING, REQUEST_STOPPED, false, true}, STATE_STOPPED, "w.w.."},
+        {{PARTITION_ABSENT, REQUEST_STOPPED, false, true}, STATE_ABSENT, ".wwww"},
+        {{PARTITION_ABSENT, REQUEST_NONE, false, true}, STATE_BUSY, "bbwbb"},
+        {{PARTITION_ABSENT, REQUEST_STOP, true, true}, STATE_BUSY, "bbwbb"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(order_state(&cases[i].situation), cases[i].state);
+        for (uint32_t command = ORDER_CREATE; command <= ORDER_DESTROY; command++) {
+            enum manager_result result = order_judge(command, &cases[i].situation);
+            char expected = cases[i].create_start_stop_replace_destroy[command];
+
+            assert_int_equal(expected, result == MANAGER_DONE          ? '.'
+                                       : result == MANAGER_WRONG_STATE ? 'w'
+                                       : result == MANAGER_BUSY        ? 'b'
+                                                                       : 'n');
+        }
+    }
+    assert_int_equal(order_judge(ORDER_DESTROY + 1, &cases[0].situation), MANAGER_INVALID);
+}
+
+static void a_wrong_description_is_refused(void **state)
+{
+    struct description_manager right;
+    struct description_partition *described = &description.partitions[MANAGER];
+
+    (void)state;
+    described->memories[0].physical = 0x50000000;
+    described->vcpu_count = 1;
+    right = (struct description_manager){
+        .partition = MANAGER, .absent = 5, .staging = 0x51800000, .staging_bytes = 8 * MIB};
+    description.manager = right;
+    assert_null(manager_check(&description));
+    description.manager.partition = PARTITIONS;
+    assert_non_null(manager_check(&description));
+    description.manager = right;
+    description.manager.absent = 1u << MANAGER;
+    assert_non_null(manager_check(&description));
+    description.manager.absent = 1u << PARTITIONS;
+    assert_non_null(manager_check(&description));
+    description.manager = right;
+    description.manager.staging += 0x1000;
+    assert_non_null(manager_check(&description));
+    description.manager.staging = 0x50000000 - 0x1000;
+    assert_non_null(manager_check(&description));
+    description.manager.staging = 0x51000800;
+    assert_non_null(manager_check(&description));
+    description.manager = right;
+    description.manager.staging_bytes = UINT64_MAX - 0xfff;
+    assert_non_null(manager_check(&description));
+    description.manager = right;
+    described->vcpus[0].shared = 1;
+    assert_non_null(manager_check(&description));
+}
+
+static uint64_t random_number(void)
+{
+    static uint64_t seed = 1;
+
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return seed >> 33;
+}
+
+static uint64_t random_argument(void)
+{
+    switch (random_number() % 4) {
+    case 0:
+        return random_number() % 4;
+    case 1:
+        return random_number() << 33 | random_number();
+    case 2:
+        return (random_number() % 9 * 4096) << 32 | random_number() % (2 * STAGING_BYTES);
+    default:
+        return UINT64_C(1) << random_number() % 64;
+    }
+}
+
+/* The sanitizers see each access outside of staging. */
+static void random_calls_reach_nothing_else(void **state)
+{
+    uint32_t orders_given = 0, messages = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < RANDOM_CALLS; i++) {
+        uint32_t partition = (uint32_t)(random_number() % PARTITIONS);
+
+        (void)call(MANAGER_STATUS + (uint32_t)(random_number() % 7), random_argument(),
+                   random_argument(), random_argument());
+        partitions[partition].management.answered = orders.orders[partition].number;
+        staging[random_number() % 64] ^= (uint8_t)(random_number() % 8 == 0);
+        put_image(0x80000, random_number() % 2 == 0 ? ROOM : random_argument());
+    }
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        orders_given += orders.orders[i].number;
+        messages += called[i + 4];
+    }
+    assert_int_equal(orders.orders[MANAGER].number, 0);
+    assert_int_equal(orders_given, messages);
+    assert_true(orders_given > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(checksum_is_that_of_the_standard, setup),
+        cmocka_unit_test_setup(only_the_boot_vcpu_of_the_manager_may_call, setup),
+        cmocka_unit_test_setup(an_order_goes_to_another_partition, setup),
+        cmocka_unit_test_setup(status_has_the_last_result, setup),
+        cmocka_unit_test_setup(an_image_is_checked_before_the_order, setup),
+        cmocka_unit_test_setup(a_call_for_another_image_begins_a_new_check, setup),
+        cmocka_unit_test_setup(a_partition_without_an_image_at_its_entry_gets_none, setup),
+        cmocka_unit_test_setup(room_ends_at_the_next_image_or_with_the_memory, setup),
+        cmocka_unit_test_setup(orders_are_refused_by_state, setup),
+        cmocka_unit_test_setup(a_wrong_description_is_refused, setup),
+        cmocka_unit_test_setup(random_calls_reach_nothing_else, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""./bulkhead partition: creates, starts, stops, replaces and destroys partitions of a running
+system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bulkhead import console
+from bulkhead.errors import UserError
+from bulkhead.running.attach import Running, attach
+from bulkhead.running.machine_memory import map_range
+from bulkhead.running.partitions import Command, Requests, State, check_image, refusal
+from bulkhead.system.problems import choose, show
+
+_COMMANDS = [command.name.lower() for command in Command]
+
+
+def partition_command(action: str, name: str | None, image: Path | None, system: str) -> None:
+    """Carry out the command, or list the states of all partitions."""
+    command = _command(action)
+    content = _image(command, name, image)
+    running, qmp = attach(system)
+    qmp.close()
+    requests = _requests(running)
+    if command is Command.LIST:
+        _print(running.partitions, requests.list().states)
+        return
+    index = _index(running.partitions, name or "")
+    answer = requests.order(command, index, content)
+    if answer.result != 0:
+        what, fix = refusal(answer.result)
+        raise UserError(f"{action} of partition {show(name)}: {what}", fix)
+    _print([name or ""], [answer.states[index]])
+
+
+def _command(action: str) -> Command:
+    if action not in _COMMANDS:
+        raise UserError(f"there is no action {show(action)}", choose(action, _COMMANDS, "actions"))
+    return Command[action.upper()]
+
+
+def _image(command: Command, name: str | None, image: Path | None) -> bytes:
+    """Check the arguments together. Returns the image, if the command has one."""
+    action = command.name.lower()
+    if command is Command.LIST and name is not None:
+        raise UserError(f"list has no argument {show(name)}", "leave it out")
+    if command is not Command.LIST and name is None:
+        raise UserError(f"{action} needs a partition", f"write ./bulkhead partition {action} NAME")
+    if command is Command.REPLACE and image is None:
+        raise UserError("replace needs an image", "add --image FILE")
+    if image is None:
+        return b""
+    if command is not Command.REPLACE:
+        raise UserError(f"{action} has no option --image", "leave it out")
+    try:
+        content = image.read_bytes()
+    except OSError as error:
+        raise UserError(f"{image} can't be read ({error.strerror})", "name an image") from None
+    check_image(content, str(image))
+    return content
+
+
+def _requests(running: Running) -> Requests:
+    if not running.staging_bytes:
+        raise UserError(
+            f"system {show(running.name)} has no manager",
+            "write manager = true in a partition of its file (docs/partitions.md)",
+        )
+    try:
+        memory = map_range(running.memory, running.staging, running.staging_bytes)
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"the memory of system {show(running.name)} can't be opened ({error})",
+            "call this as the user who runs the system",
+        ) from None
+    return Requests(memory, len(running.partitions))
+
+
+def _index(partitions: Sequence[str], name: str) -> int:
+    if name not in partitions:
+        raise UserError(
+            f"there is no partition {show(name)}", choose(name, partitions, "partitions")
+        )
+    return partitions.index(name)
+
+
+def _print(names: Sequence[str], states: Sequence[int]) -> None:
+    known = {state.value: state.name.lower() for state in State}
+    for name, state in zip(names, states, strict=False):
+        console.results().print(f"{name:15} {known.get(state, 'unknown')}", markup=False)

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Requests to the manager of a running system: apps/manager/requests.c carries them out.
+
+The manager is a guest, so nothing that it writes is trusted.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+import time
+import zlib
+from dataclasses import dataclass
+from enum import IntEnum
+
+from bulkhead.errors import UserError
+from bulkhead.system.description import PAGE_BYTES, PARTITIONS_MAX
+
+_MAGIC = b"BLKMANG1"
+_PAGE = struct.Struct(f"<8s4I3Ii{PARTITIONS_MAX}i{PARTITIONS_MAX}I")
+_ORDER = struct.Struct("<2I3I")  # command, partition, bytes, offset and checksum of the image
+_REQUEST, _ORDER_AT = 8, 16
+_WAIT_S, _POLL_S = 20.0, 0.01
+_IMAGE_MAGIC, _IMAGE_MAGIC_AT = b"ARM\x64", 56
+_ALL_BITS = 0xFFFFFFFF
+
+
+class Command(IntEnum):
+    """enum command of apps/manager/calls.h, and LIST, which only reads the states."""
+
+    CREATE = 0
+    START = 1
+    STOP = 2
+    REPLACE = 3
+    DESTROY = 4
+    LIST = 5
+
+
+class State(IntEnum):
+    """enum partition_state of hypervisor/manager/order.h."""
+
+    ABSENT = 0
+    STOPPED = 1
+    RUNNING = 2
+    BUSY = 3
+
+
+_REFUSALS = {  # enum manager_result
+    -1: ("the hypervisor has no such call for this manager", "make it the manager of its system"),
+    -2: ("the manager decides about other partitions only", "name another partition"),
+    -3: ("it still starts or stops", "ask again when ./bulkhead partition list shows its state"),
+    -4: ("its state does not allow that", "see ./bulkhead partition list"),
+    -5: ('it has been started, and restart = "never"', "restart the system"),
+    -6: ("the file is no arm64 Image for it", "build an Image, as ./bulkhead build makes them"),
+    -7: ("the image is larger than the room for it", "give memory or staging more room"),
+    -8: ("the image was damaged on its way", "ask again"),
+    -9: ("the image was changed in the manager's memory", "replace it again"),
+    -100: ("it did not get into that state", "see the system's terminal"),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the manager answered."""
+
+    result: int
+    states: tuple[int, ...]  # by partition
+    images: tuple[int, ...]  # by partition: offset of its staged image, plus 1; 0: none
+
+
+class Requests:
+    """The staging memory of a manager."""
+
+    def __init__(self, staging: mmap.mmap, partitions: int) -> None:
+        self._memory = staging
+        self._page = len(staging) - PAGE_BYTES
+        self._partitions = partitions
+
+    def list(self) -> Answer:
+        """Return the states of all partitions."""
+        return self._make(Command.LIST, 0, b"", 0)
+
+    def order(self, command: Command, partition: int, image: bytes = b"") -> Answer:
+        """Give an order. An image is put where the partition's present one is not."""
+        offset = self._slot(partition, len(image)) if command is Command.REPLACE else 0
+        self._memory[offset : offset + len(image)] = image
+        return self._make(command, partition, image, offset)
+
+    def _slot(self, partition: int, size: int) -> int:
+        """Return the offset of the partition's room for an image: it has two, used in turn."""
+        room = self._page // (2 * self._partitions) // PAGE_BYTES * PAGE_BYTES
+        if size > room:
+            raise UserError(
+                f"the image has {size >> 10} KiB, and staging has room for images of "
+                f"{room >> 10} KiB",
+                f"give the manager {2 * self._partitions} times as much staging",
+            )
+        first = 2 * partition * room
+        used = self._read().images[partition]
+        return first + room if used == first + 1 else first
+
+    def _read(self) -> Answer:
+        magic, _, _, _, _, _, _, _, result, *arrays = _PAGE.unpack_from(self._memory, self._page)
+        if magic != _MAGIC:
+            raise UserError(
+                "the manager does not serve requests", "wait until it says that it listens"
+            )
+        return Answer(result, tuple(arrays[:PARTITIONS_MAX]), tuple(arrays[PARTITIONS_MAX:]))
+
+    def _make(self, command: Command, partition: int, image: bytes, offset: int) -> Answer:
+        self._read()
+        (last,) = struct.unpack_from("<I", self._memory, self._page + _REQUEST)
+        checksum = zlib.crc32(image)
+        _ORDER.pack_into(
+            self._memory, self._page + _ORDER_AT, command, partition, len(image), offset, checksum
+        )
+        request = (last + 1) & _ALL_BITS
+        struct.pack_into("<I", self._memory, self._page + _REQUEST, request)
+        end = time.monotonic() + _WAIT_S
+        while struct.unpack_from("<I", self._memory, self._page + _REQUEST + 4)[0] != request:
+            if time.monotonic() > end:
+                raise UserError(f"the manager does not answer for {_WAIT_S:.0f} s", "restart it")
+            time.sleep(_POLL_S)
+        return self._read()
+
+
+def refusal(result: int) -> tuple[str, str]:
+    """Return what a result means, and what to do."""
+    return _REFUSALS.get(result, (f"the manager answered {result}", "see docs/partitions.md"))
+
+
+def check_image(image: bytes, name: str) -> None:
+    """Refuse a file that is no arm64 Image, before it is sent."""
+    end = _IMAGE_MAGIC_AT + len(_IMAGE_MAGIC)
+    if image[_IMAGE_MAGIC_AT:end] != _IMAGE_MAGIC:
+        raise UserError(f"{name} is no arm64 Image", "name one, as ./bulkhead build makes them")
