@@ -10,10 +10,12 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from support.managed_system import DEDICATED, WORK, ManagedRun
 from support.rogue_system import StartGuest, Way, start
 
-from bulkhead.building.build import Variant, build
+from bulkhead.building.build import Variant, build, guest_image
 from bulkhead.building.plugin import build_plugin
+from bulkhead.running.partitions import Command
 from bulkhead.running.qemu import escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import read
@@ -88,6 +90,19 @@ def test_hypervisor_takes_its_interrupts_within_a_bound(
         run.restart()
         assert "survived" in run.attack(attack, 200), run.guest.console()
     run.stop()
+    longest = _longest(log)
+    assert 0 < longest["return"] <= _EXIT_MAX
+    assert 0 < longest["wait"] <= _STEP_MAX
+
+
+def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: Path) -> None:
+    log = tmp_path / "stretches.log"
+    plugin = ("-plugin", _plugin_option(log, Way.SHARED))
+    run = ManagedRun(start_guest, tmp_path, DEDICATED, extra=plugin)
+    image = guest_image("beat").read_bytes()
+    for command in (Command.REPLACE, Command.STOP, Command.START, Command.DESTROY, Command.CREATE):
+        order = run.order(command, WORK, image if command is Command.REPLACE else b"")
+        assert order.result == 0, command
     longest = _longest(log)
     assert 0 < longest["return"] <= _EXIT_MAX
     assert 0 < longest["wait"] <= _STEP_MAX

@@ -33,20 +33,22 @@ static struct vcpu manager;
 static _Alignas(4096) uint8_t staging[STAGING_BYTES];
 static uint32_t called[DESCRIPTION_CORES_MAX]; /* messages, by core */
 
-void gic_call_core(const struct partition *from, const struct description_core *core)
+void gic_call_core(const struct partition *partition, const struct description_core *core)
 {
-    assert_ptr_equal(from, &partitions[MANAGER]);
+    assert_ptr_equal(partition, &partitions[MANAGER]);
     called[core - description.cores]++;
 }
 
 static void put_image(uint64_t text_offset, uint64_t image_size)
 {
+    static const uint32_t magic = 0x644d5241; /* "ARM\x64" */
+
     for (uint32_t i = 0; i < STAGING_BYTES; i++) {
         staging[i] = (uint8_t)(i * 7);
     }
     memcpy(staging + 8, &text_offset, sizeof(text_offset));
     memcpy(staging + 16, &image_size, sizeof(image_size));
-    memcpy(staging + 56, "ARM\x64", 4);
+    memcpy(staging + 56, &magic, sizeof(magic));
 }
 
 static int setup(void **state)
@@ -299,7 +301,7 @@ static uint64_t random_argument(void)
     case 1:
         return random_number() << 33 | random_number();
     case 2:
-        return (random_number() % 9 * 4096) << 32 | random_number() % (2 * STAGING_BYTES);
+        return (random_number() % 9 * 4096) << 32 | random_number() % (UINT64_C(2) * STAGING_BYTES);
     default:
         return UINT64_C(1) << random_number() % 64;
     }
