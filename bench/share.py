@@ -13,21 +13,23 @@ from dataclasses import replace
 
 from bulkhead.building.build import Variant
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
-from bulkhead.measuring.shared_core import Played, partitions, play
+from bulkhead.measuring.shared_core import Played, partitions, play, play_under_xen
+from bulkhead.peers.xen_domus import SCHEDULERS
 from bulkhead.system.model import Partition
 
 NAME = "share"
 SHOWS = "Lateness and shares of partitions on a shared core, beside spinning and hostile ones."
 _SPINNING_NS = 6_800_000  # of 10 ms, for all spinners
 _HOSTILE = ("calls", "interrupts", "games")
+_SPINNERS = (2, 4)
 _NS_PER_US = 1000
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot each set of partitions once."""
+    """Boot each set of partitions once, and those that only spin under Xen too."""
     context.require("run", "bench")
     context.build(Variant("arm64"))
-    cases: dict[str, list[Partition]] = {f"{count}_spinners": beside(count) for count in (2, 4)}
+    cases: dict[str, list[Partition]] = {f"{count}_spinners": beside(count) for count in _SPINNERS}
     cases |= {role: beside(2, role) for role in _HOSTILE}
     summary: dict[str, Number] = {}
     runs: list[dict[str, Number | str]] = []
@@ -52,6 +54,24 @@ def run(context: BenchContext) -> BenchResult:
     summary["share_error_max"] = max(
         value for key, value in summary.items() if key.startswith("share_error")
     )
+    for scheduler in SCHEDULERS:
+        for count in _SPINNERS:
+            name = f"xen_{scheduler}_{count}_spinners"
+            context.say(name)
+            members = beside(count)
+            played = play_under_xen(members, scheduler, context.folder / f"{name}.log")
+            summary[f"xen_lateness_max_us_{scheduler}_{count}_spinners"] = lateness_us(
+                played["wake"]
+            )
+            runs += [
+                {
+                    "case": name,
+                    "partition": each,
+                    "received": found.share,
+                    "wakes": len(found.wakes),
+                }
+                for each, found in played.items()
+            ]
     return BenchResult(summary, runs)
 
 
