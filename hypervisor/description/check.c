@@ -363,15 +363,22 @@ static bool check_core_of_vcpu(struct check *check, const struct description_vcp
                   "a VCPU has no core that it may use: core", vcpu->core);
 }
 
+/* Checks that a VCPU has what the scheduler of its core needs, and nothing else. */
 static bool check_times(struct check *check, const struct description_vcpu *vcpu)
 {
+    bool by_weight = check->description->cores[vcpu->core].quantum != 0;
+    bool by_budget = vcpu->shared != 0 && !by_weight;
     bool is_none = vcpu->budget == 0 && vcpu->period == 0;
     bool is_right = vcpu->budget != 0 && vcpu->budget <= vcpu->period &&
                     vcpu->period >= DESCRIPTION_PERIOD_MIN &&
                     vcpu->period <= DESCRIPTION_PERIOD_MAX;
 
-    return expect(check, vcpu->shared != 0 ? is_right : is_none,
-                  "budget or period out of range: a VCPU on core", vcpu->core);
+    return expect(check, by_budget ? is_right : is_none,
+                  "budget or period out of range: a VCPU on core", vcpu->core) &&
+           expect(check, by_weight ? vcpu->weight - 1 < DESCRIPTION_WEIGHT_MAX : vcpu->weight == 0,
+                  "weight out of range: a VCPU on core", vcpu->core) &&
+           expect(check, !by_weight || vcpu->shared != 0,
+                  "a quantum of a core that is not shared:", vcpu->core);
 }
 
 static bool check_vcpus(struct check *check, const struct description_partition *partition)
@@ -448,7 +455,11 @@ static bool check_core(struct check *check, uint32_t index)
     }
     return expect(check, right, "invalid or duplicate affinity: core", index) &&
            expect(check, core->redistributor != 0 && core->redistributor % FRAME_BYTES == 0,
-                  "Redistributor not aligned to 64 KiB: core", index);
+                  "Redistributor not aligned to 64 KiB: core", index) &&
+           expect(check,
+                  core->quantum == 0 || (core->quantum >= DESCRIPTION_QUANTUM_MIN &&
+                                         core->quantum <= DESCRIPTION_QUANTUM_MAX),
+                  "quantum out of range: core", index);
 }
 
 static bool is_own_interrupt(uint32_t intid)

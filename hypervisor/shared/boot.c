@@ -28,6 +28,8 @@ void sharing_boot(struct processor *processor)
         return;
     }
     processor->shared = (struct shared_core *)(uintptr_t)boot_take(1);
+    processor->shared->quantum =
+        processor->vcpus->partition->system->cores[processor->index].quantum;
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         vcpu->shared = (struct shared_vcpu *)(uintptr_t)boot_take(1);
         if (!vcpu->partition->shares_cores) {

@@ -8,15 +8,16 @@
 #include "shared/debug.h"
 #include "shared/guest_registers.h"
 #include "shared/interrupts.h"
-#include "shared/reservation.h"
+#include "shared/policy.h"
 #include "shared/times.h"
 #include "shared/vectors.h"
 #include <stdbool.h>
 #include <stdint.h>
 
 struct shared_core {
-    struct vcpu *vcpus[RESERVATION_LEVELS]; /* by level */
-    struct reservation reservation;
+    struct vcpu *vcpus[POLICY_LEVELS]; /* by level */
+    struct policy policy;
+    uint64_t quantum;           /* nanoseconds; 0: the scheduler is reservation */
     struct tournament expiries; /* by level: CNTPCT_EL0 at which the timer of a guest that waits
                                  * expires */
     const struct vcpu *vectors; /* whose FP and SIMD registers the core has; NULL: nobody's */

@@ -36,13 +36,13 @@ static uint64_t charge(const struct processor *processor)
 
     core->charged = now;
     vcpu->report.used += ticks;
-    reservation_charge(&core->reservation, vcpu->shared->level, ticks, now);
+    policy_charge(&core->policy, vcpu->shared->level, ticks, now);
     return now;
 }
 
 static bool has_work(const struct shared_core *core, const struct shared_vcpu *shared)
 {
-    return (core->reservation.runnable >> shared->level & 1) != 0;
+    return policy_is_runnable(&core->policy, shared->level);
 }
 
 static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
@@ -53,7 +53,7 @@ static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t 
     if (!has_work(core, shared)) {
         times_unblock(&shared->times, now);
         tournament_change(&core->expiries, shared->level, UINT64_MAX);
-        reservation_unblock(&core->reservation, shared->level, now);
+        policy_unblock(&core->policy, shared->level, now);
     }
 }
 
@@ -155,22 +155,20 @@ static void change_to(struct processor *processor, struct vcpu *next, uint64_t c
     }
 }
 
-/* Waits until a VCPU has work and budget. None executes, so the state of the one that executed last
- * stays in the core. Returns the level. */
-static unsigned idle(const struct processor *processor)
+/* Waits until a VCPU is to execute. None executes, so the state of the one that executed last
+ * stays in the core. Returns the level. `choice`: the time of the next choice. */
+static unsigned idle(const struct processor *processor, uint64_t *choice)
 {
     struct shared_core *core = processor->shared;
     unsigned level;
 
     do {
-        uint64_t now = counter();
-
-        set_timer(core, reservation_next_choice(&core->reservation, RESERVATION_NONE, now));
+        set_timer(core, *choice);
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         sharing_handle_interrupts(processor->vcpu);
         core->charged = counter();
-        level = reservation_choose(&core->reservation, core->charged);
-    } while (level == RESERVATION_NONE);
+        level = policy_choose(&core->policy, core->charged, choice);
+    } while (level == POLICY_NONE);
     return level;
 }
 
@@ -180,14 +178,13 @@ static void choose(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct vcpu *own = processor->vcpu;
-    unsigned level = reservation_choose(&core->reservation, now);
     uint64_t choice;
+    unsigned level = policy_choose(&core->policy, now, &choice);
 
-    if (level == RESERVATION_NONE) {
-        level = idle(processor);
+    if (level == POLICY_NONE) {
+        level = idle(processor, &choice);
     }
     core->reschedule = false;
-    choice = reservation_next_choice(&core->reservation, level, core->charged);
     if (core->vcpus[level] == own) {
         set_timer(core, choice);
     } else {
@@ -196,15 +193,26 @@ static void choose(struct processor *processor, uint64_t now)
     times_show(&own->shared->times, own->report.used, core->charged);
 }
 
-/* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. */
+/* Adds a VCPU that has a budget. */
+static void add_reservation(struct shared_core *core, const struct description_vcpu *described,
+                            struct shared_vcpu *shared)
+{
+    uint64_t frequency = register_read(cntfrq_el0);
+    uint64_t period = schedule_ratio_floor(described->period, frequency, NANOSECONDS);
+    uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
+
+    budget = budget < period ? budget : period;
+    (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
+    sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
+    reservation_add(&core->policy.reservation, shared->level, &shared->server);
+}
+
+/* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. Those that have
+ * weights have no period. */
 static void add(struct processor *processor, struct vcpu *vcpu)
 {
     const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
     struct shared_core *core = processor->shared;
-    struct shared_vcpu *shared = vcpu->shared;
-    uint64_t frequency = register_read(cntfrq_el0);
-    uint64_t period = schedule_ratio_floor(described->period, frequency, NANOSECONDS);
-    uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
     unsigned level = 0;
     bool is_before = true;
 
@@ -214,17 +222,19 @@ static void add(struct processor *processor, struct vcpu *vcpu)
         is_before = is_before && other != vcpu;
         level += others < described->period || (others == described->period && is_before) ? 1 : 0;
     }
-    budget = budget < period ? budget : period;
-    (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
-    sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
-    times_init(&shared->times,
-               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number, frequency);
-    times_unblock(&shared->times, core->charged);
-    shared->level = level;
+    times_init(&vcpu->shared->times,
+               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
+               register_read(cntfrq_el0));
+    times_unblock(&vcpu->shared->times, core->charged);
+    vcpu->shared->level = level;
     core->vcpus[level] = vcpu;
     tournament_change(&core->expiries, level, UINT64_MAX);
-    reservation_add(&core->reservation, level, &shared->server);
-    reservation_unblock(&core->reservation, level, core->charged);
+    if (core->policy.is_credit) {
+        credit_add(&core->policy.credit, level, (uint32_t)described->weight);
+    } else {
+        add_reservation(core, described, vcpu->shared);
+    }
+    policy_unblock(&core->policy, level, core->charged);
 }
 
 void sharing_start(struct processor *processor)
@@ -241,7 +251,8 @@ void sharing_start(struct processor *processor)
     core->resources = debug_resources();
     core->interrupts = interrupt_resources(processor->vcpu);
     core->charged = counter();
-    reservation_init(&core->reservation);
+    policy_init(&core->policy,
+                schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
     tournament_init(&core->expiries);
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         add(processor, vcpu);
@@ -266,7 +277,7 @@ void sharing_wait(struct vcpu *vcpu)
 
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
         times_block(&vcpu->shared->times, now);
-        reservation_block(&core->reservation, vcpu->shared->level, now);
+        policy_block(&core->policy, vcpu->shared->level, now);
         choose(processor, now);
     }
     vcpu->shared->is_called = false;

@@ -140,7 +140,7 @@ def test_top_of_a_shared_core(
     pages = core_page(0, 0, 100, 1) + core_page(0, 1, 200, 2) + core_page(1, 2)
     machine.pages = pages
     guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("a", "b", "c")]
-    running = Running("three", len(pages), 3, guests, [0], [0.3, 0.5, None], 1_000_000)
+    running = Running("three", len(pages), 3, guests, [0], [{"0": 0.3}, {"0": 0.5}, {}], 1_000_000)
     monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
     times = iter(range(0, 10_000_000_000, 2_000_000_000))
     monkeypatch.setattr("time.monotonic_ns", lambda: next(times))

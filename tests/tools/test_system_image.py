@@ -21,9 +21,11 @@ from bulkhead.system.image import compile_tree, pack
 from bulkhead.system.layout import Files, Layout, make_layout, page_up
 from bulkhead.system.model import (
     Console,
+    Cores,
     Dma,
     Partition,
     PciAddress,
+    Scheduler,
     System,
     Vcpu,
     VcpuPolicy,
@@ -54,8 +56,8 @@ FILES = {
 }
 
 
-def made(*partitions: Partition) -> Layout:
-    system = System("test", Path("test.toml"), "qemu-virt", partitions)
+def made(*partitions: Partition, cores: tuple[Cores, ...] = ()) -> Layout:
+    system = System("test", Path("test.toml"), "qemu-virt", partitions, cores=cores)
     return make_layout(system, BOARD, {each.name: FILES[each.name] for each in partitions},
                        HYPERVISOR_BYTES)  # fmt: skip
 
@@ -287,6 +289,20 @@ def test_description_of_a_shared_core(tmp_path: Path) -> None:
     own = net.vcpus[1]
     assert (own.core, own.shared, own.budget, own.period) == (1, 0, 0, 0)
     assert (control.interrupt_mode, net.interrupt_mode) == (1, 1)
+
+
+def test_description_of_a_core_shared_by_weights(tmp_path: Path) -> None:
+    placed = made(
+        replace(CONTROL, weight=300),
+        replace(NET, cores=(*CONTROL.cores, 1)),
+        cores=(Cores(CONTROL.cores, Scheduler.CREDIT, 20_000_000, 1),),
+    )
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    assert [core.quantum for core in head.cores[:2]] == [20_000_000, 0]
+    found = [vcpu for partition in head.partitions[:2] for vcpu in partition.vcpus[:2]]
+    assert [(each.shared, each.budget, each.period, each.weight) for each in found] == [
+        (1, 0, 0, 300), (0, 0, 0, 0), (1, 0, 0, 256), (0, 0, 0, 0)
+    ]  # fmt: skip
 
 
 def test_description_lists_owners(tmp_path: Path) -> None:

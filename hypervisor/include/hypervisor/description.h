@@ -31,25 +31,35 @@
 #define DESCRIPTION_GUEST_BITS   39u /* guest addresses are below 2^39: stage 2 starts at level 1 */
 #define DESCRIPTION_NO_PARTITION 0xffffffffu
 
+/* Nanoseconds. */
+#define DESCRIPTION_QUANTUM_MIN UINT64_C(10000000)
+#define DESCRIPTION_QUANTUM_MAX UINT64_C(50000000)
+
 /* A core of the machine. A core without a VCPU stays off. */
 struct description_core {
     uint64_t affinity; /* MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in 23:0, all else 0 */
     /* Physical address of the RD frame; the SGI frame follows. A guest sees the frames of its n-th
      * VCPU at the address of the machine's n-th core. */
     uint64_t redistributor;
+    /* Nanoseconds: the turn of a VCPU if the core is shared by weights. 0: it is shared by budgets,
+     * or not shared. */
+    uint64_t quantum;
 };
 
 /* Nanoseconds. */
 #define DESCRIPTION_PERIOD_MIN UINT64_C(100000)
 #define DESCRIPTION_PERIOD_MAX UINT64_C(1000000000)
 
+#define DESCRIPTION_WEIGHT_MAX 65535u
+
 /* A guest's processor. Its guest sees VCPU n with affinity n (Aff0) in MPIDR_EL1. */
 struct description_vcpu {
     uint32_t core;   /* on which it executes */
     uint32_t shared; /* 1: VCPUs of other partitions execute there, too */
-    /* Nanoseconds: the time that it may execute on a shared core in each period. 0 on a core of its
-     * own. */
+    /* Nanoseconds: the time that it may execute in each period on a core that is shared by budgets,
+     * otherwise 0. */
     uint64_t budget, period;
+    uint64_t weight; /* on a core that is shared by weights, otherwise 0 */
 };
 
 /* Memory, in whole pages. If the partition has trusted DMA, guest and physical are the same. */

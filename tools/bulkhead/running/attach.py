@@ -48,8 +48,8 @@ class Running:
     vcpus: int = 0
     guests: list[GuestMemory] = field(default_factory=list)
     shared_cores: list[int] = field(default_factory=list)
-    # By partition: its share of each core that it shares, as promised; None: it shares none.
-    promised: list[float | None] = field(default_factory=list)
+    # By partition: its promised share of each core that it shares, by the core's number.
+    promised: list[dict[str, float]] = field(default_factory=list)
     counter_hz: int = 0
     # The manager's staging memory, if there is a manager: the file with the machine's memory, the
     # place in that file, and the size.
@@ -92,7 +92,11 @@ def serve(layout: Layout) -> Iterator[Served]:
         guests,
         list(layout.system.shared_cores),
         [
-            None if each.budget is None or each.period is None else each.budget / each.period
+            {
+                str(core): share
+                for core in each.cores
+                if (share := layout.system.promised(each, core))
+            }
             for each in layout.system.partitions
         ],
         layout.board.counter_hz,

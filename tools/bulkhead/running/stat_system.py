@@ -231,7 +231,9 @@ def _table(running: Running, sample: _Sample, before: _Sample | None) -> Table:
 
 def _promised(running: Running, report: VcpuReport) -> float | None:
     """Return the share of its core that a VCPU was promised, or None if the core is its own."""
-    return running.promised[report.partition] if report.core in running.shared_cores else None
+    if report.core not in running.shared_cores:
+        return None
+    return running.promised[report.partition].get(str(report.core))
 
 
 def _received(

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
@@ -102,12 +103,12 @@ def _owned_twice(system: System) -> Iterator[Problem]:
 
 
 def _cores(system: System) -> Iterator[Problem]:
-    """Check that partitions which name the same core have budgets, by which they share it."""
+    """Check that partitions which name the same core have budgets, or share it by weights."""
     for one, other in _pairs(system):
         if one.budget is not None and other.budget is not None:
             continue
         for core in one.cores:
-            if core in other.cores:
+            if core in other.cores and core not in system.credit_cores:
                 what = f"{_both(one, other)} core {core}"
                 fix = "give it to one of them, or give both a budget and a period to share it"
                 yield Problem(other.line_of("cores"), what, fix)
@@ -413,6 +414,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _function_count,
     _cores,
     _owned_twice,
+    core_rules,
     sharing_rules,
     _consoles,
     _memory_sizes,

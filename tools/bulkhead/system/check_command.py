@@ -9,6 +9,7 @@ from bulkhead import console
 from bulkhead.measuring.bench import check_output_path
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.credit_cores import show_credit_cores
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
 from bulkhead.system.shared_cores import show_shared_cores
@@ -22,6 +23,7 @@ def check_system(name: str, svg: Path | None, settings: Settings) -> None:
     made = map_of(assemble(system, board, settings).layout)
     show_tables(made, console.results())
     show_shared_cores(system, board, console.results())
+    show_credit_cores(system, console.results())
     show_vcpus(system, board, console.results())
     if svg is not None:
         svg.write_text(draw(made), encoding="utf-8")

@@ -25,6 +25,9 @@ SPI_WORDS = 32
 NO_PARTITION = 0xFFFFFFFF
 PERIOD_MIN = 100_000  # nanoseconds
 PERIOD_MAX = 1_000_000_000
+QUANTUM_MIN = 10_000_000  # nanoseconds
+QUANTUM_MAX = 50_000_000
+WEIGHT_MAX = 65535
 DMA = {"none": 0, "smmu": 1, "trusted": 2}
 RESTART = {"after-reset": 0, "without-reset": 1, "never": 2}
 UNMAPPED = {"stop": 0, "abort": 1}
@@ -38,6 +41,7 @@ class Core(LittleEndianStructure):
     _fields_ = (
         ("affinity", c_uint64),
         ("redistributor", c_uint64),
+        ("quantum", c_uint64),
     )
 
 
@@ -49,6 +53,7 @@ class Vcpu(LittleEndianStructure):
         ("shared", c_uint32),
         ("budget", c_uint64),
         ("period", c_uint64),
+        ("weight", c_uint64),
     )
 
 

@@ -96,6 +96,8 @@ def describe(layout: Layout) -> description.Description:
     described.board = _describe_board(layout)
     for core, each in zip(layout.board.cores, described.cores, strict=False):
         each.affinity, each.redistributor = core.affinity, core.redistributor
+    for number, settings in layout.system.credit_cores.items():
+        described.cores[number].quantum = settings.quantum
     for index, place in enumerate(layout.places):
         described.partitions[index] = _describe_partition(place, layout)
         if place.staging:
@@ -145,8 +147,10 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
     )
     for number, core in enumerate(partition.cores):
         shared = core in layout.system.shared_cores
-        times = (partition.budget, partition.period) if shared else (0, 0)
-        described.vcpus[number] = description.Vcpu(core, shared, *times)
+        by_weight = core in layout.system.credit_cores
+        times = (partition.budget, partition.period) if shared and not by_weight else (0, 0)
+        weight = partition.share_weight if by_weight else 0
+        described.vcpus[number] = description.Vcpu(core, shared, *times, weight)
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )

@@ -9,6 +9,9 @@ from enum import Enum
 from functools import cached_property
 from pathlib import Path
 
+WEIGHT_DEFAULT = 256  # as in Xen
+QUANTUM_DEFAULT = 10_000_000  # nanoseconds
+
 
 class Dma(Enum):
     """The confinement of DMA by a partition's devices."""
@@ -55,6 +58,13 @@ class Interrupts(Enum):
     LISTED = "listed"  # to EL2, which lists them for the guest: one exit each
 
 
+class Scheduler(Enum):
+    """How the partitions of a shared core share it."""
+
+    RESERVATION = "reservation"  # by budgets
+    CREDIT = "credit"  # by weights
+
+
 class VcpuPolicy(Enum):
     """The work that a VCPU's budget is for."""
 
@@ -97,6 +107,21 @@ class Vcpu:
 
 
 @dataclass(frozen=True)
+class Cores:
+    """The settings of cores that partitions share."""
+
+    numbers: tuple[int, ...]  # the board's, ascending
+    scheduler: Scheduler
+    quantum: int  # nanoseconds: the turn of a VCPU of scheduler CREDIT
+    line: int  # line of the file in which its table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+
+    def line_of(self, key: str) -> int:
+        """Return the line for a message about a key, which may be missing."""
+        return self.key_lines.get(key, self.line)
+
+
+@dataclass(frozen=True)
 class Partition:
     """A partition."""
 
@@ -119,9 +144,15 @@ class Partition:
     budget: int | None = None  # nanoseconds in each period, on each core that it shares
     period: int | None = None  # nanoseconds
     vcpus: tuple[Vcpu, ...] = ()
+    weight: int | None = None  # on each core that it shares by weights; None: WEIGHT_DEFAULT
     manager: bool = False  # decides which partitions live
     staging: int | None = None  # bytes of the manager's memory where it puts images
     autostart: bool = True  # False: not created at boot
+
+    @property
+    def share_weight(self) -> int:
+        """The weight on cores that are shared by weights."""
+        return WEIGHT_DEFAULT if self.weight is None else self.weight
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""
@@ -137,6 +168,7 @@ class System:
     board: str
     partitions: tuple[Partition, ...]
     board_line: int = 1
+    cores: tuple[Cores, ...] = ()
 
     @cached_property
     def shared_cores(self) -> dict[int, list[Partition]]:
@@ -144,6 +176,30 @@ class System:
         named = sorted({core for partition in self.partitions for core in partition.cores})
         owners = {core: [each for each in self.partitions if core in each.cores] for core in named}
         return {core: each for core, each in owners.items() if len(each) > 1}
+
+    @cached_property
+    def credit_cores(self) -> dict[int, Cores]:
+        """The cores that partitions share by weights, with their settings."""
+        return {
+            number: each
+            for each in self.cores
+            for number in each.numbers
+            if each.scheduler is Scheduler.CREDIT
+        }
+
+    def promised(self, partition: Partition, core: int) -> float | None:
+        """Return the partition's share of a core: that of all its time, or of the time needed.
+
+        None if it does not share the core.
+        """
+        if core not in self.shared_cores or core not in partition.cores:
+            return None
+        if core in self.credit_cores:
+            total = sum(each.share_weight for each in self.shared_cores[core])
+            return partition.share_weight / total
+        if partition.budget is None or partition.period is None:
+            return None
+        return partition.budget / partition.period
 
     def shares_core(self, partition: Partition) -> bool:
         """Return True if another partition names one of its cores."""

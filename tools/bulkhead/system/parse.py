@@ -13,21 +13,25 @@ from typing import Any
 
 from bulkhead.errors import UserError
 from bulkhead.paths import ROOT, display
+from bulkhead.system.description import QUANTUM_MAX, QUANTUM_MIN, WEIGHT_MAX
 from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
+    QUANTUM_DEFAULT,
     Console,
+    Cores,
     Dma,
     Interrupts,
     Maintenance,
     Partition,
     PciAddress,
     Restart,
+    Scheduler,
     System,
     Unmapped,
     Vcpu,
     VcpuPolicy,
 )
-from bulkhead.system.problems import TIME_UNITS, Problem, choose, refuse, show
+from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show
 
 SYSTEMS = ROOT / "systems"
 NAME_CHARACTERS_MAX = 15  # DESCRIPTION_NAME_BYTES, the last is 0
@@ -97,14 +101,16 @@ def parse(file: Path) -> System:
     """Read and convert a system file. Raises UserErrors with all problems."""
     text = _read(file)
     content, lines = _load(file, text)
-    known = ("board", "partition")
+    known = ("board", "core", "partition")
     problems = [
         _unknown(lines.keys[key], key, known, "the file") for key in content if key not in known
     ]
     board = _board(content, lines, problems)
+    cores = _core_tables(content, lines, problems)
     partitions = _partitions(content, lines, problems)
     refuse(file, problems)
-    return System(_system_name(file), file, board, tuple(partitions), lines.keys["board"])
+    name, board_line = _system_name(file), lines.keys["board"]
+    return System(name, file, board, tuple(partitions), board_line, tuple(cores))
 
 
 def _system_name(file: Path) -> str:
@@ -163,6 +169,22 @@ def _board(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) ->
         what = f"board is {show(content['board'])}"
         problems.append(Problem(lines.keys["board"], what, wrong.fix))
         return ""
+
+
+def _core_tables(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> list[Cores]:
+    tables = content.get("core", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        fix = "begin each table with [[core]]"
+        problems.append(Problem(lines.keys["core"], "core is no list of tables", fix))
+        return []
+    made = []
+    for index, table in enumerate(tables):
+        line, key_lines = lines.of_core(index)
+        before = len(problems)
+        values = _values(table, _CORE_TABLE, f"[[core]] {index + 1}", (line, key_lines), problems)
+        if len(problems) == before:
+            made.append(Cores(**values, line=line, key_lines=key_lines))
+    return made
 
 
 def _partitions(
@@ -283,6 +305,19 @@ def _cores(value: Any) -> tuple[int, ...]:
     return tuple(sorted(cores))
 
 
+def _weight(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= WEIGHT_MAX:
+        raise _Wrong(f"a weight is a whole number from 1 to {WEIGHT_MAX}")
+    return value
+
+
+def _quantum(value: Any) -> int:
+    quantum = _time(value)
+    if not QUANTUM_MIN <= quantum <= QUANTUM_MAX:
+        raise _Wrong(f"a quantum is {duration(QUANTUM_MIN)} to {duration(QUANTUM_MAX)}")
+    return quantum
+
+
 def _memory(value: Any) -> int:
     found = re.fullmatch(r"([0-9]{1,9}) ?([KMG]iB)", value) if isinstance(value, str) else None
     if found is None:
@@ -377,6 +412,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "interrupts": _one_of(Interrupts),
     "budget": _time,
     "period": _time,
+    "weight": _weight,
     "vcpu": _tables,
     "manager": _flag,
     "staging": _memory,
@@ -396,6 +432,7 @@ _DEFAULTS = {
     "interrupts": None,
     "budget": None,
     "period": None,
+    "weight": None,
     "vcpu": (),
     "manager": False,
     "staging": None,
@@ -412,4 +449,9 @@ _VCPU = _Kind(
     },
     {"policy": VcpuPolicy.MAIN, "threads": ()},
     {"name": '"control"', "budget": '"1 ms"', "period": '"10 ms"'},
+)
+_CORE_TABLE = _Kind(
+    {"numbers": _cores, "scheduler": _one_of(Scheduler), "quantum": _quantum},
+    {"quantum": QUANTUM_DEFAULT},
+    {"numbers": "[0, 1]", "scheduler": '"credit"'},
 )

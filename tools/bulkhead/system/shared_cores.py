@@ -94,8 +94,10 @@ def admission_rules(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
-    """Yield each shared core with a VCPU for each of its partitions that has a budget."""
+    """Yield each core shared by budgets with a VCPU for each of its partitions that has one."""
     for core, partitions in system.shared_cores.items():
+        if core in system.credit_cores:
+            continue
         vcpus = [
             Vcpu(each.name, _MAIN, each.budget, each.period, (), each.line, each.key_lines)
             for each in partitions
@@ -105,10 +107,10 @@ def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
 
 
 def show_shared_cores(system: System, board: Board, console: Console) -> None:
-    """Print the budgets of a checked system's shared cores. Prints nothing if it has none."""
+    """Print the budgets of a checked system's shared cores. Prints nothing if none has budgets."""
     from rich.table import Table
 
-    if not system.shared_cores:
+    if system.shared_cores.keys() <= system.credit_cores.keys():
         return
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for column in ("shared core", "partition"):

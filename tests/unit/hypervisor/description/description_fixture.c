@@ -238,8 +238,12 @@ static void require_owners(const struct description *description)
 
             require((used >> vcpu->core & 1) == 0 || (shared >> vcpu->core & vcpu->shared) == 1,
                     "a core has one VCPU, or several that share it");
-            require((vcpu->budget != 0) == (vcpu->shared != 0), "a shared core needs a budget");
-            require(vcpu->shared == 0 ||
+            require(((vcpu->budget | vcpu->weight) != 0) == (vcpu->shared != 0),
+                    "a shared core needs a budget or a weight");
+            require((vcpu->weight != 0) == (description->cores[vcpu->core].quantum != 0) &&
+                        vcpu->weight <= 65535 && (vcpu->weight == 0 || vcpu->budget == 0),
+                    "a core is shared by weights, or by budgets");
+            require(vcpu->shared == 0 || vcpu->weight != 0 ||
                         (vcpu->budget <= vcpu->period && vcpu->period - 100000 <= 999900000),
                     "budget and period are in range");
             require(vcpu->shared == 0 || partition->interrupt_mode == 1, "interrupts are listed");
@@ -307,6 +311,17 @@ void description_make_shared(struct description *description)
         description->partitions[i].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
         description->partitions[i].vcpus[0] =
             (struct description_vcpu){.core = 0, .shared = 1, .budget = 1000, .period = 100000};
+    }
+    description_seal(description);
+}
+
+void description_make_weighted(struct description *description)
+{
+    description_make_shared(description);
+    description->cores[0].quantum = DESCRIPTION_QUANTUM_MIN;
+    for (unsigned i = 0; i < 2; i++) {
+        description->partitions[i].vcpus[0] =
+            (struct description_vcpu){.core = 0, .shared = 1, .weight = 256};
     }
     description_seal(description);
 }

@@ -15,6 +15,9 @@ void description_make(struct description *description);
 /* Makes the same description, except that VCPU 0 of both partitions has core 0, and seals it. */
 void description_make_shared(struct description *description);
 
+/* Makes the same description, except that core 0 is shared by weights, and seals it. */
+void description_make_weighted(struct description *description);
+
 /* Computes and stores the description's checksum. */
 void description_seal(struct description *description);
 

@@ -16,8 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct description description;
 
-    if (bytes % 2 == 0) {
+    if (bytes % 3 == 0) {
         description_make(&description);
+    } else if (bytes % 3 == 1) {
+        description_make_weighted(&description);
     } else {
         description_make_shared(&description);
     }

@@ -52,6 +52,9 @@ struct fault {
 #define MEMORY    "trusted DMA needs guest = physical: memory at"
 #define VCPU      "a VCPU has no core that it may use: core"
 #define TIMES     "budget or period out of range: a VCPU on core"
+#define WEIGHT    "weight out of range: a VCPU on core"
+#define QUANTUM   "quantum out of range: core"
+#define UNSHARED  "a quantum of a core that is not shared:"
 #define DIRECT    "direct interrupts on a shared core:"
 #define IMAGE     "image outside the payload: offset"
 #define LOAD      "image outside the partition's memory: guest address"
@@ -197,6 +200,7 @@ static const struct fault faults[] = {
     {TIMES, 1, 2, {LINUX(vcpus[1].shared, 1)}},
     {TIMES, 1, 2, {LINUX(vcpus[1].budget, 1)}},
     {TIMES, 1, 2, {LINUX(vcpus[1].period, 1)}},
+    {WEIGHT, 1, 2, {LINUX(vcpus[1].weight, 1)}},
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
@@ -371,6 +375,41 @@ static void test_shared_cores(void **state)
     expect_sharing(&description, VCPU, 1, 0);
 }
 
+static void test_cores_shared_by_weights(void **state)
+{
+    struct description description;
+    struct description_vcpu *vcpu = &description.partitions[1].vcpus[0];
+
+    (void)state;
+    description_make_weighted(&description);
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->weight = DESCRIPTION_WEIGHT_MAX;
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->weight++;
+    expect_sharing(&description, WEIGHT, 1, 0);
+    vcpu->weight = 0;
+    expect_sharing(&description, WEIGHT, 1, 0);
+    vcpu->weight = UINT64_C(1) << 32;
+    expect_sharing(&description, WEIGHT, 1, 0);
+    description_make_weighted(&description);
+    vcpu->budget = vcpu->period = DESCRIPTION_PERIOD_MAX;
+    expect_sharing(&description, TIMES, 1, 0);
+    description_make_weighted(&description);
+    description.cores[0].quantum = DESCRIPTION_QUANTUM_MAX;
+    expect_sharing(&description, NULL, 0, 0);
+    description.cores[0].quantum++;
+    expect_sharing(&description, QUANTUM, DESCRIPTION_NO_PARTITION, 0);
+    description.cores[0].quantum = DESCRIPTION_QUANTUM_MIN - 1;
+    expect_sharing(&description, QUANTUM, DESCRIPTION_NO_PARTITION, 0);
+    description_make_weighted(&description);
+    description.cores[2].quantum = DESCRIPTION_QUANTUM_MIN; /* one partition has it alone */
+    description.partitions[1].vcpus[1].weight = 1;
+    expect_sharing(&description, UNSHARED, 1, 2);
+    description_make_weighted(&description);
+    description.cores[3].quantum = DESCRIPTION_QUANTUM_MIN; /* nobody has it */
+    expect_sharing(&description, NULL, 0, 0);
+}
+
 static void test_room_is_checked_first(void **state)
 {
     struct description_problem problem;
@@ -465,7 +504,7 @@ static void test_all_lists_full(void **state)
     description.core_count = DESCRIPTION_CORES_MAX;
     description.partition_count = DESCRIPTION_PARTITIONS_MAX;
     for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
-        description.cores[i] = (struct description_core){i, 0x80a0000 + i * UINT64_C(0x20000)};
+        description.cores[i] = (struct description_core){i, 0x80a0000 + i * UINT64_C(0x20000), 0};
     }
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
         fill(&description.partitions[i], i, (i + 1) * UINT64_C(0x100000));
@@ -490,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_each_rule),
         cmocka_unit_test(test_names_differ),
         cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_cores_shared_by_weights),
         cmocka_unit_test(test_room_is_checked_first),
         cmocka_unit_test(test_no_images),
         cmocka_unit_test(test_each_damaged_bit_is_detected),
