@@ -4,6 +4,8 @@
 The machine counts instructions, so a run gives the same numbers again. The partition sleeps until
 the beginning of each period and then works for 2.9 ms. Its lateness is the time from the expiry of
 its timer to its first instruction.
+
+The same core is then shared by weights, among partitions that work all the time.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from bulkhead.building.build import Variant
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.measuring.shared_core import Played, partitions, play, play_under_xen
 from bulkhead.peers.xen_domus import SCHEDULERS
-from bulkhead.system.model import Partition
+from bulkhead.system.model import QUANTUM_DEFAULT, Cores, Partition, Scheduler
 
 NAME = "share"
 SHOWS = "Lateness and shares of partitions on a shared core, beside spinning and hostile ones."
@@ -23,6 +25,9 @@ _SPINNING_NS = 6_800_000  # of 10 ms, for all spinners
 _HOSTILE = ("calls", "interrupts", "games")
 _SPINNERS = (2, 4)
 _NS_PER_US = 1000
+CREDIT = (Cores((0,), Scheduler.CREDIT, QUANTUM_DEFAULT, line=1),)
+_WEIGHTS = (128, 256, 512)
+_HOSTILE_WEIGHT = 256
 
 
 def run(context: BenchContext) -> BenchResult:
@@ -48,6 +53,25 @@ def run(context: BenchContext) -> BenchResult:
             }
             for each in members
         ]
+    for role in (None, *_HOSTILE):
+        name = f"credit_{role or 'spinners'}"
+        context.say(name)
+        members = by_weight(role)
+        played = play(members, context.settings, context.folder / f"{name}.log", CREDIT)
+        summary[f"credit_error_{role or 'spinners'}"] = credit_error(members, played)
+        runs += [
+            {
+                "case": name,
+                "partition": each.name,
+                "promised": promised_by_weight(each, members),
+                "received": played[each.name].share,
+                "wakes": 0,
+            }
+            for each in members
+        ]
+    summary["credit_error_max"] = max(
+        value for key, value in summary.items() if key.startswith("credit_error")
+    )
     summary["lateness_max_us"] = max(
         value for key, value in summary.items() if key.startswith("lateness")
     )
@@ -105,3 +129,29 @@ def share_error(members: Sequence[Partition], played: dict[str, Played]) -> floa
     """Return the largest difference of a spinner's share from its promise."""
     spinners = [each for each in members if each.name.startswith("spin")]
     return max(abs(played[each.name].share - promised(each)) for each in spinners)
+
+
+def by_weight(hostile: str | None = None) -> list[Partition]:
+    """Return partitions that spin, with different weights, and perhaps a hostile one."""
+    _, spin = partitions()
+    arguments = spin.arguments.replace("end=2000", "end=3000")
+    free = replace(spin, budget=None, period=None, arguments=arguments)
+    members = [
+        replace(free, name=f"spin{number}", weight=weight) for number, weight in enumerate(_WEIGHTS)
+    ]
+    if hostile is not None:
+        arguments = arguments.replace("role=spin", f"role={hostile}")
+        if hostile == "games":  # works until just before its turn ends
+            arguments += f" work={QUANTUM_DEFAULT // _NS_PER_US - 20}"
+        members.insert(0, replace(free, name=hostile, arguments=arguments, weight=_HOSTILE_WEIGHT))
+    return members
+
+
+def promised_by_weight(partition: Partition, members: Sequence[Partition]) -> float:
+    """Return the partition's share of a core on which all members have work."""
+    return partition.share_weight / sum(each.share_weight for each in members)
+
+
+def credit_error(members: Sequence[Partition], played: dict[str, Played]) -> float:
+    """Return the largest difference of a partition's share from its promise, hostile or not."""
+    return max(abs(played[each.name].share - promised_by_weight(each, members)) for each in members)

@@ -7,6 +7,7 @@ import pytest
 
 from bulkhead.measuring import bench
 from bulkhead.measuring.shared_core import Played, Wake, parse_played, partitions
+from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.model import System
 from bulkhead.system.parse import find
 from bulkhead.system.shared_cores import sharing_rules
@@ -59,3 +60,23 @@ def test_sets_of_partitions(count: int, hostile: str | None) -> None:
     assert len(members) == 1 + count
     assert list(sharing_rules(System("set", find("minimal"), "qemu-virt", tuple(members)))) == []
     assert sum(share.promised(each) for each in members) == pytest.approx(0.98)
+
+
+@pytest.mark.parametrize("hostile", [None, "calls", "interrupts", "games"])
+def test_sets_by_weight(hostile: str | None) -> None:
+    members = share.by_weight(hostile)
+    system = System("set", find("minimal"), "qemu-virt", tuple(members), cores=share.CREDIT)
+    assert [*core_rules(system), *sharing_rules(system)] == []
+    assert sum(share.promised_by_weight(each, members) for each in members) == pytest.approx(1)
+    assert [system.promised(each, 0) for each in members] == [
+        share.promised_by_weight(each, members) for each in members
+    ]
+
+
+def test_error_by_weight() -> None:
+    members = share.by_weight()
+    played = {
+        each.name: Played(executed, 700, (), ())
+        for each, executed in zip(members, (100, 193, 407), strict=True)
+    }
+    assert share.credit_error(members, played) == pytest.approx(0.01)

@@ -20,7 +20,7 @@ from bulkhead.running.qemu import Machine, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
-from bulkhead.system.model import Partition
+from bulkhead.system.model import Cores, Partition
 
 _SYSTEM = BENCHES / "share" / "system.toml"
 _FREQUENCY = 1_000_000_000  # Hz
@@ -61,9 +61,14 @@ def partitions() -> tuple[Partition, Partition]:
     return wake, spin
 
 
-def play(members: Sequence[Partition], settings: Settings, console_path: Path) -> dict[str, Played]:
+def play(
+    members: Sequence[Partition],
+    settings: Settings,
+    console_path: Path,
+    cores: tuple[Cores, ...] = (),
+) -> dict[str, Played]:
     """Boot the partitions. Returns what they found, by their names."""
-    console = _console(members, settings, console_path)
+    console = _console(members, settings, console_path, cores)
     return {each.name: parse_played(console, each.name) for each in members}
 
 
@@ -106,9 +111,14 @@ def decisions(settings: Settings, console_path: Path) -> dict[int, float]:
     return {int(vcpus): int(total) / int(count) for vcpus, total, count in found}
 
 
-def _console(members: Sequence[Partition], settings: Settings, console_path: Path) -> str:
+def _console(
+    members: Sequence[Partition],
+    settings: Settings,
+    console_path: Path,
+    cores: tuple[Cores, ...] = (),
+) -> str:
     system, board = read(str(_SYSTEM))
-    system = replace(system, name="share", partitions=tuple(members))
+    system = replace(system, name="share", partitions=tuple(members), cores=cores)
 
     made = machine(system, board, assemble(system, board, settings).image, _user_network)
     with GuestProcess(_counting(made), console_path) as guest:
