@@ -31,13 +31,27 @@ _HOSTILE_WEIGHT = 256
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot each set of partitions once, and those that only spin under Xen too."""
+    """Boot each set of partitions once."""
     context.require("run", "bench")
     context.build(Variant("arm64"))
-    cases: dict[str, list[Partition]] = {f"{count}_spinners": beside(count) for count in _SPINNERS}
-    cases |= {role: beside(2, role) for role in _HOSTILE}
     summary: dict[str, Number] = {}
     runs: list[dict[str, Number | str]] = []
+    _by_budget(context, summary, runs)
+    _by_weight(context, summary, runs)
+    for scheduler in SCHEDULERS:
+        for count in _SPINNERS:
+            _under_xen(context, scheduler, count, summary, runs)
+    for largest in ("lateness_max_us", "share_error", "credit_error"):
+        found = max(value for key, value in summary.items() if key.startswith(largest))
+        summary[largest if largest.endswith("_us") else f"{largest}_max"] = found
+    return BenchResult(summary, runs)
+
+
+def _by_budget(
+    context: BenchContext, summary: dict[str, Number], runs: list[dict[str, Number | str]]
+) -> None:
+    cases: dict[str, list[Partition]] = {f"{count}_spinners": beside(count) for count in _SPINNERS}
+    cases |= {role: beside(2, role) for role in _HOSTILE}
     for name, members in cases.items():
         context.say(name)
         played = play(members, context.settings, context.folder / f"{name}.log")
@@ -53,6 +67,11 @@ def run(context: BenchContext) -> BenchResult:
             }
             for each in members
         ]
+
+
+def _by_weight(
+    context: BenchContext, summary: dict[str, Number], runs: list[dict[str, Number | str]]
+) -> None:
     for role in (None, *_HOSTILE):
         name = f"credit_{role or 'spinners'}"
         context.say(name)
@@ -69,34 +88,29 @@ def run(context: BenchContext) -> BenchResult:
             }
             for each in members
         ]
-    summary["credit_error_max"] = max(
-        value for key, value in summary.items() if key.startswith("credit_error")
-    )
-    summary["lateness_max_us"] = max(
-        value for key, value in summary.items() if key.startswith("lateness")
-    )
-    summary["share_error_max"] = max(
-        value for key, value in summary.items() if key.startswith("share_error")
-    )
-    for scheduler in SCHEDULERS:
-        for count in _SPINNERS:
-            name = f"xen_{scheduler}_{count}_spinners"
-            context.say(name)
-            members = beside(count)
-            played = play_under_xen(members, scheduler, context.folder / f"{name}.log")
-            summary[f"xen_lateness_max_us_{scheduler}_{count}_spinners"] = lateness_us(
-                played["wake"]
-            )
-            runs += [
-                {
-                    "case": name,
-                    "partition": each,
-                    "received": found.share,
-                    "wakes": len(found.wakes),
-                }
-                for each, found in played.items()
-            ]
-    return BenchResult(summary, runs)
+
+
+def _under_xen(
+    context: BenchContext,
+    scheduler: str,
+    spinners: int,
+    summary: dict[str, Number],
+    runs: list[dict[str, Number | str]],
+) -> None:
+    name = f"{scheduler}_{spinners}_spinners"
+    context.say(f"xen_{name}")
+    log = context.folder / f"xen_{name}.log"
+    played = play_under_xen(beside(spinners), scheduler, log)
+    summary[f"xen_lateness_max_us_{name}"] = lateness_us(played["wake"])
+    runs += [
+        {
+            "case": f"xen_{name}",
+            "partition": each,
+            "received": found.share,
+            "wakes": len(found.wakes),
+        }
+        for each, found in played.items()
+    ]
 
 
 def beside(count: int, hostile: str | None = None) -> list[Partition]:
