@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Checks physical, virtual and stolen time of a partition that shares its core. Prints the virtual
- * time at the end. With the boot argument `write=yes` it then writes to the page that has them.
+ * time at the end. With the boot argument `exact=yes`, for a machine that counts instructions, it
+ * also checks how they grow. With `write=yes` it then writes to the page that has them.
  */
 #include "arch/cpu.h"
 #include "boot/machine.h"
@@ -104,13 +105,16 @@ int application_main(void)
         {"spin", check_spin},
         {"sleep", check_sleep},
     };
-    char write[8];
-    int status = run_checks(checks, sizeof(checks) / sizeof(checks[0]));
+    char write[8], exact[8];
+    unsigned count = boot_argument("exact", exact, sizeof(exact)) ? 4 : 2;
+    int status = run_checks(checks, count);
 
     if (boot_argument("write", write, sizeof(write))) {
         write_to_page();
     }
     print("virtual %lu.\n", (unsigned long)virtual_time_now());
-    thread_sleep_until(DEADLINE_NONE);
+    while (status == 0) {
+        thread_sleep_until(time_after(NANOSECONDS_PER_SECOND));
+    }
     return status;
 }

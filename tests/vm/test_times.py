@@ -57,7 +57,9 @@ def test_times_add_up_where_instructions_are_counted(
     start_guest: StartGuest, tmp_path: Path
 ) -> None:
     """Both guests check that virtual and stolen time add up to physical time while they spin."""
-    guest = _count(start_guest, tmp_path, _BOARD + partition("one") + partition("two"))
+    exact = 'arguments = "exact=yes"'
+    text = _BOARD + partition("one", exact) + partition("two", exact)
+    guest = _count(start_guest, tmp_path, text)
     for name in ("one", "two"):
         assert _virtual_time(guest, name, 1) > 0
 

@@ -195,8 +195,8 @@ def _place(
 def _times(memory: Range, board: BoardTree) -> Range:
     """Return the guest addresses of the page with the times of a partition's VCPUs.
 
-    They follow its memory, unless that ends where the board's ends. It is the machine's memory then,
-    and does not begin where the board's begins, because the hypervisor is there.
+    They follow its memory, unless that ends where the board's ends: then guest and physical
+    addresses are the same, and the hypervisor is where the board's memory begins.
     """
     fits = memory.end < board.memory + board.memory_bytes
     return Range(memory.end if fits else board.memory, PAGE_BYTES)
