@@ -10,6 +10,7 @@ bool services_have(const struct vcpu *vcpu, uint32_t function)
     return false;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes results */
 int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
 {
     (void)vcpu;
