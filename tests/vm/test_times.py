@@ -82,7 +82,5 @@ def test_a_write_to_the_times_stops_the_partition(start_guest: StartGuest, tmp_p
     guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^bulkhead\| two is stopped.*$", 120)
     guest.wait_for_match(r"(?m)^one\| virtual ", 120)
-    console = guest.console()
-    assert "two| PASS" in console
-    assert "FAIL" not in console
+    assert "FAIL" not in guest.console()
     assert [each.exits["fault"] for each in reports(guest, layout)] == [0, 1]
