@@ -114,8 +114,10 @@ int application_main(void)
         boot_argument("write", write, sizeof(write)) ? write_to_page() : run_checks(checks, count);
 
     print("virtual %lu.\n", (unsigned long)virtual_time_now());
-    while (status == 0) {
+    if (status != 0) {
+        return status;
+    }
+    for (;;) {
         thread_sleep_until(time_after(NANOSECONDS_PER_SECOND));
     }
-    return status;
 }

@@ -16,8 +16,8 @@ enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, ui
  * sees all memory that this core wrote before. */
 void gic_send(struct partition *partition, uint32_t vcpu);
 
-/* Sends GIC_OWN_SGI to any core. `partition`: one whose monitor executes here. The core's monitor then
- * sees all memory that this core wrote before. */
+/* Sends GIC_OWN_SGI to any core. `partition`: one whose monitor executes here. The core's monitor
+ * then sees all memory that this core wrote before. */
 void gic_call_core(const struct partition *partition, const struct description_core *core);
 
 /* The VCPUs of the partition that a write to ICC_SGI1R_EL1 names, bit n for VCPU n. */

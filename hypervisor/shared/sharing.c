@@ -174,7 +174,7 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
 
 /* Lets the VCPU execute that is to execute now. The calling one is charged until `now`, and may
  * have blocked. */
-static void choose(struct processor *processor, uint64_t now)
+static void choose_once(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct vcpu *own = processor->vcpu;
@@ -191,6 +191,17 @@ static void choose(struct processor *processor, uint64_t now)
         change_to(processor, core->vcpus[level], choice);
     }
     times_show(&own->shared->times, own->report.used, core->charged);
+}
+
+/* The interrupts that are handled when a VCPU continues may be the hypervisor's own, where the
+ * firmware has Group 0: then another choice is due at once, and the core's timer is off until it is
+ * made. */
+static void choose(struct processor *processor, uint64_t now)
+{
+    choose_once(processor, now);
+    while (processor->shared->reschedule) {
+        choose_once(processor, charge(processor));
+    }
 }
 
 /* Adds a VCPU that has a budget. */

@@ -18,19 +18,19 @@
 #define SERVED              77
 
 static struct partition partition;
-static struct vcpu vcpu;
+static struct vcpu caller;
 static uint32_t served; /* the function that the services were called with */
 static uint32_t target;
 
-bool services_have(const struct vcpu *asking, uint32_t function)
+bool services_have(const struct vcpu *vcpu, uint32_t function)
 {
-    assert_ptr_equal(asking, &vcpu);
+    assert_ptr_equal(vcpu, &caller);
     return function == ANNOUNCED;
 }
 
-int64_t services_call(const struct vcpu *calling, uint64_t registers[4])
+int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
 {
-    assert_ptr_equal(calling, &vcpu);
+    assert_ptr_equal(vcpu, &caller);
     served = (uint32_t)registers[0];
     registers[1] = SERVED;
     return SERVED;
@@ -43,7 +43,7 @@ static int setup(void **state)
     (void)state;
     described = (struct description_partition){.vcpu_count = 2};
     partition = (struct partition){.described = &described};
-    vcpu = (struct vcpu){.partition = &partition, .number = 1};
+    caller = (struct vcpu){.partition = &partition, .number = 1};
     partition.power[1].state = VCPU_ON;
     served = 0;
     return 0;
@@ -54,7 +54,7 @@ static int64_t answer(uint64_t function, uint64_t first)
 {
     uint64_t registers[] = {function, first, 2, 3};
 
-    assert_int_equal(call_handle(&vcpu, registers, &target), PSCI_RETURN);
+    assert_int_equal(call_handle(&caller, registers, &target), PSCI_RETURN);
     assert_int_equal(registers[1], served != 0 ? SERVED : first);
     assert_true(registers[2] == 2 && registers[3] == 3);
     return (int64_t)registers[0];
@@ -104,7 +104,7 @@ static void test_power(void **state)
     (void)state;
     assert_int_equal(answer(0x84000000, 0), 0x10001);
     assert_int_equal(answer(0x840000ff, 0), CALL_NOT_SUPPORTED);
-    assert_int_equal(call_handle(&vcpu, off, &target), PSCI_CORE_OFF);
+    assert_int_equal(call_handle(&caller, off, &target), PSCI_CORE_OFF);
     assert_int_equal(partition.power[1].state, VCPU_OFF);
 }
 

@@ -13,7 +13,7 @@
 
 #include "shared/credit.h"
 
-#define QUANTUM 1000u
+#define QUANTUM UINT64_C(1000)
 #define STEPS   200000u
 #define SEEDS   20u
 
