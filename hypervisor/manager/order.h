@@ -25,7 +25,7 @@ enum manager_result {
     MANAGER_CHANGED = -9,        /* the image was changed in staging after its check */
 };
 
-/* What a partition answers to an order depends on. */
+/* The state of a partition that decides whether it accepts an order. */
 struct situation {
     uint32_t presence;
     uint32_t request; /* enum partition_request */

@@ -83,7 +83,7 @@ class Admission:
     verdict: Verdict
     vcpu: int  # if the verdict is not OK: the number of the VCPU in question
     responses: tuple[Response, ...]  # empty if a parameter is out of range
-    # Of that VCPU, if the verdict is OVERLOADED: at least so long. None: more than LATE_PERIODS
+    # A lower bound of that VCPU's response if the verdict is OVERLOADED. None: over LATE_PERIODS
     late_response: int | None
 
 
