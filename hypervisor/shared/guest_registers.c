@@ -10,8 +10,20 @@
 #define TIMER_ENABLE UINT64_C(1)
 #define TIMER_MASKED UINT64_C(2)
 
-#define SAVE(name) registers->name = register_read(name);
-#define LOAD(name) register_write(name, registers->name);
+#define SAVE(first, second)                                                                \
+    {                                                                                      \
+        uint64_t first_value = register_read(first), second_value = register_read(second); \
+                                                                                           \
+        registers->first = first_value;                                                    \
+        registers->second = second_value;                                                  \
+    }
+#define LOAD(first, second)                                                        \
+    {                                                                              \
+        uint64_t first_value = registers->first, second_value = registers->second; \
+                                                                                   \
+        register_write(first, first_value);                                        \
+        register_write(second, second_value);                                      \
+    }
 
 static void save_translation(struct guest_registers *registers)
 {
@@ -73,7 +85,7 @@ static void load_pointer_keys(const uint64_t *keys)
 
 void guest_registers_save(struct guest_registers *registers, bool has_pointer_keys)
 {
-    SAVE(tcr_el1)
+    registers->tcr_el1 = register_read(tcr_el1);
     save_translation(registers);
     save_exceptions(registers);
     save_threads_and_timers(registers);
@@ -98,7 +110,7 @@ void guest_registers_load(const struct guest_registers *registers, bool has_poin
         load_pointer_keys(registers->pointer_keys);
     }
     instruction_barrier();
-    LOAD(tcr_el1)
+    register_write(tcr_el1, registers->tcr_el1);
 }
 
 /* Arm BSA, "PPI assignments": the timers' interrupts. */

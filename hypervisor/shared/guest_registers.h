@@ -10,29 +10,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The translation regime of EL1 comes first: guest_registers_load() stops speculative walks of it
- * meanwhile. */
-#define GUEST_TRANSLATION(each)                                                    \
-    each(sctlr_el1) each(ttbr0_el1) each(ttbr1_el1) each(mair_el1) each(amair_el1) \
-        each(contextidr_el1) each(vttbr_el2) each(vmpidr_el2) each(hcr_el2)
+/* The registers are in pairs: two are read or written together, and their fields are loaded or
+ * stored by one instruction. The translation regime of EL1 comes first: guest_registers_load()
+ * stops speculative walks of it meanwhile. */
+#define GUEST_TRANSLATION(pair)                                                          \
+    pair(sctlr_el1, ttbr0_el1) pair(ttbr1_el1, mair_el1) pair(amair_el1, contextidr_el1) \
+        pair(vttbr_el2, vmpidr_el2) pair(hcr_el2, cpacr_el1)
 
-#define GUEST_EXCEPTIONS(each)                                                            \
-    each(cpacr_el1) each(vbar_el1) each(sp_el0) each(sp_el1) each(elr_el1) each(spsr_el1) \
-        each(esr_el1) each(far_el1) each(afsr0_el1) each(afsr1_el1) each(par_el1)
+#define GUEST_EXCEPTIONS(pair)                                                                    \
+    pair(vbar_el1, sp_el0) pair(sp_el1, elr_el1) pair(spsr_el1, esr_el1) pair(far_el1, afsr0_el1) \
+        pair(afsr1_el1, par_el1)
 
 /* With the timers last: they are loaded after their values. */
-#define GUEST_THREADS_AND_TIMERS(each)                                                 \
-    each(csselr_el1) each(tpidr_el1) each(tpidr_el0) each(tpidrro_el0) each(mdscr_el1) \
-        each(cntkctl_el1) each(cntv_cval_el0) each(cntp_cval_el0) each(cntv_ctl_el0)   \
-            each(cntp_ctl_el0)
+#define GUEST_THREADS_AND_TIMERS(pair)                                                    \
+    pair(csselr_el1, tpidr_el1) pair(tpidr_el0, tpidrro_el0) pair(mdscr_el1, cntkctl_el1) \
+        pair(cntv_cval_el0, cntp_cval_el0) pair(cntv_ctl_el0, cntp_ctl_el0)
 
-#define GUEST_REGISTER_FIELD(name) uint64_t name;
+#define GUEST_REGISTER_FIELDS(first, second) uint64_t first, second;
 
 struct guest_registers {
     uint64_t tcr_el1;
-    GUEST_TRANSLATION(GUEST_REGISTER_FIELD)
-    GUEST_EXCEPTIONS(GUEST_REGISTER_FIELD)
-    GUEST_THREADS_AND_TIMERS(GUEST_REGISTER_FIELD)
+    GUEST_TRANSLATION(GUEST_REGISTER_FIELDS)
+    GUEST_EXCEPTIONS(GUEST_REGISTER_FIELDS)
+    GUEST_THREADS_AND_TIMERS(GUEST_REGISTER_FIELDS)
     uint64_t pointer_keys[10]; /* FEAT_PAuth */
 };
 

@@ -100,20 +100,29 @@ static void save_settings(const struct gic_frame *frame, struct private_settings
     }
 }
 
+static bool are_equal(const uint64_t a[PRIVATE_PRIORITY_WORDS],
+                      const uint64_t b[PRIVATE_PRIORITY_WORDS])
+{
+    _Static_assert(PRIVATE_PRIORITY_WORDS == 4, "each word is compared");
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
+
+/* The VCPUs of a core mostly have the same settings: then nothing is written. */
 static void load_settings(const struct gic_frame *frame, const struct private_settings *settings,
                           const struct private_settings *last)
 {
     if (settings->edges != last->edges) {
         device_write32(frame->interrupts + ICFGR_PPIS, settings->edges);
     }
+    if (are_equal(settings->priorities, last->priorities)) {
+        return;
+    }
     for (unsigned word = 0; word < PRIVATE_PRIORITY_WORDS; word++) {
         uintptr_t words = priority_words(frame, word);
         uint64_t value = settings->priorities[word];
 
-        if (value != last->priorities[word]) {
-            device_write32(words, (uint32_t)value);
-            device_write32(words + 4, (uint32_t)(value >> 32));
-        }
+        device_write32(words, (uint32_t)value);
+        device_write32(words + 4, (uint32_t)(value >> 32));
     }
 }
 
