@@ -6,7 +6,6 @@
 
 #define FRAME_BYTES        272 /* x0 to x30, ELR, SPSR, one spare: a multiple of 16 */
 #define FRAME_PC           248
-#define FROM_EL2           4 /* added to enum vector for an exception from EL2 itself */
 #define PROCESSOR_SERVICES 0
 #define PROCESSOR_STACK    8
 #define PROCESSOR_RESIDENT 16

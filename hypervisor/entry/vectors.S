@@ -8,48 +8,25 @@
  *
  * From EL2 itself: the monitor continues only if a device did not answer its access (monitor.c,
  * monitor_recover()).
+ *
+ * A vector has room for 32 instructions. Those for EL2 with SP_EL0, which the hypervisor never
+ * uses, have one; the code that follows the other vectors is in the rest of their room.
  */
 #include "entry/layout.h"
 #include "entry/macros.inc"
 
     .section .text.vectors, "ax"
-    .macro save_first kind
-    .balign 128
+
+/* Begins the vector at this offset. An error for the assembler if the one before is too long. */
+    .macro vector offset
+    .org monitor_vectors + \offset
+    .endm
+
+    .macro save_registers
     stp x0, x1, [sp, #-FRAME_BYTES]!
     stp x2, x3, [sp, #16]
     stp x4, x5, [sp, #32]
     stp x6, x7, [sp, #48]
-    mov x1, #\kind
-    b save_rest
-    .endm
-
-    .macro from_wrong_stack
-    .balign 128
-    b .
-    .endm
-
-    .balign 2048
-    .global monitor_vectors
-monitor_vectors:
-    from_wrong_stack /* EL2 with SP_EL0, which the hypervisor never uses */
-    from_wrong_stack
-    from_wrong_stack
-    from_wrong_stack
-    save_first FROM_EL2
-    save_first FROM_EL2 + 1
-    save_first FROM_EL2 + 2
-    save_first FROM_EL2 + 3
-    save_first 0
-    save_first 1
-    save_first 2
-    save_first 3
-    save_first 0
-    save_first 1
-    save_first 2
-    save_first 3
-    .balign 128
-
-save_rest:
     stp x8, x9, [sp, #64]
     stp x10, x11, [sp, #80]
     stp x12, x13, [sp, #96]
@@ -65,13 +42,33 @@ save_rest:
     mrs x3, spsr_el2
     stp x30, x2, [sp, #240]
     str x3, [sp, #256]
-    mov x19, x1
     mov x0, sp
-    cmp x19, #FROM_EL2
-    b.hs from_self
+    .endm
+
+    .macro from_self offset, kind
+    vector \offset
+    save_registers
+    mov x19, #\kind
+    b recover
+    .endm
+
+    .macro from_guest offset, kind
+    vector \offset
+    save_registers
+    mov x1, #\kind
+    mov x19, x1
     mov x29, xzr
+    b answer
+    .endm
+
+    .balign 2048
+    .global monitor_vectors
+monitor_vectors:
+    vector 0x000
+    b .
+answer:
     bl monitor_answer
-    cbnz w0, 1f
+    cbnz w0, restore
     mrs x0, tpidr_el2
     change_tables x0, PROCESSOR_SERVICES
     mov x0, sp
@@ -84,7 +81,11 @@ monitor_resume:
     mov sp, x0
     mrs x0, tpidr_el2
     change_tables x0, PROCESSOR_RESIDENT
-1:
+    b restore
+
+    vector 0x080
+    b .
+restore:
     ldp x30, x2, [sp, #240]
     ldr x3, [sp, #256]
     msr elr_el2, x2
@@ -106,12 +107,30 @@ monitor_resume:
     ldp x0, x1, [sp], #FRAME_BYTES
     eret
 
-from_self:
+    vector 0x100
+    b .
+recover:
     mrs x0, tpidr_el2
-    cbz x0, 2f /* no struct processor yet: the boot core's tables map everything */
+    cbz x0, 1f /* no struct processor yet: the boot core's tables map everything */
     change_tables x0, PROCESSOR_SERVICES
-2:  mov x0, sp
-    sub x1, x19, #FROM_EL2
+1:  mov x0, sp
+    mov x1, x19
     bl monitor_recover
-    b 1b
+    b restore
 
+    vector 0x180
+    b .
+
+    from_self 0x200, 0
+    from_self 0x280, 1
+    from_self 0x300, 2
+    from_self 0x380, 3
+    from_guest 0x400, 0
+    from_guest 0x480, 1
+    from_guest 0x500, 2
+    from_guest 0x580, 3
+    from_guest 0x600, 0
+    from_guest 0x680, 1
+    from_guest 0x700, 2
+    from_guest 0x780, 3
+    vector 0x800
