@@ -44,12 +44,19 @@ struct check {
     struct range ranges[RANGES_MAX]; /* no two overlap */
 };
 
-static bool expect(struct check *check, bool right, const char *text, uint64_t value)
+/* Not inlined, because the checks are many. */
+__attribute__((noinline)) static void report(const struct check *check, const char *text,
+                                             uint64_t value)
+{
+    check->problem->text = text;
+    check->problem->partition = check->partition;
+    check->problem->value = value;
+}
+
+static inline bool expect(const struct check *check, bool right, const char *text, uint64_t value)
 {
     if (!right) {
-        check->problem->text = text;
-        check->problem->partition = check->partition;
-        check->problem->value = value;
+        report(check, text, value);
     }
     return right;
 }
