@@ -142,7 +142,8 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
     if (processor->shared == NULL) {
         return;
     }
-    boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SHARING_TRACE_BYTES,
+             MONITOR_DATA);
     boot_map(root, vcpu->partition->times, PAGE_BYTES, MONITOR_DATA);
     for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         boot_map(root, (uint64_t)(uintptr_t)other->shared, PAGE_BYTES, MONITOR_DATA);

@@ -22,12 +22,23 @@ static void make_times(struct partition *partition, uint64_t stage2)
     }
 }
 
+/* Makes a page for the core, and its trace behind it, aligned to its size. */
+static struct shared_core *make_core(void)
+{
+    struct shared_core *core;
+
+    (void)boot_take(-(boot_pool.next + PAGE_BYTES) % SHARING_TRACE_BYTES / PAGE_BYTES);
+    core = (struct shared_core *)(uintptr_t)boot_take(1);
+    core->trace.ring = boot_take(SHARING_TRACE_BYTES / PAGE_BYTES);
+    return core;
+}
+
 void sharing_boot(struct processor *processor)
 {
     if (described(processor->vcpus)->shared == 0) {
         return;
     }
-    processor->shared = (struct shared_core *)(uintptr_t)boot_take(1);
+    processor->shared = make_core();
     processor->shared->quantum =
         processor->vcpus->partition->system->cores[processor->index].quantum;
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {

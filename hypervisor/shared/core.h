@@ -10,11 +10,14 @@
 #include "shared/interrupts.h"
 #include "shared/policy.h"
 #include "shared/times.h"
+#include "shared/trace.h"
 #include "shared/vectors.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct shared_core {
+    struct trace trace;                /* first: one instruction less for each record */
     struct vcpu *vcpus[POLICY_LEVELS]; /* by level */
     struct policy policy;
     uint64_t quantum;           /* nanoseconds; 0: the scheduler is reservation */
@@ -44,6 +47,8 @@ struct shared_vcpu {
     struct debug_registers debug;
 };
 
+_Static_assert(offsetof(struct shared_core, trace) == 0, "must match core_ring.py");
+_Static_assert(offsetof(struct shared_core, vcpus) == 16, "must match core_ring.py");
 _Static_assert(sizeof(struct shared_core) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 _Static_assert(sizeof(struct shared_vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 

@@ -30,8 +30,8 @@
 
 struct credit {
     uint32_t runnable; /* bit n: VCPU n has work, ... */
-    uint32_t woken;    /* ... has got it since the last choice, ... */
-    uint32_t boosted;  /* ... preempts the others */
+    uint32_t boosted;  /* ... preempts the others, ... */
+    uint32_t woken;    /* ... has got work since the last choice */
     unsigned turn;     /* whose turn it is; CREDIT_NONE: nobody's */
     uint64_t turn_left;
     uint64_t quantum;

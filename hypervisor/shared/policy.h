@@ -9,6 +9,7 @@
 
 #include "shared/credit.h"
 #include "shared/reservation.h"
+#include "shared/trace.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@
 #define POLICY_NONE   POLICY_LEVELS /* no VCPU */
 
 _Static_assert(RESERVATION_NONE == POLICY_NONE && CREDIT_NONE == POLICY_NONE, "one value");
+_Static_assert(TRACE_NONE == POLICY_NONE, "one value");
 
 struct policy {
     bool is_credit;
@@ -36,10 +38,18 @@ static inline void policy_init(struct policy *policy, uint64_t quantum)
     }
 }
 
-/* Both schedulers begin with `runnable`, so it may be read from either (C11, 6.5.2.3, 6). */
+/* Both schedulers begin with `runnable` and another set, so both may be read from either (C11,
+ * 6.5.2.3, 6). */
 static inline bool policy_is_runnable(const struct policy *policy, unsigned level)
 {
     return (policy->reservation.runnable >> level & 1) != 0;
+}
+
+/* Writes a record with both sets. */
+static inline void policy_trace(const struct policy *policy, struct trace *trace, uint64_t now,
+                                enum trace_kind kind, unsigned level)
+{
+    trace_write(trace, now, kind, level, policy->reservation.runnable, policy->reservation.funded);
 }
 
 static inline void policy_unblock(struct policy *policy, unsigned level, uint64_t now)

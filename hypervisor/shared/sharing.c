@@ -155,6 +155,14 @@ static void change_to(struct processor *processor, struct vcpu *next, uint64_t c
     }
 }
 
+/* Writes a record to the trace. Not inline, because only the records of choose_once() are frequent.
+ */
+static __attribute__((noinline)) void note(struct shared_core *core, uint64_t now,
+                                           enum trace_kind kind, unsigned level)
+{
+    policy_trace(&core->policy, &core->trace, now, kind, level);
+}
+
 /* Waits until a VCPU is to execute. None executes, so the state of the one that executed last
  * stays in the core. Returns the level. `choice`: the time of the next choice. */
 static unsigned idle(const struct processor *processor, uint64_t *choice)
@@ -162,6 +170,7 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
     struct shared_core *core = processor->shared;
     unsigned level;
 
+    note(core, core->charged, TRACE_CHOICE, POLICY_NONE);
     do {
         set_timer(core, *choice);
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
@@ -183,7 +192,9 @@ static void choose_once(struct processor *processor, uint64_t now)
 
     if (level == POLICY_NONE) {
         level = idle(processor, &choice);
+        now = core->charged;
     }
+    policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, level);
     core->reschedule = false;
     if (core->vcpus[level] == own) {
         set_timer(core, choice);
@@ -269,6 +280,7 @@ void sharing_start(struct processor *processor)
         add(processor, vcpu);
     }
     processor->vcpu->shared->has_executed = true;
+    note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
     core->has_started = true;
     core->reschedule = true;
 }
@@ -404,11 +416,22 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }
 
+/* Writes a record of the VCPU's guest, which starts, or does not execute from now on. */
+static __attribute__((noinline)) void note_guest(const struct vcpu *vcpu, enum trace_kind kind)
+{
+    struct shared_core *core = processor_this()->shared;
+
+    if (core != NULL) {
+        note(core, counter(), kind, vcpu->shared->level);
+    }
+}
+
 void sharing_reset(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
 
     (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
+    note_guest(vcpu, TRACE_OFF);
 }
 
 void sharing_start_guest(struct vcpu *vcpu)
@@ -424,6 +447,7 @@ void sharing_start_guest(struct vcpu *vcpu)
         times_start(&shared->times, vcpu->report.used, core->charged);
     }
     times_show(&shared->times, vcpu->report.used, core->charged);
+    note_guest(vcpu, TRACE_START);
     sharing_give_vectors(vcpu);
     give_debug(core, vcpu);
 }

@@ -265,7 +265,10 @@ def partition(action: str, name: str | None, image: Path | None, system: str) ->
               help="NAME is a system (--system), or a program that runs without the hypervisor "
               "(--bare).")  # fmt: skip
 @click.option("--partition", metavar="PARTITION",
-              help="The partition to read. Default: the only one with a trace.")  # fmt: skip
+              help="Show the threads of this partition. Default: the shared cores, or the only "
+              "partition with a trace.")  # fmt: skip
+@click.option("--core", type=click.IntRange(min=0), metavar="CORE",
+              help="Show this shared core alone.")  # fmt: skip
 @click.option("--last", metavar="TIME",
               help="Show only the last part of the trace, for example 20ms.")  # fmt: skip
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
@@ -278,20 +281,23 @@ def trace(
     name: str,
     system: bool,
     partition: str | None,
+    core: int | None,
     last: str | None,
     svg: Path | None,
     perfetto: Path | None,
     json_path: Path | None,
 ) -> None:
-    """Show the schedule of a running guest.
+    """Show the schedule of a running system's shared cores, or of a guest's threads.
 
-    The default system is demo. The guest needs the boot argument trace=EVENTS: then its kernel
-    keeps the latest events in memory. They are read from the machine's memory, without stopping
-    any guest. The command prints how long each thread ran and waited to run.
+    The default system is demo. The latest events are read from the machine's memory, without
+    stopping any guest. For each shared core the command prints how long each partition executed,
+    how long it waited to, and why it stopped. A guest needs the boot argument trace=EVENTS: then
+    its kernel keeps the latest events, and the command prints how long each thread ran and waited
+    to run.
     """
     from bulkhead.tracing.trace_command import TraceOptions, trace_system
 
-    trace_system(TraceOptions(name, not system, partition, last, svg, perfetto, json_path))
+    trace_system(TraceOptions(name, not system, partition, last, svg, perfetto, json_path, core))
 
 
 @bulkhead.command(context_settings=_CONTEXT)

@@ -19,6 +19,9 @@
 
 struct processor;
 
+/* Of the trace of a shared core, which lies behind the page of the core (shared/trace.h). */
+#define SHARING_TRACE_BYTES UINT64_C(0x10000)
+
 /* Makes what the VCPUs of a processor need to share it. Boot, on the boot core. */
 void sharing_boot(struct processor *processor);
 

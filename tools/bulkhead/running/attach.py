@@ -51,6 +51,11 @@ class Running:
     # By partition: its promised share of each core that it shares, by the core's number.
     promised: list[dict[str, float]] = field(default_factory=list)
     counter_hz: int = 0
+    # By partition: budget and period on each core that it shares, in nanoseconds, if it has any.
+    budgets: list[list[int]] = field(default_factory=list)
+    credit_cores: list[int] = field(default_factory=list)
+    hypervisor_start: int = 0
+    cores: int = 0  # of the board
     # The manager's staging memory, if there is a manager: the file with the machine's memory, the
     # place in that file, and the size.
     memory: str = ""
@@ -100,6 +105,13 @@ def serve(layout: Layout) -> Iterator[Served]:
             for each in layout.system.partitions
         ],
         layout.board.counter_hz,
+        [
+            [each.budget, each.period] if each.budget and each.period else []
+            for each in layout.system.partitions
+        ],
+        list(layout.system.credit_cores),
+        layout.hypervisor.start,
+        layout.board.core_count,
     )
     with _serve(name) as served, _memory(layout) as memory:
         if served.arguments:  # otherwise the facts are those of the run that the commands find

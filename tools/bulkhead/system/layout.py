@@ -17,6 +17,7 @@ BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
 LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = 1019
+TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/include/hypervisor/sharing.h
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
 
@@ -98,6 +99,7 @@ def make_layout(
     """
     start = board.settings["hypervisor"]["image"]
     own = start + hypervisor_bytes + payload_bytes(files) + board.settings["hypervisor"]["tables"]
+    own += 2 * TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
     hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
     physical = _place_memory(system, board, hypervisor)
     spare = _spare_interrupts(board)

@@ -8,7 +8,7 @@ of Perfetto's protos/perfetto/trace/perfetto_trace.proto.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bulkhead.tracing.ring import Event, Trace
@@ -56,6 +56,15 @@ def encode(title: str, trace: Trace, timeline: Timeline) -> bytes:
     return packets.content()
 
 
+def encode_lanes(title: str, lanes: Sequence[tuple[str, Lane]]) -> bytes:
+    """Return lanes with their names in Perfetto's format."""
+    packets = _Packets()
+    root = packets.track(title, 0, 0)
+    for name, lane in lanes:
+        packets.lane(name, root, lane, {})
+    return packets.content()
+
+
 class _Packets:
     def __init__(self) -> None:
         self._descriptors: list[bytes] = []
@@ -87,9 +96,9 @@ class _Packets:
         """Add a track with the spans and marks of a lane."""
         track = self.track(name, parent, self._tracks)
         for span in _flat(lane.spans):
-            words = {**notes, **({"waits for": span.detail} if span.detail else {})}
-            text = f"{span.state.value} ({span.detail})" if span.detail else span.state.value
-            self._event(span.start_ns, 1, track, _SLICE_BEGIN, text, words)
+            is_wait = span.state is State.BLOCKED and span.detail
+            words = {**notes, **({"waits for": span.detail} if is_wait else {})}
+            self._event(span.start_ns, 1, track, _SLICE_BEGIN, _slice_name(span), words)
             self._event(span.end_ns, 0, track, _SLICE_END)
         for mark in lane.marks:
             self._event(mark.time_ns, 2, track, _INSTANT, _mark_name(mark), _mark_notes(mark))
@@ -142,6 +151,13 @@ def _flat(spans: list[Span]) -> Iterator[Span]:
             start = part.end_ns
         if start < span.end_ns:
             yield Span(start, span.end_ns, State.RUNNABLE)
+
+
+def _slice_name(span: Span) -> str:
+    """Return what happens in the span, or the name of the partition that executes."""
+    if span.state is State.RUNNING and span.detail:
+        return span.detail
+    return f"{span.state.value} ({span.detail})" if span.detail else span.state.value
 
 
 def _mark_name(mark: Mark) -> str:

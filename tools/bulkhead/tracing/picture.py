@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DRAWN_EVENTS = 20_000  # more are not readable, and take minutes to draw
 _WIDTH, _LANE_HEIGHT, _MARGIN = 11.0, 0.36, 1.5  # inches
 _BLUE, _PALE_BLUE, _LIGHT_BLUE, _YELLOW, _GREY = (
     "#1f5fa8",
@@ -24,7 +25,10 @@ _BLUE, _PALE_BLUE, _LIGHT_BLUE, _YELLOW, _GREY = (
     "#bbbbbb",
 )
 _RED, _GREEN, _ORANGE, _PURPLE, _BROWN = "#c0392b", "#2e8b57", "#d9722e", "#7d5ba6", "#8c6d46"
-_WAITS = {"sleep": _GREY, "mutex": _RED, "semaphore": _PURPLE}  # other objects: _BROWN
+_PINK = "#e8b4b8"
+# Other objects: _BROWN
+_WAITS = {"sleep": _GREY, "interrupt": _GREY, "mutex": _RED, "semaphore": _PURPLE}
+_WAITING = {"sleep": "sleeps", "interrupt": "waits for an interrupt"}
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,18 @@ _STYLES = {
     State.BACKGROUND: _Style("VCPU runs without budget", 0.62, _PALE_BLUE),
     State.RUNNABLE: _Style("VCPU is runnable", 0.62, _LIGHT_BLUE),
     State.READY: _Style("ready, another runs", 0.30, _YELLOW),
+    State.WITHOUT_BUDGET: _Style("waits for budget", 0.30, _PINK),
     State.HANDLED: _Style("interrupt", 0.62, "#333333"),
 }
 # In this order: a later one covers an earlier one.
-_DRAWN = (State.RUNNABLE, State.BACKGROUND, State.READY, State.RUNNING, State.HANDLED)
+_DRAWN = (
+    State.RUNNABLE,
+    State.BACKGROUND,
+    State.READY,
+    State.WITHOUT_BUDGET,
+    State.RUNNING,
+    State.HANDLED,
+)
 # Marker, size, colour and label of each mark; the third number moves it within its lane.
 _MARKS = {
     Event.DEADLINE_MISS: ("X", 8, _RED, "deadline missed", 0.0),
@@ -54,17 +66,25 @@ _MARKS = {
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
+    """A lane of the picture."""
+
     label: str
     lane: Lane
+    # Colours of the times in which it runs, by their details, which the legend names.
+    colours: Mapping[str, str] = field(default_factory=dict)
 
 
 def draw_timeline(path: Path, title: str, trace: Trace, timeline: Timeline) -> None:
     """Draw a timeline. The same timeline gives the same file."""
+    draw_rows(path, title, list(_rows(trace, timeline)), timeline.start_ns, timeline.end_ns)
+
+
+def draw_rows(path: Path, title: str, rows: Sequence[Row], start_ns: int, end_ns: int) -> None:
+    """Draw lanes, from top to bottom."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    rows = list(_rows(trace, timeline))
     with mpl.rc_context(
         {
             "svg.hashsalt": "bulkhead",
@@ -79,12 +99,12 @@ def draw_timeline(path: Path, title: str, trace: Trace, timeline: Timeline) -> N
         figure = Figure(figsize=(_WIDTH, height), layout="constrained")
         axes = figure.subplots()
         axes.set_title(f"Schedule of {title}", loc="left", parse_math=False)
-        unit, divisor = _unit(timeline.end_ns - timeline.start_ns)
+        unit, divisor = unit_of(end_ns - start_ns)
         for place, row in enumerate(rows):
             _draw_row(axes, place, row, divisor)
         axes.set_xlabel(f"time since boot ({unit})")
-        margin = (timeline.end_ns - timeline.start_ns) * 0.01 / divisor or 1
-        axes.set_xlim(timeline.start_ns / divisor - margin, timeline.end_ns / divisor + margin)
+        margin = (end_ns - start_ns) * 0.01 / divisor or 1
+        axes.set_xlim(start_ns / divisor - margin, end_ns / divisor + margin)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row.label for row in rows], parse_math=False)
         axes.tick_params(axis="y", length=0)
@@ -94,10 +114,10 @@ def draw_timeline(path: Path, title: str, trace: Trace, timeline: Timeline) -> N
         figure.savefig(path, format="svg", metadata={"Date": None})
 
 
-def _rows(trace: Trace, timeline: Timeline) -> Iterator[_Row]:
+def _rows(trace: Trace, timeline: Timeline) -> Iterator[Row]:
     """Yield the lanes: interrupts, each VCPU with its threads, threads without one by priority."""
     for number, lane in sorted(timeline.interrupts.items()):
-        yield _Row(f"interrupt {number}", lane)
+        yield Row(f"interrupt {number}", lane)
     order = sorted(
         timeline.threads,
         key=lambda number: (-(trace.threads[number].priority if number in trace.threads else 0),
@@ -106,15 +126,15 @@ def _rows(trace: Trace, timeline: Timeline) -> Iterator[_Row]:
     bound = {number: timeline.members.get(number, 0) for number in order}
     vcpus = sorted(set(timeline.vcpus) | {vcpu for vcpu in bound.values() if vcpu})
     for vcpu in vcpus:
-        yield _Row(_vcpu_label(trace, vcpu), timeline.vcpus.get(vcpu, Lane()))
+        yield Row(_vcpu_label(trace, vcpu), timeline.vcpus.get(vcpu, Lane()))
         for number in order:
             if bound[number] == vcpu:
                 label = f"{trace.vcpu_name(vcpu)}: {trace.thread_name(number)}"
-                yield _Row(label, timeline.threads[number])
+                yield Row(label, timeline.threads[number])
     for number in order:
         if not bound[number]:
             lane = timeline.threads[number]
-            yield _Row(trace.thread_name(number), _idle(lane) if is_idle(trace, number) else lane)
+            yield Row(trace.thread_name(number), _idle(lane) if is_idle(trace, number) else lane)
 
 
 def _idle(lane: Lane) -> Lane:
@@ -131,11 +151,11 @@ def _vcpu_label(trace: Trace, vcpu: int) -> str:
 
 
 def _time(nanoseconds: int) -> str:
-    unit, divisor = _unit(nanoseconds)
+    unit, divisor = unit_of(nanoseconds)
     return f"{nanoseconds / divisor:.4g} {unit}"
 
 
-def _unit(nanoseconds: int) -> tuple[str, int]:
+def unit_of(nanoseconds: int) -> tuple[str, int]:
     """Return the unit in which a time is between 1 and some thousands, and its nanoseconds."""
     for unit, divisor in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
         if nanoseconds >= divisor:
@@ -143,17 +163,17 @@ def _unit(nanoseconds: int) -> tuple[str, int]:
     return "ns", 1
 
 
-def _draw_row(axes: Axes, place: int, row: _Row, divisor: int) -> None:
+def _draw_row(axes: Axes, place: int, row: Row, divisor: int) -> None:
     for state in _DRAWN:
         style = _STYLES[state]
         spans = [span for span in row.lane.spans if span.state is state]
-        if spans:
+        for colour in dict.fromkeys(_colour(row, span) for span in spans):
             # The edge keeps a span visible that is narrower than a pixel.
             axes.broken_barh(
-                _bars(spans, divisor),
+                _bars([span for span in spans if _colour(row, span) == colour], divisor),
                 (place - style.height / 2, style.height),
-                facecolors=style.colour,
-                edgecolors=style.colour,
+                facecolors=colour,
+                edgecolors=colour,
                 linewidth=0.4,
             )
     for span in row.lane.spans:
@@ -170,25 +190,36 @@ def _draw_row(axes: Axes, place: int, row: _Row, divisor: int) -> None:
                       zorder=3, clip_on=False)  # fmt: skip
 
 
+def _colour(row: Row, span: Span) -> str:
+    usual = _STYLES[span.state].colour
+    return row.colours.get(span.detail, usual) if span.state is State.RUNNING else usual
+
+
 def _bars(spans: Sequence[Span], divisor: int) -> list[tuple[float, float]]:
     return [(each.start_ns / divisor, (each.end_ns - each.start_ns) / divisor) for each in spans]
 
 
-def _legend(figure: Figure, rows: Sequence[_Row]) -> None:
+def _legend(figure: Figure, rows: Sequence[Row]) -> None:
     """Explain what is drawn, and nothing else."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     states = {span.state for row in rows for span in row.lane.spans}
+    colours = {name: colour for row in rows for name, colour in row.colours.items()}
+    if colours:
+        states.discard(State.RUNNING)
     waits = {s.detail for row in rows for s in row.lane.spans if s.state is State.BLOCKED}
     marks = {mark.event for row in rows for mark in row.lane.marks}
     handles: list[Patch | Line2D] = [
-        Patch(color=style.colour, label=style.label)
-        for state, style in _STYLES.items()
-        if state in states
+        *(Patch(color=colour, label=f"{name} runs") for name, colour in colours.items()),
+        *(
+            Patch(color=style.colour, label=style.label)
+            for state, style in _STYLES.items()
+            if state in states
+        ),
     ]
     for wait in sorted(waits):
-        text = "sleeps" if wait == "sleep" else f"waits: {wait}"
+        text = _WAITING.get(wait, f"waits: {wait}")
         colour = _WAITS.get(wait, _BROWN)
         handles.append(Line2D([], [], color=colour, linewidth=2.5, label=text))
     for event, (marker, size, colour, text, _) in _MARKS.items():

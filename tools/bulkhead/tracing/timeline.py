@@ -19,11 +19,15 @@ class State(Enum):
     RUNNABLE = "runnable"  # of a VCPU
     BACKGROUND = "running without budget"  # of a VCPU
     HANDLED = "handled"  # of an interrupt
+    WITHOUT_BUDGET = "waits for budget"  # of a VCPU on a shared core
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time in which a state lasts. `detail` is the kind of object that a thread waits for."""
+    """A time in which a state lasts.
+
+    `detail` is the kind of object that a thread waits for, or the partition that executes.
+    """
 
     start_ns: int
     end_ns: int

@@ -14,6 +14,7 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.measuring.bench import check_output_path
 from bulkhead.running.attach import Running, attach, attach_bare
+from bulkhead.running.qmp import QmpClient
 from bulkhead.system.images import programs
 from bulkhead.system.problems import choose, show
 from bulkhead.tracing.reports import (
@@ -30,8 +31,8 @@ from bulkhead.tracing.timeline import State, Timeline, is_idle, last, longest, m
 if TYPE_CHECKING:
     from rich.table import Table
 
-_DRAWN_EVENTS = 20_000  # more are not readable, and take minutes to draw
 _UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+_PLURALS = {"partition": "partitions", "core": "shared cores"}
 _HOW_TO_START = "add trace=4096 to its boot arguments"
 
 
@@ -46,10 +47,11 @@ class TraceOptions:
     svg: Path | None = None
     perfetto: Path | None = None
     json: Path | None = None
+    core: int | None = None
 
 
 def trace_system(options: TraceOptions) -> None:
-    """Read the trace of a running guest, print a summary, and write the files."""
+    """Read the trace of shared cores or of a guest, print a summary, and write the files."""
     for path, option in (
         (options.svg, "--svg"),
         (options.perfetto, "--perfetto"),
@@ -57,7 +59,14 @@ def trace_system(options: TraceOptions) -> None:
     ):
         check_output_path(path, option)
     duration = None if options.last is None else parse_duration(options.last)
-    guest, trace = _read(options)
+    running, qmp = _attach(options)
+    cores = choose_cores(running, options)
+    if cores:
+        from bulkhead.tracing.core_command import trace_cores
+
+        trace_cores(running, cores, physical_memory(qmp), duration, options)
+        return
+    guest, trace = _read(running, qmp, options)
     events = trace.events if duration is None else last(trace, duration)
     timeline = make_timeline(trace, events)
     title = guest.memory.partition or guest.program
@@ -81,18 +90,38 @@ def parse_duration(text: str) -> int:
     raise UserError(f"--last {show(text)} is not a time", "write for example --last 20ms")
 
 
-def _read(options: TraceOptions) -> tuple[Guest, Trace]:
+def _attach(options: TraceOptions) -> tuple[Running, QmpClient]:
     if options.bare:
-        if options.partition is not None:
-            raise UserError("a bare machine has no partitions", "remove --partition, or --bare")
+        for option, value in (("partition", options.partition), ("core", options.core)):
+            if value is not None:
+                raise UserError(
+                    f"a bare machine has no {_PLURALS[option]}", f"remove --{option}, or --bare"
+                )
         if options.name not in programs():
             raise UserError(
                 f"there is no program {show(options.name)}",
                 choose(options.name, programs(), "programs"),
             )
-        running, qmp = attach_bare(options.name)
-    else:
-        running, qmp = attach(options.name)
+        return attach_bare(options.name)
+    if options.partition is not None and options.core is not None:
+        raise UserError("--partition and --core exclude each other", "remove one of them")
+    return attach(options.name)
+
+
+def choose_cores(running: Running, options: TraceOptions) -> list[int]:
+    """Return the shared cores to show; none if a guest is to be shown."""
+    if options.core is None:
+        return running.shared_cores if options.partition is None else []
+    if options.core not in running.shared_cores:
+        names = ", ".join(map(str, running.shared_cores))
+        raise UserError(
+            f"no partitions share core {options.core}",
+            f"the shared cores are: {names}" if names else "choose a partition with --partition",
+        )
+    return [options.core]
+
+
+def _read(running: Running, qmp: QmpClient, options: TraceOptions) -> tuple[Guest, Trace]:
     guest = choose_guest(running, options.partition, physical_memory(qmp))
     trace = read_trace(guest)
     if trace is None:
@@ -201,9 +230,9 @@ def _microseconds(nanoseconds: int) -> str:
 
 
 def _draw(path: Path, title: str, trace: Trace, events: Sequence[TracedEvent]) -> None:
-    from bulkhead.tracing.picture import draw_timeline
+    from bulkhead.tracing.picture import DRAWN_EVENTS, draw_timeline
 
-    drawn = events[-_DRAWN_EVENTS:]
+    drawn = events[-DRAWN_EVENTS:]
     if len(drawn) < len(events):
         console.say(f"--svg: only the last {len(drawn):,} events are drawn")
     draw_timeline(path, title, trace, make_timeline(trace, drawn))

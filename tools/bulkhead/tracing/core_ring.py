@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the trace of a shared core from the hypervisor's memory, while the core writes it.
+
+The layout is that of hypervisor/shared/trace.h. The processors' pages are before the VCPUs' pages
+at the end of the hypervisor's memory, in the order of the cores.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from bulkhead.errors import UserError
+from bulkhead.running.attach import Running
+from bulkhead.system.description import PAGE_BYTES, PARTITIONS_MAX
+from bulkhead.system.layout import TRACE_BYTES
+from bulkhead.system.reports import State, parse
+from bulkhead.tracing.reports import Read
+
+_PROCESSOR = struct.Struct("<40xQ")  # hypervisor/entry/processor.h: shared
+_CORE = struct.Struct("<QQ32Q")  # hypervisor/shared/core.h: trace, vcpus
+_RECORD = struct.Struct("<QII")
+CAPACITY = TRACE_BYTES // _RECORD.size
+NONE = 32
+_TIME_BITS, _LEVEL_BITS = 56, 6
+# Records that the core may be writing: it may make the stores of the next ones visible before the
+# number of records.
+_IN_FLIGHT = 8
+
+
+class Kind(IntEnum):
+    """enum trace_kind."""
+
+    CHOICE = 0
+    OFF = 1
+    START = 2
+
+
+@dataclass(frozen=True)
+class Member:
+    """A VCPU of a shared core."""
+
+    partition: int
+    name: str  # of the partition
+    promised: float | None  # share of the core
+    budget_ns: int  # 0: the core is shared by weights
+    period_ns: int
+    is_on: bool  # now
+
+
+@dataclass(frozen=True)
+class Record:
+    """A choice of the scheduler, or a start or end of a guest.
+
+    Bit n of a set: the VCPU of level n.
+    """
+
+    time_ns: int
+    kind: Kind
+    level: int | None  # None: no VCPU executes
+    runnable: int  # those that have work
+    second: int  # those that have budget; on a core shared by weights: a boost
+
+
+@dataclass(frozen=True)
+class CoreTrace:
+    """A copy of a core's ring."""
+
+    core: int
+    members: dict[int, Member]  # by level
+    is_by_weight: bool
+    records: list[Record]
+    written: int  # number of records since the start of the machine
+
+    @property
+    def lost(self) -> int:
+        """The number of records that were overwritten before the first one here."""
+        return self.written - len(self.records)
+
+
+class DamagedTrace(UserError):
+    """The hypervisor's memory does not have what the hypervisor writes."""
+
+    def __init__(self, core: int, what: str) -> None:
+        super().__init__(
+            f"the trace of core {core} is damaged: {what}",
+            "restart the system with the command that its image was built with",
+        )
+
+
+def read_core(running: Running, core: int, read: Read) -> CoreTrace:
+    """Return a copy of the ring of a shared core. `read` reads the machine's memory."""
+    return _Reader(running, core, read).trace()
+
+
+@dataclass(frozen=True)
+class _Reader:
+    running: Running
+    core: int
+    read_physical: Read
+
+    def trace(self) -> CoreTrace:
+        place = self._place()
+        pages, ring, written = self._state(place)
+        if written == 0:
+            raise UserError(f"the trace of core {self.core} has no records yet", "call again")
+        memory = self._read(ring, TRACE_BYTES, "the ring")
+        after_pages, after_ring, after = self._state(place)
+        if after < written or (after_pages, after_ring) != (pages, ring):
+            raise UserError("the system was restarted while its trace was read", "call again")
+        first = max(0, after + _IN_FLIGHT - CAPACITY)
+        if first >= written:
+            raise UserError(
+                f"the {CAPACITY:,} records of core {self.core} were overwritten while they "
+                "were read",
+                "call again while this machine has less to do",
+            )
+        members = dict(self._members(pages))
+        records = self._records(memory, first, written, members)
+        return CoreTrace(
+            self.core,
+            members,
+            self.core in self.running.credit_cores,
+            records,
+            first + len(records),
+        )
+
+    def _read(self, address: int, size: int, what: str) -> bytes:
+        start, end = self.running.hypervisor_start, self.running.hypervisor_end
+        if not start <= address <= end - size:
+            raise DamagedTrace(
+                self.core, f"{what} at {address:#x} is outside of the hypervisor's memory"
+            )
+        return self.read_physical(address, size)
+
+    def _place(self) -> int:
+        """Return the address of the core's page."""
+        pages = self.running.vcpus + self.running.cores - self.core
+        processor = self.running.hypervisor_end - pages * PAGE_BYTES
+        (place,) = _PROCESSOR.unpack(self._read(processor, _PROCESSOR.size, "the processor"))
+        if place == 0:
+            raise UserError(f"core {self.core} has not started yet", "call again")
+        return int(place)
+
+    def _state(self, place: int) -> tuple[list[int], int, int]:
+        """Return the addresses of the VCPUs by level, that of the ring, the number of records."""
+        ring, written, *pages = _CORE.unpack(self._read(place, _CORE.size, "the core's page"))
+        if written % _RECORD.size:
+            raise DamagedTrace(self.core, f"{written} bytes of records")
+        return pages, ring, written // _RECORD.size
+
+    def _members(self, pages: list[int]) -> Iterator[tuple[int, Member]]:
+        core = str(self.core)
+        by_weight = self.core in self.running.credit_cores
+        for level, page in enumerate(pages[:PARTITIONS_MAX]):
+            if page == 0:
+                continue
+            report = parse(self._read(page, PAGE_BYTES, f"the VCPU of level {level}"))
+            if report is None or report.partition >= len(self.running.guests):
+                raise DamagedTrace(self.core, f"there is no VCPU at {page:#x}")
+            budget, period = self.running.budgets[report.partition] or (0, 0)
+            member = Member(
+                report.partition,
+                self.running.partitions[report.partition],
+                self.running.promised[report.partition].get(core),
+                0 if by_weight else budget,
+                0 if by_weight else period,
+                report.state is State.RUNNING,
+            )
+            yield level, member
+
+    def _records(
+        self, memory: bytes, first: int, end: int, members: dict[int, Member]
+    ) -> list[Record]:
+        """Return the records from number `first` on, without those not visible yet."""
+        found: list[Record] = []
+        before = 0
+        for number in range(first, end):
+            place = number % CAPACITY * _RECORD.size
+            event, runnable, second = _RECORD.unpack_from(memory, place)
+            time = event & ((1 << _TIME_BITS) - 1)
+            if time <= before:
+                if number + _IN_FLIGHT >= end:
+                    break
+                raise DamagedTrace(self.core, f"record {number} is earlier than the one before")
+            before = time - 1  # two records may have the same time
+            found.append(self._record(number, event, (runnable, second), members))
+        return found
+
+    def _record(
+        self, number: int, event: int, sets: tuple[int, int], members: dict[int, Member]
+    ) -> Record:
+        level = event >> _TIME_BITS & ((1 << _LEVEL_BITS) - 1)
+        kind = event >> _TIME_BITS + _LEVEL_BITS
+        runnable, second = sets
+        known = sum(1 << each for each in members)
+        is_idle = level == NONE and kind == Kind.CHOICE
+        if kind not in list(Kind) or (level not in members and not is_idle):
+            raise DamagedTrace(self.core, f"record {number} is of kind {kind}, of level {level}")
+        if (runnable | second) & ~known:
+            raise DamagedTrace(self.core, f"record {number} has VCPUs that the core has not")
+        time = event & ((1 << _TIME_BITS) - 1)
+        time_ns = time * 1_000_000_000 // self.running.counter_hz
+        return Record(time_ns, Kind(kind), None if is_idle else level, runnable, second)
