@@ -76,10 +76,8 @@ class Served:
     descriptors: tuple[int, ...] = ()
 
 
-@contextlib.contextmanager
-def serve(layout: Layout) -> Iterator[Served]:
-    """Make the socket for the commands of a system, and write the facts about it."""
-    name = layout.system.name
+def facts_of(layout: Layout) -> Running:
+    """Return the facts about a system, without those about the machine's memory."""
     guests = [
         GuestMemory(
             place.partition.name,
@@ -90,8 +88,8 @@ def serve(layout: Layout) -> Iterator[Served]:
         )
         for place in layout.places
     ]
-    running = Running(
-        name,
+    return Running(
+        layout.system.name,
         layout.hypervisor.end,
         layout.system.vcpu_count,
         guests,
@@ -113,6 +111,13 @@ def serve(layout: Layout) -> Iterator[Served]:
         layout.hypervisor.start,
         layout.board.core_count,
     )
+
+
+@contextlib.contextmanager
+def serve(layout: Layout) -> Iterator[Served]:
+    """Make the socket for the commands of a system, and write the facts about it."""
+    name = layout.system.name
+    running = facts_of(layout)
     with _serve(name) as served, _memory(layout) as memory:
         if served.arguments:  # otherwise the facts are those of the run that the commands find
             running = replace(running, **memory.facts)

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     from bulkhead.tracing.trace_command import TraceOptions
 
-# Of the partitions, in the order of the file: Okabe and Ito's colours, which colour-blind people
-# can tell apart, and a grey.
+# Of the partitions, in the order of the file. They differ from the colours of other states.
 _COLOURS = (
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a7a00", "#555555",
+    "#0072b2", "#009e73", "#7d5ba6", "#a0522d", "#56b4e9", "#cc79a7", "#555555", "#3b3b8f",
 )  # fmt: skip
 _REASONS = {
     Reason.BLOCKED: "blocked",
