@@ -13,24 +13,24 @@
 #include "shared/trace.h"
 
 #define CAPACITY  (SHARING_TRACE_BYTES / sizeof(struct trace_record))
-#define UNTOUCHED 0xa5u
+#define UNTOUCHED UINT64_C(0xa5a5a5a5a5a5a5a5)
 
 /* The ring lies between two areas that no record may change. */
-static _Alignas(SHARING_TRACE_BYTES) uint8_t memory[3 * SHARING_TRACE_BYTES];
-static uint8_t *const ring = memory + SHARING_TRACE_BYTES;
+static _Alignas(SHARING_TRACE_BYTES) struct trace_record memory[3 * CAPACITY];
+static struct trace_record *const ring = memory + CAPACITY;
 static struct trace trace;
 
 static int begin(void **state)
 {
     (void)state;
-    memset(memory, UNTOUCHED, sizeof(memory));
+    memset(memory, (int)(UNTOUCHED & 0xff), sizeof(memory));
     trace = (struct trace){.ring = (uint64_t)(uintptr_t)ring};
     return 0;
 }
 
 static const struct trace_record *place(uint64_t number)
 {
-    return (const struct trace_record *)(const void *)ring + number % CAPACITY;
+    return &ring[number % CAPACITY];
 }
 
 static uint64_t time_of(uint64_t number)
@@ -53,10 +53,12 @@ static void assert_sets(const struct policy *policy, uint32_t runnable, uint32_t
     assert_int_equal(place(number)->second, second);
 }
 
-static void assert_untouched(const uint8_t *start)
+static void assert_untouched(const struct trace_record *start, size_t count)
 {
-    for (size_t i = 0; i < SHARING_TRACE_BYTES; i++) {
-        assert_int_equal(start[i], UNTOUCHED);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(start[i].event, UNTOUCHED);
+        assert_int_equal(start[i].runnable, (uint32_t)UNTOUCHED);
+        assert_int_equal(start[i].second, (uint32_t)UNTOUCHED);
     }
 }
 
@@ -70,7 +72,7 @@ static void test_fields_of_a_record(void **state)
     assert_int_equal(place(0)->second, 0xfffffffe);
     assert_int_equal(place(1)->event, UINT64_C(0x9f00000000000005));
     assert_int_equal(trace.written, 32);
-    assert_int_equal(memory[SHARING_TRACE_BYTES + 32], UNTOUCHED);
+    assert_untouched(&ring[2], CAPACITY - 2);
 }
 
 /* At any time the ring has the latest records. */
@@ -85,8 +87,8 @@ static void test_the_ring_keeps_the_latest_records(void **state)
             assert_int_equal(time_of(count - CAPACITY), 1001 + count - CAPACITY);
         }
     }
-    assert_untouched(memory);
-    assert_untouched(memory + 2 * SHARING_TRACE_BYTES);
+    assert_untouched(memory, CAPACITY);
+    assert_untouched(&ring[CAPACITY], CAPACITY);
 }
 
 /* The VCPU of level 0 has used its budget; that of level 1 has some, and has no work after it
