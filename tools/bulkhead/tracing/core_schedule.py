@@ -166,7 +166,7 @@ class _Maker:
         had_budget, has_budget = (bool(each.second >> level & 1) for each in (last, record))
         if had_work and has_budget and not had_budget:
             yield "vcpu_replenished", Event.VCPU_REPLENISHED
-        if had_budget and not has_budget and last.level == level:
+        if had_budget and not has_budget:
             yield "vcpu_exhausted", Event.VCPU_EXHAUSTED
 
     def _reason(self, record: Record, previous: int) -> Reason:
