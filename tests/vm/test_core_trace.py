@@ -138,12 +138,27 @@ def level_of(schedule: CoreSchedule, name: str) -> int:
     return next(level for level, member in members.items() if member.name == name)
 
 
+def delay(schedule: CoreSchedule, level: int) -> int:
+    """Returns the longest time by which more urgent VCPUs delay the end of a budget."""
+    members = schedule.trace.members
+    budget, before, response = members[level].budget_ns, 0, members[level].budget_ns
+    while response != before:
+        before = response
+        response = budget + sum(
+            -(-before // members[each].period_ns) * members[each].budget_ns for each in range(level)
+        )
+    return response - budget
+
+
 def test_a_core_shared_by_budgets(start_guest: StartGuest, tmp_path: Path) -> None:
+    """In any window of its period a VCPU gets no more than its budget, unless the window has the
+    end of a budget that others delayed, and the begin of the next one that they did not delay."""
     schedule = schedule_of(start_guest, tmp_path, _BY_BUDGET)
     for level, member in schedule.trace.members.items():
-        most = most_in_a_window(schedule.vcpus[level], member.period_ns)
+        window = member.period_ns - delay(schedule, level)
+        most = most_in_a_window(schedule.vcpus[level], window)
         assert most <= member.budget_ns + _LATE_NS
-        assert most >= member.budget_ns * 0.95 or member.name == "loop"
+        assert most >= member.budget_ns / 2 or member.name == "loop"
     for name, share in (("short", 0.25), ("long", 0.2)):
         assert share_of(schedule, name) == pytest.approx(share, abs=0.001)
         assert schedule.stops(level_of(schedule, name), Reason.BUDGET) > 0
