@@ -289,8 +289,10 @@ static bool check_choices(struct check *check, const struct description_partitio
                   partition->restart <= DESCRIPTION_RESTART_NEVER &&
                       partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT &&
                       partition->maintenance <= DESCRIPTION_MAINTENANCE_LOCAL &&
-                      partition->interrupt_mode <= DESCRIPTION_INTERRUPT_MODE_LISTED,
-                  "unknown value of restart, unmapped, maintenance or interrupt_mode: restart",
+                      partition->interrupt_mode <= DESCRIPTION_INTERRUPT_MODE_LISTED &&
+                      partition->distribute <= 1 && partition->reserved == 0,
+                  "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: "
+                  "restart",
                   partition->restart);
 }
 

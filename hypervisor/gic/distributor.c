@@ -5,6 +5,7 @@
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
+#include "hypervisor/distributing.h"
 #include <arch/device_access.h>
 
 #define TYPER_HIDDEN                                                                     \
@@ -44,16 +45,18 @@ static enum access_result access_whole(struct partition *partition, struct acces
 }
 
 /* Handles GICD_IROUTER<n> (IHI 0069). The guest reads and writes affinities of its VCPUs, and the
- * hardware has those of their cores. A write is carried out only if the whole register is then the
+ * hardware has those of their cores. While an interrupt is distributed to another VCPU, the guest
+ * reads the one that it has written. A write is carried out only if the whole register is then the
  * affinity of one of the partition's VCPUs. So IRM ("any core") is refused, as TYPER.No1N lets a
  * guest expect. */
-static enum access_result access_route(const struct partition *partition, struct access *access)
+static enum access_result access_route(struct partition *partition, struct access *access)
 {
     uint32_t interrupt = (uint32_t)(access->offset - GICD_IROUTER) / 8;
     uintptr_t address =
         (uintptr_t)(partition->system->board.distributor + GICD_IROUTER + UINT64_C(8) * interrupt);
     unsigned shift = (unsigned)access->offset % 8 * 8;
     uint64_t field = (access->bytes == 8 ? UINT64_MAX : UINT32_MAX) << shift;
+    struct distribution_source *source;
     uint64_t route;
     uint32_t vcpu;
 
@@ -66,7 +69,9 @@ static enum access_result access_route(const struct partition *partition, struct
         return result;
     }
     /* gic_reset_partition() has routed it to a VCPU. */
-    route = affinity_vcpu_on_core(partition, device_read64(address));
+    source = distributing_find(partition, interrupt);
+    route = source != NULL ? __atomic_load_n(&source->home, __ATOMIC_RELAXED)
+                           : affinity_vcpu_on_core(partition, device_read64(address));
     if (!access->write) {
         access->value = (route & field) >> shift;
         return ACCESS_DONE;
@@ -76,7 +81,9 @@ static enum access_result access_route(const struct partition *partition, struct
     if (vcpu == AFFINITY_NO_VCPU) {
         return ACCESS_REFUSED;
     }
+    distributing_begin_route(partition, source, vcpu);
     device_write64(address, partition_core(partition, vcpu)->affinity);
+    distributing_end_route(partition);
     return ACCESS_DONE;
 }
 

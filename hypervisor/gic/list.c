@@ -4,6 +4,7 @@
 #include "gic/list_register.h"
 #include "gic/listed.h"
 #include "gic/system_registers.h"
+#include "hypervisor/distributing.h"
 
 /* Returns true if the interrupt is the guest's, and no guest has changed its state in the GIC since
  * it was listed last. */
@@ -38,6 +39,7 @@ bool listed_take(struct vcpu *vcpu)
     if (number > GIC_SPI_LAST) { /* IHI 0069, "Special INTIDs" */
         return true;
     }
+    distributing_count(vcpu, number);
     list->number = number;
     list->priority = gic_registers_running_priority();
     if (list->is_raw) {

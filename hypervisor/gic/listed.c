@@ -8,6 +8,7 @@
 #include "gic/list_register.h"
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
+#include "hypervisor/distributing.h"
 #include <arch/device_access.h>
 
 #define NO_LIST_REGISTER LIST_REGISTERS_MAX
@@ -458,7 +459,8 @@ static uint64_t revised(struct vcpu *vcpu, uint64_t value, uint32_t deactivated)
         }
         return value & ~LIST_PENDING;
     }
-    if ((!is_sgi && is_void) || !gic_bit(vcpu, number, GIC_ISENABLER)) {
+    if ((!is_sgi && is_void) || !gic_bit(vcpu, number, GIC_ISENABLER) ||
+        (number >= GIC_PRIVATE_COUNT && distributing_is_elsewhere(vcpu, number))) {
         return_to_gic(vcpu, number);
         return value & ~LIST_PENDING;
     }

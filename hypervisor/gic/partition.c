@@ -3,6 +3,7 @@
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/listed.h"
+#include "hypervisor/distributing.h"
 #include <arch/device_access.h>
 
 /* A GIC that takes this many polls, some 10 ms, is stuck. */
@@ -64,8 +65,10 @@ void gic_reset_partition(struct partition *partition)
     }
     for (uint32_t interrupt = GIC_SPI_FIRST; interrupt <= GIC_SPI_LAST; interrupt++) {
         if (partition_owns_interrupt(partition, interrupt)) {
+            distributing_begin_route(partition, distributing_find(partition, interrupt), 0);
             device_write64(frame.interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
                            partition_core(partition, 0)->affinity);
+            distributing_end_route(partition);
         }
     }
     partition->distributor_control = 0;

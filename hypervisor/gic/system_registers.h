@@ -42,6 +42,7 @@
 /* ICH_VTR_EL2: number of list registers - 1; preemption bits - 1. */
 #define ICH_VTR_LISTS      UINT64_C(0x1f)
 #define ICH_VTR_PREEMPTION (UINT64_C(7) << 26)
+#define ICH_VMCR_GROUP1    (UINT64_C(1) << 1) /* VENG1: the guest has enabled its interrupts */
 #define ICH_VMCR_SPLIT     (UINT64_C(1) << 9) /* VEOIM: the guest's EOImode */
 
 #define GIC_REGISTER_READ(name)                                       \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/boot.h"
+#include "hypervisor/registers.h"
 #include "hypervisor/sharing.h"
 #include "memory/tables.h"
 #include "shared/core.h"
@@ -35,12 +36,15 @@ static struct shared_core *make_core(void)
 
 void sharing_boot(struct processor *processor)
 {
+    struct shared_core *core;
+
     if (described(processor->vcpus)->shared == 0) {
         return;
     }
-    processor->shared = make_core();
-    processor->shared->quantum =
-        processor->vcpus->partition->system->cores[processor->index].quantum;
+    core = make_core();
+    processor->shared = core;
+    core->quantum = processor->vcpus->partition->system->cores[processor->index].quantum;
+    core->window.part = register_read(cntfrq_el0) / PROFILE_PARTS_A_SECOND;
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         vcpu->shared = (struct shared_vcpu *)(uintptr_t)boot_take(1);
         if (!vcpu->partition->shares_cores) {

@@ -31,6 +31,8 @@ struct shared_core {
     bool has_pointer_keys; /* FEAT_PAuth */
     bool has_started;
     bool reschedule; /* a VCPU has got work, or the timer has expired */
+    struct distribution_window window;
+    uint64_t idle; /* ticks in the window */
 };
 
 struct shared_vcpu {
@@ -45,6 +47,8 @@ struct shared_vcpu {
     struct saved_interrupts interrupts;
     struct vector_registers vectors;
     struct debug_registers debug;
+    uint64_t used_before; /* its report's `used` at the end of the last window */
+    uint64_t room;        /* ticks of a part up to which it may execute and take a source */
 };
 
 _Static_assert(offsetof(struct shared_core, trace) == 0, "must match core_ring.py");

@@ -5,10 +5,12 @@
 #include "entry/interrupt.h"
 #include "gic/listed.h"
 #include "gic/sgi.h"
+#include "hypervisor/distributing.h"
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 #include "partition/fault.h"
 #include "shared/core.h"
+#include "shared/distributing.h"
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
 
@@ -175,7 +177,7 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
         set_timer(core, *choice);
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         sharing_handle_interrupts(processor->vcpu);
-        core->charged = counter();
+        distributing_end_idle(processor, counter());
         level = policy_choose(&core->policy, core->charged, choice);
     } while (level == POLICY_NONE);
     return level;
@@ -224,6 +226,7 @@ static void add_reservation(struct shared_core *core, const struct description_v
     uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
 
     budget = budget < period ? budget : period;
+    shared->room = core->window.part * budget / period * 3 / 4;
     (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
     sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
     reservation_add(&core->policy.reservation, shared->level, &shared->server);
@@ -252,6 +255,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     core->vcpus[level] = vcpu;
     tournament_change(&core->expiries, level, UINT64_MAX);
     if (core->policy.is_credit) {
+        vcpu->shared->room = core->window.part; /* as much as the core is not idle */
         credit_add(&core->policy.credit, level, (uint32_t)described->weight);
     } else {
         add_reservation(core, described, vcpu->shared);
@@ -312,7 +316,7 @@ void sharing_continue(struct vcpu *vcpu)
 
     (void)vcpu;
     if (processor->shared != NULL && processor->shared->reschedule) {
-        choose(processor, charge(processor));
+        choose(processor, distributing_look(processor, charge(processor)));
     }
 }
 
@@ -350,6 +354,7 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         if (other != vcpu && partition_owns_interrupt(other->partition, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
+            distributing_count(other, number);
             listed_set_aside(other, number);
             unblock(processor->shared, other, counter());
             return true;
@@ -432,6 +437,7 @@ void sharing_reset(struct vcpu *vcpu)
 
     (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
     note_guest(vcpu, TRACE_OFF);
+    distributing_leave(vcpu);
 }
 
 void sharing_start_guest(struct vcpu *vcpu)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 8u
+#define DESCRIPTION_VERSION 9u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -131,6 +131,8 @@ struct description_partition {
     uint32_t unmapped;
     uint32_t maintenance;
     uint32_t interrupt_mode;
+    uint32_t distribute; /* 1: its SPIs may be routed to other VCPUs on shared cores of its own */
+    uint32_t reserved;
     struct description_vcpu vcpus[DESCRIPTION_VCPUS_MAX];
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];

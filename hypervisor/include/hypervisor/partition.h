@@ -8,8 +8,10 @@
 
 #include "console/filter.h"
 #include "hypervisor/description.h"
+#include "hypervisor/distribution.h"
 #include "hypervisor/ticket_lock.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CONSOLE_INPUT_BYTES    512u
@@ -190,7 +192,13 @@ struct partition {
     struct ticket_lock functions_lock; /* pci/: of functions[] and of their registers */
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
+    struct distribution distribution; /* shared/ */
 };
+
+_Static_assert(offsetof(struct partition, distribution) == 2896 &&
+                   sizeof(struct distribution_source) == 32,
+               "must match tools/bulkhead/system/interrupt_sources.py");
+_Static_assert(sizeof(struct partition) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 /* Returns the core on which a VCPU of the partition executes. */
 static inline const struct description_core *partition_core(const struct partition *partition,

@@ -8,6 +8,7 @@
 #ifndef HYPERVISOR_VCPU_H
 #define HYPERVISOR_VCPU_H
 
+#include "hypervisor/interrupt_profile.h"
 #include "hypervisor/partition.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,7 +83,7 @@ struct interrupt_list {
 };
 
 struct vcpu {
-    struct vcpu_report report; /* first: the tools know no other part of the page */
+    struct vcpu_report report; /* first: the tools know it, and `partition` */
     struct partition *partition;
     uint64_t stage2;             /* root of the partition's stage 2 */
     uint32_t number;             /* in its partition */
@@ -93,6 +94,7 @@ struct vcpu {
     struct shared_vcpu *shared;  /* shared/: NULL: it has its processor alone */
     struct request_watch watch;  /* partition/ */
     struct interrupt_list list;
+    struct profile profile; /* shared/ */
 };
 
 _Static_assert(offsetof(struct vcpu, report) == 0, "must match tools/bulkhead/system/reports.py");

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 8
+VERSION = 9
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -106,6 +106,8 @@ class Partition(LittleEndianStructure):
         ("unmapped", c_uint32),
         ("maintenance", c_uint32),
         ("interrupt_mode", c_uint32),
+        ("distribute", c_uint32),
+        ("reserved", c_uint32),
         ("vcpus", Vcpu * VCPUS_MAX),
         ("memories", Memory * MEMORIES_MAX),
         ("devices", Device * DEVICES_MAX),

@@ -138,6 +138,7 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         unmapped=description.UNMAPPED[partition.unmapped.value],
         maintenance=description.MAINTENANCE[partition.maintenance.value],
         interrupt_mode=description.INTERRUPT_MODE[layout.system.interrupts_of(partition).value],
+        distribute=partition.distribute,
         memory_count=1,
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),

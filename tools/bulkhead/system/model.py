@@ -148,6 +148,7 @@ class Partition:
     manager: bool = False  # decides which partitions live
     staging: int | None = None  # bytes of the manager's memory where it puts images
     autostart: bool = True  # False: not created at boot
+    distribute: bool = True  # its interrupts, over the cores that it shares
 
     @property
     def share_weight(self) -> int:

@@ -417,6 +417,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "manager": _flag,
     "staging": _memory,
     "autostart": _flag,
+    "distribute": _flag,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS = {
@@ -437,6 +438,7 @@ _DEFAULTS = {
     "manager": False,
     "staging": None,
     "autostart": True,
+    "distribute": True,
 }
 _PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)
 _VCPU = _Kind(

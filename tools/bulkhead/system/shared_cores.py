@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MAIN = VcpuPolicy.MAIN  # a sporadic server
+_CORES_TO_DISTRIBUTE = 2
 
 
 def sharing_rules(system: System) -> Iterator[Problem]:
     """Check the keys of partitions that share a core, or that would need one to share."""
     for partition in system.partitions:
         yield from _completeness(system, partition)
+        yield from _distribution(system, partition)
         if partition.budget is not None and partition.period is not None:
             yield from _times(partition)
         if system.shares_core(partition) and partition.interrupts is Interrupts.DIRECT:
@@ -53,6 +55,14 @@ def _completeness(system: System, partition: Partition) -> Iterator[Problem]:
         what = f"{_name(partition)} has a budget, and shares no core with another partition"
         fix = "remove budget and period: its cores are its own"
         yield Problem(partition.line_of("budget"), what, fix)
+
+
+def _distribution(system: System, partition: Partition) -> Iterator[Problem]:
+    shared = [core for core in partition.cores if core in system.shared_cores]
+    if "distribute" in partition.key_lines and len(shared) < _CORES_TO_DISTRIBUTE:
+        what = f"{_name(partition)} has distribute, and shares fewer than two cores"
+        fix = "remove distribute: its interrupts can go to no other shared core"
+        yield Problem(partition.line_of("distribute"), what, fix)
 
 
 def _times(partition: Partition) -> Iterator[Problem]:

@@ -68,8 +68,9 @@ struct fault {
 #define SPIS      "no SPI, or assigned twice: among the 32 INTIDs from"
 #define EDGES     "edge-triggered, but not owned: among the 32 INTIDs from"
 #define CONSOLE   "console interrupt not owned by the partition: INTID"
-#define CHOICES   "unknown value of restart, unmapped, maintenance or interrupt_mode: restart"
-#define INPUT     "terminal input without console, or assigned twice:"
+#define CHOICES \
+    "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: restart"
+#define INPUT "terminal input without console, or assigned twice:"
 
 static const struct fault faults[] = {
     {"no description: its magic is", NOONE, 1, {SET(magic, 1)}},
@@ -250,8 +251,11 @@ static const struct fault faults[] = {
     {CHOICES, 1, 3, {LINUX(restart, 3)}},
     {CHOICES, 1, 0, {LINUX(unmapped, 2)}},
     {CHOICES, 0, 0, {CONTROL(maintenance, 2)}},
+    {CHOICES, 0, 0, {CONTROL(distribute, 2)}},
+    {CHOICES, 0, 0, {CONTROL(reserved, 1)}},
     {CHOICES, 0, 2, {CONTROL(restart, 2), CONTROL(interrupt_mode, 2)}},
     {NULL, 0, 0, {CONTROL(restart, 2), CONTROL(unmapped, 1), CONTROL(maintenance, 1)}},
+    {NULL, 0, 0, {CONTROL(distribute, 1)}},
     {NULL, 0, 0, {CONTROL(interrupt_mode, 1)}},
     {INPUT, 1, 2, {LINUX(console_input, 2)}},
     {INPUT, 1, 1, {CONTROL(console_input, 1)}},

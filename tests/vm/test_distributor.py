@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The hypervisor routes interrupts that collide to another core, and back. The guest counts them.
+
+The machine counts instructions, so that each run is the same.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from support.written_system import StartGuest
+
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.interrupt_sources import InterruptSource, read_sources
+from bulkhead.system.layout import Layout
+from bulkhead.system.machine import machine
+
+_SOURCES = Path(__file__).parent / "distributor"
+_CORES = Path(__file__).parent / "cores"
+_COMMAND = (
+    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
+    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
+    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
+    "-Wl,--no-warn-rwx-segments", "-T", str(_CORES / "guest.ld"), str(_CORES / "start.S"),
+    str(_SOURCES / "guest.c"),
+)  # fmt: skip
+_REPORT = re.compile(
+    r"(?m)^plays\| at (\d+): raised (\d+), first (\d+), second (\d+), route (\d+)$"
+)
+_RESTART = "\x1er"
+_BUSY_SHIFT = 3  # a guest that never sleeps executes 1 / 8 as many instructions
+_BUDGETS = 'budget = "{budget}"\nperiod = "{period}"\n'
+_CREDIT = '[[core]]\nnumbers = [0, 1]\nscheduler = "credit"\n'
+
+
+@dataclass(frozen=True)
+class Half:
+    """What the guest saw in the half second before a time."""
+
+    raised: int
+    first: int  # interrupts that VCPU 0 got
+    second: int
+    route: int  # as the guest reads it
+
+
+def _boot(
+    start_guest: StartGuest, folder: Path, board_keys: str, keys: str, busy: str = ""
+) -> tuple[GuestProcess, Layout]:
+    """Boots the two partitions. The second VCPU of partition `busy` never sleeps."""
+    text = f'board = "qemu-virt"\n{board_keys}'
+    for name, period in (("steady", "5 ms"), ("plays", "10 ms")):
+        image = folder / f"{name}.exe"
+        budget = "3500 us" if name == busy == "steady" else "2 ms"
+        flags = ["-DPLAYS"] * (name == "plays") + ["-DBUSY"] * (name == busy)
+        subprocess.run([*_COMMAND, *flags, "-o", str(image)], check=True)
+        text += (
+            f'[[partition]]\nname = "{name}"\ncores = [0, 1]\nmemory = "4 MiB"\n'
+            f'image = "./{image.name}"\n{keys.format(budget=budget, period=period)}'
+        )
+    file = folder / "system.toml"
+    file.write_text(text + 'console = "interactive"\n')
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    shift = _BUSY_SHIFT if busy else 0
+    return start_guest(replace(made, icount=True, icount_shift=shift)), assembled.layout
+
+
+def _halves(guest: GuestProcess) -> dict[int, Half]:
+    """Returns what the guest saw, by the milliseconds since its first start."""
+    found: dict[int, Half] = {}
+    before = Half(0, 0, 0, 0)
+    for each in _REPORT.findall(guest.console()):
+        ms, raised, first, second, route = map(int, each)
+        if ms in found:
+            break
+        found[ms] = Half(
+            raised - before.raised, first - before.first, second - before.second, route
+        )
+        before = Half(raised, first, second, route)
+    return found
+
+
+def _sources(guest: GuestProcess, layout: Layout) -> dict[str, InterruptSource]:
+    """Returns the only source of each partition."""
+    found = read_sources(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
+    names = [each.name for each in layout.system.partitions]
+    assert len(found) == len(names)
+    return {names[each.partition]: each for each in found}
+
+
+@pytest.mark.parametrize(
+    ("board_keys", "keys"), [("", _BUDGETS), (_CREDIT, "")], ids=["budgets", "weights"]
+)
+def test_a_source_moves_and_comes_home(
+    start_guest: StartGuest, tmp_path: Path, board_keys: str, keys: str
+) -> None:
+    guest, layout = _boot(start_guest, tmp_path, board_keys, keys)
+    guest.wait_for_match(r"(?m)^plays\| end$", timeout=250)
+    halves = _halves(guest)
+    at_first = [ms for ms, each in halves.items() if each.raised > 200 and each.second <= 1]
+    at_second = [ms for ms, each in halves.items() if each.raised > 200 and each.first == 0]
+    # It rests for a second after the start, and after each move. It comes home when it becomes
+    # sporadic (3 s), when the taker turns itself off (8 s, on again at 10 s), when the guest routes
+    # it (13 s), and when the taker takes no interrupts (15 s, again at 17 s).
+    assert at_first == [500, 1000, 8500, 9000, 9500, 10000, 13500, 14000, 16000, 16500, 17000]
+    assert at_second == [
+        2000, 2500, 3000, 6000, 6500, 7000, 7500, 8000, 11000, 11500, 12000, 12500, 13000, 15000,
+        18000, 18500, 19000,
+    ]  # fmt: skip
+    assert all(halves[ms].first == halves[ms].raised for ms in (4000, 5000))
+    # None is lost or comes twice, and the guest reads the route that it has written.
+    total = [sum(getattr(each, name) for each in halves.values()) for name in ("raised", "first")]
+    assert total[0] - total[1] - sum(each.second for each in halves.values()) in (0, 1)
+    assert {each.route for each in halves.values()} == {0}
+    sources = _sources(guest, layout)
+    assert (sources["steady"].moves, sources["steady"].target) == (0, 0)
+    assert (sources["plays"].moves, sources["plays"].returns) == (5, 3)
+    assert (sources["plays"].home, sources["plays"].target) == (0, 1)
+    assert all(each.is_periodic and each.rate == 500 for each in sources.values())
+
+
+def test_a_restart_ends_moves(start_guest: StartGuest, tmp_path: Path) -> None:
+    guest, _ = _boot(start_guest, tmp_path, "", _BUDGETS)
+    guest.wait_for_match(r"(?m)^plays\| at 2000: .* second [1-9]", timeout=250)
+    guest.type_text(_RESTART)
+    guest.wait_for_next_match(r"(?m)^bulkhead\| plays restarts$", 60)
+    guest.wait_for_next_match(r"(?m)^plays\| at 500: raised 250, first (249|250), second 0,", 60)
+    guest.wait_for_next_match(r"(?m)^plays\| at 2000: .* second [1-9]", 60)
+
+
+@pytest.mark.parametrize("busy", ["plays", "steady"])
+def test_a_core_without_room(start_guest: StartGuest, tmp_path: Path, busy: str) -> None:
+    """The partition's own budget there is used up, or another one leaves 30 % of the core idle."""
+    guest, layout = _boot(start_guest, tmp_path, "", _BUDGETS, busy)
+    guest.wait_for_match(r"(?m)^plays\| at 1500:", timeout=250)
+    assert _sources(guest, layout)["plays"].moves == 0
+
+
+def test_a_partition_without_distribution(start_guest: StartGuest, tmp_path: Path) -> None:
+    guest, layout = _boot(start_guest, tmp_path, "", _BUDGETS + "distribute = false\n")
+    guest.wait_for_match(r"(?m)^plays\| at 3000:", timeout=250)
+    assert all(each.second == 0 for each in _halves(guest).values())
+    sources = _sources(guest, layout)
+    assert [each.moves for each in sources.values()] == [0, 0]
