@@ -155,6 +155,51 @@ def test_top_of_a_shared_core(
     assert cells(printed, "switches") == ["switches", "(+4) 5", "2", "0"]
 
 
+def test_interrupts_on_shared_cores(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """An interrupt has moved; another is sporadic, and is in the record alone."""
+    place = PLACES[0]
+    layout = "<HHBB?xII16x"  # hypervisor/include/hypervisor/distribution.h
+    sources = struct.pack(layout, 40, 120, 0, 1, True, 3, 2)
+    sources += struct.pack(layout, 41, 1, 0, 0, False, 0, 0)
+    machine.guests[place] = bytearray((b"\0" * 2904 + sources).ljust(PAGE_BYTES, b"\0"))
+    pages = b""
+    for core, partition, address in ((2, 0, 0), (2, 1, place), (3, 1, place)):
+        page = bytearray(core_page(core, partition))
+        page[168:176] = struct.pack("<Q", address)
+        pages += page
+    machine.pages = pages
+    guests = [GuestMemory(name, START, BYTES, PLACES[1], KERNEL) for name in ("a", "b")]
+    running = Running("three", len(pages), 3, guests, [2, 3], [{}, {}], 1_000_000)
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
+    path = tmp_path / "stat.json"
+    stat_system.stat_system("three", path)
+    printed = capsys.readouterr().out
+    assert cells(printed, "b") == ["b", "40", "1,200", "2", "3", "3", "2"]
+    records: list[dict[str, Any]] = json.loads(path.read_text())
+    assert [each.get("interrupts") for each in records] == [
+        [],
+        [
+            {
+                "number": 40, "rate": 1200, "periodic": True, "home_core": 2, "core": 3,
+                "moves": 3, "returns": 2,
+            },
+            {
+                "number": 41, "rate": 10, "periodic": False, "home_core": 2, "core": 2,
+                "moves": 0, "returns": 0,
+            },
+        ],
+        None,
+    ]  # fmt: skip
+    machine.pages = b"".join(bytes(core_page(*each)) for each in ((2, 0), (2, 1), (3, 1)))
+    stat_system.stat_system("three", None)
+    assert "interrupts on shared cores" not in capsys.readouterr().out
+
+
 def test_top_with_counters_that_decrease(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

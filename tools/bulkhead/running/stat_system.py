@@ -14,6 +14,8 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.running.attach import Running, attach
 from bulkhead.running.qmp import QmpClient, QmpError
+from bulkhead.running.stat_interrupts import interrupt_records, interrupt_table, is_shown
+from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.problems import duration
 from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
 from bulkhead.tracing.reports import Guest, UnreadableMachine, physical_memory
@@ -42,6 +44,7 @@ class _Sample:
     reports: Sequence[VcpuReport]
     vcpus: dict[str, list[VcpuCounters]]  # by partition
     unreadable: dict[str, str]  # by partition: why its VCPUs can't be read
+    sources: Sequence[InterruptSource]  # of partitions on shared cores
 
 
 def stat_system(name: str, json_path: Path | None) -> None:
@@ -84,7 +87,10 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
             raise
         except UserError as error:  # the guest's fault; the others are shown all the same
             unreadable[memory.partition] = str(error)
-    return _Sample(now, reports, vcpus, unreadable)
+    sources = (
+        read_sources(qmp, running.hypervisor_end, running.vcpus) if running.shared_cores else []
+    )
+    return _Sample(now, reports, vcpus, unreadable, sources)
 
 
 def _owner(running: Running, report: VcpuReport) -> str:
@@ -118,6 +124,10 @@ def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
             record["vcpus"] = [_vcpu_record(each) for each in sample.vcpus.get(owner, ())]
             if owner in sample.unreadable:
                 record["vcpus_error"] = sample.unreadable[owner]
+            if running.shared_cores:
+                record["interrupts"] = interrupt_records(
+                    report.partition, sample.sources, sample.reports
+                )
         shown.add(owner)
         records.append(record)
     return records
@@ -136,6 +146,11 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
         *(Text(line, "bold") for line in sample.unreadable.values()),
         *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
         _table(running, sample, before),
+        *(
+            [interrupt_table(running, sample.sources, sample.reports)]
+            if any(map(is_shown, sample.sources))
+            else []
+        ),
     )
 
 
