@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An unmodified Linux on a shared core shows the time of the others as stolen (DEN0057)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from support.written_system import StartGuest, boot
+
+from bulkhead.running.guest import GuestProcess
+
+_SYSTEM = """
+board = "qemu-virt"
+
+[[partition]]
+name = "linux"
+cores = [0]
+budget = "{budget} ms"
+period = "10 ms"
+memory = "256 MiB"
+image = "linux"
+arguments = "shell"
+console = "interactive"
+
+[[partition]]
+name = "spin"
+cores = [0]
+budget = "{others} ms"
+period = "10 ms"
+memory = "16 MiB"
+image = "share"
+arguments = "role=spin begin=0 end=4000000"
+"""
+_PERIOD_MS = 10
+_HZ = 100  # ticks a second in /proc/stat (USER_HZ)
+_STOLEN_ERROR_MAX, _IDLE_MAX = 0.05, 0.1
+_TICKS_MIN = 200
+_STEPS = 400_000
+_SHOW = "head -n 1 /proc/stat; cat /proc/uptime"
+_WORK = (
+    f"{_SHOW}; i=0; while [ $i -lt {_STEPS} ]; do i=$((i+1)); done; {_SHOW}; echo worked $i\n"
+)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Differences of the first lines of /proc/stat and /proc/uptime (proc_stat(5)), in ticks.
+
+    Linux counts a tick of the timer as executed or as stolen, and may miss ticks while others
+    execute. So the sum of what it counts is less than the time that has passed.
+    """
+
+    idle: int
+    stolen: int
+    passed: float
+
+
+def _work(guest: GuestProcess) -> Times:
+    """Returns the times that pass while Linux works."""
+    guest.type_text(_WORK)
+    guest.wait_for_match(rf"(?m)^linux\| worked {_STEPS}$", timeout=300)
+    console = guest.console()
+    counts = re.findall(r"(?m)^linux\| cpu +\d+ \d+ \d+ (\d+) (\d+) \d+ \d+ (\d+) ", console)
+    seconds = re.findall(r"(?m)^linux\| (\d+\.\d+) \d+\.\d+$", console)
+    before, after = ([int(each) for each in line] for line in counts)
+    idle, waiting, stolen = (late - early for late, early in zip(after, before, strict=True))
+    start, end = map(float, seconds)
+    return Times(idle + waiting, stolen, (end - start) * _HZ)
+
+
+@pytest.mark.timeout(700)
+@pytest.mark.parametrize("budget", [3, 6])
+def test_linux_shows_stolen_time(start_guest: StartGuest, tmp_path: Path, budget: int) -> None:
+    """Linux works all the time: it gets its budget, and the rest is stolen, not idle."""
+    text = _SYSTEM.format(budget=budget, others=_PERIOD_MS - budget)
+    guest, _ = boot(start_guest, tmp_path, text)
+    guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
+    times = _work(guest)
+    assert times.passed >= _TICKS_MIN
+    promised = 1 - budget / _PERIOD_MS
+    assert abs(times.stolen / times.passed - promised) <= _STOLEN_ERROR_MAX, times
+    assert times.idle / times.passed <= _IDLE_MAX, times
+    assert "arm-pv: using stolen time PV" in guest.console()
