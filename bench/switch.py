@@ -49,8 +49,7 @@ def run(context: BenchContext) -> BenchResult:
         "world_switch_instructions": statistics.median_low(changes),
         "wake_instructions": statistics.median_low(wakes),
         "wake_instructions_max": max(wakes),
-        "decision_instructions": decision[_MANY],
-        "decision_32_vs_2": decision[_MANY] / decision[_FEW],
+        **decision_figures(decision),
     }
     for scheduler in SCHEDULERS:
         context.say(f"Xen, {scheduler}")
@@ -61,6 +60,17 @@ def run(context: BenchContext) -> BenchResult:
         {"case": "wake", "count": len(wakes)},
     ]
     return BenchResult(summary, runs)
+
+
+def decision_figures(decision: dict[str, dict[int, float]]) -> dict[str, Number]:
+    """Return the figures of the decisions of both schedulers."""
+    by_budgets, by_weights = decision["reservation"], decision["credit"]
+    return {
+        "decision_instructions": by_budgets[_MANY],
+        "decision_32_vs_2": by_budgets[_MANY] / by_budgets[_FEW],
+        "credit_decision_instructions": by_weights[_MANY],
+        "credit_decision_32_vs_2": by_weights[_MANY] / by_weights[_FEW],
+    }
 
 
 def xen_figures(scheduler: str, played: dict[str, Played]) -> dict[str, Number]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bulkhead.measuring import bench
-from bulkhead.measuring.shared_core import Played, Wake, parse_played, partitions
+from bulkhead.measuring.shared_core import Played, Wake, parse_decisions, parse_played, partitions
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.model import System
 from bulkhead.system.parse import find
@@ -42,6 +42,22 @@ def test_figures() -> None:
     assert share.lateness_us(played["wake"]) == 7 / 1000
     _, spin = partitions()
     assert share.share_error([spin], played) == pytest.approx(0.340 - 0.338)
+
+
+def test_figures_of_decisions() -> None:
+    console = (
+        "decision| share: reservation decision 2 vcpus 200000 of 1000, most 300.\n"
+        "decision| share: reservation decision 32 vcpus 220000 of 1000, most 300.\n"
+        "decision| share: credit decision 2 vcpus 100000 of 1000, most 200.\n"
+        "decision| share: credit decision 32 vcpus 150000 of 1000, most 200.\n"
+        "decision| share: credit decision 32 vcp"
+    )
+    assert switch.decision_figures(parse_decisions(console)) == {
+        "decision_instructions": 220,
+        "decision_32_vs_2": pytest.approx(1.1),
+        "credit_decision_instructions": 150,
+        "credit_decision_32_vs_2": pytest.approx(1.5),
+    }
 
 
 def test_figures_of_xen() -> None:

@@ -96,8 +96,8 @@ def _named(name: str, text: str) -> str:
     return "".join(f"{name}| {line}\n" for line in text.replace("\r", "").splitlines())
 
 
-def decisions(settings: Settings, console_path: Path) -> dict[int, float]:
-    """Return the instructions of a decision of the scheduler, by the number of VCPUs."""
+def decisions(settings: Settings, console_path: Path) -> dict[str, dict[int, float]]:
+    """Return the instructions of a decision, by the scheduler and the number of VCPUs."""
     wake, spin = partitions()
     counting = replace(spin, name="decision", arguments="role=decision")
     # A longer period than the other's: its budget is longer than what it counts.
@@ -105,10 +105,17 @@ def decisions(settings: Settings, console_path: Path) -> dict[int, float]:
     console = _console(
         (replace(wake, arguments="role=wake begin=0 end=1"), alone), settings, console_path
     )
-    found = re.findall(
-        r"(?m)^decision\| share: decision (\d+) vcpus (\d+) of (\d+), most \d+\.$", console
-    )
-    return {int(vcpus): int(total) / int(count) for vcpus, total, count in found}
+    return parse_decisions(console)
+
+
+def parse_decisions(console: str) -> dict[str, dict[int, float]]:
+    """Parse the lines of a guest that counts decisions."""
+    found: dict[str, dict[int, float]] = {}
+    for scheduler, vcpus, total, count in re.findall(
+        r"(?m)^decision\| share: (\w+) decision (\d+) vcpus (\d+) of (\d+), most \d+\.$", console
+    ):
+        found.setdefault(scheduler, {})[int(vcpus)] = int(total) / int(count)
+    return found
 
 
 def _console(
