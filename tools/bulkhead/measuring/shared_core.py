@@ -66,9 +66,10 @@ def play(
     settings: Settings,
     console_path: Path,
     cores: tuple[Cores, ...] = (),
+    machine_options: str = "",
 ) -> dict[str, Played]:
     """Boot the partitions. Returns what they found, by their names."""
-    console = _console(members, settings, console_path, cores)
+    console = _console(members, settings, console_path, cores, machine_options)
     return {each.name: parse_played(console, each.name) for each in members}
 
 
@@ -123,11 +124,13 @@ def _console(
     settings: Settings,
     console_path: Path,
     cores: tuple[Cores, ...] = (),
+    machine_options: str = "",
 ) -> str:
     system, board = read(str(_SYSTEM))
     system = replace(system, name="share", partitions=tuple(members), cores=cores)
 
     made = machine(system, board, assemble(system, board, settings).image, _user_network)
+    made = replace(made, machine=made.machine + machine_options)
     with GuestProcess(_counting(made), console_path) as guest:
         for each in members:
             guest.wait_for_match(rf"(?m)^{each.name}\| {_END}", _TIMEOUT_S)
