@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import io
 import struct
+from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from rich.console import Console
 
-from bulkhead.paths import ROOT
+from bulkhead.paths import BENCHES, ROOT
 from bulkhead.system import board_tree
-from bulkhead.system.layout import Files, make_layout
+from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import MemoryMap, Owner, Region, map_of, show_tables
 from bulkhead.system.parse import parse
@@ -64,12 +65,26 @@ def test_picture_shows_everything() -> None:
         assert text in texts, text
 
 
-def test_layout_of_demo() -> None:
+def layout(file: Path) -> Layout:
+    """Returns the layout of a system, with images of 1 MiB."""
     image = struct.pack("<8xQQ24x8xI4x", 0, _MIB, 0x644D5241)
-    system = parse(ROOT / "systems" / "demo" / "system.toml")
-    board = board_tree.load(system.board)
+    system = parse(file)
     files = {each.name: Files(image) for each in system.partitions}
-    made = map_of(make_layout(system, board, files, _MIB))
+    return make_layout(system, board_tree.load(system.board), files, _MIB)
+
+
+def test_times_are_in_the_hypervisors_memory() -> None:
+    """Of partitions that share a core."""
+    made = map_of(layout(BENCHES / "share" / "system.toml"))
+    kind = "itself, images, times of VCPUs"
+    assert f"hypervisor {kind}" in "\n".join(printed(made))
+    size = made.owners[0].regions[0].bytes // _MIB
+    assert f"hypervisor: {kind}, {size} MiB" in draw(made)
+
+
+def test_layout_of_demo() -> None:
+    placed = layout(ROOT / "systems" / "demo" / "system.toml")
+    board, made = placed.board, map_of(placed)
     assert made.title == "demo on qemu-virt"
     owners = [[owner.name for owner in owners] for owners in made.core_owners()]
     assert owners == [["control"], ["net"], ["linux"], ["linux"]]
@@ -78,3 +93,4 @@ def test_layout_of_demo() -> None:
     kinds = {(owner.name, region.kind) for owner, region in made.outside()}
     assert {("hypervisor", "gic"), ("hypervisor", "uart"), ("net", "PCI memory")} <= kinds
     assert "linux memory, guest 0x40000000" in "\n".join(printed(made))
+    assert "times" not in draw(made)

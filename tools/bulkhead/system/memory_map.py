@@ -83,7 +83,10 @@ class MemoryMap:
 def map_of(layout: Layout) -> MemoryMap:
     """Return the map of a layout."""
     board = layout.board
-    own = Region(layout.hypervisor.start, layout.hypervisor.bytes, "itself, images")
+    kind = "itself, images"
+    if any(place.times for place in layout.places):
+        kind += ", times of VCPUs"  # pages that their partitions read
+    own = Region(layout.hypervisor.start, layout.hypervisor.bytes, kind)
     hypervisor = Owner("hypervisor", (), (own, *_own_registers(board)))
     return MemoryMap(
         f"{layout.system.name} on {board.name}",
