@@ -36,7 +36,8 @@ struct gic_frame {
 struct gic_frame gic_distributor(const struct description *system);
 struct gic_frame gic_private(const struct description_core *core);
 
-/* Polls the register until none of `bits` is set. Returns false if that does not happen. */
+/* Polls the register until none of `bits` is set. Returns false if that does not happen within a
+ * number of polls. */
 bool gic_wait_clear(uintptr_t address, uint32_t bits);
 
 /* Disables the interrupts in `mask`, of the 32 from 32 * word on, clears their pending and active

@@ -40,9 +40,7 @@ _STOLEN_ERROR_MAX, _IDLE_MAX = 0.05, 0.1
 _TICKS_MIN = 200
 _STEPS = 400_000
 _SHOW = "head -n 1 /proc/stat; cat /proc/uptime"
-_WORK = (
-    f"{_SHOW}; i=0; while [ $i -lt {_STEPS} ]; do i=$((i+1)); done; {_SHOW}; echo worked $i\n"
-)
+_WORK = f"{_SHOW}; i=0; while [ $i -lt {_STEPS} ]; do i=$((i+1)); done; {_SHOW}; echo worked $i\n"
 
 
 @dataclass(frozen=True)

@@ -413,6 +413,21 @@ static void test_reset_keeps_spis(void **state)
     check();
 }
 
+/* A Distributor that never says that a write has taken effect (RWP) holds up nobody for ever: the
+ * write ends, the guest still reads RWP as 1, and the next write works. */
+static void test_never_settles(void **state)
+{
+    (void)state;
+    enable(9, true);
+    made.gic.never_settles = true;
+    enable(9, false);
+    assert_int_equal(made.gic.distributor.enabled[1] & 1u << 8, 0);
+    assert_true(machine_distributor_access(READ(GICD_CTLR, 4), ACCESS_DONE) &
+                GICD_CTLR_WRITE_PENDING);
+    enable(9, true);
+    assert_int_equal(made.gic.distributor.enabled[1] & 1u << 8, 1u << 8);
+}
+
 /* Another VCPU's guest clears the state of an SPI that this VCPU has in a list register. */
 static void test_other_vcpu(void **state)
 {
@@ -554,6 +569,7 @@ int main(void)
         cmocka_unit_test_setup(test_ends_without_list_register, setup),
         cmocka_unit_test_setup(test_deactivation, setup),
         cmocka_unit_test_setup(test_reset_keeps_spis, setup),
+        cmocka_unit_test_setup(test_never_settles, setup),
         cmocka_unit_test_setup(test_other_vcpu, setup),
         cmocka_unit_test_setup(test_foreign, setup),
         cmocka_unit_test_setup(test_views_of_priorities, setup),
