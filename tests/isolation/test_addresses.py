@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, listening, parse_stopped, start
 from support.translation_tables import HypervisorMemory, Mapping
 from support.witness import read_register
+from support.written_system import boot
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
@@ -26,6 +28,7 @@ from bulkhead.system.reports import State, read_reports
 # Attributes of stage 2 descriptors (Arm ARM). Both set the access flag and allow reads and writes.
 # Memory is write-back, Inner Shareable; device registers are Device-nGnRE and never executable.
 _MEMORY, _DEVICE = 0x7FC, 0x0040_0000_0000_04C4
+_TIMES = 0x0040_0000_0000_077C  # memory that is read-only, and never executable
 
 # ESR_ELx.EC for aborts from a lower exception level, and fault status codes (DFSC, IFSC).
 _INSTRUCTION_ABORT, _DATA_ABORT = 0x20, 0x24
@@ -87,11 +90,10 @@ def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
     """Waits until all partitions run, because the SMMU aborts a partition's DMA until it starts."""
     guest.wait_for_match(r"(?m)^\w+\| ", timeout=60)
     end = time.monotonic() + 60
-    boot_cores = {place.partition.cores[0] for place in layout.places}
     while True:
         reports = read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
-        running = {each.core for each in reports if each.state == State.RUNNING}
-        if boot_cores <= running:
+        running = {each.partition for each in reports if each.state == State.RUNNING}
+        if running == set(range(len(layout.places))):
             return
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -118,6 +120,65 @@ def test_tables_map_owned_ranges_and_nothing_else(start_guest: StartGuest, name:
         base = read_register(guest.qmp(), smmu + 0x80, "g")  # SMMU_STRTAB_BASE
         config = read_register(guest.qmp(), smmu + 0x88)  # SMMU_STRTAB_BASE_CFG
         _check_streams(memory, layout, base, config)
+
+
+_SHARED = """
+board = "qemu-virt"
+
+[[core]]
+numbers = [2]
+scheduler = "credit"
+
+[[partition]]
+name = "both"
+cores = [0, 1, 2]
+budget = "3 ms"
+period = "10 ms"
+memory = "16 MiB"
+image = "control"
+pci = ["00:02.0"]
+dma = "smmu"
+
+[[partition]]
+name = "one"
+cores = [1]
+budget = "2 ms"
+period = "9 ms"
+memory = "16 MiB"
+image = "control"
+
+[[partition]]
+name = "other"
+cores = [2]
+memory = "18 MiB"
+image = "control"
+
+[[partition]]
+name = "alone"
+cores = [3]
+memory = "16 MiB"
+image = "control"
+"""
+
+
+def test_tables_of_shared_cores_also_map_the_times(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Each partition that shares a core reads a page of the hypervisor's, and no other does. All
+    its VCPUs have the same tables."""
+    guest, layout = boot(start_guest, tmp_path, _SHARED)
+    _wait_for_starts(guest, layout)
+    memory = HypervisorMemory(guest, layout)
+    pages = []
+    for index, place in enumerate(layout.places):
+        roots = {memory.stage2(index, number) for number in range(len(place.partition.cores))}
+        found = [each for root in roots for each in memory.mappings(root)]
+        times = [each for each in found if each.attributes == _TIMES]
+        assert [each for each in found if each not in times] == owned(place, layout.board)
+        promised = [(place.times.start, place.times.bytes)] if place.times else []
+        assert [(each.input, each.bytes) for each in times] == promised
+        pages += [each.output for each in times]
+    assert [place.times is None for place in layout.places] == [False, False, False, True]
+    assert len(set(pages)) == len(pages)
+    assert all(_is_in(page, [layout.hypervisor]) for page in pages)
 
 
 # Tests of accesses to addresses.
