@@ -23,6 +23,7 @@ from support.managed_system import (
 from support.written_system import TWO_STATES, StartGuest
 
 from bulkhead.building.build import guest_image
+from bulkhead.peers import linux_guest
 from bulkhead.running.partitions import Command, State
 
 _BUSY, _WRONG_STATE, _NEVER, _BAD_IMAGE, _TOO_LARGE, _DAMAGED, _CHANGED = range(-3, -10, -1)
@@ -37,6 +38,24 @@ _SHARED = (
     + partition("work", 2, ENDLESS, 'budget = "3 ms"', 'period = "10 ms"')
     + partition("spare", 2, 'budget = "2 ms"', 'period = "8 ms"', "autostart = false")
 )
+_LINUX = (
+    BOARD
+    + MANAGER.replace('"16 MiB"', '"288 MiB"').replace('"8 MiB"', '"272 MiB"')
+    + partition("loop", 1, QUIET)
+    + partition("work", 2, ENDLESS)
+    + """[[partition]]
+name = "spare"
+cores = [3]
+memory = "256 MiB"
+image = "linux"
+pci = ["00:02.0"]
+dma = "smmu"
+"""
+)
+# In the kernel's banner: one shows which image runs.
+_BANNER, _OTHER_BANNER = b"Linux version 6", b"Other version 6"
+_ORDERS = 'image = "rogue"\narguments = "attack=orders"'
+_ORDERS_REFUSED = r"(?m)^spare\| (\d+) of \1 orders refused$"
 
 
 @pytest.fixture
@@ -155,3 +174,47 @@ def test_an_order_in_the_wrong_state_is_refused(make_run: Callable[..., ManagedR
     run.guest.wait_for_next_match(r"(?m)^bulkhead\| spare is not created", 30)
     assert run.states()[SPARE] is State.ABSENT
     assert run.report(SPARE).starts == 0
+
+
+@pytest.mark.timeout(900)
+def test_linux_is_replaced_with_its_initrd_and_its_network_card(
+    make_run: Callable[..., ManagedRun],
+) -> None:
+    """The other kernel gets the initial RAM disk of the system file, and its device works, which is
+    reset. Destroying the partition forgets the kernel."""
+
+    def wait_for_network(banner: bytes) -> None:
+        run.guest.wait_for_next_match(rf"(?m)^spare\| .*{banner.decode()}", 300)
+        run.guest.wait_for_next_match(r"(?m)^spare\| .*linux: network up at 10\.0\.2\.", 300)
+
+    run = make_run(_LINUX)
+    wait_for_network(_BANNER)
+    kernel = linux_guest.prepare().kernel.read_bytes()
+    other = kernel.replace(_BANNER, _OTHER_BANNER)
+    assert other != kernel
+    assert run.order(Command.REPLACE, SPARE, other).result == 0
+    wait_for_network(_OTHER_BANNER)
+    assert run.order(Command.STOP, SPARE).result == 0
+    assert run.order(Command.START, SPARE).result == 0
+    wait_for_network(_OTHER_BANNER)
+    assert run.order(Command.DESTROY, SPARE).result == 0
+    assert run.order(Command.CREATE, SPARE).result == 0
+    assert run.order(Command.START, SPARE).result == 0
+    wait_for_network(_BANNER)
+    report = run.report(SPARE)
+    assert (report.starts, report.exits["fault"]) == (4, 0)
+
+
+@pytest.mark.parametrize("text", [DEDICATED, _SHARED], ids=["dedicated", "shared"])
+def test_orders_of_another_partition_are_refused(
+    make_run: Callable[..., ManagedRun], text: str
+) -> None:
+    """The partition `spare` makes all calls of the manager, for every partition."""
+    before, _, spare = text.rpartition('image = "control"')
+    run = make_run(before + _ORDERS + spare.replace("autostart = false\n", ""))
+    run.guest.wait_for_match(_ORDERS_REFUSED, timeout=60)
+    run.guest.wait_for_match(r"(?m)^bulkhead\| spare is off", timeout=60)
+    assert run.states() == [State.RUNNING, State.RUNNING, State.RUNNING, State.STOPPED]
+    assert [run.report(each).starts for each in range(4)] == [1] * 4
+    assert run.order(Command.STOP, WORK).result == 0  # of the manager
+    assert run.states()[WORK] is State.STOPPED

@@ -12,6 +12,13 @@
 #define PSCI_CPU_ON        UINT64_C(0xc4000003)
 #define PSCI_AFFINITY_INFO UINT64_C(0xc4000004)
 
+/* docs/partitions.md, "Calls": the manager's, and as many numbers behind them. */
+#define ORDER_FIRST   UINT64_C(0xc6000010)
+#define ORDERS        12u
+#define PARTITIONS    9u /* one more than a system has */
+#define STAGED_BYTES  4096u
+#define NOT_SUPPORTED (-1) /* DEN0028 */
+
 static int64_t call(const uint32_t *code, const uint64_t arguments[4])
 {
     register uint64_t x0 __asm__("x0") = arguments[0];
@@ -96,4 +103,22 @@ void attack_calls(uint64_t where)
         }
     }
     print("%lu calls\n", (unsigned long)calls);
+}
+
+/* Makes each call of the manager for each partition. */
+void attack_orders(uint64_t where)
+{
+    const uint32_t *code = make_code();
+    unsigned refused = 0, made = 0;
+
+    (void)where;
+    for (uint64_t i = 0; code != NULL && i < (uint64_t)ORDERS * PARTITIONS; i++) {
+        const uint64_t order[4] = {ORDER_FIRST + i / PARTITIONS, i % PARTITIONS, STAGED_BYTES, 0};
+
+        for (uint64_t instruction = 0; instruction < 2; instruction++) {
+            refused += call(code_of(code, instruction), order) == NOT_SUPPORTED;
+            made++;
+        }
+    }
+    print("%u of %u orders refused\n", refused, made);
 }

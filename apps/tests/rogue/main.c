@@ -45,6 +45,7 @@ static const struct {
     {"dma-indirect", attack_dma_indirect},
     {"power", attack_power},
     {"calls", attack_calls},
+    {"orders", attack_orders},
     {"registers", attack_registers},
     {"cache", attack_cache},
     {"undefined", attack_undefined},
