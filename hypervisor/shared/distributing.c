@@ -70,10 +70,11 @@ static bool route(struct partition *partition, const struct distribution_source 
 {
     uintptr_t registers = gic_distributor(partition->system).interrupts;
     uint32_t number = source->number;
+    uintptr_t active = registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32);
 
     device_write64(registers + GICD_IROUTER + UINT64_C(8) * number,
                    partition_core(partition, source->target)->affinity);
-    if ((device_read32(registers + GIC_ISACTIVER + number / 32 * 4) >> number % 32 & 1) == 0) {
+    if ((device_read32(active) >> number % 32 & 1) == 0) {
         return false;
     }
     listed_announce(partition, (UINT32_C(1) << partition->described->vcpu_count) - 1);
@@ -106,13 +107,14 @@ void distributing_leave(struct vcpu *vcpu)
     close_window(vcpu, &window);
 }
 
-/* Returns true if the guest takes interrupts on this VCPU. */
+/* Returns true if the guest has enabled interrupts on this VCPU, which is on then: a VCPU that
+ * turns off, or starts, has them disabled. */
 static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
 {
     uint64_t control = vcpu == processor->vcpu ? GIC_REGISTER_READ(ICH_VMCR_EL2)
                                                : vcpu->shared->interrupts.machine_control;
 
-    return (control & ICH_VMCR_GROUP1) != 0 && vcpu->report.state == REPORT_RUNNING;
+    return (control & ICH_VMCR_GROUP1) != 0;
 }
 
 /* Judges whether a VCPU has room. A core that takes a source has been idle for 2 / 5 of the window

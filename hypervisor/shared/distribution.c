@@ -38,8 +38,8 @@ static void judge(struct distribution_source *source, const struct profile_sourc
     uint64_t needed =
         source->is_periodic ? DISTRIBUTION_STAYS_PERIODIC : DISTRIBUTION_BECOMES_PERIODIC;
 
-    source->is_periodic = counted->seen * PROFILE_PARTS >= parts * needed;
-    source->rate = (uint16_t)(counted->count * PROFILE_PARTS / parts);
+    source->is_periodic = (uint64_t)counted->seen * PROFILE_PARTS >= parts * needed;
+    source->rate = (uint16_t)((uint64_t)counted->count * PROFILE_PARTS / parts);
 }
 
 /* Renews what the VCPU knows of a source that it has taken, or that another has taken from it.

@@ -5,7 +5,6 @@
 #include "entry/interrupt.h"
 #include "gic/listed.h"
 #include "gic/sgi.h"
-#include "hypervisor/distributing.h"
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 #include "partition/fault.h"
@@ -354,7 +353,6 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         if (other != vcpu && partition_owns_interrupt(other->partition, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
-            distributing_count(other, number);
             listed_set_aside(other, number);
             unblock(processor->shared, other, counter());
             return true;

@@ -24,7 +24,8 @@ struct profile {
     uint8_t arrivals[PROFILE_INTERRUPTS];           /* in this part, by INTID; at most 255 */
 };
 
-/* Counts an interrupt. Resident, on each delivery. */
+/* Counts an interrupt. Resident, on each delivery. One that comes while the VCPU does not execute
+ * is delivered, and counted, when it does. */
 static inline void profile_count(struct profile *profile, uint32_t number)
 {
     uint8_t *arrivals = &profile->arrivals[number];

@@ -130,9 +130,16 @@ static void take_interrupts(unsigned vcpu)
     }
 }
 
+#ifdef REMOTE
+static void beat(unsigned vcpu);
+#endif
+
 static void second_main(void)
 {
     open_interface();
+#ifdef REMOTE
+    beat(1);
+#endif
     while (!second_ends) {
 #ifdef BUSY
         for (unsigned i = 0; i < BUSY_LOOPS; i++) {
@@ -241,26 +248,18 @@ static void play(uint32_t ms, uint32_t raised)
 #endif
 }
 
-void guest_main(void)
+/* Makes the SPI pending at its times, on a VCPU, for ever. */
+static void beat(unsigned vcpu)
 {
-    uint64_t start, ticks;
+    uint64_t start = counter(), ticks = frequency / 1000 * TICK_MS;
     uint32_t raised = 0;
 
-    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
-    ticks = frequency / 1000 * TICK_MS;
-    open_interface();
-    write32(DISTRIBUTOR, 1u << 1); /* GICD_CTLR.EnableGrp1 */
-    source = enable_source();
-    write32(REDISTRIBUTORS + SGI_FRAME + ISENABLER, 1u << TIMER);
-    start_second();
-    print_number("source ", source);
-    print("\n");
-    start = counter();
+    write32(REDISTRIBUTORS + vcpu * REDISTRIBUTOR_STEP + SGI_FRAME + ISENABLER, 1u << TIMER);
     for (uint32_t tick = 1;; tick++) {
         set_timer(start + tick * ticks);
         while (counter() < start + tick * ticks) {
             __asm__ volatile("wfi" : : : "memory");
-            take_interrupts(0);
+            take_interrupts(vcpu);
         }
         /* None comes while the last one waits: the GIC would merge the two. */
         if (comes(tick * TICK_MS) && raised == arrivals[0] + arrivals[1]) {
@@ -269,4 +268,23 @@ void guest_main(void)
         }
         play(tick * TICK_MS, raised);
     }
+}
+
+void guest_main(void)
+{
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+    open_interface();
+    write32(DISTRIBUTOR, 1u << 1); /* GICD_CTLR.EnableGrp1 */
+    source = enable_source();
+    print_number("source ", source);
+    print("\n");
+    start_second();
+#ifdef REMOTE
+    for (;;) {
+        __asm__ volatile("wfi" : : : "memory");
+        take_interrupts(0);
+    }
+#else
+    beat(0);
+#endif
 }
