@@ -5,6 +5,7 @@
 #define SHARED_CORE_H
 
 #include "entry/processor.h"
+#include "hypervisor/registers.h"
 #include "shared/debug.h"
 #include "shared/guest_registers.h"
 #include "shared/interrupts.h"
@@ -55,6 +56,16 @@ _Static_assert(offsetof(struct shared_core, trace) == 0, "must match core_ring.p
 _Static_assert(offsetof(struct shared_core, vcpus) == 16, "must match core_ring.py");
 _Static_assert(sizeof(struct shared_core) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 _Static_assert(sizeof(struct shared_vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
+
+/* Returns CNTPCT_EL0. The counter may be read early without the barrier (Arm ARM, CNTPCT_EL0). */
+static inline uint64_t sharing_time(void)
+{
+    instruction_barrier();
+    return register_read(cntpct_el0);
+}
+
+/* Writes a record to the core's trace. */
+void sharing_note(struct shared_core *core, uint64_t now, enum trace_kind kind, unsigned level);
 
 /* switch.S: continues the monitor that has waited on the stack, with the tables of `processor`, or
  * enters the monitor of a VCPU for the first time. Returns when the calling monitor continues. */

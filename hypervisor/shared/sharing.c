@@ -8,32 +8,21 @@
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 #include "partition/fault.h"
+#include "shared/borrowed.h"
 #include "shared/core.h"
 #include "shared/distributing.h"
 #include "vcpu/controls.h"
-#include "vcpu/features.h"
 
 /* Arm ARM, ISR_EL1. */
 #define PENDING_FIQ UINT64_C(0x40)
 #define PENDING_IRQ UINT64_C(0x80)
-
-#define NANOSECONDS 1000000000u
-/* The server's budget is in this many pieces at most, or a few more (sporadic_server.h). */
-#define PIECES   16u
-#define CAPACITY (PIECES + 2u)
-
-static uint64_t counter(void)
-{
-    instruction_barrier(); /* the counter may be read early otherwise (Arm ARM, CNTPCT_EL0) */
-    return register_read(cntpct_el0);
-}
 
 /* Charges the VCPU that executes until now. Returns the time. */
 static uint64_t charge(const struct processor *processor)
 {
     struct shared_core *core = processor->shared;
     struct vcpu *vcpu = processor->vcpu;
-    uint64_t now = counter(), ticks = now - core->charged;
+    uint64_t now = sharing_time(), ticks = now - core->charged;
 
     core->charged = now;
     vcpu->report.used += ticks;
@@ -80,34 +69,13 @@ static void receive(struct vcpu *vcpu)
     listed_bring_back(vcpu);
 }
 
-/* Takes the debug registers from the VCPU that has them. */
-static void take_debug(struct shared_core *core)
-{
-    if (core->debug != NULL) {
-        debug_save(&core->resources, &core->debug->shared->debug);
-    }
-    core->debug = NULL;
-}
-
-/* Gives the VCPU the debug registers with the performance monitors. While another VCPU has them, an
- * access traps. */
-static void give_debug(struct shared_core *core, const struct vcpu *vcpu)
-{
-    debug_trap(false);
-    if (core->debug != vcpu) {
-        take_debug(core);
-        debug_load(&core->resources, &vcpu->shared->debug);
-        core->debug = vcpu;
-    }
-}
-
 static void save(struct shared_core *core, struct vcpu *vcpu)
 {
     struct shared_vcpu *shared = vcpu->shared;
 
     shared->debug.has_effect = core->debug == vcpu && debug_has_effect(&core->resources);
     if (shared->debug.has_effect) {
-        take_debug(core);
+        borrowed_take_debug(core);
     }
     guest_registers_save(&shared->registers, core->has_pointer_keys);
     interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
@@ -125,7 +93,7 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
     guest_registers_load(&shared->registers, core->has_pointer_keys);
     if (shared->debug.has_effect) {
-        give_debug(core, vcpu);
+        borrowed_give_debug(core, vcpu);
     } else {
         debug_trap(core->debug != vcpu);
     }
@@ -156,10 +124,9 @@ static void change_to(struct processor *processor, struct vcpu *next, uint64_t c
     }
 }
 
-/* Writes a record to the trace. Not inline, because only the records of choose_once() are frequent.
- */
-static __attribute__((noinline)) void note(struct shared_core *core, uint64_t now,
-                                           enum trace_kind kind, unsigned level)
+/* Not inline, because only the records of choose_once() are frequent. */
+__attribute__((noinline)) void sharing_note(struct shared_core *core, uint64_t now,
+                                            enum trace_kind kind, unsigned level)
 {
     policy_trace(&core->policy, &core->trace, now, kind, level);
 }
@@ -171,12 +138,12 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
     struct shared_core *core = processor->shared;
     unsigned level;
 
-    note(core, core->charged, TRACE_CHOICE, POLICY_NONE);
+    sharing_note(core, core->charged, TRACE_CHOICE, POLICY_NONE);
     do {
         set_timer(core, *choice);
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         sharing_handle_interrupts(processor->vcpu);
-        distributing_end_idle(processor, counter());
+        distributing_end_idle(processor, sharing_time());
         level = policy_choose(&core->policy, core->charged, choice);
     } while (level == POLICY_NONE);
     return level;
@@ -214,78 +181,6 @@ static void choose(struct processor *processor, uint64_t now)
     while (processor->shared->reschedule) {
         choose_once(processor, charge(processor));
     }
-}
-
-/* Adds a VCPU that has a budget. */
-static void add_reservation(struct shared_core *core, const struct description_vcpu *described,
-                            struct shared_vcpu *shared)
-{
-    uint64_t frequency = register_read(cntfrq_el0);
-    uint64_t period = schedule_ratio_floor(described->period, frequency, NANOSECONDS);
-    uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
-
-    budget = budget < period ? budget : period;
-    shared->room = core->window.part * budget / period * 3 / 4;
-    (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
-    sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
-    reservation_add(&core->policy.reservation, shared->level, &shared->server);
-}
-
-/* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. Those that have
- * weights have no period. */
-static void add(struct processor *processor, struct vcpu *vcpu)
-{
-    const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
-    struct shared_core *core = processor->shared;
-    unsigned level = 0;
-    bool is_before = true;
-
-    for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-        uint64_t others = other->partition->described->vcpus[other->number].period;
-
-        is_before = is_before && other != vcpu;
-        level += others < described->period || (others == described->period && is_before) ? 1 : 0;
-    }
-    times_init(&vcpu->shared->times,
-               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
-               register_read(cntfrq_el0));
-    times_unblock(&vcpu->shared->times, core->charged);
-    vcpu->shared->level = level;
-    core->vcpus[level] = vcpu;
-    tournament_change(&core->expiries, level, UINT64_MAX);
-    if (core->policy.is_credit) {
-        vcpu->shared->room = core->window.part; /* as much as the core is not idle */
-        credit_add(&core->policy.credit, level, (uint32_t)described->weight);
-    } else {
-        add_reservation(core, described, vcpu->shared);
-    }
-    policy_unblock(&core->policy, level, core->charged);
-}
-
-void sharing_start(struct processor *processor)
-{
-    struct shared_core *core = processor->shared;
-    struct features features = {0};
-
-    if (core == NULL || core->has_started) {
-        return;
-    }
-    features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
-    features.isar2 = id_register_read(ID_AA64ISAR2_EL1);
-    core->has_pointer_keys = features_have_pointer_authentication(&features);
-    core->resources = debug_resources();
-    core->interrupts = interrupt_resources(processor->vcpu);
-    core->charged = counter();
-    policy_init(&core->policy,
-                schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
-    tournament_init(&core->expiries);
-    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        add(processor, vcpu);
-    }
-    processor->vcpu->shared->has_executed = true;
-    note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
-    core->has_started = true;
-    core->reschedule = true;
 }
 
 void sharing_wait(struct vcpu *vcpu)
@@ -339,7 +234,7 @@ void sharing_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending()) {
-        unblock(core, vcpu, counter());
+        unblock(core, vcpu, sharing_time());
     }
 }
 
@@ -354,7 +249,7 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
         if (other != vcpu && partition_owns_interrupt(other->partition, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
-            unblock(processor->shared, other, counter());
+            unblock(processor->shared, other, sharing_time());
             return true;
         }
     }
@@ -364,7 +259,7 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
 void sharing_timer(struct vcpu *vcpu)
 {
     struct shared_core *core = processor_this()->shared;
-    uint64_t now = counter();
+    uint64_t now = sharing_time();
 
     (void)vcpu;
     register_write(cnthp_ctl_el2, 0);
@@ -389,7 +284,7 @@ void sharing_message(struct vcpu *vcpu)
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         if (__atomic_load_n(&other->partition->mail[other->number], __ATOMIC_ACQUIRE) != 0) {
             other->shared->is_called = true;
-            unblock(processor->shared, other, counter());
+            unblock(processor->shared, other, sharing_time());
         }
     }
     receive(vcpu);
@@ -417,70 +312,4 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
         }
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
-}
-
-/* Writes a record of the VCPU's guest, which starts, or does not execute from now on. */
-static __attribute__((noinline)) void note_guest(const struct vcpu *vcpu, enum trace_kind kind)
-{
-    struct shared_core *core = processor_this()->shared;
-
-    if (core != NULL) {
-        note(core, counter(), kind, vcpu->shared->level);
-    }
-}
-
-void sharing_reset(struct vcpu *vcpu)
-{
-    struct partition *partition = vcpu->partition;
-
-    (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
-    note_guest(vcpu, TRACE_OFF);
-    distributing_leave(vcpu);
-}
-
-void sharing_start_guest(struct vcpu *vcpu)
-{
-    struct shared_core *core = processor_this()->shared;
-    struct shared_vcpu *shared = vcpu->shared;
-
-    if (core == NULL) {
-        return;
-    }
-    if (shared->partition_starts != vcpu->partition->starts) {
-        shared->partition_starts = vcpu->partition->starts;
-        times_start(&shared->times, vcpu->report.used, core->charged);
-    }
-    times_show(&shared->times, vcpu->report.used, core->charged);
-    note_guest(vcpu, TRACE_START);
-    sharing_give_vectors(vcpu);
-    give_debug(core, vcpu);
-}
-
-void sharing_give_vectors(struct vcpu *vcpu)
-{
-    struct shared_core *core = processor_this()->shared;
-
-    if (core == NULL) {
-        return;
-    }
-    register_write(cptr_el2, register_read(cptr_el2) & ~CPTR_TFP);
-    instruction_barrier();
-    if (core->vectors != vcpu) {
-        if (core->vectors != NULL) {
-            vectors_save(&core->vectors->shared->vectors);
-        }
-        vectors_load(&vcpu->shared->vectors);
-        core->vectors = vcpu;
-    }
-}
-
-bool sharing_give_register(struct vcpu *vcpu, unsigned name)
-{
-    struct shared_core *core = processor_this()->shared;
-
-    if (core == NULL || core->debug == vcpu || !debug_is_trapped(name)) {
-        return false;
-    }
-    give_debug(core, vcpu);
-    return true;
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The start of a shared core, and the starts and ends of the guests on it. */
+#include "hypervisor/registers.h"
+#include "hypervisor/sharing.h"
+#include "shared/borrowed.h"
+#include "shared/core.h"
+#include "shared/distributing.h"
+#include "vcpu/features.h"
+
+#define NANOSECONDS 1000000000u
+/* The server's budget is in this many pieces at most, or a few more (sporadic_server.h). */
+#define PIECES   16u
+#define CAPACITY (PIECES + 2u)
+
+/* Adds a VCPU that has a budget. */
+static void add_reservation(struct shared_core *core, const struct description_vcpu *described,
+                            struct shared_vcpu *shared)
+{
+    uint64_t frequency = register_read(cntfrq_el0);
+    uint64_t period = schedule_ratio_floor(described->period, frequency, NANOSECONDS);
+    uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
+
+    budget = budget < period ? budget : period;
+    shared->room = core->window.part * budget / period * 3 / 4;
+    (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
+    sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
+    reservation_add(&core->policy.reservation, shared->level, &shared->server);
+}
+
+/* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. Those that have
+ * weights have no period. */
+static void add(struct processor *processor, struct vcpu *vcpu)
+{
+    const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
+    struct shared_core *core = processor->shared;
+    unsigned level = 0;
+    bool is_before = true;
+
+    for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        uint64_t others = other->partition->described->vcpus[other->number].period;
+
+        is_before = is_before && other != vcpu;
+        level += others < described->period || (others == described->period && is_before) ? 1 : 0;
+    }
+    times_init(&vcpu->shared->times,
+               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
+               register_read(cntfrq_el0));
+    times_unblock(&vcpu->shared->times, core->charged);
+    vcpu->shared->level = level;
+    core->vcpus[level] = vcpu;
+    tournament_change(&core->expiries, level, UINT64_MAX);
+    if (core->policy.is_credit) {
+        vcpu->shared->room = core->window.part; /* as much as the core is not idle */
+        credit_add(&core->policy.credit, level, (uint32_t)described->weight);
+    } else {
+        add_reservation(core, described, vcpu->shared);
+    }
+    policy_unblock(&core->policy, level, core->charged);
+}
+
+void sharing_start(struct processor *processor)
+{
+    struct shared_core *core = processor->shared;
+    struct features features = {0};
+
+    if (core == NULL || core->has_started) {
+        return;
+    }
+    features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
+    features.isar2 = id_register_read(ID_AA64ISAR2_EL1);
+    core->has_pointer_keys = features_have_pointer_authentication(&features);
+    core->resources = debug_resources();
+    core->interrupts = interrupt_resources(processor->vcpu);
+    core->charged = sharing_time();
+    policy_init(&core->policy,
+                schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
+    tournament_init(&core->expiries);
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        add(processor, vcpu);
+    }
+    processor->vcpu->shared->has_executed = true;
+    sharing_note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
+    core->has_started = true;
+    core->reschedule = true;
+}
+
+/* Writes a record of the VCPU's guest, which starts, or does not execute from now on. */
+static __attribute__((noinline)) void note_guest(const struct vcpu *vcpu, enum trace_kind kind)
+{
+    struct shared_core *core = processor_this()->shared;
+
+    if (core != NULL) {
+        sharing_note(core, sharing_time(), kind, vcpu->shared->level);
+    }
+}
+
+void sharing_reset(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+
+    (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
+    note_guest(vcpu, TRACE_OFF);
+    distributing_leave(vcpu);
+}
+
+void sharing_start_guest(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    struct shared_vcpu *shared = vcpu->shared;
+
+    if (core == NULL) {
+        return;
+    }
+    if (shared->partition_starts != vcpu->partition->starts) {
+        shared->partition_starts = vcpu->partition->starts;
+        times_start(&shared->times, vcpu->report.used, core->charged);
+    }
+    times_show(&shared->times, vcpu->report.used, core->charged);
+    note_guest(vcpu, TRACE_START);
+    sharing_give_vectors(vcpu);
+    borrowed_give_debug(core, vcpu);
+}
