@@ -81,6 +81,7 @@ def test_all_keys() -> None:
     assert one.devices == ("adc0", "adc1", "rtc")
     assert one.pci == (PciAddress(0, 2, 0), PciAddress(0, 2, 1))
     assert str(one.pci[1]) == "00:02.1"
+    assert (one.sound, other.sound) == ((PciAddress(0, 2, 1),), ())
     assert one.initrd == Path("../images/small")
     assert other.arguments == 'console=ttyAMA0 say="hi"'
     assert (one.dma, one.console) == (Dma.TRUSTED, Console.INTERACTIVE)
@@ -89,7 +90,7 @@ def test_all_keys() -> None:
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
     assert (one.interrupts, other.interrupts) == (Interrupts.LISTED, None)
     assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
-    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (25, 30, 25)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (26, 31, 26)
     assert one.vcpus == ()
     assert [(each.name, each.policy, each.budget, each.period) for each in other.vcpus] == [
         ("net", VcpuPolicy.IO, 10_000_000, 100_000_000),
@@ -99,7 +100,7 @@ def test_all_keys() -> None:
     net, control, apps = other.vcpus
     assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
-    assert (control.line, control.line_of("period"), control.line_of("policy")) == (49, 51, 49)
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (50, 52, 50)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

@@ -12,7 +12,9 @@ from bulkhead.errors import UserError
 from bulkhead.running import reach
 from bulkhead.running.qemu import Forward, UserNetwork
 from bulkhead.running.reach import Guest, parse_forward
-from bulkhead.running.run_system import guests_of
+from bulkhead.running.run import RunOptions
+from bulkhead.running.run_system import guests_of, run_system
+from bulkhead.settings import Settings
 from bulkhead.system import board_tree
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
@@ -118,3 +120,23 @@ def test_programs_to_reach_a_guest_that_are_missing_are_named(
         pass
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "installed" in line] == ([note] if note else [])
+
+
+def test_sound_device_is_no_network_card() -> None:
+    media = replace(LINUX, name="media", sound=LINUX.pci)
+    both = system(NET, media)
+    assert [each.partition for each in guests_of(both, [])] == ["net"]
+    text = arguments(both)
+    assert "-audiodev none,id=audio0 -device intel-hda,id=sound0,bus=pcie.0,addr=13.0" in text
+    assert "hda-output,bus=sound0.0,audiodev=audio0" in text
+    assert "net1" not in text
+    board = board_tree.load("qemu-virt")
+    made = machine(both, board, Path("/image"), lambda _: UserNetwork(), wav=Path("a,b.wav"))
+    assert "wav,path=a,,b.wav,id=audio0" in made.arguments([])
+
+
+def test_wav_needs_sound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    options = RunOptions("minimal", wav=tmp_path / "sound.wav")
+    with pytest.raises(UserError, match="no partition of 'minimal' has sound"):
+        run_system(options, Settings())
+    assert capsys.readouterr().out == ""

@@ -147,6 +147,8 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
               help="With --bare: the bus of the network device.")  # fmt: skip
 @click.option("--rx-buffers", type=click.IntRange(1, 1024), metavar="N",
               help="With --bare: number of receive buffers to expose (default 8).")  # fmt: skip
+@click.option("--wav", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write to FILE what the system's first sound device plays.")  # fmt: skip
 @click.option("--compiler", type=click.Choice(["gcc", "clang"]), default="gcc", show_default=True,
               help="Boot the images that this compiler built.")  # fmt: skip
 @no_install
@@ -159,6 +161,7 @@ def run(
     transport: str,
     rx_buffers: int | None,
     forwards: tuple[str, ...],
+    wav: Path | None,
     compiler: str,
 ) -> int:
     """Build and boot a system (default: demo).
@@ -182,6 +185,7 @@ def run(
         rx_buffers,
         [parse_forward(text) for text in forwards],
         settings.passed_on,
+        wav,
     )
     if system:
         from bulkhead.running.run_system import run_system as work

@@ -15,7 +15,7 @@ from pathlib import Path
 from bulkhead import console, lock
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
-from bulkhead.paths import BUILD
+from bulkhead.paths import BUILD, ROOT
 from bulkhead.peers import arm64_packages
 from bulkhead.peers.arm64_packages import Wanted
 from bulkhead.setup import distribution, packages
@@ -27,6 +27,10 @@ _KERNEL_PACKAGES = r"^linux-(image|modules)-(unsigned-)?\d"
 _PROGRAMS = "busybox-static iperf"
 _RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
+# The codec's driver comes first: the guest has no modprobe, which would load it on demand.
+_SOUND_MODULES = ("snd_hda_codec_generic", "snd_hda_intel")
+_MORE_MODULES = "more-modules"  # a file with the names of modules that an addition brings
+PLAYER = ROOT / "apps/player"
 # The guest prints this line when its iperf server has ended. It starts the server again.
 IPERF_ENDED = "linux: iperf has ended"
 _LIBRARY_FOLDERS = ("lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu", "lib", "usr/lib")
@@ -38,7 +42,7 @@ _INIT = """#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs dev /dev
 /bin/busybox --install -s /bin
 # Options of modules stand on the command line as MODULE.OPTION=VALUE, as modprobe expects them.
-for module in {modules}; do
+for module in {modules} $(cat /{more_modules} 2>/dev/null); do
     insmod /modules/$module $(tr ' ' '\\n' </proc/cmdline | sed -n "s/^${{module%.ko}}[.]//p")
 done
 for word in $(cat /proc/cmdline); do
@@ -100,6 +104,16 @@ def prepare() -> LinuxImage:
     return _prepare(_FOLDER, distribution.current().kernel_package, "the Linux guest's packages")
 
 
+def prepare_media() -> LinuxImage:
+    """Return the files with the ordinary kernel, drivers of sound, and our player, /bin/player."""
+    image = prepare()
+    with lock.held(_FOLDER):
+        image = with_program(image, "player", sorted(PLAYER.glob("*.c")), [])
+        modules = dict(_modules_in_order(_FOLDER / "root", _SOUND_MODULES))
+        files = {f"modules/{name}": content for name, content in modules.items()}
+        return _with_files(image, "sound", {_MORE_MODULES: " ".join(modules).encode(), **files})
+
+
 def prepare_real_time() -> LinuxImage | None:
     """Return the files with the PREEMPT_RT kernel, or None if the distribution has none."""
     package = distribution.current().real_time_kernel_package
@@ -136,7 +150,7 @@ def with_program(
     command = [
         "aarch64-linux-gnu-gcc", "-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
         *(f"-I{folder}" for folder in includes), *(str(source) for source in sources),
-        "-o", str(program),
+        "-lm", "-o", str(program),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -179,7 +193,9 @@ def _initramfs(root: Path) -> bytes:
             "bin/busybox": _read(root, "bin/busybox"),
             "usr/bin/iperf": iperf,
             "dhcp": _DHCP.encode(),
-            "init": _INIT.format(modules=" ".join(modules), iperf_ended=IPERF_ENDED).encode(),
+            "init": _INIT.format(
+                modules=" ".join(modules), more_modules=_MORE_MODULES, iperf_ended=IPERF_ENDED
+            ).encode(),
             **{f"modules/{name}": content for name, content in modules.items()},
             **{f"lib/{name}": content for name, content in _libraries(iperf, root)},
         }

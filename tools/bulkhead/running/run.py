@@ -37,11 +37,14 @@ class RunOptions:
     rx_buffers: int | None = None
     forwards: Sequence[ChosenForward] = ()
     extra: Sequence[str] = ()
+    wav: Path | None = None
 
 
 def run(options: RunOptions, settings: Settings) -> int:
     """Build and boot a program, and wait for its end. Returns its exit status."""
     _check_is_program(options.name)
+    if options.wav is not None:
+        raise UserError("a bare machine has no sound", "remove --wav, or --bare")
     if any(chosen.partition for chosen in options.forwards):
         raise UserError("a bare machine has no partitions", "write --forward GUEST=HOST")
     ports = DEFAULT_FORWARDS | {each.guest_port: each.host_port for each in options.forwards}

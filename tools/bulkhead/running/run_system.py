@@ -1,32 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead run: boots a system, with a network for each PCI function of a partition."""
+"""./bulkhead run: boots a system, with a network for each network card of a partition."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from bulkhead.errors import UserError
+from bulkhead.measuring.bench import check_output_path
 from bulkhead.running import attach, reach
 from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
 from bulkhead.running.run import RunOptions, boot, signals_end_the_guest
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
-from bulkhead.system.images import LINUX, RTEMS, names_file, programs
-from bulkhead.system.machine import functions, mac, machine
+from bulkhead.system.images import LINUX, LINUX_MEDIA, RTEMS, names_file, programs
+from bulkhead.system.machine import functions, mac, machine, sound_functions
 from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
 from bulkhead.system.problems import show
 
 _PORTS_APART = 10_000  # distance between the host ports of one network and the next
 _ECHO, _IPERF = 7, 5001
-_OFFERS = {LINUX: {_IPERF}, RTEMS: {_ECHO, _IPERF}}  # other images: all of DEFAULT_FORWARDS
+# The other images offer all of DEFAULT_FORWARDS.
+_OFFERS = {LINUX: {_IPERF}, LINUX_MEDIA: {_IPERF}, RTEMS: {_ECHO, _IPERF}}
 
 
 def run_system(options: RunOptions, settings: Settings) -> int:
     """Build and boot a system, and wait for its end. Returns QEMU's exit status."""
     _check_options(options)
     system, board = read(options.name, settings)
+    _check_wav(options, system)
     guests = guests_of(system, options.forwards)
     reach.check(guests, options.forwards, tap=options.tap)
     groups = {"run"} | ({"tap"} if options.tap else set())
@@ -36,7 +39,9 @@ def run_system(options: RunOptions, settings: Settings) -> int:
         extra = [*served.arguments, *options.extra]
         _print_partitions(system)
         with reach.connect(guests, tap=options.tap) as connection:
-            made = machine(system, board, assembled.image, lambda n: connection.networks[n], extra)
+            made = machine(
+                system, board, assembled.image, lambda n: connection.networks[n], extra, options.wav
+            )
             return boot(made, connection.prefix, _keys(system), served.descriptors)
 
 
@@ -54,6 +59,12 @@ def _check_options(options: RunOptions) -> None:
             raise UserError(
                 f"{option} is for a program on a bare machine", "remove it, or add --bare"
             )
+
+
+def _check_wav(options: RunOptions, system: System) -> None:
+    check_output_path(options.wav, "--wav")
+    if options.wav is not None and not sound_functions(system):
+        raise UserError(f"no partition of {show(system.name)} has sound", "remove --wav")
 
 
 def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:

@@ -17,7 +17,15 @@ from bulkhead.system import board_tree
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.check import check
 from bulkhead.system.image import hypervisor_bytes, pack
-from bulkhead.system.images import LINUX, RTEMS, executable, image_file, initrd_file, names_file
+from bulkhead.system.images import (
+    LINUX,
+    LINUX_MEDIA,
+    RTEMS,
+    executable,
+    image_file,
+    initrd_file,
+    names_file,
+)
 from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.model import Partition, System
 from bulkhead.system.parse import find, parse
@@ -43,7 +51,7 @@ def read(name: str, settings: Settings = _INSTALL_NOTHING) -> tuple[System, Boar
 
 def package_groups(system: System, compiler: str) -> set[str]:
     """Return the groups of packages that assemble() needs."""
-    linux = any(partition.image == LINUX for partition in system.partitions)
+    linux = any(partition.image in (LINUX, LINUX_MEDIA) for partition in system.partitions)
     return build.Variant("arm64", compiler).groups | ({"bench"} if linux else set())
 
 
@@ -67,8 +75,9 @@ def assemble(
 
 def _files(system: System, partition: Partition, compiler: str) -> Files:
     initrd = initrd_file(system, partition)
-    if partition.image == LINUX:
-        linux = linux_guest.prepare()
+    if partition.image in (LINUX, LINUX_MEDIA):
+        is_media = partition.image == LINUX_MEDIA
+        linux = linux_guest.prepare_media() if is_media else linux_guest.prepare()
         return Files(linux.kernel.read_bytes(), (initrd or linux.initrd).read_bytes())
     kernel = image_file(system, partition)
     if partition.image == RTEMS:

@@ -343,6 +343,14 @@ def _holder(partition: Partition | None) -> str:
     return _name(partition) if partition else "nobody"
 
 
+def _sound(system: System, _board: Board) -> Iterator[Problem]:
+    for partition in system.partitions:
+        for address in partition.sound:
+            if address not in partition.pci:
+                what = f"{_name(partition)} has sound at {address}, which it does not own"
+                yield Problem(partition.line_of("sound"), what, f"add {address} to pci")
+
+
 def _pci_addresses(system: System, board: Board) -> Iterator[Problem]:
     for partition in system.partitions:
         for address in partition.pci:
@@ -435,6 +443,7 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _executables,
     _shared_pages,
     _pci_addresses,
+    _sound,
     _interrupts,
     time_rules,
     admission_rules,

@@ -149,6 +149,7 @@ class Partition:
     staging: int | None = None  # bytes of the manager's memory where it puts images
     autostart: bool = True  # False: not created at boot
     distribute: bool = True  # its interrupts, over the cores that it shares
+    sound: tuple[PciAddress, ...] = ()  # those of `pci` that QEMU makes sound devices
 
     @property
     def share_weight(self) -> int:
