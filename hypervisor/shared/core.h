@@ -33,7 +33,10 @@ struct shared_core {
     bool has_started;
     bool reschedule; /* a VCPU has got work, or the timer has expired */
     struct distribution_window window;
-    uint64_t idle; /* ticks in the window */
+    uint64_t idle;       /* ticks */
+    unsigned vcpu_count; /* they have the levels 0 to vcpu_count - 1 */
+    unsigned judged;     /* VCPUs whose window has been closed, ... */
+    bool has_to_judge;   /* ... while others' has not */
 };
 
 struct shared_vcpu {
@@ -48,8 +51,9 @@ struct shared_vcpu {
     struct saved_interrupts interrupts;
     struct vector_registers vectors;
     struct debug_registers debug;
-    uint64_t used_before; /* its report's `used` at the end of the last window */
-    uint64_t room;        /* ticks of a part up to which it may execute and take a source */
+    /* At the end of the last window: CNTPCT_EL0, its report's `used`, and the core's `idle`. */
+    uint64_t judged, used_before, idle_before;
+    uint64_t room; /* ticks of a part up to which it may execute and take a source */
 };
 
 _Static_assert(offsetof(struct shared_core, trace) == 0, "must match core_ring.py");

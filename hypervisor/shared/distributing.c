@@ -120,26 +120,29 @@ static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
 /* Judges whether a VCPU has room. A core that takes a source has been idle for 2 / 5 of the window
  * at least. One that keeps a source has been idle, or has executed the source's VCPU, for 1 / 4:
  * the work for the source is no reason to give it back. */
-static void decide(const struct processor *processor, struct vcpu *vcpu)
+static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_t now)
 {
     struct shared_core *core = processor->shared;
+    struct shared_vcpu *shared = vcpu->shared;
     struct distribution_window *window = &core->window;
-    uint64_t ticks = window->parts * window->part;
-    uint64_t used = vcpu->report.used - vcpu->shared->used_before;
+    uint64_t ticks = now - shared->judged;
+    uint64_t used = vcpu->report.used - shared->used_before;
+    uint64_t idle = core->idle - shared->idle_before;
 
-    vcpu->shared->used_before = vcpu->report.used;
+    shared->judged = now;
+    shared->used_before = vcpu->report.used;
+    shared->idle_before = core->idle;
     window->may_offer = vcpu->partition->described->distribute != 0;
     window->is_open = is_open(processor, vcpu);
-    window->can_keep = !window->is_contended && (core->idle + used) * 4 >= ticks;
-    window->has_room = window->is_open && !window->is_contended && core->idle * 5 >= ticks * 2 &&
-                       used <= window->parts * vcpu->shared->room;
+    window->can_keep = !window->is_contended && (idle + used) * 4 >= ticks;
+    window->has_room = window->is_open && !window->is_contended && idle * 5 >= ticks * 2 &&
+                       used <= window->parts * shared->room;
     close_window(vcpu, window);
 }
 
 /* A part of a window is over. */
-static void close_part(const struct processor *processor, uint64_t now)
+static void close_part(struct shared_core *core, uint64_t now)
 {
-    struct shared_core *core = processor->shared;
     struct distribution_window *window = &core->window;
     uint64_t parts = (now - window->now) / window->part;
 
@@ -147,30 +150,39 @@ static void close_part(const struct processor *processor, uint64_t now)
     window->lease = window->now + window->part * DISTRIBUTION_LEASE;
     window->rest = window->now + window->part * DISTRIBUTION_REST;
     window->parts += parts;
-    window->is_contended = false;
-    for (unsigned level = 0; level < POLICY_LEVELS; level++) {
+    for (unsigned level = 0; level < core->vcpu_count; level++) {
         struct vcpu *vcpu = core->vcpus[level];
 
-        if (vcpu == NULL) {
-            continue;
-        }
         distribution_close_part(&vcpu->partition->distribution, &vcpu->profile, parts);
-        if (window->parts >= PROFILE_PARTS) {
-            decide(processor, vcpu);
-        }
     }
-    if (window->parts >= PROFILE_PARTS) {
+    core->has_to_judge = window->parts >= PROFILE_PARTS;
+}
+
+/* A window is over. One VCPU is judged at a time, so that no exit takes long: the most urgent is
+ * the first. The next part ends when all have been judged. */
+static void judge_next(const struct processor *processor, uint64_t now)
+{
+    struct shared_core *core = processor->shared;
+    struct distribution_window *window = &core->window;
+
+    decide(processor, core->vcpus[core->judged], now);
+    core->judged++;
+    if (core->judged == core->vcpu_count) {
+        core->judged = 0;
+        core->has_to_judge = false;
         window->parts = 0;
-        core->idle = 0;
+        window->is_contended = false;
     }
 }
 
 uint64_t distributing_look(const struct processor *processor, uint64_t now)
 {
-    const struct distribution_window *window = &processor->shared->window;
+    struct shared_core *core = processor->shared;
 
-    if (now - window->now >= window->part) {
-        close_part(processor, now);
+    if (core->has_to_judge) {
+        judge_next(processor, now);
+    } else if (now - core->window.now >= core->window.part) {
+        close_part(core, now);
     }
     return now;
 }

@@ -141,7 +141,9 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
     sharing_note(core, core->charged, TRACE_CHOICE, POLICY_NONE);
     do {
         set_timer(core, *choice);
-        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        if (!core->has_to_judge) {
+            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        }
         sharing_handle_interrupts(processor->vcpu);
         distributing_end_idle(processor, sharing_time());
         level = policy_choose(&core->policy, core->charged, choice);

@@ -48,6 +48,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     times_unblock(&vcpu->shared->times, core->charged);
     vcpu->shared->level = level;
     core->vcpus[level] = vcpu;
+    core->vcpu_count++;
     tournament_change(&core->expiries, level, UINT64_MAX);
     if (core->policy.is_credit) {
         vcpu->shared->room = core->window.part; /* as much as the core is not idle */

@@ -12,6 +12,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from support.managed_system import DEDICATED, WORK, ManagedRun
 from support.rogue_system import StartGuest, Way, start
+from support.written_system import boot
 
 from bulkhead.building.build import Variant, build, guest_image
 from bulkhead.building.plugin import build_plugin
@@ -103,6 +104,43 @@ def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: P
     for command in (Command.REPLACE, Command.STOP, Command.START, Command.DESTROY, Command.CREATE):
         order = run.order(command, WORK, image if command is Command.REPLACE else b"")
         assert order.result == 0, command
+    longest = _longest(log)
+    assert 0 < longest["return"] <= _EXIT_MAX
+    assert 0 < longest["wait"] <= _STEP_MAX
+
+
+# As many partitions as a system can have share two cores. Four of them have all devices of the board
+# that a page of registers has eight of.
+_WINDOWS_S = 1.5
+_SHARING = """[[partition]]
+name = "part{0}"
+cores = [0, 1]
+budget = "1 ms"
+period = "{1} ms"
+memory = "16 MiB"
+image = "share"
+arguments = "role=wake begin=0 end={2} period={1}000 work=200"
+{3}"""
+_DEVICES = """devices = [{0}]
+dma = "trusted"
+restart = "never"
+"""
+
+
+def test_windows_of_many_interrupts_keep_the_bound(start_guest: StartGuest, tmp_path: Path) -> None:
+    log = tmp_path / "stretches.log"
+    end = int(_WINDOWS_S * 1000)
+    devices = [f'"virtio_mmio{each}"' for each in range(32)]
+    groups = [_DEVICES.format(", ".join(devices[at : at + 8])) for at in range(0, 32, 8)]
+    partitions = (
+        _SHARING.format(each, 10 + each, end, keys)
+        for each, keys in enumerate([*groups, "", "", "", ""])
+    )
+    text = 'board = "qemu-virt"\n' + "".join(partitions)
+    plugin = ("-plugin", _plugin_option(log, Way.SHARED))
+    guest, _ = boot(start_guest, tmp_path, text, extra=plugin)
+    for each in range(8):
+        guest.wait_for_match(rf"(?m)^part{each}\| share: end", 200)
     longest = _longest(log)
     assert 0 < longest["return"] <= _EXIT_MAX
     assert 0 < longest["wait"] <= _STEP_MAX

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,14 +21,18 @@ TWO_STATES = ",secure=on"
 
 
 def boot(
-    start_guest: StartGuest, folder: Path, text: str, machine_options: str = ""
+    start_guest: StartGuest,
+    folder: Path,
+    text: str,
+    machine_options: str = "",
+    extra: Sequence[str] = (),
 ) -> tuple[GuestProcess, Layout]:
-    """Boots a system. `folder` is for its file."""
+    """Boots a system. `folder` is for its file, `extra` for QEMU."""
     file = folder / "system.toml"
     file.write_text(text)
     system, board = read(str(file))
     assembled = assemble(system, board, Settings())
-    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork(), extra)
     guest = start_guest(replace(made, machine=made.machine + machine_options))
     return guest, assembled.layout
 

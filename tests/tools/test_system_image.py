@@ -305,6 +305,15 @@ def test_description_of_a_core_shared_by_weights(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_devices_of_one_page_are_described_once(tmp_path: Path) -> None:
+    labels = ("virtio_mmio9", "virtio_mmio0", "rtc", "virtio_mmio15", "virtio_mmio31")
+    placed = made(replace(CONTROL, devices=labels))
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    control = head.partitions[0]
+    devices = [(each.address, each.bytes) for each in control.devices[: control.device_count]]
+    assert devices == [(0x9010000, 0x1000), (0xA000000, 0x2000), (0xA003000, 0x1000)]
+
+
 def test_description_lists_owners(tmp_path: Path) -> None:
     placed = made(CONTROL, NET, LINUX)
     _, head = described(pack(placed, HYPERVISOR, tmp_path))

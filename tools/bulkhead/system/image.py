@@ -11,10 +11,11 @@ from pathlib import Path
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.system import description
-from bulkhead.system.board_tree import interrupts, registers
+from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.board_tree import BoardTree, interrupts, registers
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import Layout, Place, page_up
-from bulkhead.system.model import Console
+from bulkhead.system.layout import Layout, Place, Range, page_up
+from bulkhead.system.model import Console, Partition
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.
@@ -165,10 +166,28 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         described.pci_io, described.pci_io_bytes = place.pci_ports.start, place.pci_ports.bytes
     if place.times:
         described.times = place.times.start
-    devices = [part for label in partition.devices for part in board.devices[label].registers]
+    devices = _pages_of_devices(partition, board)
     described.device_count = len(devices)
-    for number, (address, size) in enumerate(devices):
-        described.devices[number] = description.Device(address, page_up(size))
+    for number, pages in enumerate(devices):
+        described.devices[number] = description.Device(pages.start, pages.bytes)
     for number, function in enumerate(partition.pci):
         described.functions[number] = description.Function(function.number)
     return described
+
+
+def _pages_of_devices(partition: Partition, board: BoardTree) -> list[Range]:
+    """Return the pages that have registers of the partition's devices. No two ranges touch.
+
+    Registers of several devices may lie in one page.
+    """
+    ranges: list[Range] = []
+    for address, size in sorted(
+        part for label in partition.devices for part in board.devices[label].registers
+    ):
+        start = address // PAGE_BYTES * PAGE_BYTES
+        end = page_up(address + size)
+        if ranges and start <= ranges[-1].end:
+            start = ranges[-1].start
+            end = max(end, ranges.pop().end)
+        ranges.append(Range(start, end - start))
+    return ranges
