@@ -109,8 +109,7 @@ def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: P
     assert 0 < longest["wait"] <= _STEP_MAX
 
 
-# As many partitions as a system can have share two cores. Four of them have all devices of the board
-# that a page of registers has eight of.
+# As many partitions as a system can have share two cores. Four of them have eight devices each.
 _WINDOWS_S = 1.5
 _SHARING = """[[partition]]
 name = "part{0}"
