@@ -10,7 +10,9 @@ void tournament_init(struct tournament *tournament)
     }
 }
 
-void tournament_set(struct tournament *tournament, unsigned place, uint64_t time)
+/* Not inline, because schedulers call it from many places. */
+__attribute__((noinline)) void tournament_set(struct tournament *tournament, unsigned place,
+                                              uint64_t time)
 {
     size_t node = TOURNAMENT_PLACES + place; /* no narrower type: an index without conversion */
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Saves and loads registers whose numbers are part of the instruction (shared/debug.h). x0: the
- * pairs in memory, x1: their number. Each function jumps to the instructions of the last pair, and
- * goes on to the first.
+ * pairs in memory, x1: their number. Each function jumps to the three instructions of the last pair,
+ * and goes on to the first.
  */
 #define SAVE_PAIRS(name, control, value)                                   \
     .global name;                                                          \
     .type name, %function;                                                 \
 name:                                                                      \
     adr x4, 1f;                                                            \
-    sub x4, x4, x1, lsl #4;                                                \
+    add x1, x1, x1, lsl #1;                                                \
+    sub x4, x4, x1, lsl #2;                                                \
     br x4;                                                                 \
     .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0;     \
     mrs x2, value\number\()_el1;                                           \
     mrs x3, control\number\()_el1;                                         \
     stp x2, x3, [x0, #16 * \number];                                       \
-    nop;                                                                   \
     .endr;                                                                 \
 1:  ret;                                                                   \
     .size name, . - name
@@ -25,13 +25,13 @@ name:                                                                      \
     .type name, %function;                                                 \
 name:                                                                      \
     adr x4, 1f;                                                            \
-    sub x4, x4, x1, lsl #4;                                                \
+    add x1, x1, x1, lsl #1;                                                \
+    sub x4, x4, x1, lsl #2;                                                \
     br x4;                                                                 \
     .irp number, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0;     \
     ldp x2, x3, [x0, #16 * \number];                                       \
     msr value\number\()_el1, x2;                                           \
     msr control\number\()_el1, x3;                                         \
-    nop;                                                                   \
     .endr;                                                                 \
 1:  ret;                                                                   \
     .size name, . - name

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.written_system import StartGuest, reports
+from support.written_system import TWO_STATES, StartGuest, reports
 
 from bulkhead.running.attach import facts_of
 from bulkhead.running.qemu import UserNetwork
@@ -63,7 +63,9 @@ _BY_WEIGHT = (
 )
 
 
-def schedule_of(start_guest: StartGuest, folder: Path, text: str) -> CoreSchedule:
+def schedule_of(
+    start_guest: StartGuest, folder: Path, text: str, machine_options: str = ""
+) -> CoreSchedule:
     """Runs a system until its guests have ended, and returns the schedule of its core.
 
     The loop goes on, because QEMU does not answer while a counting machine is idle for ever.
@@ -74,6 +76,7 @@ def schedule_of(start_guest: StartGuest, folder: Path, text: str) -> CoreSchedul
     system, board = read(str(file))
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    made = replace(made, machine=made.machine + machine_options)
     guest = start_guest(replace(made, cpu=f"{made.cpu},cntfrq={_FREQUENCY}", icount=True))
     names = [each.name for each in system.partitions if each.image == "share"]
     for name in names:
@@ -178,8 +181,13 @@ def test_a_core_shared_by_budgets(start_guest: StartGuest, tmp_path: Path) -> No
     assert all(schedule.stops(level, Reason.TURN) == 0 for level in schedule.trace.members)
 
 
-def test_a_core_shared_by_weights(start_guest: StartGuest, tmp_path: Path) -> None:
-    schedule = schedule_of(start_guest, tmp_path, _BY_WEIGHT)
+@pytest.mark.parametrize(
+    "machine_options", ["", TWO_STATES], ids=["one-security-state", "two-security-states"]
+)
+def test_a_core_shared_by_weights(
+    start_guest: StartGuest, tmp_path: Path, machine_options: str
+) -> None:
+    schedule = schedule_of(start_guest, tmp_path, _BY_WEIGHT, machine_options)
     for name, share in (("two", 2 / 3), ("one", 1 / 3)):
         level = level_of(schedule, name)
         assert share_of(schedule, name) == pytest.approx(share, abs=_WEIGHT_ERROR)

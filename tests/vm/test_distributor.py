@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from support.written_system import StartGuest
+from support.written_system import TWO_STATES, StartGuest
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
@@ -51,7 +51,12 @@ class Half:
 
 
 def _boot(
-    start_guest: StartGuest, folder: Path, board_keys: str, keys: str, busy: str = ""
+    start_guest: StartGuest,
+    folder: Path,
+    board_keys: str,
+    keys: str,
+    busy: str = "",
+    machine_options: str = "",
 ) -> tuple[GuestProcess, Layout]:
     """Boots the two partitions. The second VCPU of partition `busy` never sleeps."""
     text = f'board = "qemu-virt"\n{board_keys}'
@@ -71,6 +76,7 @@ def _boot(
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
     shift = _BUSY_SHIFT if busy else 0
+    made = replace(made, machine=made.machine + machine_options)
     return start_guest(replace(made, icount=True, icount_shift=shift)), assembled.layout
 
 
@@ -98,12 +104,14 @@ def _sources(guest: GuestProcess, layout: Layout) -> dict[str, InterruptSource]:
 
 
 @pytest.mark.parametrize(
-    ("board_keys", "keys"), [("", _BUDGETS), (_CREDIT, "")], ids=["budgets", "weights"]
+    ("board_keys", "keys", "machine_options"),
+    [("", _BUDGETS, ""), (_CREDIT, "", ""), ("", _BUDGETS, TWO_STATES)],
+    ids=["budgets", "weights", "two-security-states"],
 )
 def test_a_source_moves_and_comes_home(
-    start_guest: StartGuest, tmp_path: Path, board_keys: str, keys: str
+    start_guest: StartGuest, tmp_path: Path, board_keys: str, keys: str, machine_options: str
 ) -> None:
-    guest, layout = _boot(start_guest, tmp_path, board_keys, keys)
+    guest, layout = _boot(start_guest, tmp_path, board_keys, keys, machine_options=machine_options)
     guest.wait_for_match(r"(?m)^plays\| end$", timeout=250)
     halves = _halves(guest)
     at_first = [ms for ms, each in halves.items() if each.raised > 200 and each.second <= 1]
