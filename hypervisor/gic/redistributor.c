@@ -4,6 +4,7 @@
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
+#include "hypervisor/neighbours.h"
 #include <arch/device_access.h>
 
 /* The Redistributor of a VCPU. */
@@ -32,7 +33,7 @@ static uint32_t read_word(const struct place *place, uint64_t offset)
         kept = UINT32_MAX;
     }
     if (offset == GICR_CTLR &&
-        listed_is_revising(place->accessing->partition, UINT32_C(1) << place->vcpu)) {
+        listed_is_revising(place->accessing, UINT32_C(1) << place->vcpu)) {
         set = GICR_CTLR_WRITE_PENDING;
     }
     return kept == 0
@@ -87,16 +88,16 @@ enum access_result redistributor_access(struct vcpu *accessing, uint64_t address
                                         struct access *access)
 {
     const struct partition *partition = accessing->partition;
-    const struct description_core *cores = partition->system->cores;
+    const struct description *system = partition->system;
     uint32_t count = partition->described->vcpu_count;
 
     for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
-        uint64_t start = cores[vcpu].redistributor, end = start + REDISTRIBUTOR_BYTES;
+        uint64_t start = neighbours_frames(system, vcpu), end = start + REDISTRIBUTOR_BYTES;
         const struct place place = {
             .accessing = accessing,
             .core = partition_core(partition, vcpu),
             .vcpu = vcpu,
-            .last = vcpu + 1 == count || cores[vcpu + 1].redistributor != end,
+            .last = vcpu + 1 == count || neighbours_frames(system, vcpu + 1) != end,
         };
 
         if (address - start < REDISTRIBUTOR_BYTES) {

@@ -118,6 +118,7 @@ void sharing_start_guest(struct vcpu *vcpu)
     }
     times_show(&shared->times, vcpu->report.used, core->charged);
     note_guest(vcpu, TRACE_START);
+    translations_use(core, vcpu);
     sharing_give_vectors(vcpu);
     borrowed_give_debug(core, vcpu);
 }

@@ -193,6 +193,9 @@ struct partition {
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
     struct distribution distribution; /* shared/ */
+    /* shared/: the VCPUs to which SPIs are routed, two in a byte (hypervisor/routes.h). The lock
+     * of `distribution` protects writes. */
+    uint8_t routes[DESCRIPTION_SPI_WORDS * 32 / 2];
 };
 
 _Static_assert(offsetof(struct partition, distribution) == 2896 &&
