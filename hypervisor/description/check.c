@@ -40,7 +40,7 @@ struct check {
     uint32_t cores;        /* one bit each: the cores that have a VCPU ... */
     uint32_t shared_cores; /* ... and those of them that VCPUs share */
     uint32_t core_vcpus[DESCRIPTION_CORES_MAX]; /* number of the VCPUs of each core */
-    uint64_t limit;        /* end of the address space that `ranges` are in */
+    uint64_t limit;                             /* end of the address space that `ranges` are in */
     uint32_t range_count;
     struct range ranges[RANGES_MAX]; /* no two overlap */
 };

@@ -7,8 +7,8 @@
 #include "hypervisor/distributing.h"
 #include "hypervisor/routes.h"
 
-/* Returns true if the interrupt is for the VCPU, and no guest has changed its state in the GIC since
- * it was listed last. */
+/* Returns true if the interrupt is for the VCPU, and no guest has changed its state in the GIC
+ * since it was listed last. */
 static bool can_list(const struct vcpu *vcpu, uint32_t number)
 {
     const struct list_changes *changes = &vcpu->partition->changes;

@@ -31,7 +31,8 @@
 bool listed_take(struct vcpu *vcpu);
 
 /* Handles the interrupt for which listed_take() returned false. Returns false if the interrupt is
- * not the guest's, or is routed to another VCPU of the partition. It is active then, with its priority dropped. */
+ * not the guest's, or is routed to another VCPU of the partition. It is active then, with its
+ * priority dropped. */
 bool listed_resolve(struct vcpu *vcpu);
 
 /* Finds out how this core's CPU interface shows priorities, and splits the ends of the hypervisor's

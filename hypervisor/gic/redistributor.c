@@ -32,8 +32,7 @@ static uint32_t read_word(const struct place *place, uint64_t offset)
     } else if (offset == GICR_IIDR || offset >= GIC_PIDR) {
         kept = UINT32_MAX;
     }
-    if (offset == GICR_CTLR &&
-        listed_is_revising(place->accessing, UINT32_C(1) << place->vcpu)) {
+    if (offset == GICR_CTLR && listed_is_revising(place->accessing, UINT32_C(1) << place->vcpu)) {
         set = GICR_CTLR_WRITE_PENDING;
     }
     return kept == 0

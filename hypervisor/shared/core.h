@@ -37,6 +37,8 @@ struct shared_core {
     struct distribution_window window;
     uint64_t idle;       /* ticks */
     unsigned vcpu_count; /* they have the levels 0 to vcpu_count - 1 */
+    uint64_t closing;    /* parts that are over, which some VCPUs have not closed; 0: none */
+    unsigned closed;     /* VCPUs that have closed them */
     unsigned judged;     /* VCPUs whose window has been closed, ... */
     bool has_to_judge;   /* ... while others' has not */
 };

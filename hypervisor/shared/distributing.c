@@ -154,22 +154,34 @@ static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_
     close_window(vcpu, window);
 }
 
+/* VCPUs whose part is closed in one exit. */
+#define CLOSED_AT_ONCE 8u
+
 /* A part of a window is over. */
-static void close_part(struct shared_core *core, uint64_t now)
+static void begin_closing(struct shared_core *core, uint64_t now)
 {
     struct distribution_window *window = &core->window;
-    uint64_t parts = (now - window->now) / window->part;
 
-    window->now += parts * window->part;
+    core->closing = (now - window->now) / window->part;
+    window->now += core->closing * window->part;
     window->lease = window->now + window->part * DISTRIBUTION_LEASE;
     window->rest = window->now + window->part * DISTRIBUTION_REST;
-    window->parts += parts;
-    for (unsigned level = 0; level < core->vcpu_count; level++) {
-        struct vcpu *vcpu = core->vcpus[level];
+    window->parts += core->closing;
+}
 
-        distribution_close_part(&vcpu->partition->distribution, &vcpu->profile, parts);
+/* Closes the part of the next VCPUs. */
+static void close_next(struct shared_core *core)
+{
+    for (unsigned n = 0; n < CLOSED_AT_ONCE && core->closed < core->vcpu_count; n++) {
+        struct vcpu *vcpu = core->vcpus[core->closed++];
+
+        distribution_close_part(&vcpu->partition->distribution, &vcpu->profile, core->closing);
     }
-    core->has_to_judge = window->parts >= PROFILE_PARTS;
+    if (core->closed == core->vcpu_count) {
+        core->closed = 0;
+        core->closing = 0;
+        core->has_to_judge = core->window.parts >= PROFILE_PARTS;
+    }
 }
 
 /* A window is over. One VCPU is judged at a time, so that no exit takes long: the most urgent is
@@ -195,8 +207,13 @@ uint64_t distributing_look(const struct processor *processor, uint64_t now)
 
     if (core->has_to_judge) {
         judge_next(processor, now);
-    } else if (now - core->window.now >= core->window.part) {
-        close_part(core, now);
+    } else {
+        if (core->closing == 0 && now - core->window.now >= core->window.part) {
+            begin_closing(core, now);
+        }
+        if (core->closing != 0) {
+            close_next(core);
+        }
     }
     return now;
 }

@@ -319,9 +319,9 @@ def test_description_of_several_vcpus_on_a_core(tmp_path: Path) -> None:
     _, head = described(pack(placed, HYPERVISOR, tmp_path))
     control = head.partitions[0]
     assert control.vcpu_count == 3
-    assert [
-        (each.core, each.shared, each.budget, each.period) for each in control.vcpus[:3]
-    ] == [(0, 1, 3_000_000, 10_000_000)] * 2 + [(1, 0, 0, 0)]
+    assert [(each.core, each.shared, each.budget, each.period) for each in control.vcpus[:3]] == [
+        (0, 1, 3_000_000, 10_000_000)
+    ] * 2 + [(1, 0, 0, 0)]
     assert control.interrupt_mode == 1
 
 

@@ -45,6 +45,14 @@ image = "linux"
 arguments = "quiet shell"
 console = "interactive"
 {keys}"""
+_GUEST = """
+[[partition]]
+name = "guest"
+cores = {cores}
+memory = "4 MiB"
+image = "./guest.exe"
+console = "interactive"
+{keys}"""
 _BUDGETS = 'budget = "{budget}"\nperiod = "{period}"\n'
 _CREDIT = '[[core]]\nnumbers = {cores}\nscheduler = "credit"\n'
 _READY = r"(?m)^linux\| .*linux: ready"
@@ -52,15 +60,17 @@ _RESTART, _STOP = "\x1er", "\x1es"
 _PATIENCE_S = 300
 
 
-def _system(cores: list[int], by_weight: bool) -> str:
-    text = 'board = "qemu-virt"\n'
-    loop, linux = "", ""
-    if by_weight:
-        text += _CREDIT.format(cores=sorted(set(cores)))
-    else:
-        loop = _BUDGETS.format(budget="100 us", period="1 ms")
-        linux = _BUDGETS.format(budget="4 ms", period="10 ms")
-    return text + _LINUX.format(cores=cores, keys=linux) + _LOOP.format(keys=loop)
+def _system(partition: str, cores: list[int], by_weight: bool, budget: str, period: str) -> str:
+    """Returns a system of the partition and a loop. The budget is that of each VCPU."""
+    shared = sorted(core for core in set(cores) if core == 0 or cores.count(core) > 1)
+    text = 'board = "qemu-virt"\n' + (_CREDIT.format(cores=shared) if by_weight else "")
+    own = "" if by_weight else _BUDGETS.format(budget=budget, period=period)
+    loop = "" if by_weight else _BUDGETS.format(budget="100 us", period="1 ms")
+    return text + partition.format(cores=cores, keys=own) + _LOOP.format(keys=loop)
+
+
+def _guest_system(cores: list[int], by_weight: bool) -> str:
+    return _system(_GUEST, cores, by_weight, "1500 us", "5 ms")
 
 
 class Shell:
@@ -89,6 +99,12 @@ class Shell:
         assert found, shown
         return [int(each) for each in found[1].split()]
 
+    def messages(self) -> list[int]:
+        """Returns how many interrupts each VCPU got from others: to reschedule, to call a
+        function."""
+        kinds = zip(self.counts("IPI0"), self.counts("IPI1"), strict=True)
+        return [sum(each) for each in kinds]
+
     def interrupt_of(self, device: str) -> str:
         """Returns Linux' number of a device's interrupt."""
         found = re.search(rf"(?m)^ *(\d+): .* {device}", self.run("cat /proc/interrupts"))
@@ -103,7 +119,7 @@ def _difference(now: list[int], then: list[int]) -> list[int]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
 @pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
-@pytest.mark.parametrize("cores", [[0, 0], [0, 0, 1, 1]], ids=str)
+@pytest.mark.parametrize("cores", [[0, 0], [0, 0, 1, 1]], ids=["one-core", "two-cores"])
 def test_linux_has_several_vcpus_on_a_core(
     start_guest: StartGuest,
     tmp_path: Path,
@@ -113,14 +129,13 @@ def test_linux_has_several_vcpus_on_a_core(
 ) -> None:
     """Interrupts between its VCPUs and from a device arrive at the right one, VCPUs are turned off
     and on, and the partition stops and restarts."""
-    text = _system(cores, by_weight)
+    text = _system(_LINUX, cores, by_weight, "4 ms", "10 ms")
     guest, layout = boot(start_guest, tmp_path, text, machine_options)
     guest.wait_for_match(_READY, timeout=_PATIENCE_S)
     shell = Shell(guest)
     count = len(cores)
-    assert shell.run("nproc").splitlines()[-2:-1] == [str(count)] or str(count) in shell.run(
-        "grep -c ^processor /proc/cpuinfo"
-    )
+    assert str(count) in shell.run("nproc").splitlines()
+    sent = shell.messages()
     # The console's interrupt goes to the VCPU that the guest names.
     uart = shell.interrupt_of("uart-pl011")
     for vcpu in (*range(count), 0):
@@ -130,11 +145,10 @@ def test_linux_has_several_vcpus_on_a_core(
         came = _difference(shell.counts(uart), before)
         assert came[vcpu] > 0
         assert sum(came) == came[vcpu], came
-    # Each VCPU gets interrupts of the others.
-    before = shell.counts("IPI0")
+    # Each VCPU gets interrupts of the others, also when a program is to execute there.
     for vcpu in range(count):
-        shell.run(f"taskset {1 << vcpu:x} sh -c 'i=0; while [ $i -lt 200 ]; do i=$((i+1)); done'")
-    shell.run("cat /proc/interrupts | grep IPI")
+        shell.run(f"taskset {1 << vcpu:x} true")
+    assert all(new > 0 for new in _difference(shell.messages(), sent))
     # VCPUs are turned off and on.
     last = f"/sys/devices/system/cpu/cpu{count - 1}/online"
     for _ in range(3):
@@ -151,16 +165,41 @@ def test_linux_has_several_vcpus_on_a_core(
     assert not re.search(r"Oops|rcu: INFO|FAIL|does not answer", guest.console())
 
 
+_ENDS = {"f": "is stopped: core", "w": "is stopped: core", "b": "is stopped: core", "e": "is off"}
+_RESETS = ("r", "x", "s")
+
+
+@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
+@pytest.mark.parametrize("cores", [[0, 0, 0], [0, 1, 1]], ids=["one-core", "two-cores"])
+def test_a_partition_ends_in_every_state_of_its_vcpus(
+    start_guest: StartGuest, tmp_path: Path, cores: list[int], by_weight: bool
+) -> None:
+    """The others spin, start, or are off when one of them faults, resets or ends the partition
+    (cores/guest.c): each gets the core to stop."""
+    sources = (*_COMMAND[:-1], str(_CORES / "vectors.S"), str(_CORES / "guest.c"))
+    subprocess.run([*sources, "-o", str(tmp_path / "guest.exe")], check=True)
+    guest, layout = boot(start_guest, tmp_path, _guest_system(cores, by_weight))
+    guest.wait_for_match(r"(?m)^guest\| ready", 60)
+    starts = 1
+    for letter, told in _ENDS.items():
+        guest.type_text(letter)
+        guest.wait_for_next_match(rf"(?m)^bulkhead\| guest {told}", 60)
+        guest.type_text(_RESTART)
+        guest.wait_for_next_match(r"(?m)^guest\| ready", 60)
+        starts += 1
+    for letter in _RESETS:
+        guest.type_text(letter)
+        guest.wait_for_next_match(r"(?m)^bulkhead\| guest restarts", 60)
+        guest.wait_for_next_match(r"(?m)^guest\| ready", 60)
+        starts += 1
+    assert "waits" not in guest.console()
+    found = reports(guest, layout)
+    assert next(each.starts for each in found if each.partition == 0) == starts
+    assert [each.starts for each in found if each.partition == 1] == [1]
+
+
 _MOVES = ((1, 0), (0, 1), (1, 2), (2, 3), (3, 0))
 _VCPUS = 4
-_SPI_GUEST = """
-[[partition]]
-name = "guest"
-cores = [0, 0, 1, 1]
-memory = "4 MiB"
-image = "./guest.exe"
-console = "interactive"
-{keys}"""
 
 
 def _line(text: str, *vcpus: int) -> str:
@@ -187,15 +226,8 @@ def test_an_interrupt_follows_its_route_between_vcpus(
     """Also between two of one core, while it is pending, active, or set aside for a VCPU that does
     not execute. The machine counts instructions: each run is the same."""
     subprocess.run([*_COMMAND, "-o", str(tmp_path / "guest.exe")], check=True)
-    text = 'board = "qemu-virt"\n'
-    loop, keys = "", ""
-    if by_weight:
-        text += _CREDIT.format(cores=[0, 1])
-    else:
-        loop = _BUDGETS.format(budget="100 us", period="1 ms")
-        keys = _BUDGETS.format(budget="2 ms", period="5 ms")
     file = tmp_path / "system.toml"
-    file.write_text(text + _SPI_GUEST.format(keys=keys) + _LOOP.format(keys=loop))
+    file.write_text(_guest_system([0, 0, 1, 1], by_weight))
     system, board = read(str(file))
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())

@@ -11,9 +11,10 @@
  *
  * The home of a source is the VCPU to which the guest has routed it. If it is periodic, and so is a
  * source of a more urgent VCPU of the same core, its home offers it. A VCPU of the partition on
- * another core takes it, if that has room. At the end of its windows home renews that there is a collision, and the
- * taker that the source is periodic and has room. As soon as one of the two has not been renewed in
- * time, the other of them sends the source home, or the same one does, and it rests there.
+ * another core takes it, if that has room. At the end of its windows home renews that there is a
+ * collision, and the taker that the source is periodic and has room. As soon as one of the two has
+ * not been renewed in time, the other of them sends the source home, or the same one does, and it
+ * rests there.
  */
 #ifndef HYPERVISOR_DISTRIBUTION_H
 #define HYPERVISOR_DISTRIBUTION_H

@@ -28,7 +28,8 @@ def sharing_rules(system: System) -> Iterator[Problem]:
         if partition.budget is not None and partition.period is not None:
             yield from _times(partition)
         if system.shares_core(partition) and partition.interrupts is Interrupts.DIRECT:
-            what = f'{_name(partition)} has interrupts = "direct", and {_first_shared(system, partition)}'
+            shares = _first_shared(system, partition)
+            what = f'{_name(partition)} has interrupts = "direct", and {shares}'
             fix = "leave interrupts out: they are listed where a core is shared"
             yield Problem(partition.line_of("interrupts"), what, fix)
 
