@@ -12,6 +12,7 @@
 #include "shared/borrowed.h"
 #include "shared/core.h"
 #include "shared/distributing.h"
+#include "shared/remote_access.h"
 #include "vcpu/controls.h"
 
 /* Arm ARM, ISR_EL1. */
@@ -66,6 +67,9 @@ static void receive(struct vcpu *vcpu)
 
     for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
         listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
+    }
+    if ((mail & MAIL_REQUEST) != 0) {
+        remote_carry_out(vcpu);
     }
     listed_bring_back(vcpu);
 }
@@ -300,8 +304,8 @@ void sharing_message(struct vcpu *vcpu)
     manager_take_orders(processor->vcpus);
     if (processor->shared != NULL) {
         unblock_called(processor);
-        receive(vcpu);
     }
+    receive(vcpu);
 }
 
 /* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called

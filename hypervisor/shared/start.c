@@ -100,6 +100,7 @@ void sharing_reset(struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
 
     (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&partition->requests[vcpu->number], 0, __ATOMIC_RELAXED);
     note_guest(vcpu, TRACE_OFF);
     distributing_leave(vcpu);
 }

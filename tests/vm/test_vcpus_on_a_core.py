@@ -214,7 +214,7 @@ def _expected() -> list[str]:
     lines += [_line("active", vcpu, to) for vcpu, to in _MOVES if vcpu != 0]
     return [
         *lines, "disabled soon", _line("disabled"), _line("enabled", 1), _line("messages", 1, 2, 3),
-        "off",
+        "frames", _line("made pending", 0, 1, 2, 3), "off",
     ]  # fmt: skip
 
 

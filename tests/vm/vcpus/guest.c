@@ -15,6 +15,7 @@
 #define DISTRIBUTOR        0x08000000u
 #define WRITE_PENDING      (1u << 31) /* GICD_CTLR.RWP */
 #define ISENABLER          0x0100u
+#define IPRIORITYR         0x0400u
 #define ICENABLER          0x0180u
 #define ISPENDR            0x0200u
 #define ISACTIVER          0x0300u
@@ -319,6 +320,36 @@ static void test_routes(void)
     }
 }
 
+/* The frames of the other VCPUs are as its own. */
+static void test_frames(void)
+{
+    uint32_t before[VCPUS];
+    bool is_right = true;
+
+    for (unsigned vcpu = 0; vcpu < VCPUS; vcpu++) {
+        uintptr_t frame = REDISTRIBUTORS + vcpu * REDISTRIBUTOR_STEP + SGI_FRAME;
+        uint32_t sgi = 4 + vcpu;
+
+        before[vcpu] = messages[vcpu];
+        is_right = is_right && read32(frame + ISENABLER) == 1u << SGI;
+        write32(frame + ISENABLER, 1u << sgi);
+        is_right = is_right && read32(frame + ISENABLER) == (1u << SGI | 1u << sgi);
+        write32(frame + ICENABLER, 1u << sgi);
+        is_right = is_right && read32(frame + ISENABLER) == 1u << SGI;
+        write32(frame + IPRIORITYR + 4, 0x10203040u + (vcpu << 28));
+        *(volatile uint8_t *)(frame + IPRIORITYR + 5) = 0x50;
+    }
+    for (unsigned vcpu = 0; vcpu < VCPUS; vcpu++) {
+        uintptr_t frame = REDISTRIBUTORS + vcpu * REDISTRIBUTOR_STEP + SGI_FRAME;
+
+        is_right = is_right && read32(frame + IPRIORITYR + 4) == 0x10205040u + (vcpu << 28);
+        write32(frame + ISPENDR, 1u << SGI);
+    }
+    print(is_right ? "frames\n" : "FAIL: frames\n");
+    settle();
+    print_new("made pending:", messages, before);
+}
+
 static void test_messages(void)
 {
     uint32_t before[VCPUS];
@@ -341,6 +372,7 @@ void guest_main(void)
         test_routes();
         disable_while_pending();
         test_messages();
+        test_frames();
         end_others();
         print("off\n");
     }
