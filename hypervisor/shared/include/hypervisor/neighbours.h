@@ -17,10 +17,10 @@
 static inline uint32_t neighbours_of(const struct vcpu *vcpu)
 {
     const struct description_partition *described = vcpu->partition->described;
-    uint32_t found = 0;
+    uint32_t found = 0, bit = 1;
 
-    for (uint32_t other = 0; other < described->vcpu_count; other++) {
-        found |= (uint32_t)(described->vcpus[other].core == vcpu->processor) << other;
+    for (uint32_t other = 0; other < described->vcpu_count; other++, bit <<= 1) {
+        found |= described->vcpus[other].core == vcpu->processor ? bit : 0;
     }
     return found;
 }
