@@ -119,7 +119,7 @@ static void map_partition(uint64_t *root, const struct partition *partition)
         boot_map(root, described->memories[i].physical, described->memories[i].bytes, MONITOR_DATA);
     }
     for (uint32_t i = 0; i < described->vcpu_count; i++) {
-        boot_map(root, partition_core(partition, i)->redistributor, REDISTRIBUTOR_BYTES,
+        map_once(root, partition_core(partition, i)->redistributor, REDISTRIBUTOR_BYTES,
                  MONITOR_DEVICE);
     }
     if (described->function_count != 0) {
@@ -139,19 +139,25 @@ static void map_partition(uint64_t *root, const struct partition *partition)
  * the hypervisor has of them, and nothing that their guests reach. */
 static void map_sharers(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
 {
+    const struct partition *last = NULL;
+
     if (processor->shared == NULL) {
         return;
     }
     boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SHARING_TRACE_BYTES,
              MONITOR_DATA);
     boot_map(root, vcpu->partition->times, PAGE_BYTES, MONITOR_DATA);
+    /* Those of one partition follow each other in the list. */
     for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         boot_map(root, (uint64_t)(uintptr_t)other->shared, PAGE_BYTES, MONITOR_DATA);
         if (other != vcpu) {
             boot_map(root, (uint64_t)(uintptr_t)other, PAGE_BYTES, MONITOR_DATA);
+        }
+        if (other->partition != vcpu->partition && other->partition != last) {
             boot_map(root, (uint64_t)(uintptr_t)other->partition, PAGE_BYTES, MONITOR_DATA);
             map_events(root, other->partition);
         }
+        last = other->partition;
     }
 }
 

@@ -49,6 +49,14 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
     return ACCESS_REFUSED;
 }
 
+enum access_result sharing_access_other(struct vcpu *vcpu, uint32_t number, struct access *access)
+{
+    (void)vcpu;
+    (void)number;
+    access->value = 0;
+    return ACCESS_REFUSED;
+}
+
 void sharing_reset(struct vcpu *vcpu)
 {
     (void)vcpu;

@@ -39,7 +39,8 @@ struct check {
     uint32_t inputs;       /* partitions with console_input set */
     uint32_t cores;        /* one bit each: the cores that have a VCPU ... */
     uint32_t shared_cores; /* ... and those of them that VCPUs share */
-    uint64_t limit;        /* end of the address space that `ranges` are in */
+    uint32_t core_vcpus[DESCRIPTION_CORES_MAX]; /* number of the VCPUs of each core */
+    uint64_t limit;                             /* end of the address space that `ranges` are in */
     uint32_t range_count;
     struct range ranges[RANGES_MAX]; /* no two overlap */
 };
@@ -138,6 +139,18 @@ static bool add_shared(struct check *check)
     }
     return add_range(check, description->board.distributor, FRAME_BYTES) &&
            add_optional(check, description->board.ecam, description->board.ecam_bytes);
+}
+
+/* Adds the range at which the guest sees the Redistributors of more VCPUs than there are cores. */
+static bool add_further_redistributors(struct check *check,
+                                       const struct description_partition *partition)
+{
+    const struct description *description = check->description;
+    uint32_t count = description->core_count;
+
+    return partition->vcpu_count <= count ||
+           add_range(check, description->cores[count - 1].redistributor + REDISTRIBUTOR_BYTES,
+                     (partition->vcpu_count - count) * REDISTRIBUTOR_BYTES);
 }
 
 /* Adds the partition's ranges: guest addresses if the limit is GUEST_LIMIT, else physical ones. */
@@ -357,19 +370,24 @@ static bool check_lists(struct check *check, const struct description_partition 
                   partition->memory_count);
 }
 
-/* Checks that a VCPU has its core alone, or shares it with VCPUs that all say so, of other
- * partitions. `own`: bit n is set if another VCPU of the partition has core n. */
-static bool check_core_of_vcpu(struct check *check, const struct description_vcpu *vcpu,
-                               uint32_t own)
+/* Checks that a VCPU has its core alone, or shares it with VCPUs that all say so. */
+static bool check_core_of_vcpu(struct check *check, const struct description_vcpu *vcpu)
 {
     bool exists = vcpu->core < check->description->core_count && vcpu->shared <= 1;
     uint32_t taken = check->cores;
 
     if (vcpu->shared == 1) {
-        taken = (check->cores & ~check->shared_cores) | own;
+        taken = check->cores & ~check->shared_cores;
     }
-    return expect(check, exists && (taken >> vcpu->core & 1) == 0,
-                  "a VCPU has no core that it may use: core", vcpu->core);
+    if (!expect(check, exists && (taken >> vcpu->core & 1) == 0,
+                "a VCPU has no core that it may use: core", vcpu->core)) {
+        return false;
+    }
+    check->cores |= UINT32_C(1) << vcpu->core;
+    check->shared_cores |= vcpu->shared << vcpu->core;
+    check->core_vcpus[vcpu->core]++;
+    return expect(check, check->core_vcpus[vcpu->core] <= DESCRIPTION_CORE_VCPUS_MAX,
+                  "too many VCPUs on core", vcpu->core);
 }
 
 /* Checks that a VCPU has what the scheduler of its core needs, and nothing else. */
@@ -392,21 +410,16 @@ static bool check_times(struct check *check, const struct description_vcpu *vcpu
 
 static bool check_vcpus(struct check *check, const struct description_partition *partition)
 {
-    uint32_t own = 0;
-
     for (uint32_t i = 0; i < partition->vcpu_count; i++) {
         const struct description_vcpu *vcpu = &partition->vcpus[i];
 
-        if (!check_core_of_vcpu(check, vcpu, own) || !check_times(check, vcpu) ||
+        if (!check_core_of_vcpu(check, vcpu) || !check_times(check, vcpu) ||
             !expect(check,
                     vcpu->shared == 0 ||
                         partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED,
                     "direct interrupts on a shared core:", vcpu->core)) {
             return false;
         }
-        own |= UINT32_C(1) << vcpu->core;
-        check->cores |= UINT32_C(1) << vcpu->core;
-        check->shared_cores |= vcpu->shared << vcpu->core;
     }
     return true;
 }
@@ -419,7 +432,8 @@ static bool check_partition(struct check *check, uint32_t index)
     check->partition = index;
     check->limit = GUEST_LIMIT;
     check->range_count = 0;
-    return check_vcpus(check, partition) && add_shared(check) && add_partition(check, partition) &&
+    return check_vcpus(check, partition) && add_shared(check) &&
+           add_further_redistributors(check, partition) && add_partition(check, partition) &&
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, partition->times,
@@ -544,5 +558,8 @@ bool description_check(const struct description *description, uint64_t room,
     check.inputs = 0;
     check.cores = 0;
     check.shared_cores = 0;
+    for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
+        check.core_vcpus[i] = 0;
+    }
     return check_header(&check, room) && check_board(&check) && check_partitions(&check);
 }

@@ -69,7 +69,7 @@ static enum access_result data_abort(struct vcpu *vcpu, struct registers *regist
         access.value &= (UINT64_C(1) << (8u * access.bytes)) - 1;
     }
     result = route(vcpu, address, &access, &cause);
-    if (result == ACCESS_FORBIDDEN) {
+    if (result == ACCESS_FORBIDDEN || result == ACCESS_AGAIN) {
         return result;
     }
     vcpu->report.exits[cause]++;
@@ -215,6 +215,9 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         vcpu->report.refused++;
         register_write(far_el1, virtual_address);
         guest_state_exception(registers, syndrome_external_abort(syndrome, registers->state));
+        return;
+    }
+    if (result == ACCESS_AGAIN) {
         return;
     }
     if (result == ACCESS_UNDEFINED) {

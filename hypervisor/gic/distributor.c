@@ -13,8 +13,9 @@
      GICD_TYPER_MESSAGES | GICD_TYPER_LPIS | GICD_TYPER_VIRTUAL_LPIS | GICD_TYPER_EXTENDED_LAST)
 
 /* Handles GICD_CTLR, GICD_TYPER, GICD_IIDR and the identification registers. */
-static enum access_result access_whole(struct partition *partition, struct access *access)
+static enum access_result access_whole(const struct vcpu *vcpu, struct access *access)
 {
+    struct partition *partition = vcpu->partition;
     uintptr_t address = (uintptr_t)(partition->system->board.distributor + access->offset);
     uint32_t value;
 
@@ -34,7 +35,7 @@ static enum access_result access_whole(struct partition *partition, struct acces
     if (access->offset == GICD_CTLR) {
         value = (value & GICD_CTLR_WRITE_PENDING) | GICD_CTLR_AFFINITY_ROUTING |
                 GICD_CTLR_ONE_SECURITY | partition->distributor_control;
-        if (listed_is_revising(partition, UINT32_MAX)) {
+        if (listed_is_revising(vcpu, UINT32_MAX)) {
             value |= GICD_CTLR_WRITE_PENDING;
         }
     } else if (access->offset == GICD_TYPER) {
@@ -49,14 +50,14 @@ static enum access_result access_whole(struct partition *partition, struct acces
  * reads the one that it has written. A write is carried out only if the whole register is then the
  * affinity of one of the partition's VCPUs. So IRM ("any core") is refused, as TYPER.No1N lets a
  * guest expect. */
-static enum access_result access_route(struct partition *partition, struct access *access)
+static enum access_result access_route(struct vcpu *accessing, struct access *access)
 {
+    struct partition *partition = accessing->partition;
     uint32_t interrupt = (uint32_t)(access->offset - GICD_IROUTER) / 8;
     uintptr_t address =
         (uintptr_t)(partition->system->board.distributor + GICD_IROUTER + UINT64_C(8) * interrupt);
     unsigned shift = (unsigned)access->offset % 8 * 8;
     uint64_t field = (access->bytes == 8 ? UINT64_MAX : UINT32_MAX) << shift;
-    struct distribution_source *source;
     uint64_t route;
     uint32_t vcpu;
 
@@ -69,9 +70,7 @@ static enum access_result access_route(struct partition *partition, struct acces
         return result;
     }
     /* gic_reset_partition() has routed it to a VCPU. */
-    source = distributing_find(partition, interrupt);
-    route = source != NULL ? __atomic_load_n(&source->home, __ATOMIC_RELAXED)
-                           : affinity_vcpu_on_core(partition, device_read64(address));
+    route = distributing_home(partition, interrupt);
     if (!access->write) {
         access->value = (route & field) >> shift;
         return ACCESS_DONE;
@@ -81,9 +80,10 @@ static enum access_result access_route(struct partition *partition, struct acces
     if (vcpu == AFFINITY_NO_VCPU) {
         return ACCESS_REFUSED;
     }
-    distributing_begin_route(partition, source, vcpu);
+    distributing_begin_route(partition, interrupt, vcpu);
     device_write64(address, partition_core(partition, vcpu)->affinity);
     distributing_end_route(partition);
+    distributing_follow(accessing, interrupt);
     return ACCESS_DONE;
 }
 
@@ -100,11 +100,11 @@ enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
     };
 
     if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {
-        return access_whole(partition, access);
+        return access_whole(vcpu, access);
     }
     if (access->offset >= GICD_IROUTER &&
         access->offset < GICD_IROUTER + UINT64_C(8) * (GIC_SPI_LAST + 1)) {
-        return access_route(partition, access);
+        return access_route(vcpu, access);
     }
     return interrupts_access(&interrupts, access);
 }

@@ -5,9 +5,10 @@
 #include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "hypervisor/distributing.h"
+#include "hypervisor/routes.h"
 
-/* Returns true if the interrupt is the guest's, and no guest has changed its state in the GIC since
- * it was listed last. */
+/* Returns true if the interrupt is for the VCPU, and no guest has changed its state in the GIC
+ * since it was listed last. */
 static bool can_list(const struct vcpu *vcpu, uint32_t number)
 {
     const struct list_changes *changes = &vcpu->partition->changes;
@@ -15,7 +16,8 @@ static bool can_list(const struct vcpu *vcpu, uint32_t number)
                                                       : &changes->listable[number / 32];
 
     return (__atomic_load_n(word, __ATOMIC_RELAXED) >> number % 32 & 1) != 0 &&
-           (__atomic_load_n(&changes->vcpus, __ATOMIC_RELAXED) >> vcpu->number & 1) == 0;
+           (__atomic_load_n(&changes->vcpus, __ATOMIC_RELAXED) >> vcpu->number & 1) == 0 &&
+           (number < GIC_PRIVATE_COUNT || routes_are_to(vcpu, number));
 }
 
 /* Returns true if an SGI may be in a list register, or active without one. A PPI or SPI is not

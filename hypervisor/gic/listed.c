@@ -8,7 +8,7 @@
 #include "gic/list_register.h"
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
-#include "hypervisor/distributing.h"
+#include "hypervisor/routes.h"
 #include <arch/device_access.h>
 
 #define NO_LIST_REGISTER LIST_REGISTERS_MAX
@@ -49,9 +49,7 @@ static void deactivate(const struct vcpu *vcpu, uint32_t number)
     }
 }
 
-/* Makes an interrupt that was acknowledged pending in the GIC again. A level-sensitive one is
- * pending there as long as its line is asserted. */
-static void return_to_gic(const struct vcpu *vcpu, uint32_t number)
+void listed_return(const struct vcpu *vcpu, uint32_t number)
 {
     if (is_edge_triggered(vcpu, number)) {
         set_gic_bit(vcpu, number, GIC_ISPENDR);
@@ -67,7 +65,7 @@ static void let_wait(struct vcpu *vcpu, uint32_t number)
     if (vcpu->shared != NULL) {
         listed_set_aside(vcpu, number);
     } else {
-        return_to_gic(vcpu, number);
+        listed_return(vcpu, number);
     }
 }
 
@@ -87,7 +85,7 @@ void listed_bring_back(struct vcpu *vcpu)
         uint32_t *aside = &vcpu->list.aside[word];
 
         for (; *aside != 0; *aside &= *aside - 1) {
-            return_to_gic(vcpu, word * 32 + (uint32_t)__builtin_ctz(*aside));
+            listed_return(vcpu, word * 32 + (uint32_t)__builtin_ctz(*aside));
         }
     }
 }
@@ -113,6 +111,12 @@ static bool is_guests(const struct vcpu *vcpu, uint32_t number)
 {
     return number < GIC_PRIVATE_COUNT ? (PRIVATE_GUEST >> number & 1) != 0
                                       : partition_owns_interrupt(vcpu->partition, number);
+}
+
+/* Returns true if the interrupt is for this VCPU of its partition, too. */
+static bool is_vcpus(const struct vcpu *vcpu, uint32_t number)
+{
+    return is_guests(vcpu, number) && (number < GIC_PRIVATE_COUNT || routes_are_to(vcpu, number));
 }
 
 /* Signals only interrupts that are more urgent than `priority`. On a shared core all are signalled.
@@ -343,7 +347,7 @@ bool listed_resolve(struct vcpu *vcpu)
     uint32_t number = list->number, evicted;
     unsigned index;
 
-    if (!is_guests(vcpu, number)) {
+    if (!is_vcpus(vcpu, number)) {
         return false;
     }
     vcpu->report.exits[EXIT_LISTED]++;
@@ -369,7 +373,7 @@ static void deactivate_evicted(struct vcpu *vcpu, uint32_t index)
 
     deactivate(vcpu, number);
     if ((list->evicted[index] & EVICTED_PENDING) != 0) {
-        return_to_gic(vcpu, number);
+        listed_return(vcpu, number);
     }
     for (list->evicted_count--; index < list->evicted_count; index++) {
         list->evicted[index] = list->evicted[index + 1];
@@ -460,8 +464,8 @@ static uint64_t revised(struct vcpu *vcpu, uint64_t value, uint32_t deactivated)
         return value & ~LIST_PENDING;
     }
     if ((!is_sgi && is_void) || !gic_bit(vcpu, number, GIC_ISENABLER) ||
-        (number >= GIC_PRIVATE_COUNT && distributing_is_elsewhere(vcpu, number))) {
-        return_to_gic(vcpu, number);
+        (number >= GIC_PRIVATE_COUNT && !routes_are_to(vcpu, number))) {
+        listed_return(vcpu, number);
         return value & ~LIST_PENDING;
     }
     return value;
@@ -550,7 +554,7 @@ void listed_reset(struct vcpu *vcpu)
 
         if ((value & LIST_STATE) == LIST_PENDING && number >= GIC_PRIVATE_COUNT &&
             is_guests(vcpu, number)) {
-            return_to_gic(vcpu, number);
+            listed_return(vcpu, number);
         }
         gic_registers_list(i, 0);
     }

@@ -18,6 +18,7 @@
 #define GIC_LISTED_H
 
 #include "hypervisor/access.h"
+#include "hypervisor/neighbours.h"
 #include "hypervisor/vcpu.h"
 
 /* The fewest list registers with which the underflow interrupt, of one or no used list register,
@@ -30,7 +31,8 @@
 bool listed_take(struct vcpu *vcpu);
 
 /* Handles the interrupt for which listed_take() returned false. Returns false if the interrupt is
- * not the guest's. It is active then, with its priority dropped. */
+ * not the guest's, or is routed to another VCPU of the partition. It is active then, with its
+ * priority dropped. */
 bool listed_resolve(struct vcpu *vcpu);
 
 /* Finds out how this core's CPU interface shows priorities, and splits the ends of the hypervisor's
@@ -51,6 +53,10 @@ void listed_revise(struct vcpu *vcpu);
  * The VCPU need not execute. */
 void listed_set_aside(struct vcpu *vcpu, uint32_t number);
 
+/* Makes an interrupt that was acknowledged pending in the GIC again: an SPI, or one of the VCPU,
+ * which executes. A level-sensitive one is pending there as long as its line is asserted. */
+void listed_return(const struct vcpu *vcpu, uint32_t number);
+
 /* Makes the interrupts that were set aside pending in the GIC again. */
 void listed_bring_back(struct vcpu *vcpu);
 
@@ -66,10 +72,12 @@ void listed_reset(struct vcpu *vcpu);
 void listed_reset_partition(struct partition *partition);
 
 /* Returns true if a VCPU of `vcpus` (bit n: VCPU n) has yet to make its list registers agree with a
- * write to the GIC. Until then the guest reads RWP as 1. */
-static inline bool listed_is_revising(const struct partition *partition, uint32_t vcpus)
+ * write to the GIC. Until then the guest of `vcpu` reads RWP as 1. Not for VCPUs of the same core:
+ * while the caller's guest executes they do not, and each does it before its guest continues. */
+static inline bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
 {
-    return (__atomic_load_n(&partition->changes.vcpus, __ATOMIC_ACQUIRE) & vcpus) != 0;
+    return (__atomic_load_n(&vcpu->partition->changes.vcpus, __ATOMIC_ACQUIRE) & vcpus &
+            ~neighbours_of(vcpu)) != 0;
 }
 
 /* The interrupts of a word of a frame that are in list registers of this processor, one bit each.
@@ -83,6 +91,9 @@ struct listed_word {
 struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first);
 
 /* VCPUs whose list registers may have the interrupts of a write are `targets`: bit n is VCPU n. */
+
+/* Sends a message to each of them, except `vcpu`. */
+void listed_call(const struct vcpu *vcpu, uint32_t targets);
 
 /* Before a guest's write to GIC_ICACTIVER. A VCPU that takes an interrupt which the write causes
  * knows that its list registers may be out of date. */

@@ -54,6 +54,15 @@ void listed_announce(struct partition *partition, uint32_t targets)
     (void)__atomic_fetch_or(&partition->changes.vcpus, targets, __ATOMIC_SEQ_CST);
 }
 
+void listed_call(const struct vcpu *vcpu, uint32_t targets)
+{
+    for (uint32_t other = 0; other < vcpu->partition->described->vcpu_count; other++) {
+        if ((targets >> other & 1) != 0 && other != vcpu->number) {
+            gic_send(vcpu->partition, other);
+        }
+    }
+}
+
 void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t offset, uint32_t first,
                   uint32_t held)
 {
@@ -61,10 +70,6 @@ void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t offset, uint32_t
 
     note(&partition->changes, (uint32_t)__builtin_ctz(targets), offset, first, held);
     listed_announce(partition, targets);
-    for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
-        if ((targets >> other & 1) != 0 && other != vcpu->number) {
-            gic_send(partition, other);
-        }
-    }
+    listed_call(vcpu, targets);
     listed_revise(vcpu);
 }

@@ -65,7 +65,7 @@ void gic_reset_partition(struct partition *partition)
     }
     for (uint32_t interrupt = GIC_SPI_FIRST; interrupt <= GIC_SPI_LAST; interrupt++) {
         if (partition_owns_interrupt(partition, interrupt)) {
-            distributing_begin_route(partition, distributing_find(partition, interrupt), 0);
+            distributing_begin_route(partition, interrupt, 0);
             device_write64(frame.interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
                            partition_core(partition, 0)->affinity);
             distributing_end_route(partition);

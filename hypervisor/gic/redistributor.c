@@ -4,6 +4,8 @@
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
+#include "hypervisor/neighbours.h"
+#include "hypervisor/sharing.h"
 #include <arch/device_access.h>
 
 /* The Redistributor of a VCPU. */
@@ -31,8 +33,7 @@ static uint32_t read_word(const struct place *place, uint64_t offset)
     } else if (offset == GICR_IIDR || offset >= GIC_PIDR) {
         kept = UINT32_MAX;
     }
-    if (offset == GICR_CTLR &&
-        listed_is_revising(place->accessing->partition, UINT32_C(1) << place->vcpu)) {
+    if (offset == GICR_CTLR && listed_is_revising(place->accessing, UINT32_C(1) << place->vcpu)) {
         set = GICR_CTLR_WRITE_PENDING;
     }
     return kept == 0
@@ -60,43 +61,56 @@ static enum access_result access_frame(const struct place *place, struct access 
     return ACCESS_DONE;
 }
 
-static enum access_result access_place(const struct place *place, struct access *access)
+/* Handles an access to the SGI frame of VCPU `number`, whose private interrupts are in its core. */
+static enum access_result access_private(struct vcpu *accessing, uint32_t number,
+                                         struct access *access)
 {
     static const uint32_t owned = PRIVATE_GUEST;
     const struct interrupts interrupts = {
-        .frame = gic_private(place->core),
+        .frame = gic_private(partition_core(accessing->partition, number)),
         .owned = &owned,
         .words = 1,
-        .vcpu = place->accessing,
-        .listed_by = place->accessing->partition->is_listed ? UINT32_C(1) << place->vcpu : 0,
+        .vcpu = accessing,
+        .listed_by = accessing->partition->is_listed ? UINT32_C(1) << number : 0,
     };
+
+    accessing->list.has_changed = true;
+    return interrupts_access(&interrupts, access);
+}
+
+enum access_result redistributor_access_own(struct vcpu *vcpu, struct access *access)
+{
+    return access_private(vcpu, vcpu->number, access);
+}
+
+static enum access_result access_place(const struct place *place, struct access *access)
+{
+    struct vcpu *accessing = place->accessing;
 
     if (access->offset < GIC_FRAME_BYTES) {
         return access_frame(place, access);
     }
-    if (place->accessing->partition->shares_cores && place->accessing->number != place->vcpu) {
-        access->value = 0; /* another VCPU may execute on the core: its interrupts are there */
-        return ACCESS_REFUSED;
-    }
     access->offset -= GIC_FRAME_BYTES;
-    place->accessing->list.has_changed = true;
-    return interrupts_access(&interrupts, access);
+    if (accessing->partition->shares_cores && accessing->number != place->vcpu) {
+        return sharing_access_other(accessing, place->vcpu, access);
+    }
+    return access_private(accessing, place->vcpu, access);
 }
 
 enum access_result redistributor_access(struct vcpu *accessing, uint64_t address,
                                         struct access *access)
 {
     const struct partition *partition = accessing->partition;
-    const struct description_core *cores = partition->system->cores;
+    const struct description *system = partition->system;
     uint32_t count = partition->described->vcpu_count;
 
     for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
-        uint64_t start = cores[vcpu].redistributor, end = start + REDISTRIBUTOR_BYTES;
+        uint64_t start = neighbours_frames(system, vcpu), end = start + REDISTRIBUTOR_BYTES;
         const struct place place = {
             .accessing = accessing,
             .core = partition_core(partition, vcpu),
             .vcpu = vcpu,
-            .last = vcpu + 1 == count || cores[vcpu + 1].redistributor != end,
+            .last = vcpu + 1 == count || neighbours_frames(system, vcpu + 1) != end,
         };
 
         if (address - start < REDISTRIBUTOR_BYTES) {

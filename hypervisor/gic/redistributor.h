@@ -19,4 +19,7 @@
 enum access_result redistributor_access(struct vcpu *accessing, uint64_t address,
                                         struct access *access);
 
+/* Handles an access to the SGI frame of the VCPU, which executes. access->offset: in the frame. */
+enum access_result redistributor_access_own(struct vcpu *vcpu, struct access *access);
+
 #endif

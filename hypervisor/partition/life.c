@@ -299,6 +299,9 @@ static enum life_step handle_request(struct vcpu *vcpu)
     if (missing == vcpu->partition->described->vcpu_count) {
         return complete_request(vcpu);
     }
+    if (vcpu->partition->shares_cores) { /* they always answer, and some may need this core */
+        return LIFE_SLEEP;
+    }
     if (watch->is_timed && !time_is_over(watch)) {
         return LIFE_POLL;
     }

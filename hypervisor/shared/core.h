@@ -26,6 +26,8 @@ struct shared_core {
                                  * expires */
     const struct vcpu *vectors; /* whose FP and SIMD registers the core has; NULL: nobody's */
     const struct vcpu *debug;   /* whose debug registers and performance monitors; likewise */
+    const struct vcpu *translations[DESCRIPTION_PARTITIONS_MAX]; /* of a partition: whose the TLB
+                                                                  * has */
     struct debug_resources resources;
     struct interrupt_resources interrupts;
     uint64_t charged;      /* CNTPCT_EL0 until which execution is charged */
@@ -35,6 +37,8 @@ struct shared_core {
     struct distribution_window window;
     uint64_t idle;       /* ticks */
     unsigned vcpu_count; /* they have the levels 0 to vcpu_count - 1 */
+    uint64_t closing;    /* parts that are over, which some VCPUs have not closed; 0: none */
+    unsigned closed;     /* VCPUs that have closed them */
     unsigned judged;     /* VCPUs whose window has been closed, ... */
     bool has_to_judge;   /* ... while others' has not */
 };
@@ -66,6 +70,20 @@ static inline uint64_t sharing_time(void)
 {
     instruction_barrier();
     return register_read(cntpct_el0);
+}
+
+/* Takes the translations of stage 1 from the TLB that another VCPU of the partition has used. The
+ * VCPUs of a partition have one VMID, and its guest may use an ASID on each of them for another
+ * address space (Arm ARM, "Use of ASIDs and VMIDs to reduce TLB maintenance requirements": an ASID
+ * is private to a PE unless TTBRn_EL1.CnP is set). The VCPU's VTTBR_EL2 is loaded. */
+static inline void translations_use(struct shared_core *core, const struct vcpu *vcpu)
+{
+    const struct vcpu **last = &core->translations[vcpu->partition->index];
+
+    if (*last != vcpu) {
+        *last = vcpu;
+        __asm__ volatile("tlbi vmalle1\n\tdsb nsh\n\tisb" : : : "memory");
+    }
 }
 
 /* Writes a record to the core's trace. */

@@ -5,14 +5,18 @@
 
 #include "gic/gic_registers.h"
 #include "gic/listed.h"
-#include "gic/sgi.h"
 #include "gic/system_registers.h"
 #include "hypervisor/distributing.h"
+#include "hypervisor/neighbours.h"
+#include "hypervisor/routes.h"
 #include <arch/device_access.h>
 
-struct distribution_source *distributing_find(struct partition *partition, uint32_t number)
+uint32_t distributing_home(struct partition *partition, uint32_t number)
 {
-    return distribution_find(&partition->distribution, number);
+    const struct distribution_source *source = distribution_find(&partition->distribution, number);
+
+    return source != NULL ? __atomic_load_n(&source->home, __ATOMIC_RELAXED)
+                          : routes_vcpu(partition, number);
 }
 
 static void lock(struct partition *partition)
@@ -28,13 +32,22 @@ static uint64_t rest(void)
 
 _Static_assert(DISTRIBUTION_REST == PROFILE_PARTS_A_SECOND, "rest() is a second");
 
-void distributing_begin_route(struct partition *partition, struct distribution_source *source,
-                              uint32_t vcpu)
+/* Keeps the route before the hardware has it. */
+static void keep_route(struct partition *partition, uint32_t number, uint32_t vcpu)
 {
+    routes_set(partition, number, vcpu);
+    device_publish();
+}
+
+void distributing_begin_route(struct partition *partition, uint32_t number, uint32_t vcpu)
+{
+    struct distribution_source *source = distribution_find(&partition->distribution, number);
+
     lock(partition);
     if (source != NULL) {
         distribution_set_home(source, vcpu, rest());
     }
+    keep_route(partition, number, vcpu);
 }
 
 void distributing_end_route(struct partition *partition)
@@ -42,43 +55,43 @@ void distributing_end_route(struct partition *partition)
     ticket_lock_give(&partition->distribution.lock);
 }
 
-bool distributing_is_elsewhere(const struct vcpu *vcpu, uint32_t number)
+static uint32_t all_vcpus(const struct partition *partition)
 {
-    const struct distribution_source *source =
-        distribution_find(&vcpu->partition->distribution, number);
-
-    return source != NULL && __atomic_load_n(&source->target, __ATOMIC_RELAXED) != vcpu->number;
+    return (UINT32_C(1) << partition->described->vcpu_count) - 1;
 }
 
-/* Sends messages to the partition's other VCPUs. */
-static void call_others(const struct vcpu *vcpu)
+/* Announces that an SPI has another route. An interrupt that is pending stays pending, and one that
+ * is active stays active (IHI 0069, GICD_IROUTER<n>). The latter may wait in a list register of the
+ * VCPU that the SPI leaves, whose guest may have masked its interrupts, or it may be set aside.
+ * Then that VCPU returns it to the GIC. Returns true if the VCPUs have to be told that. */
+static bool announce_route(struct partition *partition, uint32_t number)
 {
-    struct partition *partition = vcpu->partition;
+    uintptr_t registers = gic_distributor(partition->system).interrupts;
 
-    for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
-        if (other != vcpu->number && partition->described->vcpus[other].shared != 0) {
-            gic_send(partition, other);
-        }
+    if ((device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
+         1) == 0) {
+        return false;
+    }
+    listed_announce(partition, all_vcpus(partition));
+    return true;
+}
+
+void distributing_follow(struct vcpu *vcpu, uint32_t number)
+{
+    if (vcpu->partition->is_listed && announce_route(vcpu->partition, number)) {
+        listed_call(vcpu, all_vcpus(vcpu->partition));
     }
 }
 
-/* Routes a source to its target. An interrupt that is pending stays pending, and one that is active
- * stays active (IHI 0069, GICD_IROUTER<n>). The latter may wait in a list register of the VCPU that
- * the source leaves, whose guest may have masked its interrupts. Then that VCPU returns it to the
- * GIC. Returns true if the VCPUs have to be told that. */
+/* Routes a source to its target. Returns true if the VCPUs have to be told. */
 static bool route(struct partition *partition, const struct distribution_source *source)
 {
     uintptr_t registers = gic_distributor(partition->system).interrupts;
-    uint32_t number = source->number;
-    uintptr_t active = registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32);
 
-    device_write64(registers + GICD_IROUTER + UINT64_C(8) * number,
+    keep_route(partition, source->number, source->target);
+    device_write64(registers + GICD_IROUTER + UINT64_C(8) * source->number,
                    partition_core(partition, source->target)->affinity);
-    if ((device_read32(active) >> number % 32 & 1) == 0) {
-        return false;
-    }
-    listed_announce(partition, (UINT32_C(1) << partition->described->vcpu_count) - 1);
-    return true;
+    return announce_route(partition, source->number);
 }
 
 static void close_window(struct vcpu *vcpu, struct distribution_window *window)
@@ -88,6 +101,7 @@ static void close_window(struct vcpu *vcpu, struct distribution_window *window)
 
     lock(partition);
     window->vcpu = vcpu->number;
+    window->neighbours = neighbours_of(vcpu);
     window->has_offered = false;
     distribution_close_window(&partition->distribution, &vcpu->profile, window);
     has_news = window->has_offered;
@@ -96,7 +110,7 @@ static void close_window(struct vcpu *vcpu, struct distribution_window *window)
     }
     distributing_end_route(partition);
     if (has_news) {
-        call_others(vcpu);
+        listed_call(vcpu, all_vcpus(partition));
     }
 }
 
@@ -140,22 +154,34 @@ static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_
     close_window(vcpu, window);
 }
 
+/* VCPUs whose part is closed in one exit. */
+#define CLOSED_AT_ONCE 8u
+
 /* A part of a window is over. */
-static void close_part(struct shared_core *core, uint64_t now)
+static void begin_closing(struct shared_core *core, uint64_t now)
 {
     struct distribution_window *window = &core->window;
-    uint64_t parts = (now - window->now) / window->part;
 
-    window->now += parts * window->part;
+    core->closing = (now - window->now) / window->part;
+    window->now += core->closing * window->part;
     window->lease = window->now + window->part * DISTRIBUTION_LEASE;
     window->rest = window->now + window->part * DISTRIBUTION_REST;
-    window->parts += parts;
-    for (unsigned level = 0; level < core->vcpu_count; level++) {
-        struct vcpu *vcpu = core->vcpus[level];
+    window->parts += core->closing;
+}
 
-        distribution_close_part(&vcpu->partition->distribution, &vcpu->profile, parts);
+/* Closes the part of the next VCPUs. */
+static void close_next(struct shared_core *core)
+{
+    for (unsigned n = 0; n < CLOSED_AT_ONCE && core->closed < core->vcpu_count; n++) {
+        struct vcpu *vcpu = core->vcpus[core->closed++];
+
+        distribution_close_part(&vcpu->partition->distribution, &vcpu->profile, core->closing);
     }
-    core->has_to_judge = window->parts >= PROFILE_PARTS;
+    if (core->closed == core->vcpu_count) {
+        core->closed = 0;
+        core->closing = 0;
+        core->has_to_judge = core->window.parts >= PROFILE_PARTS;
+    }
 }
 
 /* A window is over. One VCPU is judged at a time, so that no exit takes long: the most urgent is
@@ -181,8 +207,13 @@ uint64_t distributing_look(const struct processor *processor, uint64_t now)
 
     if (core->has_to_judge) {
         judge_next(processor, now);
-    } else if (now - core->window.now >= core->window.part) {
-        close_part(core, now);
+    } else {
+        if (core->closing == 0 && now - core->window.now >= core->window.part) {
+            begin_closing(core, now);
+        }
+        if (core->closing != 0) {
+            close_next(core);
+        }
     }
     return now;
 }

@@ -82,8 +82,8 @@ static bool review(struct distribution_source *source, struct distribution_windo
 static bool can_take(const struct distribution_source *source,
                      const struct distribution_window *window)
 {
-    return window->has_room && source->target == source->home && source->home != window->vcpu &&
-           window->now <= source->collides;
+    return window->has_room && source->target == source->home &&
+           (window->neighbours >> source->home & 1) == 0 && window->now <= source->collides;
 }
 
 void distribution_close_window(struct distribution *distribution, struct profile *profile,

@@ -7,6 +7,7 @@
 #ifndef SHARED_POLICY_H
 #define SHARED_POLICY_H
 
+#include "hypervisor/description.h"
 #include "shared/credit.h"
 #include "shared/reservation.h"
 #include "shared/trace.h"
@@ -15,6 +16,8 @@
 
 #define POLICY_LEVELS TOURNAMENT_PLACES
 #define POLICY_NONE   POLICY_LEVELS /* no VCPU */
+
+_Static_assert(POLICY_LEVELS == DESCRIPTION_CORE_VCPUS_MAX, "each VCPU of a core has a level");
 
 _Static_assert(RESERVATION_NONE == POLICY_NONE && CREDIT_NONE == POLICY_NONE, "one value");
 _Static_assert(TRACE_NONE == POLICY_NONE, "one value");

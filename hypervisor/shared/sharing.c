@@ -6,11 +6,13 @@
 #include "gic/listed.h"
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
+#include "hypervisor/routes.h"
 #include "manager/manager.h"
 #include "partition/fault.h"
 #include "shared/borrowed.h"
 #include "shared/core.h"
 #include "shared/distributing.h"
+#include "shared/remote_access.h"
 #include "vcpu/controls.h"
 
 /* Arm ARM, ISR_EL1. */
@@ -66,6 +68,9 @@ static void receive(struct vcpu *vcpu)
     for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
         listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
     }
+    if ((mail & MAIL_REQUEST) != 0) {
+        remote_carry_out(vcpu);
+    }
     listed_bring_back(vcpu);
 }
 
@@ -98,6 +103,7 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
         debug_trap(core->debug != vcpu);
     }
     interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
+    translations_use(core, vcpu);
     receive(vcpu);
 }
 
@@ -243,19 +249,24 @@ void sharing_handle_interrupts(struct vcpu *vcpu)
 bool sharing_take(struct vcpu *vcpu, uint32_t number)
 {
     struct processor *processor = processor_this();
+    bool is_of_guest = false;
 
-    if (processor->shared == NULL) {
-        return false;
-    }
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-        if (other != vcpu && partition_owns_interrupt(other->partition, number)) {
+        if (!partition_owns_interrupt(other->partition, number)) {
+            continue;
+        }
+        is_of_guest = true;
+        if (other != vcpu && routes_are_to(other, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
             unblock(processor->shared, other, sharing_time());
             return true;
         }
     }
-    return false;
+    if (is_of_guest) { /* its route has changed since it was signalled */
+        listed_return(vcpu, number);
+    }
+    return is_of_guest;
 }
 
 void sharing_timer(struct vcpu *vcpu)
@@ -275,28 +286,35 @@ void sharing_timer(struct vcpu *vcpu)
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 
-void sharing_message(struct vcpu *vcpu)
+/* Lets the VCPUs execute that have got mail. */
+static void unblock_called(const struct processor *processor)
 {
-    struct processor *processor = processor_this();
-
-    manager_take_orders(processor->vcpus);
-    if (processor->shared == NULL) {
-        return;
-    }
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         if (__atomic_load_n(&other->partition->mail[other->number], __ATOMIC_ACQUIRE) != 0) {
             other->shared->is_called = true;
             unblock(processor->shared, other, sharing_time());
         }
     }
+}
+
+void sharing_message(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+
+    manager_take_orders(processor->vcpus);
+    if (processor->shared != NULL) {
+        unblock_called(processor);
+    }
     receive(vcpu);
 }
 
-/* Sends the SGI by mail, because another VCPU may execute on the target's core. */
+/* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called
+ * unless it is this one. */
 enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
 {
     struct partition *partition = vcpu->partition;
     struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
+    bool is_for_this_core = false;
 
     for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
         uint32_t other = (uint32_t)__builtin_ctz(left);
@@ -307,11 +325,15 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
         }
         (void)__atomic_fetch_or(&partition->mail[other], UINT32_C(1) << sgi_number(value),
                                 __ATOMIC_RELEASE);
-        if (other != vcpu->number) {
+        if (partition->described->vcpus[other].core != vcpu->processor) {
             gic_send(partition, other);
         } else {
-            receive(vcpu);
+            is_for_this_core = true;
         }
+    }
+    if (is_for_this_core) {
+        receive(vcpu);
+        unblock_called(processor_this());
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }

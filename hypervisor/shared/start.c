@@ -100,6 +100,7 @@ void sharing_reset(struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
 
     (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
+    __atomic_store_n(&partition->requests[vcpu->number], 0, __ATOMIC_RELAXED);
     note_guest(vcpu, TRACE_OFF);
     distributing_leave(vcpu);
 }
@@ -118,6 +119,7 @@ void sharing_start_guest(struct vcpu *vcpu)
     }
     times_show(&shared->times, vcpu->report.used, core->charged);
     note_guest(vcpu, TRACE_START);
+    translations_use(core, vcpu);
     sharing_give_vectors(vcpu);
     borrowed_give_debug(core, vcpu);
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from support.managed_system import DEDICATED, WORK, ManagedRun
@@ -109,12 +110,13 @@ def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: P
     assert 0 < longest["wait"] <= _STEP_MAX
 
 
-# As many partitions as a system can have share two cores. Four of them have eight devices each.
+# As many partitions as a system can have share two cores, with one VCPU or four on each: then as
+# many VCPUs as a core can have. Four of them have eight devices each.
 _WINDOWS_S = 1.5
 _SHARING = """[[partition]]
 name = "part{0}"
-cores = [0, 1]
-budget = "1 ms"
+cores = {4}
+budget = "{5} us"
 period = "{1} ms"
 memory = "16 MiB"
 image = "share"
@@ -126,13 +128,16 @@ restart = "never"
 """
 
 
-def test_windows_of_many_interrupts_keep_the_bound(start_guest: StartGuest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("on_a_core", [1, 4])
+def test_windows_of_many_interrupts_keep_the_bound(
+    start_guest: StartGuest, tmp_path: Path, on_a_core: int
+) -> None:
     log = tmp_path / "stretches.log"
     end = int(_WINDOWS_S * 1000)
     devices = [f'"virtio_mmio{each}"' for each in range(32)]
     groups = [_DEVICES.format(", ".join(devices[at : at + 8])) for at in range(0, 32, 8)]
     partitions = (
-        _SHARING.format(each, 10 + each, end, keys)
+        _SHARING.format(each, 10 + each, end, keys, [0, 1] * on_a_core, 1000 // on_a_core)
         for each, keys in enumerate([*groups, "", "", "", ""])
     )
     text = 'board = "qemu-virt"\n' + "".join(partitions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import struct
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -53,6 +54,12 @@ def test_tables() -> None:
         "0x0041000000 - 0x0041ffffff 16 MiB b memory",
         "0x0042000000 - 0x0043ffffff 32 MiB nobody free",
     ]
+
+
+def test_several_vcpus_on_a_core() -> None:
+    hypervisor, a, b = SMALL.owners
+    shared = replace(SMALL, owners=(hypervisor, a, replace(b, cores=(0, 0, 1, 2, 2))))
+    assert printed(shared)[1:5] == ["0 b (2 VCPUs)", "1 b", "2 a, b (2 VCPUs)", "3 nobody"]
 
 
 def test_picture_shows_everything() -> None:

@@ -51,6 +51,7 @@ class Memory:
     vcpus: tuple[int, ...] = (END - 2 * PAGE_BYTES, END - PAGE_BYTES)  # by level
     partitions: tuple[int, ...] = (LOOP, MEDIA)
     states: tuple[int, ...] = (1, 1)
+    number: int = 0  # of each VCPU in its partition
     after_ring: Callable[[Memory], None] | None = None  # called when the ring has been read
 
     def read(self, address: int, size: int) -> bytes:
@@ -76,6 +77,7 @@ class Memory:
             report = struct.pack("<QIII", self.magic, CORE, partition, state)
             if START <= page < END:
                 put(page, report.ljust(32 + 8 * (len(CAUSES) + 5), b"\0"))
+                put(page + 184, struct.pack("<I", self.number))
         for number, event in enumerate(self.events):
             put(RING + number % CAPACITY * 16, packed(event))
         return memory
@@ -115,6 +117,14 @@ def numbered(count: int) -> list[Event]:
 
 def times(trace: CoreTrace) -> list[int]:
     return [each.time_ns for each in trace.records]
+
+
+def test_vcpus_of_one_partition_are_numbered() -> None:
+    same = read(Memory(partitions=(MEDIA, MEDIA), number=3))
+    assert [each.label for each in same.members.values()] == ["media VCPU 3"] * 2
+    assert [(each.name, each.vcpu) for each in same.members.values()] == [("media", 3)] * 2
+    different = read(Memory(number=3))
+    assert [each.label for each in different.members.values()] == ["loop", "media"]
 
 
 def test_the_layout_is_the_hypervisors() -> None:
@@ -330,11 +340,12 @@ def test_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (core,) = json.loads(files["json"].read_text())["cores"]
     assert core["partitions"][0]["ran_ns"] == 1300
     assert core["events"][1] == {
-        "time_ns": 2000, "event": "preempt", "partition": "loop", "previous": "media",
-        "reason": "preempted",
+        "time_ns": 2000, "event": "preempt", "partition": "loop", "vcpu": 0, "previous": "media",
+        "previous_vcpu": 0, "reason": "preempted",
     }  # fmt: skip
     assert core["events"][9] == {
-        "time_ns": 4000, "event": "idle", "previous": "media", "reason": "budget"
+        "time_ns": 4000, "event": "idle", "previous": "media", "previous_vcpu": 0,
+        "reason": "budget",
     }  # fmt: skip
     message = schema.Trace()
     message.ParseFromString(files["perfetto"].read_bytes())

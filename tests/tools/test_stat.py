@@ -155,6 +155,33 @@ def test_top_of_a_shared_core(
     assert cells(printed, "switches") == ["switches", "(+4) 5", "2", "0"]
 
 
+def test_several_vcpus_on_a_core(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They are told apart by their numbers."""
+    pages = core_page(0, 0) + core_page(0, 0) + core_page(1, 0) + core_page(1, 1)
+    machine.pages = pages
+    guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("a", "b")]
+    promised = [{"0": 0.3, "1": 0.3}, {"1": 0.5}]
+    running = Running("two", len(pages), 4, guests, [0, 1], promised, 1_000_000)
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
+    path = tmp_path / "stat.json"
+    stat_system.stat_system("two", path)
+    printed = capsys.readouterr().out
+    heads = next(line for line in printed.splitlines() if "┃ core " in line)
+    assert [cell.strip() for cell in heads.strip("┃").split("┃")] == [
+        "core", "0 a VCPU 0", "0 a VCPU 1", "1 a", "1 b",
+    ]  # fmt: skip
+    assert cells(printed, "promised") == ["promised", "30.0%", "30.0%", "30.0%", "50.0%"]
+    records = json.loads(path.read_text())
+    assert [(each["partition"], each["vcpu"]) for each in records] == [
+        ("a", 0), ("a", 1), ("a", 2), ("b", 0),
+    ]  # fmt: skip
+
+
 def test_interrupts_on_shared_cores(
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,

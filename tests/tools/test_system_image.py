@@ -179,6 +179,29 @@ def test_tree_has_as_many_frames_as_cores(tmp_path: Path, cores: tuple[int, ...]
     assert gic.props["#redistributor-regions"].to_num() == 1
 
 
+def test_tree_has_a_node_for_each_vcpu_of_a_core(tmp_path: Path) -> None:
+    system = made(replace(LINUX, cores=(0, 0, 2), budget=1_000_000, period=10_000_000))
+    tree = tree_of(system, "linux", tmp_path)
+    nodes = tree.get_node("/cpus").nodes
+    assert list(nodes) == ["cpu@0", "cpu@1", "cpu@2"]
+    assert [words(node.props["reg"])[-1] for node in nodes.values()] == [0, 1, 2]
+    assert all("compatible" in node.props for node in nodes.values())
+    frames = registers(tree.get_node("/intc@8000000"))[1:]
+    assert frames == ((BOARD.cores[0].redistributor, 3 * 0x20000),)
+
+
+def test_tree_has_frames_of_more_vcpus_than_cores(tmp_path: Path) -> None:
+    """They follow those of the last core, if the interrupt controller's addresses have room."""
+    count = BOARD.core_count + 2
+    shared = replace(LINUX, cores=(0,) * count, budget=100_000, period=10_000_000)
+    first, stride = BOARD.cores[0].redistributor, 0x20000
+    tree = tree_of(made(shared), "linux", tmp_path)
+    assert registers(tree.get_node("/intc@8000000"))[1:] == ((first, count * stride),)
+    board = replace(BOARD, frames=BOARD.frames[: count - 1])
+    with pytest.raises(UserError, match=f"has {count} VCPUs.* room .* of {count - 1}"):
+        tree_of(made(shared), "linux", tmp_path, board)
+
+
 def test_tree_has_the_boards_regions_of_frames(tmp_path: Path) -> None:
     first, far, stride = BOARD.cores[0].redistributor, 0x9800000, 0x20000
     frames = (first, first + stride, far, far + stride)
@@ -289,6 +312,17 @@ def test_description_of_a_shared_core(tmp_path: Path) -> None:
     own = net.vcpus[1]
     assert (own.core, own.shared, own.budget, own.period) == (1, 0, 0, 0)
     assert (control.interrupt_mode, net.interrupt_mode) == (1, 1)
+
+
+def test_description_of_several_vcpus_on_a_core(tmp_path: Path) -> None:
+    placed = made(replace(CONTROL, cores=(0, 0, 1), budget=3_000_000, period=10_000_000))
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    control = head.partitions[0]
+    assert control.vcpu_count == 3
+    assert [(each.core, each.shared, each.budget, each.period) for each in control.vcpus[:3]] == [
+        (0, 1, 3_000_000, 10_000_000)
+    ] * 2 + [(1, 0, 0, 0)]
+    assert control.interrupt_mode == 1
 
 
 def test_description_of_a_core_shared_by_weights(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ enum access_result {
     /* An access to an address that the partition does not have, or of an unsupported kind: the
      * partition is stopped and the report names the access, unless the guest takes an external
      * abort (description_partition.unmapped). */
-    ACCESS_FORBIDDEN
+    ACCESS_FORBIDDEN,
+    /* Another VCPU of the partition has to carry it out: the instruction is repeated. */
+    ACCESS_AGAIN
 };
 
 #endif

@@ -20,6 +20,7 @@
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
 #define DESCRIPTION_VCPUS_MAX      16u /* of a partition */
+#define DESCRIPTION_CORE_VCPUS_MAX 32u /* of a core */
 #define DESCRIPTION_NAME_BYTES     16u /* the last is 0 */
 #define DESCRIPTION_MEMORIES_MAX   4u
 #define DESCRIPTION_DEVICES_MAX    16u
@@ -39,7 +40,8 @@
 struct description_core {
     uint64_t affinity; /* MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in 23:0, all else 0 */
     /* Physical address of the RD frame; the SGI frame follows. A guest sees the frames of its n-th
-     * VCPU at the address of the machine's n-th core. */
+     * VCPU at the address of the machine's n-th core. If it has more VCPUs than the machine has
+     * cores, the frames of the others follow those of the last core. */
     uint64_t redistributor;
     /* Nanoseconds: the turn of a VCPU if the core is shared by weights. 0: it is shared by budgets,
      * or not shared. */
@@ -55,7 +57,7 @@ struct description_core {
 /* A guest's processor. Its guest sees VCPU n with affinity n (Aff0) in MPIDR_EL1. */
 struct description_vcpu {
     uint32_t core;   /* on which it executes */
-    uint32_t shared; /* 1: VCPUs of other partitions execute there, too */
+    uint32_t shared; /* 1: other VCPUs execute there, too */
     /* Nanoseconds: the time that it may execute in each period on a core that is shared by budgets,
      * otherwise 0. */
     uint64_t budget, period;

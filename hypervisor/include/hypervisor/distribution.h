@@ -10,10 +10,11 @@
  * - A periodic source becomes sporadic if it has come in fewer than 5 of ten.
  *
  * The home of a source is the VCPU to which the guest has routed it. If it is periodic, and so is a
- * source of a more urgent VCPU of the same core, its home offers it. A VCPU of the partition whose
- * core has room takes it. At the end of its windows home renews that there is a collision, and the
- * taker that the source is periodic and has room. As soon as one of the two has not been renewed in
- * time, the other of them sends the source home, or the same one does, and it rests there.
+ * source of a more urgent VCPU of the same core, its home offers it. A VCPU of the partition on
+ * another core takes it, if that has room. At the end of its windows home renews that there is a
+ * collision, and the taker that the source is periodic and has room. As soon as one of the two has
+ * not been renewed in time, the other of them sends the source home, or the same one does, and it
+ * rests there.
  */
 #ifndef HYPERVISOR_DISTRIBUTION_H
 #define HYPERVISOR_DISTRIBUTION_H
@@ -61,6 +62,7 @@ struct distribution_window {
     bool is_contended;
     /* The VCPU that is closed: */
     uint32_t vcpu;
+    uint32_t neighbours; /* bit n: VCPU n of the partition is on the same core; itself included */
     bool may_offer;
     bool is_open;  /* its guest takes interrupts. If not, it gives back all that it has taken */
     bool can_keep; /* the sources that it has taken */

@@ -162,6 +162,7 @@ struct management {
 
 #define MAIL_SGIS    0xffffu
 #define MAIL_MESSAGE 0x10000u /* a message of another monitor */
+#define MAIL_REQUEST 0x20000u /* a request in `requests` */
 
 struct partition {
     const struct description *system;
@@ -193,6 +194,10 @@ struct partition {
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
     struct distribution distribution; /* shared/ */
+    /* shared/: the VCPUs to which SPIs are routed, two in a byte (hypervisor/routes.h). The lock
+     * of `distribution` protects writes. */
+    uint8_t routes[DESCRIPTION_SPI_WORDS * 32 / 2];
+    uint64_t requests[DESCRIPTION_VCPUS_MAX]; /* shared/: by VCPU (shared/remote_access.h) */
 };
 
 _Static_assert(offsetof(struct partition, distribution) == 2896 &&

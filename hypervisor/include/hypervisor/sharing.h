@@ -49,6 +49,10 @@ void sharing_message(struct vcpu *vcpu);
 /* Sends an SGI for a guest whose partition has VCPUs on shared cores. `value`: ICC_SGI1R_EL1. */
 enum access_result sharing_send(struct vcpu *vcpu, uint64_t value);
 
+/* Handles an access of the VCPU's guest to the SGI frame of another VCPU, `number`, of a partition
+ * with VCPUs on shared cores. ACCESS_AGAIN: that VCPU is asked to carry it out. */
+enum access_result sharing_access_other(struct vcpu *vcpu, uint32_t number, struct access *access);
+
 /* Forgets the interrupts that have come for the VCPU. Its guest does not execute. */
 void sharing_reset(struct vcpu *vcpu);
 

@@ -99,6 +99,7 @@ struct vcpu {
 
 _Static_assert(offsetof(struct vcpu, report) == 0, "must match tools/bulkhead/system/reports.py");
 _Static_assert(offsetof(struct vcpu, partition) == 168, "must match translation_tables.py");
+_Static_assert(offsetof(struct vcpu, number) == 184, "must match core_ring.py");
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 #endif

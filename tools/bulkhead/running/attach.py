@@ -48,7 +48,8 @@ class Running:
     vcpus: int = 0
     guests: list[GuestMemory] = field(default_factory=list)
     shared_cores: list[int] = field(default_factory=list)
-    # By partition: its promised share of each core that it shares, by the core's number.
+    # By partition: the promised share of each of its VCPUs on a core that they share, by the core's
+    # number.
     promised: list[dict[str, float]] = field(default_factory=list)
     counter_hz: int = 0
     # By partition: budget and period on each core that it shares, in nanoseconds, if it has any.

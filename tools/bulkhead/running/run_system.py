@@ -105,8 +105,9 @@ def _print_partitions(system: System) -> None:
     """Print the cores of each partition. The console's lines start with the partitions' names."""
     parts = []
     for each in system.partitions:
-        cores = ", ".join(map(str, each.cores))
-        parts.append(f"{each.name} on core{'s' if len(each.cores) > 1 else ''} {cores}")
+        named = sorted(set(each.cores))
+        cores = ", ".join(map(str, named))
+        parts.append(f"{each.name} on core{'s' if len(named) > 1 else ''} {cores}")
     print(f"System {system.name}: {'; '.join(parts)}.\n", flush=True)
 
 

@@ -97,10 +97,29 @@ def _owner(running: Running, report: VcpuReport) -> str:
     return running.partitions[report.partition]
 
 
-def _record(running: Running, report: VcpuReport) -> dict[str, object]:
+def _numbers(reports: Sequence[VcpuReport]) -> list[int]:
+    """Return the number of each VCPU in its partition."""
+    return [
+        sum(other.partition == report.partition for other in reports[:index])
+        for index, report in enumerate(reports)
+    ]
+
+
+def _titles(running: Running, reports: Sequence[VcpuReport]) -> list[str]:
+    """Return core and partition of each VCPU, with its number if the core has several of them."""
+    places = [(report.core, report.partition) for report in reports]
+    return [
+        f"{report.core} {_owner(running, report)}"
+        + (f" VCPU {number}" if places.count((report.core, report.partition)) > 1 else "")
+        for report, number in zip(reports, _numbers(reports), strict=True)
+    ]
+
+
+def _record(running: Running, report: VcpuReport, number: int) -> dict[str, object]:
     return {
         "core": report.core,
         "partition": _owner(running, report),
+        "vcpu": number,
         "state": report.state.name.lower(),
         "starts": report.starts,
         "exits": report.exits,
@@ -117,8 +136,8 @@ def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
     """Return a record of each VCPU. A partition's first one has the VCPUs of its kernel, too."""
     records = []
     shown = set()
-    for report in sample.reports:
-        record = _record(running, report)
+    for report, number in zip(sample.reports, _numbers(sample.reports), strict=True):
+        record = _record(running, report, number)
         owner = _owner(running, report)
         if owner not in shown:
             record["vcpus"] = [_vcpu_record(each) for each in sample.vcpus.get(owner, ())]
@@ -219,8 +238,8 @@ def _table(running: Running, sample: _Sample, before: _Sample | None) -> Table:
     reports = sample.reports
     table = Table(title=f"{running.name}: exits to the hypervisor", title_justify="left")
     table.add_column("core")
-    for report in reports:
-        table.add_column(f"{report.core} {_owner(running, report)}", justify="right", no_wrap=True)
+    for title in _titles(running, reports):
+        table.add_column(title, justify="right", no_wrap=True)
     table.add_row("state", *(report.state.name.lower() for report in reports))
     table.add_row("starts", *(str(report.starts) for report in reports), end_section=True)
     earlier = before.reports if before and len(before.reports) == len(reports) else reports

@@ -59,6 +59,7 @@ class BoardTree(Board):
     tree: Any  # dtlib.DT
     roles: Mapping[str, Any]  # dtlib.Node by role, such as "console"; the keys of [labels]
     cores: tuple[Core, ...]
+    frames: tuple[int, ...]  # addresses of Redistributors, of more than there are cores
     settings: Mapping[str, Any]  # board.toml
 
     def window(self, space: int) -> Window:
@@ -143,6 +144,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
         tree=tree,
         roles=roles,
         cores=_cores(tree, roles),
+        frames=_frames(roles),
         settings=settings,
     )
 
@@ -154,14 +156,18 @@ def _cores(tree: Any, roles: Mapping[str, Any]) -> tuple[Core, ...]:
         for node in tree.get_node("/cpus").nodes.values()
         if "reg" in node.props
     ]
-    frames = [
+    if any(after <= before for before, after in pairwise(affinities)):
+        raise KeyError("/cpus is not in ascending order")
+    return tuple(Core(*each) for each in zip(affinities, _frames(roles), strict=False))
+
+
+def _frames(roles: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the addresses for which the interrupt controller may have Redistributors."""
+    return tuple(
         frame
         for start, length in registers(roles["interrupt_controller"])[1:]
         for frame in range(start, start + length, REDISTRIBUTOR_BYTES)
-    ]
-    if any(after <= before for before, after in pairwise(affinities)):
-        raise KeyError("/cpus is not in ascending order")
-    return tuple(Core(*each) for each in zip(affinities, frames, strict=False))
+    )
 
 
 def _pci_lines(node: Any) -> tuple[int, ...]:

@@ -103,15 +103,22 @@ def _owned_twice(system: System) -> Iterator[Problem]:
 
 
 def _cores(system: System) -> Iterator[Problem]:
-    """Check that partitions which name the same core have budgets, or share it by weights."""
+    """Check that VCPUs which have the same core have budgets, or share it by weights."""
     for one, other in _pairs(system):
         if one.budget is not None and other.budget is not None:
             continue
-        for core in one.cores:
-            if core in other.cores and core not in system.credit_cores:
+        for core in sorted(set(one.cores) & set(other.cores)):
+            if core not in system.credit_cores:
                 what = f"{_both(one, other)} core {core}"
                 fix = "give it to one of them, or give both a budget and a period to share it"
                 yield Problem(other.line_of("cores"), what, fix)
+    for partition in system.partitions:
+        for core in sorted(set(partition.cores)):
+            count = partition.cores.count(core)
+            if count > 1 and partition.budget is None and core not in system.credit_cores:
+                what = f"{_name(partition)} has {count} VCPUs on core {core}"
+                fix = "name the core once, or give the partition a budget and a period to share it"
+                yield Problem(partition.line_of("cores"), what, fix)
 
 
 def _consoles(system: System) -> Iterator[Problem]:
@@ -200,8 +207,8 @@ def _reason(error: UserError | OSError) -> tuple[str, str]:
 def _maintenance(system: System) -> Iterator[Problem]:
     """Local maintenance would leave the TLBs of the partition's other cores as they are."""
     for partition in system.partitions:
-        if partition.maintenance is Maintenance.LOCAL and len(partition.cores) > 1:
-            count = len(partition.cores)
+        count = len(set(partition.cores))
+        if partition.maintenance is Maintenance.LOCAL and count > 1:
             what = f'{_name(partition)} has maintenance = "local", and {count} cores'
             fix = "give it one core, or leave maintenance out"
             yield Problem(partition.line_of("maintenance"), what, fix)
@@ -231,7 +238,7 @@ def _board_cores(system: System, board: Board) -> Iterator[Problem]:
     used: set[int] = set()
     for partition in system.partitions:
         line = partition.line_of("cores")
-        for core in partition.cores:
+        for core in dict.fromkeys(partition.cores):
             if core >= board.core_count:
                 what = f"{_name(partition)} owns core {show(core)}, and {board.name} has none such"
                 last = board.core_count - 1

@@ -60,10 +60,11 @@ def show_credit_cores(system: System, console: Console) -> None:
     for column in ("weight", "promised share", "quantum"):
         table.add_column(column, justify="right", no_wrap=True)
     for core, settings in sorted(system.credit_cores.items()):
-        for partition in system.shared_cores[core]:
+        names = system.vcpu_names(core)
+        for name, partition in zip(names, system.shared_cores[core], strict=True):
             table.add_row(
                 str(core),
-                partition.name,
+                name,
                 str(partition.share_weight),
                 f"{system.promised(partition, core):.1%}",
                 duration(settings.quantum),

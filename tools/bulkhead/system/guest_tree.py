@@ -28,11 +28,12 @@ _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
 def guest_tree(place: Place, board: BoardTree) -> str:
     """Return the devicetree's source."""
-    cores = _cores(place, board)
-    changes = {**_changes(place, board), **_affinities(cores)}
+    vcpus: dict[str, list[int]] = {}
+    for vcpu, node in enumerate(_cores(place, board)):
+        vcpus.setdefault(node.path, []).append(vcpu)
+    changes = _changes(place, board)
     kept = _kept(place, board, changes)
-    names = {node.path: f"cpu@{vcpu:x}" for vcpu, node in enumerate(cores)}
-    lines = [*_write(board.tree.root, kept, changes, names), *_own_nodes(place, board)]
+    lines = [*_write(board.tree.root, kept, changes, vcpus), *_own_nodes(place, board)]
     return "\n".join(["/dts-v1/;", "/ {", *lines, "};", ""])
 
 
@@ -40,14 +41,6 @@ def _cores(place: Place, board: BoardTree) -> list[Any]:
     """Return the nodes of the partition's cores, in the order of its VCPUs."""
     nodes = [node for node in board.tree.get_node("/cpus").nodes.values() if "reg" in node.props]
     return [nodes[core] for core in place.partition.cores]
-
-
-def _affinities(cores: Sequence[Any]) -> _Changes:
-    """Return the changes by which a guest finds its VCPU n with affinity n."""
-    return {
-        node.path: {"reg": _cells([*[0] * (len(words(node.props["reg"])) - 1), vcpu])}
-        for vcpu, node in enumerate(cores)
-    }
 
 
 def _changes(place: Place, board: BoardTree) -> _Changes:
@@ -87,9 +80,19 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
 def _redistributors(place: Place, board: BoardTree) -> list[Range]:
     """Return the addresses of the machine's first frames, one for each VCPU of the partition.
 
-    See redistributor.h of the hypervisor. There is one region for each run of adjacent frames.
+    Those of more VCPUs than the machine has cores follow. See redistributor.h and neighbours.h of
+    the hypervisor. There is one region for each run of adjacent frames.
     """
-    frames = [core.redistributor for core in board.cores[: len(place.partition.cores)]]
+    count = len(place.partition.cores)
+    frames = [core.redistributor for core in board.cores[:count]]
+    for _ in range(count - len(frames)):
+        frames.append(frames[-1] + REDISTRIBUTOR_BYTES)
+        if frames[-1] not in board.frames:
+            raise UserError(
+                f"partition '{place.partition.name}' has {count} VCPUs, and the addresses of board "
+                f"'{board.name}' have room for the Redistributors of {len(frames) - 1}",
+                "name fewer cores",
+            )
     runs = groupby(enumerate(frames), lambda each: each[1] - each[0] * REDISTRIBUTOR_BYTES)
     regions = []
     for _, run in runs:
@@ -167,8 +170,10 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield "\t};"
 
 
-def _write(node: Any, kept: set[str], changes: _Changes, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines inside a node. `names`: new names of nodes, by their paths."""
+def _write(
+    node: Any, kept: set[str], changes: _Changes, vcpus: Mapping[str, Sequence[int]]
+) -> Iterator[str]:
+    """Yield the lines inside a node. `vcpus`: those of each core, by the path of its node."""
     indent = "\t" * (node.path.count("/") + (node.parent is not None))
     changed = {"phandle": None, **changes.get(node.path, {})}  # dtc assigns new ones
     for name, prop in node.props.items():
@@ -177,11 +182,26 @@ def _write(node: Any, kept: set[str], changes: _Changes, names: Mapping[str, str
         elif changed[name] is not None:
             yield f"{indent}{name} = {changed[name]};"
     for child in node.nodes.values():
-        if child.path in kept:
-            name = names.get(child.path, child.name)
-            yield f"{indent}{''.join(f'{label}: ' for label in child.labels)}{name} {{"
-            yield from _write(child, kept, changes, names)
+        if child.path in vcpus:
+            yield from _write_vcpus(child, kept, changes, vcpus[child.path])
+        elif child.path in kept:
+            yield f"{indent}{''.join(f'{label}: ' for label in child.labels)}{child.name} {{"
+            yield from _write(child, kept, changes, vcpus)
             yield f"{indent}}};"
+
+
+def _write_vcpus(
+    core: Any, kept: set[str], changes: _Changes, numbers: Sequence[int]
+) -> Iterator[str]:
+    """Yield the node of a core for each of its VCPUs. A guest finds VCPU n with affinity n."""
+    indent = "\t" * core.path.count("/")
+    higher = [0] * (len(words(core.props["reg"])) - 1)
+    for vcpu in numbers:
+        labels = "".join(f"{label}: " for label in core.labels) if vcpu == numbers[0] else ""
+        own = {**changes.get(core.path, {}), "reg": _cells([*higher, vcpu])}
+        yield f"{indent}{labels}cpu@{vcpu:x} {{"
+        yield from _write(core, kept, {**changes, core.path: own}, {})
+        yield f"{indent}}};"
 
 
 def _window(whole: Window, part: Range) -> list[int]:

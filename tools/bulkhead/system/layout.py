@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.description import CORES_MAX
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Console, Dma, Partition, System
 
@@ -18,6 +19,8 @@ LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = 1019
 TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/include/hypervisor/sharing.h
+# For tables and stack of a VCPU. The board's `tables` have room for one on each core.
+VCPU_BYTES = 128 << 10
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
 
@@ -100,6 +103,7 @@ def make_layout(
     start = board.settings["hypervisor"]["image"]
     own = start + hypervisor_bytes + payload_bytes(files) + board.settings["hypervisor"]["tables"]
     own += 2 * TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
+    own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
     hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
     physical = _place_memory(system, board, hypervisor)
     spare = _spare_interrupts(board)

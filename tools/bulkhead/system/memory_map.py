@@ -30,7 +30,7 @@ class Owner:
     """A partition, or the hypervisor."""
 
     name: str
-    cores: tuple[int, ...]
+    cores: tuple[int, ...]  # of its VCPUs: a core may be there several times
     regions: tuple[Region, ...]
 
 
@@ -131,9 +131,12 @@ def show_tables(system: MemoryMap, console: Console) -> None:
         return made
 
     cores = table("cores", "partition")
-    for owners, numbers in groupby(enumerate(system.core_owners()), key=lambda each: each[1]):
-        names = ", ".join(_name(owner) for owner in owners or (None,))
-        cores.add_row(_span([core for core, _ in numbers]), escape(names))
+    names = (
+        ", ".join(_name_on(owner, core) for owner in owners) or _name(None)
+        for core, owners in enumerate(system.core_owners())
+    )
+    for text, numbers in groupby(enumerate(names), key=lambda each: each[1]):
+        cores.add_row(_span([core for core, _ in numbers]), escape(text))
     addresses = table("physical addresses", "size", "owner", "what")
     regions = [*system.in_memory(), *system.outside()]
     for holder, region in sorted(regions, key=lambda each: each[1].start):
@@ -147,6 +150,12 @@ def show_tables(system: MemoryMap, console: Console) -> None:
 
 def _name(owner: Owner | None) -> str:
     return owner.name if owner else "nobody"
+
+
+def _name_on(owner: Owner, core: int) -> str:
+    """Return the owner's name, with the number of its VCPUs on the core if it has several."""
+    count = owner.cores.count(core)
+    return f"{owner.name} ({count} VCPUs)" if count > 1 else owner.name
 
 
 def _span(cores: Sequence[int]) -> str:

@@ -126,7 +126,8 @@ class Partition:
     """A partition."""
 
     name: str
-    cores: tuple[int, ...]  # the board's numbers, ascending
+    # One for each of its VCPUs: the board's numbers, ascending. Several VCPUs may have the same.
+    cores: tuple[int, ...]
     memory_bytes: int
     image: str  # a guest program of apps/, "linux", or a file's path
     initrd: Path | None
@@ -174,10 +175,22 @@ class System:
 
     @cached_property
     def shared_cores(self) -> dict[int, list[Partition]]:
-        """The cores that several partitions name, with these partitions."""
+        """The cores of several VCPUs, with the partition of each of these VCPUs."""
         named = sorted({core for partition in self.partitions for core in partition.cores})
-        owners = {core: [each for each in self.partitions if core in each.cores] for core in named}
+        owners = {
+            core: [each for each in self.partitions for own in each.cores if own == core]
+            for core in named
+        }
         return {core: each for core, each in owners.items() if len(each) > 1}
+
+    def vcpu_names(self, core: int) -> list[str]:
+        """Return the names of a core's VCPUs: their partitions', numbered if one has several."""
+        return [
+            f"{each.name} VCPU {number}" if each.cores.count(core) > 1 else each.name
+            for each in self.partitions
+            for number, own in enumerate(each.cores)
+            if own == core
+        ]
 
     @cached_property
     def credit_cores(self) -> dict[int, Cores]:
@@ -190,7 +203,8 @@ class System:
         }
 
     def promised(self, partition: Partition, core: int) -> float | None:
-        """Return the partition's share of a core: that of all its time, or of the time needed.
+        """Return the share of each of a partition's VCPUs on a core: of all its time, or of the
+        time needed.
 
         None if it does not share the core.
         """
@@ -204,7 +218,7 @@ class System:
         return partition.budget / partition.period
 
     def shares_core(self, partition: Partition) -> bool:
-        """Return True if another partition names one of its cores."""
+        """Return True if one of its VCPUs shares its core with another VCPU."""
         return any(core in self.shared_cores for core in partition.cores)
 
     def interrupts_of(self, partition: Partition) -> Interrupts:
@@ -219,7 +233,7 @@ class System:
 
     @property
     def vcpu_count(self) -> int:
-        """The number of all partitions' VCPUs: each has one for each of its cores."""
+        """The number of all partitions' VCPUs."""
         return sum(len(partition.cores) for partition in self.partitions)
 
     @property

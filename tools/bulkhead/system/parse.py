@@ -278,6 +278,14 @@ def _name(value: Any) -> str:
 
 def _list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
     """Return a tuple of distinct values."""
+    converted = _any_list(value, convert, example)
+    for each in converted:
+        if converted.count(each) > 1:
+            raise _Wrong("name it once", f"{each} is in the list twice")
+    return converted
+
+
+def _any_list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise _Wrong(f"write a list, such as {example}")
     converted = []
@@ -286,9 +294,6 @@ def _list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any,
             converted.append(convert(each))
         except _Wrong as wrong:
             raise _Wrong(wrong.fix, f"{show(each)} in the list is wrong") from None
-    for each in converted:
-        if converted.count(each) > 1:
-            raise _Wrong("name it once", f"{each} is in the list twice")
     return tuple(converted)
 
 
@@ -299,7 +304,7 @@ def _core(value: Any) -> int:
 
 
 def _cores(value: Any) -> tuple[int, ...]:
-    cores = _list(value, _core, _EXAMPLES["cores"])
+    cores = _any_list(value, _core, _EXAMPLES["cores"])
     if not cores:
         raise _Wrong("give it at least one", "the list of cores is empty")
     return tuple(sorted(cores))

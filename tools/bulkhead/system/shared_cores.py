@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead.system.admission import Verdict, admit, excess_text
 from bulkhead.system.board import Board
-from bulkhead.system.description import PERIOD_MAX, PERIOD_MIN
+from bulkhead.system.description import CORE_VCPUS_MAX, PERIOD_MAX, PERIOD_MIN, VCPUS_MAX
 from bulkhead.system.model import Interrupts, Partition, System, Vcpu, VcpuPolicy
 from bulkhead.system.problems import Problem, duration, show
 
@@ -21,17 +21,15 @@ _CORES_TO_DISTRIBUTE = 2
 
 def sharing_rules(system: System) -> Iterator[Problem]:
     """Check the keys of partitions that share a core, or that would need one to share."""
+    yield from _counts(system)
     for partition in system.partitions:
         yield from _completeness(system, partition)
         yield from _distribution(system, partition)
         if partition.budget is not None and partition.period is not None:
             yield from _times(partition)
         if system.shares_core(partition) and partition.interrupts is Interrupts.DIRECT:
-            core, other = _first_shared(system, partition)
-            what = (
-                f'{_name(partition)} has interrupts = "direct", and shares core {core} with '
-                f"{_name(other)}"
-            )
+            shares = _first_shared(system, partition)
+            what = f'{_name(partition)} has interrupts = "direct", and {shares}'
             fix = "leave interrupts out: they are listed where a core is shared"
             yield Problem(partition.line_of("interrupts"), what, fix)
 
@@ -40,9 +38,24 @@ def _name(partition: Partition) -> str:
     return f"partition {show(partition.name)}"
 
 
-def _first_shared(system: System, partition: Partition) -> tuple[int, Partition]:
+def _first_shared(system: System, partition: Partition) -> str:
     core = next(core for core in partition.cores if core in system.shared_cores)
-    return core, next(each for each in system.shared_cores[core] if each is not partition)
+    others = (each for each in system.shared_cores[core] if each is not partition)
+    other = next(others, None)
+    return f"shares core {core} with {_name(other)}" if other else f"several VCPUs on core {core}"
+
+
+def _counts(system: System) -> Iterator[Problem]:
+    for partition in system.partitions:
+        count = len(partition.cores)
+        if count > VCPUS_MAX and count > len(set(partition.cores)):
+            what = f"{_name(partition)} has {count} VCPUs"
+            yield Problem(partition.line_of("cores"), what, f"give it at most {VCPUS_MAX}")
+    for core, partitions in system.shared_cores.items():
+        for partition in partitions[CORE_VCPUS_MAX : CORE_VCPUS_MAX + 1]:
+            what = f"with {_name(partition)} core {core} has {len(partitions)} VCPUs"
+            fix = f"a core has at most {CORE_VCPUS_MAX}"
+            yield Problem(partition.line_of("cores"), what, fix)
 
 
 def _completeness(system: System, partition: Partition) -> Iterator[Problem]:
@@ -58,7 +71,7 @@ def _completeness(system: System, partition: Partition) -> Iterator[Problem]:
 
 
 def _distribution(system: System, partition: Partition) -> Iterator[Problem]:
-    shared = [core for core in partition.cores if core in system.shared_cores]
+    shared = {core for core in partition.cores if core in system.shared_cores}
     if "distribute" in partition.key_lines and len(shared) < _CORES_TO_DISTRIBUTE:
         what = f"{_name(partition)} has distribute, and shares fewer than two cores"
         fix = "remove distribute: its interrupts can go to no other shared core"
@@ -104,7 +117,7 @@ def admission_rules(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
-    """Yield each core shared by budgets with a VCPU for each of its partitions that has one."""
+    """Yield each core shared by budgets with those of its VCPUs that have one."""
     for core, partitions in system.shared_cores.items():
         if core in system.credit_cores:
             continue
@@ -128,11 +141,13 @@ def show_shared_cores(system: System, board: Board, console: Console) -> None:
     for column in ("budget", "period", "utilization", "worst response", "margin"):
         table.add_column(column, justify="right", no_wrap=True)
     for core, vcpus in _vcpus(system):
-        for vcpu, response in zip(vcpus, admit(vcpus, board.counter_hz).responses, strict=True):
+        responses = admit(vcpus, board.counter_hz).responses
+        names = system.vcpu_names(core)
+        for name, vcpu, response in zip(names, vcpus, responses, strict=True):
             worst = response.worst
             table.add_row(
                 str(core),
-                vcpu.name,
+                name,
                 duration(vcpu.budget),
                 duration(vcpu.period),
                 f"{100 * vcpu.budget / vcpu.period:.3g} %",

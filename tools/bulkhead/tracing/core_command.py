@@ -89,7 +89,7 @@ def _table(name: str, schedule: CoreSchedule) -> Table:
         member = trace.members[level]
         ran = lane.total_ns(State.RUNNING)
         table.add_row(
-            escape(member.name),
+            escape(member.label),
             "-" if member.promised is None else f"{member.promised:.1%}",
             _share(ran, whole),
             _microseconds(ran),
@@ -120,8 +120,8 @@ def _label(trace: CoreTrace, level: int) -> str:
     """Return the name of a VCPU, and what it was promised."""
     member = trace.members[level]
     if member.budget_ns:
-        return f"{member.name}, {duration(member.budget_ns)} in {duration(member.period_ns)}"
-    return member.name if member.promised is None else f"{member.name}, {member.promised:.1%}"
+        return f"{member.label}, {duration(member.budget_ns)} in {duration(member.period_ns)}"
+    return member.label if member.promised is None else f"{member.label}, {member.promised:.1%}"
 
 
 def _lanes(schedule: CoreSchedule) -> Iterator[tuple[str, Lane]]:
@@ -146,7 +146,7 @@ def _draw(options: TraceOptions, name: str, schedules: Sequence[CoreSchedule]) -
     for schedule in schedules:
         drawn = make_schedule(schedule.trace, max(start, schedule.start_ns))
         colours = {
-            member.name: _COLOURS[member.partition % len(_COLOURS)]
+            member.label: _COLOURS[member.partition % len(_COLOURS)]
             for member in schedule.trace.members.values()
         }
         rows += [Row(label, lane, colours) for label, lane in _lanes(drawn)]
@@ -173,6 +173,7 @@ def _core_record(schedule: CoreSchedule) -> dict[str, object]:
         "partitions": [
             {
                 "partition": member.name,
+                "vcpu": member.vcpu,
                 "promised": member.promised,
                 "budget_ns": member.budget_ns or None,
                 "period_ns": member.period_ns or None,
@@ -188,11 +189,17 @@ def _event_record(trace: CoreTrace, event: CoreEvent) -> dict[str, object]:
     record: dict[str, object] = {"time_ns": event.time_ns, "event": event.name}
     if event.name != "idle":
         record["partition"] = _name(trace, event.level)
+        record["vcpu"] = _number(trace, event.level)
     if event.name in ("switch", "preempt", "idle"):
         record["previous"] = _name(trace, event.previous)
+        record["previous_vcpu"] = _number(trace, event.previous)
         record["reason"] = event.reason.value if event.reason else None
     return record
 
 
 def _name(trace: CoreTrace, level: int | None) -> str | None:
     return None if level is None else trace.members[level].name
+
+
+def _number(trace: CoreTrace, level: int | None) -> int | None:
+    return None if level is None else trace.members[level].vcpu

@@ -8,18 +8,20 @@ at the end of the hypervisor's memory, in the order of the cores.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
 from bulkhead.errors import UserError
 from bulkhead.running.attach import Running
-from bulkhead.system.description import PAGE_BYTES, PARTITIONS_MAX
+from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import TRACE_BYTES
-from bulkhead.system.reports import State, parse
+from bulkhead.system.reports import State, VcpuReport, parse
 from bulkhead.tracing.reports import Read
 
 _PROCESSOR = struct.Struct("<40xQ")  # hypervisor/entry/processor.h: shared
+_VCPU = struct.Struct("<184xI")  # hypervisor/include/hypervisor/vcpu.h: number
 _CORE = struct.Struct("<QQ32Q")  # hypervisor/shared/core.h: trace, vcpus
 _RECORD = struct.Struct("<QII")
 CAPACITY = TRACE_BYTES // _RECORD.size
@@ -43,7 +45,9 @@ class Member:
     """A VCPU of a shared core."""
 
     partition: int
+    vcpu: int  # number in the partition
     name: str  # of the partition
+    label: str  # its name, with the VCPU's number if the core has several of it
     promised: float | None  # share of the core
     budget_ns: int  # 0: the core is shared by weights
     period_ns: int
@@ -154,22 +158,31 @@ class _Reader:
     def _members(self, pages: list[int]) -> Iterator[tuple[int, Member]]:
         core = str(self.core)
         by_weight = self.core in self.running.credit_cores
-        for level, page in enumerate(pages[:PARTITIONS_MAX]):
-            if page == 0:
-                continue
-            report = parse(self._read(page, PAGE_BYTES, f"the VCPU of level {level}"))
-            if report is None or report.partition >= len(self.running.guests):
-                raise DamagedTrace(self.core, f"there is no VCPU at {page:#x}")
+        read = {level: self._vcpu(level, page) for level, page in enumerate(pages) if page != 0}
+        counts = Counter(report.partition for report, _ in read.values())
+        for level, (report, number) in read.items():
             budget, period = self.running.budgets[report.partition] or (0, 0)
+            name = self.running.partitions[report.partition]
             member = Member(
                 report.partition,
-                self.running.partitions[report.partition],
+                number,
+                name,
+                f"{name} VCPU {number}" if counts[report.partition] > 1 else name,
                 self.running.promised[report.partition].get(core),
                 0 if by_weight else budget,
                 0 if by_weight else period,
                 report.state is State.RUNNING,
             )
             yield level, member
+
+    def _vcpu(self, level: int, page: int) -> tuple[VcpuReport, int]:
+        """Return the report of a VCPU, and its number in its partition."""
+        memory = self._read(page, PAGE_BYTES, f"the VCPU of level {level}")
+        report = parse(memory)
+        if report is None or report.partition >= len(self.running.guests):
+            raise DamagedTrace(self.core, f"there is no VCPU at {page:#x}")
+        (number,) = _VCPU.unpack_from(memory)
+        return report, int(number)
 
     def _records(
         self, memory: bytes, first: int, end: int, members: dict[int, Member]

@@ -127,7 +127,7 @@ class _Maker:
         last, self._last = self._last, record
         if last is not None:
             self.events += self._changes(last, record)
-        name = "" if record.level is None else self.trace.members[record.level].name
+        name = "" if record.level is None else self.trace.members[record.level].label
         state = None if record.level is None else State.RUNNING
         self._enter_core(_Open(record.time_ns, state, name))
         for level in self.vcpus:
@@ -135,7 +135,7 @@ class _Maker:
 
     def _state(self, record: Record, level: int) -> tuple[State | None, str]:
         if record.level == level:
-            return State.RUNNING, self.trace.members[level].name
+            return State.RUNNING, self.trace.members[level].label
         if not record.runnable >> level & 1:
             return (None, "") if self._off[level] else (State.BLOCKED, "interrupt")
         if self.trace.is_by_weight or record.second >> level & 1:

@@ -4,8 +4,10 @@
 #ifndef HYPERVISOR_DISTRIBUTING_H
 #define HYPERVISOR_DISTRIBUTING_H
 
+#include "gic/affinity.h"
+#include "gic/gic_registers.h"
 #include "hypervisor/vcpu.h"
-#include <stdbool.h>
+#include <arch/device_access.h>
 #include <stdint.h>
 
 static inline void distributing_count(struct vcpu *vcpu, uint32_t number)
@@ -14,19 +16,19 @@ static inline void distributing_count(struct vcpu *vcpu, uint32_t number)
     (void)number;
 }
 
-static inline struct distribution_source *distributing_find(struct partition *partition,
-                                                            uint32_t number)
+static inline uint32_t distributing_home(struct partition *partition, uint32_t number)
+{
+    uint64_t registers = partition->system->board.distributor + GICD_IROUTER;
+
+    return affinity_vcpu_on_core(partition,
+                                 device_read64((uintptr_t)(registers + UINT64_C(8) * number)));
+}
+
+static inline void distributing_begin_route(struct partition *partition, uint32_t number,
+                                            uint32_t vcpu)
 {
     (void)partition;
     (void)number;
-    return NULL;
-}
-
-static inline void distributing_begin_route(struct partition *partition,
-                                            struct distribution_source *source, uint32_t vcpu)
-{
-    (void)partition;
-    (void)source;
     (void)vcpu;
 }
 
@@ -35,11 +37,10 @@ static inline void distributing_end_route(struct partition *partition)
     (void)partition;
 }
 
-static inline bool distributing_is_elsewhere(const struct vcpu *vcpu, uint32_t number)
+static inline void distributing_follow(struct vcpu *vcpu, uint32_t number)
 {
     (void)vcpu;
     (void)number;
-    return false;
 }
 
 #endif

@@ -8,7 +8,6 @@
 #define HYPERVISOR_DISTRIBUTING_H
 
 #include "hypervisor/vcpu.h"
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Counts an interrupt that has come for the VCPU. Resident. */
@@ -17,16 +16,17 @@ static inline void distributing_count(struct vcpu *vcpu, uint32_t number)
     profile_count(&vcpu->profile, number);
 }
 
-/* Returns the partition's SPI with this number, or NULL if it is never distributed. */
-struct distribution_source *distributing_find(struct partition *partition, uint32_t number);
+/* Returns the VCPU to which the guest has routed an SPI of its partition. It may be distributed to
+ * another one. */
+uint32_t distributing_home(struct partition *partition, uint32_t number);
 
-/* The guest routes an SPI, which may be NULL, to `vcpu`: that ends a move. The caller writes the
- * route between the two calls. */
-void distributing_begin_route(struct partition *partition, struct distribution_source *source,
-                              uint32_t vcpu);
+/* The guest routes an SPI to `vcpu`: that ends a move. The caller writes the core's route between
+ * the two calls. */
+void distributing_begin_route(struct partition *partition, uint32_t number, uint32_t vcpu);
 void distributing_end_route(struct partition *partition);
 
-/* Returns true if an SPI in a list register of the VCPU is routed to another one now. */
-bool distributing_is_elsewhere(const struct vcpu *vcpu, uint32_t number);
+/* After the guest of `vcpu` has routed an SPI: if it is pending in a list register of another VCPU,
+ * it follows the route. */
+void distributing_follow(struct vcpu *vcpu, uint32_t number);
 
 #endif

@@ -169,6 +169,18 @@ static void add_registers(struct regions *regions, const struct description *des
     add(regions, description->board.ecam, description->board.ecam_bytes);
 }
 
+/* The n-th VCPU of a guest has the address of the n-th core, or one behind the last core's. */
+static void add_further_redistributors(struct regions *regions,
+                                       const struct description *description, uint32_t vcpus)
+{
+    for (uint32_t n = description->core_count; n < vcpus; n++) {
+        add(regions,
+            description->cores[description->core_count - 1].redistributor +
+                (n - description->core_count + 1) * UINT64_C(0x20000),
+            0x20000);
+    }
+}
+
 static void add_partition(struct regions *regions, const struct description_partition *partition,
                           bool guest)
 {
@@ -204,6 +216,7 @@ static void require_addresses(const struct description *description)
     for (uint32_t i = 0; i < description->partition_count; i++) {
         regions.count = 0;
         add_registers(&regions, description);
+        add_further_redistributors(&regions, description, description->partitions[i].vcpu_count);
         add_partition(&regions, &description->partitions[i], true);
         require_apart(&regions, UINT64_C(1) << 39);
     }
@@ -213,13 +226,13 @@ static void require_owners(const struct description *description)
 {
     uint32_t owned[32] = {0};
     bool given[65536] = {false};
-    uint32_t used = 0, shared = 0;
+    uint32_t used = 0, shared = 0, of_core[16] = {0};
 
     owned[0] = UINT32_MAX;
     owned[31] = 0xf0000000;
     for (uint32_t i = 0; i < description->partition_count; i++) {
         const struct description_partition *partition = &description->partitions[i];
-        uint32_t console = partition->console_interrupt, of_partition = 0;
+        uint32_t console = partition->console_interrupt;
 
         for (unsigned word = 0; word < 32; word++) {
             require((owned[word] & partition->interrupts[word]) == 0, "an SPI has one owner");
@@ -247,8 +260,7 @@ static void require_owners(const struct description *description)
                         (vcpu->budget <= vcpu->period && vcpu->period - 100000 <= 999900000),
                     "budget and period are in range");
             require(vcpu->shared == 0 || partition->interrupt_mode == 1, "interrupts are listed");
-            require((of_partition >> vcpu->core & 1) == 0, "a partition has one VCPU on a core");
-            of_partition |= 1u << vcpu->core;
+            require(++of_core[vcpu->core] <= 32, "a core has at most 32 VCPUs");
             used |= 1u << vcpu->core;
             shared |= vcpu->shared << vcpu->core;
         }

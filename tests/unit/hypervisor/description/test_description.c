@@ -369,14 +369,83 @@ static void test_shared_cores(void **state)
     description.partitions[1].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_DIRECT;
     expect_sharing(&description, DIRECT, 1, 0);
     description_make_shared(&description);
-    description.partitions[1].vcpus[1] = *vcpu; /* both VCPUs of a partition on one core */
-    expect_sharing(&description, VCPU, 1, 0);
-    description_make_shared(&description);
     *vcpu = (struct description_vcpu){.core = 0}; /* one of the two does not say so */
     expect_sharing(&description, VCPU, 1, 0);
     description_make_shared(&description);
     description.partitions[0].vcpus[0] = (struct description_vcpu){.core = 0};
     expect_sharing(&description, VCPU, 1, 0);
+}
+
+static void give_vcpus(struct description_partition *partition, uint32_t count)
+{
+    partition->vcpu_count = count;
+    for (uint32_t i = 1; i < count; i++) {
+        partition->vcpus[i] = partition->vcpus[0];
+    }
+}
+
+static void test_several_vcpus_on_a_core(void **state)
+{
+    struct description description;
+    struct description_partition *partition = &description.partitions[1];
+
+    (void)state;
+    description_make_shared(&description);
+    give_vcpus(partition, 2);
+    expect_sharing(&description, NULL, 0, 0);
+    partition->vcpus[1].shared = 0; /* the core would be its own, too */
+    partition->vcpus[1].budget = partition->vcpus[1].period = 0;
+    expect_sharing(&description, VCPU, 1, 0);
+    description_make(&description);
+    partition->vcpus[1].core = partition->vcpus[0].core;
+    expect_sharing(&description, VCPU, 1, 1);
+}
+
+static void test_vcpus_of_a_core_are_limited(void **state)
+{
+    struct description description;
+    struct description_partition *third = &description.partitions[2];
+
+    (void)state;
+    description_make_shared(&description);
+    give_vcpus(&description.partitions[0], DESCRIPTION_VCPUS_MAX);
+    give_vcpus(&description.partitions[1], DESCRIPTION_VCPUS_MAX);
+    expect_sharing(&description, NULL, 0, 0);
+    description.partition_count = 3;
+    *third = (struct description_partition){
+        .name = "third",
+        .entry = 0x70000000,
+        .devicetree = 0x70000000,
+        .interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED,
+        .vcpu_count = 1,
+        .vcpus = {{.core = 0, .shared = 1, .budget = 1000, .period = 100000}},
+        .memory_count = 1,
+        .memories = {{0x70000000, 0x70000000, 0x1000}},
+    };
+    expect_sharing(&description, "too many VCPUs on core", 2, 0);
+    third->vcpus[0].core = 3;
+    expect_sharing(&description, NULL, 0, 0);
+}
+
+/* The machine has four cores. */
+static void test_redistributors_of_more_vcpus_than_cores(void **state)
+{
+    struct description description;
+    struct description_partition *partition = &description.partitions[0];
+    uint64_t behind;
+
+    (void)state;
+    description_make_shared(&description);
+    behind = description.cores[3].redistributor + 0x20000;
+    partition->devices[0].address = behind;
+    give_vcpus(partition, 4);
+    expect_sharing(&description, NULL, 0, 0);
+    give_vcpus(partition, 5);
+    expect_sharing(&description, "two ranges overlap: guest address", 0, behind);
+    partition->devices[0].address = behind + 0x20000;
+    expect_sharing(&description, NULL, 0, 0);
+    give_vcpus(partition, 6);
+    expect_sharing(&description, "two ranges overlap: guest address", 0, behind + 0x20000);
 }
 
 static void test_cores_shared_by_weights(void **state)
@@ -533,6 +602,9 @@ int main(void)
         cmocka_unit_test(test_each_rule),
         cmocka_unit_test(test_names_differ),
         cmocka_unit_test(test_shared_cores),
+        cmocka_unit_test(test_several_vcpus_on_a_core),
+        cmocka_unit_test(test_vcpus_of_a_core_are_limited),
+        cmocka_unit_test(test_redistributors_of_more_vcpus_than_cores),
         cmocka_unit_test(test_cores_shared_by_weights),
         cmocka_unit_test(test_room_is_checked_first),
         cmocka_unit_test(test_no_images),

@@ -10,6 +10,7 @@
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "gic/system_registers.h"
+#include "hypervisor/sharing.h"
 #include "machine.h"
 #include <string.h>
 
@@ -222,6 +223,16 @@ void gic_registers_send_group1(uint64_t value)
 {
     gic_model_require(machine->group1_count < MACHINE_SENT_MAX, "messages end", 0);
     machine->group1[machine->group1_count++] = value;
+}
+
+/* The partition has no VCPU on a shared core. */
+enum access_result sharing_access_other(struct vcpu *vcpu, uint32_t number, struct access *access)
+{
+    (void)vcpu;
+    (void)number;
+    (void)access;
+    fail();
+    return ACCESS_REFUSED;
 }
 
 uint64_t machine_distributor_access(struct access access, enum access_result result)

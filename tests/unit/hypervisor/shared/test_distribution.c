@@ -64,6 +64,7 @@ static struct distribution_window usual(unsigned vcpu)
                                         .rest = now + REST,
                                         .parts = PROFILE_PARTS,
                                         .vcpu = vcpu,
+                                        .neighbours = UINT32_C(1) << vcpu,
                                         .may_offer = true,
                                         .is_open = true,
                                         .can_keep = true,
@@ -226,6 +227,18 @@ static void test_home_does_not_take_its_own_offer(void **state)
     assert_true(offer());
     window.has_room = true;
     assert_int_equal(close(window).routed, 0);
+}
+
+static void test_a_vcpu_of_homes_core_does_not_take(void **state)
+{
+    struct distribution_window window = usual(TAKER);
+
+    (void)state;
+    assert_true(offer());
+    window.neighbours |= 1u << HOME;
+    assert_int_equal(close(window).routed, 0);
+    window.neighbours = 1u << TAKER | 1u << OTHER;
+    assert_int_equal(close(window).routed, 1);
 }
 
 /* The source is moved, at `now`. */
@@ -405,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup(test_offers_expire, setup),
         cmocka_unit_test_setup(test_one_source_a_window_the_most_frequent_first, setup),
         cmocka_unit_test_setup(test_home_does_not_take_its_own_offer, setup),
+        cmocka_unit_test_setup(test_a_vcpu_of_homes_core_does_not_take, setup),
         cmocka_unit_test_setup(test_a_move_lasts_as_long_as_both_renew_it, setup),
         cmocka_unit_test_setup(test_each_side_alone_sends_a_source_home, setup),
         cmocka_unit_test_setup(test_a_taker_that_takes_no_interrupts_gives_all_back, setup),

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For systems in which each VCPU has a core of its own: it has no neighbours, and a partition has
+ * at most as many VCPUs as the machine has cores. shared/ has a header of the same name. */
+#ifndef HYPERVISOR_NEIGHBOURS_H
+#define HYPERVISOR_NEIGHBOURS_H
+
+#include "hypervisor/vcpu.h"
+#include <stdint.h>
+
+static inline uint32_t neighbours_of(const struct vcpu *vcpu)
+{
+    (void)vcpu;
+    return 0;
+}
+
+static inline uint64_t neighbours_frames(const struct description *system, uint32_t vcpu)
+{
+    return system->cores[vcpu].redistributor;
+}
+
+#endif

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A partition may have several VCPUs on a core: each has interrupts and time of its own."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.written_system import TWO_STATES, StartGuest, boot, reports
+
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import State
+
+_SOURCES = Path(__file__).parent / "vcpus"
+_CORES = Path(__file__).parent / "cores"
+_COMMAND = (
+    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
+    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
+    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
+    "-Wl,--no-warn-rwx-segments", "-T", str(_CORES / "guest.ld"), str(_CORES / "start.S"),
+    str(_SOURCES / "guest.c"),
+)  # fmt: skip
+
+_LOOP = """
+[[partition]]
+name = "loop"
+cores = [0]
+memory = "16 MiB"
+image = "control"
+arguments = "quiet"
+{keys}"""
+_LINUX = """
+[[partition]]
+name = "linux"
+cores = {cores}
+memory = "256 MiB"
+image = "linux"
+arguments = "quiet shell"
+console = "interactive"
+{keys}"""
+_GUEST = """
+[[partition]]
+name = "guest"
+cores = {cores}
+memory = "4 MiB"
+image = "./guest.exe"
+console = "interactive"
+{keys}"""
+_BUDGETS = 'budget = "{budget}"\nperiod = "{period}"\n'
+_CREDIT = '[[core]]\nnumbers = {cores}\nscheduler = "credit"\n'
+_READY = r"(?m)^linux\| .*linux: ready"
+_RESTART, _STOP = "\x1er", "\x1es"
+_PATIENCE_S = 300
+
+
+def _system(partition: str, cores: list[int], by_weight: bool, budget: str, period: str) -> str:
+    """Returns a system of the partition and a loop. The budget is that of each VCPU."""
+    shared = sorted(core for core in set(cores) if core == 0 or cores.count(core) > 1)
+    text = 'board = "qemu-virt"\n' + (_CREDIT.format(cores=shared) if by_weight else "")
+    own = "" if by_weight else _BUDGETS.format(budget=budget, period=period)
+    loop = "" if by_weight else _BUDGETS.format(budget="100 us", period="1 ms")
+    return text + partition.format(cores=cores, keys=own) + _LOOP.format(keys=loop)
+
+
+def _guest_system(cores: list[int], by_weight: bool) -> str:
+    return _system(_GUEST, cores, by_weight, "1500 us", "5 ms")
+
+
+class Shell:
+    """The shell of Linux."""
+
+    def __init__(self, guest: GuestProcess) -> None:
+        self.guest = guest
+        self._commands = 0
+
+    def run(self, command: str) -> str:
+        """Returns what a command prints."""
+        self._commands += 1
+        mark = f"ended-{self._commands}"
+        start = len(self.guest.console())
+        self.guest.type_text(f"{command}; echo {mark[:3]}''{mark[3:]}\n")
+        self.guest.wait_for_match(rf"(?m)^linux\| {mark}$", timeout=_PATIENCE_S)
+        lines = self.guest.console()[start:].splitlines()
+        return "\n".join(
+            line.removeprefix("linux| ") for line in lines if line.startswith("linux| ")
+        )
+
+    def counts(self, line: str) -> list[int]:
+        """Returns the numbers of a line of /proc/interrupts, one for each VCPU."""
+        shown = self.run("cat /proc/interrupts")
+        found = re.search(rf"(?m)^ *{line}: +((?:\d+ +)+)", shown)
+        assert found, shown
+        return [int(each) for each in found[1].split()]
+
+    def messages(self) -> list[int]:
+        """Returns how many interrupts each VCPU got from others: to reschedule, to call a
+        function."""
+        kinds = zip(self.counts("IPI0"), self.counts("IPI1"), strict=True)
+        return [sum(each) for each in kinds]
+
+    def interrupt_of(self, device: str) -> str:
+        """Returns Linux' number of a device's interrupt."""
+        found = re.search(rf"(?m)^ *(\d+): .* {device}", self.run("cat /proc/interrupts"))
+        assert found
+        return found[1]
+
+
+def _difference(now: list[int], then: list[int]) -> list[int]:
+    return [after - before for after, before in zip(now, then, strict=True)]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
+@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
+@pytest.mark.parametrize("cores", [[0, 0], [0, 0, 1, 1]], ids=["one-core", "two-cores"])
+def test_linux_has_several_vcpus_on_a_core(
+    start_guest: StartGuest,
+    tmp_path: Path,
+    cores: list[int],
+    by_weight: bool,
+    machine_options: str,
+) -> None:
+    """Interrupts between its VCPUs and from a device arrive at the right one, VCPUs are turned off
+    and on, and the partition stops and restarts."""
+    text = _system(_LINUX, cores, by_weight, "4 ms", "10 ms")
+    guest, layout = boot(start_guest, tmp_path, text, machine_options)
+    guest.wait_for_match(_READY, timeout=_PATIENCE_S)
+    shell = Shell(guest)
+    count = len(cores)
+    assert str(count) in shell.run("nproc").splitlines()
+    sent = shell.messages()
+    # The console's interrupt goes to the VCPU that the guest names.
+    uart = shell.interrupt_of("uart-pl011")
+    for vcpu in (*range(count), 0):
+        shell.run(f"echo {1 << vcpu:x} > /proc/irq/{uart}/smp_affinity")
+        before = shell.counts(uart)
+        shell.run("echo arrives")
+        came = _difference(shell.counts(uart), before)
+        assert came[vcpu] > 0
+        assert sum(came) == came[vcpu], came
+    # Each VCPU gets interrupts of the others, also when a program is to execute there.
+    for vcpu in range(count):
+        shell.run(f"taskset {1 << vcpu:x} true")
+    assert all(new > 0 for new in _difference(shell.messages(), sent))
+    # VCPUs are turned off and on.
+    last = f"/sys/devices/system/cpu/cpu{count - 1}/online"
+    for _ in range(3):
+        shell.run(f"echo 0 > {last}")
+        assert f"{count - 1}" in shell.run("cat /sys/devices/system/cpu/offline")
+        shell.run(f"echo 1 > {last}")
+        assert f"0-{count - 1}" in shell.run("cat /sys/devices/system/cpu/online")
+    found = reports(guest, layout)
+    assert all(each.state is State.RUNNING and each.used > 0 for each in found)
+    guest.type_text(_STOP)
+    guest.wait_for_next_match(r"(?m)^bulkhead\| linux is stopped", 30)
+    guest.type_text(_RESTART)
+    guest.wait_for_next_match(_READY, _PATIENCE_S)
+    assert not re.search(r"Oops|rcu: INFO|FAIL|does not answer", guest.console())
+
+
+_ENDS = {"f": "is stopped: core", "w": "is stopped: core", "b": "is stopped: core", "e": "is off"}
+_RESETS = ("r", "x", "s")
+
+
+@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
+@pytest.mark.parametrize("cores", [[0, 0, 0], [0, 1, 1]], ids=["one-core", "two-cores"])
+def test_a_partition_ends_in_every_state_of_its_vcpus(
+    start_guest: StartGuest, tmp_path: Path, cores: list[int], by_weight: bool
+) -> None:
+    """The others spin, start, or are off when one of them faults, resets or ends the partition
+    (cores/guest.c): each gets the core to stop."""
+    sources = (*_COMMAND[:-1], str(_CORES / "vectors.S"), str(_CORES / "guest.c"))
+    subprocess.run([*sources, "-o", str(tmp_path / "guest.exe")], check=True)
+    guest, layout = boot(start_guest, tmp_path, _guest_system(cores, by_weight))
+    guest.wait_for_match(r"(?m)^guest\| ready", 60)
+    starts = 1
+    for letter, told in _ENDS.items():
+        guest.type_text(letter)
+        guest.wait_for_next_match(rf"(?m)^bulkhead\| guest {told}", 60)
+        guest.type_text(_RESTART)
+        guest.wait_for_next_match(r"(?m)^guest\| ready", 60)
+        starts += 1
+    for letter in _RESETS:
+        guest.type_text(letter)
+        guest.wait_for_next_match(r"(?m)^bulkhead\| guest restarts", 60)
+        guest.wait_for_next_match(r"(?m)^guest\| ready", 60)
+        starts += 1
+    assert "waits" not in guest.console()
+    found = reports(guest, layout)
+    assert next(each.starts for each in found if each.partition == 0) == starts
+    assert [each.starts for each in found if each.partition == 1] == [1]
+
+
+_MOVES = ((1, 0), (0, 1), (1, 2), (2, 3), (3, 0))
+_VCPUS = 4
+
+
+def _line(text: str, *vcpus: int) -> str:
+    """Returns the line that says that these VCPUs got one interrupt each."""
+    return f"{text}: " + " ".join(str(vcpus.count(vcpu)) for vcpu in range(_VCPUS))
+
+
+def _expected() -> list[str]:
+    lines = [_line("routed", vcpu) for vcpu in range(_VCPUS)]
+    for _, to in _MOVES:
+        lines += [_line("set aside", to), _line("pending", to)]
+    lines += [_line("active", vcpu, to) for vcpu, to in _MOVES if vcpu != 0]
+    return [
+        *lines, "disabled soon", _line("disabled"), _line("enabled", 1), _line("messages", 1, 2, 3),
+        "frames", _line("made pending", 0, 1, 2, 3), "off",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
+@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
+def test_an_interrupt_follows_its_route_between_vcpus(
+    start_guest: StartGuest, tmp_path: Path, by_weight: bool, machine_options: str
+) -> None:
+    """Also between two of one core, while it is pending, active, or set aside for a VCPU that does
+    not execute. The machine counts instructions: each run is the same."""
+    subprocess.run([*_COMMAND, "-o", str(tmp_path / "guest.exe")], check=True)
+    file = tmp_path / "system.toml"
+    file.write_text(_guest_system([0, 0, 1, 1], by_weight))
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    guest = start_guest(
+        replace(made, machine=made.machine + machine_options, icount=True, icount_shift=0)
+    )
+    guest.wait_for_match(r"(?m)^guest\| end$", timeout=280)
+    lines = [
+        line.removeprefix("guest| ")
+        for line in guest.console().splitlines()
+        if line.startswith("guest| ")
+    ]
+    assert lines == [*_expected(), *_expected(), "end"]
