@@ -10,6 +10,7 @@
 #include "gic/redistributor.h"
 #include "gic/setup.h"
 #include "hypervisor/registers.h"
+#include "hypervisor/safe_core.h"
 #include "hypervisor/sharing.h"
 #include "manager/manager.h"
 #include "memory/stage2.h"
@@ -24,7 +25,8 @@
 #define STACK_PAGES    2u /* a stack, and an unmapped guard page below it */
 
 static struct partition *partitions[DESCRIPTION_PARTITIONS_MAX];
-static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX];
+static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX]; /* for the SMMU */
+static uint64_t processors_roots; /* of all partitions, for their processors: a page each */
 static struct smmu_memory smmu_memory;
 static bool shares_group1; /* Group 0 of the GIC is the firmware's */
 
@@ -64,6 +66,16 @@ static void map_resident(uint64_t *root, const struct processor *processor, cons
     boot_map(root, vcpu->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
 }
 
+/* Maps the roots of stage 2 of partitions whose cores may have to be recalled. */
+static void map_roots(uint64_t *root, const struct description *system)
+{
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        if (!safe_core_is_of(&system->partitions[i])) {
+            boot_map(root, processors_roots + i * PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
+        }
+    }
+}
+
 /* Mappings common to all monitors' service tables. */
 static void map_services(uint64_t *root, const struct description *system)
 {
@@ -72,6 +84,7 @@ static void map_services(uint64_t *root, const struct description *system)
     boot_map_between(root, monitor_shared_start, monitor_shared_end, MONITOR_DATA);
     boot_map(root, system->board.distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
     boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
+    map_roots(root, system);
 }
 
 /* Maps a range one to one, unless it is mapped already. */
@@ -97,10 +110,11 @@ static void map_images(uint64_t *root, const struct partition *partition)
     }
 }
 
-/* Maps the SMMU's event queue, for a partition whose functions can cause events. */
+/* Maps the SMMU's event queue, for a partition whose functions can cause events, or whose core gets
+ * the interrupt. */
 static void map_events(uint64_t *root, const struct partition *partition)
 {
-    if (smmu_confined(partition->described) != 0) {
+    if (partition->events != 0) {
         map_once(root, partition->events, PAGE_BYTES, MONITOR_CONSTANTS);
         map_once(root, partition->system->board.smmu + SMMU_EVENT_REGISTERS, PAGE_BYTES,
                  MONITOR_DEVICE);
@@ -161,6 +175,36 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
     }
 }
 
+/* Builds the partition's stage 2, with one root for the SMMU and one for its processors. */
+static void make_stage2(const struct partition *partition)
+{
+    uint32_t index = partition->index;
+
+    stage2_roots[index] = stage2_build(partition->described, &boot_pool);
+    if (stage2_roots[index] == 0) {
+        boot_refuse("no stage 2 tables can be built for partition", index);
+    }
+    memcpy((void *)(uintptr_t)(processors_roots + index * PAGE_BYTES),
+           (const void *)(uintptr_t)stage2_roots[index], PAGE_BYTES);
+}
+
+/* Gives the partition the SMMU's events if its functions can cause some, or if its cores can't be
+ * shut. The interrupt goes to the latter, if there are any. */
+static void give_events(struct partition *partition)
+{
+    const struct description *system = partition->system;
+    uint32_t safe = safe_core_partition(system);
+
+    if (smmu_confined(partition->described) == 0 && partition->index != safe) {
+        return;
+    }
+    partition->events = smmu_memory.events;
+    if (partition->events != 0 && (safe == DESCRIPTION_NO_PARTITION || partition->index == safe)) {
+        gic_route(system, system->board.smmu_interrupt,
+                  description_boot_core(partition->described));
+    }
+}
+
 static void make_partition(const struct description *system, uint32_t index)
 {
     struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
@@ -173,21 +217,13 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->is_listed =
         shares_group1 || partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
     partitions[index] = partition;
-    stage2_roots[index] = stage2_build(partition->described, &boot_pool);
-    if (stage2_roots[index] == 0) {
-        boot_refuse("no stage 2 tables can be built for partition", index);
-    }
+    make_stage2(partition);
     unresettable = pci_boot(partition);
     if (unresettable != PCI_NO_FUNCTION &&
         partition->described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
         boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);
     }
-    /* The SMMU's interrupt is first routed to a partition whose functions can cause events. */
-    if (smmu_confined(partition->described) != 0) {
-        partition->events = smmu_memory.events;
-        gic_route(system, system->board.smmu_interrupt,
-                  description_boot_core(partition->described));
-    }
+    give_events(partition);
 }
 
 static void start_smmu(const struct description *system)
@@ -232,7 +268,7 @@ static void make_vcpus(const struct description *system)
             vcpu->report.processor = core;
             vcpu->report.partition = index;
             vcpu->partition = partitions[index];
-            vcpu->stage2 = stage2_roots[index];
+            vcpu->stage2 = processors_roots + index * PAGE_BYTES;
             vcpu->number = number;
             vcpu->processor = core;
             add_vcpu(processor_at(system, core), vcpu);
@@ -327,6 +363,7 @@ void boot_main(void)
     if (system->board.ecam != 0) {
         pci_disable_mastering(system);
     }
+    processors_roots = boot_take(system->partition_count);
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }

@@ -4,17 +4,26 @@
 #include "console/terminal.h"
 #include "console/uart.h"
 #include "gic/setup.h"
+#include "hypervisor/safe_core.h"
 
 #define SWITCH  0x1d /* Ctrl-] */
 #define COMMAND 0x1e /* Ctrl-^ */
 
-/* Bytes that one interrupt handles: the PL011's FIFO. More of them raise another interrupt. */
-#define BATCH 32u
+/* Keys that one interrupt handles, when they are read and when they are taken. More of them raise
+ * another one. */
+#define BATCH 16u
+
+static bool commanded __attribute__((section(".bss.monitor_shared"))); /* the last key: Ctrl-^ */
 
 static void route(const struct description *system, uint32_t partition)
 {
+    uint32_t safe = safe_core_partition(system);
+
+    if (safe == DESCRIPTION_NO_PARTITION || safe_core_is_of(&system->partitions[partition])) {
+        safe = partition;
+    }
     gic_route(system, system->board.uart_interrupt,
-              description_boot_core(&system->partitions[partition]));
+              description_boot_core(&system->partitions[safe]));
 }
 
 static void give_input(const struct description *system, uint32_t partition)
@@ -36,6 +45,7 @@ void input_start(const struct description *system)
 {
     uint32_t owner = DESCRIPTION_NO_PARTITION;
 
+    commanded = false;
     for (uint32_t i = system->partition_count; i-- != 0;) {
         const struct description_partition *partition = &system->partitions[i];
 
@@ -53,38 +63,67 @@ void input_start(const struct description *system)
     }
 }
 
-static void switch_input(const struct partition *partition)
+/* Returns the partition that has the input now. */
+static uint32_t switch_input(const struct description *system, uint32_t partition)
 {
-    uint32_t next = next_of(partition->system, partition->index);
+    uint32_t next = next_of(system, partition);
 
-    terminal_print("the input is for %s", partition->system->partitions[next].name);
-    give_input(partition->system, next);
+    terminal_print("the input is for %s", system->partitions[next].name);
+    (void)terminal_pass(next, KEY_SHOW);
+    give_input(system, next);
+    return next;
 }
 
-static enum partition_request handle_key(struct partition *partition, uint8_t byte)
+/* Returns the key that Ctrl-^ and `byte` make, or KEY_SHOW if they make none. */
+static uint32_t command_of(uint8_t byte)
 {
-    bool commanded = partition->uart.commanded;
+    switch (byte) {
+    case 's':
+        return KEY_STOP;
+    case 'r':
+        return KEY_RESTART;
+    default:
+        return KEY_SHOW;
+    }
+}
 
-    partition->uart.commanded = !commanded && byte == COMMAND;
-    if (commanded && byte == 's') {
-        return REQUEST_STOP;
+/* A command that follows another one which its boot core has not taken is not kept. */
+static void pass_command(const struct description *system, uint32_t partition, uint32_t key)
+{
+    const struct description_partition *described = &system->partitions[partition];
+
+    if (!terminal_pass(partition, key)) {
+        terminal_print("%s waits: core %u does not answer", described->name,
+                       description_boot_core(described));
     }
-    if (commanded && byte == 'r') {
-        return REQUEST_RESET;
+}
+
+static void handle_key(const struct description *system, uint32_t partition, uint8_t byte,
+                       struct input_calls *calls)
+{
+    uint32_t command = commanded ? command_of(byte) : KEY_SHOW;
+    bool was_commanded = commanded;
+
+    commanded = !was_commanded && byte == COMMAND;
+    calls->called |= UINT32_C(1) << partition;
+    if (command != KEY_SHOW) {
+        pass_command(system, partition, command);
+        calls->recalled |= UINT32_C(1) << partition;
+        return;
     }
-    if (commanded) {
-        uart_receive(partition, COMMAND);
+    if (was_commanded) {
+        (void)terminal_pass(partition, COMMAND);
     }
     if (byte == SWITCH) {
-        switch_input(partition);
-    } else if (!partition->uart.commanded) {
-        uart_receive(partition, byte);
+        calls->called |= UINT32_C(1) << switch_input(system, partition);
+    } else if (!commanded) {
+        (void)terminal_pass(partition, byte);
     }
-    return REQUEST_NONE;
 }
 
-/* A UART whose FIFO was full has room again: its monitors did not see that happen. */
-static void raise_waiting(const struct description *system)
+/* UARTs whose FIFOs were full have room again: their monitors did not see that happen. Returns true
+ * if that of `owner`, which has the input, is one of them: more of its line can be shown. */
+static bool raise_waiting(const struct description *system, uint32_t owner)
 {
     uint32_t partitions = terminal_continue();
 
@@ -93,23 +132,49 @@ static void raise_waiting(const struct description *system)
             gic_make_pending(system, system->partitions[i].console_interrupt);
         }
     }
+    return (partitions >> owner & 1u) != 0 && terminal_pass(owner, KEY_SHOW);
 }
 
-enum partition_request terminal_input(struct partition *partition)
+struct input_calls input_receive(const struct description *system)
 {
-    enum partition_request request = REQUEST_NONE;
+    struct input_calls calls = {0, 0};
+    uint32_t owner = terminal_input_owner();
     uint8_t byte;
 
-    raise_waiting(partition->system);
-    if (terminal_input_owner() == partition->index) {
+    if (owner == DESCRIPTION_NO_PARTITION) {
+        (void)terminal_continue(); /* there is only the hypervisor's own output */
+        return calls;
+    }
+    if (raise_waiting(system, owner)) {
+        calls.called |= UINT32_C(1) << owner;
+    }
+    /* After a command, and when the keyboard changes its partition, the remaining bytes stay in the
+     * PL011, whose interrupt stays asserted. */
+    for (unsigned i = 0;
+         i < BATCH && calls.recalled == 0 && terminal_input_owner() == owner && terminal_get(&byte);
+         i++) {
+        handle_key(system, owner, byte, &calls);
+    }
+    return calls;
+}
+
+enum partition_request input_take(struct partition *partition)
+{
+    uint32_t key;
+
+    if (terminal_has_key(partition->index)) {
         uart_flush(partition, false);
     }
-    /* When the keyboard changes its partition, the remaining bytes stay in the PL011, whose
-     * interrupt stays asserted for the new one. */
-    for (unsigned i = 0; i < BATCH && request == REQUEST_NONE &&
-                         terminal_input_owner() == partition->index && terminal_get(&byte);
-         i++) {
-        request = handle_key(partition, byte);
+    for (unsigned i = 0; i < BATCH && terminal_take(partition->index, &key); i++) {
+        if (key == KEY_STOP) {
+            return REQUEST_STOP;
+        }
+        if (key == KEY_RESTART) {
+            return REQUEST_RESET;
+        }
+        if (key != KEY_SHOW) {
+            uart_receive(partition, (uint8_t)key);
+        }
     }
-    return request;
+    return REQUEST_NONE;
 }

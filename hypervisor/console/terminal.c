@@ -38,6 +38,8 @@ _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + END_BYTES) + OWN_B
 #define PRINTER_OWN DESCRIPTION_PARTITIONS_MAX
 #define PRINTERS    (DESCRIPTION_PARTITIONS_MAX + 1u)
 
+#define KEYS 128u /* that wait for a partition: a power of two */
+
 #define NOBODY 0u /* partitions count from 1 here, so that all zero is right at first */
 
 static struct {
@@ -57,6 +59,12 @@ static struct {
     uint32_t unsent[PRINTERS]; /* in the ring, at most so many ... */
     uint32_t end[PRINTERS];    /* ... and none once `read` has come here */
     char ring[RING_BYTES];
+    /* Keys that wait for a partition, from `first` on. */
+    struct keys {
+        uint16_t keys[KEYS];
+        uint32_t first, count;
+        bool has_command;
+    } typed[DESCRIPTION_PARTITIONS_MAX];
 } terminal __attribute__((section(".bss.monitor_shared")));
 
 /* Sends from the ring what the PL011 takes at once. */
@@ -381,11 +389,58 @@ uint32_t terminal_continue(void)
     return wake;
 }
 
+/* Locked, because more than one core may read: one takes over from another. */
 bool terminal_get(uint8_t *byte)
 {
-    if ((device_read32(terminal.uart + UARTFR) & FLAG_RECEIVE_EMPTY) != 0) {
+    bool has_byte;
+
+    lock_terminal();
+    has_byte = (device_read32(terminal.uart + UARTFR) & FLAG_RECEIVE_EMPTY) == 0;
+    if (has_byte) {
+        *byte = (uint8_t)device_read32(terminal.uart + UARTDR);
+    }
+    send_and_unlock_terminal();
+    return has_byte;
+}
+
+bool terminal_pass(uint32_t partition, uint32_t key)
+{
+    struct keys *typed = &terminal.typed[partition];
+    bool is_command = key > KEY_SHOW, is_kept;
+
+    lock_terminal();
+    is_kept = is_command ? !typed->has_command : typed->count < KEYS;
+    if (is_kept) {
+        typed->has_command = typed->has_command || is_command;
+        typed->count -= typed->count == KEYS ? 1 : 0; /* the command replaces the last key */
+        typed->keys[(typed->first + typed->count) % KEYS] = (uint16_t)key;
+        __atomic_store_n(&typed->count, typed->count + 1, __ATOMIC_RELAXED);
+    }
+    send_and_unlock_terminal();
+    return is_kept;
+}
+
+bool terminal_has_key(uint32_t partition)
+{
+    return __atomic_load_n(&terminal.typed[partition].count, __ATOMIC_RELAXED) != 0;
+}
+
+bool terminal_take(uint32_t partition, uint32_t *key)
+{
+    struct keys *typed = &terminal.typed[partition];
+    bool has_key;
+
+    if (!terminal_has_key(partition)) {
         return false;
     }
-    *byte = (uint8_t)device_read32(terminal.uart + UARTDR);
-    return true;
+    lock_terminal();
+    has_key = typed->count != 0;
+    if (has_key) {
+        *key = typed->keys[typed->first % KEYS];
+        typed->first++;
+        typed->count--;
+        typed->has_command = typed->has_command && *key <= KEY_SHOW;
+    }
+    send_and_unlock_terminal();
+    return has_key;
 }

@@ -69,8 +69,19 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
  * have room in the ring now and had none before, bit i for partition i. Any core. */
 uint32_t terminal_continue(void);
 
-/* For input.c and uart.c. Who has the input: an index, or DESCRIPTION_NO_PARTITION; only a monitor
- * of who has it takes it away, and takes what was typed. */
+/* Keys for a partition: bytes, and these. */
+#define KEY_SHOW    0x100u /* its line can be shown, or shown further */
+#define KEY_STOP    0x101u
+#define KEY_RESTART 0x102u
+
+/* For input.c: leaves a key for a partition. Returns false if the key is not kept: there is no
+ * room, or it is a command and the last one was not taken. A command finds room. Any core. */
+bool terminal_pass(uint32_t partition, uint32_t key);
+/* For input.c: the oldest key that was left for the partition; false: there is none. */
+bool terminal_take(uint32_t partition, uint32_t *key);
+bool terminal_has_key(uint32_t partition);
+
+/* For input.c and uart.c. Who has the input: an index, or DESCRIPTION_NO_PARTITION. */
 uint32_t terminal_input_owner(void);
 void terminal_give_input(uint32_t partition);
 /* Boot, after terminal_give_input(): the PL011's interrupt is routed to a core. Enables it for

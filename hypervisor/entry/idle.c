@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/idle.h"
 
+#include "entry/watch.h"
 #include "gic/setup.h"
 #include "hypervisor/sharing.h"
 #include "partition/fault.h"
@@ -21,10 +22,15 @@ static void leave(struct vcpu *vcpu)
  * to execute. */
 static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
 {
+    struct processor *processor = processor_this();
+
     while (next != LIFE_EXECUTE) {
         if (next == LIFE_SLEEP) {
+            watch_begin_wait(processor);
             sharing_wait(vcpu);
+            watch_end_wait(processor);
         }
+        watch_look(processor);
         sharing_handle_interrupts(vcpu);
         sharing_continue(vcpu);
         (void)fault_of_device(0);

@@ -2,36 +2,85 @@
 #include "entry/interrupt.h"
 
 #include "console/input.h"
+#include "console/terminal.h"
 #include "entry/processor.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
+#include "gic/sgi.h"
 #include "hypervisor/sharing.h"
 #include "partition/fault.h"
 #include "partition/life.h"
+#include "partition/recall.h"
 
-/* What was typed for the partition of a VCPU. */
-static void handle_terminal(struct vcpu *vcpu)
+/* Takes what was typed for the partition of a boot VCPU. */
+static void take_input(struct vcpu *vcpu)
 {
-    enum partition_request request = terminal_input(vcpu->partition);
+    enum partition_request request = input_take(vcpu->partition);
 
     if (request != REQUEST_NONE) {
         life_request_by_terminal(vcpu, request);
     }
+    if (terminal_has_key(vcpu->partition->index)) {
+        gic_call_core(vcpu->partition, partition_core(vcpu->partition, 0));
+    }
 }
 
-/* An interrupt of a device of the hypervisor. It concerns one of the partitions of this processor.
+/* Takes what this or another processor has left for the partitions whose boot VCPUs execute here.
  */
-static void handle_device(struct processor *processor, uint32_t number)
+static void take_messages(const struct processor *processor)
+{
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        if (vcpu->number == 0) {
+            recall_begin_answer(vcpu);
+            take_input(vcpu);
+            fault_take_dma(vcpu);
+        }
+    }
+}
+
+/* What was typed is left for the partitions that had the input. */
+static void handle_terminal(const struct processor *processor)
+{
+    const struct vcpu *vcpu = processor->vcpu;
+    const struct description *system = vcpu->partition->system;
+    struct input_calls calls = input_receive(system);
+
+    for (uint32_t left = calls.called; left != 0; left &= left - 1) {
+        uint32_t partition = (uint32_t)__builtin_ctz(left);
+        uint32_t core = description_boot_core(&system->partitions[partition]);
+
+        if (core == processor->index) {
+            continue; /* take_messages() follows */
+        }
+        if ((calls.recalled >> partition & 1u) != 0) {
+            recall(vcpu, partition);
+        } else {
+            gic_call_core(vcpu->partition, &system->cores[core]);
+        }
+    }
+}
+
+/* The partition of one of the VCPUs has access to the SMMU's events. */
+static void handle_smmu(const struct processor *processor)
+{
+    const struct vcpu *vcpu = processor->vcpus;
+
+    while (vcpu != NULL && !fault_of_dma(vcpu)) {
+        vcpu = vcpu->next;
+    }
+}
+
+/* An interrupt of a device of the hypervisor. */
+static void handle_device(const struct processor *processor, uint32_t number)
 {
     const struct description_board *board = &processor->vcpu->partition->system->board;
 
-    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (number == board->uart_interrupt) {
-            handle_terminal(vcpu);
-        } else if (number == board->smmu_interrupt) {
-            fault_of_dma(vcpu);
-        }
+    if (number == board->uart_interrupt) {
+        handle_terminal(processor);
+    } else if (number == board->smmu_interrupt) {
+        handle_smmu(processor);
     }
+    take_messages(processor);
 }
 
 static void handle(struct vcpu *vcpu, uint32_t number)
@@ -45,6 +94,7 @@ static void handle(struct vcpu *vcpu, uint32_t number)
         sharing_timer(vcpu);
         break;
     case GIC_OWN_SGI:
+        take_messages(processor_this());
         sharing_message(vcpu);
         break;
     default:

@@ -22,10 +22,12 @@ struct processor {
     struct vcpu *vcpus; /* all that execute on it, in turn: a list by `next` */
     struct shared_core *shared; /* shared/: NULL: one VCPU has it alone */
     uint32_t index;             /* in the description */
-    uint32_t reserved;
+    uint32_t overdue; /* watch.c: the hypervisor's SPIs that were pending at the last look */
     /* ESR_EL2 and FAR_EL2 of this monitor's last access that a device did not answer. 0: none since
      * the partition was last stopped for one. */
     uint64_t device_syndrome, device_address;
+    uint64_t looked; /* watch.c: CNTPCT_EL0 at the last look */
+    uint32_t reader; /* watch.c: the partition that took over the interrupt of the SMMU last */
 };
 
 enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };

@@ -5,6 +5,7 @@
 #include "entry/interrupt.h"
 #include "entry/processor.h"
 #include "entry/syndrome.h"
+#include "entry/watch.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
 #include "gic/listed.h"
@@ -13,6 +14,7 @@
 #include "hypervisor/sharing.h"
 #include "memory/tables.h"
 #include "partition/fault.h"
+#include "partition/recall.h"
 #include "pci/config_space.h"
 #include "vcpu/features.h"
 #include "vcpu/guest_state.h"
@@ -210,6 +212,9 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         result = trapped_instruction(vcpu, syndrome);
         break;
     }
+    if (result == ACCESS_FORBIDDEN && recall_answer(vcpu)) {
+        return;
+    }
     if (result == ACCESS_FORBIDDEN && takes_abort(vcpu, syndrome)) {
         vcpu->report.exits[EXIT_FAULT]++;
         vcpu->report.refused++;
@@ -247,6 +252,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
     } else {
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
     }
+    watch_look(processor);
     (void)fault_of_device(registers->pc);
     sharing_continue(vcpu);
     listed_revise(vcpu);

@@ -81,6 +81,14 @@ void gic_make_pending(const struct description *system, uint32_t interrupt)
                    UINT32_C(1) << interrupt % 32);
 }
 
+bool gic_is_pending(const struct description *system, uint32_t interrupt)
+{
+    return (device_read32(gic_distributor(system).interrupts + GIC_ISPENDR +
+                          interrupt / 32 * UINT64_C(4)) >>
+                interrupt % 32 &
+            1u) != 0;
+}
+
 void gic_route(const struct description *system, uint32_t interrupt, uint32_t core)
 {
     device_write64(gic_distributor(system).interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,

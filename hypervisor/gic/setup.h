@@ -52,6 +52,9 @@ void gic_route(const struct description *system, uint32_t interrupt, uint32_t co
 /* Makes an SPI pending. May be called on any core. */
 void gic_make_pending(const struct description *system, uint32_t interrupt);
 
+/* Returns true if the SPI is pending. */
+bool gic_is_pending(const struct description *system, uint32_t interrupt);
+
 /* Returns the INTID of the hypervisor's interrupt to handle, or GIC_NONE. The interrupt is active
  * until gic_end(). If the hypervisor's interrupts are in Group 1, those of the guest must be
  * masked. */

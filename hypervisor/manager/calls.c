@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "manager/calls.h"
 
-#include "gic/sgi.h"
 #include "manager/checksum.h"
 #include "manager/image.h"
 #include "manager/order.h"
 #include "manager/orders.h"
+#include "partition/recall.h"
 
 /* Bytes that a call checks. The manager's own time is used for it, while the partition executes. */
 #define CHECK_BYTES 256u
@@ -40,13 +40,12 @@ static int64_t status(const struct manager_orders *orders, uint32_t index, uint6
     return taken ? order_state(&situation) : STATE_BUSY;
 }
 
-/* Writes the order, and tells the boot core of its partition. */
+/* Writes the order, and makes the boot core of its partition take it, whatever its guest does. */
 static enum manager_result give(const struct vcpu *vcpu, uint32_t index, uint32_t command,
                                 const struct staged_image *image)
 {
     const struct partition *own = vcpu->partition;
     struct order *order = &own->management.orders->orders[index];
-    const struct description_partition *described = &own->system->partitions[index];
 
     if (!is_taken(own->management.orders, index)) {
         return MANAGER_BUSY;
@@ -54,7 +53,7 @@ static enum manager_result give(const struct vcpu *vcpu, uint32_t index, uint32_
     order->command = command;
     order->image = *image;
     __atomic_store_n(&order->number, order->number + 1, __ATOMIC_RELEASE);
-    gic_call_core(own, &own->system->cores[description_boot_core(described)]);
+    recall(vcpu, index);
     return MANAGER_DONE;
 }
 

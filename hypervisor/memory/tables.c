@@ -8,7 +8,7 @@
 #define LEVEL_LAST  3u
 
 /* Descriptor types (Arm ARM D8.3): a table and a page have the same type. */
-#define VALID        UINT64_C(1)
+#define VALID        TABLES_VALID
 #define TABLE        UINT64_C(2)
 #define ADDRESS_MASK UINT64_C(0x0000fffffffff000)
 

@@ -14,6 +14,7 @@
 #define PAGE_BYTES         UINT64_C(4096)
 #define TABLES_INPUT_BITS  39u
 #define TABLES_INPUT_LIMIT (UINT64_C(1) << TABLES_INPUT_BITS)
+#define TABLES_VALID       UINT64_C(1) /* of a descriptor (Arm ARM D8.3) */
 
 /* Attribute bits of a block or page descriptor. RW in stage 2: the guest may read and write. */
 #define STAGE2_MEMORY     UINT64_C(0x00000000000007fc) /* AF, Inner Shareable, RW, write-back */
@@ -29,6 +30,12 @@
 static inline uint64_t page_up(uint64_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+/* Returns the index of the root's entry that maps the input address. */
+static inline uint64_t tables_root_index(uint64_t input)
+{
+    return input >> 30;
 }
 
 /* A pool of pages for tables and other permanent data. Pages are taken upwards from `next`, are

@@ -4,8 +4,20 @@
 #include "console/terminal.h"
 #include "console/uart.h"
 #include "entry/processor.h"
+#include "gic/setup.h"
+#include "hypervisor/safe_core.h"
 #include "partition/life.h"
+#include "partition/recall.h"
+#include "smmu/registers.h"
 #include "smmu/smmu.h"
+
+/* The first refused DMA of each partition that its own monitor has not handled. */
+enum refused_state { REFUSED_NONE, REFUSED_WRITING, REFUSED_WAITING };
+
+static struct refused {
+    uint32_t state;
+    struct smmu_event event;
+} refused[DESCRIPTION_PARTITIONS_MAX] __attribute__((section(".bss.monitor_shared")));
 
 /* Takes a pending SError, so that it is attributed to this processor's earlier accesses. */
 static void take_pending_errors(void)
@@ -60,13 +72,58 @@ bool fault_of_device(uint64_t pc)
     return true;
 }
 
-void fault_of_dma(struct vcpu *vcpu)
+/* Leaves the event for the monitor of its partition, unless an earlier one waits there. Later
+ * events of a partition interrupt its own core, unless there is one that can't be shut. */
+static void leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
+{
+    const struct description *system = vcpu->partition->system;
+    struct refused *place = &refused[event->partition];
+    uint32_t before = REFUSED_NONE;
+
+    if (safe_core_partition(system) == DESCRIPTION_NO_PARTITION) {
+        gic_route(system, system->board.smmu_interrupt,
+                  description_boot_core(&system->partitions[event->partition]));
+    }
+    if (__atomic_compare_exchange_n(&place->state, &before, REFUSED_WRITING, false,
+                                    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        place->event = *event;
+        __atomic_store_n(&place->state, REFUSED_WAITING, __ATOMIC_RELEASE);
+        if (event->partition != vcpu->partition->index || vcpu->number != 0) {
+            recall(vcpu, event->partition);
+        }
+    }
+}
+
+bool fault_of_dma(const struct vcpu *vcpu)
+{
+    struct smmu_event event;
+    bool has_event = smmu_event(vcpu->partition, &event);
+
+    if (has_event && event.partition != DESCRIPTION_NO_PARTITION) {
+        leave_event(vcpu, &event);
+    }
+    return has_event;
+}
+
+void fault_discard_dma(const struct vcpu *vcpu)
+{
+    for (uint32_t i = 0; i < EVENTS && fault_of_dma(vcpu); i++) {
+    }
+    __atomic_store_n(&refused[vcpu->partition->index].state, REFUSED_NONE, __ATOMIC_RELAXED);
+}
+
+void fault_take_dma(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
+    struct refused *place = &refused[partition->index];
     struct smmu_event event;
 
-    if (!smmu_event(partition, &event) ||
-        __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
+    if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != REFUSED_WAITING) {
+        return;
+    }
+    event = place->event;
+    __atomic_store_n(&place->state, REFUSED_NONE, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
         return;
     }
     record(vcpu, event.type, event.address, 0);

@@ -19,8 +19,15 @@ void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t addr
  * the guest's. */
 bool fault_of_device(uint64_t pc);
 
-/* Handles the SMMU's interrupt. Stops the partition for the first DMA that the SMMU refused. Later
- * events, until the devices are reset, change nothing. */
-void fault_of_dma(struct vcpu *vcpu);
+/* Handles the SMMU's interrupt: leaves the oldest event for the monitor of its partition, whose
+ * core is recalled. Returns false if there is no event. Any core. */
+bool fault_of_dma(const struct vcpu *vcpu);
+
+/* Discards the events of the VCPU's own partition, which starts. On its boot VCPU. */
+void fault_discard_dma(const struct vcpu *vcpu);
+
+/* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are
+ * reset, change nothing. On its boot VCPU. */
+void fault_take_dma(struct vcpu *vcpu);
 
 #endif

@@ -9,6 +9,7 @@
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "partition/load.h"
+#include "partition/recall.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
 
@@ -41,7 +42,8 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
     uint32_t before = REQUEST_NONE;
 
     (void)__atomic_compare_exchange_n(&partition->request, &before, (uint32_t)request, false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+                                      __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
+    recall_own(vcpu);
     for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
         /* A VCPU that shares this processor may be another than the one that executes, or may have
          * blocked as the last one. */
@@ -145,7 +147,6 @@ static enum life_step end_reset(const struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
     struct transition *transition = &partition->transition;
-    struct smmu_event before;
 
     gic_reset_partition(partition);
     if (!is_to_start(vcpu)) {
@@ -154,8 +155,7 @@ static enum life_step end_reset(const struct vcpu *vcpu)
     if (fault_of_device(0) || !transition->is_quiet || transition->reset.has_failed) {
         return fail_start(partition);
     }
-    while (smmu_event(partition, &before)) { /* events from before the start are discarded */
-    }
+    fault_discard_dma(vcpu);
     transition->phase = TRANSITION_LOAD;
     return LIFE_POLL;
 }
@@ -229,6 +229,7 @@ static enum life_step continue_permit(struct vcpu *vcpu)
         return begin(partition);
     }
     transition->phase = TRANSITION_NONE;
+    recall_end(vcpu);
     partition->starts++;
     uart_release_input(partition);
     power->entry = partition->described->entry;

@@ -1,56 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The SMMU's event queue, from which monitors learn which function's DMA was refused. */
 #include "gic/setup.h"
+#include "hypervisor/ticket_lock.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
 
-static const struct description_partition *owner_of(const struct description *system,
-                                                    uint32_t stream)
+static struct ticket_lock lock __attribute__((section(".bss.monitor_shared")));
+
+static uint32_t owner_of(const struct description *system, uint32_t stream)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
 
         for (uint32_t j = 0; j < smmu_confined(partition); j++) {
             if (partition->functions[j].address == stream) {
-                return partition;
+                return i;
             }
         }
     }
-    return NULL;
+    return DESCRIPTION_NO_PARTITION;
 }
 
-/* Returns the partition whose monitor removes the event from the queue: the owner of the function,
- * or, if no partition owns it, the first partition behind the SMMU. */
-static const struct description_partition *remover_of(const struct description *system,
-                                                      const struct description_partition *owner)
+/* Compares index and wrap bit (3.5.1). */
+static bool is_empty(uint32_t written, uint32_t next)
 {
-    uint32_t i = 0;
-
-    if (owner != NULL) {
-        return owner;
-    }
-    while (i < system->partition_count - 1 && smmu_confined(&system->partitions[i]) == 0) {
-        i++;
-    }
-    return &system->partitions[i];
+    return (written ^ next) % (2 * EVENTS) == 0;
 }
 
-bool smmu_event(const struct partition *partition, struct smmu_event *event)
+/* Returns false if the queue is empty. Locked. */
+static bool remove_oldest(const struct partition *partition, struct smmu_event *event)
 {
-    const struct description *system = partition->system;
-    const struct description_partition *asking = partition->described;
-    const struct description_partition *owner, *remover;
-    uintptr_t registers = (uintptr_t)system->board.smmu;
+    uintptr_t registers = (uintptr_t)partition->system->board.smmu;
     const volatile uint64_t *record = (const volatile uint64_t *)(uintptr_t)partition->events;
-    uint32_t written, next;
+    uint32_t written = device_read32(registers + SMMU_EVENTQ_PROD);
+    uint32_t next = device_read32(registers + SMMU_EVENTQ_CONS);
 
-    if (record == NULL) {
-        return false;
-    }
-    written = device_read32(registers + SMMU_EVENTQ_PROD);
-    next = device_read32(registers + SMMU_EVENTQ_CONS);
-    if ((written ^ next) % (2 * EVENTS) == 0) { /* index and wrap bit (3.5.1) */
+    if (is_empty(written, next)) {
         return false;
     }
     device_observe_memory(); /* the record is valid once PROD is past it */
@@ -59,15 +45,28 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
                                  .type = EVENT_TYPE(record[0]),
                                  .address = record[2],
                                  .read = (record[1] & EVENT_READ) != 0};
-    owner = owner_of(system, event->stream);
-    remover = remover_of(system, owner);
-    if (remover == asking) {
-        device_observe_memory(); /* the record is read before its entry is freed */
-        device_write32(registers + SMMU_EVENTQ_CONS,
-                       (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW));
+    device_observe_memory(); /* the record is read before its entry is freed */
+    next = (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW);
+    device_write32(registers + SMMU_EVENTQ_CONS, next);
+    /* The SMMU interrupts only when the queue becomes non-empty (3.18). */
+    if (!is_empty(device_read32(registers + SMMU_EVENTQ_PROD), next)) {
+        gic_make_pending(partition->system, partition->system->board.smmu_interrupt);
     }
-    /* The SMMU interrupts only when the queue becomes non-empty (3.18). So the interrupt is made
-     * pending again, for the partition concerned. */
-    gic_route(system, system->board.smmu_interrupt, description_boot_core(remover));
-    return owner == asking;
+    return true;
+}
+
+bool smmu_event(const struct partition *partition, struct smmu_event *event)
+{
+    bool has_event;
+
+    if (partition->events == 0) {
+        return false;
+    }
+    ticket_lock_take(&lock, TICKET_LOCK_FOR_EVER);
+    has_event = remove_oldest(partition, event);
+    ticket_lock_give(&lock);
+    if (has_event) {
+        event->partition = owner_of(partition->system, event->stream);
+    }
+    return has_event;
 }

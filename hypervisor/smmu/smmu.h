@@ -31,6 +31,7 @@ struct smmu_event {
     uint32_t type;    /* IHI 0070, 7.3: 0x10 translation, 0x13 permission, ... */
     uint64_t address; /* address that the device put out, if the type has one */
     bool read;
+    uint32_t partition; /* whose function it is: index, or DESCRIPTION_NO_PARTITION */
 };
 
 /*
@@ -83,13 +84,9 @@ enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_
 void smmu_end_change(const struct partition *partition, struct smmu_change *change);
 
 /*
- * Handles the event queue's interrupt (board.smmu_interrupt). Returns true and removes the oldest
- * event if a function of this partition caused it. Of an event of a function that no partition
- * owns, the monitor of the first partition behind the SMMU removes it, and the call returns false.
- * If another monitor removes the oldest event, or if more events follow, the interrupt is raised
- * again on that partition's boot core. Events that an overflow discarded are not reported. Called
- * on boot cores, also without the interrupt. No lock is needed, because one monitor alone removes
- * the oldest event.
+ * Removes the oldest event from the queue. If more events follow, makes the queue's interrupt
+ * (board.smmu_interrupt) pending again. Returns false if the queue is empty, or if the partition's
+ * monitors have no access to it. Events that an overflow discarded are not reported. Any core.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
 

@@ -164,11 +164,25 @@ def test_a_stop_ends_a_restart_while_the_memory_is_loaded(
     assert three.reports()[0].starts == 2
 
 
-def test_unresponsive_core_is_reported(start_guest: StartGuest, log_folder: Path) -> None:
-    """The core feigns active interrupts and keeps running; nothing stops it
-    (docs/decisions/0013)."""
+def test_core_that_shuts_itself_is_stopped(guest: GuestProcess) -> None:
+    """The core feigns active interrupts and keeps running (docs/decisions/0039)."""
+    for _ in range(2):
+        order(guest, "p")
+        guest.type_text(_STOP)
+        said(guest, "bulkhead", "three is stopped")
+        guest.type_text(_RESTART)
+        said(guest, "three", "ready")
+    guest.type_text("b")  # the first core; the second one makes a fault
+    said(guest, "bulkhead", "three is stopped: core 2")
+    guest.type_text(_RESTART)
+    said(guest, "three", "ready")
+    assert "waits" not in guest.console()
+
+
+def test_core_that_sleeps_for_ever_is_reported(start_guest: StartGuest, log_folder: Path) -> None:
+    """The core feigns active interrupts and waits for one; nothing wakes it."""
     guest = boot(start_guest, log_folder).guest
-    order(guest, "p")
+    order(guest, "z")
     guest.type_text(_STOP)
     said(guest, "bulkhead", "three is stopped")
     said(guest, "bulkhead", "three waits: core 2 does not answer")
@@ -177,9 +191,11 @@ def test_unresponsive_core_is_reported(start_guest: StartGuest, log_folder: Path
     said(guest, "bulkhead", "three waits: core 2 does not answer")
 
 
-def test_unresponsive_first_core_is_reported(start_guest: StartGuest, log_folder: Path) -> None:
+def test_first_core_that_sleeps_for_ever_is_reported(
+    start_guest: StartGuest, log_folder: Path
+) -> None:
     guest = boot(start_guest, log_folder).guest
-    guest.type_text("b")
+    guest.type_text("d")
     said(guest, "bulkhead", "three is stopped: core 2")
     said(guest, "bulkhead", "three waits: core 1 does not answer")
 
@@ -188,7 +204,7 @@ def test_core_with_listed_interrupts_always_answers(
     start_guest: StartGuest, log_folder: Path
 ) -> None:
     three = boot(start_guest, log_folder, 'interrupts = "listed"\n')
-    order(three.guest, "p")
+    order(three.guest, "z")
     three.guest.type_text(_STOP)
     said(three.guest, "bulkhead", "three is stopped")
     three.guest.type_text(_RESTART)

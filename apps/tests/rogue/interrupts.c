@@ -162,11 +162,28 @@ void attack_suspend(uint64_t where)
 }
 
 /* Shuts this core against all interrupts, also the hypervisor's, by feigning that interrupts of all
- * priorities are active, for ever. */
+ * priorities are active. */
+static void shut(void)
+{
+    __asm__ volatile("msr s3_0_c12_c9_0, %0\n\tisb" : : "r"(ALL_ACTIVE));
+}
+
+/* Shuts this core for ever. */
 void attack_shut(uint64_t where)
 {
-    (void)where;
-    __asm__ volatile("msr daifset, #0xf\n\tmsr s3_0_c12_c9_0, %0\n\tisb" : : "r"(ALL_ACTIVE));
+    __asm__ volatile("msr daifset, #0xf");
+    shut();
     for (;;) {
+        if (where == SHUT_AGAIN) {
+            shut();
+        } else if (where == SHUT_ASLEEP) {
+            __asm__ volatile("dsb sy\n\twfi");
+        }
     }
+}
+
+void attack_shut_dma(uint64_t where)
+{
+    shut();
+    attack_dma_transmit(where);
 }

@@ -33,6 +33,7 @@ static const struct {
     {"priority", attack_priority},
     {"end", attack_end},
     {"shut", attack_shut},
+    {"shut-dma", attack_shut_dma},
     {"suspend", attack_suspend},
     {"ecam", attack_configuration_space},
     {"bars", attack_bars},

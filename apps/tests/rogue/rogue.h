@@ -34,7 +34,11 @@ void attack_redistributor(uint64_t where); /* `where`: number of the Redistribut
 void attack_sgi(uint64_t where);
 void attack_priority(uint64_t where); /* `where`: number of this core's Redistributor */
 void attack_end(uint64_t where);
+/* `where`: what the shut core does: an endless loop, or one of these. */
+#define SHUT_AGAIN  1u /* shuts itself again and again */
+#define SHUT_ASLEEP 2u /* waits for interrupts */
 void attack_shut(uint64_t where);
+void attack_shut_dma(uint64_t where); /* attack_dma_transmit() by a shut core, which then sleeps */
 void attack_suspend(uint64_t where);
 
 /* pci.c */

@@ -24,7 +24,6 @@ struct virtual_uart {
     struct ticket_lock lock;
     uint16_t registers[VIRTUAL_UART_REGISTERS]; /* as last written, by offset / 4 */
     bool transmitted;                           /* UARTRIS.TXRIS */
-    bool commanded; /* the last key was Ctrl-^; only the boot core's monitor uses this */
     uint8_t output[VIRTUAL_UART_FIFO]; /* transmit FIFO: empty unless the terminal has no room */
     uint32_t output_first, output_count;
     uint8_t input[CONSOLE_INPUT_BYTES];

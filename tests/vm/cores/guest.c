@@ -118,6 +118,15 @@ static void shut_and_spin(void)
     spin();
 }
 
+static void shut_and_sleep(void)
+{
+    shut();
+    reached = 1;
+    for (;;) {
+        __asm__ volatile("dsb sy\n\twfi");
+    }
+}
+
 static void shut_and_go_off(void)
 {
     shut();
@@ -201,6 +210,9 @@ static void obey(char order)
     case 'p':
         on_and_wait(first + 1, shut_and_spin);
         break;
+    case 'z':
+        on_and_wait(first + 1, shut_and_sleep);
+        break;
     case 'f':
         on(first + 1, fault);
         break;
@@ -220,6 +232,10 @@ static void obey(char order)
     case 'b':
         on(first + 1, fault_when_the_first_is_shut);
         shut_and_spin();
+        break;
+    case 'd':
+        on(first + 1, fault_when_the_first_is_shut);
+        shut_and_sleep();
         break;
     case 's':
         start_again_and_again(reset_soon);

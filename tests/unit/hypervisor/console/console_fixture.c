@@ -145,7 +145,22 @@ void fixture_type(const char *text)
     /* The interrupt is a level, so it is taken again as long as there is input. */
     for (unsigned times = 0; fake.typed_bytes != 0; times++) {
         require(times < 1000, "input is taken");
-        terminal_input(&fixture_partitions[PARTITIONS - 1 - fake.route]);
+        fixture_interrupt();
+    }
+}
+
+/* The monitor whose core is called by the one that reads the PL011 takes the keys. */
+void fixture_interrupt(void)
+{
+    struct input_calls calls = input_receive(&fixture_system);
+
+    require((calls.recalled & ~calls.called) == 0 && calls.called >> PARTITIONS == 0,
+            "partitions of the system are called");
+    for (unsigned i = 0; i < PARTITIONS; i++) {
+        require((calls.called >> i & 1) != 0 || !terminal_has_key(i), "who has keys is called");
+        do {
+            fake.request[i] = input_take(&fixture_partitions[i]);
+        } while (fake.request[i] == REQUEST_NONE && terminal_has_key(i));
     }
 }
 

@@ -27,6 +27,7 @@ struct fake {
     unsigned raised[PARTITIONS]; /* number of interrupts raised for each console */
     unsigned routes;
     uint32_t route; /* the core to which the terminal's interrupt is routed */
+    enum partition_request request[PARTITIONS]; /* made by the last keys */
 };
 
 extern struct fake fake;
@@ -41,6 +42,9 @@ void fixture_boot(void);
 
 /* Types text at the terminal and delivers its interrupt to the core that it is routed to. */
 void fixture_type(const char *text);
+
+/* Delivers the interrupt once, and lets all partitions take their keys. */
+void fixture_interrupt(void);
 
 /* Returns the output since the last call. */
 const char *fixture_printed(void);

@@ -93,7 +93,7 @@ static void step(void)
         type();
         break;
     case 2:
-        terminal_input(&fixture_partitions[random_number(PARTITIONS)]);
+        fixture_interrupt();
         break;
     default:
         send(partition);

@@ -12,6 +12,7 @@
 #define NET          1
 #define LINUX        2
 #define CONTROL_CORE 2
+#define NET_CORE     1
 #define LINUX_CORE   0
 
 static void expect_input(unsigned partition, const char *text)
@@ -96,7 +97,8 @@ static enum partition_request type(const char *text)
     fake.typed_first = 0;
     fake.typed_bytes = strlen(text);
     do {
-        request = terminal_input(&fixture_partitions[LINUX]);
+        fixture_interrupt();
+        request = fake.request[LINUX];
     } while (request == REQUEST_NONE && fake.typed_bytes != 0);
     return request;
 }
@@ -117,7 +119,7 @@ static void test_commands(void **state)
     expect_input(LINUX, "\x1e");
 }
 
-/* Input after a command that stops the partition stays in the FIFO. */
+/* Input after a command that stops the partition is read by the next interrupt. */
 static void test_input_after_a_command_stays_in_the_fifo(void **state)
 {
     (void)state;
@@ -143,9 +145,7 @@ static void test_prompt_after_switching(void **state)
     fixture_send(CONTROL, "> ");
     assert_string_equal(fixture_printed(), "");
     fixture_type("\x1d");
-    (void)fixture_printed();
-    terminal_input(&fixture_partitions[CONTROL]); /* gic_route() made its interrupt pending */
-    assert_string_equal(fixture_printed(), "control| > ");
+    assert_string_equal(fixture_printed(), "bulkhead| the input is for control\r\ncontrol| > ");
     fixture_send(CONTROL, "x");
     assert_string_equal(fixture_printed(), "x");
     fixture_send(LINUX, "no longer at once");
@@ -157,19 +157,96 @@ static void test_prompt_after_switching(void **state)
     assert_string_equal(fixture_printed(), "control| > x");
 }
 
-/* The interrupt was on its way when the input moved to another partition. */
-static void test_stale_interrupt(void **state)
+/* A partition whose guest can shut its core leaves the interrupt to one whose guest can't. */
+static void test_interrupt_goes_to_a_safe_core(void **state)
 {
     (void)state;
-    fixture_send(CONTROL, "no prompt of mine");
-    fake.typed[0] = 'x';
-    fake.typed_bytes = 1;
-    terminal_input(&fixture_partitions[CONTROL]);
-    terminal_input(&fixture_partitions[NET]);
-    assert_int_equal(fake.typed_bytes, 1);
+    fixture_system.partitions[NET].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
+    input_start(&fixture_system);
+    assert_int_equal(terminal_input_owner(), LINUX);
+    assert_int_equal(fake.route, NET_CORE);
+    fixture_type("a\x1d"
+                 "b\x1d");
+    assert_int_equal(fake.route, NET_CORE);
+    fixture_system.partitions[CONTROL].interrupt_mode = DESCRIPTION_INTERRUPT_MODE_LISTED;
+    fixture_type("\x1d");
+    assert_int_equal(fake.route, CONTROL_CORE);
+    expect_input(LINUX, "a");
+    expect_input(CONTROL, "b");
+}
+
+/* Types text without letting partitions take their keys. Returns the partitions that are called,
+ * and sets *recalled to those that are recalled. */
+static uint32_t receive(const char *text, uint32_t *recalled)
+{
+    struct input_calls calls;
+
+    strcpy((char *)fake.typed, text);
+    fake.typed_first = 0;
+    fake.typed_bytes = strlen(text);
+    calls = input_receive(&fixture_system);
+    *recalled = calls.recalled;
+    return calls.called;
+}
+
+/* The keys wait for a partition that does not take them, and others get theirs. */
+static void test_partition_that_takes_no_keys(void **state)
+{
+    uint32_t recalled;
+
+    (void)state;
+    assert_int_equal(receive("one", &recalled), 1u << LINUX);
+    assert_int_equal(receive("+\x1d", &recalled), 1u << LINUX | 1u << CONTROL);
+    assert_int_equal(receive("two", &recalled), 1u << CONTROL);
+    assert_int_equal(recalled, 0);
+    assert_int_equal(input_take(&fixture_partitions[CONTROL]), REQUEST_NONE);
+    expect_input(CONTROL, "two");
+    expect_input(LINUX, "");
+    assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_NONE);
+    expect_input(LINUX, "one+");
+}
+
+/* A command finds room, and its repetition tells that it was not taken. */
+static void test_command_for_a_partition_that_takes_no_keys(void **state)
+{
+    uint32_t recalled;
+
+    (void)state;
+    for (unsigned i = 0; i < 10; i++) {
+        (void)receive("fifteen to lose", &recalled);
+    }
+    assert_int_equal(receive("\x1es", &recalled), 1u << LINUX);
+    assert_int_equal(recalled, 1u << LINUX);
     assert_string_equal(fixture_printed(), "");
-    terminal_input(&fixture_partitions[LINUX]);
-    expect_input(LINUX, "x");
+    assert_int_equal(receive("\x1er", &recalled), 1u << LINUX);
+    assert_int_equal(recalled, 1u << LINUX);
+    assert_string_equal(fixture_printed(), "bulkhead| linux waits: core 0 does not answer\r\n");
+    for (unsigned i = 0; i < 7; i++) { /* the keys before it, in batches */
+        assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_NONE);
+    }
+    assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_STOP);
+    assert_false(terminal_has_key(LINUX));
+    assert_int_equal(receive("\x1er", &recalled), 1u << LINUX);
+    assert_string_equal(fixture_printed(), "");
+    assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_RESET);
+}
+
+/* Room in the terminal's ring is told to the partition that has the input: it has more to show. */
+static void test_room_for_the_partition_with_the_input(void **state)
+{
+    (void)state;
+    assert_int_equal(input_receive(&fixture_system).called, 0);
+    fake.full = true;
+    for (unsigned i = 0; i < 40; i++) {
+        fixture_write(LINUX, UARTDR, 'x');
+        if ((fixture_read(LINUX, UARTFR) & FLAG_TRANSMIT_FULL) != 0) {
+            break;
+        }
+        fixture_write(LINUX, UARTDR, '\n');
+    }
+    fake.full = false;
+    assert_int_equal(input_receive(&fixture_system).called, 1u << LINUX);
+    assert_true(fake.raised[LINUX] > 0);
 }
 
 /* Endless input does not keep the monitor busy. Input beyond the buffer is lost, but not the key
@@ -183,8 +260,8 @@ static void test_input_beyond_the_buffer(void **state)
     text[sizeof(text) - 1] = '\0';
     memcpy(fake.typed, text, sizeof(text) - 1);
     fake.typed_bytes = sizeof(text) - 1;
-    terminal_input(&fixture_partitions[LINUX]);
-    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 32);
+    fixture_interrupt();
+    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 16);
     text[sizeof(text) - 2] = 0x1d;
     fixture_type(text);
     assert_int_equal(terminal_input_owner(), CONTROL);
@@ -204,7 +281,10 @@ int main(void)
         cmocka_unit_test_setup(test_input_after_a_command_stays_in_the_fifo, fixture_set_up),
         cmocka_unit_test_setup(test_switching_with_one_console, fixture_set_up),
         cmocka_unit_test_setup(test_prompt_after_switching, fixture_set_up),
-        cmocka_unit_test_setup(test_stale_interrupt, fixture_set_up),
+        cmocka_unit_test_setup(test_interrupt_goes_to_a_safe_core, fixture_set_up),
+        cmocka_unit_test_setup(test_partition_that_takes_no_keys, fixture_set_up),
+        cmocka_unit_test_setup(test_command_for_a_partition_that_takes_no_keys, fixture_set_up),
+        cmocka_unit_test_setup(test_room_for_the_partition_with_the_input, fixture_set_up),
         cmocka_unit_test_setup(test_input_beyond_the_buffer, fixture_set_up),
     };
 

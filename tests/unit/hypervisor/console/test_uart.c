@@ -147,13 +147,6 @@ static void test_lines(void **state)
     assert_non_null(strstr(fake.printed, "x\r\ncontrol| y\r\n"));
 }
 
-/* Delivers the PL011's interrupt, which is routed to the boot core of the partition that has the
- * input. */
-static void interrupt(void)
-{
-    (void)terminal_input(&fixture_partitions[PARTITIONS - 1 - fake.route]);
-}
-
 /* With the name this line fills the partition's part of the ring, so that no other line fits. */
 #define LONG_LINE "0123456789012345678901234567890123456789012345678901234567890123456789"
 
@@ -180,14 +173,14 @@ static void test_full_terminal_does_not_block(void **state)
     fake.full = false;
     assert_true((fake.mask & INTERRUPT_TRANSMIT) != 0);
     assert_int_equal(fake.raised[CONTROL], 0);
-    interrupt();
+    fixture_interrupt();
     assert_int_equal(fake.raised[CONTROL], 1);
     assert_int_equal(fake.mask & INTERRUPT_TRANSMIT, 0);
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
     fixture_send(CONTROL, "\n");
     assert_string_equal(fixture_printed(), "control| " LONG_LINE "\r\nlinux| mine\r\n"
                                            "control| \r\ncontrol| and of others15\r\n");
-    interrupt();
+    fixture_interrupt();
     assert_int_equal(fake.raised[CONTROL], 1);
 }
 
@@ -203,7 +196,7 @@ static void test_transmit_interrupt_of_a_full_terminal(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
     fake.raised[CONTROL] = 0;
     fake.full = false;
-    interrupt();
+    fixture_interrupt();
     assert_int_equal(fake.raised[CONTROL], 1);
     assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_TRANSMIT);
     fixture_write(CONTROL, UARTICR, INTERRUPT_TRANSMIT);
@@ -218,7 +211,7 @@ static void test_reset_keeps_text_for_a_full_terminal(void **state)
     uart_reset(&fixture_partitions[CONTROL]);
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
     fake.full = false;
-    interrupt();
+    fixture_interrupt();
     assert_string_equal(fixture_printed(),
                         "control| " LONG_LINE "\r\ncontrol| \r\ncontrol| last\r\n");
 }

@@ -33,10 +33,10 @@ static struct vcpu manager;
 static _Alignas(4096) uint8_t staging[STAGING_BYTES];
 static uint32_t called[DESCRIPTION_CORES_MAX]; /* messages, by core */
 
-void gic_call_core(const struct partition *partition, const struct description_core *core)
+void recall(const struct vcpu *vcpu, uint32_t partition)
 {
-    assert_ptr_equal(partition, &partitions[MANAGER]);
-    called[core - description.cores]++;
+    assert_ptr_equal(vcpu->partition, &partitions[MANAGER]);
+    called[description_boot_core(&description.partitions[partition])]++;
 }
 
 static void put_image(uint64_t text_offset, uint64_t image_size)

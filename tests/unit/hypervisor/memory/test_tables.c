@@ -2,6 +2,7 @@
 /* Tests translation tables and stage 2: mappings, the number of pages used, and refusals. */
 #include "memory/stage2.h"
 #include "memory/tables.h"
+#include "memory/withdraw.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -161,6 +162,43 @@ static void test_partition_described_twice_has_no_tables(void **state)
     assert_int_equal(stage2_build(&partition, &pool), 0);
 }
 
+/* Memory is taken away and given back, and nothing else changes. */
+static void test_memory_is_withdrawn(void **state)
+{
+    static struct description_partition partition = {
+        .memory_count = 2,
+        .memories = {{.guest = GIB, .physical = 4 * GIB, .bytes = GIB + PAGE_BYTES},
+                     {.guest = 5 * GIB, .physical = 16 * MIB, .bytes = 2 * MIB}},
+        .device_count = 1,
+        .devices = {{.address = 128 * MIB, .bytes = PAGE_BYTES}},
+    };
+    uint64_t before[PAGE_BYTES / sizeof(uint64_t)], *stage2;
+
+    (void)state;
+    stage2 = (uint64_t *)(uintptr_t)stage2_build(&partition, &pool);
+    assert_non_null(stage2);
+    memcpy(before, stage2, sizeof(before));
+    root = stage2;
+    assert_false(withdraw_is_done(stage2, &partition));
+    for (unsigned times = 0; times < 2; times++) { /* the second time changes nothing */
+        withdraw_memory(stage2, &partition);
+        assert_true(withdraw_is_done(stage2, &partition));
+    }
+    expect_nothing(GIB);
+    expect_nothing(2 * GIB);
+    expect_nothing(5 * GIB + MIB);
+    for (unsigned i = 0; i < PAGE_BYTES / sizeof(uint64_t); i++) {
+        bool is_memory = i == 1 || i == 2 || i == 5;
+
+        assert_int_equal(stage2[i], is_memory ? before[i] & ~TABLES_VALID : before[i]);
+    }
+    for (unsigned times = 0; times < 2; times++) {
+        withdraw_restore(stage2, &partition);
+        assert_false(withdraw_is_done(stage2, &partition));
+    }
+    assert_memory_equal(stage2, before, sizeof(before));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +209,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty_pool_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partition_of_one_gib_takes_few_pages, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_is_withdrawn, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partition_described_twice_has_no_tables, set_up,
                                         tear_down),
     };

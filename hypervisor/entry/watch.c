@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "entry/watch.h"
+
+#include "gic/setup.h"
+#include "hypervisor/safe_core.h"
+#include "smmu/smmu.h"
+
+enum overdue { OVERDUE_UART = 1, OVERDUE_SMMU = 2 };
+
+/* Returns the core that takes over the interrupt of the SMMU: this one, if it has access to the
+ * events, or else each time that of another partition that has. */
+static uint32_t next_reader(struct processor *processor)
+{
+    const struct description *system = processor->vcpu->partition->system;
+
+    for (uint32_t i = 0; i < system->partition_count && processor->vcpu->partition->events == 0;
+         i++) {
+        processor->reader = (processor->reader + 1) % system->partition_count;
+        if (smmu_confined(&system->partitions[processor->reader]) != 0) {
+            return description_boot_core(&system->partitions[processor->reader]);
+        }
+    }
+    return processor->index;
+}
+
+/* Has the interrupt taken over if it was pending at the last look, too. */
+static void look_at(struct processor *processor, uint32_t number, enum overdue kind)
+{
+    const struct description *system = processor->vcpu->partition->system;
+
+    if (number == 0 || !gic_is_pending(system, number)) {
+        processor->overdue &= ~(uint32_t)kind;
+        return;
+    }
+    if ((processor->overdue & kind) != 0) {
+        gic_route(system, number, kind == OVERDUE_UART ? processor->index : next_reader(processor));
+    }
+    processor->overdue |= kind;
+}
+
+void watch_look(struct processor *processor)
+{
+    const struct description_board *board = &processor->vcpu->partition->system->board;
+    uint64_t now;
+
+    if (processor->shared != NULL) {
+        return; /* there is a core that can't be shut: this one */
+    }
+    now = register_read(cntpct_el0);
+    if (now - processor->looked < register_read(cntfrq_el0)) {
+        return;
+    }
+    processor->looked = now;
+    look_at(processor, board->uart_interrupt, OVERDUE_UART);
+    look_at(processor, board->smmu_interrupt, OVERDUE_SMMU);
+}
+
+static bool has_to_watch(const struct processor *processor)
+{
+    return processor->shared == NULL &&
+           safe_core_partition(processor->vcpu->partition->system) == DESCRIPTION_NO_PARTITION;
+}
+
+void watch_begin_wait(const struct processor *processor)
+{
+    if (has_to_watch(processor)) {
+        register_write(cnthp_cval_el2, register_read(cntpct_el0) + register_read(cntfrq_el0));
+        register_write(cnthp_ctl_el2, 1);
+    }
+}
+
+void watch_end_wait(const struct processor *processor)
+{
+    if (has_to_watch(processor)) {
+        register_write(cnthp_ctl_el2, 0);
+        instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged */
+    }
+}

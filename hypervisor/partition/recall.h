@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Recalls cores from their guests. A guest with direct interrupts can feign an active interrupt of
+ * the highest priority, so that no interrupt reaches its core any more (docs/decisions/0013). When
+ * its stage 2 is taken away, it enters its monitor at its next instruction all the same. There the
+ * feigned priority is cleared, and the hypervisor's interrupts are handled. If nothing is requested
+ * of the partition, its stage 2 is given back, and the guest goes on. So a core may be recalled at
+ * any time, also without a reason (docs/decisions/0039).
+ */
+#ifndef PARTITION_RECALL_H
+#define PARTITION_RECALL_H
+
+#include "hypervisor/vcpu.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Makes the boot VCPU of a partition handle what was left for it: sends the SGI to its core, and
+ * recalls it. `partition`: its index, any of the system. Any core. */
+void recall(const struct vcpu *vcpu, uint32_t partition);
+
+/* Recalls all cores of the VCPU's own partition, of which a stop has been requested. */
+void recall_own(const struct vcpu *vcpu);
+
+/* The boot VCPU handles the SGI: what was left before is handled next. */
+void recall_begin_answer(const struct vcpu *vcpu);
+
+/* The guest has made an access that stage 2 does not permit. Returns true if that is because the
+ * core was recalled, and the hypervisor's interrupts are handled then; the guest repeats the
+ * access, unless a stop is requested. */
+bool recall_answer(struct vcpu *vcpu);
+
+/* Gives stage 2 back before the partition starts. On its boot VCPU. */
+void recall_end(const struct vcpu *vcpu);
+
+#endif
