@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
+from bulkhead.building.plugin import build_plugin
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import UserNetwork
+from bulkhead.running.qemu import UserNetwork, escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
@@ -58,6 +60,7 @@ _CREDIT = '[[core]]\nnumbers = {cores}\nscheduler = "credit"\n'
 _READY = r"(?m)^linux\| .*linux: ready"
 _RESTART, _STOP = "\x1er", "\x1es"
 _PATIENCE_S = 300
+_SWITCHES, _INVALIDATIONS_MIN = 1000, 100
 
 
 def _system(partition: str, cores: list[int], by_weight: bool, budget: str, period: str) -> str:
@@ -165,6 +168,11 @@ def test_linux_has_several_vcpus_on_a_core(
     assert not re.search(r"Oops|rcu: INFO|FAIL|does not answer", guest.console())
 
 
+def _compile_cores_guest(folder: Path) -> None:
+    sources = (*_COMMAND[:-1], str(_CORES / "vectors.S"), str(_CORES / "guest.c"))
+    subprocess.run([*sources, "-o", str(folder / "guest.exe")], check=True)
+
+
 _ENDS = {"f": "is stopped: core", "w": "is stopped: core", "b": "is stopped: core", "e": "is off"}
 _RESETS = ("r", "x", "s")
 
@@ -176,8 +184,7 @@ def test_a_partition_ends_in_every_state_of_its_vcpus(
 ) -> None:
     """The others spin, start, or are off when one of them faults, resets or ends the partition
     (cores/guest.c): each gets the core to stop."""
-    sources = (*_COMMAND[:-1], str(_CORES / "vectors.S"), str(_CORES / "guest.c"))
-    subprocess.run([*sources, "-o", str(tmp_path / "guest.exe")], check=True)
+    _compile_cores_guest(tmp_path)
     guest, layout = boot(start_guest, tmp_path, _guest_system(cores, by_weight))
     guest.wait_for_match(r"(?m)^guest\| ready", 60)
     starts = 1
@@ -241,3 +248,31 @@ def test_an_interrupt_follows_its_route_between_vcpus(
         if line.startswith("guest| ")
     ]
     assert lines == [*_expected(), *_expected(), "end"]
+
+
+@pytest.mark.parametrize("cores", [[0], [0, 0]], ids=["one-vcpu", "two-vcpus"])
+def test_vcpus_of_a_core_do_not_share_translations(
+    start_guest: StartGuest, tmp_path: Path, cores: list[int]
+) -> None:
+    """A plugin counts the invalidations. QEMU itself would need none, because it keeps no
+    translations when TCR_EL1 is written."""
+    plugin = build_plugin("tests/vm/vcpus/invalidations.so", "the test", Settings())
+    log = tmp_path / "invalidations.log"
+    _compile_cores_guest(tmp_path)
+    option = ("-plugin", f"{escape(plugin)},log={escape(log)}")
+    guest, layout = boot(start_guest, tmp_path, _guest_system(cores, False), extra=option)
+    guest.wait_for_match(r"(?m)^guest\| ready", 60)
+    if len(cores) > 1:
+        guest.type_text("p")  # the second VCPU spins from now on
+        guest.wait_for_next_match(r"(?m)^guest\| done", 60)
+
+    def switches() -> int:
+        return sum(each.switches for each in reports(guest, layout) if each.partition == 0)
+
+    enough = switches() + _SWITCHES
+    end = time.monotonic() + _PATIENCE_S
+    while switches() < enough:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    counted = int(log.read_text() or 0)
+    assert counted > _INVALIDATIONS_MIN if len(cores) > 1 else counted < _INVALIDATIONS_MIN

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests the words by which VCPUs of a partition ask each other to access their private interrupts. */
+/* Tests the words by which VCPUs of a partition ask each other to access their private interrupts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,8 +71,8 @@ static void test_an_answer_is_to_one_request(void **state)
         }
         assert_false(remote_is_answer(answer, remote_request(4, &accesses[i])));
         assert_false(remote_is_answer(answer, remote_request(3, &other)));
-        assert_false(remote_is_answer(remote_request(3, &accesses[i]),
-                                      remote_request(3, &accesses[i])));
+        assert_false(
+            remote_is_answer(remote_request(3, &accesses[i]), remote_request(3, &accesses[i])));
     }
     assert_false(remote_is_answer(0, remote_request(0, &accesses[0])));
 }
