@@ -28,7 +28,8 @@ struct shared_core {
     const struct vcpu *debug;   /* whose debug registers and performance monitors; likewise */
     struct debug_resources resources;
     struct interrupt_resources interrupts;
-    uint64_t charged;      /* CNTPCT_EL0 until which execution is charged */
+    uint64_t charged;      /* CNTPCT_EL0 until which the core's time is charged */
+    struct vcpu *payer;    /* is charged from then on; NULL: the core is idle */
     bool has_pointer_keys; /* FEAT_PAuth */
     bool has_started;
     bool reschedule; /* a VCPU has got work, or the timer has expired */
@@ -67,6 +68,9 @@ static inline uint64_t sharing_time(void)
     instruction_barrier();
     return register_read(cntpct_el0);
 }
+
+/* The VCPU executes, and pays from now on if another one has paid for the change to it. */
+void sharing_arrive(struct shared_core *core, struct vcpu *vcpu);
 
 /* Writes a record to the core's trace. */
 void sharing_note(struct shared_core *core, uint64_t now, enum trace_kind kind, unsigned level);

@@ -42,12 +42,11 @@ void reservation_unblock(struct reservation *reservation, unsigned level, uint64
     }
 }
 
-void reservation_block(struct reservation *reservation, unsigned level, uint64_t now)
+void reservation_block(struct reservation *reservation, unsigned level)
 {
     reservation->runnable &= ~bit_of(level);
     reservation->funded &= ~bit_of(level);
     tournament_change(&reservation->replenishments, level, UINT64_MAX);
-    sporadic_server_block(reservation->servers[level], now);
 }
 
 void reservation_charge(struct reservation *reservation, unsigned level, uint64_t ticks,
@@ -56,6 +55,8 @@ void reservation_charge(struct reservation *reservation, unsigned level, uint64_
     sporadic_server_charge(reservation->servers[level], ticks);
     if ((reservation->runnable & bit_of(level)) != 0) {
         refresh(reservation, level, now);
+    } else {
+        sporadic_server_block(reservation->servers[level], now);
     }
 }
 

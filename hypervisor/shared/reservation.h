@@ -34,10 +34,11 @@ void reservation_add(struct reservation *reservation, unsigned level,
 /* The VCPU has work. No effect if it had work before. */
 void reservation_unblock(struct reservation *reservation, unsigned level, uint64_t now);
 
-/* The VCPU has no more work. Its execution has been charged. */
-void reservation_block(struct reservation *reservation, unsigned level, uint64_t now);
+/* The VCPU has no more work. What it has executed, and the change to another VCPU, is charged
+ * later. */
+void reservation_block(struct reservation *reservation, unsigned level);
 
-/* The VCPU has executed for `ticks` until `now`. */
+/* The core was the VCPU's for `ticks` until `now`. */
 void reservation_charge(struct reservation *reservation, unsigned level, uint64_t ticks,
                         uint64_t now);
 

@@ -64,7 +64,11 @@ void sharing_start(struct processor *processor)
     struct shared_core *core = processor->shared;
     struct features features = {0};
 
-    if (core == NULL || core->has_started) {
+    if (core == NULL) {
+        return;
+    }
+    if (core->has_started) {
+        sharing_arrive(core, processor->vcpu);
         return;
     }
     features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
@@ -79,6 +83,7 @@ void sharing_start(struct processor *processor)
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         add(processor, vcpu);
     }
+    core->payer = processor->vcpu;
     processor->vcpu->shared->has_executed = true;
     sharing_note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
     core->has_started = true;

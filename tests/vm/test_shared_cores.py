@@ -14,6 +14,7 @@ from support.written_system import TWO_STATES, StartGuest, boot, reports
 from bulkhead.measuring import bench
 from bulkhead.measuring.shared_core import partitions, play
 from bulkhead.settings import Settings
+from bulkhead.system.model import Cores
 from bulkhead.system.reports import State
 
 share = bench.load("share")
@@ -23,6 +24,8 @@ _WATCH_S = 5.0
 _LATENESS_MAX_US, _SHARE_ERROR_MAX, _CREDIT_ERROR_MAX = 10, 0.001, 0.02
 _DRIFTING = ((100_000, 497_300), (105_000, 500_000), (110_000, 503_900))  # budgets, periods: ns
 _DRIFTING_ERROR_MAX = 0.005  # their many changes are charged to them
+# Of the other's time, while interrupts come all the time: entries to the hypervisor, and returns.
+_ENTRIES_MAX = 0.07
 _STATES = pytest.mark.parametrize(
     "machine_options", ["", TWO_STATES], ids=["one-state", "two-states"]
 )
@@ -142,6 +145,27 @@ def test_budgets_are_kept_to_the_instruction(tmp_path: Path, hostile: str | None
     played = play(members, Settings(), tmp_path / "console.log")
     assert share.lateness_us(played["wake"]) <= _LATENESS_MAX_US
     assert share.share_error(members, played) <= _SHARE_ERROR_MAX
+
+
+@pytest.mark.parametrize("cores", [(), share.CREDIT], ids=["budgets", "weights"])
+def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...]) -> None:
+    """A partition sleeps again and again, as shortly as it can. Each of its interrupts and of the
+    changes to it and back is charged to itself. The one that spins counts its own work, because
+    such short times do not show otherwise."""
+    wake, spin = partitions()
+    if cores:
+        wake, spin = (replace(each, budget=None, period=None) for each in (wake, spin))
+    else:
+        wake, spin = replace(wake, period=5_000_000), replace(spin, budget=3_000_000)
+    times = "begin=1000 end=1300"
+    spin = replace(spin, arguments=f"role=spin {times}")
+    looks = {}
+    for arguments in (f"role=spin {times}", f"role=games {times} work=0"):
+        members = [replace(wake, budget=wake.budget and 1_000_000, arguments=arguments), spin]
+        played = play(members, Settings(), tmp_path / "console.log", cores)
+        looks[arguments] = played["spin"].looks
+    beside_spinning, beside_waking = looks.values()
+    assert beside_waking >= beside_spinning * (1 - _ENTRIES_MAX)
 
 
 @_STATES

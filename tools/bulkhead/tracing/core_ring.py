@@ -36,6 +36,7 @@ class Kind(IntEnum):
     CHOICE = 0
     OFF = 1
     START = 2
+    INTERRUPT = 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Record:
-    """A choice of the scheduler, or a start or end of a guest.
+    """A choice of the scheduler, a start or end of a guest, or an interrupt for a guest that is out.
 
     Bit n of a set: the VCPU of level n.
     """

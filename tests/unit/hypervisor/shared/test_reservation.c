@@ -73,9 +73,9 @@ static void test_nobody_has_work(void **state)
     assert_int_equal(reservation_choose(&reservation, 0), 2);
     reservation_unblock(&reservation, 1, 0);
     assert_int_equal(reservation_choose(&reservation, 0), 1);
-    reservation_block(&reservation, 1, 0);
+    reservation_block(&reservation, 1);
     assert_int_equal(reservation_choose(&reservation, 0), 2);
-    reservation_block(&reservation, 2, 0);
+    reservation_block(&reservation, 2);
     assert_int_equal(reservation_choose(&reservation, 0), RESERVATION_NONE);
 }
 
@@ -120,14 +120,45 @@ static void test_block_without_budget(void **state)
     (void)state;
     reservation_unblock(&reservation, 0, 0);
     reservation_charge(&reservation, 0, 30, 30);
-    reservation_block(&reservation, 0, 30);
+    reservation_block(&reservation, 0);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 30), UINT64_MAX);
     reservation_unblock(&reservation, 0, 50);
     assert_int_equal(reservation_choose(&reservation, 50), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 50), 100);
-    reservation_block(&reservation, 0, 60);
+    reservation_block(&reservation, 0);
     reservation_charge(&reservation, 0, 0, 70); /* a blocked VCPU stays so */
     assert_int_equal(reservation_choose(&reservation, 200), RESERVATION_NONE);
+}
+
+/* The change to another VCPU is charged to the one that has blocked, for the budget that it has used
+ * before. */
+static void test_charge_after_block(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, 0, 0);
+    reservation_block(&reservation, 0);
+    reservation_charge(&reservation, 0, 12, 12);
+    reservation_unblock(&reservation, 0, 50);
+    assert_int_equal(reservation_choose(&reservation, 50), 0);
+    assert_int_equal(reservation_next_choice(&reservation, 0, 50), 50 + 18);
+    reservation_charge(&reservation, 0, 18, 68);
+    assert_int_equal(reservation_choose(&reservation, 68), RESERVATION_NONE);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 68), 100);
+    assert_int_equal(reservation_choose(&reservation, 100), 0);
+    assert_int_equal(reservation_next_choice(&reservation, 0, 100), 112);
+}
+
+/* An interrupt is handled for a VCPU that waits for its budget: the next one is smaller. */
+static void test_charge_without_budget(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, 0, 0);
+    reservation_charge(&reservation, 0, 30, 30);
+    reservation_charge(&reservation, 0, 4, 50);
+    assert_int_equal(reservation_choose(&reservation, 103), RESERVATION_NONE);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 103), 104);
+    assert_int_equal(reservation_choose(&reservation, 104), 0);
+    assert_int_equal(reservation_next_choice(&reservation, 0, 104), 130);
 }
 
 /* VCPUs that block and wake when they like take no more than their budgets: in no interval does one
@@ -145,7 +176,7 @@ static void test_random(void **state)
             if (random_below(2) != 0) {
                 reservation_unblock(&reservation, level, now);
             } else {
-                reservation_block(&reservation, level, now);
+                reservation_block(&reservation, level);
             }
             now = execute(now, 1 + random_below(60));
         }
@@ -164,6 +195,8 @@ int main(void)
         cmocka_unit_test_setup(test_shares_are_exact, setup),
         cmocka_unit_test_setup(test_budget_ends, setup),
         cmocka_unit_test_setup(test_block_without_budget, setup),
+        cmocka_unit_test_setup(test_charge_after_block, setup),
+        cmocka_unit_test_setup(test_charge_without_budget, setup),
         cmocka_unit_test(test_random),
     };
 

@@ -112,7 +112,7 @@ static void test_state_by_budgets(void **state)
     assert_int_equal(policy_choose(&policy, 100, &next), 1);
     assert_sets(&policy, 3, 2);
     policy_charge(&policy, 1, 50, 150);
-    policy_block(&policy, 1, 150);
+    policy_block(&policy, 1);
     assert_int_equal(policy_choose(&policy, 150, &next), POLICY_NONE);
     assert_sets(&policy, 1, 0);
     assert_int_equal(policy_choose(&policy, 1000, &next), 0);
