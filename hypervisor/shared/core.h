@@ -41,7 +41,7 @@ struct shared_core {
 };
 
 struct shared_vcpu {
-    struct sporadic_server server;
+    union reservation_server server;
     struct times times;
     uint32_t partition_starts; /* when its guest started last */
     unsigned level;

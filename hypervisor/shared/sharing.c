@@ -75,8 +75,7 @@ static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t 
     }
 }
 
-/* Handles an interrupt for this VCPU, which may be out: it has work, and pays until the next choice.
- */
+/* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. */
 static __attribute__((noinline)) void serve(struct shared_core *core, struct vcpu *vcpu)
 {
     uint64_t now = charge(core);

@@ -29,6 +29,8 @@ _ENTRIES_MAX = 0.07
 _STATES = pytest.mark.parametrize(
     "machine_options", ["", TWO_STATES], ids=["one-state", "two-states"]
 )
+# Of `control` beside an I/O partition of a tenth: the budget, and the response time of `check`.
+_CONTROL_US, _RESPONSE_US = 300, 534
 _RESTART, _STOP = "\x1er", "\x1es"
 
 
@@ -166,6 +168,34 @@ def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...])
         looks[arguments] = played["spin"].looks
     beside_spinning, beside_waking = looks.values()
     assert beside_waking >= beside_spinning * (1 - _ENTRIES_MAX)
+
+
+@pytest.mark.parametrize("role", ["spin", "games", "wake"])
+def test_an_io_partition_serves_another(tmp_path: Path, role: str) -> None:
+    """It always works, sleeps as shortly as it can, or wakes every millisecond, at the urgency of
+    the one that it serves, and beside one that spins."""
+    wake, spin = partitions()
+    times = "begin=1000 end=1300"
+    work = 0 if role == "games" else 20
+    members = [
+        replace(
+            wake, name="control", budget=300_000, period=2_000_000,
+            arguments=f"role=wake {times} period=2000 work=200",
+        ),
+        replace(
+            spin, name="driver", budget=None, period=None, utilization=0.1, serves=("control",),
+            arguments=f"role={role} {times} period=1000 work={work}",
+        ),
+        replace(spin, budget=6_000_000, arguments=f"role=spin {times}"),
+    ]  # fmt: skip
+    played = play(members, Settings(), tmp_path / "console.log")
+    assert share.lateness_us(played["control"]) + _CONTROL_US <= _RESPONSE_US
+    # It takes very short absences for its own time.
+    assert played["spin"].share >= share.promised(members[2]) - _SHARE_ERROR_MAX
+    if role == "spin":
+        assert played["driver"].share == pytest.approx(0.1, abs=_SHARE_ERROR_MAX)
+    if role == "wake":
+        assert share.lateness_us(played["driver"]) <= _LATENESS_MAX_US
 
 
 @_STATES

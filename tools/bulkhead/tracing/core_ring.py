@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Record:
-    """A choice of the scheduler, a start or end of a guest, or an interrupt for a guest that is out.
+    """A choice of the scheduler, a start or end of a guest, or an interrupt for one that is out.
 
     Bit n of a set: the VCPU of level n.
     """

@@ -96,13 +96,13 @@ static void test_the_ring_keeps_the_latest_records(void **state)
 static void test_state_by_budgets(void **state)
 {
     static struct policy policy;
-    static struct sporadic_server servers[2];
+    static union reservation_server servers[2];
     uint64_t next;
 
     (void)state;
     policy_init(&policy, 0);
     for (unsigned level = 0; level < 2; level++) {
-        assert_int_equal(sporadic_server_init(&servers[level], 100, 1000, 4, 0), SCHEDULE_OK);
+        assert_int_equal(sporadic_server_init(&servers[level].main, 100, 1000, 4, 0), SCHEDULE_OK);
         reservation_add(&policy.reservation, level, &servers[level]);
         policy_unblock(&policy, level, 0);
     }
