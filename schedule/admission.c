@@ -99,6 +99,9 @@ static bool interferes(const struct vcpu_set *set, const struct subject *subject
     if (vcpu == subject->vcpu) {
         return false;
     }
+    if (set->vcpus[vcpu].kind == ADMISSION_IO_OF_PERIOD) {
+        return set->vcpus[vcpu].period <= set->vcpus[subject->level].period;
+    }
     return set->vcpus[vcpu].kind == ADMISSION_IO || vcpu == subject->level ||
            outranks(set, vcpu, subject->level);
 }
@@ -106,8 +109,10 @@ static bool interferes(const struct vcpu_set *set, const struct subject *subject
 static uint64_t share_at(const struct vcpu_set *set, size_t io_vcpu, size_t level)
 {
     const struct admission_vcpu *vcpu = &set->vcpus[io_vcpu];
+    bool is_of_period = vcpu->kind == ADMISSION_IO_OF_PERIOD;
 
-    return pibs_server_share(vcpu->budget, vcpu->period, set->vcpus[level].period);
+    return pibs_server_share(vcpu->budget, vcpu->period,
+                             is_of_period ? vcpu->period : set->vcpus[level].period);
 }
 
 /* I_j(time), see the header. */
@@ -159,7 +164,7 @@ static uint64_t first_guess(const struct vcpu_set *set, const struct subject *su
 
     for (size_t i = 0; i < set->count; i++) {
         if (interferes(set, subject, i)) {
-            losses += set->vcpus[i].kind == ADMISSION_IO ? 1 : 0;
+            losses += set->vcpus[i].kind != ADMISSION_MAIN ? 1 : 0;
             utilization +=
                 schedule_ratio_floor(set->vcpus[i].budget, GUESS_ONE, set->vcpus[i].period);
         }
@@ -220,13 +225,17 @@ static enum schedule_error check_set(const struct vcpu_set *set, struct admissio
     return SCHEDULE_OK;
 }
 
-/* Returns the Main VCPU of the lowest priority; `count` if the set has none. */
-static size_t lowest_main(const struct vcpu_set *set)
+/* Returns the Main VCPU of the lowest priority that an I/O VCPU may serve; `count` if the set has
+ * none. */
+static size_t lowest_served(const struct vcpu_set *set, size_t io_vcpu)
 {
+    const struct admission_vcpu *io = &set->vcpus[io_vcpu];
+    bool is_any = io->kind == ADMISSION_IO;
     size_t lowest = set->count;
 
     for (size_t i = 0; i < set->count; i++) {
         if (set->vcpus[i].kind == ADMISSION_MAIN &&
+            (is_any || set->vcpus[i].period == io->period) &&
             (lowest == set->count || outranks(set, lowest, i))) {
             lowest = i;
         }
@@ -238,9 +247,9 @@ static size_t lowest_main(const struct vcpu_set *set)
  */
 static void analyse_io(const struct vcpu_set *set, struct admission_response *responses)
 {
-    size_t level = lowest_main(set);
-
     for (size_t i = 0; i < set->count; i++) {
+        size_t level = lowest_served(set, i);
+
         if (set->vcpus[i].kind == ADMISSION_MAIN) {
             continue;
         }

@@ -40,6 +40,7 @@ static struct {
     uint64_t offset;                        /* of the virtual counter to the physical one, ticks */
     uint64_t last;                          /* look at the counter */
     uint64_t executed;                      /* ticks since `begin` */
+    uint64_t looks;
     uint32_t gaps, wakes;
     uint64_t gap_end[SAMPLES_MAX]; /* the first look after each gap, of the first gaps */
     struct {
@@ -60,6 +61,7 @@ static uint64_t look(void)
         }
     }
     share.last = now;
+    share.looks++;
     return now;
 }
 
@@ -182,6 +184,7 @@ static void report(const char *role)
 
     print("share: %s executed %llu of %llu.\n", role, (unsigned long long)share.executed,
           (unsigned long long)(share.end - share.begin));
+    print("share: looks %llu.\n", (unsigned long long)share.looks);
     print("share: offset %llu.\n", (unsigned long long)share.offset);
     for (uint32_t i = 0; i < wakes; i++) {
         print("share: wake due %llu woken %llu asleep %llu.\n",

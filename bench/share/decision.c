@@ -13,7 +13,7 @@
 #define QUANTUM   UINT64_C(1000)
 #define WEIGHT    256u
 
-static struct sporadic_server servers[RESERVATION_LEVELS];
+static union reservation_server servers[RESERVATION_LEVELS];
 
 static void report(const char *scheduler, unsigned vcpus, uint64_t sum, uint64_t most)
 {
@@ -31,7 +31,7 @@ static void measure_reservation(unsigned vcpus)
 
     reservation_init(&reservation);
     for (unsigned level = 0; level < vcpus; level++) {
-        (void)sporadic_server_init(&servers[level], BUDGET, PERIOD, CAPACITY, 0);
+        (void)sporadic_server_init(&servers[level].main, BUDGET, PERIOD, CAPACITY, 0);
         reservation_add(&reservation, level, &servers[level]);
         reservation_unblock(&reservation, level, 0);
     }

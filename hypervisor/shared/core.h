@@ -30,7 +30,8 @@ struct shared_core {
                                                                   * has */
     struct debug_resources resources;
     struct interrupt_resources interrupts;
-    uint64_t charged;      /* CNTPCT_EL0 until which execution is charged */
+    uint64_t charged;      /* CNTPCT_EL0 until which the core's time is charged */
+    struct vcpu *payer;    /* is charged from then on; NULL: the core is idle */
     bool has_pointer_keys; /* FEAT_PAuth */
     bool has_started;
     bool reschedule; /* a VCPU has got work, or the timer has expired */
@@ -44,7 +45,7 @@ struct shared_core {
 };
 
 struct shared_vcpu {
-    struct sporadic_server server;
+    union reservation_server server;
     struct times times;
     uint32_t partition_starts; /* when its guest started last */
     unsigned level;
@@ -85,6 +86,9 @@ static inline void translations_use(struct shared_core *core, const struct vcpu 
         __asm__ volatile("tlbi vmalle1\n\tdsb nsh\n\tisb" : : : "memory");
     }
 }
+
+/* The VCPU executes, and pays from now on if another one has paid for the change to it. */
+void sharing_arrive(struct shared_core *core, struct vcpu *vcpu);
 
 /* Writes a record to the core's trace. */
 void sharing_note(struct shared_core *core, uint64_t now, enum trace_kind kind, unsigned level);

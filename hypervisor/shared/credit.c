@@ -79,24 +79,6 @@ static void defer_boost(const struct credit *credit, struct credit_vcpu *vcpu, u
     vcpu->boost_due = smaller(larger(vcpu->boost_due, now - ticks) + charged, latest);
 }
 
-void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64_t now)
-{
-    struct credit_vcpu *vcpu = &credit->vcpus[place];
-    uint64_t uncounted = vcpu->remainder + ticks;
-
-    vcpu->account += uncounted / vcpu->weight;
-    vcpu->remainder = (uint32_t)(uncounted % vcpu->weight);
-    defer_boost(credit, vcpu, ticks, now);
-    if ((credit->boosted & bit_of(place)) != 0) {
-        vcpu->boost_left -= smaller(vcpu->boost_left, ticks);
-        credit->boosted &= vcpu->boost_left == 0 ? ~bit_of(place) : UINT32_MAX;
-    } else {
-        credit->turn_left -= smaller(credit->turn_left, ticks);
-    }
-    tournament_change(&credit->accounts, place, vcpu->account);
-    credit->floor = larger(credit->floor, tournament_earliest(&credit->accounts));
-}
-
 /* The VCPU takes part in the choice from now on. */
 static void admit(struct credit *credit, unsigned place, uint64_t now)
 {
@@ -108,6 +90,31 @@ static void admit(struct credit *credit, unsigned place, uint64_t now)
         credit->boosted |= bit_of(place);
         vcpu->boost_left = credit->quantum;
     }
+}
+
+void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64_t now)
+{
+    struct credit_vcpu *vcpu = &credit->vcpus[place];
+    uint64_t uncounted = vcpu->remainder + ticks;
+
+    if ((credit->woken & bit_of(place)) != 0) {
+        credit->woken &= ~bit_of(place);
+        admit(credit, place, now - ticks);
+    }
+    vcpu->account += uncounted / vcpu->weight;
+    vcpu->remainder = (uint32_t)(uncounted % vcpu->weight);
+    defer_boost(credit, vcpu, ticks, now);
+    if ((credit->boosted & bit_of(place)) != 0) {
+        vcpu->boost_left -= smaller(vcpu->boost_left, ticks);
+        credit->boosted &= vcpu->boost_left == 0 ? ~bit_of(place) : UINT32_MAX;
+    } else if (credit->turn == place) {
+        credit->turn_left -= smaller(credit->turn_left, ticks);
+    }
+    if ((credit->runnable & bit_of(place)) != 0) {
+        tournament_change(&credit->accounts, place, vcpu->account);
+    }
+    credit->floor =
+        larger(credit->floor, smaller(vcpu->account, tournament_earliest(&credit->accounts)));
 }
 
 unsigned credit_choose(struct credit *credit, uint64_t now)

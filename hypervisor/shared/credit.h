@@ -56,13 +56,15 @@ void credit_add(struct credit *credit, unsigned place, uint32_t weight);
 /* The VCPU has work. No effect if it had work before. */
 void credit_unblock(struct credit *credit, unsigned place);
 
-/* The VCPU has no more work. Its execution has been charged. */
+/* The VCPU has no more work. What it has executed, and the change to another VCPU, is charged
+ * later. */
 void credit_block(struct credit *credit, unsigned place);
 
-/* The VCPU, which has work, has executed for `ticks` until `now`. */
+/* The core was the VCPU's for `ticks` until `now`. */
 void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64_t now);
 
-/* Returns the VCPU that is to execute now, or CREDIT_NONE. All execution has been charged. */
+/* Returns the VCPU that is to execute now, or CREDIT_NONE. All execution of those that
+ * have work has been charged. */
 unsigned credit_choose(struct credit *credit, uint64_t now);
 
 /* Returns the time at which another choice is due although no VCPU blocks or unblocks: the end of

@@ -217,12 +217,3 @@ uint64_t distributing_look(const struct processor *processor, uint64_t now)
     }
     return now;
 }
-
-void distributing_end_idle(const struct processor *processor, uint64_t now)
-{
-    struct shared_core *core = processor->shared;
-
-    core->idle += now - core->charged;
-    core->charged = now;
-    (void)distributing_look(processor, now);
-}

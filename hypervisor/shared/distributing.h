@@ -10,9 +10,6 @@
  * `now`. */
 uint64_t distributing_look(const struct processor *processor, uint64_t now);
 
-/* The core has been idle until now. */
-void distributing_end_idle(const struct processor *processor, uint64_t now);
-
 /* The VCPU's guest does not execute any more: it gives back what it has taken. */
 void distributing_leave(struct vcpu *vcpu);
 

@@ -48,6 +48,15 @@ static inline bool policy_is_runnable(const struct policy *policy, unsigned leve
     return (policy->reservation.runnable >> level & 1) != 0;
 }
 
+/* Returns true if the VCPU could execute: it has work, and budget unless it has a weight. */
+static inline bool policy_is_ready(const struct policy *policy, unsigned level)
+{
+    uint32_t ready = policy->reservation.runnable;
+
+    ready &= policy->is_credit ? ready : policy->reservation.funded;
+    return (ready >> level & 1) != 0;
+}
+
 /* Writes a record with both sets. */
 static inline void policy_trace(const struct policy *policy, struct trace *trace, uint64_t now,
                                 enum trace_kind kind, unsigned level)
@@ -64,12 +73,12 @@ static inline void policy_unblock(struct policy *policy, unsigned level, uint64_
     }
 }
 
-static inline void policy_block(struct policy *policy, unsigned level, uint64_t now)
+static inline void policy_block(struct policy *policy, unsigned level)
 {
     if (policy->is_credit) {
         credit_block(&policy->credit, level);
     } else {
-        reservation_block(&policy->reservation, level, now);
+        reservation_block(&policy->reservation, level);
     }
 }
 

@@ -19,22 +19,50 @@
 #define PENDING_FIQ UINT64_C(0x40)
 #define PENDING_IRQ UINT64_C(0x80)
 
-/* Charges the VCPU that executes until now. Returns the time. */
-static uint64_t charge(const struct processor *processor)
-{
-    struct shared_core *core = processor->shared;
-    struct vcpu *vcpu = processor->vcpu;
-    uint64_t now = sharing_time(), ticks = now - core->charged;
-
-    core->charged = now;
-    vcpu->report.used += ticks;
-    policy_charge(&core->policy, vcpu->shared->level, ticks, now);
-    return now;
-}
-
 static bool has_work(const struct shared_core *core, const struct shared_vcpu *shared)
 {
     return policy_is_runnable(&core->policy, shared->level);
+}
+
+/* Charges the payer for the core's time until now. Returns the time. */
+static __attribute__((noinline)) uint64_t charge(struct shared_core *core)
+{
+    struct vcpu *payer = core->payer;
+    uint64_t now = sharing_time(), ticks = now - core->charged;
+
+    core->charged = now;
+    if (payer == NULL) {
+        core->idle += ticks;
+        return now;
+    }
+    payer->report.used += ticks;
+    policy_charge(&core->policy, payer->shared->level, ticks, now);
+    if (!has_work(core, payer->shared)) {
+        times_block(&payer->shared->times, now);
+    }
+    return now;
+}
+
+/* Not inline, because only the records of choose_once() are frequent. */
+__attribute__((noinline)) void sharing_note(struct shared_core *core, uint64_t now,
+                                            enum trace_kind kind, unsigned level)
+{
+    policy_trace(&core->policy, &core->trace, now, kind, level);
+}
+
+/* The VCPU executes from now on, and pays. The payer before is charged until now. */
+static __attribute__((noinline)) void execute(struct shared_core *core, struct vcpu *vcpu,
+                                              uint64_t now)
+{
+    core->payer = vcpu;
+    policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, vcpu->shared->level);
+}
+
+void sharing_arrive(struct shared_core *core, struct vcpu *vcpu)
+{
+    if (core->payer != vcpu) {
+        execute(core, vcpu, charge(core));
+    }
 }
 
 static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
@@ -46,6 +74,18 @@ static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t 
         times_unblock(&shared->times, now);
         tournament_change(&core->expiries, shared->level, UINT64_MAX);
         policy_unblock(&core->policy, shared->level, now);
+    }
+}
+
+/* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. */
+static __attribute__((noinline)) void serve(struct shared_core *core, struct vcpu *vcpu)
+{
+    uint64_t now = charge(core);
+
+    unblock(core, vcpu, now);
+    if (core->payer != vcpu) {
+        core->payer = vcpu;
+        sharing_note(core, now, TRACE_INTERRUPT, vcpu->shared->level);
     }
 }
 
@@ -124,17 +164,11 @@ static void change_to(struct processor *processor, struct vcpu *next, uint64_t c
         next->shared->has_executed = true;
         switch_to_new(&own->shared->stack, processor);
     }
+    sharing_arrive(processor->shared, own);
     /* Its timer may have expired: this is one exit less. */
     if ((register_read(isr_el1) & PENDING_IRQ) != 0 && !listed_take(own)) {
         interrupt_list(own);
     }
-}
-
-/* Not inline, because only the records of choose_once() are frequent. */
-__attribute__((noinline)) void sharing_note(struct shared_core *core, uint64_t now,
-                                            enum trace_kind kind, unsigned level)
-{
-    policy_trace(&core->policy, &core->trace, now, kind, level);
 }
 
 /* Waits until a VCPU is to execute. None executes, so the state of the one that executed last
@@ -144,25 +178,32 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
     struct shared_core *core = processor->shared;
     unsigned level;
 
-    sharing_note(core, core->charged, TRACE_CHOICE, POLICY_NONE);
     do {
+        if (core->payer != NULL) {
+            sharing_note(core, charge(core), TRACE_CHOICE, POLICY_NONE);
+            core->payer = NULL;
+        }
         set_timer(core, *choice);
         if (!core->has_to_judge) {
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         sharing_handle_interrupts(processor->vcpu);
-        distributing_end_idle(processor, sharing_time());
-        level = policy_choose(&core->policy, core->charged, choice);
+        level = policy_choose(&core->policy, distributing_look(processor, charge(core)), choice);
     } while (level == POLICY_NONE);
     return level;
 }
 
-/* Lets the VCPU execute that is to execute now. The calling one is charged until `now`, and may
- * have blocked. */
+/*
+ * Lets the VCPU execute that is to execute now. The payer is charged until `now`, unless it is the
+ * calling VCPU and has blocked.
+ *
+ * A VCPU that preempts the calling one pays for this change. One that blocks or has used its budget
+ * pays for the change to the next. So a VCPU that wakes and blocks often pays for both.
+ */
 static void choose_once(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
-    struct vcpu *own = processor->vcpu;
+    struct vcpu *own = processor->vcpu, *next;
     uint64_t choice;
     unsigned level = policy_choose(&core->policy, now, &choice);
 
@@ -170,12 +211,17 @@ static void choose_once(struct processor *processor, uint64_t now)
         level = idle(processor, &choice);
         now = core->charged;
     }
-    policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, level);
     core->reschedule = false;
-    if (core->vcpus[level] == own) {
+    next = core->vcpus[level];
+    if (next == own) {
+        execute(core, own, core->payer == own ? now : charge(core));
         set_timer(core, choice);
     } else {
-        change_to(processor, core->vcpus[level], choice);
+        if (core->payer == NULL || core->payer == next ||
+            policy_is_ready(&core->policy, own->shared->level)) {
+            execute(core, next, now);
+        }
+        change_to(processor, next, choice);
     }
     times_show(&own->shared->times, own->report.used, core->charged);
 }
@@ -187,7 +233,7 @@ static void choose(struct processor *processor, uint64_t now)
 {
     choose_once(processor, now);
     while (processor->shared->reschedule) {
-        choose_once(processor, charge(processor));
+        choose_once(processor, charge(processor->shared));
     }
 }
 
@@ -202,12 +248,12 @@ void sharing_wait(struct vcpu *vcpu)
     }
     sharing_handle_interrupts(vcpu);
     if (!vcpu->shared->is_called && !listed_is_pending()) {
-        uint64_t now = charge(processor);
-
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
-        times_block(&vcpu->shared->times, now);
-        policy_block(&core->policy, vcpu->shared->level, now);
-        choose(processor, now);
+        if (core->payer != vcpu) {
+            serve(core, vcpu);
+        }
+        policy_block(&core->policy, vcpu->shared->level);
+        choose(processor, sharing_time());
     }
     vcpu->shared->is_called = false;
 }
@@ -218,7 +264,7 @@ void sharing_continue(struct vcpu *vcpu)
 
     (void)vcpu;
     if (processor->shared != NULL && processor->shared->reschedule) {
-        choose(processor, distributing_look(processor, charge(processor)));
+        choose(processor, distributing_look(processor, charge(processor->shared)));
     }
 }
 
@@ -242,7 +288,7 @@ void sharing_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending()) {
-        unblock(core, vcpu, sharing_time());
+        serve(core, vcpu);
     }
 }
 
@@ -259,7 +305,7 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
         if (other != vcpu && routes_are_to(other, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
-            unblock(processor->shared, other, sharing_time());
+            serve(processor->shared, other);
             return true;
         }
     }
@@ -280,7 +326,7 @@ void sharing_timer(struct vcpu *vcpu)
         return;
     }
     while (tournament_earliest(&core->expiries) <= now) {
-        unblock(core, core->vcpus[tournament_winner(&core->expiries)], now);
+        serve(core, core->vcpus[tournament_winner(&core->expiries)]);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
@@ -290,9 +336,12 @@ void sharing_timer(struct vcpu *vcpu)
 static void unblock_called(const struct processor *processor)
 {
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-        if (__atomic_load_n(&other->partition->mail[other->number], __ATOMIC_ACQUIRE) != 0) {
+        uint32_t mail = __atomic_fetch_and(&other->partition->mail[other->number], ~MAIL_MESSAGE,
+                                           __ATOMIC_ACQUIRE);
+
+        if ((mail & MAIL_MESSAGE) != 0) {
             other->shared->is_called = true;
-            unblock(processor->shared, other, sharing_time());
+            serve(processor->shared, other);
         }
     }
 }
@@ -309,11 +358,13 @@ void sharing_message(struct vcpu *vcpu)
 }
 
 /* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called
- * unless it is this one. */
+ * unless it is this one. An SGI that the target has not received yet is on its way: another message
+ * would interrupt that one again. */
 enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
 {
     struct partition *partition = vcpu->partition;
     struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
+    uint32_t bit = UINT32_C(1) << sgi_number(value);
     bool is_for_this_core = false;
 
     for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
@@ -321,18 +372,15 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
 
         if (partition->described->vcpus[other].shared == 0) {
             sgi_send_one(partition, other, sgi_number(value));
-            continue;
-        }
-        (void)__atomic_fetch_or(&partition->mail[other], UINT32_C(1) << sgi_number(value),
-                                __ATOMIC_RELEASE);
-        if (partition->described->vcpus[other].core != vcpu->processor) {
-            gic_send(partition, other);
-        } else {
+        } else if (partition->described->vcpus[other].core == vcpu->processor) {
+            (void)__atomic_fetch_or(&partition->mail[other], bit | MAIL_MESSAGE, __ATOMIC_RELEASE);
             is_for_this_core = true;
+        } else if ((__atomic_fetch_or(&partition->mail[other], bit, __ATOMIC_RELEASE) & bit) == 0) {
+            gic_send(partition, other);
         }
     }
     if (is_for_this_core) {
-        receive(vcpu);
+        receive(vcpu); /* takes the VCPU's own mail, so that only the others are called */
         unblock_called(processor_this());
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;

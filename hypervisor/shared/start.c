@@ -22,13 +22,31 @@ static void add_reservation(struct shared_core *core, const struct description_v
 
     budget = budget < period ? budget : period;
     shared->room = core->window.part * budget / period * 3 / 4;
-    (void)sporadic_server_init(&shared->server, budget, period, CAPACITY, core->charged);
-    sporadic_server_set_piece(&shared->server, (budget + PIECES - 1) / PIECES);
+    if (described->io != 0) {
+        (void)pibs_server_init(&shared->server.io, budget, period, core->charged);
+        reservation_add_io(&core->policy.reservation, shared->level, &shared->server);
+        return;
+    }
+    (void)sporadic_server_init(&shared->server.main, budget, period, CAPACITY, core->charged);
+    sporadic_server_set_piece(&shared->server.main, (budget + PIECES - 1) / PIECES);
     reservation_add(&core->policy.reservation, shared->level, &shared->server);
 }
 
-/* Adds a VCPU to the scheduler: it is more urgent than those of longer periods. Those that have
- * weights have no period. */
+/* Returns true if the other VCPU of the core is more urgent. Its period is shorter, or it serves
+ * VCPUs of this period, or it is the first of two that are alike. Those with weights have no
+ * period. */
+static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_first)
+{
+    const struct description_vcpu *one = &other->partition->described->vcpus[other->number];
+    const struct description_vcpu *two = &vcpu->partition->described->vcpus[vcpu->number];
+
+    if (one->period != two->period) {
+        return one->period < two->period;
+    }
+    return one->io != two->io ? one->io > two->io : is_first;
+}
+
+/* Adds a VCPU to the scheduler. */
 static void add(struct processor *processor, struct vcpu *vcpu)
 {
     const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
@@ -37,10 +55,8 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     bool is_before = true;
 
     for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-        uint64_t others = other->partition->described->vcpus[other->number].period;
-
         is_before = is_before && other != vcpu;
-        level += others < described->period || (others == described->period && is_before) ? 1 : 0;
+        level += outranks(other, vcpu, is_before) ? 1 : 0;
     }
     times_init(&vcpu->shared->times,
                (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
@@ -52,7 +68,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     tournament_change(&core->expiries, level, UINT64_MAX);
     if (core->policy.is_credit) {
         vcpu->shared->room = core->window.part; /* as much as the core is not idle */
-        credit_add(&core->policy.credit, level, (uint32_t)described->weight);
+        credit_add(&core->policy.credit, level, described->weight);
     } else {
         add_reservation(core, described, vcpu->shared);
     }
@@ -64,7 +80,11 @@ void sharing_start(struct processor *processor)
     struct shared_core *core = processor->shared;
     struct features features = {0};
 
-    if (core == NULL || core->has_started) {
+    if (core == NULL) {
+        return;
+    }
+    if (core->has_started) {
+        sharing_arrive(core, processor->vcpu);
         return;
     }
     features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
@@ -79,6 +99,7 @@ void sharing_start(struct processor *processor)
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         add(processor, vcpu);
     }
+    core->payer = processor->vcpu;
     processor->vcpu->shared->has_executed = true;
     sharing_note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
     core->has_started = true;

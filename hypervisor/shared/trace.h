@@ -19,9 +19,10 @@
 
 /* The numbers are part of the layout. */
 enum trace_kind {
-    TRACE_CHOICE = 0, /* the VCPU is to execute; TRACE_NONE: none can */
-    TRACE_OFF = 1,    /* the VCPU's guest does not execute from now on */
-    TRACE_START = 2,  /* the VCPU's guest starts */
+    TRACE_CHOICE = 0,    /* the VCPU is to execute; TRACE_NONE: none can */
+    TRACE_OFF = 1,       /* the VCPU's guest does not execute from now on */
+    TRACE_START = 2,     /* the VCPU's guest starts */
+    TRACE_INTERRUPT = 3, /* an interrupt for the VCPU is handled, until the next choice */
 };
 
 #define TRACE_NONE 32u

@@ -70,6 +70,30 @@ def test_no_table_without_such_cores() -> None:
     assert rows(lambda console: show_credit_cores(system, console)) == []
 
 
+def test_an_io_partition_beside_budgets(tmp_path: Path) -> None:
+    """The table has its response, and counts its interference where it serves or is before."""
+    file = tmp_path / "system.toml"
+    keys = {
+        "loop": 'budget = "300 us"\nperiod = "2 ms"',
+        "driver": 'utilization = 0.1\nserves = ["slow", "loop"]',
+        "slow": 'budget = "1 ms"\nperiod = "10 ms"',
+        "fast": 'budget = "100 us"\nperiod = "500 us"',
+    }
+    rest = 'cores = [1]\nmemory = "16 MiB"\nimage = "boot"'
+    tables = [f'[[partition]]\nname = "{name}"\n{rest}\n{each}\n' for name, each in keys.items()]
+    file.write_text('board = "small"\n' + "".join(tables))
+    system = parse(file)
+    assert check(system, boards.load) is boards.SMALL
+    assert system.promised(system.partitions[1], 1) == pytest.approx(0.1)
+    found = rows(lambda console: show_shared_cores(system, boards.SMALL, console))
+    assert {row[1]: (row[2], row[5]) for row in found[1:]} == {
+        "loop": ("300 us", "755.552 us"),  # 300 + 200 + 555 / 10 + 2 * 100
+        "driver": ("200 us", "700 us"),
+        "slow": ("1 ms", "2.644432 ms"),
+        "fast": ("100 us", "100 us"),  # the driver serves no VCPU of its period
+    }
+
+
 def test_no_budgets_without_cores_that_need_them(tmp_path: Path) -> None:
     file = tmp_path / "system.toml"
     partitions = "".join(

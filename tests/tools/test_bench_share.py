@@ -17,9 +17,11 @@ switch = bench.load("switch")
 
 _CONSOLE = """
 wake| share: wake executed 290 of 1000.
+wake| share: looks 58.
 wake| share: offset 0.
 wake| share: wake due 100 woken 107 asleep 9
 spin| share: spin executed 338 of 1000.
+spin| share: looks 70.
 spin| share: offset 40.
 wake| share: wake due 100 woken 107 asleep 98.
 wake| share: wake due 200 woken 203 asleep 150.
@@ -31,9 +33,9 @@ wake| share: end
 
 def test_lines_of_a_guest() -> None:
     assert parse_played(_CONSOLE, "wake") == Played(
-        290, 1000, (Wake(100, 107, 98), Wake(200, 203, 150)), ()
+        290, 1000, 58, (Wake(100, 107, 98), Wake(200, 203, 150)), ()
     )
-    assert parse_played(_CONSOLE, "spin") == Played(338, 1000, (), (101, 158))
+    assert parse_played(_CONSOLE, "spin") == Played(338, 1000, 70, (), (101, 158))
 
 
 def test_figures() -> None:
@@ -92,7 +94,7 @@ def test_sets_by_weight(hostile: str | None) -> None:
 def test_error_by_weight() -> None:
     members = share.by_weight()
     played = {
-        each.name: Played(executed, 700, (), ())
+        each.name: Played(executed, 700, 0, (), ())
         for each, executed in zip(members, (100, 193, 407), strict=True)
     }
     assert share.credit_error(members, played) == pytest.approx(0.01)

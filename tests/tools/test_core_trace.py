@@ -203,7 +203,7 @@ DAMAGED = {
     "a VCPU elsewhere": (Memory(vcpus=(END, END - PAGE_BYTES)), "the VCPU of level 0 at"),
     "no VCPU": (Memory(magic=1), "there is no VCPU at 0x40024000"),
     "a foreign VCPU": (Memory(partitions=(LOOP, 3)), "there is no VCPU at 0x40025000"),
-    "a kind": (Memory([(1, 3, 0, 0, 0)]), "record 0 is of kind 3, of level 0"),
+    "nobody's interrupt": (Memory([(1, 3, NONE, 0, 0)]), "record 0 is of kind 3, of level 32"),
     "a level": (Memory([(1, 0, 2, 0, 0)]), "record 0 is of kind 0, of level 2"),
     "nobody is off": (Memory([(1, 1, NONE, 0, 0)]), "record 0 is of kind 1, of level 32"),
     "a set": (Memory([(1, 0, 0, 4, 0)]), "record 0 has VCPUs that the core has not"),
@@ -277,6 +277,27 @@ def test_events_of_a_core_shared_by_budgets() -> None:
     assert [(each.start_ns, each.end_ns, each.detail) for each in schedule.lane.spans] == [
         (1000, 2000, "media"), (2000, 2500, "loop"), (2500, 3000, "media"), (3000, 3600, "loop"),
         (3600, 4000, "media"), (5000, 5200, "loop"),
+    ]  # fmt: skip
+
+
+def test_an_interrupt_for_a_vcpu_that_is_out() -> None:
+    """Its handling counts for that VCPU, and is no change to it."""
+    events: list[Event] = [
+        (1000, Kind.CHOICE, 1, 0b10, 0b10),
+        (2000, Kind.INTERRUPT, 0, 0b11, 0b10),  # without budget
+        (2100, Kind.CHOICE, 1, 0b11, 0b10),
+        (3000, Kind.CHOICE, NONE, 0b00, 0b00),
+        (4000, Kind.INTERRUPT, 0, 0b01, 0b01),
+        (4200, Kind.CHOICE, 0, 0b01, 0b01),
+        (5000, Kind.CHOICE, NONE, 0b00, 0b00),
+    ]
+    schedule = make_schedule(read(Memory(events)))
+    assert [(each.time_ns, each.name) for each in schedule.events if each.level == 0] == [
+        (2100, "vcpu_runnable"), (3000, "vcpu_blocked"),
+        (4200, "vcpu_runnable"), (4200, "switch"), (5000, "vcpu_blocked"),
+    ]  # fmt: skip
+    assert [(each.start_ns, each.end_ns, each.detail) for each in schedule.lane.spans] == [
+        (1000, 2000, "media"), (2000, 2100, "loop"), (2100, 3000, "media"), (4000, 5000, "loop"),
     ]  # fmt: skip
 
 

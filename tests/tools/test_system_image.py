@@ -339,6 +339,19 @@ def test_description_of_a_core_shared_by_weights(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_an_io_partition_has_the_period_that_it_serves(tmp_path: Path) -> None:
+    cores = CONTROL.cores
+    placed = made(
+        replace(CONTROL, cores=cores, utilization=0.1, serves=("net",)),
+        replace(NET, cores=cores, budget=300_000, period=2_000_000),
+    )
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    found = [partition.vcpus[0] for partition in head.partitions[:2]]
+    assert [(each.budget, each.period, each.io) for each in found] == [
+        (200_000, 2_000_000, 1), (300_000, 2_000_000, 0)
+    ]  # fmt: skip
+
+
 def test_devices_of_one_page_are_described_once(tmp_path: Path) -> None:
     labels = ("virtio_mmio9", "virtio_mmio0", "rtc", "virtio_mmio15", "virtio_mmio31")
     placed = made(replace(CONTROL, devices=labels))

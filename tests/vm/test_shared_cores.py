@@ -14,6 +14,7 @@ from support.written_system import TWO_STATES, StartGuest, boot, reports
 from bulkhead.measuring import bench
 from bulkhead.measuring.shared_core import partitions, play
 from bulkhead.settings import Settings
+from bulkhead.system.model import Cores
 from bulkhead.system.reports import State
 
 share = bench.load("share")
@@ -23,9 +24,13 @@ _WATCH_S = 5.0
 _LATENESS_MAX_US, _SHARE_ERROR_MAX, _CREDIT_ERROR_MAX = 10, 0.001, 0.02
 _DRIFTING = ((100_000, 497_300), (105_000, 500_000), (110_000, 503_900))  # budgets, periods: ns
 _DRIFTING_ERROR_MAX = 0.005  # their many changes are charged to them
+# Of the other's time, while interrupts come all the time: entries to the hypervisor, and returns.
+_ENTRIES_MAX = 0.07
 _STATES = pytest.mark.parametrize(
     "machine_options", ["", TWO_STATES], ids=["one-state", "two-states"]
 )
+# Of `control` beside an I/O partition of a tenth: the budget, and the response time of `check`.
+_CONTROL_US, _RESPONSE_US = 300, 534
 _RESTART, _STOP = "\x1er", "\x1es"
 
 
@@ -142,6 +147,55 @@ def test_budgets_are_kept_to_the_instruction(tmp_path: Path, hostile: str | None
     played = play(members, Settings(), tmp_path / "console.log")
     assert share.lateness_us(played["wake"]) <= _LATENESS_MAX_US
     assert share.share_error(members, played) <= _SHARE_ERROR_MAX
+
+
+@pytest.mark.parametrize("cores", [(), share.CREDIT], ids=["budgets", "weights"])
+def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...]) -> None:
+    """A partition sleeps again and again, as shortly as it can. Each of its interrupts and of the
+    changes to it and back is charged to itself. The one that spins counts its own work, because
+    such short times do not show otherwise."""
+    wake, spin = partitions()
+    if cores:
+        wake, spin = (replace(each, budget=None, period=None) for each in (wake, spin))
+    else:
+        wake, spin = replace(wake, period=5_000_000), replace(spin, budget=3_000_000)
+    times = "begin=1000 end=1300"
+    spin = replace(spin, arguments=f"role=spin {times}")
+    looks = {}
+    for arguments in (f"role=spin {times}", f"role=games {times} work=0"):
+        members = [replace(wake, budget=wake.budget and 1_000_000, arguments=arguments), spin]
+        played = play(members, Settings(), tmp_path / "console.log", cores)
+        looks[arguments] = played["spin"].looks
+    beside_spinning, beside_waking = looks.values()
+    assert beside_waking >= beside_spinning * (1 - _ENTRIES_MAX)
+
+
+@pytest.mark.parametrize("role", ["spin", "games", "wake"])
+def test_an_io_partition_serves_another(tmp_path: Path, role: str) -> None:
+    """It always works, sleeps as shortly as it can, or wakes every millisecond, at the urgency of
+    the one that it serves, and beside one that spins."""
+    wake, spin = partitions()
+    times = "begin=1000 end=1300"
+    work = 0 if role == "games" else 20
+    members = [
+        replace(
+            wake, name="control", budget=300_000, period=2_000_000,
+            arguments=f"role=wake {times} period=2000 work=200",
+        ),
+        replace(
+            spin, name="driver", budget=None, period=None, utilization=0.1, serves=("control",),
+            arguments=f"role={role} {times} period=1000 work={work}",
+        ),
+        replace(spin, budget=6_000_000, arguments=f"role=spin {times}"),
+    ]  # fmt: skip
+    played = play(members, Settings(), tmp_path / "console.log")
+    assert share.lateness_us(played["control"]) + _CONTROL_US <= _RESPONSE_US
+    # It takes very short absences for its own time.
+    assert played["spin"].share >= share.promised(members[2]) - _SHARE_ERROR_MAX
+    if role == "spin":
+        assert played["driver"].share == pytest.approx(0.1, abs=_SHARE_ERROR_MAX)
+    if role == "wake":
+        assert share.lateness_us(played["driver"]) <= _LATENESS_MAX_US
 
 
 @_STATES

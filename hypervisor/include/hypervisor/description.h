@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 9u
+#define DESCRIPTION_VERSION 10u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -61,7 +61,9 @@ struct description_vcpu {
     /* Nanoseconds: the time that it may execute in each period on a core that is shared by budgets,
      * otherwise 0. */
     uint64_t budget, period;
-    uint64_t weight; /* on a core that is shared by weights, otherwise 0 */
+    uint32_t weight; /* on a core that is shared by weights, otherwise 0 */
+    /* 1: an I/O VCPU. It serves others whose period this is, at their urgency and before them. */
+    uint32_t io;
 };
 
 /* Memory, in whole pages. If the partition has trusted DMA, guest and physical are the same. */

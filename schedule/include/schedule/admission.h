@@ -4,7 +4,8 @@
  *
  * Main VCPUs are sporadic servers (C, T) with rate-monotonic priorities: the shorter the period,
  * the higher the priority; of equal periods the lower index goes first. I/O VCPUs are PIBS servers
- * of utilization U = C / T; each may serve any of the Main VCPUs, at its priority and before it.
+ * of utilization U = C / T; each may serve any of the Main VCPUs, at its priority and before it, or
+ * those of one period alone.
  *
  * Two tests. The quick one is the bound of Quest-V, 3.3, over n Main VCPUs and all I/O VCPUs:
  *
@@ -15,7 +16,8 @@
  *
  *   R = C_i + sum over Main VCPUs k before i of ceil(R / T_k) C_k + sum over I/O VCPUs j of I_j(R)
  *   I_j(R) = B + floor(U_j (R - B)) for R > B, otherwise B; with B = U_j T_i in whole ticks, 1 at
- *            least
+ *            least. If VCPU j serves VCPUs of period T_j alone, B = U_j T_j, and I_j = 0 for
+ *            T_i < T_j, because i is before it then
  *
  * and the set is admitted if R <= T_i for each i.
  *
@@ -65,6 +67,7 @@
 enum admission_kind {
     ADMISSION_MAIN,
     ADMISSION_IO,
+    ADMISSION_IO_OF_PERIOD, /* serves VCPUs of its own period alone: its priority is theirs */
 };
 
 struct admission_vcpu {

@@ -22,6 +22,14 @@ static uint64_t read_number(void)
     return number;
 }
 
+static enum admission_kind kind_of(char kind)
+{
+    if (kind == 'm') {
+        return ADMISSION_MAIN;
+    }
+    return kind == 'i' ? ADMISSION_IO : ADMISSION_IO_OF_PERIOD;
+}
+
 static void read_vcpu(struct admission_vcpu *vcpu)
 {
     char kind;
@@ -29,7 +37,7 @@ static void read_vcpu(struct admission_vcpu *vcpu)
     if (scanf(" %c", &kind) != 1) {
         abort();
     }
-    vcpu->kind = kind == 'm' ? ADMISSION_MAIN : ADMISSION_IO;
+    vcpu->kind = kind_of(kind);
     vcpu->budget = read_number();
     vcpu->period = read_number();
 }

@@ -3,9 +3,10 @@
 #include "schedule/admission.h"
 #include "schedule_test.h"
 
-#define MAIN(c, t) {.kind = ADMISSION_MAIN, .budget = (c), .period = (t)}
-#define IO(c, t)   {.kind = ADMISSION_IO, .budget = (c), .period = (t)}
-#define COUNT(set) (sizeof(set) / sizeof((set)[0]))
+#define MAIN(c, t)         {.kind = ADMISSION_MAIN, .budget = (c), .period = (t)}
+#define IO(c, t)           {.kind = ADMISSION_IO, .budget = (c), .period = (t)}
+#define IO_OF_PERIOD(c, t) {.kind = ADMISSION_IO_OF_PERIOD, .budget = (c), .period = (t)}
+#define COUNT(set)         (sizeof(set) / sizeof((set)[0]))
 
 static struct admission_response responses[ADMISSION_VCPUS_MAX];
 static struct admission_result result;
@@ -65,6 +66,20 @@ static void test_io_interference(void **state)
     check_response(0, 27, 50, 0);  /* 20 + 5 + (27 - 5) / 10 */
     check_response(2, 43, 100, 0); /* 10 + 20 + 10 + (43 - 10) / 10 */
     check_response(1, 40, 100, 0); /* 10 + 20 + 10 for the longest period */
+}
+
+/* The I/O VCPU is before its own period and all longer ones, and behind the shorter one. */
+static void test_io_vcpu_of_a_period(void **state)
+{
+    const struct admission_vcpu set[] = {MAIN(2, 10), MAIN(20, 50), IO_OF_PERIOD(5, 50),
+                                         MAIN(10, 100), IO_OF_PERIOD(1, 30)};
+
+    (void)state;
+    assert_int_equal(admission_test(set, 5, responses, &result), SCHEDULE_OK);
+    check_response(0, 2, 10, 0);
+    check_response(1, 38, 50, 0); /* 20 + 4 * 2 + 5 + (38 - 5) / 10 + 1 + (38 - 1) / 30 */
+    check_response(2, 35, 50, 0); /* 5 + 20 + 4 * 2 + 1 + (35 - 1) / 30 */
+    check_response(4, 0, 0, 0);   /* serves nobody */
 }
 
 static void test_refusal_names_the_vcpu(void **state)
@@ -180,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_quick_test_at_its_bound),
         cmocka_unit_test(test_ties_go_by_index),
         cmocka_unit_test(test_io_interference),
+        cmocka_unit_test(test_io_vcpu_of_a_period),
         cmocka_unit_test(test_refusal_names_the_vcpu),
         cmocka_unit_test(test_late_response_is_the_least_solution),
         cmocka_unit_test(test_io_alone_serves_nobody),

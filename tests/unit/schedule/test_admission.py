@@ -35,7 +35,7 @@ getcontext().prec = 60
 
 @dataclass(frozen=True)
 class Vcpu:
-    kind: str  # m: Main, i: I/O
+    kind: str  # m: Main, i: I/O, p: I/O for VCPUs of its own period
     budget: int
     period: int
 
@@ -101,7 +101,7 @@ def mixed_sets(count: int, seed: int, scale: int = 1) -> list[list[Vcpu]]:
     return [
         random_set(
             generator,
-            "".join(generator.choices("mmmi", k=generator.randint(2, 10))),
+            "".join(generator.choices("mmmmmiip", k=generator.randint(2, 10))),
             scale,
         )
         for _ in range(count)
@@ -123,6 +123,9 @@ def demand(vcpus: VcpuSet, level: int, time: int) -> int:
         if vcpu.kind == "i":
             share = max(1, floor(vcpu.utilization * vcpus[level].period))
             total += share + floor(vcpu.utilization * max(0, time - share))
+        elif vcpu.kind == "p":
+            if vcpu.period <= vcpus[level].period:
+                total += vcpu.budget + floor(vcpu.utilization * max(0, time - vcpu.budget))
         elif rank(vcpus, index) < rank(vcpus, level):
             total += -(-time // vcpu.period) * vcpu.budget
     return total

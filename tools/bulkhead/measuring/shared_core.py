@@ -45,6 +45,7 @@ class Played:
 
     executed: int  # ticks
     elapsed: int
+    looks: int  # at the counter: while it spins, a measure of the work that it has done
     wakes: tuple[Wake, ...]
     gap_ends: tuple[int, ...]  # the first looks at the counter after others had executed
 
@@ -153,13 +154,14 @@ def parse_played(console: str, name: str) -> Played:
     guests have in common.
     """
     own = "\n".join(re.findall(rf"(?m)^{name}\| share: (.*)\.$", console))
-    found = re.search(r"executed (\d+) of (\d+)\noffset (\d+)", own)
+    found = re.search(r"executed (\d+) of (\d+)\nlooks (\d+)\noffset (\d+)", own)
     assert found is not None, console
-    executed, elapsed, offset = map(int, found.groups())
+    executed, elapsed, looks, offset = map(int, found.groups())
     wakes = re.findall(r"wake due (\d+) woken (\d+) asleep (\d+)", own)
     return Played(
         executed,
         elapsed,
+        looks,
         tuple(Wake(*(int(look) + offset for look in each)) for each in wakes),
         tuple(int(each) + offset for each in re.findall(r"gap end (\d+)", own)),
     )

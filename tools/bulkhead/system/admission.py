@@ -45,6 +45,7 @@ class Verdict(IntEnum):
 
 
 _KINDS = {VcpuPolicy.MAIN: 0, VcpuPolicy.IO: 1}  # enum admission_kind
+_IO_OF_PERIOD = 2
 
 
 class _Vcpu(ctypes.Structure):
@@ -95,7 +96,7 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
     count = len(vcpus)
     given = (_Vcpu * count)()
     for each, vcpu in zip(given, vcpus, strict=True):
-        each.kind = _KINDS[vcpu.policy]
+        each.kind = _IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
         each.budget = -(-vcpu.budget * counter_hz // _NANOSECONDS_PER_SECOND)
         each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
     responses = (_Response * count)()

@@ -105,7 +105,7 @@ def _owned_twice(system: System) -> Iterator[Problem]:
 def _cores(system: System) -> Iterator[Problem]:
     """Check that VCPUs which have the same core have budgets, or share it by weights."""
     for one, other in _pairs(system):
-        if one.budget is not None and other.budget is not None:
+        if one.has_budget and other.has_budget:
             continue
         for core in sorted(set(one.cores) & set(other.cores)):
             if core not in system.credit_cores:

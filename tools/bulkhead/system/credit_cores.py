@@ -41,11 +41,13 @@ def _keys(system: System, partition: Partition) -> Iterator[Problem]:
         what = f"{name} has a weight, and shares no core by weights"
         fix = 'remove it, or write scheduler = "credit" in a [[core]]'
         yield Problem(partition.line_of("weight"), what, fix)
-    if partition.budget is not None and shared and shared == by_weight:
-        what = f"{name} has a budget, and core {shared[0]} is shared by weights"
-        yield Problem(
-            partition.line_of("budget"), what, "write a weight instead of budget and period"
+    if partition.has_budget and shared and shared == by_weight:
+        is_io = partition.utilization is not None
+        key, keys = (
+            ("utilization", "utilization and serves") if is_io else ("budget", "budget and period")
         )
+        what = f"{name} has a {key}, and core {shared[0]} is shared by weights"
+        yield Problem(partition.line_of(key), what, f"write a weight instead of {keys}")
 
 
 def show_credit_cores(system: System, console: Console) -> None:

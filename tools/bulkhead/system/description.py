@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 9
+VERSION = 10
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -54,7 +54,8 @@ class Vcpu(LittleEndianStructure):
         ("shared", c_uint32),
         ("budget", c_uint64),
         ("period", c_uint64),
-        ("weight", c_uint64),
+        ("weight", c_uint32),
+        ("io", c_uint32),
     )
 
 

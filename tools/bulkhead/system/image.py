@@ -150,9 +150,10 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
     for number, core in enumerate(partition.cores):
         shared = core in layout.system.shared_cores
         by_weight = core in layout.system.credit_cores
-        times = (partition.budget, partition.period) if shared and not by_weight else (0, 0)
+        times = layout.system.budget_on(partition, core) or (0, 0)
         weight = partition.share_weight if by_weight else 0
-        described.vcpus[number] = description.Vcpu(core, shared, *times, weight)
+        is_io = partition.utilization is not None and times != (0, 0)
+        described.vcpus[number] = description.Vcpu(core, shared, *times, weight, is_io)
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )

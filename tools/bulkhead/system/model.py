@@ -11,6 +11,7 @@ from pathlib import Path
 
 WEIGHT_DEFAULT = 256  # as in Xen
 QUANTUM_DEFAULT = 10_000_000  # nanoseconds
+UTILIZATION_MIN = 0.001
 
 
 class Dma(Enum):
@@ -100,6 +101,7 @@ class Vcpu:
     threads: tuple[str, ...]  # names; "*": every thread that no VCPU of the partition names
     line: int  # line of the file in which its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+    is_of_period: bool = False  # an I/O VCPU that serves VCPUs of its own period alone
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""
@@ -144,6 +146,9 @@ class Partition:
     interrupts: Interrupts | None = None  # None: listed if it shares a core, otherwise direct
     budget: int | None = None  # nanoseconds in each period, on each core that it shares
     period: int | None = None  # nanoseconds
+    # An I/O partition has a share of each core instead, for the partitions that it serves.
+    utilization: float | None = None
+    serves: tuple[str, ...] = ()
     vcpus: tuple[Vcpu, ...] = ()
     weight: int | None = None  # on each core that it shares by weights; None: WEIGHT_DEFAULT
     manager: bool = False  # decides which partitions live
@@ -156,6 +161,11 @@ class Partition:
     def share_weight(self) -> int:
         """The weight on cores that are shared by weights."""
         return WEIGHT_DEFAULT if self.weight is None else self.weight
+
+    @property
+    def has_budget(self) -> bool:
+        """True if it has what a core that is shared by budgets needs."""
+        return self.budget is not None or self.utilization is not None
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""
@@ -213,9 +223,30 @@ class System:
         if core in self.credit_cores:
             total = sum(each.share_weight for each in self.shared_cores[core])
             return partition.share_weight / total
-        if partition.budget is None or partition.period is None:
+        times = self.budget_on(partition, core)
+        return None if times is None else times[0] / times[1]
+
+    def budget_on(self, partition: Partition, core: int) -> tuple[int, int] | None:
+        """Return the budget and the period of a partition on a core that is shared by budgets.
+
+        The period of an I/O partition is the shortest one of those that it serves there. Returns
+        None if the partition has no budget there.
+        """
+        if core not in self.shared_cores or core in self.credit_cores:
             return None
-        return partition.budget / partition.period
+        if core not in partition.cores:
+            return None
+        if partition.budget is not None and partition.period is not None:
+            return partition.budget, partition.period
+        served = [
+            each.period
+            for each in self.shared_cores[core]
+            if each.name in partition.serves and each.period is not None
+        ]
+        if partition.utilization is None or not served:
+            return None
+        period = min(served)
+        return max(1, int(partition.utilization * period)), period
 
     def shares_core(self, partition: Partition) -> bool:
         """Return True if one of its VCPUs shares its core with another VCPU."""

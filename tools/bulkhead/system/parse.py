@@ -17,6 +17,7 @@ from bulkhead.system.description import QUANTUM_MAX, QUANTUM_MIN, WEIGHT_MAX
 from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     QUANTUM_DEFAULT,
+    UTILIZATION_MIN,
     Console,
     Cores,
     Dma,
@@ -316,6 +317,14 @@ def _weight(value: Any) -> int:
     return value
 
 
+def _utilization(value: Any) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise _Wrong("a utilization is a number, for example 0.1")
+    if not UTILIZATION_MIN <= value <= 1:
+        raise _Wrong(f"a utilization is {UTILIZATION_MIN} to 1")
+    return float(value)
+
+
 def _quantum(value: Any) -> int:
     quantum = _time(value)
     if not QUANTUM_MIN <= quantum <= QUANTUM_MAX:
@@ -418,6 +427,8 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "interrupts": _one_of(Interrupts),
     "budget": _time,
     "period": _time,
+    "utilization": _utilization,
+    "serves": lambda value: _list(value, _name, '["control"]'),
     "weight": _weight,
     "vcpu": _tables,
     "manager": _flag,
@@ -440,6 +451,8 @@ _DEFAULTS = {
     "interrupts": None,
     "budget": None,
     "period": None,
+    "utilization": None,
+    "serves": (),
     "weight": None,
     "vcpu": (),
     "manager": False,

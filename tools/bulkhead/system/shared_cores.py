@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from bulkhead.system.admission import Verdict, admit, excess_text
 from bulkhead.system.board import Board
 from bulkhead.system.description import CORE_VCPUS_MAX, PERIOD_MAX, PERIOD_MIN, VCPUS_MAX
+from bulkhead.system.io_partitions import io_rules
 from bulkhead.system.model import Interrupts, Partition, System, Vcpu, VcpuPolicy
 from bulkhead.system.problems import Problem, duration, show
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MAIN = VcpuPolicy.MAIN  # a sporadic server
 _CORES_TO_DISTRIBUTE = 2
 
 
@@ -24,6 +24,7 @@ def sharing_rules(system: System) -> Iterator[Problem]:
     yield from _counts(system)
     for partition in system.partitions:
         yield from _completeness(system, partition)
+        yield from io_rules(system, partition)
         yield from _distribution(system, partition)
         if partition.budget is not None and partition.period is not None:
             yield from _times(partition)
@@ -121,11 +122,13 @@ def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
     for core, partitions in system.shared_cores.items():
         if core in system.credit_cores:
             continue
-        vcpus = [
-            Vcpu(each.name, _MAIN, each.budget, each.period, (), each.line, each.key_lines)
-            for each in partitions
-            if each.budget is not None and each.period is not None
-        ]
+        vcpus = []
+        for each in partitions:
+            times = system.budget_on(each, core)
+            is_io = each.utilization is not None
+            policy = VcpuPolicy.IO if is_io else VcpuPolicy.MAIN
+            if times is not None:
+                vcpus.append(Vcpu(each.name, policy, *times, (), each.line, each.key_lines, is_io))
         yield core, vcpus
 
 

@@ -38,6 +38,7 @@ class Kind(IntEnum):
     CHOICE = 0
     OFF = 1
     START = 2
+    INTERRUPT = 3
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Record:
-    """A choice of the scheduler, or a start or end of a guest.
+    """A choice of the scheduler, a start or end of a guest, or an interrupt for one that is out.
 
     Bit n of a set: the VCPU of level n.
     """

@@ -112,6 +112,8 @@ class _Maker:
         """Add a record."""
         if record.kind is Kind.CHOICE:
             self._choose(record)
+        elif record.kind is Kind.INTERRUPT:
+            self._show(record)
         elif record.level is not None:
             self._off[record.level] = record.kind is Kind.OFF
             name = "vcpu_off" if record.kind is Kind.OFF else "vcpu_start"
@@ -127,6 +129,11 @@ class _Maker:
         last, self._last = self._last, record
         if last is not None:
             self.events += self._changes(last, record)
+        self._show(record)
+
+    def _show(self, record: Record) -> None:
+        """Begin the states after a choice, or while the core handles an interrupt for a VCPU: that
+        is charged to the VCPU, but it is no change to it."""
         name = "" if record.level is None else self.trace.members[record.level].label
         state = None if record.level is None else State.RUNNING
         self._enter_core(_Open(record.time_ns, state, name))

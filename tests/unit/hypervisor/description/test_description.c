@@ -53,6 +53,7 @@ struct fault {
 #define VCPU      "a VCPU has no core that it may use: core"
 #define TIMES     "budget or period out of range: a VCPU on core"
 #define WEIGHT    "weight out of range: a VCPU on core"
+#define IO_VCPU   "an I/O VCPU without a budget: on core"
 #define QUANTUM   "quantum out of range: core"
 #define UNSHARED  "a quantum of a core that is not shared:"
 #define DIRECT    "direct interrupts on a shared core:"
@@ -202,6 +203,7 @@ static const struct fault faults[] = {
     {TIMES, 1, 2, {LINUX(vcpus[1].budget, 1)}},
     {TIMES, 1, 2, {LINUX(vcpus[1].period, 1)}},
     {WEIGHT, 1, 2, {LINUX(vcpus[1].weight, 1)}},
+    {IO_VCPU, 1, 2, {LINUX(vcpus[1].io, 1)}},
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
@@ -372,6 +374,14 @@ static void test_shared_cores(void **state)
     *vcpu = (struct description_vcpu){.core = 0}; /* one of the two does not say so */
     expect_sharing(&description, VCPU, 1, 0);
     description_make_shared(&description);
+    vcpu->io = 1;
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->io = 2;
+    expect_sharing(&description, IO_VCPU, 1, 0);
+    description_make_weighted(&description);
+    vcpu->io = 1;
+    expect_sharing(&description, IO_VCPU, 1, 0);
+    description_make_shared(&description);
     description.partitions[0].vcpus[0] = (struct description_vcpu){.core = 0};
     expect_sharing(&description, VCPU, 1, 0);
 }
@@ -462,7 +472,7 @@ static void test_cores_shared_by_weights(void **state)
     expect_sharing(&description, WEIGHT, 1, 0);
     vcpu->weight = 0;
     expect_sharing(&description, WEIGHT, 1, 0);
-    vcpu->weight = UINT64_C(1) << 32;
+    vcpu->weight = UINT32_MAX;
     expect_sharing(&description, WEIGHT, 1, 0);
     description_make_weighted(&description);
     vcpu->budget = vcpu->period = DESCRIPTION_PERIOD_MAX;

@@ -246,6 +246,51 @@ static void test_boost_ends(void **state)
     assert_int_equal(now, 14 * QUANTUM);
 }
 
+/* A VCPU that has woken pays for its interrupt before the next choice. Its boost is decided as of
+ * the interrupt, and the turn of another is no shorter. */
+static void test_an_interrupt_is_charged(void **state)
+{
+    const uint32_t weights[] = {1, 1};
+
+    (void)state;
+    begin(2, weights);
+    credit_unblock(&credit, 1);
+    (void)execute(2 * QUANTUM);
+    (void)execute(300);
+    credit_unblock(&credit, 0);
+    now += 3;
+    credit_charge(&credit, 0, 3, now);
+    assert_int_equal(credit_choose(&credit, now), 0);
+    assert_int_equal(credit_next_choice(&credit, 0, now), now + QUANTUM - 3);
+    credit_block(&credit, 0);
+    assert_int_equal(credit_choose(&credit, now), 1);
+    credit_unblock(&credit, 0); /* no boost */
+    assert_int_equal(credit_choose(&credit, now), 1);
+    assert_int_equal(credit_next_choice(&credit, 1, now), now + QUANTUM - 300);
+}
+
+/* A VCPU is charged after it has blocked. Another one that slept gets no more for that. */
+static void test_charge_after_block(void **state)
+{
+    const uint32_t weights[] = {1, 1};
+
+    (void)state;
+    begin(2, weights);
+    for (unsigned i = 0; i < 1000; i++) {
+        credit_unblock(&credit, 0);
+        assert_int_equal(credit_choose(&credit, now), 0);
+        credit_block(&credit, 0);
+        now += QUANTUM;
+        credit_charge(&credit, 0, QUANTUM, now);
+    }
+    credit_unblock(&credit, 0);
+    credit_unblock(&credit, 1);
+    for (unsigned i = 0; i < 100; i++) {
+        (void)execute(QUANTUM);
+    }
+    assert_in_range(executed[1], 48 * QUANTUM, 52 * QUANTUM);
+}
+
 /* Each tick is counted once, although many executions are shorter than the weight. */
 static void test_short_executions_are_charged(void **state)
 {
@@ -354,6 +399,8 @@ int main(void)
         cmocka_unit_test(test_theft),
         cmocka_unit_test(test_boost_within_the_share),
         cmocka_unit_test(test_boost_ends),
+        cmocka_unit_test(test_an_interrupt_is_charged),
+        cmocka_unit_test(test_charge_after_block),
         cmocka_unit_test(test_short_executions_are_charged),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_limits),

@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@
 
 #define CAPACITY 18u
 #define VCPUS    4u
+#define IO_LEVEL 1u
 #define STEPS    200000u
 #define SEEDS    20u
 
@@ -22,7 +24,8 @@ static const struct {
 } parameters[VCPUS] = {{30, 100}, {20, 200}, {100, 400}, {70, 800}};
 
 static struct reservation reservation;
-static struct sporadic_server servers[VCPUS];
+static union reservation_server servers[VCPUS];
+static bool has_io; /* the VCPU of level IO_LEVEL is an I/O VCPU */
 static uint64_t executed[VCPUS];
 static uint32_t random_state;
 
@@ -37,12 +40,32 @@ static int setup(void **state)
     (void)state;
     reservation_init(&reservation);
     for (unsigned level = 0; level < VCPUS; level++) {
-        assert_int_equal(sporadic_server_init(&servers[level], parameters[level].budget,
-                                              parameters[level].period, CAPACITY, 0),
-                         SCHEDULE_OK);
-        reservation_add(&reservation, level, &servers[level]);
+        uint64_t budget = parameters[level].budget, period = parameters[level].period;
+
         executed[level] = 0;
+        if (has_io && level == IO_LEVEL) {
+            assert_int_equal(pibs_server_init(&servers[level].io, budget, period, 0), SCHEDULE_OK);
+            reservation_add_io(&reservation, level, &servers[level]);
+        } else {
+            assert_int_equal(
+                sporadic_server_init(&servers[level].main, budget, period, CAPACITY, 0),
+                SCHEDULE_OK);
+            reservation_add(&reservation, level, &servers[level]);
+        }
     }
+    return 0;
+}
+
+static int setup_io(void **state)
+{
+    has_io = true;
+    return setup(state);
+}
+
+static int teardown_io(void **state)
+{
+    (void)state;
+    has_io = false;
     return 0;
 }
 
@@ -73,9 +96,9 @@ static void test_nobody_has_work(void **state)
     assert_int_equal(reservation_choose(&reservation, 0), 2);
     reservation_unblock(&reservation, 1, 0);
     assert_int_equal(reservation_choose(&reservation, 0), 1);
-    reservation_block(&reservation, 1, 0);
+    reservation_block(&reservation, 1);
     assert_int_equal(reservation_choose(&reservation, 0), 2);
-    reservation_block(&reservation, 2, 0);
+    reservation_block(&reservation, 2);
     assert_int_equal(reservation_choose(&reservation, 0), RESERVATION_NONE);
 }
 
@@ -120,14 +143,45 @@ static void test_block_without_budget(void **state)
     (void)state;
     reservation_unblock(&reservation, 0, 0);
     reservation_charge(&reservation, 0, 30, 30);
-    reservation_block(&reservation, 0, 30);
+    reservation_block(&reservation, 0);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 30), UINT64_MAX);
     reservation_unblock(&reservation, 0, 50);
     assert_int_equal(reservation_choose(&reservation, 50), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 50), 100);
-    reservation_block(&reservation, 0, 60);
+    reservation_block(&reservation, 0);
     reservation_charge(&reservation, 0, 0, 70); /* a blocked VCPU stays so */
     assert_int_equal(reservation_choose(&reservation, 200), RESERVATION_NONE);
+}
+
+/* The change to another VCPU is charged to the one that has blocked, for the budget that it has
+ * used before. */
+static void test_charge_after_block(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, 0, 0);
+    reservation_block(&reservation, 0);
+    reservation_charge(&reservation, 0, 12, 12);
+    reservation_unblock(&reservation, 0, 50);
+    assert_int_equal(reservation_choose(&reservation, 50), 0);
+    assert_int_equal(reservation_next_choice(&reservation, 0, 50), 50 + 18);
+    reservation_charge(&reservation, 0, 18, 68);
+    assert_int_equal(reservation_choose(&reservation, 68), RESERVATION_NONE);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 68), 100);
+    assert_int_equal(reservation_choose(&reservation, 100), 0);
+    assert_int_equal(reservation_next_choice(&reservation, 0, 100), 112);
+}
+
+/* An interrupt is handled for a VCPU that waits for its budget: the next one is smaller. */
+static void test_charge_without_budget(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, 0, 0);
+    reservation_charge(&reservation, 0, 30, 30);
+    reservation_charge(&reservation, 0, 4, 50);
+    assert_int_equal(reservation_choose(&reservation, 103), RESERVATION_NONE);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 103), 104);
+    assert_int_equal(reservation_choose(&reservation, 104), 0);
+    assert_int_equal(reservation_next_choice(&reservation, 0, 104), 130);
 }
 
 /* VCPUs that block and wake when they like take no more than their budgets: in no interval does one
@@ -145,7 +199,7 @@ static void test_random(void **state)
             if (random_below(2) != 0) {
                 reservation_unblock(&reservation, level, now);
             } else {
-                reservation_block(&reservation, level, now);
+                reservation_block(&reservation, level);
             }
             now = execute(now, 1 + random_below(60));
         }
@@ -157,6 +211,35 @@ static void test_random(void **state)
     }
 }
 
+/* An I/O VCPU that has blocked or used its budget continues when its use is paid for: a tenth of
+ * the time. Use after it has blocked counts, even if it wakes before it is charged. */
+static void test_io_vcpu(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, IO_LEVEL, 5);
+    reservation_unblock(&reservation, 2, 5);
+    assert_int_equal(reservation_choose(&reservation, 5), IO_LEVEL);
+    assert_int_equal(reservation_next_choice(&reservation, IO_LEVEL, 5), 25);
+    reservation_charge(&reservation, IO_LEVEL, 7, 12);
+    assert_int_equal(reservation_next_choice(&reservation, IO_LEVEL, 12), 25);
+    reservation_block(&reservation, IO_LEVEL);
+    assert_int_equal(reservation_choose(&reservation, 12), 2);
+    reservation_charge(&reservation, IO_LEVEL, 1, 13);
+    reservation_unblock(&reservation, IO_LEVEL, 20);
+    assert_int_equal(reservation_choose(&reservation, 20), 2);
+    assert_int_equal(reservation_next_choice(&reservation, 2, 20), 85); /* 5 + 10 * 8 */
+    assert_int_equal(reservation_choose(&reservation, 85), IO_LEVEL);
+    reservation_charge(&reservation, IO_LEVEL, 20, 105);
+    assert_int_equal(reservation_choose(&reservation, 105), 2);
+    assert_int_equal(reservation_choose(&reservation, 284), 2);
+    assert_int_equal(reservation_choose(&reservation, 285), IO_LEVEL);
+    reservation_charge(&reservation, IO_LEVEL, 5, 290);
+    reservation_block(&reservation, IO_LEVEL);
+    reservation_unblock(&reservation, IO_LEVEL, 290);
+    assert_int_equal(reservation_choose(&reservation, 334), 2);
+    assert_int_equal(reservation_choose(&reservation, 335), IO_LEVEL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,7 +247,12 @@ int main(void)
         cmocka_unit_test_setup(test_shares_are_exact, setup),
         cmocka_unit_test_setup(test_budget_ends, setup),
         cmocka_unit_test_setup(test_block_without_budget, setup),
+        cmocka_unit_test_setup(test_charge_after_block, setup),
+        cmocka_unit_test_setup(test_charge_without_budget, setup),
         cmocka_unit_test(test_random),
+        cmocka_unit_test_setup_teardown(test_io_vcpu, setup_io, teardown_io),
+        cmocka_unit_test_setup_teardown(test_random, setup_io, teardown_io),
+        cmocka_unit_test_setup_teardown(test_shares_are_exact, setup_io, teardown_io),
     };
 
     return cmocka_run_group_tests_name("reservation", tests, NULL, NULL);

@@ -96,13 +96,13 @@ static void test_the_ring_keeps_the_latest_records(void **state)
 static void test_state_by_budgets(void **state)
 {
     static struct policy policy;
-    static struct sporadic_server servers[2];
+    static union reservation_server servers[2];
     uint64_t next;
 
     (void)state;
     policy_init(&policy, 0);
     for (unsigned level = 0; level < 2; level++) {
-        assert_int_equal(sporadic_server_init(&servers[level], 100, 1000, 4, 0), SCHEDULE_OK);
+        assert_int_equal(sporadic_server_init(&servers[level].main, 100, 1000, 4, 0), SCHEDULE_OK);
         reservation_add(&policy.reservation, level, &servers[level]);
         policy_unblock(&policy, level, 0);
     }
@@ -112,7 +112,7 @@ static void test_state_by_budgets(void **state)
     assert_int_equal(policy_choose(&policy, 100, &next), 1);
     assert_sets(&policy, 3, 2);
     policy_charge(&policy, 1, 50, 150);
-    policy_block(&policy, 1, 150);
+    policy_block(&policy, 1);
     assert_int_equal(policy_choose(&policy, 150, &next), POLICY_NONE);
     assert_sets(&policy, 1, 0);
     assert_int_equal(policy_choose(&policy, 1000, &next), 0);
