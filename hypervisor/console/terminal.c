@@ -409,10 +409,9 @@ bool terminal_pass(uint32_t partition, uint32_t key)
     bool is_command = key > KEY_SHOW, is_kept;
 
     lock_terminal();
-    is_kept = is_command ? !typed->has_command : typed->count < KEYS;
+    is_kept = is_command ? !typed->has_command : typed->count < KEYS - 1;
     if (is_kept) {
         typed->has_command = typed->has_command || is_command;
-        typed->count -= typed->count == KEYS ? 1 : 0; /* the command replaces the last key */
         typed->keys[(typed->first + typed->count) % KEYS] = (uint16_t)key;
         __atomic_store_n(&typed->count, typed->count + 1, __ATOMIC_RELAXED);
     }

@@ -160,6 +160,24 @@ static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome)
            !syndrome_of_table_walk(syndrome);
 }
 
+/* Handles an access that is not permitted. Returns false if the partition is to be stopped for it.
+ */
+static bool goes_on(struct vcpu *vcpu, struct registers *registers, uint64_t syndrome,
+                    uint64_t virtual_address)
+{
+    if (recall_answer(vcpu)) {
+        return true;
+    }
+    if (!takes_abort(vcpu, syndrome)) {
+        return false;
+    }
+    vcpu->report.exits[EXIT_FAULT]++;
+    vcpu->report.refused++;
+    register_write(far_el1, virtual_address);
+    guest_state_exception(registers, syndrome_external_abort(syndrome, registers->state));
+    return true;
+}
+
 /* Handles an instruction whose exception class is trapped as a whole. */
 static enum access_result trapped_instruction(struct vcpu *vcpu, uint64_t syndrome)
 {
@@ -212,14 +230,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         result = trapped_instruction(vcpu, syndrome);
         break;
     }
-    if (result == ACCESS_FORBIDDEN && recall_answer(vcpu)) {
-        return;
-    }
-    if (result == ACCESS_FORBIDDEN && takes_abort(vcpu, syndrome)) {
-        vcpu->report.exits[EXIT_FAULT]++;
-        vcpu->report.refused++;
-        register_write(far_el1, virtual_address);
-        guest_state_exception(registers, syndrome_external_abort(syndrome, registers->state));
+    if (result == ACCESS_FORBIDDEN && goes_on(vcpu, registers, syndrome, virtual_address)) {
         return;
     }
     if (result == ACCESS_AGAIN) {

@@ -2,7 +2,6 @@
 #include "entry/watch.h"
 
 #include "gic/setup.h"
-#include "hypervisor/safe_core.h"
 #include "smmu/smmu.h"
 
 enum overdue { OVERDUE_UART = 1, OVERDUE_SMMU = 2 };
@@ -55,15 +54,9 @@ void watch_look(struct processor *processor)
     look_at(processor, board->smmu_interrupt, OVERDUE_SMMU);
 }
 
-static bool has_to_watch(const struct processor *processor)
-{
-    return processor->shared == NULL &&
-           safe_core_partition(processor->vcpu->partition->system) == DESCRIPTION_NO_PARTITION;
-}
-
 void watch_begin_wait(const struct processor *processor)
 {
-    if (has_to_watch(processor)) {
+    if (processor->shared == NULL) {
         register_write(cnthp_cval_el2, register_read(cntpct_el0) + register_read(cntfrq_el0));
         register_write(cnthp_ctl_el2, 1);
     }
@@ -71,7 +64,7 @@ void watch_begin_wait(const struct processor *processor)
 
 void watch_end_wait(const struct processor *processor)
 {
-    if (has_to_watch(processor)) {
+    if (processor->shared == NULL) {
         register_write(cnthp_ctl_el2, 0);
         instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged */
     }

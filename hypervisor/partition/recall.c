@@ -6,7 +6,6 @@
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/safe_core.h"
-#include "memory/tables.h"
 #include "memory/withdraw.h"
 
 /* Interrupts of the hypervisor: SGI, terminal, SMMU, timer. */
@@ -39,7 +38,8 @@ static void withdraw(const struct vcpu *vcpu, uint32_t partition)
     if (vcpu->partition->shares_group1 || safe_core_is_of(partition_at(vcpu, partition))) {
         return;
     }
-    withdraw_memory(root_of(vcpu, partition), partition_at(vcpu, partition));
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after what give_back_unless_called() looks at */
+    withdraw_set(root_of(vcpu, partition), partition_at(vcpu, partition), 0);
     register_write(vttbr_el2, (uint64_t)(partition + 1) << VTTBR_VMID_SHIFT);
     __asm__ volatile("dsb ishst\n\tisb\n\ttlbi vmalls12e1is\n\tdsb ish" : : : "memory");
     register_write(vttbr_el2, own);
@@ -75,8 +75,8 @@ static bool may_go_on(const struct partition *partition)
 
 static void give_back(const struct vcpu *vcpu)
 {
-    withdraw_restore(root_of(vcpu, vcpu->partition->index), vcpu->partition->described);
-    __asm__ volatile("dsb ishst\n\tisb" : : : "memory");
+    withdraw_set(root_of(vcpu, vcpu->partition->index), vcpu->partition->described, TABLES_VALID);
+    __asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
 /* Another core may recall this one again meanwhile: what it does after its call is not undone. */

@@ -118,7 +118,8 @@ def test_busy_core_disturbs_no_other_and_can_be_stopped(
 
 def test_core_that_feigns_active_interrupts_disturbs_no_other(start_guest: StartGuest) -> None:
     """No interrupt reaches the rogue's core any more, not even a request to stop (decision 0013).
-    The terminal's input stays with the rogue, because its core would have to hand it over."""
+    The terminal's input stays with the rogue as long as no other core executes the hypervisor:
+    nobody could notice (decision 0039, and test_shut_cores.py for all other systems)."""
     run = start(start_guest)
     run.order("shut")
     run.wait_for(r"(?m)^rogue\| rogue: shut")
@@ -131,12 +132,13 @@ def test_core_that_feigns_active_interrupts_disturbs_no_other(start_guest: Start
 
 
 @pytest.mark.parametrize("way", [Way.LISTED, Way.SHARED], ids=lambda each: each.value)
+@pytest.mark.parametrize("how", ["shut", "shut 1", "shut 2"], ids=["once", "again", "asleep"])
 def test_core_with_listed_interrupts_that_feigns_active_ones_can_be_stopped(
-    start_guest: StartGuest, way: Way
+    start_guest: StartGuest, way: Way, how: str
 ) -> None:
     """The active priorities that it writes are those of its virtual interface."""
     run = start(start_guest, way=way)
-    run.order("shut")
+    run.order(how)
     run.wait_for(r"(?m)^rogue\| rogue: shut")
     run.nothing_changed(attacked=True)
     run.stop()

@@ -181,7 +181,7 @@ static void test_memory_is_withdrawn(void **state)
     root = stage2;
     assert_false(withdraw_is_done(stage2, &partition));
     for (unsigned times = 0; times < 2; times++) { /* the second time changes nothing */
-        withdraw_memory(stage2, &partition);
+        withdraw_set(stage2, &partition, 0);
         assert_true(withdraw_is_done(stage2, &partition));
     }
     expect_nothing(GIB);
@@ -193,7 +193,7 @@ static void test_memory_is_withdrawn(void **state)
         assert_int_equal(stage2[i], is_memory ? before[i] & ~TABLES_VALID : before[i]);
     }
     for (unsigned times = 0; times < 2; times++) {
-        withdraw_restore(stage2, &partition);
+        withdraw_set(stage2, &partition, TABLES_VALID);
         assert_false(withdraw_is_done(stage2, &partition));
     }
     assert_memory_equal(stage2, before, sizeof(before));
