@@ -131,7 +131,7 @@ scheduler = "credit"
 
 [[partition]]
 name = "both"
-cores = [0, 1, 2]
+cores = [0, 1, 1, 2]
 budget = "3 ms"
 period = "10 ms"
 memory = "16 MiB"

@@ -58,6 +58,13 @@ def test_filtered_access_affects_no_other_partition(
     assert re.search(rf"(?m)^{said}", run.guest.console())
 
 
+def test_private_interrupts_of_another_vcpu(start_guest: StartGuest) -> None:
+    """The rogue has another VCPU on the victim's core, too."""
+    run = start(start_guest, way=Way.SHARED, others=(0,))
+    survives(run, "redistributor 1")
+    run.victim_is_unharmed()
+
+
 @pytest.mark.parametrize("attack", ["distributor", "redistributor 0", "sgi", "end"])
 def test_attack_on_interrupts_with_two_security_states(
     start_guest: StartGuest, attack: str

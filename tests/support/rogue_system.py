@@ -201,16 +201,21 @@ def listening(system: System, changes: Mapping[str, Any]) -> System:
     )
 
 
-def _sharing(system: System) -> System:
+def _sharing(system: System, others: tuple[int, ...]) -> System:
     """Returns the system with both partitions on the victim's core. The rogue has the shorter
-    period, so it is the more urgent one."""
+    period, so it is the more urgent one. It also has VCPUs on the cores `others`."""
     victim, rogue = system.partitions
     return replace(
         system,
         name=f"{system.name}-shared",
         partitions=(
             replace(victim, budget=_BUDGET_NS, period=_VICTIM_PERIOD_NS),
-            replace(rogue, cores=victim.cores, budget=_BUDGET_NS, period=_ROGUE_PERIOD_NS),
+            replace(
+                rogue,
+                cores=tuple(sorted((*victim.cores, *others))),
+                budget=_BUDGET_NS,
+                period=_ROGUE_PERIOD_NS,
+            ),
         ),
     )
 
@@ -222,20 +227,22 @@ def start(
     cpu: str | None = None,
     prepare: Callable[[], None] | None = None,
     way: Way = Way.DIRECT,
+    others: tuple[int, ...] = (),
     **changes: Any,
 ) -> Run:
     """Boots the system.
 
-    `wire` is the rogue's network, `extra` are further arguments of QEMU, `cpu` replaces the board's
-    processor, and `changes` are keys of the rogue's partition. `prepare` is called once QEMU runs,
-    before the wait for the guests.
+    `wire` is the rogue's network, `others` are cores of further VCPUs of it if it shares the
+    victim's, `extra` are further arguments of QEMU, `cpu` replaces the board's processor, and
+    `changes` are keys of the rogue's partition. `prepare` is called once QEMU runs, before the wait
+    for the guests.
     """
     system, board = read("isolation")
     if way is Way.LISTED:
         changes |= {"interrupts": Interrupts.LISTED}
     system = listening(system, changes)
     if way is Way.SHARED:
-        system = _sharing(system)
+        system = _sharing(system, others)
     assembled = assemble(system, board, Settings())
 
     def network(number: int) -> Network:

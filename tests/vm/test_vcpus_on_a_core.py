@@ -225,16 +225,29 @@ def _expected() -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
-@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
+@pytest.mark.parametrize(
+    ("cores", "by_weight", "machine_options"),
+    [
+        ([0, 0, 1, 1], False, ""),
+        ([0, 0, 1, 1], False, TWO_STATES),
+        ([0, 0, 1, 1], True, ""),
+        ([0, 0, 1, 1], True, TWO_STATES),
+        ([0, 0, 1, 2], False, ""),
+    ],
+    ids=["budgets", "budgets-two-states", "weights", "weights-two-states", "cores-of-both-kinds"],
+)
 def test_an_interrupt_follows_its_route_between_vcpus(
-    start_guest: StartGuest, tmp_path: Path, by_weight: bool, machine_options: str
+    start_guest: StartGuest,
+    tmp_path: Path,
+    cores: list[int],
+    by_weight: bool,
+    machine_options: str,
 ) -> None:
     """Also between two of one core, while it is pending, active, or set aside for a VCPU that does
     not execute. The machine counts instructions: each run is the same."""
     subprocess.run([*_COMMAND, "-o", str(tmp_path / "guest.exe")], check=True)
     file = tmp_path / "system.toml"
-    file.write_text(_guest_system([0, 0, 1, 1], by_weight))
+    file.write_text(_guest_system(cores, by_weight))
     system, board = read(str(file))
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
@@ -276,3 +289,16 @@ def test_vcpus_of_a_core_do_not_share_translations(
         time.sleep(0.1)
     counted = int(log.read_text() or 0)
     assert counted > _INVALIDATIONS_MIN if len(cores) > 1 else counted < _INVALIDATIONS_MIN
+
+
+@pytest.mark.timeout(400)
+def test_linux_has_more_vcpus_than_the_machine_has_cores(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """The Redistributors of the others follow those of the machine."""
+    cores = [0, 0, 0, 1, 1, 1]
+    text = _system(_LINUX, cores, True, "", "")
+    guest, layout = boot(start_guest, tmp_path, text)
+    assert len(cores) > layout.board.core_count
+    guest.wait_for_match(_READY, timeout=_PATIENCE_S)
+    assert "0-5" in Shell(guest).run("cat /sys/devices/system/cpu/online").splitlines()

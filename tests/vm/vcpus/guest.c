@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A guest with four VCPUs and one SPI. VCPU 0 routes the SPI to each of them, also while it is
- * pending or active, and prints where it has come. The VCPUs 0 and 1 share a core, and so do 2
- * and 3.
+ * pending or active, and prints where it has come. The VCPUs 0 and 1 share a core, and so may 2 and
+ * 3.
  *
  * Interrupts are masked: a VCPU sleeps, and then takes what is pending.
  */
@@ -350,6 +350,17 @@ static void test_frames(void)
     print_new("made pending:", messages, before);
 }
 
+/* A VCPU that is off has no private interrupt enabled. */
+static void test_frames_of_off_vcpus(void)
+{
+    uint32_t enabled = 0;
+
+    for (unsigned vcpu = 1; vcpu < VCPUS; vcpu++) {
+        enabled |= read32(REDISTRIBUTORS + vcpu * REDISTRIBUTOR_STEP + SGI_FRAME + ISENABLER);
+    }
+    print(enabled == 0 ? "off\n" : "FAIL: off, and enabled\n");
+}
+
 static void test_messages(void)
 {
     uint32_t before[VCPUS];
@@ -374,7 +385,7 @@ void guest_main(void)
         test_messages();
         test_frames();
         end_others();
-        print("off\n");
+        test_frames_of_off_vcpus();
     }
     print("end\n");
     for (;;) {
