@@ -3,6 +3,7 @@
 
 #include "call/function.h"
 #include "call/services.h"
+#include "manager/calls.h"
 
 /* DEN0028, 7. */
 #define SMCCC_VERSION       0x80000000u
@@ -37,6 +38,9 @@ enum psci_action call_handle(const struct vcpu *vcpu, uint64_t registers[4], uin
     case CALL_STANDARD_HYPERVISOR:
     case CALL_VENDOR_HYPERVISOR:
         result = services_call(vcpu, registers);
+        if (result == CALL_NOT_SUPPORTED) {
+            result = manager_call(vcpu, registers);
+        }
         break;
     default:
         break;

@@ -2,26 +2,10 @@
 #include "boot/boot.h"
 #include "entry/processor.h"
 #include "hypervisor/sharing.h"
-#include "manager/manager.h"
 
 void sharing_boot(struct processor *processor)
 {
     if (processor->vcpus->next != NULL) {
         boot_refuse("the image has no code for VCPUs that share a core: core", processor->index);
     }
-}
-
-void manager_boot(const struct description *system, struct partition *const *partitions)
-{
-    (void)partitions;
-    if (system->manager.staging_bytes != 0) {
-        boot_refuse("the image has no code for a manager: partition", system->manager.partition);
-    }
-}
-
-/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes to the tables */
-void manager_map(uint64_t *root, const struct partition *partition)
-{
-    (void)root;
-    (void)partition;
 }

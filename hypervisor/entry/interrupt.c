@@ -8,6 +8,7 @@
 #include "gic/setup.h"
 #include "gic/sgi.h"
 #include "hypervisor/sharing.h"
+#include "manager/manager.h"
 #include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/recall.h"
@@ -95,6 +96,7 @@ static void handle(struct vcpu *vcpu, uint32_t number)
         break;
     case GIC_OWN_SGI:
         take_messages(processor_this());
+        manager_take_orders(processor_this()->vcpus);
         sharing_message(vcpu);
         break;
     default:

@@ -6,7 +6,7 @@
  * answers in its own partition's page, which the manager's monitors map read-only. Neither waits
  * for the other.
  *
- * hypervisor/dedicated/ has the functions that systems without a manager need, without effect.
+ * hypervisor/unmanaged/ has the same functions, without effect, for systems without a manager.
  */
 #ifndef MANAGER_MANAGER_H
 #define MANAGER_MANAGER_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls by which a guest finds the times of its VCPUs, and those of a manager partition. */
+/* Calls by which a guest finds the times of its VCPUs. */
 #include "call/services.h"
 
 #include "call/function.h"
-#include "manager/calls.h"
 #include <arch/vcpu_times.h>
 #include <stddef.h>
 
@@ -64,6 +63,6 @@ int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
     case CALL_HYPERVISOR_REVISION:
         return revision(registers);
     default:
-        return manager_call(vcpu, registers);
+        return CALL_NOT_SUPPORTED;
     }
 }

@@ -7,7 +7,6 @@
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/routes.h"
-#include "manager/manager.h"
 #include "partition/fault.h"
 #include "shared/borrowed.h"
 #include "shared/core.h"
@@ -350,7 +349,6 @@ void sharing_message(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
 
-    manager_take_orders(processor->vcpus);
     if (processor->shared != NULL) {
         unblock_called(processor);
     }

@@ -20,7 +20,6 @@ _MEMORY = re.compile(
     r"cost: driver (\d+) private, (\d+) shared, (\d+) buffers of (\d+) exposed, packets of (\d+)"
 )
 _BOOT_TIMEOUT_S = 60
-_SHARED = "hypervisor-shared"
 
 
 def size(json_path: Path | None, settings: Settings) -> None:
@@ -72,14 +71,17 @@ def _memory(image: Path) -> dict[str, Number]:
 def text_bytes(folder: Path) -> dict[str, Number]:
     """Return the bytes of the hypervisor's code.
 
-    That is: all code, the part that a monitor has mapped while its guest runs, and what the image
-    for shared cores has more.
+    That is: all code, the part that a monitor has mapped while its guest runs, and what the images
+    for shared cores and for a manager have more.
     """
-    usual, shared = (_sections(folder / f"{name}.elf") for name in ("hypervisor", _SHARED))
+    usual, shared, managed = (
+        _sections(folder / f"hypervisor{kind}.elf") for kind in ("", "-shared", "-managed")
+    )
     return {
         "hypervisor_text_bytes": sum(usual.values()),
         "monitor_text_bytes": usual["resident"],
         "shared_text_bytes": sum(shared.values()) - sum(usual.values()),
+        "manager_text_bytes": sum(managed.values()) - sum(usual.values()),
     }
 
 

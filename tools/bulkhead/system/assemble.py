@@ -55,15 +55,20 @@ def package_groups(system: System, compiler: str) -> set[str]:
     return build.Variant("arm64", compiler).groups | ({"bench"} if linux else set())
 
 
+def hypervisor_name(system: System) -> str:
+    """Return the name of the hypervisor that has the code that the system needs, and no more."""
+    shared = "-shared" if system.shared_cores else ""
+    managed = "-managed" if system.manager else ""
+    return f"hypervisor{shared}{managed}"
+
+
 def assemble(
     system: System, board: BoardTree, settings: Settings, compiler: str = "gcc"
 ) -> Assembled:
     """Build the images of a system, and pack them into build/systems/NAME."""
     packages.ensure(package_groups(system, compiler), settings)
     folder = build.build(build.Variant("arm64", compiler))
-    whole_hypervisor = system.shared_cores or system.manager
-    name = "hypervisor-shared.bin" if whole_hypervisor else "hypervisor.bin"
-    hypervisor = (folder / "hypervisor" / name).read_bytes()
+    hypervisor = (folder / "hypervisor" / f"{hypervisor_name(system)}.bin").read_bytes()
     files = {each.name: _files(system, each, compiler) for each in system.partitions}
     layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))
     target = OUTPUT / "systems" / system.name

@@ -10,16 +10,19 @@
 #include "call/call.h"
 #include "call/function.h"
 #include "call/services.h"
+#include "manager/calls.h"
 #include <string.h>
 
 #define SMCCC_VERSION       0x80000000u
 #define SMCCC_ARCH_FEATURES 0x80000001u
 #define ANNOUNCED           0xc5000020u /* the only function of the services that is announced */
 #define SERVED              77
+#define MANAGED             78
 
 static struct partition partition;
 static struct vcpu caller;
 static uint32_t served; /* the function that the services were called with */
+static bool has_manager, is_for_manager;
 static uint32_t target;
 
 bool services_have(const struct vcpu *vcpu, uint32_t function)
@@ -33,7 +36,14 @@ int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
     assert_ptr_equal(vcpu, &caller);
     served = (uint32_t)registers[0];
     registers[1] = SERVED;
-    return SERVED;
+    return is_for_manager ? CALL_NOT_SUPPORTED : SERVED;
+}
+
+int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
+{
+    assert_ptr_equal(vcpu, &caller);
+    assert_int_equal(registers[0], served);
+    return has_manager ? MANAGED : CALL_NOT_SUPPORTED;
 }
 
 static int setup(void **state)
@@ -46,6 +56,8 @@ static int setup(void **state)
     caller = (struct vcpu){.partition = &partition, .number = 1};
     partition.power[1].state = VCPU_ON;
     served = 0;
+    has_manager = false;
+    is_for_manager = false;
     return 0;
 }
 
@@ -97,6 +109,18 @@ static void test_each_call_goes_to_its_owner(void **state)
     assert_int_equal(served, 0);
 }
 
+/* The manager gets the calls that the services do not support. */
+static void test_calls_of_the_manager(void **state)
+{
+    (void)state;
+    is_for_manager = true;
+    assert_int_equal(answer(0xc6000010, 0), CALL_NOT_SUPPORTED);
+    has_manager = true;
+    assert_int_equal(answer(0xc6000010, 0), MANAGED);
+    is_for_manager = false;
+    assert_int_equal(answer(0xc6000010, 0), SERVED);
+}
+
 static void test_power(void **state)
 {
     uint64_t off[4] = {0x84000002};
@@ -113,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_architecture, setup),
         cmocka_unit_test_setup(test_each_call_goes_to_its_owner, setup),
+        cmocka_unit_test_setup(test_calls_of_the_manager, setup),
         cmocka_unit_test_setup(test_power, setup),
     };
 

@@ -9,7 +9,6 @@
 
 #include "call/function.h"
 #include "call/services.h"
-#include "manager/calls.h"
 #include "shared/times.h"
 
 #define MHZ  UINT64_C(1000000)
@@ -17,15 +16,6 @@
 
 static struct vcpu_times shown;
 static struct times times;
-
-/* The calls of a manager have tests of their own.
- * NOLINTNEXTLINE(readability-non-const-parameter): the hypervisor's function writes results */
-int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
-{
-    (void)vcpu;
-    (void)registers;
-    return CALL_NOT_SUPPORTED;
-}
 
 static void test_virtual_time_stands_still_while_the_vcpu_is_out(void **state)
 {
