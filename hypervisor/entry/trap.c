@@ -233,9 +233,6 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
     if (result == ACCESS_FORBIDDEN && goes_on(vcpu, registers, syndrome, virtual_address)) {
         return;
     }
-    if (result == ACCESS_AGAIN) {
-        return;
-    }
     if (result == ACCESS_UNDEFINED) {
         vcpu->report.refused++;
         guest_state_undefined(registers);
@@ -246,7 +243,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
                    syndrome_has_address(syndrome) ? address : FAULT_ADDRESS_UNKNOWN);
     }
     vcpu->report.refused += result == ACCESS_REFUSED;
-    registers->pc += INSTRUCTION_BYTES;
+    registers->pc += result == ACCESS_AGAIN ? 0 : INSTRUCTION_BYTES;
 }
 
 void monitor_trap(struct registers *registers, unsigned kind)

@@ -25,7 +25,7 @@ static void on_invalidation(unsigned number, void *argument)
     (void)number;
     (void)argument;
     plugin.count++;
-    rewind(plugin.log);
+    (void)fseek(plugin.log, 0, SEEK_SET);
     (void)fprintf(plugin.log, "%" PRIu64 "\n", plugin.count);
     (void)fflush(plugin.log);
 }
