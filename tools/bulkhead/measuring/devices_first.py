@@ -10,30 +10,53 @@ are first, then the core with the sound, then the others.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import psutil
 
 from bulkhead.measuring import real_time
 from bulkhead.running.guest import GuestProcess
 
+_QUERY = "query-cpus-fast"
 _DEVICES, _FIRST_CORE, _CORES = 52, 51, 50
 # Before a command at the other end of the network. The program is in util-linux.
 PREFIX = ("chrt", "--fifo", str(_DEVICES))
 
 
-def put_devices_first(guest: GuestProcess) -> None:
+def put_devices_first(guest: GuestProcess, cores: int) -> None:
     """Give the threads of a guest's machine their priorities, until it ends. Needs root.
 
-    The host's limit on the run time of real-time threads must be off (real_time.no_limit()).
+    Of the machine's cores the first `cores` execute. The host's limit on the run time of real-time
+    threads must be off (real_time.no_limit()).
     """
-    cores = {
-        each["thread-id"]: each["cpu-index"] for each in guest.qmp().execute("query-cpus-fast")
-    }
+    numbers = {each["thread-id"]: each["cpu-index"] for each in guest.qmp().execute(_QUERY)}
+    processors = len(os.sched_getaffinity(0))
     for thread in psutil.Process(guest.process.pid).threads():
-        real_time.set_priority(thread.id, priority_of(cores.get(thread.id)))
+        priority = priority_of(numbers.get(thread.id), cores, processors)
+        if priority is not None:
+            real_time.set_priority(thread.id, priority)
 
 
-def priority_of(core: int | None) -> int:
-    """Return the priority of the thread that executes a core, or of another one (None)."""
+@contextmanager
+def before_guests() -> Iterator[None]:
+    """Give the calling thread the priority of devices, so that it reads counters in time."""
+    real_time.set_priority(0, _DEVICES)
+    try:
+        yield
+    finally:
+        real_time.set_priority(0, 0, os.SCHED_OTHER)
+
+
+def priority_of(core: int | None, cores: int, processors: int) -> int | None:
+    """Return the priority of the thread that executes a core, or of another thread (None).
+
+    Returns None for an ordinary priority: if there are more cores than processors, a core that
+    waits for another one in a loop must not keep it from its processor.
+    """
     if core is None:
         return _DEVICES
-    return _FIRST_CORE if core == 0 else _CORES
+    if core == 0:
+        return _FIRST_CORE
+    return _CORES if cores <= processors else None

@@ -14,7 +14,7 @@ from bulkhead.measuring.bench import Number, median_and_range
 Run = dict[str, Number | str]
 
 # Systems, each of which is booted once.
-DISTRIBUTOR, FIXED, FOUR_CORES, XEN = "distributor", "fixed", "four_cores", "xen"
+DISTRIBUTOR, FIXED, FOUR_CORES = "distributor", "fixed", "four_cores"
 _BUDGETS = "budgets"
 
 LOADS = (10, 30, 50, 70, 90, 95)  # percent of core 0
@@ -78,7 +78,6 @@ def sweep() -> Iterator[Point]:
         yield Point("irqbalance", FIXED, load, route=0, balance=True)
         if audio in BUDGET_LOADS:
             yield Point(_BUDGETS, budgets(audio), load)
-        yield Point(XEN, XEN, load)
 
 
 def budgets(audio: int) -> str:

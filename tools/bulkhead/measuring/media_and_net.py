@@ -11,7 +11,7 @@ import re
 import time
 from dataclasses import dataclass
 
-from bulkhead.measuring.devices_first import PREFIX
+from bulkhead.measuring.devices_first import PREFIX, before_guests
 from bulkhead.measuring.distributor_points import Load, Point
 from bulkhead.measuring.side_by_side import Running
 from bulkhead.running.guest import GuestError
@@ -23,7 +23,8 @@ from bulkhead.system.reports import read_reports
 _COMMAND_TIMEOUT_S = 60.0
 _POLL_S = 0.05
 # A move ends 350 ms after its cause, the interrupt rests for 1 s, and moves after 100 ms.
-_SETTLE_S = 2.5
+# The guest's driver then polls on the old core until it finds no frames.
+_SETTLE_S = 3.0
 _IPERF_PORT = 5001
 _REPORT_PERIODS = 25
 # Percent of core 0 that the guest needs for the sound beside the player's computations.
@@ -111,7 +112,8 @@ class MediaAndNet:
         start = len(self._console())
         if point.load.audio:
             self._play(point.load)
-        rate, share = self._receive(seconds)
+        with before_guests():
+            rate, share = self._receive(seconds)
         core = self._cores.core_of_interrupt() if self._cores else None
         if point.load.audio:
             self._in_media("killall player")
