@@ -77,17 +77,15 @@ static bool set_real_time(unsigned processor)
 /* Decodes this processor's part of each frame of the video. */
 static void *decode_video(void *processor)
 {
-    uint64_t steps;
     struct timespec next;
 
     if (!set_real_time((unsigned)(uintptr_t)processor)) {
         perror("player: no real time for the video");
         return NULL;
     }
-    steps = work_steps(parameters[VIDEO].value, FRAME_NS);
     (void)clock_gettime(CLOCK_MONOTONIC, &next);
     for (;;) {
-        work(steps);
+        work_until(work_clock() + parameters[VIDEO].value * (FRAME_NS / 100));
         next.tv_nsec += (long)FRAME_NS;
         if (next.tv_nsec >= (long)NS_PER_S) {
             next.tv_nsec -= (long)NS_PER_S;
@@ -118,14 +116,15 @@ static void report(const struct pcm *pcm, uint64_t played)
 static bool play(struct pcm *pcm)
 {
     static int16_t samples[PERIOD_FRAMES_MAX * PCM_CHANNELS];
-    uint64_t steps = work_steps(parameters[LOAD].value, pcm->period_ns);
     uint64_t played = 0;
     struct tone tone;
 
     tone_begin(&tone, parameters[TONE].value, parameters[RATE].value);
     while (parameters[COUNT].value == 0 || played < parameters[COUNT].value) {
-        work(steps);
+        uint64_t end = work_clock() + parameters[LOAD].value * (pcm->period_ns / 100);
+
         tone_write(&tone, samples, pcm->period_frames);
+        work_until(end);
         if (!pcm_write(pcm, samples)) {
             return false;
         }

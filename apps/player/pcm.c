@@ -66,7 +66,6 @@ static bool set_software(const struct pcm *pcm, unsigned periods)
 {
     snd_pcm_uframes_t buffer_frames = (snd_pcm_uframes_t)pcm->period_frames * periods;
     struct snd_pcm_sw_params params = {
-        .tstamp_mode = SNDRV_PCM_TSTAMP_ENABLE, /* for recover() */
         .period_step = 1,
         .avail_min = pcm->period_frames,
         .start_threshold = buffer_frames,
@@ -94,6 +93,7 @@ bool pcm_open(struct pcm *pcm, unsigned rate, unsigned period_frames, unsigned p
         .descriptor = open_device(),
         .period_frames = period_frames,
         .period_ns = period_frames * NS_PER_S / rate,
+        .periods = periods,
     };
     if (pcm->descriptor < 0) {
         perror("player: " DEVICE);
@@ -108,21 +108,22 @@ bool pcm_open(struct pcm *pcm, unsigned rate, unsigned period_frames, unsigned p
     return true;
 }
 
-static uint64_t nanoseconds(const struct timespec *time)
+static uint64_t now(void)
 {
-    return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
+    struct timespec time;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-/* Counts the period that was not there, and those since then, and prepares the device. */
+/* Counts the period that was not there, and those since then, and prepares the device. The status's
+ * trigger_tstamp is no help: snd_hda_intel sets it at the start only. */
 static bool recover(struct pcm *pcm)
 {
-    struct snd_pcm_status status = {0};
+    uint64_t due = (now() - pcm->begun) / pcm->period_ns;
 
-    if (ioctl(pcm->descriptor, SNDRV_PCM_IOCTL_STATUS, &status) != 0) {
-        return false;
-    }
-    pcm->lost +=
-        1 + (nanoseconds(&status.tstamp) - nanoseconds(&status.trigger_tstamp)) / pcm->period_ns;
+    pcm->lost += due > pcm->written ? due - pcm->written + 1 : 1;
+    pcm->written = 0;
     return ioctl(pcm->descriptor, SNDRV_PCM_IOCTL_PREPARE) == 0;
 }
 
@@ -138,6 +139,10 @@ bool pcm_write(struct pcm *pcm, const int16_t *samples)
             perror("player: writing to the sound device failed");
             return false;
         }
+    }
+    pcm->written++;
+    if (pcm->written == pcm->periods) {
+        pcm->begun = now();
     }
     return true;
 }

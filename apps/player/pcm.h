@@ -11,7 +11,10 @@ struct pcm {
     int descriptor;
     unsigned period_frames;
     uint64_t period_ns;
-    uint64_t lost; /* periods that the device did not get in time */
+    unsigned periods; /* of the device's buffer */
+    uint64_t written; /* periods since the device was prepared */
+    uint64_t begun;   /* nanoseconds of CLOCK_MONOTONIC: when the buffer was full, and it started */
+    uint64_t lost;    /* periods that the device did not get in time */
 };
 
 /*

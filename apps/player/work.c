@@ -4,10 +4,9 @@
 #include <time.h>
 
 #define NS_PER_S 1000000000ull
-#define TRIES    200
-#define STEPS    20000ull
+#define STEPS    2000u /* between two looks at the clock: some microseconds */
 
-static uint64_t now(void)
+uint64_t work_clock(void)
 {
     struct timespec time;
 
@@ -15,28 +14,15 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-void work(uint64_t steps)
+void work_until(uint64_t end)
 {
     static volatile uint64_t result; /* so that the compiler keeps the loop */
     uint64_t value = result;
 
-    for (uint64_t step = 0; step < steps; step++) {
-        value = value * 6364136223846793005ull + 1442695040888963407ull; /* Knuth, MMIX */
+    while (work_clock() < end) {
+        for (unsigned step = 0; step < STEPS; step++) {
+            value = value * 6364136223846793005ull + 1442695040888963407ull; /* Knuth, MMIX */
+        }
     }
     result = value;
-}
-
-uint64_t work_steps(unsigned percent, uint64_t period_ns)
-{
-    uint64_t fastest = UINT64_MAX;
-
-    for (unsigned tries = 0; percent != 0 && tries < TRIES; tries++) {
-        uint64_t start = now();
-        uint64_t taken;
-
-        work(STEPS);
-        taken = now() - start;
-        fastest = taken < fastest ? taken : fastest;
-    }
-    return percent * (period_ns / 100) * STEPS / fastest;
 }

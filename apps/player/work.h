@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A decoder's computations: a known amount of work, repeated in each period. */
+/* A decoder's computations, repeated in each period. */
 #pragma once
 
 #include <stdint.h>
 
-/*
- * Returns the steps of work that take `percent` of `period_ns` nanoseconds if nothing else executes
- * on the processor. Measures the fastest of many short times, which others disturb the least.
- */
-uint64_t work_steps(unsigned percent, uint64_t period_ns);
+/* Returns the time in nanoseconds, of the same clock as work_until(). */
+uint64_t work_clock(void);
 
-void work(uint64_t steps);
+/*
+ * Works until a time. It is no number of steps because the speed of an emulated processor depends
+ * on the others: a load of 90 percent must not become one of 110 percent.
+ */
+void work_until(uint64_t end);

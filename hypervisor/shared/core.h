@@ -42,6 +42,9 @@ struct shared_core {
     unsigned closed;     /* VCPUs that have closed them */
     unsigned judged;     /* VCPUs whose window has been closed, ... */
     bool has_to_judge;   /* ... while others' has not */
+    /* CNTPCT_EL0 at which the core looks at its windows even if a VCPU executes without an exit,
+     * because one of its VCPUs has taken a source. UINT64_MAX: never. */
+    uint64_t look_due;
 };
 
 struct shared_vcpu {

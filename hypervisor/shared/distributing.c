@@ -131,9 +131,9 @@ static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
     return (control & ICH_VMCR_GROUP1) != 0;
 }
 
-/* Judges whether a VCPU has room. A core that takes a source has been idle for 2 / 5 of the window
- * at least. One that keeps a source has been idle, or has executed the source's VCPU, for 1 / 4:
- * the work for the source is no reason to give it back. */
+/* Judges whether a VCPU has room. A core that takes a source is not busy: it has been idle for
+ * 2 / 5 of the window at least. One that keeps a source has been idle, or has executed the source's
+ * VCPU, for 1 / 4: the work for the source is no reason to give it back. */
 static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_t now)
 {
     struct shared_core *core = processor->shared;
@@ -146,10 +146,11 @@ static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_
     shared->judged = now;
     shared->used_before = vcpu->report.used;
     shared->idle_before = core->idle;
+    window->is_busy = idle * 5 < ticks * 2;
     window->may_offer = vcpu->partition->described->distribute != 0;
     window->is_open = is_open(processor, vcpu);
     window->can_keep = !window->is_contended && (idle + used) * 4 >= ticks;
-    window->has_room = window->is_open && !window->is_contended && idle * 5 >= ticks * 2 &&
+    window->has_room = window->is_open && !window->is_contended && !window->is_busy &&
                        used <= window->parts * shared->room;
     close_window(vcpu, window);
 }
@@ -196,8 +197,10 @@ static void judge_next(const struct processor *processor, uint64_t now)
     if (core->judged == core->vcpu_count) {
         core->judged = 0;
         core->has_to_judge = false;
+        core->look_due = window->has_taken ? window->lease : UINT64_MAX;
         window->parts = 0;
         window->is_contended = false;
+        window->has_taken = false;
     }
 }
 

@@ -33,26 +33,30 @@ void distribution_close_part(const struct distribution *distribution, struct pro
 
 /* Judges a source at the end of a window of the VCPU to which it is routed. */
 static void judge(struct distribution_source *source, const struct profile_source *counted,
-                  uint64_t parts)
+                  const struct distribution_window *window)
 {
     uint64_t needed =
         source->is_periodic ? DISTRIBUTION_STAYS_PERIODIC : DISTRIBUTION_BECOMES_PERIODIC;
 
-    source->is_periodic = (uint64_t)counted->seen * PROFILE_PARTS >= parts * needed;
-    source->rate = (uint16_t)((uint64_t)counted->count * PROFILE_PARTS / parts);
+    needed = window->is_busy ? DISTRIBUTION_PERIODIC_IF_BUSY : needed;
+    source->is_periodic = (uint64_t)counted->seen * PROFILE_PARTS >= window->parts * needed;
+    source->rate = (uint16_t)((uint64_t)counted->count * PROFILE_PARTS / window->parts);
 }
 
 /* Renews what the VCPU knows of a source that it has taken, or that another has taken from it.
  * Returns true if the source has to go home. */
-static bool renew(struct distribution_source *source, const struct distribution_window *window)
+static bool renew(struct distribution_source *source, struct distribution_window *window)
 {
     bool is_home = source->home == window->vcpu;
 
     if (is_home && window->is_contended) {
         source->collides = window->lease;
     }
-    if (!is_home && source->is_periodic && window->can_keep) {
-        source->holds = window->lease;
+    if (!is_home) {
+        window->has_taken = true;
+        if (source->is_periodic && window->can_keep) {
+            source->holds = window->rest;
+        }
     }
     return (!is_home && !window->is_open) || window->now > source->holds ||
            window->now > source->collides;
@@ -95,7 +99,7 @@ void distribution_close_window(struct distribution *distribution, struct profile
     window->routed = 0;
     for (unsigned i = 0; i < PROFILE_SOURCES && source->number != 0; i++, source++) {
         if (source->target == window->vcpu) {
-            judge(source, &profile->sources[i], window->parts);
+            judge(source, &profile->sources[i], window);
             has_periodic = has_periodic || source->is_periodic;
         }
         profile->sources[i] = (struct profile_source){0};
@@ -107,7 +111,7 @@ void distribution_close_window(struct distribution *distribution, struct profile
     }
     if (taken != NULL) {
         taken->target = (uint8_t)window->vcpu;
-        taken->holds = window->lease;
+        taken->holds = window->rest;
         taken->moves++;
         window->routed |= UINT32_C(1) << (taken - distribution->sources);
     }

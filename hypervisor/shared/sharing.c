@@ -88,12 +88,13 @@ static __attribute__((noinline)) void serve(struct shared_core *core, struct vcp
     }
 }
 
-/* Sets the core's timer to the next choice that is due, or to the next expiry of a guest's timer.
- */
+/* Sets the core's timer to the next choice that is due, to the next expiry of a guest's timer, or
+ * to the next look at the windows. */
 static void set_timer(const struct shared_core *core, uint64_t choice)
 {
     uint64_t expiry = tournament_earliest(&core->expiries);
 
+    choice = core->look_due < choice ? core->look_due : choice;
     register_write(cnthp_cval_el2, expiry < choice ? expiry : choice);
     register_write(cnthp_ctl_el2, 1);
     instruction_barrier();

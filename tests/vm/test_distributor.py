@@ -116,15 +116,16 @@ def test_a_source_moves_and_comes_home(
     halves = _halves(guest)
     at_first = [ms for ms, each in halves.items() if each.raised > 200 and each.second <= 1]
     at_second = [ms for ms, each in halves.items() if each.raised > 200 and each.first == 0]
-    # It rests for a second after the start, and after each move. It comes home when it becomes
-    # sporadic (3 s), when the taker turns itself off (8 s, on again at 10 s), when the guest routes
-    # it (13 s), and when the taker takes no interrupts (15 s, again at 17 s).
-    assert at_first == [500, 1000, 8500, 9000, 9500, 10000, 13500, 14000, 16000, 16500, 17000]
+    # It rests for a second after the start, and after each move. It comes home a second after it
+    # has become sporadic (3 s), when the taker turns itself off (8 s, on again at 10 s), when the
+    # guest routes it (13 s), and a second after the taker has ceased to take interrupts (15 s,
+    # again at 17 s): during the half second before 16.5 s, earlier or later.
+    assert set(at_first) - {16500} == {500, 1000, 8500, 9000, 9500, 10000, 13500, 14000, 17000}
     assert at_second == [
         2000, 2500, 3000, 6000, 6500, 7000, 7500, 8000, 11000, 11500, 12000, 12500, 13000, 15000,
         18000, 18500, 19000,
     ]  # fmt: skip
-    assert all(halves[ms].first == halves[ms].raised for ms in (4000, 5000))
+    assert halves[5000].first == halves[5000].raised
     # None is lost or comes twice, and the guest reads the route that it has written.
     total = [sum(getattr(each, name) for each in halves.values()) for name in ("raised", "first")]
     assert total[0] - total[1] - sum(each.second for each in halves.values()) in (0, 1)

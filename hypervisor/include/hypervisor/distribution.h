@@ -8,13 +8,16 @@
  *
  * - A source becomes periodic if it has come in at least 8 of ten parts.
  * - A periodic source becomes sporadic if it has come in fewer than 5 of ten.
+ * - On a busy core a source is periodic if it has come in 1 of ten. How often it comes there shows
+ *   how often the guest gets to it, because its device waits for the guest.
  *
  * The home of a source is the VCPU to which the guest has routed it. If it is periodic, and so is a
  * source of a more urgent VCPU of the same core, its home offers it. A VCPU of the partition on
- * another core takes it, if that has room. At the end of its windows home renews that there is a
- * collision, and the taker that the source is periodic and has room. As soon as one of the two has
- * not been renewed in time, the other of them sends the source home, or the same one does, and it
- * rests there.
+ * another core takes it, if that has room, and holds it for a second at least: a driver that polls
+ * goes on to poll at home until its device has nothing more. At the end of its windows home renews
+ * that there is a collision, and the taker that the source is periodic and has room. As soon as one
+ * of the two has not been renewed in time, the other of them sends the source home, or the same one
+ * does, and it rests there.
  */
 #ifndef HYPERVISOR_DISTRIBUTION_H
 #define HYPERVISOR_DISTRIBUTION_H
@@ -27,6 +30,7 @@
 /* Of PROFILE_PARTS. */
 #define DISTRIBUTION_BECOMES_PERIODIC 8u
 #define DISTRIBUTION_STAYS_PERIODIC   5u
+#define DISTRIBUTION_PERIODIC_IF_BUSY 1u
 
 /* Parts: three windows and a half, and ten windows. */
 #define DISTRIBUTION_LEASE 35u
@@ -54,16 +58,18 @@ struct distribution {
 /* A window of a core's VCPUs. */
 struct distribution_window {
     uint64_t now;
-    uint64_t lease; /* until then what is renewed now is good */
-    uint64_t rest;  /* until then a source rests that goes home now */
+    uint64_t lease; /* until then a collision that is renewed now is good */
+    uint64_t rest;  /* until then a source rests that goes home now, or is held by its taker */
     uint64_t part;  /* ticks */
     uint64_t parts; /* that are over */
     /* A VCPU that has been closed has a periodic source: the sources of others collide with it. */
     bool is_contended;
+    bool has_taken; /* such a VCPU had taken a source before */
     /* The VCPU that is closed: */
     uint32_t vcpu;
     uint32_t neighbours; /* bit n: VCPU n of the partition is on the same core; itself included */
     bool may_offer;
+    bool is_busy;  /* its core */
     bool is_open;  /* its guest takes interrupts. If not, it gives back all that it has taken */
     bool can_keep; /* the sources that it has taken */
     bool has_room; /* for another source */

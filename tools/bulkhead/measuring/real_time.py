@@ -14,6 +14,7 @@ processes had nevertheless is reported.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import time
@@ -56,7 +57,7 @@ def real_time(guest: GuestProcess) -> Iterator[RealTime]:
     process = guest.process.pid
     threads = {thread.id for thread in psutil.Process(process).threads()}
     runs_guest = {cpu["thread-id"] for cpu in guest.qmp().execute("query-cpus-fast")}
-    with _no_limit():
+    with no_limit():
         try:
             for thread in threads:
                 priority = _GUEST_PRIORITY if thread in runs_guest else _PRIORITY
@@ -104,8 +105,14 @@ def _children_ran() -> float:
 
 
 def _prefer(thread: int, processors: Set[int], policy: int, priority: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.sched_setaffinity(thread, processors)
+    set_priority(thread, priority, policy)
+
+
+def set_priority(thread: int, priority: int, policy: int = os.SCHED_FIFO) -> None:
+    """Set the scheduling policy and the priority of a thread, unless it has ended."""
+    try:
         os.sched_setscheduler(thread, policy, os.sched_param(priority))
     except ProcessLookupError:
         return  # one of QEMU's worker threads has ended
@@ -121,7 +128,7 @@ def _refused(error: OSError) -> UserError:
 
 
 @contextmanager
-def _no_limit() -> Iterator[None]:
+def no_limit() -> Iterator[None]:
     """Remove the limit on the run time of real-time threads (sched(7)) inside the block."""
     before = _RUNTIME.read_text()
     try:

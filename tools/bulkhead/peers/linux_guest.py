@@ -25,6 +25,8 @@ _REAL_TIME_FOLDER = BUILD / "linux-rt"
 _RT_TESTS_FOLDER = BUILD / "rt-tests"
 _KERNEL_PACKAGES = r"^linux-(image|modules)-(unsigned-)?\d"
 _PROGRAMS = "busybox-static iperf"
+_IRQBALANCE_FOLDER = BUILD / "irqbalance"
+_IRQBALANCE = Wanted("irqbalance", r"^(irqbalance|lib|zlib)")
 _RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
 # The codec's driver comes first: the guest has no modprobe, which would load it on demand.
@@ -166,6 +168,16 @@ def with_cyclictest(image: LinuxImage) -> LinuxImage:
     libraries = _libraries(program, root, image.initrd.parent / "root")
     files = {f"lib/{name}": content for name, content in libraries}
     return _with_files(image, "cyclictest", {"bin/cyclictest": program, **files})
+
+
+def with_irqbalance(image: LinuxImage) -> LinuxImage:
+    """Return the image with the distribution's irqbalance, /bin/irqbalance."""
+    with lock.held(_IRQBALANCE_FOLDER):
+        root = arm64_packages.unpack(_IRQBALANCE_FOLDER, "irqbalance for arm64", [_IRQBALANCE])
+    program = _read(root, "usr/sbin/irqbalance")
+    libraries = _libraries(program, root, image.initrd.parent / "root")
+    files = {f"lib/{name}": content for name, content in libraries}
+    return _with_files(image, "irqbalance", {"bin/irqbalance": program, **files})
 
 
 def _with_files(image: LinuxImage, name: str, files: Mapping[str, bytes]) -> LinuxImage:

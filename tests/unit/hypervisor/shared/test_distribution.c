@@ -105,6 +105,27 @@ static void test_periodic_and_sporadic(void **state)
     assert_false(is_periodic_after(7));
 }
 
+/* On a busy core. */
+static bool is_periodic_after_busy(unsigned parts)
+{
+    struct distribution_window window = usual(HOME);
+
+    window.is_busy = true;
+    come(HOME, FIRST, parts, 1);
+    return close(window).is_contended;
+}
+
+static void test_sources_of_a_busy_core(void **state)
+{
+    (void)state;
+    assert_false(is_periodic_after_busy(0)); /* it does not come */
+    assert_true(is_periodic_after_busy(1));
+    assert_true(is_periodic_after_busy(1));
+    assert_false(is_periodic_after_busy(0)); /* the guest may take no interrupts */
+    assert_true(is_periodic_after_busy(1));
+    assert_false(is_periodic_after(4));
+}
+
 /* Closes a window of several times the usual length, in which the hypervisor has executed once. */
 static bool is_periodic_in_late_window(unsigned parts, unsigned times)
 {
@@ -276,7 +297,7 @@ static void test_a_move_lasts_as_long_as_both_renew_it(void **state)
     now += REST + 1;
     move();
     assert_false(window_passes(true, true));
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 10; i++) {
         assert_false(window_passes(true, false));
     }
     assert_true(window_passes(true, false)); /* it is sporadic */
@@ -290,7 +311,7 @@ static void test_each_side_alone_sends_a_source_home(void **state)
 
     (void)state;
     move();
-    now += LEASE;
+    now += REST;
     assert_int_equal(close_home(true).routed, 0);
     now += 1;
     assert_int_equal(close_home(true).routed, 1); /* the taker sleeps */
@@ -302,21 +323,34 @@ static void test_each_side_alone_sends_a_source_home(void **state)
     assert_int_equal(close(usual(TAKER)).routed, 1); /* home sleeps */
     now += REST + 1;
     move();
-    now += LEASE + 1;
+    now += REST + 1;
     assert_int_equal(close_home(true).routed, 1);
     now += REST + 1;
     move();
     window = usual(TAKER);
     window.can_keep = false;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 11; i++) {
         now += WINDOW;
         come(TAKER, FIRST, PROFILE_PARTS, 1);
         assert_int_equal(first->target, TAKER);
         window.now = now;
         window.lease = now + LEASE;
         first->collides = now;
-        assert_int_equal(close(window).routed, i == 3 ? 1 : 0); /* no room any more */
+        assert_int_equal(close(window).routed, i == 10 ? 1 : 0); /* no room any more */
     }
+}
+
+/* Its core has to look again, even if the taker executes without an exit. */
+static void test_a_taker_knows_that_it_has_taken(void **state)
+{
+    (void)state;
+    move();
+    assert_false(close_home(true).has_taken);
+    assert_false(close(usual(OTHER)).has_taken);
+    assert_true(close(usual(TAKER)).has_taken);
+    now += REST + 1;
+    assert_int_equal(close_home(true).routed, 1);
+    assert_false(close(usual(TAKER)).has_taken);
 }
 
 static void test_a_taker_that_takes_no_interrupts_gives_all_back(void **state)
@@ -410,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_periodic_and_sporadic, setup),
+        cmocka_unit_test_setup(test_sources_of_a_busy_core, setup),
         cmocka_unit_test_setup(test_late_windows, setup),
         cmocka_unit_test_setup(test_others_numbers_are_not_counted, setup),
         cmocka_unit_test_setup(test_only_collisions_are_offered, setup),
@@ -421,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_vcpu_of_homes_core_does_not_take, setup),
         cmocka_unit_test_setup(test_a_move_lasts_as_long_as_both_renew_it, setup),
         cmocka_unit_test_setup(test_each_side_alone_sends_a_source_home, setup),
+        cmocka_unit_test_setup(test_a_taker_knows_that_it_has_taken, setup),
         cmocka_unit_test_setup(test_a_taker_that_takes_no_interrupts_gives_all_back, setup),
         cmocka_unit_test_setup(test_a_source_rests_at_home, setup),
         cmocka_unit_test_setup(test_the_guests_route_ends_a_move, setup),

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A network beside a media player on the same cores, with and without distributed interrupts.
+
+All systems are booted once. One runs at a time: it plays and receives for some seconds, and is held
+until its next turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+
+from bulkhead.building.build import Variant
+from bulkhead.measuring import distributor_points, real_time
+from bulkhead.measuring.bench import BenchContext, BenchResult, environment
+from bulkhead.measuring.devices_first import put_devices_first
+from bulkhead.measuring.distributor_points import (
+    BUDGET_LOADS,
+    DISTRIBUTOR,
+    FIXED,
+    FOUR_CORES,
+    LOADS,
+    Load,
+    Point,
+    Run,
+)
+from bulkhead.measuring.media_and_net import MediaAndNet, SharedCores
+from bulkhead.measuring.side_by_side import IPERF_REPORT, Guest, booted
+from bulkhead.paths import BENCHES
+from bulkhead.peers import linux_guest
+from bulkhead.peers.linux_guest import LinuxImage
+from bulkhead.running import network
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.network import Namespace, Tap
+from bulkhead.running.qemu import NO_OFFLOADS, Machine, TapNetwork
+from bulkhead.system import board_tree
+from bulkhead.system import machine as system_machine
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.check import check
+from bulkhead.system.model import System
+
+SYSTEM = BENCHES / "distributor" / "system.toml"
+_READY = r"(?m)^{}\|.*linux: ready$"
+_START_TIMEOUT_S = 240
+# Mitigations and KASLR are off as in bench linux.
+_ARGUMENTS = "panic=-1 nokaslr norandmaps mitigations=off"
+_ALL_CORES = (0, 1, 2, 3)
+# Without a limit the network alone needs two processors, with what its card and its peer need. This
+# one leaves enough for the player on a host that has two.
+_LINK_MBIT = 200
+_MEDIA_PERIOD_NS, _NET_PERIOD_NS = 10_000_000, 20_000_000
+# Percent of a core: what Linux and the interrupts need beside the load, and both partitions' sum.
+_MARGIN, _SHARED = 3, 99
+# Before the first round: QEMU translates the guests' instructions when they execute first.
+_WARM_UP, _WARM_UP_S = Point("warm_up", "", Load(LOADS[0])), 1.0
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Boot all systems, measure them in turn, and draw."""
+    context.require("run", "tap", "bench")
+    network.check_tap_right()
+    context.build(Variant("arm64"))
+    image = linux_guest.with_irqbalance(linux_guest.prepare())
+    points = [*distributor_points.table(), *distributor_points.sweep()]
+    runs: list[Run] = []
+    with real_time.no_limit(), ExitStack() as stack:
+        guests: dict[str, MediaAndNet] = {}
+        for number, (name, system) in enumerate(systems().items()):
+            context.say(f"booting {name}")
+            guests[name] = stack.enter_context(_booted(context, image, system, number))
+        for number in range(1, context.pairs + 1):
+            for point in points:
+                context.say(f"round {number} of {context.pairs}: {point.title}")
+                run = _measure(context, point, guests[point.system])
+                runs.append({"round": number, **run})
+    facts = environment()
+    conditions = (
+        f"{facts['cores']} x {facts['cpu']}, QEMU {facts['qemu']}, link of {_LINK_MBIT} Mb/s; "
+        f"medians of {context.pairs} rounds of {context.seconds / context.pairs:g} s"
+    )
+    distributor_points.draw(context.folder, conditions, runs)
+    return BenchResult(distributor_points.summarise(runs), runs)
+
+
+def _measure(context: BenchContext, point: Point, guests: MediaAndNet) -> Run:
+    seen = context.undisturbed(partial(guests.measure, point, context.seconds / context.pairs))
+    return {
+        "point": point.name,
+        "system": point.system,
+        "audio": point.load.audio,
+        "video": point.load.video,
+        "mbit_s": seen.mbit_s,
+        "played": seen.played,
+        "lost": seen.lost,
+        "core": "" if seen.core is None else seen.core,
+        "media_share": "" if seen.media_share is None else seen.media_share,
+    }
+
+
+def systems() -> dict[str, System]:
+    """Return our systems, by their names."""
+    system, _ = read(str(SYSTEM))
+    cores = system.cores[0]
+    four = [replace(each, cores=_ALL_CORES) for each in system.partitions]
+    return {
+        DISTRIBUTOR: system,
+        FIXED: _without_distributor(system),
+        FOUR_CORES: replace(
+            system, partitions=tuple(four), cores=(replace(cores, numbers=_ALL_CORES),)
+        ),
+        **{distributor_points.budgets(audio): by_budgets(system, audio) for audio in BUDGET_LOADS},
+    }
+
+
+def _without_distributor(system: System) -> System:
+    return replace(
+        system, partitions=tuple(replace(each, distribute=False) for each in system.partitions)
+    )
+
+
+def by_budgets(system: System, audio: int) -> System:
+    """Return the system with budgets: the player's for this load, the rest for the network."""
+    media, net = _without_distributor(system).partitions
+    percent = audio + _MARGIN if audio + _MARGIN < _SHARED else _SHARED - 1
+    return replace(
+        system,
+        cores=(),
+        partitions=(
+            replace(
+                media,
+                period=_MEDIA_PERIOD_NS,
+                budget=_MEDIA_PERIOD_NS * percent // 100,
+                weight=None,
+            ),
+            replace(
+                net,
+                period=_NET_PERIOD_NS,
+                budget=_NET_PERIOD_NS * (_SHARED - percent) // 100,
+                weight=None,
+            ),
+        ),
+    )
+
+
+@contextmanager
+def _booted(
+    context: BenchContext, image: LinuxImage, system: System, number: int
+) -> Iterator[MediaAndNet]:
+    """Boot a system, and hold it."""
+    board = check(system, board_tree.load)
+    media, net = system.partitions
+    system = replace(
+        system,
+        name=f"bench-distributor-{number}",
+        partitions=(
+            replace(media, arguments=f"{media.arguments} {_ARGUMENTS}"),
+            replace(
+                net,
+                initrd=image.initrd,
+                arguments=f"{net.arguments} {_ARGUMENTS} address=10.77.0.10",
+            ),
+        ),
+    )
+    assembled = assemble(system, board, context.settings)
+
+    def machine(tap: Tap) -> Machine:
+        made = system_machine.machine(
+            system, board, assembled.image, lambda _: TapNetwork(tap.interface)
+        )
+        (card,) = made.cards
+        return replace(made, cards=[replace(card, options={**card.options, **NO_OFFLOADS})])
+
+    def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
+        put_devices_first(guest, len(media.cores))
+        for each in system.partitions:
+            guest.wait_for_match(_READY.format(each.name), _START_TIMEOUT_S)
+
+    guest = Guest(f"system-{number}", machine, wait_ready, IPERF_REPORT)
+    with booted(context, guest, _LINK_MBIT, number) as running:
+        cores = SharedCores(running.process.qmp(), assembled.layout)
+        guests = MediaAndNet(running, cores=cores)
+        guests.measure(_WARM_UP, _WARM_UP_S)
+        running.hold()
+        yield guests

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A machine whose devices and first core run before its other cores, and before other processes.
+
+A machine with two busy cores needs more than the two processors of a small host: its devices, and
+the programs at the other end of its network, need some time, too. If the host divided the time
+equally, the guests' loads would grow by what the devices take, and sound would be interrupted by
+the host and not by the guests' competition. Real-time priorities divide it as on a board: devices
+are first, then the core with the sound, then the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from bulkhead.measuring import real_time
+from bulkhead.running.guest import GuestProcess
+
+_QUERY = "query-cpus-fast"
+_DEVICES, _FIRST_CORE, _CORES = 52, 51, 50
+# Before a command at the other end of the network. The program is in util-linux.
+PREFIX = ("chrt", "--fifo", str(_DEVICES))
+
+
+def put_devices_first(guest: GuestProcess, cores: int) -> None:
+    """Give the threads of a guest's machine their priorities, until it ends. Needs root.
+
+    Of the machine's cores the first `cores` execute. The host's limit on the run time of real-time
+    threads must be off (real_time.no_limit()).
+    """
+    numbers = {each["thread-id"]: each["cpu-index"] for each in guest.qmp().execute(_QUERY)}
+    processors = len(os.sched_getaffinity(0))
+    for thread in psutil.Process(guest.process.pid).threads():
+        priority = priority_of(numbers.get(thread.id), cores, processors)
+        if priority is not None:
+            real_time.set_priority(thread.id, priority)
+
+
+@contextmanager
+def before_guests() -> Iterator[None]:
+    """Give the calling thread the priority of devices, so that it reads counters in time."""
+    real_time.set_priority(0, _DEVICES)
+    try:
+        yield
+    finally:
+        real_time.set_priority(0, 0, os.SCHED_OTHER)
+
+
+def priority_of(core: int | None, cores: int, processors: int) -> int | None:
+    """Return the priority of the thread that executes a core, or of another thread (None).
+
+    Returns None for an ordinary priority: if there are more cores than processors, a core that
+    waits for another one in a loop must not keep it from its processor.
+    """
+    if core is None:
+        return _DEVICES
+    if core == 0:
+        return _FIRST_CORE
+    return _CORES if cores <= processors else None

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The points that bench distributor measures, and the figures that it makes of them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bulkhead.measuring import plot
+from bulkhead.measuring.bench import Number, median_and_range
+
+Run = dict[str, Number | str]
+
+# Systems, each of which is booted once.
+DISTRIBUTOR, FIXED, FOUR_CORES = "distributor", "fixed", "four_cores"
+_BUDGETS = "budgets"
+
+LOADS = (10, 30, 50, 70, 90, 95)  # percent of core 0
+# With larger ones, what is left of a core is too little for the other guest to boot.
+BUDGET_LOADS = (10, 30, 50, 70)
+_ORACLE = "oracle"
+_AUDIO, _VIDEO = 85, 10  # percent, of the table's cases
+# The paper's rates in Mb/s, by the number of the case.
+PAPER = {1: 15.7, 2: 2.30, 3: 13.4, 4: 13.0, 5: 2.21, 6: 11.6, 7: 11.5}
+_FIRST = 1
+_ON_FOUR_CORES = (4, 7)
+_BASE_OF_FOUR_CORES = "case1_four_cores"
+
+
+@dataclass(frozen=True)
+class Load:
+    """The load by sound of core 0, and by video of each other core, in percent.
+
+    That of sound includes what the guest needs for it beside the player's computations.
+    """
+
+    audio: int  # 0: nothing is played
+    video: int = 0
+
+
+@dataclass(frozen=True)
+class Point:
+    """A system under a load. The network's interrupt is routed to `route`, if that is not None."""
+
+    name: str
+    system: str
+    load: Load
+    route: int | None = None
+    balance: bool = False  # irqbalance executes in the network's guest
+
+    @property
+    def title(self) -> str:
+        """The point's name and load, for a message."""
+        return f"{self.name}, audio {self.load.audio} %"
+
+
+def table() -> Iterator[Point]:
+    """Yield the cases of the paper's Table 1, and its first case on four cores."""
+    yield Point("case1", DISTRIBUTOR, Load(0))
+    yield Point("case2", FIXED, Load(_AUDIO), route=0)
+    yield Point("case3", DISTRIBUTOR, Load(_AUDIO))
+    yield Point("case5", FIXED, Load(_AUDIO, _VIDEO), route=0)
+    yield Point("case6", DISTRIBUTOR, Load(_AUDIO, _VIDEO))
+    yield Point(_BASE_OF_FOUR_CORES, FOUR_CORES, Load(0))
+    yield Point("case4", FOUR_CORES, Load(_AUDIO))
+    yield Point("case7", FOUR_CORES, Load(_AUDIO, _VIDEO))
+
+
+def sweep() -> Iterator[Point]:
+    """Yield the rivals at each load; those of one load stand side by side."""
+    for audio in LOADS:
+        load = Load(audio)
+        yield Point(_ORACLE, FIXED, load, route=1)
+        yield Point(DISTRIBUTOR, DISTRIBUTOR, load)
+        yield Point("floor", FIXED, load, route=0)
+        yield Point("irqbalance", FIXED, load, route=0, balance=True)
+        if audio in BUDGET_LOADS:
+            yield Point(_BUDGETS, budgets(audio), load)
+
+
+def budgets(audio: int) -> str:
+    """Return the name of the system with budgets for this load."""
+    return f"{_BUDGETS}_{audio}"
+
+
+def summarise(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return ratios, first those with a goal, the lost periods, and the rates in Mb/s."""
+    sweep_ratios: dict[str, Number] = {}
+    for rival in _rivals(runs):
+        for load in _loads(runs, rival) if rival != _ORACLE else ():
+            ratios = _ratios(_rates(runs, rival, load), _rates(runs, _ORACLE, load))
+            sweep_ratios |= median_and_range(f"{rival}_vs_oracle_{load}", ratios)
+    worst = min(sweep_ratios[f"{DISTRIBUTOR}_vs_oracle_{load}"] for load in LOADS)
+    cases: dict[str, Number] = {}
+    for number in PAPER:
+        if number != _FIRST:
+            ratios = _ratios(_rates(runs, f"case{number}"), _rates(runs, _base(number)))
+            cases |= median_and_range(f"case{number}_vs_case1", ratios)
+    rates = {
+        f"mbit_s_{name}": statistics.median(_rates(runs, name))
+        for name in (*(f"case{number}" for number in PAPER), _BASE_OF_FOUR_CORES)
+    }
+    return {"vs_oracle_min": worst} | cases | _lost(runs) | sweep_ratios | rates
+
+
+def _base(case: int) -> str:
+    """Return the point with which a case is compared: the first case on as many cores."""
+    return _BASE_OF_FOUR_CORES if case in _ON_FOUR_CORES else f"case{_FIRST}"
+
+
+def _rivals(runs: Sequence[Run]) -> list[str]:
+    """Return the points of the sweep that have been measured."""
+    names = dict.fromkeys(str(each["point"]) for each in runs)
+    return [name for name in names if name in {point.name for point in sweep()}]
+
+
+def _loads(runs: Sequence[Run], rival: str) -> list[int]:
+    """Return the loads at which a rival has been measured."""
+    return [load for load in LOADS if _rates(runs, rival, load)]
+
+
+def _rates(runs: Sequence[Run], name: str, audio: int | None = None) -> list[float]:
+    """Return the rates of a point, in the order of the rounds."""
+    return [
+        float(each["mbit_s"])
+        for each in runs
+        if each["point"] == name and audio in (None, each["audio"])
+    ]
+
+
+def _ratios(ones: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [one / other for one, other in zip(ones, others, strict=True)]
+
+
+def _lost(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return the periods of sound that were lost with the distributor, and in each rival."""
+    ours = (DISTRIBUTOR, FOUR_CORES)
+    found: dict[str, Number] = {
+        "periods_lost": sum(int(each["lost"]) for each in runs if each["system"] in ours)
+    }
+    for rival in _rivals(runs):
+        if rival != DISTRIBUTOR:
+            lost = (int(each["lost"]) for each in runs if each["point"] == rival)
+            found[f"periods_lost_{rival}"] = sum(lost)
+    return found
+
+
+def draw(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
+    """Draw the sweep and the table, as files in the folder."""
+    plot.lines(
+        folder / "sweep.svg",
+        "A network beside a media player",
+        conditions,
+        "audio load of core 0 (%)",
+        "received by the other guest (Mb/s)",
+        {
+            rival: [
+                (load, statistics.median(_rates(runs, rival, load))) for load in _loads(runs, rival)
+            ]
+            for rival in _rivals(runs)
+        },
+        logarithmic=False,
+    )
+    numbers = [number for number in PAPER if number != _FIRST]
+    ours = [
+        100 * statistics.median(_ratios(_rates(runs, f"case{each}"), _rates(runs, _base(each))))
+        for each in numbers
+    ]
+    plot.bars(
+        folder / "table.svg",
+        "Cases of the paper's Table 1",
+        conditions,
+        "share of case 1 (%)",
+        [f"case {number}" for number in numbers],
+        {
+            "Bulkhead": ours,
+            "paper": [100 * PAPER[number] / PAPER[_FIRST] for number in numbers],
+        },
+    )

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two Linux guests on the same cores: one plays sound, the other receives from an iperf.
+
+The guests are booted once, and controlled by their shells. A measurement counts the bytes that the
+network guest's card has taken from its tap: that needs no report of the guest, which may come late.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+from bulkhead.measuring.devices_first import PREFIX, before_guests
+from bulkhead.measuring.distributor_points import Load, Point
+from bulkhead.measuring.side_by_side import Running
+from bulkhead.running.guest import GuestError
+from bulkhead.running.qmp import QmpClient
+from bulkhead.system.interrupt_sources import read_sources
+from bulkhead.system.layout import Layout
+from bulkhead.system.reports import read_reports
+
+_COMMAND_TIMEOUT_S = 60.0
+_POLL_S = 0.05
+# A move ends 350 ms after its cause, the interrupt rests for 1 s, and moves after 100 ms.
+# The guest's driver then polls on the old core until it finds no frames.
+_SETTLE_S = 3.0
+_IPERF_PORT = 5001
+_REPORT_PERIODS = 25
+# Percent of core 0 that the guest needs for the sound beside the player's computations.
+_OVERHEAD = 5
+_REPORT = re.compile(r"player: (\d+) periods played, (\d+) lost\n")
+_PLAYING = re.compile(r"player: playing\n")
+_CARD = "virtio0"
+_FREQUENCY = 62_500_000  # of QEMU's counter, Hz
+# Each interrupt of the card; in Linux's /proc/interrupts its name stands at the end of the line.
+_ROUTE = (
+    f"for i in $(sed -n 's/^ *\\([0-9]*\\):.*{_CARD}.*/\\1/p' /proc/interrupts); "
+    "do echo {mask:x} >/proc/irq/$i/smp_affinity; done"
+)
+_BALANCE = "irqbalance --foreground --interval=1 >/dev/null 2>&1 &"
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """How a system shows the guests' lines, and the keys that give the other one the keyboard."""
+
+    media: str  # before each line; a regular expression
+    net: str
+    switch: str
+
+
+OUR_TERMINAL = Terminal(r"media\| ", r"net\| ", "\x1d")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The result of a measurement."""
+
+    mbit_s: float
+    played: int  # periods of sound, since the player's start
+    lost: int
+    core: int | None  # where the card's interrupt arrives at the end, if that is known
+    media_share: float | None  # of core 0, likewise
+
+
+class SharedCores:
+    """What the hypervisor counts. The first partition plays, the second one has the network."""
+
+    def __init__(self, qmp: QmpClient, layout: Layout) -> None:
+        self._qmp = qmp
+        self._end = layout.hypervisor.end
+        self._vcpus = layout.system.vcpu_count
+
+    def core_of_interrupt(self) -> int:
+        """Return the core where the network's most frequent interrupt arrives."""
+        sources = read_sources(self._qmp, self._end, self._vcpus)
+        return max((each for each in sources if each.partition == 1), key=lambda e: e.rate).target
+
+    def media_seconds(self) -> float:
+        """Return how long the player's guest has executed on core 0."""
+        reports = read_reports(self._qmp, self._end, self._vcpus)
+        (ticks,) = (each.used for each in reports if (each.core, each.partition) == (0, 0))
+        return ticks / _FREQUENCY
+
+
+class MediaAndNet:
+    """The two guests of a machine that has booted, and is held between measurements."""
+
+    def __init__(
+        self,
+        running: Running,
+        terminal: Terminal = OUR_TERMINAL,
+        cores: SharedCores | None = None,
+        player: str = "player",
+    ) -> None:
+        self._running = running
+        self._terminal = terminal
+        self._cores = cores
+        self._player = player
+        self._media_has_keyboard = True
+        self._commands = 0
+        self._in_media("echo -1 >/proc/sys/kernel/sched_rt_runtime_us")
+
+    def measure(self, point: Point, seconds: float) -> Seen:
+        """Play, let an iperf send, and measure after some time for settling."""
+        self._running.let_run()
+        if point.route is not None:
+            self._in_net(_ROUTE.format(mask=1 << point.route))
+        if point.balance:
+            self._in_net(_BALANCE)
+        start = len(self._console())
+        if point.load.audio:
+            self._play(point.load)
+        with before_guests():
+            rate, share = self._receive(seconds)
+        core = self._cores.core_of_interrupt() if self._cores else None
+        if point.load.audio:
+            self._in_media("killall player")
+        if point.balance:
+            self._in_net("killall irqbalance")
+        self._running.hold()
+        played, lost = parse_player(self._console()[start:])
+        return Seen(rate, played, lost, core, share)
+
+    def _play(self, load: Load) -> None:
+        computations = max(load.audio - _OVERHEAD, 0)
+        arguments = f"load={computations} video={load.video} report={_REPORT_PERIODS}"
+        start = len(self._console())
+        self._in_media(f"{self._player} {arguments} &")
+        self._wait(_PLAYING, start)
+
+    def _receive(self, seconds: float) -> tuple[float, float | None]:
+        """Return the Mb/s that the card has taken, and the player's share of core 0 meanwhile."""
+        target = ["-c", self._running.tap.address, "-p", str(_IPERF_PORT)]
+        duration = str(round(_SETTLE_S + seconds + _COMMAND_TIMEOUT_S))
+        client = self._running.namespace.start([*PREFIX, "iperf", *target, "-t", duration])
+        try:
+            time.sleep(_SETTLE_S)
+            used, before, begin = self._media_seconds(), self._taken(), time.monotonic()
+            time.sleep(seconds)
+            after, end = self._taken(), time.monotonic()
+            used = self._media_seconds() - used
+            if client.poll() is not None:
+                raise GuestError(f"iperf has ended early\n{self._running.process.last_words()}")
+        finally:
+            client.kill()
+            client.wait()
+        passed = end - begin
+        return (after - before) * 8 / 1e6 / passed, used / passed if self._cores else None
+
+    def _media_seconds(self) -> float:
+        return self._cores.media_seconds() if self._cores else 0.0
+
+    def _taken(self) -> int:
+        """Return the bytes that the card has taken from its tap."""
+        path = f"/sys/class/net/{self._running.tap.interface}/statistics/tx_bytes"
+        return int(self._running.namespace.run(["cat", path]).stdout)
+
+    def _in_media(self, command: str) -> None:
+        self._command(command, in_media=True)
+
+    def _in_net(self, command: str) -> None:
+        self._command(command, in_media=False)
+
+    def _command(self, command: str, *, in_media: bool) -> None:
+        """Type a command into a guest's shell, and wait for its end."""
+        if in_media != self._media_has_keyboard:
+            self._running.process.type_text(self._terminal.switch)
+            self._media_has_keyboard = in_media
+        self._commands += 1
+        start = len(self._console())
+        # The shell echoes the command, which must not match.
+        self._running.process.type_text(f"{command}\necho end $(({self._commands}))\n")
+        prefix = self._terminal.media if in_media else self._terminal.net
+        self._wait(re.compile(rf"(?m)^{prefix}.*\bend {self._commands}$"), start)
+
+    def _wait(self, pattern: re.Pattern[str], start: int) -> None:
+        deadline = time.monotonic() + _COMMAND_TIMEOUT_S
+        while not pattern.search(self._console(), start):
+            if time.monotonic() > deadline or self._running.process.process.poll() is not None:
+                words = self._running.process.last_words()
+                raise GuestError(f"no match of '{pattern.pattern}'\n{words}")
+            time.sleep(_POLL_S)
+
+    def _console(self) -> str:
+        return self._running.process.console()
+
+
+def parse_player(console: str) -> tuple[int, int]:
+    """Return the periods that the player has played and lost, by its last report."""
+    reports = _REPORT.findall(console)
+    played, lost = reports[-1] if reports else (0, 0)
+    return int(played), int(lost)
