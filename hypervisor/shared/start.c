@@ -96,7 +96,6 @@ void sharing_start(struct processor *processor)
     policy_init(&core->policy,
                 schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
     tournament_init(&core->expiries);
-    core->look_due = UINT64_MAX;
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         add(processor, vcpu);
     }

@@ -24,7 +24,7 @@ _COMMAND_TIMEOUT_S = 60.0
 _POLL_S = 0.05
 # A move ends 350 ms after its cause, the interrupt rests for 1 s, and moves after 100 ms.
 # The guest's driver then polls on the old core until it finds no frames.
-_SETTLE_S = 3.0
+_SETTLE_S = 4.0
 _IPERF_PORT = 5001
 _REPORT_PERIODS = 25
 # Percent of core 0 that the guest needs for the sound beside the player's computations.
