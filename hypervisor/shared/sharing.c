@@ -24,7 +24,7 @@ static bool has_work(const struct shared_core *core, const struct shared_vcpu *s
 }
 
 /* Charges the payer for the core's time until now. Returns the time. */
-static __attribute__((noinline)) uint64_t charge(struct shared_core *core)
+static uint64_t charge(struct shared_core *core)
 {
     struct vcpu *payer = core->payer;
     uint64_t now = sharing_time(), ticks = now - core->charged;
@@ -42,7 +42,7 @@ static __attribute__((noinline)) uint64_t charge(struct shared_core *core)
     return now;
 }
 
-/* Not inline, because only the records of choose_once() are frequent. */
+/* Not inline, because the records of choices and of interrupts are more frequent. */
 __attribute__((noinline)) void sharing_note(struct shared_core *core, uint64_t now,
                                             enum trace_kind kind, unsigned level)
 {
@@ -50,8 +50,7 @@ __attribute__((noinline)) void sharing_note(struct shared_core *core, uint64_t n
 }
 
 /* The VCPU executes from now on, and pays. The payer before is charged until now. */
-static __attribute__((noinline)) void execute(struct shared_core *core, struct vcpu *vcpu,
-                                              uint64_t now)
+static void execute(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
 {
     core->payer = vcpu;
     policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, vcpu->shared->level);
@@ -77,14 +76,14 @@ static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t 
 }
 
 /* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. */
-static __attribute__((noinline)) void serve(struct shared_core *core, struct vcpu *vcpu)
+static void serve(struct shared_core *core, struct vcpu *vcpu)
 {
     uint64_t now = charge(core);
 
     unblock(core, vcpu, now);
     if (core->payer != vcpu) {
         core->payer = vcpu;
-        sharing_note(core, now, TRACE_INTERRUPT, vcpu->shared->level);
+        policy_trace(&core->policy, &core->trace, now, TRACE_INTERRUPT, vcpu->shared->level);
     }
 }
 
