@@ -65,11 +65,13 @@ def _whole_pages(start: int, size: int) -> tuple[int, int]:
     return first, -(-(start + size) // PAGE_BYTES) * PAGE_BYTES - first
 
 
-def _check_streams(memory: HypervisorMemory, layout: Layout, base: int, config: int) -> None:
-    """Checks that each STE of the SMMU (IHI 0070, 5.2) has the owner's stage 2 or aborts the
-    DMA."""
-    roots = {
-        address.number: memory.core(place.partition.cores[0]).stage2
+def _check_streams(
+    memory: HypervisorMemory, layout: Layout, board: BoardTree, base: int, config: int
+) -> None:
+    """Checks that each STE of the SMMU (IHI 0070, 5.2) has a stage 2 of what its owner has, or
+    aborts the DMA."""
+    owners = {
+        address.number: place
         for place in layout.places
         if place.partition.dma is Dma.SMMU
         for address in place.partition.pci
@@ -80,10 +82,10 @@ def _check_streams(memory: HypervisorMemory, layout: Layout, base: int, config: 
         words = [int.from_bytes(entry[at : at + 8], "little") for at in range(0, 64, 8)]
         assert words[0] & 1, stream
         how = words[0] >> 1 & 7  # 0: abort, 6: stage 2
-        assert how == (6 if stream in roots else 0), stream
-        if stream in roots:
-            assert words[3] & 0xF_FFFF_FFFF_FFF0 == roots[stream], stream
-    assert all(stream < 1 << (config & 0x3F) for stream in roots)
+        assert how == (6 if stream in owners else 0), stream
+        if stream in owners:
+            assert memory.mappings(words[3] & 0xF_FFFF_FFFF_FFF0) == owned(owners[stream], board)
+    assert all(stream < 1 << (config & 0x3F) for stream in owners)
 
 
 def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
@@ -119,7 +121,7 @@ def test_tables_map_owned_ranges_and_nothing_else(start_guest: StartGuest, name:
         smmu = registers(board.roles["smmu"])[0][0]
         base = read_register(guest.qmp(), smmu + 0x80, "g")  # SMMU_STRTAB_BASE
         config = read_register(guest.qmp(), smmu + 0x88)  # SMMU_STRTAB_BASE_CFG
-        _check_streams(memory, layout, base, config)
+        _check_streams(memory, layout, board, base, config)
 
 
 _SHARED = """

@@ -54,10 +54,14 @@ def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
         }
 
 
-def _plugin_option(log: Path, way: Way) -> str:
-    """Returns QEMU's option for the plugin."""
+def _hypervisor(way: Way) -> str:
+    """Returns the name of the image."""
+    return "hypervisor-shared" if way is Way.SHARED else "hypervisor"
+
+
+def _plugin_option(log: Path, name: str) -> str:
+    """Returns QEMU's option for the plugin. `name`: of the image."""
     hypervisor = build(Variant("arm64")) / "hypervisor"
-    name = "hypervisor-shared" if way is Way.SHARED else "hypervisor"
     symbols = _symbols(hypervisor / f"{name}.elf")
     start, end = (symbols[f"monitor_text_{name}"][0] for name in ("start", "end"))
     lock, lock_bytes = symbols["ticket_lock_take"]
@@ -87,7 +91,7 @@ def test_hypervisor_takes_its_interrupts_within_a_bound(
     start_guest: StartGuest, tmp_path: Path, way: Way
 ) -> None:
     log = tmp_path / "stretches.log"
-    run = start(start_guest, extra=("-plugin", _plugin_option(log, way)), way=way)
+    run = start(start_guest, extra=("-plugin", _plugin_option(log, _hypervisor(way))), way=way)
     for attack in _ATTACKS:
         run.restart()
         assert "survived" in run.attack(attack, 200), run.guest.console()
@@ -99,7 +103,7 @@ def test_hypervisor_takes_its_interrupts_within_a_bound(
 
 def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: Path) -> None:
     log = tmp_path / "stretches.log"
-    plugin = ("-plugin", _plugin_option(log, Way.SHARED))
+    plugin = ("-plugin", _plugin_option(log, "hypervisor-managed"))
     run = ManagedRun(start_guest, tmp_path, DEDICATED, extra=plugin)
     image = guest_image("beat").read_bytes()
     for command in (Command.REPLACE, Command.STOP, Command.START, Command.DESTROY, Command.CREATE):
@@ -141,7 +145,7 @@ def test_windows_of_many_interrupts_keep_the_bound(
         for each, keys in enumerate([*groups, "", "", "", ""])
     )
     text = 'board = "qemu-virt"\n' + "".join(partitions)
-    plugin = ("-plugin", _plugin_option(log, Way.SHARED))
+    plugin = ("-plugin", _plugin_option(log, _hypervisor(Way.SHARED)))
     guest, _ = boot(start_guest, tmp_path, text, extra=plugin)
     for each in range(8):
         guest.wait_for_match(rf"(?m)^part{each}\| share: end", 200)

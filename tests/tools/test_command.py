@@ -299,7 +299,7 @@ def test_folder_that_is_not_libfdt(tmp_path: Path) -> None:
 
 def test_unknown_bench_lists_the_benches() -> None:
     line = refused("bench", "lunch")
-    names = "boot, cost, exits, irq-latency, linux, paper, share, switch, tcp"
+    names = "boot, cost, distributor, exits, irq-latency, linux, paper, share, switch, tcp"
     assert f"no bench 'lunch'; the benches are: {names}" in line
 
 

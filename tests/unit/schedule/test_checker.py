@@ -14,14 +14,31 @@ from .test_admission import NEVER, OK, OVERLOADED, ask, mixed_sets
 from .test_admission import Vcpu as Ticks
 
 _SETS = 2000
-_POLICIES = {"m": VcpuPolicy.MAIN, "i": VcpuPolicy.IO}
+_POLICIES = {"m": VcpuPolicy.MAIN, "i": VcpuPolicy.IO, "p": VcpuPolicy.IO}
 _FREQUENCIES = (8_000_000, 19_200_000, 24_000_000, 54_000_000, 62_500_000, 99_999_001, 10**9)
+
+
+def _kind(vcpu: Vcpu) -> str:
+    if vcpu.policy is VcpuPolicy.MAIN:
+        return "m"
+    return "p" if vcpu.is_of_period else "i"
 
 
 def test_answers_are_the_kernel_s() -> None:
     generator = random.Random(5)
     given = [
-        [Vcpu("", _POLICIES[each.kind], each.budget, each.period, (), 1) for each in vcpus]
+        [
+            Vcpu(
+                "",
+                _POLICIES[each.kind],
+                each.budget,
+                each.period,
+                (),
+                1,
+                is_of_period=each.kind == "p",
+            )
+            for each in vcpus
+        ]
         for vcpus in mixed_sets(_SETS, seed=4, scale=997)
     ]
     frequencies = generator.choices(_FREQUENCIES, k=_SETS)
@@ -29,7 +46,7 @@ def test_answers_are_the_kernel_s() -> None:
     in_ticks = [
         [
             Ticks(
-                "m" if each.policy is VcpuPolicy.MAIN else "i",
+                _kind(each),
                 ceil(Fraction(each.budget * hz, 10**9)),
                 floor(Fraction(each.period * hz, 10**9)),
             )
