@@ -18,12 +18,13 @@ static bool can_list(const struct vcpu *vcpu, uint32_t number)
            (__atomic_load_n(&changes->vcpus, __ATOMIC_RELAXED) >> vcpu->number & 1) == 0;
 }
 
-/* Returns true if an SGI may be in a list register, or active without one. A PPI or SPI is not
- * signalled again then. */
+/* Returns true if the interrupt may be in a list register, or active without one. A PPI or SPI is
+ * signalled again then only if another partition's guest has ended it, which has direct interrupts
+ * (docs/decisions/0013). Two list registers must not have one number (IHI 0069, ICH_LR<n>_EL2). */
 static bool may_be_listed(const struct interrupt_list *list, uint32_t number, uint32_t free)
 {
-    for (unsigned i = 0; i < LIST_REGISTERS_MAX; i++) {
-        if (list->numbers[i] == number && (free >> i & 1) == 0) {
+    for (uint32_t used = list->registers & ~free; used != 0; used &= used - 1) {
+        if (list->numbers[__builtin_ctz(used)] == number) {
             return true;
         }
     }
@@ -48,7 +49,7 @@ bool listed_take(struct vcpu *vcpu)
     gic_registers_drop_group1(number);
     free = gic_registers_free_lists();
     if (free == 0 || list->has_aside || !can_list(vcpu, number) ||
-        (number < GIC_SGI_COUNT && may_be_listed(list, number, free))) {
+        may_be_listed(list, number, free)) {
         return false;
     }
     if (number < GIC_SGI_COUNT) {

@@ -337,6 +337,22 @@ static uint32_t find_evicted(const struct interrupt_list *list, uint32_t number)
     return i;
 }
 
+/* Handles an interrupt that is signalled again while it is evicted. For an SGI that is usual. A PPI
+ * or SPI is active in the GIC again, as it is for the guest: then only an edge has to be kept. So
+ * an interrupt is evicted once at most. */
+static void evicted_again(struct vcpu *vcpu, uint32_t index)
+{
+    struct interrupt_list *list = &vcpu->list;
+    uint32_t number = list->evicted[index] & EVICTED_NUMBER;
+
+    if (number < GIC_SGI_COUNT) {
+        gic_registers_deactivate(number);
+        list->evicted[index] |= EVICTED_PENDING;
+    } else if (is_edge_triggered(vcpu, number)) {
+        set_gic_bit(vcpu, number, GIC_ISPENDR);
+    }
+}
+
 bool listed_resolve(struct vcpu *vcpu)
 {
     struct interrupt_list *list = &vcpu->list;
@@ -352,9 +368,8 @@ bool listed_resolve(struct vcpu *vcpu)
     (void)take_cleared(vcpu, number);
     if (index != NO_LIST_REGISTER) {
         list_again(index, number);
-    } else if (number < GIC_SGI_COUNT && evicted != list->evicted_count) {
-        gic_registers_deactivate(number);
-        list->evicted[evicted] |= EVICTED_PENDING;
+    } else if (evicted != list->evicted_count) {
+        evicted_again(vcpu, evicted);
     } else {
         list_with_effort(vcpu, number, list->priority);
     }
@@ -536,6 +551,7 @@ bool listed_is_pending(void)
 void listed_start(struct vcpu *vcpu)
 {
     gic_registers_split_ends();
+    vcpu->list.registers = (UINT32_C(1) << gic_registers_list_count()) - 1;
     vcpu->list.is_raw = vcpu->partition->shares_group1 && gic_registers_mask_has_lowest_priority();
 }
 

@@ -67,6 +67,7 @@ struct request_watch {
 struct interrupt_list {
     /* The CPU interface shows priorities as the other security state has them: 0x80 | P >> 1. */
     bool is_raw;
+    uint32_t registers;                   /* the list registers that the processor has: bits */
     uint32_t number;                      /* acknowledged last: its priority is dropped */
     uint32_t priority;                    /* of it */
     uint16_t numbers[LIST_REGISTERS_MAX]; /* written to each list register last */

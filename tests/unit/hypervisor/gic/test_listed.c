@@ -12,6 +12,7 @@
 
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
+#include "gic/list_register.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
@@ -19,12 +20,13 @@
 
 /* SGIs, PPIs and SPIs of the first partition. The SGIs and SPI 40 are edge-triggered. */
 static const uint32_t numbers[] = {0, 1, 5, 16, 17, 20, 27, 30, 33, 40, 63, 64, 1019};
-#define COUNT      (sizeof(numbers) / sizeof(numbers[0]))
-#define OWN_FRAME  0u /* the guest finds the Redistributor of its VCPU 0 first */
-#define CORE       1u
-#define STEPS      4000u
-#define SEEDS      60u
-#define ROUNDS_MAX 100u
+#define COUNT        (sizeof(numbers) / sizeof(numbers[0]))
+#define OWN_FRAME    0u /* the guest finds the Redistributor of its VCPU 0 first */
+#define CORE         1u
+#define STEPS        4000u
+#define SEEDS        60u
+#define ROUNDS_MAX   100u
+#define FOREIGN_ENDS 1100u /* more than there is room for evicted interrupts */
 
 /* The reference. */
 struct source {
@@ -346,6 +348,56 @@ static void test_nested(void **state)
     assert_int_equal(made.interface.control, LIST_CONTROL_ENABLE);
 }
 
+/* Returns in how many places the hypervisor has the interrupt: list registers, and evicted. */
+static unsigned places(unsigned i)
+{
+    const struct interrupt_list *list = &machine_vcpu.list;
+    unsigned found = 0;
+
+    for (unsigned k = 0; k < INTERFACE_LISTS; k++) {
+        uint64_t value = made.interface.lists[k];
+
+        found += (value & LIST_STATE) != 0 && list_register_number(value) == numbers[i];
+    }
+    for (unsigned k = 0; k < list->evicted_count; k++) {
+        found += (list->evicted[k] & EVICTED_NUMBER) == numbers[i];
+    }
+    return found;
+}
+
+static void end_by_another_guest(unsigned i)
+{
+    if (numbers[i] >= 32) {
+        bank_of(i)->active[numbers[i] / 32] &= ~(UINT32_C(1) << numbers[i] % 32);
+    }
+    settle();
+    assert_true(places(i) <= 1);
+}
+
+/* Another partition's guest, which has direct interrupts, ends SPIs again and again that this guest
+ * handles (docs/decisions/0013). They come again, and the hypervisor has each once. */
+static void test_ended_by_another_guest(void **state)
+{
+    (void)state;
+    made.interface.guest_splits = true;
+    for (unsigned i = 0; i < COUNT; i++) {
+        enable(i, true);
+    }
+    for (unsigned i = COUNT; i-- != 0;) { /* SPIs first */
+        raise(i);
+        settle();
+        (void)interface_guest_acknowledge();
+        interface_guest_end();
+        end_by_another_guest(i);
+    }
+    assert_true(machine_vcpu.list.evicted_count != 0);
+    for (unsigned round = 0; round < FOREIGN_ENDS; round++) {
+        for (unsigned i = 0; i < COUNT; i++) {
+            end_by_another_guest(i);
+        }
+    }
+}
+
 /* The guest ends evicted interrupts before the hypervisor has taken the maintenance interrupt. */
 static void test_ends_without_list_register(void **state)
 {
@@ -566,6 +618,7 @@ int main(void)
         cmocka_unit_test_setup(test_sgi, setup),
         cmocka_unit_test_setup(test_too_few, setup),
         cmocka_unit_test_setup(test_nested, setup),
+        cmocka_unit_test_setup(test_ended_by_another_guest, setup),
         cmocka_unit_test_setup(test_ends_without_list_register, setup),
         cmocka_unit_test_setup(test_deactivation, setup),
         cmocka_unit_test_setup(test_reset_keeps_spis, setup),
