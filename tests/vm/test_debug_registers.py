@@ -7,21 +7,14 @@ another one when a guest accesses it.
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.bare_guest import build_guest
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
-_SOURCES = Path(__file__).parent / "debug"
-_CORES = Path(__file__).parent / "cores"
-_COMMAND = (
-    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
-    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
-    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-    "-Wl,--no-warn-rwx-segments", "-T", str(_CORES / "guest.ld"), str(_CORES / "start.S"),
-    str(_SOURCES / "exceptions.S"), str(_SOURCES / "guest.c"),
-)  # fmt: skip
+_FOLDER = Path(__file__).parent / "debug"
+_SOURCES = (_FOLDER / "exceptions.S", _FOLDER / "guest.c")
 _EXCEPTIONS = ("first", "second")  # the others have theirs disabled
 _NAMES = (*_EXCEPTIONS, "third", "fourth")
 
@@ -34,7 +27,7 @@ def test_guests_keep_their_debug_registers(
     for number, name in enumerate(_NAMES):
         image = tmp_path / f"{name}.exe"
         flags = [f"-DOWN={number + 1}"] + ["-DEXCEPTIONS"] * (name in _EXCEPTIONS)
-        subprocess.run([*_COMMAND, *flags, "-o", str(image)], check=True)
+        build_guest(image, _SOURCES, flags)
         text += (
             f'[[partition]]\nname = "{name}"\ncores = [0]\nbudget = "1 ms"\nperiod = "5 ms"\n'
             f'memory = "4 MiB"\nimage = "./{image.name}"\n'

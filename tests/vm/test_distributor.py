@@ -7,11 +7,11 @@ The machine counts instructions, so that each run is the same.
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from support.bare_guest import build_guest
 from support.written_system import TWO_STATES, StartGuest
 
 from bulkhead.running.guest import GuestProcess
@@ -22,15 +22,7 @@ from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 
-_SOURCES = Path(__file__).parent / "distributor"
-_CORES = Path(__file__).parent / "cores"
-_COMMAND = (
-    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
-    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
-    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-    "-Wl,--no-warn-rwx-segments", "-T", str(_CORES / "guest.ld"), str(_CORES / "start.S"),
-    str(_SOURCES / "guest.c"),
-)  # fmt: skip
+_SOURCE = Path(__file__).parent / "distributor" / "guest.c"
 _REPORT = re.compile(
     r"(?m)^plays\| at (\d+): raised (\d+), first (\d+), second (\d+), route (\d+)$"
 )
@@ -65,7 +57,7 @@ def _boot(
         budget = "3500 us" if name == busy == "steady" else "2 ms"
         flags = ["-DPLAYS"] if name == "plays" else ["-DREMOTE"] if not busy else []
         flags += ["-DBUSY"] if name == busy else []
-        subprocess.run([*_COMMAND, *flags, "-o", str(image)], check=True)
+        build_guest(image, [_SOURCE], flags)
         text += (
             f'[[partition]]\nname = "{name}"\ncores = [0, 1]\nmemory = "4 MiB"\n'
             f'image = "./{image.name}"\n{keys.format(budget=budget, period=period)}'

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.bare_guest import build_guest
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
@@ -21,14 +21,8 @@ from bulkhead.system.model import Interrupts
 from bulkhead.system.reports import State, VcpuReport, read_reports
 
 StartGuest = Callable[..., GuestProcess]
-_SOURCES = Path(__file__).parent / "cores"
-_COMMAND = (
-    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
-    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
-    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-    "-T", str(_SOURCES / "guest.ld"), str(_SOURCES / "start.S"), str(_SOURCES / "vectors.S"),
-    str(_SOURCES / "guest.c"),
-)  # fmt: skip
+_FOLDER = Path(__file__).parent / "cores"
+_SOURCES = (_FOLDER / "vectors.S", _FOLDER / "guest.c")
 _CORES = [1, 2, 3]
 _STOP, _RESTART = "\x1es", "\x1er"
 _TIMES = 30
@@ -51,7 +45,7 @@ class Three:
 
 def boot(start_guest: StartGuest, folder: Path, keys: str = "") -> Three:
     """Boot the partition with further keys of its system file."""
-    subprocess.run([*_COMMAND, "-o", str(folder / "guest.exe")], check=True)
+    build_guest(folder / "guest.exe", _SOURCES)
     file = folder / "three.toml"
     file.write_text(
         f'board = "qemu-virt"\n[[partition]]\nname = "three"\ncores = {_CORES}\n'

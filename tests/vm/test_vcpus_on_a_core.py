@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.bare_guest import build_guest
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
 from bulkhead.building.plugin import build_plugin
@@ -20,15 +20,8 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
 from bulkhead.system.reports import State
 
-_SOURCES = Path(__file__).parent / "vcpus"
+_SOURCE = Path(__file__).parent / "vcpus" / "guest.c"
 _CORES = Path(__file__).parent / "cores"
-_COMMAND = (
-    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
-    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
-    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-    "-Wl,--no-warn-rwx-segments", "-T", str(_CORES / "guest.ld"), str(_CORES / "start.S"),
-    str(_SOURCES / "guest.c"),
-)  # fmt: skip
 
 _LOOP = """
 [[partition]]
@@ -169,8 +162,7 @@ def test_linux_has_several_vcpus_on_a_core(
 
 
 def _compile_cores_guest(folder: Path) -> None:
-    sources = (*_COMMAND[:-1], str(_CORES / "vectors.S"), str(_CORES / "guest.c"))
-    subprocess.run([*sources, "-o", str(folder / "guest.exe")], check=True)
+    build_guest(folder / "guest.exe", [_CORES / "vectors.S", _CORES / "guest.c"])
 
 
 _ENDS = {"f": "is stopped: core", "w": "is stopped: core", "b": "is stopped: core", "e": "is off"}
@@ -245,7 +237,7 @@ def test_an_interrupt_follows_its_route_between_vcpus(
 ) -> None:
     """Also between two of one core, while it is pending, active, or set aside for a VCPU that does
     not execute. The machine counts instructions: each run is the same."""
-    subprocess.run([*_COMMAND, "-o", str(tmp_path / "guest.exe")], check=True)
+    build_guest(tmp_path / "guest.exe", [_SOURCE])
     file = tmp_path / "system.toml"
     file.write_text(_guest_system(cores, by_weight))
     system, board = read(str(file))

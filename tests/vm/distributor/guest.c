@@ -22,6 +22,7 @@
 #define SGI_FRAME          0x10000u
 #define SPI_WORDS          32u
 #define TIMER              27u   /* PPI of the virtual timer */
+#define TIMER_IS_DUE       4u    /* Arm ARM, CNTV_CTL_EL0.ISTATUS */
 #define NONE               1020u /* IHI 0069, "Special INTIDs" */
 
 /* Arm DEN 0022. */
@@ -102,6 +103,16 @@ static void set_timer(uint64_t due)
                      : "r"(due), "r"(UINT64_C(1)));
 }
 
+/* A listed interrupt stays pending when its line is released, so the timer's may come although the
+ * timer has been set anew (decision 0029). */
+static bool timer_is_due(void)
+{
+    uint64_t control;
+
+    __asm__ volatile("mrs %0, cntv_ctl_el0" : "=r"(control));
+    return (control & TIMER_IS_DUE) != 0;
+}
+
 static void open_interface(void)
 {
     __asm__ volatile("msr s3_0_c12_c12_5, %0\n\tisb\n\t" /* ICC_SRE_EL1 */
@@ -111,7 +122,7 @@ static void open_interface(void)
                      : "r"(UINT64_C(1)), "r"(UINT64_C(0xff)));
 }
 
-/* Takes all pending interrupts. The timer's is over when it is set anew. */
+/* Takes all pending interrupts. The timer's is over when the timer is set anew. */
 static void take_interrupts(unsigned vcpu)
 {
     for (;;) {
@@ -121,7 +132,7 @@ static void take_interrupts(unsigned vcpu)
         if (number >= NONE) {
             return;
         }
-        if (number == TIMER) {
+        if (number == TIMER && timer_is_due()) {
             set_timer(UINT64_MAX);
         } else if (number == source) {
             arrivals[vcpu]++;

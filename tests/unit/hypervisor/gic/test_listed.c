@@ -369,6 +369,9 @@ static void end_by_another_guest(unsigned i)
 {
     if (numbers[i] >= 32) {
         bank_of(i)->active[numbers[i] / 32] &= ~(UINT32_C(1) << numbers[i] % 32);
+        if (is_edge(i)) { /* the line of the others is still asserted */
+            raise(i);
+        }
     }
     settle();
     assert_true(places(i) <= 1);
