@@ -108,12 +108,11 @@ def test_the_domu_has_the_boards_second_serial_line_and_its_last_virtio_device(
     assert "iommu-map" not in board
 
 
-def test_the_domus_card_reaches_all_its_memory(linux: XenGuests, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("linux")
+def test_the_domus_card_reaches_all_its_memory(tmp_path: Path) -> None:
     devices = tree(tmp_path / "linux/devices-0.dtb")
     bus = node(devices, "passthrough")
     assert "dma-ranges = <0x00 0x80000000 0x00 0x40000000 0x00 0x20000000>" in bus
-    assert xen_linux_guests.CARD_OPTIONS == {"iommu_platform": "on"}
-    assert linux.machine.cards == ()
 
 
 class FakeMemory:

@@ -28,9 +28,10 @@ TRANSPORT, CARD_OPTIONS = "mmio", {"iommu_platform": "on"}
 
 # Both guests share all cores, so a processor that waits must give its core away: no vwfi=native.
 # dom0's processors stay on their cores, for the load is one of core 0; the domU's go where there is
-# time. No IOMMU: dom0 is mapped one to one. Xen's own console is off.
+# time. With the scheduler credit, or with a larger weight for dom0, the domU receives less. Without
+# an IOMMU dom0 is mapped one to one. Xen's own console is off.
 _OPTIONS = (
-    "dtuart=none", "bootscrub=0", "iommu=no", "sched={scheduler}", "maxcpus={cores}",
+    "dtuart=none", "bootscrub=0", "iommu=no", "sched=credit2", "maxcpus={cores}",
     "dom0_max_vcpus={cores}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
 )  # fmt: skip
 _CONSOLE = "console=ttyAMA0"
@@ -105,7 +106,6 @@ def under_xen(
     domu: LinuxGuest,
     cores: int,
     folder: Path,
-    scheduler: str = "credit2",
 ) -> XenGuests:
     """Return the machine with Xen on its first cores, and with the guests, on all of these.
 
@@ -113,10 +113,7 @@ def under_xen(
     for the devicetrees and the domU's output.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    options = (
-        each.format(scheduler=scheduler, cores=cores, memory_mib=dom0.memory_mib)
-        for each in _OPTIONS
-    )
+    options = [each.format(cores=cores, memory_mib=dom0.memory_mib) for each in _OPTIONS]
     devices = _DEVICES.format(
         for_devices=_MEMORY_OF_DEVICES, memory=_MEMORY, bytes=domu.memory_mib << 20
     )
@@ -124,7 +121,7 @@ def under_xen(
     return xen_boot.under_xen(
         machine,
         board,
-        list(options),
+        options,
         [Domu(domu.memory_mib << 10, cores, modules)],
         folder,
         dom0=dom0.modules(0),
