@@ -28,8 +28,7 @@ TRANSPORT, CARD_OPTIONS = "mmio", {"iommu_platform": "on"}
 
 # Both guests share all cores, so a processor that waits must give its core away: no vwfi=native.
 # dom0's processors stay on their cores, for the load is one of core 0; the domU's go where there is
-# time. With the scheduler credit, or with a larger weight for dom0, the domU receives less. Without
-# an IOMMU dom0 is mapped one to one. Xen's own console is off.
+# time. Without an IOMMU dom0 is mapped one to one. Xen's own console is off.
 _OPTIONS = (
     "dtuart=none", "bootscrub=0", "iommu=no", "sched=credit2", "maxcpus={cores}",
     "dom0_max_vcpus={cores}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
