@@ -101,7 +101,7 @@ def _measure(context: BenchContext, point: Point, guests: MediaAndNet) -> Run:
         "played": seen.played,
         "lost": seen.lost,
         "core": "" if seen.core is None else seen.core,
-        "media_share": "" if seen.media_share is None else seen.media_share,
+        "media_share": seen.media_share,
     }
 
 
@@ -197,11 +197,14 @@ def _booted_under_xen(
     system, board = read(str(SYSTEM))
     media, net = system.partitions
     alone = replace(system, partitions=(replace(media, dma=Dma.TRUSTED),))
+    weights = xen_linux_guests.weights(media.share_weight, net.share_weight)
     put = xen_linux_guests.under_xen(
         system_machine.machine(alone, board, image.kernel, lambda _: UserNetwork()),
         system.board,
         LinuxGuest(
-            linux_guest.prepare_media(), f"{media.arguments} {_ARGUMENTS}", media.memory_bytes >> 20
+            xen_linux_guests.dom0_image(),
+            f"{media.arguments} {_ARGUMENTS} {weights}",
+            media.memory_bytes >> 20,
         ),
         LinuxGuest(image, f"quiet {_ARGUMENTS} {_NET_ADDRESS}", net.memory_bytes >> 20),
         len(media.cores),
@@ -216,6 +219,7 @@ def _booted_under_xen(
     def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
         put_devices_first(guest, len(media.cores))
         guest.wait_for_match(_READY.format(""), _START_TIMEOUT_S)
+        guest.wait_for_match(xen_linux_guests.WEIGHTS_ARE_SET, _START_TIMEOUT_S)
         xen_linux_guests.check_memory(guest.qmp(), image.kernel)
         wait_for_text(put.second_console, "linux: ready", _START_TIMEOUT_S)
 

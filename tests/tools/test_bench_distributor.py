@@ -20,7 +20,8 @@ from bulkhead.measuring.distributor_points import (
     sweep,
     table,
 )
-from bulkhead.measuring.media_and_net import parse_player
+from bulkhead.measuring.media_and_net import parse_player, parse_time_of_core
+from bulkhead.running.guest import GuestError
 from bulkhead.system import board_tree
 from bulkhead.system.assemble import read
 from bulkhead.system.check import check
@@ -188,3 +189,15 @@ def test_nothing_is_typed_in_the_guest_whose_console_only_prints() -> None:
 
 def test_the_player_is_read_on_a_console_of_its_own() -> None:
     assert parse_player(_CONSOLE.replace("media| ", "").replace("net| ", "")) == (50, 3)
+
+
+def test_the_time_of_core_0_is_without_what_is_idle_or_stolen() -> None:
+    console = (
+        "/ # cat /proc/stat\n"
+        "cpu  2 4 6 16 32 64 128 256 0 0\n"
+        "cpu0 1 2 4 8 16 32 64 128 1 1\n"
+        "cpu1 1 2 2 8 16 32 64 128 0 0\n"
+    )
+    assert parse_time_of_core(console) == (1 + 2 + 4 + 32 + 64, 255)
+    with pytest.raises(GuestError, match="no times of cpu0"):
+        parse_time_of_core("cpu0 one 2")

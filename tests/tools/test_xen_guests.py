@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bulkhead.paths import BENCHES
 from bulkhead.peers import xen, xen_domus, xen_linux_guests
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.peers.xen_boot import XenGuests
@@ -16,6 +17,7 @@ from bulkhead.peers.xen_linux_guests import LinuxGuest, check_memory
 from bulkhead.running.guest import GuestError
 from bulkhead.running.qemu import Machine
 
+_WEIGHTS = BENCHES / "distributor/xen_weights.c"
 _KERNEL = b"header" + b"Linux version 6.1 and more".ljust(80, b"x")
 
 
@@ -150,3 +152,17 @@ def test_guests_without_dom0_share_an_image_and_two_have_serial_lines(
     assert len(loaded(put.machine)) == 3
     assert "serial@9040000" in tree(tmp_path / "domus/devices-1.dtb")
     assert put.second_console.name == "second.log"
+
+
+def test_dom0_sets_the_weights_when_it_boots() -> None:
+    assert xen_linux_guests.weights(65535, 256) == "serve=/bin/xen_weights,65535,256"
+    assert f'puts("{xen_linux_guests.WEIGHTS_ARE_SET}")' in _WEIGHTS.read_text()
+
+
+def test_weights_need_xen(tmp_path: Path) -> None:
+    program = tmp_path / "xen_weights"
+    options = ["-std=gnu11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
+    subprocess.run(["gcc", *options, str(_WEIGHTS), "-o", str(program)], check=True)
+    done = subprocess.run([program, "256"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("xen_weights: /dev/xen/privcmd: ")

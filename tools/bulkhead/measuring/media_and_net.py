@@ -38,6 +38,9 @@ _ROUTE = (
     f"for i in $(sed -n 's/^ *\\([0-9]*\\):.*{_CARD}.*/\\1/p' /proc/interrupts); "
     "do echo {mask:x} >/proc/irq/$i/smp_affinity; done"
 )
+# The times of core 0, in the order of proc_stat(5).
+_STAT = re.compile(r"(?m)^cpu0 +([\d ]+)$")
+_IDLE, _WAITING, _STOLEN, _TIMES = 3, 4, 7, 8
 _BALANCE = "irqbalance --foreground --interval=1 >/dev/null 2>&1 &"
 
 
@@ -63,7 +66,7 @@ class Seen:
     played: int  # periods of sound, since the player's start
     lost: int
     core: int | None  # where the card's interrupt arrives at the end, if that is known
-    media_share: float | None  # of core 0, likewise
+    media_share: float  # of core 0
 
 
 class SharedCores:
@@ -79,15 +82,18 @@ class SharedCores:
         sources = read_sources(self._qmp, self._end, self._vcpus)
         return max((each for each in sources if each.partition == 1), key=lambda e: e.rate).target
 
-    def media_seconds(self) -> float:
-        """Return how long the player's guest has executed on core 0."""
+    def media_time(self) -> tuple[float, float]:
+        """Return how long the player's guest has executed on core 0, and the time in seconds."""
         reports = read_reports(self._qmp, self._end, self._vcpus)
         (ticks,) = (each.used for each in reports if (each.core, each.partition) == (0, 0))
-        return ticks / _FREQUENCY
+        return ticks / _FREQUENCY, time.monotonic()
 
 
 class MediaAndNet:
-    """The two guests of a machine that has booted, and is held between measurements."""
+    """The two guests of a machine that has booted, and is held between measurements.
+
+    Without `cores` the player's guest is asked how long it has executed.
+    """
 
     def __init__(
         self,
@@ -132,41 +138,47 @@ class MediaAndNet:
         self._in_media(f"{self._player} {arguments} &")
         self._wait(_PLAYING, start)
 
-    def _receive(self, seconds: float) -> tuple[float, float | None]:
+    def _receive(self, seconds: float) -> tuple[float, float]:
         """Return the Mb/s that the card has taken, and the player's share of core 0 meanwhile."""
         target = ["-c", self._running.tap.address, "-p", str(_IPERF_PORT)]
         duration = str(round(_SETTLE_S + seconds + _COMMAND_TIMEOUT_S))
         client = self._running.namespace.start([*PREFIX, "iperf", *target, "-t", duration])
         try:
             time.sleep(_SETTLE_S)
-            used, before, begin = self._media_seconds(), self._taken(), time.monotonic()
+            media_before = self._media_time()
+            before, begin = self._taken(), time.monotonic()
             time.sleep(seconds)
             after, end = self._taken(), time.monotonic()
-            used = self._media_seconds() - used
+            media_after = self._media_time()
             if client.poll() is not None:
                 raise GuestError(f"iperf has ended early\n{self._running.process.last_words()}")
         finally:
             client.kill()
             client.wait()
-        passed = end - begin
-        return (after - before) * 8 / 1e6 / passed, used / passed if self._cores else None
+        rate = (after - before) * 8 / 1e6 / (end - begin)
+        executed, passed = (
+            ends - begins for ends, begins in zip(media_after, media_before, strict=True)
+        )
+        return rate, executed / passed
 
-    def _media_seconds(self) -> float:
-        return self._cores.media_seconds() if self._cores else 0.0
+    def _media_time(self) -> tuple[float, float]:
+        if self._cores:
+            return self._cores.media_time()
+        return parse_time_of_core(self._in_media("cat /proc/stat"))
 
     def _taken(self) -> int:
         """Return the bytes that the card has taken from its tap."""
         path = f"/sys/class/net/{self._running.tap.interface}/statistics/tx_bytes"
         return int(self._running.namespace.run(["cat", path]).stdout)
 
-    def _in_media(self, command: str) -> None:
-        self._command(command, in_media=True)
+    def _in_media(self, command: str) -> str:
+        return self._command(command, in_media=True)
 
     def _in_net(self, command: str) -> None:
         self._command(command, in_media=False)
 
-    def _command(self, command: str, *, in_media: bool) -> None:
-        """Type a command into a guest's shell, and wait for its end."""
+    def _command(self, command: str, *, in_media: bool) -> str:
+        """Type a command into a guest's shell, and wait for its end. Returns what is printed."""
         if in_media != self._media_has_keyboard:
             self._running.process.type_text(self._terminal.switch)
             self._media_has_keyboard = in_media
@@ -176,6 +188,7 @@ class MediaAndNet:
         self._running.process.type_text(f"{command}\necho end $(({self._commands}))\n")
         prefix = self._terminal.media if in_media else self._terminal.net
         self._wait(re.compile(rf"(?m)^{prefix}.*\bend {self._commands}$"), start)
+        return self._console()[start:]
 
     def _wait(self, pattern: re.Pattern[str], start: int) -> None:
         deadline = time.monotonic() + _COMMAND_TIMEOUT_S
@@ -194,3 +207,12 @@ def parse_player(console: str) -> tuple[int, int]:
     reports = _REPORT.findall(console)
     played, lost = reports[-1] if reports else (0, 0)
     return int(played), int(lost)
+
+
+def parse_time_of_core(console: str) -> tuple[int, int]:
+    """Return how long a guest has executed on core 0, and the time, by its /proc/stat."""
+    found = _STAT.search(console)
+    if found is None:
+        raise GuestError(f"no times of cpu0 in\n{console}")
+    times = [int(word) for word in found.group(1).split()][:_TIMES]
+    return sum(times) - times[_IDLE] - times[_WAITING] - times[_STOLEN], sum(times)

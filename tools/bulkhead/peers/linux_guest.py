@@ -106,14 +106,19 @@ def prepare() -> LinuxImage:
     return _prepare(_FOLDER, distribution.current().kernel_package, "the Linux guest's packages")
 
 
-def prepare_media() -> LinuxImage:
-    """Return the files with the ordinary kernel, drivers of sound, and our player, /bin/player."""
+def prepare_media(more_modules: Sequence[str] = ()) -> LinuxImage:
+    """Return the files with the ordinary kernel, drivers of sound, and our player, /bin/player.
+
+    The guest also loads `more_modules` of the kernel.
+    """
     image = prepare()
     with lock.held(_FOLDER):
         image = with_program(image, "player", sorted(PLAYER.glob("*.c")), [])
-        modules = dict(_modules_in_order(_FOLDER / "root", _SOUND_MODULES))
+        names = [*_SOUND_MODULES, *more_modules]
+        modules = dict(_modules_in_order(_FOLDER / "root", names))
         files = {f"modules/{name}": content for name, content in modules.items()}
-        return _with_files(image, "sound", {_MORE_MODULES: " ".join(modules).encode(), **files})
+        files[_MORE_MODULES] = " ".join(modules).encode()
+        return _with_files(image, "-".join(["sound", *more_modules]), files)
 
 
 def prepare_real_time() -> LinuxImage | None:

@@ -16,7 +16,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead.peers import xen_boot
+from bulkhead.paths import BENCHES
+from bulkhead.peers import linux_guest, xen_boot
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.peers.xen_boot import INITRD_BYTES, INITRDS, KERNEL, Domu, Module, XenGuests
 from bulkhead.running.guest import GuestError
@@ -34,6 +35,9 @@ _OPTIONS = (
     "dom0_max_vcpus={cores}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
 )  # fmt: skip
 _CONSOLE = "console=ttyAMA0"
+_WEIGHTS = BENCHES / "distributor/xen_weights.c"
+_WEIGHTS_MODULE = "xen_privcmd"
+WEIGHTS_ARE_SET = "xen_weights: set"  # dom0 prints this line
 # Of the domU: the start of its memory for itself, and for devices. Its memory is one block if its
 # size is a power of two.
 _MEMORY, _MEMORY_OF_DEVICES = 0x40000000, 0x80000000
@@ -96,6 +100,17 @@ class LinuxGuest:
             Module(KERNEL, self.image.kernel, "kernel", f"{_CONSOLE} {self.arguments}"),
             Module(INITRDS + number * INITRD_BYTES, self.image.initrd, "ramdisk"),
         ]
+
+
+def dom0_image() -> LinuxImage:
+    """Return the files of a dom0 that plays, and can set weights."""
+    image = linux_guest.prepare_media([_WEIGHTS_MODULE])
+    return linux_guest.with_program(image, _WEIGHTS.stem, [_WEIGHTS], [])
+
+
+def weights(dom0: int, domu: int) -> str:
+    """Return the argument with which dom0 sets the guests' weights when it boots."""
+    return f"serve=/bin/{_WEIGHTS.stem},{dom0},{domu}"
 
 
 def under_xen(
