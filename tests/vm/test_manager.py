@@ -98,6 +98,7 @@ def test_a_partition_lives_and_ends_beside_a_control_loop(
     ):
         answer = run.order(command, target)
         assert (answer.result, answer.states[target]) == (0, state), command
+    run.guest.wait_for_next_match(r"(?m)^work\| control: a period", timeout=60)
     assert run.report(WORK).starts == 5
     now = run.report(1)
     changed = {cause for cause, count in now.exits.items() if count != loop.exits[cause]}
