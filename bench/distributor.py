@@ -22,30 +22,33 @@ from bulkhead.measuring.distributor_points import (
     FIXED,
     FOUR_CORES,
     LOADS,
+    XEN,
     Load,
     Point,
     Run,
 )
-from bulkhead.measuring.media_and_net import MediaAndNet, SharedCores
-from bulkhead.measuring.side_by_side import IPERF_REPORT, Guest, booted
+from bulkhead.measuring.media_and_net import DOM0_TERMINAL, MediaAndNet, SharedCores
+from bulkhead.measuring.side_by_side import IPERF_REPORT, Guest, booted, wait_for_text
 from bulkhead.paths import BENCHES
-from bulkhead.peers import linux_guest
+from bulkhead.peers import linux_guest, xen_linux_guests
 from bulkhead.peers.linux_guest import LinuxImage
+from bulkhead.peers.xen_linux_guests import LinuxGuest
 from bulkhead.running import network
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace, Tap
-from bulkhead.running.qemu import NO_OFFLOADS, Machine, TapNetwork
+from bulkhead.running.qemu import NO_OFFLOADS, Machine, NetworkCard, TapNetwork, UserNetwork
 from bulkhead.system import board_tree
 from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.check import check
-from bulkhead.system.model import System
+from bulkhead.system.model import Dma, System
 
 SYSTEM = BENCHES / "distributor" / "system.toml"
-_READY = r"(?m)^{}\|.*linux: ready$"
+_READY = r"(?m)^{}.*linux: ready$"
 _START_TIMEOUT_S = 240
 # Mitigations and KASLR are off as in bench linux.
 _ARGUMENTS = "panic=-1 nokaslr norandmaps mitigations=off"
+_NET_ADDRESS = "address=10.77.0.10"
 _ALL_CORES = (0, 1, 2, 3)
 # Without a limit the network alone needs two processors, with what its card and its peer need. This
 # one leaves enough for the player on a host that has two.
@@ -71,6 +74,8 @@ def run(context: BenchContext) -> BenchResult:
         for number, (name, system) in enumerate(systems().items()):
             context.say(f"booting {name}")
             guests[name] = stack.enter_context(_booted(context, image, system, number))
+        context.say(f"booting {XEN}")
+        guests[XEN] = stack.enter_context(_booted_under_xen(context, image, len(guests)))
         for number in range(1, context.pairs + 1):
             for point in points:
                 context.say(f"round {number} of {context.pairs}: {point.title}")
@@ -160,7 +165,7 @@ def _booted(
             replace(
                 net,
                 initrd=image.initrd,
-                arguments=f"{net.arguments} {_ARGUMENTS} address=10.77.0.10",
+                arguments=f"{net.arguments} {_ARGUMENTS} {_NET_ADDRESS}",
             ),
         ),
     )
@@ -176,12 +181,49 @@ def _booted(
     def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
         put_devices_first(guest, len(media.cores))
         for each in system.partitions:
-            guest.wait_for_match(_READY.format(each.name), _START_TIMEOUT_S)
+            guest.wait_for_match(_READY.format(rf"{each.name}\|"), _START_TIMEOUT_S)
 
     guest = Guest(f"system-{number}", machine, wait_ready, IPERF_REPORT)
     with booted(context, guest, _LINK_MBIT, number) as running:
         cores = SharedCores(running.process.qmp(), assembled.layout)
-        guests = MediaAndNet(running, cores=cores)
-        guests.measure(_WARM_UP, _WARM_UP_S)
-        running.hold()
-        yield guests
+        yield _warmed_up(MediaAndNet(running, cores=cores))
+
+
+@contextmanager
+def _booted_under_xen(
+    context: BenchContext, image: LinuxImage, number: int
+) -> Iterator[MediaAndNet]:
+    """Boot the same guests under Xen, and hold them."""
+    system, board = read(str(SYSTEM))
+    media, net = system.partitions
+    alone = replace(system, partitions=(replace(media, dma=Dma.TRUSTED),))
+    put = xen_linux_guests.under_xen(
+        system_machine.machine(alone, board, image.kernel, lambda _: UserNetwork()),
+        system.board,
+        LinuxGuest(
+            linux_guest.prepare_media(), f"{media.arguments} {_ARGUMENTS}", media.memory_bytes >> 20
+        ),
+        LinuxGuest(image, f"quiet {_ARGUMENTS} {_NET_ADDRESS}", net.memory_bytes >> 20),
+        len(media.cores),
+        context.folder / XEN,
+    )
+
+    def machine(tap: Tap) -> Machine:
+        options = {**xen_linux_guests.CARD_OPTIONS, **NO_OFFLOADS}
+        card = NetworkCard(TapNetwork(tap.interface), xen_linux_guests.TRANSPORT, tap.mac, options)
+        return replace(put.machine, cards=[card])
+
+    def wait_ready(guest: GuestProcess, _namespace: Namespace, _tap: Tap) -> None:
+        put_devices_first(guest, len(media.cores))
+        guest.wait_for_match(_READY.format(""), _START_TIMEOUT_S)
+        xen_linux_guests.check_memory(guest.qmp(), image.kernel)
+        wait_for_text(put.second_console, "linux: ready", _START_TIMEOUT_S)
+
+    guest = Guest(XEN, machine, wait_ready, IPERF_REPORT)
+    with booted(context, guest, _LINK_MBIT, number) as running:
+        yield _warmed_up(MediaAndNet(running, DOM0_TERMINAL))
+
+
+def _warmed_up(guests: MediaAndNet) -> MediaAndNet:
+    guests.measure(_WARM_UP, _WARM_UP_S)
+    return guests

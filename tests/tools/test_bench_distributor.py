@@ -44,6 +44,7 @@ _RATES = {
     "oracle": (100.0, 50.0),
     "floor": (10.0, 10.0),
     "irqbalance": (20.0, 20.0),
+    "xen": (50.0, 25.0),
     "budgets": (25.0, 25.0),
 }
 
@@ -76,7 +77,7 @@ def runs(rivals: set[str]) -> list[Run]:
     return found
 
 
-_ALL = {"oracle", "distributor", "floor", "irqbalance", "budgets"}
+_ALL = {"oracle", "distributor", "floor", "irqbalance", "xen", "budgets"}
 
 
 def test_ratios_are_those_of_one_round() -> None:
@@ -85,6 +86,7 @@ def test_ratios_are_those_of_one_round() -> None:
     assert summary["case3_vs_case1_min"] == pytest.approx(0.9)
     assert summary["case6_vs_case1"] == pytest.approx((0.8 + 0.9) / 2)
     assert summary["floor_vs_oracle_50"] == pytest.approx((0.1 + 0.2) / 2)
+    assert summary["xen_vs_oracle_95"] == pytest.approx(0.5)
     assert summary["mbit_s_case1"] == pytest.approx(150)
 
 
@@ -105,6 +107,7 @@ def test_lost_periods_of_the_distributor_are_those_of_its_systems() -> None:
     assert summary["periods_lost"] == 4  # cases 4 and 6, twice each
     assert summary["periods_lost_irqbalance"] == 2 * len(LOADS)
     assert summary["periods_lost_floor"] == 0
+    assert summary["periods_lost_xen"] == 0
 
 
 def test_rivals_that_were_not_measured_are_left_out() -> None:
@@ -130,7 +133,8 @@ def test_every_case_and_every_load_has_its_points() -> None:
         "case1_four_cores",
     }
     found = Counter(point.name for point in sweep())
-    assert found["oracle"] == found["distributor"] == found["floor"] == len(LOADS)
+    for rival in ("oracle", "distributor", "floor", "irqbalance", "xen"):
+        assert found[rival] == len(LOADS)
     assert found["budgets"] == len(BUDGET_LOADS)
     assert not any(point.load.audio == 0 for point in sweep())
 
@@ -173,4 +177,14 @@ def test_systems_differ_in_what_they_are_compared_for(distributor: Any) -> None:
     assert all(each.distribute for each in systems["distributor"].partitions)
     assert not any(each.distribute for each in systems["fixed"].partitions)
     assert [len(each.cores) for each in systems["four_cores"].partitions] == [4, 4]
-    assert {point.system for point in (*table(), *sweep())} == set(systems)
+    assert {point.system for point in (*table(), *sweep())} == {*systems, "xen"}
+
+
+def test_nothing_is_typed_in_the_guest_whose_console_only_prints() -> None:
+    points = [point for point in sweep() if point.system == "xen"]
+    assert [point.load.audio for point in points] == list(LOADS)
+    assert all(point.route is None and not point.balance for point in points)
+
+
+def test_the_player_is_read_on_a_console_of_its_own() -> None:
+    assert parse_player(_CONSOLE.replace("media| ", "").replace("net| ", "")) == (50, 3)

@@ -14,7 +14,7 @@ from bulkhead.measuring.bench import Number, median_and_range
 Run = dict[str, Number | str]
 
 # Systems, each of which is booted once.
-DISTRIBUTOR, FIXED, FOUR_CORES = "distributor", "fixed", "four_cores"
+DISTRIBUTOR, FIXED, FOUR_CORES, XEN = "distributor", "fixed", "four_cores", "xen"
 _BUDGETS = "budgets"
 
 LOADS = (10, 30, 50, 70, 90, 95)  # percent of core 0
@@ -76,6 +76,7 @@ def sweep() -> Iterator[Point]:
         yield Point(DISTRIBUTOR, DISTRIBUTOR, load)
         yield Point("floor", FIXED, load, route=0)
         yield Point("irqbalance", FIXED, load, route=0, balance=True)
+        yield Point(XEN, XEN, load)
         if audio in BUDGET_LOADS:
             yield Point(_BUDGETS, budgets(audio), load)
 

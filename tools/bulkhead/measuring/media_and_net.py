@@ -51,6 +51,8 @@ class Terminal:
 
 
 OUR_TERMINAL = Terminal(r"media\| ", r"net\| ", "\x1d")
+# The player's guest alone has the machine's console: nothing can be typed in the other one.
+DOM0_TERMINAL = Terminal("", "", "")
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ class Running:
         output = self.context.folder / "iperf-server.log"
         command = ["iperf", "-s", "-p", str(_RETURN_PORT), "-P", "1", "-f", "k"]
         server = self.namespace.start(command, output)
-        _wait_for_text(output, "listening", 10)
+        wait_for_text(output, "listening", 10)
         time_field = 2**32 - int(self.context.seconds * 100)
         request = struct.pack(">IiiiiI", 0x80000000, 1, _RETURN_PORT, 0, 0, time_field)
         subprocess.run(
@@ -193,7 +193,7 @@ class Running:
             timeout=30,
         )  # fmt: skip
         try:
-            text = _wait_for_text(output, "Kbits/sec", self.context.seconds + 60)
+            text = wait_for_text(output, "Kbits/sec", self.context.seconds + 60)
         finally:
             server.terminate()
             server.wait()  # its port is free for the next measurement
@@ -245,7 +245,8 @@ def booted(
             yield Running(context, guest, process, namespace, tap)
 
 
-def _wait_for_text(path: Path, wanted: str, timeout: float) -> str:
+def wait_for_text(path: Path, wanted: str, timeout: float) -> str:
+    """Wait until a file contains `wanted`. Returns the file's text; raises GuestError."""
     deadline = time.monotonic() + timeout
     while wanted not in (text := path.read_text(errors="replace")):
         if time.monotonic() > deadline:
