@@ -34,7 +34,7 @@ struct shared_core {
     struct vcpu *payer;    /* is charged from then on; NULL: the core is idle */
     bool has_pointer_keys; /* FEAT_PAuth */
     bool has_started;
-    bool reschedule; /* a VCPU has got work, or the timer has expired */
+    bool reschedule; /* a VCPU has got work, or the timer has expired, at `charged` */
     struct distribution_window window;
     uint64_t idle;       /* ticks */
     unsigned vcpu_count; /* they have the levels 0 to vcpu_count - 1 */
@@ -93,7 +93,10 @@ static inline void translations_use(struct shared_core *core, const struct vcpu 
 /* The VCPU executes, and pays from now on if another one has paid for the change to it. */
 void sharing_arrive(struct shared_core *core, struct vcpu *vcpu);
 
-/* Writes a record to the core's trace. */
+/* Charges the payer for the core's time until now. Returns the time. */
+uint64_t sharing_charge(struct shared_core *core);
+
+/* Writes a record to the core's trace. `now`: no earlier than the last charge. */
 void sharing_note(struct shared_core *core, uint64_t now, enum trace_kind kind, unsigned level);
 
 /* switch.S: continues the monitor that has waited on the stack, with the tables of `processor`, or

@@ -23,8 +23,7 @@ static bool has_work(const struct shared_core *core, const struct shared_vcpu *s
     return policy_is_runnable(&core->policy, shared->level);
 }
 
-/* Charges the payer for the core's time until now. Returns the time. */
-static uint64_t charge(struct shared_core *core)
+uint64_t sharing_charge(struct shared_core *core)
 {
     struct vcpu *payer = core->payer;
     uint64_t now = sharing_time(), ticks = now - core->charged;
@@ -59,7 +58,7 @@ static void execute(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
 void sharing_arrive(struct shared_core *core, struct vcpu *vcpu)
 {
     if (core->payer != vcpu) {
-        execute(core, vcpu, charge(core));
+        execute(core, vcpu, sharing_charge(core));
     }
 }
 
@@ -75,16 +74,20 @@ static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t 
     }
 }
 
-/* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. */
-static void serve(struct shared_core *core, struct vcpu *vcpu)
+/* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. The
+ * payer before has been charged until `now`. */
+static void serve_at(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
 {
-    uint64_t now = charge(core);
-
     unblock(core, vcpu, now);
     if (core->payer != vcpu) {
         core->payer = vcpu;
         policy_trace(&core->policy, &core->trace, now, TRACE_INTERRUPT, vcpu->shared->level);
     }
+}
+
+static void serve(struct shared_core *core, struct vcpu *vcpu)
+{
+    serve_at(core, vcpu, sharing_charge(core));
 }
 
 /* Sets the core's timer to the next choice that is due, to the next expiry of a guest's timer, or
@@ -179,7 +182,7 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
 
     do {
         if (core->payer != NULL) {
-            sharing_note(core, charge(core), TRACE_CHOICE, POLICY_NONE);
+            sharing_note(core, sharing_charge(core), TRACE_CHOICE, POLICY_NONE);
             core->payer = NULL;
         }
         set_timer(core, *choice);
@@ -187,14 +190,16 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         sharing_handle_interrupts(processor->vcpu);
-        level = policy_choose(&core->policy, distributing_look(processor, charge(core)), choice);
+        level = policy_choose(&core->policy, distributing_look(processor, sharing_charge(core)),
+                              choice);
     } while (level == POLICY_NONE);
     return level;
 }
 
 /*
  * Lets the VCPU execute that is to execute now. The payer is charged until `now`, unless it is the
- * calling VCPU and has blocked.
+ * calling VCPU and has blocked. A payer that executes from now on is charged for the time since
+ * then at its next charge.
  *
  * A VCPU that preempts the calling one pays for this change. One that blocks or has used its budget
  * pays for the change to the next. So a VCPU that wakes and blocks often pays for both.
@@ -213,12 +218,13 @@ static void choose_once(struct processor *processor, uint64_t now)
     core->reschedule = false;
     next = core->vcpus[level];
     if (next == own) {
-        execute(core, own, core->payer == own ? now : charge(core));
+        execute(core, own, core->payer == own ? now : sharing_charge(core));
         set_timer(core, choice);
     } else {
-        if (core->payer == NULL || core->payer == next ||
-            policy_is_ready(&core->policy, own->shared->level)) {
+        if (core->payer == next) {
             execute(core, next, now);
+        } else if (core->payer == NULL || policy_is_ready(&core->policy, own->shared->level)) {
+            execute(core, next, sharing_charge(core));
         }
         change_to(processor, next, choice);
     }
@@ -232,7 +238,7 @@ static void choose(struct processor *processor, uint64_t now)
 {
     choose_once(processor, now);
     while (processor->shared->reschedule) {
-        choose_once(processor, charge(processor->shared));
+        choose_once(processor, sharing_charge(processor->shared));
     }
 }
 
@@ -260,10 +266,11 @@ void sharing_wait(struct vcpu *vcpu)
 void sharing_continue(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
+    const struct shared_core *core = processor->shared;
 
     (void)vcpu;
-    if (processor->shared != NULL && processor->shared->reschedule) {
-        choose(processor, distributing_look(processor, charge(processor->shared)));
+    if (core != NULL && core->reschedule) {
+        choose(processor, distributing_look(processor, core->charged));
     }
 }
 
@@ -317,15 +324,16 @@ bool sharing_take(struct vcpu *vcpu, uint32_t number)
 void sharing_timer(struct vcpu *vcpu)
 {
     struct shared_core *core = processor_this()->shared;
-    uint64_t now = sharing_time();
+    uint64_t now;
 
     (void)vcpu;
     register_write(cnthp_ctl_el2, 0);
     if (core == NULL) {
         return;
     }
+    now = sharing_charge(core);
     while (tournament_earliest(&core->expiries) <= now) {
-        serve(core, core->vcpus[tournament_winner(&core->expiries)]);
+        serve_at(core, core->vcpus[tournament_winner(&core->expiries)], now);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */

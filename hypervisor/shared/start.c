@@ -112,7 +112,7 @@ static __attribute__((noinline)) void note_guest(const struct vcpu *vcpu, enum t
     struct shared_core *core = processor_this()->shared;
 
     if (core != NULL) {
-        sharing_note(core, sharing_time(), kind, vcpu->shared->level);
+        sharing_note(core, sharing_charge(core), kind, vcpu->shared->level);
     }
 }
 

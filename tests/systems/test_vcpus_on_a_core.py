@@ -14,7 +14,7 @@ from bulkhead.system.check import check
 from bulkhead.system.credit_cores import show_credit_cores
 from bulkhead.system.model import Interrupts, System
 from bulkhead.system.parse import parse
-from bulkhead.system.shared_cores import show_shared_cores
+from bulkhead.system.shared_cores import show_shared_cores, worst_responses
 
 from . import boards
 
@@ -68,3 +68,9 @@ def test_tables_have_a_line_for_each_vcpu() -> None:
         ["1", "linux VCPU 2", "100", "50.0%"],
         ["1", "linux VCPU 3", "100", "50.0%"],
     ]
+
+
+def test_worst_responses_are_by_partition_and_vcpu() -> None:
+    assert worst_responses(good(), boards.SMALL) == [
+        [2_300_000, 4_500_000, None, None], [100_000], [4_000_000, 8_000_000],
+    ]  # fmt: skip

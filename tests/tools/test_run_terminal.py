@@ -212,6 +212,28 @@ def test_counters_of_vcpus(tmp_path: Path) -> None:
         assert screen.wait() == 0
 
 
+def test_response_times_of_budgets(tmp_path: Path) -> None:
+    """They are printed before the start, and while the system runs."""
+    file = tmp_path / "budgets.toml"
+    members = (("slow", "3 ms", "10 ms"), ("fast", "100 us", "1 ms"))
+    file.write_text(
+        'board = "qemu-virt"\n'
+        + "".join(
+            f'[[partition]]\nname = "{name}"\ncores = [0]\nmemory = "16 MiB"\n'
+            f'image = "control"\nbudget = "{budget}"\nperiod = "{period}"\n'
+            for name, budget, period in members
+        )
+    )
+    with terminal("run", str(file)) as screen:
+        screen.expect("worst response")
+        screen.expect("3.4 ms")
+        screen.expect("fast| ")
+        counted = command("stat", str(file)).stdout
+        assert re.search(r"worst response +│ +3\.4 ms │ +100 us │", counted), counted
+        screen.type(_LEAVE)
+        assert screen.wait() == 0
+
+
 @pytest.mark.parametrize("attack", ["spin", "priority address=1"])
 def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) -> None:
     """It masks all interrupts, or never ends an interrupt of the highest priority."""

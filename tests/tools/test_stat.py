@@ -166,7 +166,10 @@ def test_several_vcpus_on_a_core(
     machine.pages = pages
     guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("a", "b")]
     promised = [{"0": 0.3, "1": 0.3}, {"1": 0.5}]
-    running = Running("two", len(pages), 4, guests, [0, 1], promised, 1_000_000)
+    responses: list[list[int | None]] = [[100_000, None, 3_400_000], [900]]
+    running = Running(
+        "two", len(pages), 4, guests, [0, 1], promised, 1_000_000, worst_responses=responses
+    )
     monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
     path = tmp_path / "stat.json"
     stat_system.stat_system("two", path)
@@ -176,6 +179,7 @@ def test_several_vcpus_on_a_core(
         "core", "0 a VCPU 0", "0 a VCPU 1", "1 a", "1 b",
     ]  # fmt: skip
     assert cells(printed, "promised") == ["promised", "30.0%", "30.0%", "30.0%", "50.0%"]
+    assert cells(printed, "worst response") == ["worst response", "100 us", "-", "3.4 ms", "900 ns"]
     records = json.loads(path.read_text())
     assert [(each["partition"], each["vcpu"]) for each in records] == [
         ("a", 0), ("a", 1), ("a", 2), ("b", 0),

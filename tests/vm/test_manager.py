@@ -52,6 +52,22 @@ pci = ["00:02.0"]
 dma = "smmu"
 """
 )
+# Linux has two VCPUs on the core that it shares with `work`.
+_TWO_VCPUS = (
+    BOARD
+    + MANAGER
+    + partition("loop", 1, QUIET)
+    + partition("work", 2, ENDLESS, 'budget = "3 ms"', 'period = "10 ms"')
+    + """[[partition]]
+name = "spare"
+cores = [2, 2]
+memory = "256 MiB"
+image = "linux"
+arguments = "quiet"
+budget = "3 ms"
+period = "10 ms"
+"""
+)
 # In the kernel's banner: one shows which image runs.
 _BANNER, _OTHER_BANNER = b"Linux version 6", b"Other version 6"
 _ORDERS = 'image = "rogue"\narguments = "attack=orders"'
@@ -98,6 +114,7 @@ def test_a_partition_lives_and_ends_beside_a_control_loop(
     ):
         answer = run.order(command, target)
         assert (answer.result, answer.states[target]) == (0, state), command
+    run.guest.wait_for_next_match(r"(?m)^work\| control: a period", timeout=60)
     assert run.report(WORK).starts == 5
     now = run.report(1)
     changed = {cause for cause, count in now.exits.items() if count != loop.exits[cause]}
@@ -105,6 +122,32 @@ def test_a_partition_lives_and_ends_beside_a_control_loop(
     assert changed <= ({"listed"} if options else set())
     assert now.starts == 1
     run.guest.wait_for_match(r"(?m)^spare\| control: a period", timeout=60)
+
+
+@pytest.mark.timeout(900)
+def test_a_partition_with_several_vcpus_on_a_core_lives_and_ends(
+    make_run: Callable[..., ManagedRun],
+) -> None:
+    run = make_run(_TWO_VCPUS)
+    loop, work = run.report(1), run.report(WORK)
+
+    def wait_until_ready() -> None:
+        run.guest.wait_for_next_match(r"(?m)^spare\| .*linux: ready", 300)
+
+    wait_until_ready()
+    for commands in (
+        (Command.STOP, Command.START),
+        (Command.DESTROY, Command.CREATE, Command.START),
+    ):
+        for command in commands:
+            assert run.order(command, SPARE).result == 0, command
+        wait_until_ready()
+    assert run.order(Command.DESTROY, SPARE).states[SPARE] is State.ABSENT
+    assert run.report(SPARE).starts == 3
+    for before in (loop, work):
+        now = run.report(before.partition)
+        assert (now.starts, now.exits["fault"]) == (1, 0)
+    assert run.report(1).exits == loop.exits
 
 
 def test_a_damaged_image_leaves_what_runs(make_run: Callable[..., ManagedRun]) -> None:

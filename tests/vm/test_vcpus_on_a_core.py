@@ -178,6 +178,7 @@ def test_a_partition_ends_in_every_state_of_its_vcpus(
     (cores/guest.c): each gets the core to stop."""
     _compile_cores_guest(tmp_path)
     guest, layout = boot(start_guest, tmp_path, _guest_system(cores, by_weight))
+    guest.wait_for_match(r"(?m)^loop\| control: a period", 60)
     guest.wait_for_match(r"(?m)^guest\| ready", 60)
     starts = 1
     for letter, told in _ENDS.items():

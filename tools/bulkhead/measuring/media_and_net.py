@@ -11,6 +11,7 @@ import re
 import time
 from dataclasses import dataclass
 
+from bulkhead import console
 from bulkhead.measuring.devices_first import PREFIX, before_guests
 from bulkhead.measuring.distributor_points import Load, Point
 from bulkhead.measuring.side_by_side import Running
@@ -26,6 +27,7 @@ _POLL_S = 0.05
 # The guest's driver then polls on the old core until it finds no frames.
 _SETTLE_S = 4.0
 _IPERF_PORT = 5001
+_ATTEMPTS = 5
 _REPORT_PERIODS = 25
 # Percent of core 0 that the guest needs for the sound beside the player's computations.
 _OVERHEAD = 5
@@ -139,7 +141,20 @@ class MediaAndNet:
         self._wait(_PLAYING, start)
 
     def _receive(self, seconds: float) -> tuple[float, float]:
-        """Return the Mb/s that the card has taken, and the player's share of core 0 meanwhile."""
+        """Return the Mb/s that the card has taken, and the player's share of core 0 meanwhile.
+
+        The iperf 2.1.8 of a Linux guest sometimes ends when its last client has gone, by "double
+        free or corruption" or a segmentation fault. The guest starts it again.
+        """
+        for _ in range(_ATTEMPTS):
+            found = self._receive_once(seconds)
+            if found is not None:
+                return found
+            console.say("the guest's iperf has ended: measuring again")
+        raise GuestError(f"iperf has ended early\n{self._running.process.last_words()}")
+
+    def _receive_once(self, seconds: float) -> tuple[float, float] | None:
+        """Return the same, or None if the connection has ended."""
         target = ["-c", self._running.tap.address, "-p", str(_IPERF_PORT)]
         duration = str(round(_SETTLE_S + seconds + _COMMAND_TIMEOUT_S))
         client = self._running.namespace.start([*PREFIX, "iperf", *target, "-t", duration])
@@ -151,7 +166,7 @@ class MediaAndNet:
             after, end = self._taken(), time.monotonic()
             media_after = self._media_time()
             if client.poll() is not None:
-                raise GuestError(f"iperf has ended early\n{self._running.process.last_words()}")
+                return None
         finally:
             client.kill()
             client.wait()

@@ -23,6 +23,7 @@ from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout
 from bulkhead.system.parse import find, parse
+from bulkhead.system.shared_cores import worst_responses
 
 # QEMU's virt board: where memory begins, and where QEMU loads an Image (hw/arm/boot.c).
 _VIRT_MEMORY, _VIRT_KERNEL = 0x4000_0000, 0x4020_0000
@@ -55,6 +56,8 @@ class Running:
     # By partition: budget and period on each core that it shares, in nanoseconds, if it has any.
     budgets: list[list[int]] = field(default_factory=list)
     credit_cores: list[int] = field(default_factory=list)
+    # By partition: the worst response of each of its VCPUs, in nanoseconds. None: no budget.
+    worst_responses: list[list[int | None]] = field(default_factory=list)
     hypervisor_start: int = 0
     cores: int = 0  # of the board
     # The manager's staging memory, if there is a manager: the file with the machine's memory, the
@@ -109,6 +112,7 @@ def facts_of(layout: Layout) -> Running:
             for each in layout.system.partitions
         ],
         list(layout.system.credit_cores),
+        worst_responses(layout.system, layout.board),
         layout.hypervisor.start,
         layout.board.core_count,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.measuring.bench import check_output_path
 from bulkhead.running import attach, reach
@@ -18,6 +19,7 @@ from bulkhead.system.machine import functions, mac, machine, sound_functions
 from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
 from bulkhead.system.problems import show
+from bulkhead.system.shared_cores import show_shared_cores
 
 _PORTS_APART = 10_000  # distance between the host ports of one network and the next
 _ECHO, _IPERF = 7, 5001
@@ -38,6 +40,8 @@ def run_system(options: RunOptions, settings: Settings) -> int:
     with signals_end_the_guest(), attach.serve(assembled.layout) as served:
         extra = [*served.arguments, *options.extra]
         _print_partitions(system)
+        show_shared_cores(system, board, console.results())
+        print(flush=True)
         with reach.connect(guests, tap=options.tap) as connection:
             made = machine(
                 system, board, assembled.image, lambda n: connection.networks[n], extra, options.wav
@@ -108,7 +112,7 @@ def _print_partitions(system: System) -> None:
         named = sorted(set(each.cores))
         cores = ", ".join(map(str, named))
         parts.append(f"{each.name} on core{'s' if len(named) > 1 else ''} {cores}")
-    print(f"System {system.name}: {'; '.join(parts)}.\n", flush=True)
+    print(f"System {system.name}: {'; '.join(parts)}.", flush=True)
 
 
 def _keys(system: System) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -250,6 +250,8 @@ def _table(running: Running, sample: _Sample, before: _Sample | None) -> Table:
         pairs = zip(reports, earlier, strict=True)
         received = [_received(running, *pair, seconds) for pair in pairs]
         table.add_row("received", *("-" if each is None else f"{each:.1%}" for each in received))
+        if any(worst is not None for each in running.worst_responses for worst in each):
+            table.add_row("worst response", *_worst_responses(running, reports))
         table.add_row("switches", *_counts("switches", reports, earlier), end_section=True)
     for cause in CAUSES:
         counts = zip(
@@ -268,6 +270,13 @@ def _promised(running: Running, report: VcpuReport) -> float | None:
     if report.core not in running.shared_cores:
         return None
     return running.promised[report.partition].get(str(report.core))
+
+
+def _worst_responses(running: Running, reports: Sequence[VcpuReport]) -> Iterator[str]:
+    """Yield how long each VCPU takes at most to execute its budget, from when it has work."""
+    for report, number in zip(reports, _numbers(reports), strict=True):
+        worst = running.worst_responses[report.partition][number]
+        yield "-" if worst is None else duration(worst)
 
 
 def _received(

@@ -132,6 +132,26 @@ def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
         yield core, vcpus
 
 
+def worst_responses(system: System, board: Board) -> list[list[int | None]]:
+    """Return the time in which each VCPU of each partition has executed a whole budget, at most.
+
+    The system is checked. Nanoseconds, from the time at which the VCPU has work; None for a VCPU
+    without a budget on its core.
+    """
+    found: list[list[int | None]] = [[None] * len(each.cores) for each in system.partitions]
+    for core, vcpus in _vcpus(system):
+        places = [
+            (index, number)
+            for index, partition in enumerate(system.partitions)
+            for number, own in enumerate(partition.cores)
+            if own == core
+        ]
+        responses = admit(vcpus, board.counter_hz).responses
+        for (index, number), response in zip(places, responses, strict=True):
+            found[index][number] = response.worst
+    return found
+
+
 def show_shared_cores(system: System, board: Board, console: Console) -> None:
     """Print the budgets of a checked system's shared cores. Prints nothing if none has budgets."""
     from rich.table import Table
