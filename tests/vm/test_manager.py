@@ -52,8 +52,8 @@ pci = ["00:02.0"]
 dma = "smmu"
 """
 )
-# Linux has two VCPUs on the core that it shares with `work`. By weights it gets the time that `work`
-# does not need: to zero its memory takes long.
+# Linux has two VCPUs on the core that it shares with `work`. By weights it gets all the time that
+# `work` does not need: to zero its memory takes long.
 _TWO_VCPUS = (
     BOARD
     + '[[core]]\nnumbers = [2]\nscheduler = "credit"\n'
@@ -142,7 +142,7 @@ def test_a_partition_with_several_vcpus_on_a_core_lives_and_ends(
         for command in commands:
             assert run.order(command, SPARE).result == 0, command
         wait_until_ready()
-    assert run.order(Command.DESTROY, SPARE).states[SPARE] is State.ABSENT
+    assert run.order(Command.DESTROY, SPARE).states[SPARE] == State.ABSENT
     assert run.report(SPARE).starts == 3
     for before in (loop, work):
         now = run.report(before.partition)
