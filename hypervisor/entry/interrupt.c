@@ -39,7 +39,8 @@ static void take_messages(const struct processor *processor)
     }
 }
 
-/* What was typed is left for the partitions that had the input. */
+/* Handles the terminal's interrupt: receives the typed characters, and calls the boot core of each
+ * partition that has got some. That core takes them. */
 static void handle_terminal(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpu;

@@ -52,7 +52,8 @@ arguments = "beats=0"
 console = "none"
 """
 _SHARER = _KEEPER.replace("keeper", "sharer") + 'cores = [3]\nbudget = "1 ms"\nperiod = "10 ms"\n'
-# Who notices what the rogue's core does not take.
+# Systems by the kind of core that watches the rogue's core: it takes the hypervisor's interrupts
+# that the rogue's core leaves.
 _NOTICING = {
     "listed": _KEEPER + 'cores = [3]\ninterrupts = "listed"\n',
     "shared": _KEEPER + 'cores = [3]\nbudget = "1 ms"\nperiod = "10 ms"\n' + _SHARER,

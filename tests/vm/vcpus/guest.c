@@ -37,7 +37,8 @@
 
 #define VCPUS 4u
 
-/* What a VCPU does with interrupts. */
+/* How a VCPU handles its interrupts: it takes and ends them, keeps the SPI active, takes none, or
+ * turns itself off. */
 enum manner { TAKES, KEEPS_ACTIVE, IS_DEAF, ENDS };
 
 void guest_main(void);

@@ -167,22 +167,27 @@ def with_program(
 
 def with_cyclictest(image: LinuxImage) -> LinuxImage:
     """Return the image with cyclictest of the distribution's package rt-tests, /bin/cyclictest."""
-    with lock.held(_RT_TESTS_FOLDER):
-        root = arm64_packages.unpack(_RT_TESTS_FOLDER, "rt-tests for arm64", [_RT_TESTS])
-    program = _read(root, "usr/bin/cyclictest")
-    libraries = _libraries(program, root, image.initrd.parent / "root")
-    files = {f"lib/{name}": content for name, content in libraries}
-    return _with_files(image, "cyclictest", {"bin/cyclictest": program, **files})
+    return _with_packaged(image, "usr/bin/cyclictest", _RT_TESTS_FOLDER, "rt-tests", _RT_TESTS)
 
 
 def with_irqbalance(image: LinuxImage) -> LinuxImage:
     """Return the image with the distribution's irqbalance, /bin/irqbalance."""
-    with lock.held(_IRQBALANCE_FOLDER):
-        root = arm64_packages.unpack(_IRQBALANCE_FOLDER, "irqbalance for arm64", [_IRQBALANCE])
-    program = _read(root, "usr/sbin/irqbalance")
+    return _with_packaged(
+        image, "usr/sbin/irqbalance", _IRQBALANCE_FOLDER, "irqbalance", _IRQBALANCE
+    )
+
+
+def _with_packaged(
+    image: LinuxImage, path: str, folder: Path, title: str, wanted: Wanted
+) -> LinuxImage:
+    """Return the image with a program of a package, in /bin, and the libraries that it lacks."""
+    name = Path(path).name
+    with lock.held(folder):
+        root = arm64_packages.unpack(folder, f"{title} for arm64", [wanted])
+    program = _read(root, path)
     libraries = _libraries(program, root, image.initrd.parent / "root")
-    files = {f"lib/{name}": content for name, content in libraries}
-    return _with_files(image, "irqbalance", {"bin/irqbalance": program, **files})
+    files = {f"lib/{library}": content for library, content in libraries}
+    return _with_files(image, name, {f"bin/{name}": program, **files})
 
 
 def _with_files(image: LinuxImage, name: str, files: Mapping[str, bytes]) -> LinuxImage:
