@@ -12,7 +12,8 @@ _COMMAND = (
     "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
     "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
     "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-    "-Wl,--no-warn-rwx-segments", "-T", str(_CORES / "guest.ld"), str(_CORES / "start.S"),
+    "-Wl,--no-warn-rwx-segments", "-I", str(_CORES), "-T", str(_CORES / "guest.ld"),
+    str(_CORES / "start.S"),
 )  # fmt: skip
 
 

@@ -5,61 +5,22 @@
  * core pretends to handle an interrupt of the highest priority, which blocks the hypervisor's
  * interrupt (docs/decisions/0013).
  */
-#include <stdint.h>
+#include "machine.h"
 
-#define UART_DATA  0x09000000u
-#define UART_FLAGS 0x09000018u
-#define FLAG_EMPTY (1u << 4)
-#define FLAG_FULL  (1u << 5)
-#define NOTHING    0x1000u /* an address that no device or memory has */
-
-/* Arm DEN 0022. */
-#define CPU_OFF       UINT64_C(0x84000002)
-#define CPU_ON        UINT64_C(0xc4000003)
-#define AFFINITY_INFO UINT64_C(0xc4000004)
-#define SYSTEM_OFF    UINT64_C(0x84000008)
-#define SYSTEM_RESET  UINT64_C(0x84000009)
-#define IS_OFF        1
+#define NOTHING 0x1000u /* an address that no device or memory has */
 
 #define PATTERN UINT64_C(0x5ec2e75ec2e75ec2)
 
-void guest_main(void);
 unsigned vectors_fill(uint64_t pattern); /* vectors.S */
-extern const char guest_other[];
 
 static uint64_t first; /* number of the first core */
 static volatile uint32_t reached;
-
-static uint32_t read32(uintptr_t address)
-{
-    return *(volatile uint32_t *)address;
-}
-
-static void print(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        while ((read32(UART_FLAGS) & FLAG_FULL) != 0) {
-        }
-        *(volatile uint32_t *)UART_DATA = (uint8_t)*text;
-    }
-}
 
 static char typed(void)
 {
     while ((read32(UART_FLAGS) & FLAG_EMPTY) != 0) {
     }
     return (char)read32(UART_DATA);
-}
-
-static int64_t call(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
-{
-    register uint64_t x0 __asm__("x0") = function;
-    register uint64_t x1 __asm__("x1") = first;
-    register uint64_t x2 __asm__("x2") = second;
-    register uint64_t x3 __asm__("x3") = third;
-
-    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3) : : "memory");
-    return (int64_t)x0;
 }
 
 static void end(uint64_t function)
@@ -254,8 +215,7 @@ static void obey(char order)
 
 void guest_main(void)
 {
-    __asm__ volatile("mrs %0, mpidr_el1" : "=r"(first));
-    first &= 0xff;
+    first = own_number();
     print("ready\n");
     for (;;) {
         obey(typed());

@@ -5,13 +5,7 @@
  * exceptions are enabled: then it meets one breakpoint and one watchpoint in each round. Without,
  * it goes to the same places, and meets none.
  */
-#include <stdint.h>
-
-#define UART_DATA  0x09000000u
-#define UART_FLAGS 0x09000018u
-#define FLAG_FULL  (1u << 5)
-
-#define SYSTEM_OFF UINT64_C(0x84000008) /* Arm DEN 0022 */
+#include "machine.h"
 
 #define ROUNDS   100u
 #define ROUND_US 1000u
@@ -46,7 +40,6 @@
 #define READ_BREAK(n)  READ_PAIR("b", n)
 #define READ_WATCH(n)  READ_PAIR("w", n)
 
-void guest_main(void);
 uint64_t guest_exception(uint64_t syndrome, uint64_t address);
 void guest_stop(void); /* exceptions.S */
 extern const char guest_vectors[];
@@ -54,30 +47,12 @@ extern const char guest_vectors[];
 static volatile uint32_t breaks, watches, others;
 static volatile uint64_t watched;
 
-static void print(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        while ((*(volatile uint32_t *)UART_FLAGS & FLAG_FULL) != 0) {
-        }
-        *(volatile uint32_t *)UART_DATA = (uint8_t)*text;
-    }
-}
-
-static uint64_t counter(void)
-{
-    uint64_t value;
-
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(value));
-    return value;
-}
-
 /* Executes for a while, in which the other guests execute, too. */
 static void spend(uint64_t us)
 {
-    uint64_t frequency, begin = counter();
+    uint64_t begin = counter();
 
-    __asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
-    while (counter() - begin < frequency / 1000000 * us) {
+    while (counter() - begin < counter_frequency() / 1000000 * us) {
     }
 }
 
@@ -218,9 +193,7 @@ void guest_main(void)
         failure = round_fails(count);
     }
     print(failure != 0 ? failure : "PASS\n");
-    register uint64_t x0 __asm__("x0") = SYSTEM_OFF;
-
-    __asm__ volatile("hvc #0" : "+r"(x0) : : "memory");
+    (void)call(SYSTEM_OFF, 0, 0, 0);
     for (;;) {
     }
 }

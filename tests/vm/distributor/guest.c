@@ -7,61 +7,21 @@
  *
  * Interrupts are masked: a VCPU sleeps, and then takes what is pending.
  */
+#include "interrupts.h"
 #include <stdbool.h>
-#include <stdint.h>
 
-#define UART_DATA          0x09000000u
-#define UART_FLAGS         0x09000018u
-#define FLAG_FULL          (1u << 5)
-#define DISTRIBUTOR        0x08000000u
-#define ISENABLER          0x0100u
-#define ISPENDR            0x0200u
-#define IROUTER            0x6000u
-#define REDISTRIBUTORS     0x080a0000u
-#define REDISTRIBUTOR_STEP 0x20000u
-#define SGI_FRAME          0x10000u
-#define SPI_WORDS          32u
-#define TIMER              27u   /* PPI of the virtual timer */
-#define TIMER_IS_DUE       4u    /* Arm ARM, CNTV_CTL_EL0.ISTATUS */
-#define NONE               1020u /* IHI 0069, "Special INTIDs" */
-
-/* Arm DEN 0022. */
-#define CPU_OFF       UINT64_C(0x84000002)
-#define CPU_ON        UINT64_C(0xc4000003)
-#define AFFINITY_INFO UINT64_C(0xc4000004)
-#define IS_OFF        1
+#define TIMER        27u /* PPI of the virtual timer */
+#define TIMER_IS_DUE 4u  /* Arm ARM, CNTV_CTL_EL0.ISTATUS */
 
 #define TICK_MS     2u
 #define SPORADIC_MS 300u
 #define REPORT_MS   500u
 #define BUSY_LOOPS  10000u
 
-void guest_main(void);
-extern const char guest_other[];
-
 static uint64_t frequency;
 static uint32_t source; /* INTID of the SPI */
 static volatile uint32_t arrivals[2];
 static volatile bool second_ends, second_is_deaf;
-
-static uint32_t read32(uintptr_t address)
-{
-    return *(volatile uint32_t *)address;
-}
-
-static void write32(uintptr_t address, uint32_t value)
-{
-    *(volatile uint32_t *)address = value;
-}
-
-static void print(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        while ((read32(UART_FLAGS) & FLAG_FULL) != 0) {
-        }
-        write32(UART_DATA, (uint8_t)*text);
-    }
-}
 
 static void print_number(const char *before, uint32_t number)
 {
@@ -75,25 +35,6 @@ static void print_number(const char *before, uint32_t number)
     } while (number != 0);
     print(before);
     print(&digits[at]);
-}
-
-static int64_t call(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
-{
-    register uint64_t x0 __asm__("x0") = function;
-    register uint64_t x1 __asm__("x1") = first;
-    register uint64_t x2 __asm__("x2") = second;
-    register uint64_t x3 __asm__("x3") = third;
-
-    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3) : : "memory");
-    return (int64_t)x0;
-}
-
-static uint64_t counter(void)
-{
-    uint64_t value;
-
-    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(value));
-    return value;
 }
 
 static void set_timer(uint64_t due)
@@ -113,22 +54,12 @@ static bool timer_is_due(void)
     return (control & TIMER_IS_DUE) != 0;
 }
 
-static void open_interface(void)
-{
-    __asm__ volatile("msr s3_0_c12_c12_5, %0\n\tisb\n\t" /* ICC_SRE_EL1 */
-                     "msr s3_0_c4_c6_0, %1\n\t"          /* ICC_PMR_EL1 */
-                     "msr s3_0_c12_c12_7, %0\n\tisb"     /* ICC_IGRPEN1_EL1 */
-                     :
-                     : "r"(UINT64_C(1)), "r"(UINT64_C(0xff)));
-}
-
 /* Takes all pending interrupts. The timer's is over when the timer is set anew. */
 static void take_interrupts(unsigned vcpu)
 {
     for (;;) {
-        uint64_t number;
+        uint64_t number = acknowledge();
 
-        __asm__ volatile("mrs %0, s3_0_c12_c12_0" : "=r"(number) : : "memory"); /* ICC_IAR1_EL1 */
         if (number >= NONE) {
             return;
         }
@@ -137,7 +68,7 @@ static void take_interrupts(unsigned vcpu)
         } else if (number == source) {
             arrivals[vcpu]++;
         }
-        __asm__ volatile("msr s3_0_c12_c12_1, %0\n\tisb" : : "r"(number)); /* ICC_EOIR1_EL1 */
+        end_interrupt(number);
     }
 }
 
@@ -173,40 +104,13 @@ static void start_second(void)
     (void)call(CPU_ON, 1, (uintptr_t)guest_other, (uintptr_t)second_main);
 }
 
-static void make_pending(void)
-{
-    write32(DISTRIBUTOR + ISPENDR + source / 32 * 4, 1u << source % 32);
-}
-
 /* Ends the second VCPU. An SGI wakes it. */
 static void end_second(void)
 {
     second_ends = true;
-    __asm__ volatile("dsb sy\n\tmsr s3_0_c12_c11_5, %0\n\tisb" /* ICC_SGI1R_EL1: SGI 1 to VCPU 1 */
-                     :
-                     : "r"(UINT64_C(1) << 24 | UINT64_C(2)));
+    send_sgi(1, 1u << 1); /* to VCPU 1 */
     while (call(AFFINITY_INFO, 1, 0, 0) != IS_OFF) {
     }
-}
-
-static void route_to_first(void)
-{
-    *(volatile uint64_t *)(uintptr_t)(DISTRIBUTOR + IROUTER + 8 * source) = 0;
-}
-
-/* The guest's only SPI is the only bit that it can set. */
-static uint32_t enable_source(void)
-{
-    for (uint32_t word = 1; word < SPI_WORDS; word++) {
-        uintptr_t address = DISTRIBUTOR + ISENABLER + 4 * word;
-
-        write32(address, UINT32_MAX);
-        if (read32(address) != 0) {
-            return 32 * word + (uint32_t)__builtin_ctz(read32(address));
-        }
-    }
-    print("FAIL: no SPI\n");
-    return 0;
 }
 
 static void report(uint32_t ms, uint32_t raised)
@@ -215,7 +119,7 @@ static void report(uint32_t ms, uint32_t raised)
     print_number(": raised ", raised);
     print_number(", first ", arrivals[0]);
     print_number(", second ", arrivals[1]);
-    print_number(", route ", read32(DISTRIBUTOR + IROUTER + 8 * source));
+    print_number(", route ", read_route(source));
     print("\n");
 }
 
@@ -241,7 +145,7 @@ static void play(uint32_t ms, uint32_t raised)
     } else if (ms == 10000) {
         start_second();
     } else if (ms == 13000) {
-        route_to_first();
+        set_route(source, 0);
     } else if (ms == 15000) {
         second_is_deaf = true;
     } else if (ms == 17000) {
@@ -255,7 +159,6 @@ static void play(uint32_t ms, uint32_t raised)
     (void)raised;
     (void)report;
     (void)end_second;
-    (void)route_to_first;
 #endif
 }
 
@@ -265,7 +168,7 @@ static void beat(unsigned vcpu)
     uint64_t start = counter(), ticks = frequency / 1000 * TICK_MS;
     uint32_t raised = 0;
 
-    write32(REDISTRIBUTORS + vcpu * REDISTRIBUTOR_STEP + SGI_FRAME + ISENABLER, 1u << TIMER);
+    write32(sgi_frame(vcpu) + ISENABLER, 1u << TIMER);
     for (uint32_t tick = 1;; tick++) {
         set_timer(start + tick * ticks);
         while (counter() < start + tick * ticks) {
@@ -275,7 +178,7 @@ static void beat(unsigned vcpu)
         /* None comes while the last one waits: the GIC would merge the two. */
         if (comes(tick * TICK_MS) && raised == arrivals[0] + arrivals[1]) {
             raised++;
-            make_pending();
+            make_pending(source);
         }
         play(tick * TICK_MS, raised);
     }
@@ -283,10 +186,10 @@ static void beat(unsigned vcpu)
 
 void guest_main(void)
 {
-    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+    frequency = counter_frequency();
     open_interface();
-    write32(DISTRIBUTOR, 1u << 1); /* GICD_CTLR.EnableGrp1 */
-    source = enable_source();
+    write32(DISTRIBUTOR, GROUP_1);
+    source = enable_spi();
     print_number("source ", source);
     print("\n");
     start_second();
