@@ -27,8 +27,15 @@ _POLL_S = 0.05
 # The guest's driver then polls on the old core until it finds no frames.
 _SETTLE_S = 4.0
 _IPERF_PORT = 5001
+# BBR, and CUBIC at its start, send less when acknowledgements come in bursts. They do here, because
+# the receiver's cores are shared. Reno (RFC 5681) heeds lost packets only.
+_CONGESTION_CONTROL = "reno"
 _ATTEMPTS = 5
 _REPORT_PERIODS = 25
+# Of 10 ms, in the player's buffer. Linux's scheduler may take 50 ms of each second from a real-time
+# thread for ordinary ones (real_time.py), of which a machine with four cores has some; with a load
+# of 90 % the player needs half a second to make up for that.
+_BUFFER_PERIODS = 16
 # Percent of core 0 that the guest needs for the sound beside the player's computations.
 _OVERHEAD = 5
 _REPORT = re.compile(r"player: (\d+) periods played, (\d+) lost\n")
@@ -135,7 +142,10 @@ class MediaAndNet:
 
     def _play(self, load: Load) -> None:
         computations = max(load.audio - _OVERHEAD, 0)
-        arguments = f"load={computations} video={load.video} report={_REPORT_PERIODS}"
+        arguments = (
+            f"load={computations} video={load.video} periods={_BUFFER_PERIODS} "
+            f"report={_REPORT_PERIODS}"
+        )
         start = len(self._console())
         self._in_media(f"{self._player} {arguments} &")
         self._wait(_PLAYING, start)
@@ -156,6 +166,7 @@ class MediaAndNet:
     def _receive_once(self, seconds: float) -> tuple[float, float] | None:
         """Return the same, or None if the connection has ended."""
         target = ["-c", self._running.tap.address, "-p", str(_IPERF_PORT)]
+        target += ["-Z", _CONGESTION_CONTROL]
         duration = str(round(_SETTLE_S + seconds + _COMMAND_TIMEOUT_S))
         client = self._running.namespace.start([*PREFIX, "iperf", *target, "-t", duration])
         try:

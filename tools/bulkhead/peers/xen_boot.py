@@ -14,6 +14,7 @@ from pathlib import Path
 from bulkhead.peers import xen
 from bulkhead.running.qemu import Machine, escape
 from bulkhead.system.board_tree import BOARDS
+from bulkhead.system.guest_tree import quoted
 from bulkhead.system.image import compile_tree
 
 # Places of modules in the RAM of QEMU's `virt`, above Xen: several guests can have the same kernel.
@@ -26,7 +27,7 @@ _MODULE = """
             module@{address:x} {{
                 compatible = "multiboot,{kind}", "multiboot,module";
                 reg = <0 {address:#x} 0 {size:#x}>;
-                bootargs = "{arguments}";
+                bootargs = {arguments};
             }};"""
 _DOMU = """
         domU{number} {{
@@ -82,7 +83,7 @@ class Module:
             address=self.address,
             kind=self.kind,
             size=self.path.stat().st_size,
-            arguments=self.arguments,
+            arguments=quoted(self.arguments),
         )
 
 

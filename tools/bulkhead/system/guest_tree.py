@@ -143,7 +143,7 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     initrd_end = place.initrd + len(files.initrd)
     yield "\tchosen {"
     if arguments := command_line(place.partition):
-        yield f"\t\tbootargs = {_text(arguments)};"
+        yield f"\t\tbootargs = {quoted(arguments)};"
     if console:
         yield f"\t\tstdout-path = &{board.roles['console'].labels[0]};"
     if files.initrd:
@@ -221,5 +221,6 @@ def _cells(numbers: list[int]) -> str:
     return f"<{' '.join(f'{number:#x}' for number in numbers)}>"
 
 
-def _text(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as the source of a devicetree has it."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
