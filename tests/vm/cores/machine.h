@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What guests without a kernel use of their machine: the serial line, the counter, and calls of the
- * hypervisor. start.S starts them.
+ * The machine of guests that have no kernel: the serial line, the counter, and calls to the
+ * hypervisor. start.S starts these guests.
  */
 #ifndef GUEST_MACHINE_H
 #define GUEST_MACHINE_H

@@ -32,9 +32,9 @@ _IPERF_PORT = 5001
 _CONGESTION_CONTROL = "reno"
 _ATTEMPTS = 5
 _REPORT_PERIODS = 25
-# Of 10 ms, in the player's buffer. Linux's scheduler may take 50 ms of each second from a real-time
-# thread for ordinary ones (real_time.py), of which a machine with four cores has some; with a load
-# of 90 % the player needs half a second to make up for that.
+# The player's buffer, in periods of 10 ms. The host's scheduler may take 50 ms of each second from
+# a thread with real-time priority (real_time.py). A player with a load of 90 % makes up for that in
+# half a second.
 _BUFFER_PERIODS = 16
 # Percent of core 0 that the guest needs for the sound beside the player's computations.
 _OVERHEAD = 5
