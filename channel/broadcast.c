@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "channel/broadcast.h"
+
+/* Attempts to copy a message before the next one overwrites it. */
+#define ATTEMPTS_MAX 4u
+
+static bool is_valid(uint64_t ring_bytes)
+{
+    return ring_bytes >= CHANNEL_RING_MIN && ring_bytes <= CHANNEL_RING_MAX &&
+           (ring_bytes & (ring_bytes - 1)) == 0;
+}
+
+static uint64_t size_of(uint64_t length)
+{
+    return (sizeof(struct broadcast_message) + length + CHANNEL_ALIGNMENT - 1) &
+           ~(CHANNEL_ALIGNMENT - 1);
+}
+
+bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint64_t ring_bytes)
+{
+    struct channel_control *own = section;
+
+    if (!is_valid(ring_bytes)) {
+        return false;
+    }
+    *sender = (struct broadcast_sender){
+        .ring = (uint8_t *)section + CHANNEL_CONTROL_BYTES,
+        .bytes = ring_bytes,
+        .position = word_load(&own->produced) & ~(CHANNEL_ALIGNMENT - 1),
+        .number = word_load(&own->sent),
+        .own = own,
+    };
+    word_store(&own->ring_bytes, ring_bytes);
+    word_store_release(&own->format, CHANNEL_FORMAT_BROADCAST);
+    return true;
+}
+
+/* Marks bytes up to `end` as overwritten, one ring's size before. */
+static void mark(struct broadcast_sender *sender, uint64_t end)
+{
+    if (end > sender->bytes && end - sender->bytes > word_load(&sender->own->overwritten)) {
+        word_store(&sender->own->overwritten, end - sender->bytes);
+    }
+    /* A receiver that sees one of the later stores to the ring also sees the mark. */
+    word_fence_release();
+}
+
+uint8_t *broadcast_send_begin(struct broadcast_sender *sender, uint64_t length)
+{
+    uint64_t offset = sender->position & (sender->bytes - 1);
+    uint64_t to_end = sender->bytes - offset;
+
+    if (length > broadcast_content_max(sender->bytes)) {
+        return NULL;
+    }
+    if (size_of(length) > to_end) {
+        mark(sender, sender->position + to_end);
+        word_store((uint64_t *)(void *)(sender->ring + offset), CHANNEL_SKIP);
+        sender->position += to_end;
+        offset = 0;
+    }
+    mark(sender, sender->position + size_of(length));
+    return sender->ring + offset + sizeof(struct broadcast_message);
+}
+
+void broadcast_send_end(struct broadcast_sender *sender, uint64_t length, uint32_t tag)
+{
+    uint64_t offset = sender->position & (sender->bytes - 1);
+    struct broadcast_message *message = (void *)(sender->ring + offset);
+
+    sender->number++;
+    word_store(&message->header, (uint64_t)tag << 32 | length);
+    word_store(&message->number, sender->number);
+    /* Release: a receiver that goes to the newest message finds it complete. */
+    word_store_release(&sender->own->last, sender->position);
+    sender->position += size_of(length);
+    word_store_release(&sender->own->produced, sender->position);
+    sender->own->sent = sender->number;
+}
+
+static enum broadcast_result fail(struct broadcast_receiver *receiver, enum channel_error_kind kind,
+                                  uint64_t value)
+{
+    receiver->error = (struct channel_error){kind, value, receiver->position};
+    return BROADCAST_FAILED;
+}
+
+bool broadcast_receiver_begin(struct broadcast_receiver *receiver, const void *section,
+                              uint64_t ring_bytes, bool with_newest)
+{
+    const struct channel_control *peer = section;
+
+    *receiver = (struct broadcast_receiver){
+        .ring = (const uint8_t *)section + CHANNEL_CONTROL_BYTES,
+        .bytes = ring_bytes,
+        .peer = peer,
+    };
+    receiver->position = word_load_acquire(with_newest ? &peer->last : &peer->produced);
+    return is_valid(ring_bytes);
+}
+
+void broadcast_skip_to_newest(struct broadcast_receiver *receiver)
+{
+    /* Acquire: the message that begins there is complete. */
+    uint64_t last = word_load_acquire(&receiver->peer->last);
+
+    if (last > receiver->position) {
+        receiver->position = last;
+    }
+}
+
+static bool is_overwritten(const struct broadcast_receiver *receiver)
+{
+    /* The loads of the message are complete before the mark is read. */
+    word_fence_acquire();
+    return word_load(&receiver->peer->overwritten) > receiver->position;
+}
+
+/* Copies `length` bytes, in whole words: memory that the sender may change meanwhile. */
+static void copy(uint64_t *to, const uint64_t *from, uint64_t length)
+{
+    for (uint64_t i = 0; i < (length + 7) / 8; i++) {
+        to[i] = word_load(&from[i]);
+    }
+}
+
+/* Copies the message at the position. Returns BROADCAST_NONE if it was overwritten meanwhile. */
+static enum broadcast_result receive_at(struct broadcast_receiver *receiver, void *buffer,
+                                        uint64_t size, uint64_t *length, uint32_t *tag)
+{
+    uint64_t offset = receiver->position & (receiver->bytes - 1);
+    const struct broadcast_message *message = (const void *)(receiver->ring + offset);
+    uint64_t header = word_load(&message->header);
+    uint64_t number;
+
+    *length = header & UINT32_MAX;
+    if (*length > broadcast_content_max(receiver->bytes) ||
+        size_of(*length) > receiver->bytes - offset) {
+        return is_overwritten(receiver) ? BROADCAST_NONE
+                                        : fail(receiver, CHANNEL_ERROR_LENGTH, header);
+    }
+    if (((*length + 7) & ~UINT64_C(7)) > size) {
+        return is_overwritten(receiver) ? BROADCAST_NONE : BROADCAST_TOO_LARGE;
+    }
+    number = word_load(&message->number);
+    copy(buffer, message->content, *length);
+    if (is_overwritten(receiver)) {
+        return BROADCAST_NONE;
+    }
+    *tag = (uint32_t)(header >> 32);
+    /* A malicious sender chooses the number, which is only counted with. */
+    receiver->lost += receiver->number == 0 ? 0 : number - receiver->number - 1;
+    receiver->number = number;
+    receiver->position += size_of(*length);
+    return BROADCAST_RECEIVED;
+}
+
+/* Steps over the unused rest of the ring. */
+static void skip_rest(struct broadcast_receiver *receiver)
+{
+    uint64_t offset = receiver->position & (receiver->bytes - 1);
+
+    if (offset != 0 &&
+        word_load((const uint64_t *)(const void *)(receiver->ring + offset)) == CHANNEL_SKIP &&
+        !is_overwritten(receiver)) {
+        receiver->position += receiver->bytes - offset;
+    }
+}
+
+enum broadcast_result broadcast_receive(struct broadcast_receiver *receiver, void *buffer,
+                                        uint64_t size, uint64_t *length, uint32_t *tag)
+{
+    enum broadcast_result result = BROADCAST_NONE;
+
+    for (unsigned i = 0; i < ATTEMPTS_MAX && result == BROADCAST_NONE; i++) {
+        uint64_t format = word_load_acquire(&receiver->peer->format);
+        /* Acquire: the messages before it are complete. */
+        uint64_t produced = word_load_acquire(&receiver->peer->produced);
+
+        if (receiver->error.kind != CHANNEL_ERROR_NONE) {
+            return BROADCAST_FAILED;
+        }
+        if (format != 0 && format != CHANNEL_FORMAT_BROADCAST) {
+            return fail(receiver, CHANNEL_ERROR_FORMAT, format);
+        }
+        if (is_overwritten(receiver)) {
+            broadcast_skip_to_newest(receiver);
+            produced = word_load_acquire(&receiver->peer->produced);
+        }
+        if (produced % CHANNEL_ALIGNMENT != 0 || receiver->position % CHANNEL_ALIGNMENT != 0 ||
+            produced < receiver->position) {
+            return fail(receiver, CHANNEL_ERROR_PRODUCED, produced);
+        }
+        if (produced == receiver->position) {
+            return BROADCAST_NONE;
+        }
+        skip_rest(receiver);
+        result = receive_at(receiver, buffer, size, length, tag);
+    }
+    return result;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One side of a channel of messages: a producer, a consumer, and the connection of both with the
+ * peer's.
+ *
+ * A life of a side begins with channel_open() or channel_reset(), and has a generation, a number
+ * that its section has not had before. Two lives are connected once each has acknowledged the
+ * other's generation. A side receives all messages that its peer published in a life, also after
+ * that life ended, and then CHANNEL_ENDED. It receives no message that was meant for an earlier
+ * life of its own, and none that the peer had not published when it ended.
+ *
+ * Positions of the rings go on from life to life. So a new life overwrites nothing that its peer
+ * still has to read, and it sends nothing before the peer has acknowledged it.
+ *
+ * A channel belongs to one thread at a time. Functions return at once; wait.h waits. Not from
+ * interrupt handlers, unless the channel belongs to one.
+ */
+#ifndef CHANNEL_CONNECTION_H
+#define CHANNEL_CONNECTION_H
+
+#include "channel/port.h"
+#include "channel/ring.h"
+
+enum channel_state {
+    CHANNEL_CONNECTING, /* the peer has not acknowledged this life, or has no life yet */
+    CHANNEL_CONNECTED,
+    CHANNEL_ENDING, /* the peer's life ended, and there may be messages of it to receive */
+    CHANNEL_ENDED,  /* all were received; channel_accept() connects with the next life */
+    CHANNEL_FAILED, /* the peer violated the format; channel_reset() begins a new life */
+};
+
+/* Where the memory of a channel is. */
+struct channel_memory {
+    void *own;                  /* section of this side */
+    const void *peer;           /* section of the peer */
+    uint64_t ring_bytes;        /* of each ring */
+    const uint32_t *peer_state; /* the peer's word in the state table; NULL: there is no table */
+};
+
+struct channel {
+    struct ring_producer out;
+    struct ring_consumer in;
+    struct channel_memory memory;
+    struct channel_port port;
+    enum channel_state state;
+    uint64_t generation; /* of this life */
+    uint64_t peer;       /* generation that was acknowledged; 0: none */
+    uint64_t ended;      /* generation of the peer that ended without a next one; 0: none */
+    struct channel_error error;
+};
+
+/* Begins a life. `memory` stays in use; its addresses are aligned to pages. `port` may have no
+ * functions if nobody waits. Returns false if the size of the ring is invalid. */
+bool channel_open(struct channel *channel, const struct channel_memory *memory,
+                  const struct channel_port *port);
+
+/* Ends this life and begins another: after an error, or to drop what was sent and received. */
+void channel_reset(struct channel *channel);
+
+/* Ends this life for good. The peer receives what was published, and then CHANNEL_ENDED. */
+void channel_close(struct channel *channel);
+
+/* Looks at the peer's life, and returns the state. channel_receive_begin() and
+ * channel_send_begin() call it when they have nothing to return. */
+enum channel_state channel_update(struct channel *channel);
+
+/* In state CHANNEL_ENDED: connects with the peer's next life, when it begins. No effect in others.
+ */
+void channel_accept(struct channel *channel);
+
+/* Internal: the paths that look at the peer's life. */
+uint8_t *channel_send_slowly(struct channel *channel, uint64_t length);
+const uint8_t *channel_receive_slowly(struct channel *channel, uint64_t *length, uint32_t *tag);
+void channel_notify_peer(struct channel *channel);
+
+/* Returns the place for a message of up to `length` bytes, aligned to 8 bytes. NULL if there is no
+ * space (channel_wait() waits for it), if the length exceeds channel_content_max(), or if the state
+ * is not CHANNEL_CONNECTED. */
+static inline uint8_t *channel_send_begin(struct channel *channel, uint64_t length)
+{
+    uint8_t *place;
+
+    if (__builtin_expect(channel->state != CHANNEL_CONNECTED, false)) {
+        return channel_send_slowly(channel, length);
+    }
+    place = ring_reserve(&channel->out, length);
+    return __builtin_expect(place != NULL, true) ? place : channel_send_slowly(channel, length);
+}
+
+/* Sends the message: `length` bytes of the place that channel_send_begin() returned, and a tag for
+ * the receiver. Notifies the peer if it waits. */
+static inline void channel_send_end(struct channel *channel, uint64_t length, uint32_t tag)
+{
+    ring_commit(&channel->out, length, tag);
+    ring_publish(&channel->out);
+    if (__builtin_expect(ring_consumer_waits(&channel->out), false)) {
+        channel_notify_peer(channel);
+    }
+}
+
+/* Returns the content of the oldest message, its `length` and its `tag`. NULL if there is none:
+ * the state tells whether there can be one later. It stays in place until channel_receive_end(). */
+static inline const uint8_t *channel_receive_begin(struct channel *channel, uint64_t *length,
+                                                   uint32_t *tag)
+{
+    const uint8_t *content = ring_peek(&channel->in, length, tag);
+
+    return __builtin_expect(content != NULL, true) ? content
+                                                   : channel_receive_slowly(channel, length, tag);
+}
+
+/* Gives the space of the message back. Notifies the peer if it waits for space. */
+static inline void channel_receive_end(struct channel *channel)
+{
+    ring_release(&channel->in);
+    if (__builtin_expect(ring_producer_waits(&channel->in), false)) {
+        channel_notify_peer(channel);
+    }
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The memory of a channel, as both sides see it. It has two sections, one for each side. Only that
+ * side writes to its section; the other can read it. A section is a control page and the ring, or
+ * the slots, of the direction in which its side sends. In a one-way channel only the sending side
+ * has a section. All words are little-endian.
+ *
+ * A guest finds the sections after the state table of ivshmem-v2 (Jailhouse, "IVSHMEM Device
+ * Specification", Shared Memory Region), as its output sections. That table has a word of 32 bits
+ * for each side, which the hypervisor sets to 0 when the side's partition stops.
+ */
+#ifndef CHANNEL_FORMAT_H
+#define CHANNEL_FORMAT_H
+
+#include <stdint.h>
+
+#define CHANNEL_CONTROL_BYTES UINT64_C(4096) /* the ring follows */
+#define CHANNEL_RING_MIN      UINT64_C(4096)
+#define CHANNEL_RING_MAX      (UINT64_C(1) << 30)
+
+/* Names the format and its version; the low byte is the kind. */
+#define CHANNEL_FORMAT           UINT64_C(0x42434801000000) /* "BCH", version 1 */
+#define CHANNEL_FORMAT_MESSAGES  (CHANNEL_FORMAT | 1)
+#define CHANNEL_FORMAT_VALUE     (CHANNEL_FORMAT | 2)
+#define CHANNEL_FORMAT_BROADCAST (CHANNEL_FORMAT | 3)
+
+/* Bits of the word `waits`. */
+#define CHANNEL_WAITS_FOR_MESSAGE UINT64_C(1)
+#define CHANNEL_WAITS_FOR_SPACE   UINT64_C(2)
+
+/* Groups of words that different sides load and store at different times, in cache lines of their
+ * own. 128 bytes, because processors prefetch pairs of lines. */
+#define CHANNEL_GROUP_BYTES 128
+
+/* The control page: the section's side is its only writer. */
+struct channel_control {
+    /* The connection (connection.h). */
+    _Alignas(CHANNEL_GROUP_BYTES) uint64_t format;
+    uint64_t ring_bytes;
+    uint64_t generation;   /* number of the side's present life; 0: none yet */
+    uint64_t acknowledged; /* generation of the peer with which the side is connected; 0: none */
+    uint64_t start;        /* where the side's messages to that generation begin */
+
+    /* What the side produces. Positions are bytes since the first use of the channel. */
+    _Alignas(CHANNEL_GROUP_BYTES) uint64_t produced; /* messages before it are complete */
+    uint64_t overwritten; /* broadcast.h: bytes before it may be overwritten at any time */
+    uint64_t last;        /* broadcast.h: where the newest message begins */
+    uint64_t latest;      /* value.h: the pair with the newest value, 0 or 1 */
+    uint64_t newest[2];   /* value.h: the newest slot of each pair, 0 or 1 */
+
+    /* How far the side has read the other's section. */
+    _Alignas(CHANNEL_GROUP_BYTES) uint64_t consumed; /* messages before it are released */
+    uint64_t reading; /* value.h: the pair from which it reads, 0 or 1 */
+
+    /* What the side waits for, so that the other notifies it. */
+    _Alignas(CHANNEL_GROUP_BYTES) uint64_t waits;
+
+    /* For observers: since the side's first life. The peer does not read them. */
+    _Alignas(CHANNEL_GROUP_BYTES) uint64_t sent;
+    uint64_t received;
+    uint64_t notifications; /* to the peer */
+    uint64_t sleeps;
+    uint64_t errors;
+};
+
+_Static_assert(sizeof(struct channel_control) <= CHANNEL_CONTROL_BYTES, "one page");
+
+/* A message in a ring begins at a multiple of 8 bytes with this header. Header and content are
+ * consecutive: what does not fit before the end of the ring begins at its start. */
+struct channel_message {
+    uint64_t header; /* bits 31:0 the content's bytes, 63:32 the tag; or CHANNEL_SKIP */
+    uint8_t content[];
+};
+
+#define CHANNEL_ALIGNMENT UINT64_C(8)
+#define CHANNEL_SKIP      UINT64_C(0xffffffff) /* the rest of the ring, to its end, is unused */
+
+/* The largest message of a ring: it always fits into an empty one, whatever the position. */
+static inline uint64_t channel_content_max(uint64_t ring_bytes)
+{
+    return ring_bytes / 2 - sizeof(struct channel_message);
+}
+
+#endif

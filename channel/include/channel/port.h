@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a channel needs of the system that it is used on: a doorbell, and a way to sleep. */
+#ifndef CHANNEL_PORT_H
+#define CHANNEL_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHANNEL_FOREVER UINT64_MAX
+
+struct channel_port {
+    void *context;
+
+    /* Rings the peer's doorbell. Must not block. NULL: the peer looks by itself. */
+    void (*notify)(void *context);
+};
+
+/* A sleeper: one thread that waits for one or more channels. */
+struct channel_sleeper {
+    void *context;
+
+    /* Called before the channels are looked at the last time: from now on a doorbell of any of the
+     * sleeper's channels ends sleep(), also if it rang before the call of sleep(). */
+    void (*prepare)(void *context);
+
+    /* Returns after a doorbell, or when the clock has reached `deadline`, or earlier. Clock and
+     * unit are the system's; CHANNEL_FOREVER: no deadline. Returns false if the deadline passed. */
+    bool (*sleep)(void *context, uint64_t deadline);
+};
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Waits for channels, with a deadline. A side that waits says so in its section, and looks once
+ * more before it sleeps. Only then does the peer ring its doorbell. Threads.
+ */
+#ifndef CHANNEL_WAIT_H
+#define CHANNEL_WAIT_H
+
+#include "channel/connection.h"
+#include "channel/value.h"
+
+/* What a thread waits for: made by the functions below. */
+struct channel_wait {
+    struct channel_control *own;
+    uint64_t flags; /* CHANNEL_WAITS_FOR_* */
+    bool (*is_ready)(const struct channel_wait *wait);
+    void *object;
+    uint64_t length;
+    enum channel_state state;
+};
+
+/* A message can be received, or the channel's state changes. */
+struct channel_wait channel_wait_for_message(struct channel *channel);
+
+/* A message of `length` bytes can be sent, or the channel's state changes. `length`: up to
+ * channel_content_max(). */
+struct channel_wait channel_wait_for_space(struct channel *channel, uint64_t length);
+
+/* The value is newer than the one that was read last. */
+struct channel_wait channel_wait_for_value(struct value_reader *reader);
+
+/* Waits until one of `count` waits is over, and returns its index: the first one that is over.
+ * Returns `count` if the deadline passed (clock and unit: those of the sleeper). Several waits may
+ * be for the same channel. */
+size_t channel_wait_any(const struct channel_wait *waits, size_t count,
+                        const struct channel_sleeper *sleeper, uint64_t deadline);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Single accesses to words that two sides of a channel share. The other side may change its words
+ * at any time: each function below is exactly one load or store, which the compiler can neither
+ * repeat, split nor omit. Orders are those of C11. Any context.
+ *
+ * Words are little-endian and naturally aligned. A processor must access 64 bits at once (AArch64,
+ * x86-64, Armv7 with LPAE).
+ */
+#ifndef CHANNEL_WORDS_H
+#define CHANNEL_WORDS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of a channel are little-endian");
+
+static inline uint64_t word_load(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+/* Later accesses see at least what the writer did before it stored the value. */
+static inline uint64_t word_load_acquire(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* The same for a word of the state table. */
+static inline uint32_t word_load_acquire32(const uint32_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* NOLINTBEGIN(readability-non-const-parameter): the builtin writes to it */
+static inline void word_store(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+/* Earlier accesses are complete for whoever loads the value with acquire order. */
+static inline void word_store_release(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+/* NOLINTEND(readability-non-const-parameter) */
+
+/* Earlier stores are visible before later stores to words. */
+static inline void word_fence_release(void)
+{
+    atomic_thread_fence(memory_order_release);
+}
+
+/* Later loads are made after earlier loads of words. */
+static inline void word_fence_acquire(void)
+{
+    atomic_thread_fence(memory_order_acquire);
+}
+
+/* Earlier stores are visible before later loads are made. Both sides need it wherever each stores a
+ * word and then loads the other's. */
+static inline void word_fence(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "channel/value.h"
+
+static bool is_valid(uint64_t ring_bytes)
+{
+    return ring_bytes >= CHANNEL_RING_MIN && ring_bytes <= CHANNEL_RING_MAX &&
+           (ring_bytes & (ring_bytes - 1)) == 0;
+}
+
+bool value_writer_begin(struct value_writer *writer, void *section,
+                        const struct channel_control *peer, uint64_t ring_bytes)
+{
+    struct channel_control *own = section;
+
+    if (!is_valid(ring_bytes)) {
+        return false;
+    }
+    /* The newest value of an earlier life remains until there is another. */
+    *writer = (struct value_writer){
+        .slots = (uint8_t *)section + CHANNEL_CONTROL_BYTES,
+        .slot_bytes = ring_bytes / 4,
+        .number = word_load(&own->produced),
+        .newest = {word_load(&own->newest[0]) & 1, word_load(&own->newest[1]) & 1},
+        .own = own,
+        .peer = peer,
+    };
+    word_store(&own->ring_bytes, ring_bytes);
+    word_store_release(&own->format, CHANNEL_FORMAT_VALUE);
+    return true;
+}
+
+bool value_reader_begin(struct value_reader *reader, const void *section,
+                        struct channel_control *own, uint64_t ring_bytes)
+{
+    *reader = (struct value_reader){
+        .slots = (const uint8_t *)section + CHANNEL_CONTROL_BYTES,
+        .slot_bytes = ring_bytes / 4,
+        .own = own,
+        .peer = section,
+    };
+    return is_valid(ring_bytes);
+}
+
+uint8_t *value_write_begin(struct value_writer *writer)
+{
+    struct value_slot *slot;
+
+    writer->pair = (word_load(&writer->peer->reading) & 1) ^ 1;
+    /* The reader's loads from this pair are complete: value_read() stores `reading` after them. */
+    word_fence_acquire();
+    writer->slot = writer->newest[writer->pair] ^ 1;
+    slot = (void *)(writer->slots + (writer->pair * 2 + writer->slot) * writer->slot_bytes);
+    return slot->content;
+}
+
+bool value_write_end(struct value_writer *writer, uint64_t length)
+{
+    struct value_slot *slot =
+        (void *)(writer->slots + (writer->pair * 2 + writer->slot) * writer->slot_bytes);
+    struct channel_control *own = writer->own;
+
+    writer->number++;
+    word_store(&slot->length, length);
+    word_store(&slot->number, writer->number);
+    writer->newest[writer->pair] = writer->slot;
+    /* Release: the value is complete. */
+    word_store_release(&own->newest[writer->pair], writer->slot);
+    word_store_release(&own->latest, writer->pair);
+    word_store_release(&own->produced, writer->number);
+    own->sent++;
+    /* The reader sees this value before value_write_begin() looks at the pair from which it reads,
+     * and before its flag is read: see ring_consumer_waits(). */
+    word_fence();
+    return (word_load(&writer->peer->waits) & CHANNEL_WAITS_FOR_MESSAGE) != 0;
+}
+
+static const uint8_t *fail(struct value_reader *reader, enum channel_error_kind kind,
+                           uint64_t value)
+{
+    reader->error = (struct channel_error){kind, value, reader->number};
+    reader->own->errors++;
+    return NULL;
+}
+
+const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
+{
+    uint64_t format = word_load_acquire(&reader->peer->format);
+    uint64_t pair = word_load_acquire(&reader->peer->latest) & 1;
+    const struct value_slot *slot;
+    uint64_t index;
+
+    if (reader->error.kind != CHANNEL_ERROR_NONE || format == 0 ||
+        word_load(&reader->peer->produced) == 0) {
+        return NULL;
+    }
+    if (format != CHANNEL_FORMAT_VALUE) {
+        return fail(reader, CHANNEL_ERROR_FORMAT, format);
+    }
+    /* Release: the value that was read last is no longer in use. */
+    word_store_release(&reader->own->reading, pair);
+    /* The writer sees the pair before its newest slot is read, so that it writes to no slot of the
+     * pair but the other one. */
+    word_fence();
+    index = word_load_acquire(&reader->peer->newest[pair]) & 1;
+    slot = (const void *)(reader->slots + (pair * 2 + index) * reader->slot_bytes);
+    *length = word_load(&slot->length);
+    if (*length > reader->slot_bytes - sizeof(struct value_slot)) {
+        return fail(reader, CHANNEL_ERROR_LENGTH, *length);
+    }
+    reader->number = word_load(&slot->number);
+    reader->own->received++;
+    return slot->content;
+}
+
+bool value_is_new(const struct value_reader *reader)
+{
+    return reader->error.kind == CHANNEL_ERROR_NONE &&
+           word_load_acquire(&reader->peer->produced) > reader->number;
+}

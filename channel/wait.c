@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "channel/wait.h"
+
+static bool has_message(const struct channel_wait *wait)
+{
+    struct channel *channel = wait->object;
+    uint64_t length;
+    uint32_t tag;
+
+    return channel_receive_begin(channel, &length, &tag) != NULL || channel->state != wait->state;
+}
+
+static bool has_space(const struct channel_wait *wait)
+{
+    struct channel *channel = wait->object;
+
+    return channel_send_begin(channel, wait->length) != NULL || channel->state != wait->state;
+}
+
+static bool has_value(const struct channel_wait *wait)
+{
+    return value_is_new(wait->object);
+}
+
+struct channel_wait channel_wait_for_message(struct channel *channel)
+{
+    return (struct channel_wait){
+        .own = channel->memory.own,
+        .flags = CHANNEL_WAITS_FOR_MESSAGE,
+        .is_ready = has_message,
+        .object = channel,
+        .state = channel->state,
+    };
+}
+
+struct channel_wait channel_wait_for_space(struct channel *channel, uint64_t length)
+{
+    return (struct channel_wait){
+        .own = channel->memory.own,
+        .flags = CHANNEL_WAITS_FOR_SPACE,
+        .is_ready = has_space,
+        .object = channel,
+        .length = length,
+        .state = channel->state,
+    };
+}
+
+struct channel_wait channel_wait_for_value(struct value_reader *reader)
+{
+    return (struct channel_wait){
+        .own = reader->own,
+        .flags = CHANNEL_WAITS_FOR_MESSAGE,
+        .is_ready = has_value,
+        .object = reader,
+    };
+}
+
+/* Several waits can have one control page. */
+static void set_flags(const struct channel_wait *waits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        word_store(&waits[i].own->waits, 0);
+    }
+    for (size_t i = 0; i < count; i++) {
+        word_store(&waits[i].own->waits, word_load(&waits[i].own->waits) | waits[i].flags);
+    }
+}
+
+static void clear_flags(const struct channel_wait *waits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        word_store(&waits[i].own->waits, 0);
+    }
+}
+
+/* Returns the first wait that is over, or `count`. */
+static size_t find_ready(const struct channel_wait *waits, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && !waits[i].is_ready(&waits[i])) {
+        i++;
+    }
+    return i;
+}
+
+size_t channel_wait_any(const struct channel_wait *waits, size_t count,
+                        const struct channel_sleeper *sleeper, uint64_t deadline)
+{
+    size_t ready = find_ready(waits, count);
+    bool has_time = true;
+
+    if (ready < count) {
+        return ready;
+    }
+    do {
+        sleeper->prepare(sleeper->context);
+        set_flags(waits, count);
+        /* The flags are visible before the last look at the peers' indices: see
+         * ring_consumer_waits(). */
+        word_fence();
+        ready = find_ready(waits, count);
+        if (ready < count) {
+            break;
+        }
+        for (size_t i = 0; i < count; i++) {
+            waits[i].own->sleeps++;
+        }
+        has_time = sleeper->sleep(sleeper->context, deadline);
+    } while (has_time);
+    clear_flags(waits, count);
+    return ready < count ? ready : find_ready(waits, count);
+}
