@@ -31,6 +31,8 @@ from bulkhead.running.network import Namespace
 from bulkhead.running.qemu import Machine
 
 StartGuest = Callable[..., GuestProcess]
+# Suites with test programs in C.
+UNIT_PROGRAMS = ("channel", "hostile", "model", "unit")
 _CONSOLE_TAIL_LINES = 60
 _logs = pytest.StashKey[list[Path]]()
 
@@ -149,7 +151,7 @@ class UnitPrograms(pytest.File):
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:
-    if file_path.name == "meson.build" and file_path.parent.name in ("unit", "model", "hostile"):
+    if file_path.name == "meson.build" and file_path.parent.name in UNIT_PROGRAMS:
         return UnitPrograms.from_parent(parent, path=file_path)
     return None
 

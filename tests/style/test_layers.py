@@ -21,19 +21,21 @@ INCLUDE_FOLDERS = {
     "arch": ("arch/include", "arch/arm64/include", "arch/arm64"),
     "devices": ("devices/include",),
     "schedule": ("schedule/include",),
+    "channel": ("channel/include",),
 }
 
 # The layers whose headers a layer may include, besides its own and the C library's. Ports of the
 # driver library belong to the systems that they attach it to, so that only its own code counts.
 ALLOWED = {
-    "apps": {"kernel", "virtio", "arch", "devices"},
-    "kernel": {"virtio", "arch", "devices", "schedule"},
+    "apps": {"kernel", "virtio", "arch", "devices", "channel"},
+    "kernel": {"virtio", "arch", "devices", "schedule", "channel"},
     "hypervisor": {"arch", "devices", "schedule"},
     "virtio": set(),
     "libc": {"arch"},
     "arch": set(),
     "devices": set(),
     "schedule": set(),
+    "channel": set(),
 }
 
 # Functions that the assembly of arch/ calls and that somebody else defines.

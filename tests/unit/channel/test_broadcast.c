@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One-way channels: receivers that are fast, slow, or late; hostile senders. */
+#include "channel/broadcast.h"
+#include "pair.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BYTES PAIR_RING_BYTES
+
+struct fixture {
+    struct pair pair;
+    struct broadcast_sender sender;
+    struct broadcast_receiver receiver;
+    uint64_t buffer[BYTES / 16];
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+
+    pair_create(&fixture.pair);
+    assert_true(broadcast_sender_begin(&fixture.sender, fixture.pair.sections[0], BYTES));
+    assert_true(
+        broadcast_receiver_begin(&fixture.receiver, fixture.pair.sections[0], BYTES, false));
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    pair_destroy(&fixture->pair);
+    return 0;
+}
+
+static void send(struct fixture *fixture, uint64_t length, uint8_t fill)
+{
+    uint8_t *place = broadcast_send_begin(&fixture->sender, length);
+
+    assert_non_null(place);
+    assert_int_equal((uintptr_t)place % 8, 0);
+    memset(place, fill, length);
+    broadcast_send_end(&fixture->sender, length, fill);
+}
+
+static enum broadcast_result receive(struct fixture *fixture, uint64_t *length, uint32_t *tag)
+{
+    return broadcast_receive(&fixture->receiver, fixture->buffer, sizeof(fixture->buffer), length,
+                             tag);
+}
+
+static void expect(struct fixture *fixture, uint64_t expected, uint8_t fill)
+{
+    const uint8_t *content = (const uint8_t *)fixture->buffer;
+    uint64_t length = 0;
+    uint32_t tag = 0;
+
+    assert_int_equal(receive(fixture, &length, &tag), BROADCAST_RECEIVED);
+    assert_int_equal(length, expected);
+    assert_int_equal(tag, fill);
+    for (uint64_t i = 0; i < length; i++) {
+        assert_int_equal(content[i], fill);
+    }
+}
+
+static void expect_result(struct fixture *fixture, enum broadcast_result result)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    assert_int_equal(receive(fixture, &length, &tag), result);
+}
+
+static void test_a_fast_receiver_gets_every_message(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned i = 0; i < 5000; i++) {
+        uint64_t length = i * 37 % (broadcast_content_max(BYTES) + 1);
+
+        send(fixture, length, (uint8_t)i);
+        expect(fixture, length, (uint8_t)i);
+        expect_result(fixture, BROADCAST_NONE);
+    }
+    assert_int_equal(fixture->receiver.lost, 0);
+    assert_null(broadcast_send_begin(&fixture->sender, broadcast_content_max(BYTES) + 1));
+}
+
+/* It goes on with the newest message and knows how many it lost. */
+static void test_a_slow_receiver_knows_how_many_it_lost(void **state)
+{
+    struct fixture *fixture = *state;
+
+    send(fixture, 8, 1);
+    expect(fixture, 8, 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        send(fixture, 40, (uint8_t)i);
+    }
+    expect(fixture, 40, (uint8_t)999);
+    assert_int_equal(fixture->receiver.lost, 999);
+    expect_result(fixture, BROADCAST_NONE);
+}
+
+static void test_what_is_not_overwritten_is_received(void **state)
+{
+    struct fixture *fixture = *state;
+    const unsigned fitting = BYTES / 24;
+
+    for (unsigned i = 0; i < fitting; i++) {
+        send(fixture, 8, (uint8_t)i);
+    }
+    for (unsigned i = 0; i < fitting; i++) {
+        expect(fixture, 8, (uint8_t)i);
+    }
+    assert_int_equal(fixture->receiver.lost, 0);
+}
+
+static void test_a_late_receiver_begins_where_it_wants(void **state)
+{
+    struct fixture *fixture = *state;
+
+    send(fixture, 8, 1);
+    send(fixture, 8, 2);
+    assert_true(
+        broadcast_receiver_begin(&fixture->receiver, fixture->pair.sections[0], BYTES, true));
+    expect(fixture, 8, 2);
+    assert_true(
+        broadcast_receiver_begin(&fixture->receiver, fixture->pair.sections[0], BYTES, false));
+    expect_result(fixture, BROADCAST_NONE);
+    send(fixture, 8, 3);
+    send(fixture, 8, 4);
+    broadcast_skip_to_newest(&fixture->receiver);
+    expect(fixture, 8, 4);
+}
+
+static void test_the_sender_begins_anew(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (unsigned i = 0; i < 300; i++) {
+        send(fixture, 64, (uint8_t)i);
+        /* It ended in the middle of another message. */
+        memset(broadcast_send_begin(&fixture->sender, 500), 0xff, 500);
+        assert_true(broadcast_sender_begin(&fixture->sender, fixture->pair.sections[0], BYTES));
+        expect(fixture, 64, (uint8_t)i);
+    }
+    assert_int_equal(fixture->receiver.lost, 0);
+}
+
+static void test_a_small_buffer_leaves_the_message(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t length;
+    uint32_t tag;
+
+    send(fixture, 17, 1);
+    assert_int_equal(broadcast_receive(&fixture->receiver, fixture->buffer, 16, &length, &tag),
+                     BROADCAST_TOO_LARGE);
+    assert_int_equal(length, 17);
+    expect(fixture, 17, 1);
+}
+
+static void test_words_of_the_sender_are_checked(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t wrong = broadcast_content_max(BYTES) + 1;
+
+    send(fixture, 8, 1);
+    fixture->pair.sections[0]->control.produced = 23;
+    expect_result(fixture, BROADCAST_FAILED);
+    assert_int_equal(fixture->receiver.error.kind, CHANNEL_ERROR_PRODUCED);
+    broadcast_receiver_begin(&fixture->receiver, fixture->pair.sections[0], BYTES, true);
+    fixture->pair.sections[0]->control.produced = 24;
+    memcpy(fixture->pair.sections[0]->ring, &wrong, 8);
+    expect_result(fixture, BROADCAST_FAILED);
+    assert_int_equal(fixture->receiver.error.kind, CHANNEL_ERROR_LENGTH);
+    expect_result(fixture, BROADCAST_FAILED);
+    broadcast_receiver_begin(&fixture->receiver, fixture->pair.sections[0], BYTES, true);
+    fixture->pair.sections[0]->control.format = CHANNEL_FORMAT_MESSAGES;
+    expect_result(fixture, BROADCAST_FAILED);
+    assert_int_equal(fixture->receiver.error.kind, CHANNEL_ERROR_FORMAT);
+}
+
+/* Random words and contents: the receiver stays within the ring and returns. */
+static void test_every_word_can_have_any_value(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_control *control = &fixture->pair.sections[0]->control;
+    uint64_t random = 88172645463325252u;
+
+    for (unsigned i = 0; i < 100000; i++) {
+        uint64_t *words[] = {&control->produced, &control->overwritten, &control->last,
+                             (uint64_t *)(void *)fixture->pair.sections[0]->ring};
+
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        *words[random % 4] = random >> (random >> 3) % 64;
+        (void)receive(fixture, &(uint64_t){0}, &(uint32_t){0});
+        if (fixture->receiver.error.kind != CHANNEL_ERROR_NONE) {
+            broadcast_receiver_begin(&fixture->receiver, fixture->pair.sections[0], BYTES,
+                                     random % 2 == 0);
+        }
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_fast_receiver_gets_every_message),
+        TEST(test_a_slow_receiver_knows_how_many_it_lost),
+        TEST(test_what_is_not_overwritten_is_received),
+        TEST(test_a_late_receiver_begins_where_it_wants),
+        TEST(test_the_sender_begins_anew),
+        TEST(test_a_small_buffer_leaves_the_message),
+        TEST(test_words_of_the_sender_are_checked),
+        TEST(test_every_word_can_have_any_value),
+    };
+
+    return cmocka_run_group_tests_name("broadcast", tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Waiting for messages, space, values and lives, for several channels at once, with a deadline. The
+ * clock and the peer are functions that sleep() calls. Requests and responses too. */
+#include "channel/call.h"
+#include "pair.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct pair pair;
+    struct pair other;
+    uint64_t now;
+    unsigned prepared;
+    /* What happens while the thread sleeps. Returns false if nothing wakes it. */
+    bool (*meanwhile)(struct fixture *fixture);
+    unsigned bells; /* of side 1 when the sleep began */
+};
+
+static void prepare(void *context)
+{
+    ((struct fixture *)context)->prepared++;
+}
+
+static bool sleep_until(void *context, uint64_t deadline)
+{
+    struct fixture *fixture = context;
+
+    fixture->bells = fixture->pair.bells[1] + fixture->other.bells[1];
+    if (fixture->meanwhile == NULL || !fixture->meanwhile(fixture)) {
+        assert_true(deadline != CHANNEL_FOREVER);
+        fixture->now = deadline;
+        return false;
+    }
+    fixture->now++;
+    return fixture->now < deadline;
+}
+
+static struct channel_sleeper sleeper_of(struct fixture *fixture)
+{
+    return (struct channel_sleeper){fixture, prepare, sleep_until};
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+
+    fixture = (struct fixture){0};
+    pair_create(&fixture.pair);
+    pair_create(&fixture.other);
+    pair_connect(&fixture.pair);
+    pair_connect(&fixture.other);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+
+    pair_destroy(&fixture->pair);
+    pair_destroy(&fixture->other);
+    return 0;
+}
+
+static size_t wait_for_message(struct fixture *fixture, uint64_t deadline)
+{
+    struct channel_wait wait = channel_wait_for_message(&fixture->pair.sides[1]);
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+
+    return channel_wait_any(&wait, 1, &sleeper, deadline);
+}
+
+static void test_nothing_waits_for_a_message_that_is_there(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_true(pair_send(&fixture->pair.sides[0], 1));
+    assert_int_equal(wait_for_message(fixture, 0), 0);
+    assert_int_equal(fixture->prepared, 0);
+    pair_expect(&fixture->pair.sides[1], 1);
+}
+
+static bool send_one(struct fixture *fixture)
+{
+    assert_int_equal(fixture->pair.sections[1]->control.waits, CHANNEL_WAITS_FOR_MESSAGE);
+    assert_true(pair_send(&fixture->pair.sides[0], 7));
+    assert_int_equal(fixture->pair.bells[1] + fixture->other.bells[1], fixture->bells + 1);
+    return true;
+}
+
+static void test_a_message_wakes(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->meanwhile = send_one;
+    assert_int_equal(wait_for_message(fixture, CHANNEL_FOREVER), 0);
+    assert_int_equal(fixture->pair.sections[1]->control.waits, 0);
+    assert_int_equal(fixture->pair.sections[1]->control.sleeps, 1);
+    pair_expect(&fixture->pair.sides[1], 7);
+}
+
+static void test_a_deadline_passes(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(wait_for_message(fixture, 1000), 1);
+    assert_int_equal(fixture->now, 1000);
+    assert_int_equal(fixture->pair.sections[1]->control.waits, 0);
+}
+
+static bool wake_for_nothing(struct fixture *fixture)
+{
+    (void)fixture;
+    return true;
+}
+
+static void test_a_bell_for_nothing_does_not_end_the_wait(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->meanwhile = wake_for_nothing;
+    assert_int_equal(wait_for_message(fixture, 50), 1);
+    assert_int_equal(fixture->now, 50);
+    assert_int_equal(fixture->prepared, 50);
+}
+
+static bool end_life(struct fixture *fixture)
+{
+    pair_open(&fixture->pair, 0, false);
+    assert_true(fixture->pair.bells[1] + fixture->other.bells[1] > fixture->bells);
+    return true;
+}
+
+static void test_the_end_of_the_peer_wakes(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->meanwhile = end_life;
+    assert_int_equal(wait_for_message(fixture, CHANNEL_FOREVER), 0);
+    pair_expect_nothing(&fixture->pair.sides[1]);
+    assert_int_equal(fixture->pair.sides[1].state, CHANNEL_ENDED);
+}
+
+static bool receive_all(struct fixture *fixture)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    while (channel_receive_begin(&fixture->pair.sides[0], &length, &tag) != NULL) {
+        channel_receive_end(&fixture->pair.sides[0]);
+    }
+    assert_true(fixture->pair.bells[1] + fixture->other.bells[1] > fixture->bells);
+    return true;
+}
+
+static void test_space_wakes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel *channel = &fixture->pair.sides[1];
+    const uint64_t length = channel_content_max(PAIR_RING_BYTES);
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct channel_wait wait;
+
+    while (pair_send(channel, 1)) {
+    }
+    wait = channel_wait_for_space(channel, length);
+    fixture->meanwhile = receive_all;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, CHANNEL_FOREVER), 0);
+    assert_non_null(channel_send_begin(channel, length));
+}
+
+static bool send_on_other(struct fixture *fixture)
+{
+    assert_true(pair_send(&fixture->other.sides[0], 9));
+    assert_int_equal(fixture->pair.bells[1] + fixture->other.bells[1], fixture->bells + 1);
+    return true;
+}
+
+static void test_the_first_of_several_that_is_ready_is_named(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct channel_wait waits[3];
+
+    while (pair_send(&fixture->pair.sides[1], 1)) {
+    }
+    waits[0] = channel_wait_for_message(&fixture->pair.sides[1]);
+    waits[1] = channel_wait_for_space(&fixture->pair.sides[1], 8);
+    waits[2] = channel_wait_for_message(&fixture->other.sides[1]);
+    fixture->meanwhile = send_on_other;
+    assert_int_equal(channel_wait_any(waits, 3, &sleeper, CHANNEL_FOREVER), 2);
+    pair_expect(&fixture->other.sides[1], 9);
+    fixture->meanwhile = NULL;
+    assert_int_equal(channel_wait_any(waits, 3, &sleeper, 100), 3);
+    fixture->meanwhile = receive_all;
+    assert_int_equal(channel_wait_any(waits, 3, &sleeper, CHANNEL_FOREVER), 1);
+}
+
+static void test_both_waits_for_one_channel_set_their_flags(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct channel_wait waits[2];
+
+    while (pair_send(&fixture->pair.sides[1], 1)) {
+    }
+    waits[0] = channel_wait_for_space(&fixture->pair.sides[1], 8);
+    waits[1] = channel_wait_for_message(&fixture->pair.sides[1]);
+    fixture->meanwhile = receive_all;
+    assert_int_equal(channel_wait_any(waits, 2, &sleeper, CHANNEL_FOREVER), 0);
+}
+
+static bool serve(struct fixture *fixture)
+{
+    struct channel *server = &fixture->pair.sides[0];
+    uint64_t length;
+    uint32_t tag;
+    const uint8_t *request = channel_receive_begin(server, &length, &tag);
+    uint64_t answer;
+
+    if (request == NULL) {
+        return false;
+    }
+    memcpy(&answer, request, sizeof(answer));
+    answer *= 2;
+    channel_receive_end(server);
+    assert_int_equal(channel_send(server, &answer, sizeof(answer), tag), CHANNEL_DONE);
+    return true;
+}
+
+static enum call_result request(struct fixture *fixture, struct call_client *client, uint64_t value,
+                                uint64_t *answer)
+{
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    const uint8_t *content;
+    uint64_t length;
+    uint8_t *place = call_request_begin(client, sizeof(value));
+    enum call_result result;
+
+    assert_non_null(place);
+    memcpy(place, &value, sizeof(value));
+    call_request_end(client, sizeof(value));
+    result = call_wait(client, &sleeper, fixture->now + 100, &content, &length);
+    if (result == CALL_ANSWERED) {
+        assert_int_equal(length, sizeof(*answer));
+        memcpy(answer, content, sizeof(*answer));
+        call_end(client);
+    }
+    return result;
+}
+
+static void test_a_request_is_answered(void **state)
+{
+    struct fixture *fixture = *state;
+    struct call_client client;
+    uint64_t answer = 0;
+
+    call_begin(&client, &fixture->pair.sides[1]);
+    fixture->meanwhile = serve;
+    for (uint64_t i = 1; i < 1000; i++) {
+        assert_int_equal(request(fixture, &client, i, &answer), CALL_ANSWERED);
+        assert_int_equal(answer, 2 * i);
+    }
+}
+
+/* The response comes when its client no longer waits for it, and is not taken for another one. */
+static void test_a_late_response_is_dropped(void **state)
+{
+    struct fixture *fixture = *state;
+    struct call_client client;
+    uint64_t answer = 0;
+
+    call_begin(&client, &fixture->pair.sides[1]);
+    assert_int_equal(request(fixture, &client, 5, &answer), CALL_TIMED_OUT);
+    assert_true(serve(fixture));
+    fixture->meanwhile = serve;
+    assert_int_equal(request(fixture, &client, 6, &answer), CALL_ANSWERED);
+    assert_int_equal(answer, 12);
+}
+
+static void test_a_server_that_ends_ends_the_call(void **state)
+{
+    struct fixture *fixture = *state;
+    struct call_client client;
+    uint64_t answer = 0;
+
+    call_begin(&client, &fixture->pair.sides[1]);
+    fixture->meanwhile = end_life;
+    assert_int_equal(request(fixture, &client, 5, &answer), CALL_NOT_CONNECTED);
+}
+
+static struct value_writer writer;
+
+static bool write_value(struct fixture *fixture)
+{
+    (void)fixture;
+    *value_write_begin(&writer) = 42;
+    assert_true(value_write_end(&writer, 1));
+    return true;
+}
+
+static void test_a_value_wakes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct pair pair;
+    struct value_reader reader;
+    struct channel_wait wait;
+
+    pair_create(&pair);
+    assert_true(
+        value_writer_begin(&writer, pair.sections[0], &pair.sections[1]->control, PAIR_RING_BYTES));
+    assert_true(
+        value_reader_begin(&reader, pair.sections[0], &pair.sections[1]->control, PAIR_RING_BYTES));
+    wait = channel_wait_for_value(&reader);
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 10), 1);
+    fixture->meanwhile = write_value;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, CHANNEL_FOREVER), 0);
+    assert_int_equal(*value_read(&reader, &(uint64_t){0}), 42);
+    pair_destroy(&pair);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_nothing_waits_for_a_message_that_is_there),
+        TEST(test_a_message_wakes),
+        TEST(test_a_deadline_passes),
+        TEST(test_a_bell_for_nothing_does_not_end_the_wait),
+        TEST(test_the_end_of_the_peer_wakes),
+        TEST(test_space_wakes),
+        TEST(test_the_first_of_several_that_is_ready_is_named),
+        TEST(test_both_waits_for_one_channel_set_their_flags),
+        TEST(test_a_request_is_answered),
+        TEST(test_a_late_response_is_dropped),
+        TEST(test_a_server_that_ends_ends_the_call),
+        TEST(test_a_value_wakes),
+    };
+
+    return cmocka_run_group_tests_name("wait", tests, NULL, NULL);
+}
