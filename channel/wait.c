@@ -55,21 +55,32 @@ struct channel_wait channel_wait_for_value(struct value_reader *reader)
     };
 }
 
-/* Several waits can have one control page. */
-static void set_flags(const struct channel_wait *waits, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        word_store(&waits[i].own->waits, 0);
-    }
-    for (size_t i = 0; i < count; i++) {
-        word_store(&waits[i].own->waits, word_load(&waits[i].own->waits) | waits[i].flags);
-    }
-}
-
 static void clear_flags(const struct channel_wait *waits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        word_store(&waits[i].own->waits, 0);
+        if (waits[i].own != NULL) {
+            word_store(&waits[i].own->waits, 0);
+        }
+    }
+}
+
+/* Several waits can have one control page. */
+static void set_flags(const struct channel_wait *waits, size_t count)
+{
+    clear_flags(waits, count);
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].own != NULL) {
+            word_store(&waits[i].own->waits, word_load(&waits[i].own->waits) | waits[i].flags);
+        }
+    }
+}
+
+static void count_sleep(const struct channel_wait *waits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].own != NULL) {
+            waits[i].own->sleeps++;
+        }
     }
 }
 
@@ -103,9 +114,7 @@ size_t channel_wait_any(const struct channel_wait *waits, size_t count,
         if (ready < count) {
             break;
         }
-        for (size_t i = 0; i < count; i++) {
-            waits[i].own->sleeps++;
-        }
+        count_sleep(waits, count);
         has_time = sleeper->sleep(sleeper->context, deadline);
     } while (has_time);
     clear_flags(waits, count);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the commands of bulkhead-channel share. */
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
+
+#include "channel/linux.h"
+
+#define STATUS_DONE    0
+#define STATUS_TIMEOUT 1 /* the time passed, or the peer ended, before all was done */
+#define STATUS_PROBLEM 2
+
+/* Tags of the command's messages. */
+enum { TAG_MESSAGE, TAG_END_OF_STREAM, TAG_ECHO };
+
+struct options {
+    const char *channel;
+    bool is_file; /* `channel` is a path */
+    unsigned end;
+    uint64_t ring_bytes;
+    uint64_t timeout; /* nanoseconds; CHANNEL_FOREVER */
+    uint64_t count;   /* 0: no limit */
+    uint64_t bytes;
+    bool keeps; /* goes on with the peer's next life */
+    bool listens;
+    char **words; /* the rest of the command line */
+};
+
+/* Prints "bulkhead-channel: ..." to standard error. Returns STATUS_PROBLEM. */
+int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Returns the point in time at which the timeout of an operation that begins now has passed. */
+uint64_t command_deadline(const struct options *options);
+
+/* Waits until the endpoint is connected. Returns a status; prints what is wrong. */
+int command_connect(struct linux_endpoint *endpoint, const struct options *options,
+                    uint64_t deadline);
+
+/* Sends a message. Returns a status; prints what is wrong. */
+int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                 uint32_t tag, uint64_t deadline);
+
+/* Waits for a message, and returns it in place: channel_receive_end() releases it. NULL, with a
+ * status, if the peer ended or the deadline passed. */
+const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag,
+                               uint64_t deadline, int *status);
+
+/* The commands. Each returns the exit status. */
+int send_messages(struct linux_endpoint *endpoint, const struct options *options);
+int receive_messages(struct linux_endpoint *endpoint, const struct options *options);
+int exchange_streams(struct linux_endpoint *endpoint, const struct options *options);
+int measure(struct linux_endpoint *endpoint, const struct options *options);
+int show_counters(struct linux_endpoint *endpoint, const struct options *options);
+
+#endif

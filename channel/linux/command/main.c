@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* bulkhead-channel: messages over a channel from the command line. */
+#include "command.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NANOSECONDS UINT64_C(1000000000)
+#define RING_BYTES  UINT64_C(65536)
+
+static const char help[] =
+    "Usage: bulkhead-channel COMMAND CHANNEL [OPTION]... [MESSAGE]...\n"
+    "\n"
+    "Sends and receives messages over a channel: with another partition (CHANNEL is its name in\n"
+    "the system file, or the address of its PCI function), or with another process (CHANNEL is a\n"
+    "path, which contains a '/').\n"
+    "\n"
+    "Commands:\n"
+    "  send      Send each MESSAGE; without one, each line of standard input.\n"
+    "  receive   Print each message on a line of its own.\n"
+    "  cat       Send standard input, and write what arrives to standard output.\n"
+    "  bench     Measure throughput and round trips with 'bench --listen' on the other side.\n"
+    "  stat      Print the counters of both sides.\n"
+    "\n"
+    "Options:\n"
+    "  -e, --end=0|1         the side of this process; only for paths (default 0)\n"
+    "  -r, --ring=BYTES      the size of each ring; only for paths (default 65536)\n"
+    "  -t, --timeout=SECONDS the longest wait for the peer (default: none)\n"
+    "  -n, --count=COUNT     end after so many messages\n"
+    "  -s, --size=BYTES      the size of bench's messages (default 8)\n"
+    "  -k, --keep            receive: go on when the peer has ended\n"
+    "  -l, --listen          bench: answer the other side\n"
+    "  -h, --help            print this text\n"
+    "\n"
+    "Exit status: 0 done; 1 the time passed or the peer ended first; 2 a problem.\n";
+
+static const struct option long_options[] = {
+    {"end", required_argument, NULL, 'e'},
+    {"ring", required_argument, NULL, 'r'},
+    {"timeout", required_argument, NULL, 't'},
+    {"count", required_argument, NULL, 'n'},
+    {"size", required_argument, NULL, 's'},
+    {"keep", no_argument, NULL, 'k'},
+    {"listen", no_argument, NULL, 'l'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct command {
+    const char *name;
+    int (*execute)(struct linux_endpoint *endpoint, const struct options *options);
+    bool begins_life;
+};
+
+static const struct command commands[] = {
+    {"send", send_messages, true},   {"receive", receive_messages, true},
+    {"cat", exchange_streams, true}, {"bench", measure, true},
+    {"stat", show_counters, false},
+};
+
+int command_fail(const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("bulkhead-channel: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return STATUS_PROBLEM;
+}
+
+/* Reads a number with an optional K, M or G (1024). Returns false if the text is none. */
+static bool read_number(const char *text, uint64_t maximum, uint64_t *number)
+{
+    const char *units = "KMG";
+    const char *unit;
+    char *rest;
+
+    errno = 0;
+    *number = strtoull(text, &rest, 10);
+    if (rest == text || text[0] == '-' || errno != 0) {
+        return false;
+    }
+    unit = *rest == '\0' ? NULL : strchr(units, *rest);
+    if (unit != NULL) {
+        unsigned shift = 10 * (unsigned)(unit - units + 1);
+
+        if (*number > UINT64_MAX >> shift) {
+            return false;
+        }
+        *number <<= shift;
+        rest++;
+    }
+    return *rest == '\0' && *number <= maximum;
+}
+
+static bool read_seconds(const char *text, uint64_t *nanoseconds)
+{
+    char *rest;
+    double seconds = strtod(text, &rest);
+
+    if (rest == text || *rest != '\0' || !(seconds >= 0 && seconds < 1e9)) {
+        return false;
+    }
+    *nanoseconds = (uint64_t)(seconds * (double)NANOSECONDS);
+    return true;
+}
+
+static bool read_option(struct options *options, int letter)
+{
+    uint64_t end;
+
+    switch (letter) {
+    case 'e':
+        if (!read_number(optarg, 1, &end)) {
+            return false;
+        }
+        options->end = (unsigned)end;
+        return true;
+    case 'r':
+        return read_number(optarg, CHANNEL_RING_MAX, &options->ring_bytes);
+    case 't':
+        return read_seconds(optarg, &options->timeout);
+    case 'n':
+        return read_number(optarg, UINT64_MAX, &options->count) && options->count > 0;
+    case 's':
+        return read_number(optarg, CHANNEL_RING_MAX, &options->bytes);
+    case 'k':
+        options->keeps = true;
+        return true;
+    default:
+        options->listens = true;
+        return true;
+    }
+}
+
+/* Returns a status; STATUS_DONE if the command can be executed. */
+static int read_options(int count, char **arguments, struct options *options)
+{
+    int letter;
+
+    while ((letter = getopt_long(count, arguments, "e:r:t:n:s:klh", long_options, NULL)) != -1) {
+        if (letter == '?') {
+            return STATUS_PROBLEM; /* getopt has printed a line */
+        }
+        if (!read_option(options, letter)) {
+            return command_fail("option -%c: '%s' is no valid value: see --help", letter, optarg);
+        }
+    }
+    if (count - optind < 2) {
+        return command_fail("name a command and a channel: see --help");
+    }
+    options->channel = arguments[optind + 1];
+    options->is_file = strchr(options->channel, '/') != NULL;
+    options->words = &arguments[optind + 2];
+    return STATUS_DONE;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+uint64_t command_deadline(const struct options *options)
+{
+    return options->timeout == CHANNEL_FOREVER ? CHANNEL_FOREVER : linux_now() + options->timeout;
+}
+
+static bool has_help(int count, char **arguments)
+{
+    for (int i = 1; i < count; i++) {
+        if (strcmp(arguments[i], "-h") == 0 || strcmp(arguments[i], "--help") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int main(int count, char **arguments)
+{
+    struct options options = {
+        .ring_bytes = RING_BYTES,
+        .timeout = CHANNEL_FOREVER,
+        .bytes = 8,
+    };
+    static struct linux_endpoint endpoint;
+    const struct command *command;
+    char problem[LINUX_PROBLEM_BYTES];
+    int status;
+
+    if (has_help(count, arguments)) {
+        fputs(help, stdout);
+        return STATUS_DONE;
+    }
+    status = read_options(count, arguments, &options);
+    if (status != STATUS_DONE) {
+        return status;
+    }
+    command = find_command(arguments[optind]);
+    if (command == NULL) {
+        return command_fail("there is no command '%s': send, receive, cat, bench or stat",
+                            arguments[optind]);
+    }
+    if (!(options.is_file
+              ? linux_map_file(&endpoint, options.channel, options.end, options.ring_bytes, problem)
+              : linux_map_function(&endpoint, options.channel, problem))) {
+        return command_fail("%s", problem);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    if (command->begins_life) {
+        linux_begin(&endpoint);
+    }
+    status = command->execute(&endpoint, &options);
+    linux_close(&endpoint);
+    return status;
+}

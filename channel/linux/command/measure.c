@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bench: throughput one way, then round trips. The listening side answers messages with the tag
+ * TAG_ECHO and drops the others. Both sides poll for POLL_NS before they sleep.
+ */
+#include "command.h"
+
+#include "channel/copy.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_DEFAULT UINT64_C(1000000)
+#define ROUND_TRIPS   UINT64_C(10000)
+#define POLL_NS       UINT64_C(50000)
+
+/* Returns the next message in place: at first it polls. NULL if the peer ended. */
+static const uint8_t *poll_message(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag)
+{
+    struct channel *channel = &endpoint->channel;
+    uint64_t until = 0;
+    const uint8_t *content;
+    int status;
+
+    while ((content = channel_receive_begin(channel, length, tag)) == NULL) {
+        if (channel->state != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING) {
+            return NULL;
+        }
+        until = until == 0 ? linux_now() + POLL_NS : until;
+        if (linux_now() > until) {
+            return command_receive(endpoint, length, tag, CHANNEL_FOREVER, &status);
+        }
+    }
+    return content;
+}
+
+/* Returns the place for a message: at first it polls. NULL if the peer ended. */
+static uint8_t *poll_space(struct linux_endpoint *endpoint, uint64_t length)
+{
+    struct channel *channel = &endpoint->channel;
+    uint64_t until = 0;
+    uint8_t *place;
+
+    while ((place = channel_send_begin(channel, length)) == NULL) {
+        if (channel->state != CHANNEL_CONNECTED) {
+            return NULL;
+        }
+        until = until == 0 ? linux_now() + POLL_NS : until;
+        if (linux_now() > until) {
+            linux_wait_for_space(endpoint, length, CHANNEL_FOREVER);
+        }
+    }
+    return place;
+}
+
+static int answer(struct linux_endpoint *endpoint)
+{
+    struct channel *channel = &endpoint->channel;
+    const uint8_t *content;
+    uint64_t length;
+    uint32_t tag;
+
+    while ((content = poll_message(endpoint, &length, &tag)) != NULL) {
+        if (tag == TAG_ECHO) {
+            uint8_t *place = poll_space(endpoint, length);
+
+            if (place == NULL) {
+                break;
+            }
+            memcpy(place, content, (size_t)length);
+            channel_send_end(channel, length, TAG_ECHO);
+        }
+        channel_receive_end(channel);
+    }
+    return channel->state == CHANNEL_FAILED ? STATUS_PROBLEM : STATUS_DONE;
+}
+
+/* Sends a message. Returns false if the peer ended. */
+static bool put(struct linux_endpoint *endpoint, uint64_t length, uint32_t tag)
+{
+    uint8_t *place = poll_space(endpoint, length);
+
+    if (place != NULL) {
+        memset(place, 0x5a, (size_t)length);
+        channel_send_end(&endpoint->channel, length, tag);
+    }
+    return place != NULL;
+}
+
+/* Waits for one answer. Returns false if the peer ended. */
+static bool take_answer(struct linux_endpoint *endpoint)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    if (poll_message(endpoint, &length, &tag) == NULL) {
+        return false;
+    }
+    channel_receive_end(&endpoint->channel);
+    return true;
+}
+
+static bool measure_throughput(struct linux_endpoint *endpoint, uint64_t count, uint64_t length)
+{
+    uint64_t begin = linux_now();
+    double seconds;
+
+    for (uint64_t i = 1; i < count; i++) {
+        if (!put(endpoint, length, TAG_MESSAGE)) {
+            return false;
+        }
+    }
+    if (!put(endpoint, length, TAG_ECHO) || !take_answer(endpoint)) {
+        return false;
+    }
+    seconds = (double)(linux_now() - begin) / 1e9;
+    printf("throughput: %llu messages of %llu bytes in %.3f s: %.0f messages/s, %.3f GB/s\n",
+           (unsigned long long)count, (unsigned long long)length, seconds, (double)count / seconds,
+           (double)count * (double)length / seconds / 1e9);
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool measure_round_trips(struct linux_endpoint *endpoint, uint64_t length)
+{
+    static uint64_t times[ROUND_TRIPS];
+
+    for (uint64_t i = 0; i < ROUND_TRIPS; i++) {
+        uint64_t begin = linux_now();
+
+        if (!put(endpoint, length, TAG_ECHO) || !take_answer(endpoint)) {
+            return false;
+        }
+        times[i] = linux_now() - begin;
+    }
+    qsort(times, ROUND_TRIPS, sizeof(times[0]), compare);
+    printf("round trip: minimum %llu ns, median %llu ns, 99.9 %% %llu ns, maximum %llu ns\n",
+           (unsigned long long)times[0], (unsigned long long)times[ROUND_TRIPS / 2],
+           (unsigned long long)times[ROUND_TRIPS - ROUND_TRIPS / 1000],
+           (unsigned long long)times[ROUND_TRIPS - 1]);
+    return true;
+}
+
+int measure(struct linux_endpoint *endpoint, const struct options *options)
+{
+    uint64_t largest = channel_content_max(endpoint->memory.ring_bytes);
+    int status = command_connect(endpoint, options, command_deadline(options));
+
+    if (status != STATUS_DONE) {
+        return status;
+    }
+    if (options->listens) {
+        return answer(endpoint);
+    }
+    if (options->bytes > largest) {
+        return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
+                            (unsigned long long)options->bytes, (unsigned long long)largest);
+    }
+    if (!measure_throughput(endpoint, options->count == 0 ? COUNT_DEFAULT : options->count,
+                            options->bytes) ||
+        !measure_round_trips(endpoint, options->bytes)) {
+        command_fail("the other side ended");
+        return STATUS_TIMEOUT;
+    }
+    return STATUS_DONE;
+}

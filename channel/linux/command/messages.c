@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands that send and receive messages. */
+#include "command.h"
+
+#include "channel/copy.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail_channel(const struct channel *channel)
+{
+    return command_fail("%s (value %#llx at position %llu): start both sides again",
+                        channel_error_text(channel->error.kind),
+                        (unsigned long long)channel->error.value,
+                        (unsigned long long)channel->error.position);
+}
+
+int command_connect(struct linux_endpoint *endpoint, const struct options *options,
+                    uint64_t deadline)
+{
+    struct channel *channel = &endpoint->channel;
+
+    channel_accept(channel);
+    while (channel_update(channel) == CHANNEL_CONNECTING) {
+        if (!linux_wait_for_message(endpoint, deadline)) {
+            command_fail("nobody uses the other side of %s", options->channel);
+            return STATUS_TIMEOUT;
+        }
+    }
+    return channel->state == CHANNEL_FAILED ? fail_channel(channel) : STATUS_DONE;
+}
+
+int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                 uint32_t tag, uint64_t deadline)
+{
+    struct channel *channel = &endpoint->channel;
+    enum channel_result result = channel_send(channel, content, length, tag);
+
+    while (result == CHANNEL_NOTHING && linux_wait_for_space(endpoint, length, deadline)) {
+        result = channel_send(channel, content, length, tag);
+    }
+    switch (result) {
+    case CHANNEL_DONE:
+        return STATUS_DONE;
+    case CHANNEL_TOO_LARGE:
+        return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
+                            (unsigned long long)length,
+                            (unsigned long long)channel_content_max(endpoint->memory.ring_bytes));
+    case CHANNEL_NOTHING:
+        command_fail("the time passed, and the other side receives nothing");
+        return STATUS_TIMEOUT;
+    default:
+        if (channel->state == CHANNEL_FAILED) {
+            return fail_channel(channel);
+        }
+        command_fail("the other side ended");
+        return STATUS_TIMEOUT;
+    }
+}
+
+const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag,
+                               uint64_t deadline, int *status)
+{
+    struct channel *channel = &endpoint->channel;
+    const uint8_t *content = channel_receive_begin(channel, length, tag);
+
+    while (content == NULL &&
+           (channel->state == CHANNEL_CONNECTED || channel->state == CHANNEL_ENDING)) {
+        if (!linux_wait_for_message(endpoint, deadline)) {
+            break;
+        }
+        content = channel_receive_begin(channel, length, tag);
+    }
+    *status = content != NULL                    ? STATUS_DONE
+              : channel->state == CHANNEL_FAILED ? fail_channel(channel)
+                                                 : STATUS_TIMEOUT;
+    return content;
+}
+
+/* Sends each line of standard input. */
+static int send_lines(struct linux_endpoint *endpoint, const struct options *options)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t bytes;
+    uint64_t sent = 0;
+    int status = STATUS_DONE;
+
+    while (status == STATUS_DONE && (options->count == 0 || sent < options->count) &&
+           (bytes = getline(&line, &size, stdin)) >= 0) {
+        if (bytes > 0 && line[bytes - 1] == '\n') {
+            bytes--;
+        }
+        status =
+            command_send(endpoint, line, (uint64_t)bytes, TAG_MESSAGE, command_deadline(options));
+        sent++;
+    }
+    free(line);
+    if (status == STATUS_DONE && ferror(stdin)) {
+        return command_fail("standard input can't be read: %s", strerror(errno));
+    }
+    return status;
+}
+
+int send_messages(struct linux_endpoint *endpoint, const struct options *options)
+{
+    int status = command_connect(endpoint, options, command_deadline(options));
+
+    if (status != STATUS_DONE) {
+        return status;
+    }
+    if (options->words[0] == NULL) {
+        return send_lines(endpoint, options);
+    }
+    for (char **word = options->words; *word != NULL && status == STATUS_DONE; word++) {
+        status =
+            command_send(endpoint, *word, strlen(*word), TAG_MESSAGE, command_deadline(options));
+    }
+    return status;
+}
+
+static int print_message(const uint8_t *content, uint64_t length)
+{
+    fwrite(content, 1, (size_t)length, stdout);
+    fputc('\n', stdout);
+    return fflush(stdout) == 0
+               ? STATUS_DONE
+               : command_fail("standard output can't be written: %s", strerror(errno));
+}
+
+int receive_messages(struct linux_endpoint *endpoint, const struct options *options)
+{
+    struct channel *channel = &endpoint->channel;
+    uint64_t received = 0;
+    int status = STATUS_DONE;
+
+    if (options->words[0] != NULL) {
+        return command_fail("receive takes no message: '%s'", options->words[0]);
+    }
+    while (status == STATUS_DONE && (options->count == 0 || received < options->count)) {
+        const uint8_t *content;
+        uint64_t length;
+        uint32_t tag;
+
+        if (channel->state != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING) {
+            status = command_connect(endpoint, options, command_deadline(options));
+            if (status != STATUS_DONE) {
+                return status;
+            }
+        }
+        content = command_receive(endpoint, &length, &tag, command_deadline(options), &status);
+        if (content != NULL) {
+            status = print_message(content, length);
+            channel_receive_end(channel);
+            received++;
+        } else if (channel->state == CHANNEL_ENDED && options->keeps) {
+            status = STATUS_DONE;
+        } else if (channel->state == CHANNEL_ENDED && options->count == 0) {
+            return STATUS_DONE;
+        }
+    }
+    return status;
+}
+
+int show_counters(struct linux_endpoint *endpoint, const struct options *options)
+{
+    (void)options;
+    printf("ring of %llu bytes each way\n", (unsigned long long)endpoint->memory.ring_bytes);
+    printf("%-16s %20s %20s\n", "end", "0", "1");
+    for (unsigned row = 0; row < 8; row++) {
+        const char *names[] = {"generation", "connected with", "messages sent", "received",
+                               "bytes sent", "notifications",  "sleeps",        "errors"};
+
+        printf("%-16s", names[row]);
+        for (unsigned end = 0; end < 2; end++) {
+            const struct channel_control *control = linux_control(endpoint, end);
+            const uint64_t *values[] = {
+                &control->generation, &control->acknowledged,  &control->sent,   &control->received,
+                &control->produced,   &control->notifications, &control->sleeps, &control->errors,
+            };
+
+            printf(" %20llu", (unsigned long long)word_load(values[row]));
+        }
+        putchar('\n');
+    }
+    return STATUS_DONE;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "endpoint.h"
+
+#include "function.h"
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NANOSECONDS UINT64_C(1000000000)
+
+bool endpoint_fail(char *problem, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(problem, LINUX_PROBLEM_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+uint64_t linux_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+}
+
+bool endpoint_check(uint64_t ring_bytes, char *problem)
+{
+    if (ring_bytes < CHANNEL_RING_MIN || ring_bytes > CHANNEL_RING_MAX ||
+        (ring_bytes & (ring_bytes - 1)) != 0) {
+        return endpoint_fail(problem, "a ring has a power of two from %llu to %llu bytes, not %llu",
+                             (unsigned long long)CHANNEL_RING_MIN,
+                             (unsigned long long)CHANNEL_RING_MAX, (unsigned long long)ring_bytes);
+    }
+    return true;
+}
+
+void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes)
+{
+    uint8_t *sections = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
+    const uint32_t *states = endpoint->region;
+    uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
+
+    endpoint->memory = (struct channel_memory){
+        .own = sections + endpoint->end * section_bytes,
+        .peer = sections + (1 - endpoint->end) * section_bytes,
+        .ring_bytes = ring_bytes,
+        .peer_state = endpoint->registers == NULL ? NULL : &states[1 - endpoint->end],
+    };
+}
+
+void linux_begin(struct linux_endpoint *endpoint)
+{
+    if (endpoint->registers != NULL) {
+        function_begin(endpoint);
+    }
+    endpoint->has_life = channel_open(&endpoint->channel, &endpoint->memory, &endpoint->port);
+}
+
+const struct channel_control *linux_control(const struct linux_endpoint *endpoint, unsigned end)
+{
+    return endpoint->end == end ? endpoint->memory.own : endpoint->memory.peer;
+}
+
+void linux_close(struct linux_endpoint *endpoint)
+{
+    if (endpoint->has_life) {
+        channel_close(&endpoint->channel);
+    }
+    if (endpoint->registers != NULL) {
+        function_close(endpoint);
+    } else {
+        close(endpoint->peer_bell);
+    }
+    close(endpoint->bell);
+    munmap(endpoint->region, endpoint->region_bytes);
+}
+
+void endpoint_arm(const struct linux_endpoint *endpoint)
+{
+    if (endpoint->registers != NULL) {
+        function_arm(endpoint);
+    }
+}
+
+void endpoint_quiet(const struct linux_endpoint *endpoint)
+{
+    uint32_t discarded[64];
+
+    /* The driver's count of interrupts, or one byte for each notification. Nothing is there to
+     * read if another wait has read it. */
+    if (read(endpoint->bell, discarded, endpoint->registers != NULL ? 4 : sizeof(discarded)) < 0) {
+        return;
+    }
+}
+
+static bool has_input(const struct channel_wait *wait)
+{
+    struct pollfd file = {.fd = (int)wait->length, .events = POLLIN};
+
+    return poll(&file, 1, 0) != 0;
+}
+
+struct channel_wait linux_wait_for_input(int file)
+{
+    return (struct channel_wait){.is_ready = has_input, .length = (uint64_t)file};
+}
+
+/* A thread that waits for several endpoints and files. */
+struct poller {
+    struct linux_endpoint *const *endpoints;
+    const struct channel_wait *waits;
+    size_t count;
+};
+
+static void prepare(void *context)
+{
+    const struct poller *poller = context;
+
+    for (size_t i = 0; i < poller->count; i++) {
+        if (poller->endpoints[i] != NULL) {
+            endpoint_arm(poller->endpoints[i]);
+        }
+    }
+}
+
+static int file_of(const struct poller *poller, size_t i)
+{
+    return poller->endpoints[i] != NULL ? poller->endpoints[i]->bell : (int)poller->waits[i].length;
+}
+
+/* Sleeps until a doorbell rings, a file is readable, a signal arrives, or the deadline passes. */
+static bool sleep_until(void *context, uint64_t deadline)
+{
+    const struct poller *poller = context;
+    struct pollfd files[LINUX_WAITS_MAX];
+    uint64_t now = linux_now();
+    uint64_t left = deadline > now ? deadline - now : 0;
+    const struct timespec time = {
+        .tv_sec = (time_t)(left / NANOSECONDS),
+        .tv_nsec = (long)(left % NANOSECONDS),
+    };
+
+    for (size_t i = 0; i < poller->count; i++) {
+        files[i] = (struct pollfd){.fd = file_of(poller, i), .events = POLLIN};
+    }
+    if (ppoll(files, poller->count, deadline == CHANNEL_FOREVER ? NULL : &time, NULL) > 0) {
+        for (size_t i = 0; i < poller->count; i++) {
+            if (poller->endpoints[i] != NULL && (files[i].revents & POLLIN) != 0) {
+                endpoint_quiet(poller->endpoints[i]);
+            }
+        }
+    }
+    return deadline == CHANNEL_FOREVER || linux_now() < deadline;
+}
+
+size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
+                      size_t count, uint64_t deadline)
+{
+    struct poller poller = {endpoints, waits, count < LINUX_WAITS_MAX ? count : LINUX_WAITS_MAX};
+    const struct channel_sleeper sleeper = {&poller, prepare, sleep_until};
+
+    return channel_wait_any(waits, poller.count, &sleeper, deadline);
+}
+
+bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)
+{
+    struct channel_wait wait = channel_wait_for_message(&endpoint->channel);
+
+    return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
+}
+
+bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline)
+{
+    struct channel_wait wait = channel_wait_for_space(&endpoint->channel, length);
+
+    return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Channels between processes: a file that both map, and a named pipe for each doorbell. */
+#include "endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_BYTES 4096
+
+static void ring_bell(void *context)
+{
+    const struct linux_endpoint *endpoint = context;
+
+    /* A full pipe has more than enough notifications. */
+    if (write(endpoint->peer_bell, "", 1) < 0) {
+        return;
+    }
+}
+
+/* Opens the doorbell of an end, for both reading and writing, so that it never ends. */
+static bool open_bell(const char *path, unsigned end, int *bell, char *problem)
+{
+    char name[NAME_BYTES];
+    struct stat status;
+
+    if (snprintf(name, sizeof(name), "%s.%u", path, end) >= (int)sizeof(name)) {
+        return endpoint_fail(problem, "the path has more than %d characters", NAME_BYTES - 3);
+    }
+    if (mkfifo(name, 0600) != 0 && errno != EEXIST) {
+        return endpoint_fail(problem, "%s can't be created: %s", name, strerror(errno));
+    }
+    *bell = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (*bell < 0) {
+        return endpoint_fail(problem, "%s can't be opened: %s", name, strerror(errno));
+    }
+    if (fstat(*bell, &status) != 0 || !S_ISFIFO(status.st_mode)) {
+        close(*bell);
+        return endpoint_fail(problem, "%s is no named pipe: remove it", name);
+    }
+    return true;
+}
+
+static bool map_file(struct linux_endpoint *endpoint, const char *path, char *problem)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    struct stat status;
+
+    if (file < 0) {
+        return endpoint_fail(problem, "%s can't be opened: %s", path, strerror(errno));
+    }
+    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+        (status.st_size != 0 && (uint64_t)status.st_size != endpoint->region_bytes)) {
+        close(file);
+        return endpoint_fail(problem, "%s is no channel with rings of this size: remove it", path);
+    }
+    if (status.st_size == 0 && ftruncate(file, (off_t)endpoint->region_bytes) != 0) {
+        close(file);
+        return endpoint_fail(problem, "%s can't be made larger: %s", path, strerror(errno));
+    }
+    endpoint->region =
+        mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (endpoint->region == MAP_FAILED) {
+        return endpoint_fail(problem, "%s can't be mapped: %s", path, strerror(errno));
+    }
+    return true;
+}
+
+bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned end,
+                    uint64_t ring_bytes, char *problem)
+{
+    *endpoint = (struct linux_endpoint){
+        .end = end & 1,
+        .config = -1,
+        .region_bytes = REGION_STATE_BYTES + 2 * (CHANNEL_CONTROL_BYTES + ring_bytes),
+    };
+    endpoint->port = (struct channel_port){endpoint, ring_bell};
+    if (!endpoint_check(ring_bytes, problem) ||
+        !open_bell(path, endpoint->end, &endpoint->bell, problem)) {
+        return false;
+    }
+    if (!open_bell(path, 1 - endpoint->end, &endpoint->peer_bell, problem)) {
+        close(endpoint->bell);
+        return false;
+    }
+    if (!map_file(endpoint, path, problem)) {
+        close(endpoint->bell);
+        close(endpoint->peer_bell);
+        return false;
+    }
+    endpoint_place(endpoint, ring_bytes);
+    return true;
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Channels with other partitions: PCI functions with the registers and the memory of ivshmem-v2
+ * (Jailhouse, "IVSHMEM Device Specification"), bound to uio_pci_generic. This driver disables INTx
+ * in the command register at each interrupt, and the process enables it again.
+ */
+#include "function.h"
+
+#include "endpoint.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FUNCTIONS "/sys/bus/pci/devices"
+
+/* Configuration space (PCI 3.0, 6.1). */
+#define CONFIG_BYTES            256u
+#define CONFIG_IDENTITY         0x00u
+#define CONFIG_COMMAND          0x04u
+#define CONFIG_CAPABILITIES     0x34u
+#define COMMAND_INTX_DISABLE    0x400u
+#define CAPABILITY_VENDOR       0x09u
+#define IDENTITY_IVSHMEM        0x4106110au
+#define VENDOR_CAPABILITY_BYTES 0x18u
+
+/* The vendor-specific capability, and the registers of BAR 0. */
+#define VENDOR_ONE_SHOT      0x03u
+#define VENDOR_STATE_BYTES   0x04u
+#define VENDOR_COMMON_BYTES  0x08u
+#define VENDOR_SECTION_BYTES 0x10u
+#define REGISTERS_BYTES      4096u
+
+enum {
+    REGISTER_ID,
+    REGISTER_MAX_PEERS,
+    REGISTER_INTERRUPT_CONTROL,
+    REGISTER_DOORBELL,
+    REGISTER_STATE
+};
+
+#define INTERRUPT_ENABLE   1u
+#define STATE_READY        1u
+#define DOORBELL_TARGET(n) ((uint32_t)(n) << 16)
+
+/* What the configuration space tells. */
+struct layout {
+    uint8_t capability; /* offset of the vendor-specific capability */
+    uint64_t section_bytes;
+};
+
+static void ring_bell(void *context)
+{
+    const struct linux_endpoint *endpoint = context;
+
+    endpoint->registers[REGISTER_DOORBELL] = DOORBELL_TARGET(1 - endpoint->end);
+}
+
+void function_arm(const struct linux_endpoint *endpoint)
+{
+    uint16_t command;
+
+    if (pread(endpoint->config, &command, sizeof(command), CONFIG_COMMAND) == sizeof(command) &&
+        (command & COMMAND_INTX_DISABLE) != 0) {
+        command &= (uint16_t)~COMMAND_INTX_DISABLE;
+        if (pwrite(endpoint->config, &command, sizeof(command), CONFIG_COMMAND) < 0) {
+            return;
+        }
+    }
+    endpoint->registers[REGISTER_INTERRUPT_CONTROL] = INTERRUPT_ENABLE;
+}
+
+void function_begin(const struct linux_endpoint *endpoint)
+{
+    endpoint->registers[REGISTER_STATE] = STATE_READY;
+}
+
+void function_close(struct linux_endpoint *endpoint)
+{
+    if (endpoint->has_life) {
+        endpoint->registers[REGISTER_INTERRUPT_CONTROL] = 0;
+        endpoint->registers[REGISTER_STATE] = 0;
+    }
+    munmap((void *)(uintptr_t)endpoint->registers, REGISTERS_BYTES);
+    close(endpoint->config);
+}
+
+/* Returns true if the function's node in the devicetree has this label. */
+static bool has_label(const char *function, const char *label)
+{
+    char path[PATH_MAX];
+    char found[64];
+    int file;
+    ssize_t bytes;
+
+    snprintf(path, sizeof(path), FUNCTIONS "/%.64s/of_node/label", function);
+    file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    bytes = read(file, found, sizeof(found));
+    close(file);
+    return bytes == (ssize_t)strlen(label) + 1 && memcmp(found, label, (size_t)bytes) == 0;
+}
+
+/* Finds the function by its address or its channel's name. Writes the address. */
+static bool find(const char *name, char *address, size_t bytes, char *problem)
+{
+    DIR *folder = opendir(FUNCTIONS);
+    const struct dirent *entry;
+    bool is_found = false;
+
+    if (folder == NULL) {
+        return endpoint_fail(problem, "this machine has no PCI functions (" FUNCTIONS ")");
+    }
+    while (!is_found && (entry = readdir(folder)) != NULL) {
+        is_found = strcmp(entry->d_name, name) == 0 || has_label(entry->d_name, name);
+        if (is_found) {
+            snprintf(address, bytes, "%.*s", (int)bytes - 1, entry->d_name);
+        }
+    }
+    closedir(folder);
+    return is_found || endpoint_fail(problem,
+                                     "there is no PCI function or channel '%s': see the names in "
+                                     "the system file, and lspci",
+                                     name);
+}
+
+static int open_part(const char *address, const char *part, int flags)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), FUNCTIONS "/%s/%s", address, part);
+    return open(path, flags | O_CLOEXEC);
+}
+
+static uint32_t field(const uint8_t *config, unsigned offset, unsigned bytes)
+{
+    uint32_t value = 0;
+
+    memcpy(&value, &config[offset], bytes);
+    return value;
+}
+
+/* Reads the sizes from configuration space. */
+static bool read_layout(const struct linux_endpoint *endpoint, const char *address,
+                        struct layout *layout, char *problem)
+{
+    uint8_t config[CONFIG_BYTES];
+    uint8_t offset;
+    unsigned steps = 0;
+
+    if (pread(endpoint->config, config, sizeof(config), 0) != sizeof(config)) {
+        return endpoint_fail(problem, "configuration space of %s can't be read: run as root",
+                             address);
+    }
+    if (field(config, CONFIG_IDENTITY, 4) != IDENTITY_IVSHMEM) {
+        return endpoint_fail(problem,
+                             "%s is no channel: its vendor and device are %04x:%04x, not "
+                             "110a:4106",
+                             address, field(config, 0, 2), field(config, 2, 2));
+    }
+    offset = config[CONFIG_CAPABILITIES] & 0xfc;
+    while (offset != 0 && config[offset] != CAPABILITY_VENDOR && steps++ < CONFIG_BYTES / 4) {
+        offset = config[offset + 1] & 0xfc;
+    }
+    if (offset == 0 || config[offset] != CAPABILITY_VENDOR ||
+        offset + VENDOR_CAPABILITY_BYTES > CONFIG_BYTES) {
+        return endpoint_fail(problem, "%s has no vendor-specific capability", address);
+    }
+    layout->capability = offset;
+    memcpy(&layout->section_bytes, &config[offset + VENDOR_SECTION_BYTES], 8);
+    if (field(config, offset + VENDOR_STATE_BYTES, 4) != REGION_STATE_BYTES ||
+        field(config, offset + VENDOR_COMMON_BYTES, 4) != 0 ||
+        layout->section_bytes < CHANNEL_CONTROL_BYTES) {
+        return endpoint_fail(problem, "%s has memory of another layout", address);
+    }
+    return endpoint_check(layout->section_bytes - CHANNEL_CONTROL_BYTES, problem);
+}
+
+/* Maps a part of the memory. Normal memory that is not cached, if Linux offers it: Device memory
+ * faults on unaligned accesses. */
+static bool map_memory(struct linux_endpoint *endpoint, const char *address,
+                       const struct layout *layout, char *problem)
+{
+    int file = open_part(address, "resource2_wc", O_RDWR);
+    uint8_t *sections;
+
+    if (file < 0) {
+        file = open_part(address, "resource2", O_RDWR);
+    }
+    if (file < 0) {
+        return endpoint_fail(problem, "the memory of %s can't be opened: %s", address,
+                             strerror(errno));
+    }
+    endpoint->region_bytes = REGION_STATE_BYTES + 2 * layout->section_bytes;
+    endpoint->region =
+        mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (endpoint->region == MAP_FAILED) {
+        return endpoint_fail(problem, "the memory of %s can't be mapped: %s", address,
+                             strerror(errno));
+    }
+    /* What is not ours is mapped for reading only: a store there would stop the partition. */
+    sections = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
+    mprotect(endpoint->region, REGION_STATE_BYTES, PROT_READ);
+    mprotect(sections + (1 - endpoint->end) * layout->section_bytes, layout->section_bytes,
+             PROT_READ);
+    return true;
+}
+
+static bool map_registers(struct linux_endpoint *endpoint, const char *address, char *problem)
+{
+    int file = open_part(address, "resource0", O_RDWR);
+    void *registers =
+        file < 0 ? MAP_FAILED
+                 : mmap(NULL, REGISTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+    if (file >= 0) {
+        close(file);
+    }
+    if (registers == MAP_FAILED) {
+        return endpoint_fail(problem, "the registers of %s can't be mapped: %s", address,
+                             strerror(errno));
+    }
+    endpoint->registers = registers;
+    endpoint->end = endpoint->registers[REGISTER_ID] & 1;
+    return true;
+}
+
+/* Opens the device of uio_pci_generic. */
+static bool open_interrupt(struct linux_endpoint *endpoint, const char *address, char *problem)
+{
+    char path[PATH_MAX];
+    char device[64] = "";
+    DIR *folder;
+    const struct dirent *entry;
+
+    snprintf(path, sizeof(path), FUNCTIONS "/%s/uio", address);
+    folder = opendir(path);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (strncmp(entry->d_name, "uio", 3) == 0) {
+            snprintf(device, sizeof(device), "/dev/%.50s", entry->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    if (device[0] == '\0') {
+        return endpoint_fail(problem,
+                             "%s is not bound to uio_pci_generic: modprobe uio_pci_generic; echo "
+                             "110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id",
+                             address);
+    }
+    endpoint->bell = open(device, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    return endpoint->bell >= 0 ||
+           endpoint_fail(problem, "%s can't be opened: %s", device, strerror(errno));
+}
+
+/* Opens all parts. What is open when it returns false, its caller closes. */
+static bool open_parts(struct linux_endpoint *endpoint, const char *address, struct layout *layout,
+                       char *problem)
+{
+    endpoint->config = open_part(address, "config", O_RDWR);
+    if (endpoint->config < 0) {
+        return endpoint_fail(problem, "configuration space of %s can't be opened: %s", address,
+                             strerror(errno));
+    }
+    return read_layout(endpoint, address, layout, problem) &&
+           open_interrupt(endpoint, address, problem) &&
+           map_registers(endpoint, address, problem) &&
+           map_memory(endpoint, address, layout, problem);
+}
+
+static void close_parts(struct linux_endpoint *endpoint)
+{
+    if (endpoint->registers != NULL) {
+        munmap((void *)(uintptr_t)endpoint->registers, REGISTERS_BYTES);
+    }
+    if (endpoint->region != NULL && endpoint->region != MAP_FAILED) {
+        munmap(endpoint->region, endpoint->region_bytes);
+    }
+    if (endpoint->bell >= 0) {
+        close(endpoint->bell);
+    }
+    if (endpoint->config >= 0) {
+        close(endpoint->config);
+    }
+}
+
+bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char *problem)
+{
+    char address[64];
+    struct layout layout = {0};
+    uint8_t one_shot = 1;
+
+    *endpoint = (struct linux_endpoint){.bell = -1, .config = -1, .peer_bell = -1};
+    endpoint->port = (struct channel_port){endpoint, ring_bell};
+    if (!find(name, address, sizeof(address), problem)) {
+        return false;
+    }
+    if (!open_parts(endpoint, address, &layout, problem)) {
+        close_parts(endpoint);
+        return false;
+    }
+    /* An interrupt disables the next ones: one for each time that somebody sleeps. */
+    if (pwrite(endpoint->config, &one_shot, 1, layout.capability + VENDOR_ONE_SHOT) != 1) {
+        close_parts(endpoint);
+        return endpoint_fail(problem, "%s does not take the one-shot mode: %s", address,
+                             strerror(errno));
+    }
+    endpoint_place(endpoint, layout.section_bytes - CHANNEL_CONTROL_BYTES);
+    return true;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints of PCI functions. */
+#ifndef LINUX_FUNCTION_H
+#define LINUX_FUNCTION_H
+
+#include "channel/linux.h"
+
+/* Lets the function raise its next interrupt. */
+void function_arm(const struct linux_endpoint *endpoint);
+
+/* Tells the peer that this end is used. */
+void function_begin(const struct linux_endpoint *endpoint);
+
+/* Closes what only functions have. */
+void function_close(struct linux_endpoint *endpoint);
+
+#endif

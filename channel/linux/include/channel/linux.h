@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Channels in processes of Linux: with another partition, by the PCI function that the hypervisor
+ * shows for a channel, or with another process, by a file that both map. While both sides execute,
+ * no message costs a system call.
+ *
+ * An endpoint belongs to one thread at a time. Functions that return false write one line about the
+ * problem, without its newline, to `problem`.
+ */
+#ifndef CHANNEL_LINUX_H
+#define CHANNEL_LINUX_H
+
+#include "channel/wait.h"
+#include <stddef.h>
+
+#define LINUX_PROBLEM_BYTES 256u
+#define LINUX_WAITS_MAX     16u
+
+struct linux_endpoint {
+    struct channel channel;
+    struct channel_memory memory;
+    struct channel_port port;
+    unsigned end; /* 0 or 1 */
+    bool has_life;
+
+    /* The doorbell: readable after it rang. */
+    int bell;
+
+    /* Only for a PCI function: its configuration space and its registers. */
+    int config;
+    volatile uint32_t *registers;
+
+    /* Only for a file: the peer's doorbell. */
+    int peer_bell;
+
+    void *region; /* what is mapped */
+    size_t region_bytes;
+};
+
+/* Maps a channel with another partition. `name`: the function's address, such as "0000:00:1f.0", or
+ * the channel's name in the system file. The function must be bound to the driver uio_pci_generic.
+ * The endpoint must stay at its address until linux_close(). */
+bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char *problem);
+
+/* Maps a channel with another process. Creates the file, and the doorbells beside it (PATH.0 and
+ * PATH.1), if they do not exist. `ring_bytes`: as for channel_open(). */
+bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned end,
+                    uint64_t ring_bytes, char *problem);
+
+/* Begins a life of the mapped endpoint: from now on `channel` can be used. */
+void linux_begin(struct linux_endpoint *endpoint);
+
+/* Returns the control pages of both ends, for their counters. `end`: 0 or 1. */
+const struct channel_control *linux_control(const struct linux_endpoint *endpoint, unsigned end);
+
+/* Ends the life of this side, if it has one, and unmaps the memory. */
+void linux_close(struct linux_endpoint *endpoint);
+
+/* The clock of deadlines: nanoseconds of CLOCK_MONOTONIC. */
+uint64_t linux_now(void);
+
+/* A wait until a file descriptor is readable or at its end. */
+struct channel_wait linux_wait_for_input(int file);
+
+/* As channel_wait_any(), for `count` waits, LINUX_WAITS_MAX at most: waits[i] is for a channel of
+ * endpoints[i]; or endpoints[i] is NULL, and waits[i] of linux_wait_for_input(). */
+size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
+                      size_t count, uint64_t deadline);
+
+/* Waits until the endpoint has a message or its state changes. Returns false if the deadline
+ * passed. */
+bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline);
+
+/* Waits until there is space for a message of `length` bytes, or the state changes. */
+bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline);
+
+#endif

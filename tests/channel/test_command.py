@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""bulkhead-channel between processes: messages, streams, counters, ends, and bad input."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from bulkhead.building.build import COMPILERS, Variant
+
+SECONDS = 60
+
+
+class Start(Protocol):
+    """Starts the command; its processes end with the test."""
+
+    def __call__(self, *arguments: str) -> subprocess.Popen[bytes]: ...
+
+
+@pytest.fixture(params=COMPILERS)
+def program(request: pytest.FixtureRequest) -> Path:
+    return Variant("host", request.param).folder / "channel/linux/bulkhead-channel"
+
+
+@pytest.fixture
+def start(program: Path, tmp_path: Path) -> Iterator[Start]:
+    with ExitStack() as processes:
+
+        def run(*arguments: str) -> subprocess.Popen[bytes]:
+            process = processes.enter_context(
+                subprocess.Popen(
+                    [program, *arguments],
+                    cwd=tmp_path,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                )
+            )
+            processes.callback(process.kill)
+            return process
+
+        yield run
+
+
+def outcome(process: subprocess.Popen[bytes], given: bytes = b"") -> tuple[int, bytes, bytes]:
+    """Wait for the end. Returns status, standard output and standard error."""
+    output, errors = process.communicate(given, timeout=SECONDS)
+    return process.returncode, output, errors
+
+
+def test_messages_arrive_in_order(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1")
+    assert outcome(start("send", "./c", "first", "", "third message")) == (0, b"", b"")
+    assert outcome(receiver) == (0, b"first\n\nthird message\n", b"")
+
+
+def test_lines_of_standard_input_are_messages(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1", "-n", "2")
+    assert outcome(start("send", "./c"), b"one\ntwo") == (0, b"", b"")
+    assert outcome(receiver) == (0, b"one\ntwo\n", b"")
+
+
+def test_a_receiver_keeps_on_after_its_peer(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1", "-k", "-n", "3")
+    for word in ("one", "two", "three"):
+        assert outcome(start("send", "./c", word)) == (0, b"", b"")
+    assert outcome(receiver) == (0, b"one\ntwo\nthree\n", b"")
+
+
+def test_a_killed_peer_leaves_its_messages(start: Start) -> None:
+    sender = start("send", "./c", "-e", "0")
+    receiver = start("receive", "./c", "-e", "1", "-k", "-n", "2")
+    assert sender.stdin is not None
+    sender.stdin.write(b"before\n")
+    sender.stdin.flush()
+    assert receiver.stdout is not None
+    assert receiver.stdout.readline() == b"before\n"
+    sender.kill()
+    sender.wait()
+    assert outcome(start("send", "./c", "after")) == (0, b"", b"")
+    assert outcome(receiver) == (0, b"after\n", b"")
+
+
+@pytest.mark.parametrize("ring", ["4K", "64K"])
+def test_streams_in_both_directions(start: Start, ring: str) -> None:
+    one = b"".join(b"%d\n" % number for number in range(200_000))
+    other = bytes(range(256)) * 2000
+    first = start("cat", "./c", "-r", ring)
+    second = start("cat", "./c", "-r", ring, "-e", "1")
+    # At once, because each side's output waits for its reader.
+    with ThreadPoolExecutor(2) as pool:
+        ends = [pool.submit(outcome, first, one), pool.submit(outcome, second, other)]
+        assert [end.result() for end in ends] == [(0, other, b""), (0, one, b"")]
+
+
+def test_bench_prints_figures(start: Start) -> None:
+    listener = start("bench", "./c", "-e", "1", "--listen")
+    status, output, errors = outcome(start("bench", "./c", "-n", "20000", "-s", "64"))
+    assert (status, errors) == (0, b"")
+    lines = output.decode().splitlines()
+    assert lines[0].startswith("throughput: 20000 messages of 64 bytes in ")
+    assert lines[1].startswith("round trip: minimum ")
+    assert outcome(listener)[0] == 0
+
+
+def test_stat_shows_counters_of_both_sides(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1", "-n", "3")
+    assert outcome(start("send", "./c", "1", "2", "3"))[0] == 0
+    assert outcome(receiver)[0] == 0
+    status, output, errors = outcome(start("stat", "./c"))
+    rows = {line[:16].strip(): line[16:].split() for line in output.decode().splitlines()[1:]}
+    assert (status, errors) == (0, b"")
+    assert rows["messages sent"] == ["3", "0"]
+    assert rows["received"] == ["0", "3"]
+    assert rows["bytes sent"] == ["48", "0"]
+    assert rows["errors"] == ["0", "0"]
+
+
+def test_a_deadline_passes(start: Start) -> None:
+    status, output, errors = outcome(start("send", "./c", "-t", "0.05", "word"))
+    assert (status, output) == (1, b"")
+    assert errors == b"bulkhead-channel: nobody uses the other side of ./c\n"
+
+
+BAD = [
+    (("fly", "./c"), "there is no command 'fly': send, receive, cat, bench or stat"),
+    (("send",), "name a command and a channel: see --help"),
+    (("send", "./c", "-e", "2"), "option -e: '2' is no valid value: see --help"),
+    (("send", "./c", "-t", "soon"), "option -t: 'soon' is no valid value: see --help"),
+    (("receive", "./c", "-n", "0"), "option -n: '0' is no valid value: see --help"),
+    (("send", "./c", "-r", "8T"), "option -r: '8T' is no valid value: see --help"),
+    (
+        ("send", "./c", "-r", "5000", "x"),
+        "a ring has a power of two from 4096 to 1073741824 bytes, not 5000",
+    ),
+    (("send", "./no/c", "x"), "./no/c.0 can't be created: No such file or directory"),
+    (
+        ("send", "no-such-channel", "x"),
+        "there is no PCI function or channel 'no-such-channel': see the names in the system file, "
+        "and lspci",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "line"), BAD)
+def test_bad_input_is_one_line(start: Start, arguments: Sequence[str], line: str) -> None:
+    assert outcome(start(*arguments)) == (2, b"", f"bulkhead-channel: {line}\n".encode())
+
+
+def test_a_file_of_something_else_is_left_alone(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "c").write_bytes(b"precious")
+    status, _, errors = outcome(start("send", "./c", "x"))
+    assert status == 2
+    assert errors == b"bulkhead-channel: ./c is no channel with rings of this size: remove it\n"
+    assert (tmp_path / "c").read_bytes() == b"precious"
+
+
+def test_a_message_that_is_too_large(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1")
+    status, _, errors = outcome(start("send", "./c", "-r", "64K"), b"x" * 40000 + b"\n")
+    assert status == 2
+    assert b"a message of 40000 bytes is larger than this channel's largest, 32760" in errors
+    assert outcome(receiver)[0] == 0
