@@ -44,8 +44,8 @@ static bool fail_if(struct channel *channel, bool is_wrong, enum channel_error_k
     return is_wrong;
 }
 
-/* Announces a life that has a new generation. */
-static void begin_life(struct channel *channel)
+/* Shows the peer a new generation. */
+static void announce_life(struct channel *channel)
 {
     struct channel_control *own = channel->memory.own;
     uint64_t acknowledged = word_load(&peer_control(channel)->acknowledged);
@@ -64,43 +64,6 @@ static void begin_life(struct channel *channel)
     /* Release: who sees the new generation does not see the acknowledgement of the last life. */
     word_store(&own->acknowledged, 0);
     word_store_release(&own->generation, channel->generation);
-}
-
-bool channel_open(struct channel *channel, const struct channel_memory *memory,
-                  const struct channel_port *port)
-{
-    struct channel_control *own = memory->own;
-    uint64_t bytes = memory->ring_bytes;
-
-    if (bytes < CHANNEL_RING_MIN || bytes > CHANNEL_RING_MAX || (bytes & (bytes - 1)) != 0) {
-        return false;
-    }
-    *channel = (struct channel){
-        .memory = *memory,
-        .port = *port,
-        .generation = word_load(&own->generation),
-    };
-    /* The section may be all that remains of a life that ended anywhere. The peer reads its
-     * messages up to this position. */
-    ring_producer_begin(&channel->out, memory->own, peer_control(channel), bytes,
-                        published(channel));
-    begin_life(channel);
-    channel_notify_peer(channel);
-    return true;
-}
-
-void channel_reset(struct channel *channel)
-{
-    ring_producer_begin(&channel->out, channel->memory.own, peer_control(channel),
-                        channel->memory.ring_bytes, published(channel));
-    begin_life(channel);
-    channel_notify_peer(channel);
-}
-
-void channel_close(struct channel *channel)
-{
-    begin_life(channel);
-    channel->state = CHANNEL_ENDED;
     channel_notify_peer(channel);
 }
 
@@ -150,6 +113,48 @@ static void connect(struct channel *channel)
                         channel->memory.ring_bytes, start);
     channel->state = CHANNEL_CONNECTED;
     channel_notify_peer(channel);
+}
+
+/* Begins a life: the peer, if it has one, learns both our generation and that we know its. */
+static void begin_life(struct channel *channel)
+{
+    announce_life(channel);
+    connect(channel);
+}
+
+bool channel_open(struct channel *channel, const struct channel_memory *memory,
+                  const struct channel_port *port)
+{
+    struct channel_control *own = memory->own;
+    uint64_t bytes = memory->ring_bytes;
+
+    if (bytes < CHANNEL_RING_MIN || bytes > CHANNEL_RING_MAX || (bytes & (bytes - 1)) != 0) {
+        return false;
+    }
+    *channel = (struct channel){
+        .memory = *memory,
+        .port = *port,
+        .generation = word_load(&own->generation),
+    };
+    /* The section may be all that remains of a life that ended anywhere. The peer reads its
+     * messages up to this position. */
+    ring_producer_begin(&channel->out, memory->own, peer_control(channel), bytes,
+                        published(channel));
+    begin_life(channel);
+    return true;
+}
+
+void channel_reset(struct channel *channel)
+{
+    ring_producer_begin(&channel->out, channel->memory.own, peer_control(channel),
+                        channel->memory.ring_bytes, published(channel));
+    begin_life(channel);
+}
+
+void channel_close(struct channel *channel)
+{
+    announce_life(channel);
+    channel->state = CHANNEL_ENDED;
 }
 
 /* Notices that the peer's life ended: by another generation, or by the state table. */

@@ -168,6 +168,24 @@ size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct chan
     return channel_wait_any(waits, poller.count, &sleeper, deadline);
 }
 
+bool linux_arm(struct linux_endpoint *endpoint)
+{
+    struct channel_control *own = endpoint->memory.own;
+    struct channel_wait wait = channel_wait_for_message(&endpoint->channel);
+
+    endpoint_quiet(endpoint);
+    endpoint_arm(endpoint);
+    word_store(&own->waits, wait.flags);
+    /* As in channel_wait_any(): the flag is visible before the last look. */
+    word_fence();
+    if (wait.is_ready(&wait)) {
+        word_store(&own->waits, 0);
+        return false;
+    }
+    own->sleeps++;
+    return true;
+}
+
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)
 {
     struct channel_wait wait = channel_wait_for_message(&endpoint->channel);

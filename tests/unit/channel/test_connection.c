@@ -249,8 +249,8 @@ static void test_the_format_of_the_peer_is_checked(void **state)
     struct pair *pair = *state;
 
     pair_open(pair, 0, false);
-    pair_open(pair, 1, false);
     pair->sections[0]->control.format = CHANNEL_FORMAT_VALUE;
+    pair_open(pair, 1, false);
     assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_FAILED);
     assert_int_equal(pair->sides[1].error.kind, CHANNEL_ERROR_FORMAT);
     assert_int_equal(pair->sides[1].error.value, CHANNEL_FORMAT_VALUE);

@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+import sysconfig
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ GROUPS = {
     "device": "the driver on QEMU's device models",
     "tap": "guests on a network namespace of their own",
     "bench": "the Linux guest, and the benches",
+    "python": "the Python package of channels",
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
 }
 # Installed only if named: large, and used by one bench and its test only.
@@ -111,6 +113,12 @@ NEEDS = (
     _program("gcc", "gcc", "host", "check"),
     _header("stdio.h", "libc6-dev", "host"),
     _header("cmocka.h", "libcmocka-dev", "host"),
+    Need(
+        "Python.h",
+        frozenset({"python"}),
+        lambda: Path(sysconfig.get_path("include"), "Python.h").is_file(),
+        lambda: apt.Packages(("python3-dev",)),
+    ),
     _program("arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf", "arm32"),
     Need(
         "libc.a for armhf",

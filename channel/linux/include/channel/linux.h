@@ -67,6 +67,11 @@ struct channel_wait linux_wait_for_input(int file);
 size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
                       size_t count, uint64_t deadline);
 
+/* For event loops: asks the peer to ring the doorbell at its next message. Returns false if there is
+ * one already, or the state has changed. Otherwise `bell` will be readable. Call it again before
+ * each sleep. */
+bool linux_arm(struct linux_endpoint *endpoint);
+
 /* Waits until the endpoint has a message or its state changes. Returns false if the deadline
  * passed. */
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline);

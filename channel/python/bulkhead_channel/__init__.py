@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Messages over shared memory, with another partition or another process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from bulkhead_channel import _channel
+from bulkhead_channel._channel import ChannelError
+
+__all__ = ["Channel", "ChannelError", "Counters", "Message"]
+
+RING_BYTES = 65536
+
+
+class Message(NamedTuple):
+    """A message that was received."""
+
+    content: bytes
+    tag: int  # from 0 to 2^32 - 1: the sender's
+
+
+class Counters(NamedTuple):
+    """What one side did since its first life."""
+
+    generation: int
+    sent: int
+    received: int
+    notifications: int
+    sleeps: int
+    errors: int
+
+
+class Channel:
+    """One side of a channel.
+
+    Raises OSError if it can't be opened, with one line that says why. Not for several threads at
+    once.
+    """
+
+    def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
+        """Open a channel and begin a life of this side.
+
+        `name` is a path if it contains a '/': then `end` (0 or 1) is the side, and `ring_bytes`
+        the size of each ring. Otherwise it is the channel's name in the system file or the address
+        of its PCI function.
+        """
+        self._endpoint = _channel.Endpoint(name, end, ring_bytes)
+
+    def send(self, content: bytes, tag: int = 0, timeout: float | None = None) -> None:
+        """Send a message. Waits for the peer, and for space.
+
+        Raises TimeoutError after `timeout` seconds, ValueError if the message is too large, and
+        ChannelError if the peer violated the format.
+        """
+        self._endpoint.send(content, tag, timeout)
+
+    def receive(self, timeout: float | None = None) -> Message:
+        """Wait for a message and return it.
+
+        Raises TimeoutError after `timeout` seconds, EOFError if the peer ended and all its messages
+        were received, and ChannelError if it violated the format. The next call waits for the
+        peer's next life.
+        """
+        return Message(*self._endpoint.receive(timeout))
+
+    def __iter__(self) -> Iterator[Message]:
+        """Yield messages until the peer ends."""
+        while True:
+            try:
+                message = self.receive()
+            except EOFError:
+                return
+            yield message
+
+    def connect(self, timeout: float | None = None) -> None:
+        """Wait until the peer is there. Raises TimeoutError after `timeout` seconds."""
+        self._endpoint.connect(timeout)
+
+    @property
+    def is_connected(self) -> bool:
+        """True if both sides are there."""
+        return self._endpoint.is_connected()
+
+    @property
+    def message_max(self) -> int:
+        """The bytes of the largest message."""
+        return self._endpoint.message_max()
+
+    def counters(self, end: int) -> Counters:
+        """Return the counters of side 0 or 1."""
+        return Counters(*self._endpoint.counters(end))
+
+    def fileno(self) -> int:
+        """Return a file descriptor that is readable after the peer's doorbell rang."""
+        return self._endpoint.fileno()
+
+    def arm(self) -> bool:
+        """Ask for the doorbell at the next message. Returns False if there is a message already."""
+        return self._endpoint.arm()
+
+    def close(self) -> None:
+        """End this side's life. The peer receives what was sent."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The extension module of bulkhead_channel: the library of channels, and its port to Linux."""
+
+from setuptools import Extension, setup
+
+LIBRARY = ("broadcast", "call", "connection", "copy", "error", "ring", "value", "wait")
+PORT = ("endpoint", "file", "function")
+
+setup(
+    ext_modules=[
+        Extension(
+            "bulkhead_channel._channel",
+            sources=[
+                "python/bulkhead_channel/_channel.c",
+                *(f"{name}.c" for name in LIBRARY),
+                *(f"linux/{name}.c" for name in PORT),
+            ],
+            include_dirs=["include", "linux/include", "linux"],
+            define_macros=[("_GNU_SOURCE", "1")],
+            extra_compile_args=["-std=c11"],
+        )
+    ]
+)
