@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_uint64
 
 MAGIC = 0x444145484B4C5542
-VERSION = 10
+VERSION = 11
 PAGE_BYTES = 4096
 CORES_MAX = 16
 PARTITIONS_MAX = 8
@@ -22,7 +22,9 @@ MEMORIES_MAX = 4
 DEVICES_MAX = 16
 IMAGES_MAX = 4
 FUNCTIONS_MAX = 8
+CHANNELS_MAX = 16
 SPI_WORDS = 32
+GUEST_BITS = 39
 NO_PARTITION = 0xFFFFFFFF
 PERIOD_MIN = 100_000  # nanoseconds
 PERIOD_MAX = 1_000_000_000
@@ -148,6 +150,24 @@ class Manager(LittleEndianStructure):
     )
 
 
+class ChannelEnd(LittleEndianStructure):
+    """struct description_channel_end"""
+
+    _fields_ = (("partition", c_uint32), ("interrupt", c_uint32), ("guest", c_uint64))
+
+
+class Channel(LittleEndianStructure):
+    """struct description_channel"""
+
+    _fields_ = (
+        ("physical", c_uint64),
+        ("section_bytes", c_uint64),
+        ("one_way", c_uint32),
+        ("reserved", c_uint32),
+        ("ends", ChannelEnd * 2),
+    )
+
+
 class Description(LittleEndianStructure):
     """struct description"""
 
@@ -162,8 +182,11 @@ class Description(LittleEndianStructure):
         ("mark", c_uint32),
         ("board", Board),
         ("manager", Manager),
+        ("channel_count", c_uint32),
+        ("reserved", c_uint32),
         ("cores", Core * CORES_MAX),
         ("partitions", Partition * PARTITIONS_MAX),
+        ("channels", Channel * CHANNELS_MAX),
     )
 
 
