@@ -59,7 +59,8 @@ def hypervisor_name(system: System) -> str:
     """Return the name of the hypervisor that has the code that the system needs, and no more."""
     shared = "-shared" if system.shared_cores else ""
     managed = "-managed" if system.manager else ""
-    return f"hypervisor{shared}{managed}"
+    connected = "-connected" if system.channels else ""
+    return f"hypervisor{shared}{managed}{connected}"
 
 
 def assemble(

@@ -80,6 +80,15 @@ class BoardTree(Board):
         """The window of PCI's memory below 4 GiB."""
         return self.window(_MEMORY_32)
 
+    def occupied(self) -> list[tuple[int, int]]:
+        """Return address and bytes of all devices' registers and of PCI's windows."""
+        nodes = [node for node in self.tree.node_iter() if node is not self.roles["memory"]]
+        found = [each for node in nodes for each in registers(node)]
+        if "pci" in self.roles:
+            rows = _groups(words(self.roles["pci"].props["ranges"]), 7)
+            found += [(_number(row[3:5]), _number(row[5:])) for row in rows]
+        return found
+
     def used_interrupts(self) -> set[int]:
         """Return the INTIDs of all interrupts that a device or PCI uses."""
         nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)

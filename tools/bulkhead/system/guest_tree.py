@@ -4,7 +4,8 @@
 Nodes of devices of which the partition has a part or a copy get other properties: cores, interrupt
 controller, PCI, console. The timer node is unchanged. It also contains the interrupt of EL2's
 timer, because software finds the interrupts by their positions; the hypervisor lets no guest enable
-that interrupt, and keeps the timer disabled. This module writes memory, firmware and /chosen.
+that interrupt, and keeps the timer disabled. This module writes memory, firmware, channels and
+/chosen.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
-from bulkhead.system.layout import Place, Range
+from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
 from bulkhead.system.vcpu_argument import command_line
 
 # New values of properties, by the path of their node; None removes the property.
@@ -55,8 +56,8 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         },
     }
     if place.console_interrupt:
-        interrupt = [0, place.console_interrupt - FIRST_SPI, 1]
-        changes[roles["console"].path] = {"interrupts": _cells(interrupt)}
+        interrupt = _cells(_spare_interrupt(place.console_interrupt))
+        changes[roles["console"].path] = {"interrupts": interrupt}
     if place.pci_memory and place.pci_ports:
         node = roles["pci"]
         buses = max(address.bus for address in place.partition.pci) + 1
@@ -168,6 +169,30 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
     yield '\t\tmethod = "hvc";'
     yield "\t};"
+    for end in place.channels:
+        yield from _channel_node(end)
+
+
+def _channel_node(end: ChannelEnd) -> Iterator[str]:
+    """Yield the node of a channel: docs/systems.md, "Channels"."""
+    channel = end.place.channel
+    yield f"\tchannel@{end.region.start:x} {{"
+    yield '\t\tcompatible = "bulkhead,channel";'
+    yield f"\t\tlabel = {quoted(channel.name)};"
+    yield f"\t\treg = {_cells(_range(end.region))};"
+    yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt))};"
+    yield f"\t\tbulkhead,channel = {_cells([end.place.number])};"
+    yield f"\t\tbulkhead,end = {_cells([end.number])};"
+    yield f"\t\tbulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
+    yield f"\t\tbulkhead,kind = {quoted(channel.kind.value)};"
+    if channel.one_way:
+        yield "\t\tbulkhead,one-way;"
+    yield "\t};"
+
+
+def _spare_interrupt(intid: int) -> list[int]:
+    """Return the specifier of an edge-triggered SPI (Linux binding "arm,gic-v3")."""
+    return [0, intid - FIRST_SPI, 1]
 
 
 def _write(

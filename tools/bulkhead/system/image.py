@@ -14,7 +14,7 @@ from bulkhead.system import description
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, interrupts, registers
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import Layout, Place, Range, page_up
+from bulkhead.system.layout import Layout, Place, Range, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
@@ -106,7 +106,23 @@ def describe(layout: Layout) -> description.Description:
             described.manager.staging = place.staging_physical
             described.manager.staging_bytes = place.staging.bytes
         described.manager.absent |= (not place.partition.autostart) << index
+    _describe_channels(described, layout)
     return described
+
+
+def _describe_channels(described: description.Description, layout: Layout) -> None:
+    described.channel_count = len(layout.channels)
+    for each in layout.channels:
+        described.channels[each.number] = description.Channel(
+            physical=each.physical.start,
+            section_bytes=section_bytes(each.channel),
+            one_way=each.channel.one_way,
+        )
+    for index, place in enumerate(layout.places):
+        for end in place.channels:
+            described.channels[end.place.number].ends[end.number] = description.ChannelEnd(
+                index, end.interrupt, end.region.start
+            )
 
 
 def _describe_board(layout: Layout) -> description.Board:
@@ -129,6 +145,7 @@ def _describe_board(layout: Layout) -> description.Board:
 
 def _describe_partition(place: Place, layout: Layout) -> description.Partition:
     partition, board = place.partition, layout.board
+    doorbells = {end.interrupt for end in place.channels}
     described = description.Partition(
         name=partition.name.encode(),
         entry=place.entry,
@@ -144,7 +161,9 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),
         edges=description.bitmap(
-            (place.interrupts & board.edge_interrupts()) | {place.console_interrupt} - {0}
+            (place.interrupts & board.edge_interrupts())
+            | ({place.console_interrupt} - {0})
+            | doorbells
         ),
     )
     for number, core in enumerate(partition.cores):

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Computes the places of a system: memory, images, PCI windows, console interrupts."""
+"""Computes the places of a system: memory, images, PCI windows, channels, spare interrupts."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree
-from bulkhead.system.description import CORES_MAX
+from bulkhead.system.description import CORES_MAX, GUEST_BITS
 from bulkhead.system.elf_image import Executable
-from bulkhead.system.model import Console, Dma, Partition, System
+from bulkhead.system.model import Channel, Console, Dma, Partition, System
 
 BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
 LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
@@ -21,6 +21,9 @@ LAST_SPI = 1019
 TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/include/hypervisor/sharing.h
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
 VCPU_BYTES = 128 << 10
+# For a channel's translation tables: of both ends, and of the hypervisor for the page of states. An
+# end needs at most three tables of level 3, for the borders of its parts, and four of level 2.
+CHANNEL_BYTES = 128 << 10
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
 
@@ -48,6 +51,35 @@ class Range:
 
 
 @dataclass(frozen=True)
+class ChannelPlace:
+    """The place of a channel in physical memory."""
+
+    channel: Channel
+    number: int  # index in the description
+    physical: Range
+
+    def parts(self, start: int) -> tuple[Range, ...]:
+        """Return the parts of the region if it begins at an address, which may be a guest address.
+
+        They are the page of states and the section of each end. End 1 has none if the channel is
+        one-way.
+        """
+        count = section_bytes(self.channel)
+        sections = range(start + PAGE_BYTES, start + self.physical.bytes, count)
+        return Range(start, PAGE_BYTES), *(Range(section, count) for section in sections)
+
+
+@dataclass(frozen=True)
+class ChannelEnd:
+    """The place of a channel in one of its partitions."""
+
+    place: ChannelPlace
+    number: int  # 0: of the partition that `from` names, 1: `to`
+    region: Range  # guest addresses
+    interrupt: int  # INTID of its doorbell
+
+
+@dataclass(frozen=True)
 class Place:
     """The place of a partition. Addresses are guest addresses unless named physical."""
 
@@ -65,6 +97,7 @@ class Place:
     interrupts: frozenset[int]
     times: Range | None  # the page with its VCPUs' times, if it shares a core
     staging: Range | None = None  # the manager's memory for images
+    channels: tuple[ChannelEnd, ...] = ()
 
     @property
     def staging_physical(self) -> int:
@@ -80,11 +113,22 @@ class Layout:
     board: BoardTree
     hypervisor: Range
     places: tuple[Place, ...]
+    channels: tuple[ChannelPlace, ...] = ()
 
 
 def page_up(number: int) -> int:
     """Return the number, rounded up to a multiple of the page size."""
     return _up(number, PAGE_BYTES)
+
+
+def section_bytes(channel: Channel) -> int:
+    """Return the size of a channel's section: a page that controls the ring, and the ring."""
+    return PAGE_BYTES + channel.ring_bytes
+
+
+def region_bytes(channel: Channel) -> int:
+    """Return the size of a channel: the page of states, and the sections."""
+    return PAGE_BYTES + (1 if channel.one_way else 2) * section_bytes(channel)
 
 
 def payload_bytes(files: Mapping[str, Files]) -> int:
@@ -104,8 +148,11 @@ def make_layout(
     own = start + hypervisor_bytes + payload_bytes(files) + board.settings["hypervisor"]["tables"]
     own += 2 * TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
+    own += CHANNEL_BYTES * len(system.channels)
     hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
-    physical = _place_memory(system, board, hypervisor)
+    free = [Range(hypervisor.end, board.memory + board.memory_bytes - hypervisor.end)]
+    physical = _place_memory(system, board, hypervisor, free)
+    channels = _place_channels(system, board, physical, free)
     spare = _spare_interrupts(board)
     windows = iter(range(len(system.partitions)))
     places = tuple(
@@ -115,40 +162,108 @@ def make_layout(
             board,
             files[partition.name],
             physical[partition.name],
+            channels,
             spare,
             windows,
         )
         for partition in system.partitions
     )
-    return Layout(system, board, hypervisor, places)
+    return Layout(system, board, hypervisor, places, channels)
 
 
-def _place_memory(system: System, board: BoardTree, hypervisor: Range) -> dict[str, int]:
-    """Return the physical addresses by partition: the largest first, each as low as possible."""
-    free = [Range(hypervisor.end, board.memory + board.memory_bytes - hypervisor.end)]
+def _place_memory(
+    system: System, board: BoardTree, hypervisor: Range, free: list[Range]
+) -> dict[str, int]:
+    """Return the physical addresses by partition: the largest first, each as low as possible.
+
+    Takes them from the free ranges.
+    """
     placed: dict[str, int] = {}
     for partition in sorted(system.partitions, key=lambda each: -each.memory_bytes):
         size = partition.memory_bytes
         alignment = LARGE_BLOCK_BYTES if size >= LARGE_BLOCK_BYTES else BLOCK_BYTES
-        hole = next((hole for hole in free if _up(hole.start, alignment) + size <= hole.end), None)
-        if hole is None:
+        start = _take_lowest(free, size, alignment)
+        if start is None:
             raise UserError(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
                 f"{size >> 20} MiB of memory are left in one piece",
                 f"board '{board.name}' has {board.memory_bytes >> 20} MiB, "
                 f"{hypervisor.bytes >> 20} MiB of them for the hypervisor and all images",
             )
-        start = _up(hole.start, alignment)
-        at = free.index(hole)
-        rest = (Range(hole.start, start - hole.start), Range(start + size, hole.end - start - size))
-        free[at : at + 1] = [piece for piece in rest if piece.bytes > 0]
         placed[partition.name] = start
     return placed
+
+
+def _place_channels(
+    system: System, board: BoardTree, physical: Mapping[str, int], free: list[Range]
+) -> tuple[ChannelPlace, ...]:
+    """Return the places of the channels: the largest first, each as low as possible."""
+    for partition in system.partitions:
+        # Its channels are at the same guest address as in physical memory, where its times are not.
+        if partition.dma is Dma.TRUSTED and system.shares_core(partition):
+            _withdraw(free, _times(Range(physical[partition.name], partition.memory_bytes), board))
+    placed: dict[int, Range] = {}
+    for number, channel in sorted(
+        enumerate(system.channels), key=lambda each: -region_bytes(each[1])
+    ):
+        count = region_bytes(channel)
+        start = _take_lowest(free, count, _alignment(count))
+        if start is None:
+            raise UserError(
+                f"{system.file}:{channel.line}: channel '{channel.name}': no {count >> 10} KiB of "
+                "memory are left in one piece",
+                "give a partition less memory",
+            )
+        placed[number] = Range(start, count)
+    return tuple(
+        ChannelPlace(channel, number, placed[number])
+        for number, channel in enumerate(system.channels)
+    )
+
+
+def _alignment(count: int) -> int:
+    """Return the alignment of a channel, physical and guest: that of blocks if it contains some."""
+    return BLOCK_BYTES if count >= BLOCK_BYTES else PAGE_BYTES
+
+
+def _take_lowest(free: list[Range], count: int, alignment: int) -> int | None:
+    """Take the lowest aligned addresses from the free ranges. Returns None if no range has room."""
+    for hole in free:
+        start = _up(hole.start, alignment)
+        if start + count <= hole.end:
+            _withdraw(free, Range(start, count))
+            return start
+    return None
+
+
+def _withdraw(free: list[Range], taken: Range) -> None:
+    """Remove a range from the free ranges."""
+    pieces = [
+        piece
+        for hole in free
+        for start, end in (
+            (hole.start, min(hole.end, taken.start)),
+            (max(hole.start, taken.end), hole.end),
+        )
+        if (piece := Range(start, end - start)).bytes > 0
+    ]
+    free[:] = pieces
 
 
 def _spare_interrupts(board: BoardTree) -> Iterator[int]:
     used = board.used_interrupts()
     return (intid for intid in range(FIRST_SPI, LAST_SPI + 1) if intid not in used)
+
+
+def _next_interrupt(spare: Iterator[int], system: System, line: int, what: str) -> int:
+    intid = next(spare, None)
+    if intid is None:
+        raise UserError(
+            f"{system.file}:{line}: {what} needs an interrupt, and devices of board "
+            f"'{system.board}' use all that are left",
+            "have fewer channels or consoles",
+        )
+    return intid
 
 
 def _place(
@@ -157,6 +272,7 @@ def _place(
     board: BoardTree,
     files: Files,
     physical: int,
+    channels: tuple[ChannelPlace, ...],
     spare: Iterator[int],
     windows: Iterator[int],
 ) -> Place:
@@ -178,8 +294,16 @@ def _place(
     if system.manager:  # leaves room behind the kernel, for a larger one
         devicetree = limit - DEVICETREE_BYTES
         initrd = devicetree - page_up(len(files.initrd))
-    console_interrupt = 0 if partition.console is Console.NONE else next(spare)
+    console_interrupt = (
+        0
+        if partition.console is Console.NONE
+        else _next_interrupt(
+            spare, system, partition.line, f"the console of partition '{partition.name}'"
+        )
+    )
     window = next(windows) if partition.pci else None
+    times = _times(memory, board) if system.shares_core(partition) else None
+    ends = _channel_ends(system, partition, board, memory, times, channels, spare)
     return Place(
         partition,
         files,
@@ -192,10 +316,65 @@ def _place(
         console_interrupt,
         None if window is None else _part(board, "memory", window),
         None if window is None else _part(board, "ports", window),
-        _interrupts(partition, board, console_interrupt),
-        _times(memory, board) if system.shares_core(partition) else None,
+        _interrupts(partition, board, [console_interrupt, *(end.interrupt for end in ends)]),
+        times,
         staging,
+        ends,
     )
+
+
+def _channel_ends(
+    system: System,
+    partition: Partition,
+    board: BoardTree,
+    memory: Range,
+    times: Range | None,
+    channels: tuple[ChannelPlace, ...],
+    spare: Iterator[int],
+) -> tuple[ChannelEnd, ...]:
+    """Return the places of a partition's channels in the partition, and their doorbells.
+
+    The channels follow its memory. With trusted DMA, guest and physical addresses are the same, so
+    that its devices reach a channel, and no memory of others, by its guest address.
+    """
+    taken = [memory, *(Range(*each) for each in board.occupied())]
+    taken += [times] if times else []
+    ends = []
+    for place in channels:
+        channel = place.channel
+        if partition.name not in channel.ends:
+            continue
+        region = place.physical
+        if partition.dma is not Dma.TRUSTED:
+            region = _guest_region(system, channel, partition, memory.end, region.bytes, taken)
+        taken.append(region)
+        what = f"channel '{channel.name}'"
+        interrupt = _next_interrupt(spare, system, channel.line, what)
+        number = channel.ends.index(partition.name)
+        ends.append(ChannelEnd(place, number, region, interrupt))
+    return tuple(ends)
+
+
+def _guest_region(
+    system: System,
+    channel: Channel,
+    partition: Partition,
+    lowest: int,
+    count: int,
+    taken: Iterable[Range],
+) -> Range:
+    """Return the first guest addresses that nothing else of the partition or the board has."""
+    start = _up(lowest, _alignment(count))
+    for each in sorted(taken, key=lambda each: each.start):
+        if start < each.end and each.start < start + count:
+            start = _up(each.end, _alignment(count))
+    if start + count > 1 << GUEST_BITS:
+        raise UserError(
+            f"{system.file}:{channel.line}: channel '{channel.name}': partition "
+            f"'{partition.name}' has no {count >> 10} KiB of guest addresses left above its memory",
+            "make the channel smaller",
+        )
+    return Range(start, count)
 
 
 def _times(memory: Range, board: BoardTree) -> Range:
@@ -219,10 +398,11 @@ def _part(board: BoardTree, kind: str, number: int) -> Range:
     return Range(whole.address + number * size, size)
 
 
-def _interrupts(partition: Partition, board: BoardTree, console_interrupt: int) -> frozenset[int]:
+def _interrupts(partition: Partition, board: BoardTree, spare: Iterable[int]) -> frozenset[int]:
+    """Return the interrupts of a partition. `spare`: those that no device uses, or 0."""
     lines = {board.pci_interrupt(address) for address in partition.pci}
     wired = {intid for label in partition.devices for intid in board.devices[label].interrupts}
-    return frozenset((lines | wired | {console_interrupt}) - {0})
+    return frozenset((lines | wired | {*spare}) - {0})
 
 
 def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int, int]:

@@ -13,13 +13,13 @@ from typing import Any
 class Lines:
     """The first lines of keys: of the top level, of each [[partition]], and of its lists of tables.
 
-    A list of tables is found by the number of its partition and by its key. [[core]] is as
-    [[partition]], without lists.
+    A list of tables is found by the number of its partition and by its key. Other lists of tables
+    of the top level, such as [[core]], are found by their key.
     """
 
     keys: dict[str, int] = field(default_factory=dict)
     partitions: list[tuple[int, dict[str, int]]] = field(default_factory=list)
-    cores: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    tables: dict[str, list[tuple[int, dict[str, int]]]] = field(default_factory=dict)
     lists: dict[tuple[int, str], list[tuple[int, dict[str, int]]]] = field(default_factory=dict)
 
     def of_partition(self, index: int) -> tuple[int, dict[str, int]]:
@@ -31,9 +31,13 @@ class Lines:
             return self.partitions[index]
         return self.keys.get("partition", 1), {}
 
-    def of_core(self, index: int) -> tuple[int, dict[str, int]]:
-        """Return the line of a [[core]] and those of its keys, like of_partition()."""
-        return self.cores[index] if index < len(self.cores) else (self.keys.get("core", 1), {})
+    def of_top_table(self, key: str, index: int) -> tuple[int, dict[str, int]]:
+        """Return the line of a table such as [[core]] and those of its keys.
+
+        A table that is written inline has the line of its list.
+        """
+        tables = self.tables.get(key, [])
+        return tables[index] if index < len(tables) else (self.keys.get(key, 1), {})
 
     def of_table(self, partition: int, key: str, index: int) -> tuple[int, dict[str, int]]:
         """Return the line of a table in a list of a partition, and those of its keys.
@@ -60,8 +64,8 @@ def find_lines(text: str) -> Lines:
         table = {}
         if key == "partition" and isinstance(inside, list):
             lines.partitions.append((number, table))
-        elif key == "core" and isinstance(inside, list):
-            lines.cores.append((number, table))
+        elif isinstance(inside, list):
+            lines.tables.setdefault(key, []).append((number, table))
         elif key == "partition" and lines.partitions:
             name = next(iter(inside), "")
             lines.partitions[-1][1].setdefault(name, number)

@@ -73,6 +73,13 @@ class VcpuPolicy(Enum):
     IO = "io"  # interrupts and bottom halves, by a PIBS server
 
 
+class ChannelKind(Enum):
+    """What a channel transfers."""
+
+    MESSAGES = "messages"  # every message, in order
+    VALUE = "value"  # the newest value only
+
+
 @dataclass(frozen=True)
 class PciAddress:
     """bus:device.function"""
@@ -173,8 +180,25 @@ class Partition:
 
 
 @dataclass(frozen=True)
+class Channel:
+    """A channel between two partitions."""
+
+    name: str
+    ends: tuple[str, str]  # names of the partitions: `from` is end 0, `to` is end 1
+    ring_bytes: int  # of each direction
+    line: int  # line of the file in which its table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+    kind: ChannelKind = ChannelKind.MESSAGES
+    one_way: bool = False  # end 1 can only read
+
+    def line_of(self, key: str) -> int:
+        """Return the line for a message about a key, which may be missing."""
+        return self.key_lines.get(key, self.line)
+
+
+@dataclass(frozen=True)
 class System:
-    """A system: a board and its partitions."""
+    """A system: a board, its partitions, and their channels."""
 
     name: str
     file: Path
@@ -182,6 +206,7 @@ class System:
     partitions: tuple[Partition, ...]
     board_line: int = 1
     cores: tuple[Cores, ...] = ()
+    channels: tuple[Channel, ...] = ()
 
     @cached_property
     def shared_cores(self) -> dict[int, list[Partition]]:

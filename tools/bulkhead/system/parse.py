@@ -18,6 +18,8 @@ from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     QUANTUM_DEFAULT,
     UTILIZATION_MIN,
+    Channel,
+    ChannelKind,
     Console,
     Cores,
     Dma,
@@ -32,13 +34,15 @@ from bulkhead.system.model import (
     Vcpu,
     VcpuPolicy,
 )
-from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show
+from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show, size
 
 SYSTEMS = ROOT / "systems"
 NAME_CHARACTERS_MAX = 15  # DESCRIPTION_NAME_BYTES, the last is 0
 ARGUMENTS_CHARACTERS_MAX = 2047  # Linux on arm64: COMMAND_LINE_SIZE
 THREAD_CHARACTERS_MAX = 15  # of VCPUs too: THREAD_NAME_BYTES, the last is 0
 EVERY_OTHER_THREAD = "*"
+RING_BYTES_MIN = 4 << 10
+RING_BYTES_MAX = 1 << 30
 
 _FILE = "system.toml"
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -102,16 +106,17 @@ def parse(file: Path) -> System:
     """Read and convert a system file. Raises UserErrors with all problems."""
     text = _read(file)
     content, lines = _load(file, text)
-    known = ("board", "core", "partition")
+    known = ("board", "channel", "core", "partition")
     problems = [
         _unknown(lines.keys[key], key, known, "the file") for key in content if key not in known
     ]
     board = _board(content, lines, problems)
     cores = _core_tables(content, lines, problems)
     partitions = _partitions(content, lines, problems)
+    channels = _channels(content, lines, problems)
     refuse(file, problems)
     name, board_line = _system_name(file), lines.keys["board"]
-    return System(name, file, board, tuple(partitions), board_line, tuple(cores))
+    return System(name, file, board, tuple(partitions), board_line, tuple(cores), tuple(channels))
 
 
 def _system_name(file: Path) -> str:
@@ -173,14 +178,9 @@ def _board(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) ->
 
 
 def _core_tables(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> list[Cores]:
-    tables = content.get("core", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        fix = "begin each table with [[core]]"
-        problems.append(Problem(lines.keys["core"], "core is no list of tables", fix))
-        return []
     made = []
-    for index, table in enumerate(tables):
-        line, key_lines = lines.of_core(index)
+    for index, table in enumerate(_top_tables(content, "core", lines, problems)):
+        line, key_lines = lines.of_top_table("core", index)
         before = len(problems)
         values = _values(table, _CORE_TABLE, f"[[core]] {index + 1}", (line, key_lines), problems)
         if len(problems) == before:
@@ -188,15 +188,39 @@ def _core_tables(content: Mapping[str, Any], lines: Lines, problems: list[Proble
     return made
 
 
+def _channels(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> list[Channel]:
+    made = []
+    for index, table in enumerate(_top_tables(content, "channel", lines, problems)):
+        line, key_lines = lines.of_top_table("channel", index)
+        name = table.get("name")
+        who = f"channel {show(name) if isinstance(name, str) and name else index + 1}"
+        before = len(problems)
+        values = _values(table, _CHANNEL, who, (line, key_lines), problems)
+        if len(problems) == before:
+            ends = values.pop("from"), values.pop("to")
+            values["ring_bytes"] = values.pop("size")
+            made.append(Channel(**values, ends=ends, line=line, key_lines=key_lines))
+    return made
+
+
+def _top_tables(
+    content: Mapping[str, Any], key: str, lines: Lines, problems: list[Problem]
+) -> list[Mapping[str, Any]]:
+    """Return the tables of a list of the top level: none if it is missing or no list of tables."""
+    tables = content.get(key, [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        fix = f"begin each table with [[{key}]]"
+        problems.append(Problem(lines.keys[key], f"{key} is no list of tables", fix))
+        return []
+    return tables
+
+
 def _partitions(
     content: Mapping[str, Any], lines: Lines, problems: list[Problem]
 ) -> list[Partition]:
-    tables = content.get("partition", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        fix = "begin each partition with [[partition]]"
-        problems.append(Problem(lines.keys["partition"], "partition is no list of tables", fix))
-        return []
-    if not tables:
+    before = len(problems)
+    tables = _top_tables(content, "partition", lines, problems)
+    if not tables and len(problems) == before:
         fix = "add one with [[partition]]"
         problems.append(Problem(lines.keys.get("partition", 1), "the file has no partition", fix))
     made = (_partition(index, table, lines, problems) for index, table in enumerate(tables))
@@ -339,6 +363,13 @@ def _memory(value: Any) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _ring_bytes(value: Any) -> int:
+    count = _memory(value)
+    if count & (count - 1) or not RING_BYTES_MIN <= count <= RING_BYTES_MAX:
+        raise _Wrong(f"take a power of two from {size(RING_BYTES_MIN)} to {size(RING_BYTES_MAX)}")
+    return count
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise _Wrong("write true or false, without quotation marks")
@@ -476,4 +507,16 @@ _CORE_TABLE = _Kind(
     {"numbers": _cores, "scheduler": _one_of(Scheduler), "quantum": _quantum},
     {"quantum": QUANTUM_DEFAULT},
     {"numbers": "[0, 1]", "scheduler": '"credit"'},
+)
+_CHANNEL = _Kind(
+    {
+        "name": _name,
+        "from": _name,
+        "to": _name,
+        "size": _ring_bytes,
+        "kind": _one_of(ChannelKind),
+        "one_way": _flag,
+    },
+    {"kind": ChannelKind.MESSAGES, "one_way": False},
+    {"name": '"commands"', "from": '"control"', "to": '"linux"', "size": '"64 KiB"'},
 )

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Channels of a system: their places, the description, the devicetrees and the hypervisor."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from devicetree import dtlib
+
+from bulkhead.errors import UserError
+from bulkhead.system import board_tree, description, layout
+from bulkhead.system.assemble import hypervisor_name
+from bulkhead.system.board_tree import BoardTree, registers, words
+from bulkhead.system.guest_tree import guest_tree
+from bulkhead.system.image import compile_tree, describe
+from bulkhead.system.layout import ChannelEnd, Files, Layout, Range, make_layout
+from bulkhead.system.model import (
+    Channel,
+    ChannelKind,
+    Console,
+    Dma,
+    Partition,
+    System,
+)
+
+_KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
+_PAGE = 4096
+_BOARD = board_tree.load("qemu-virt")
+_IMAGE = struct.pack("<8xQQ24x8xI4x", 0, _MIB, 0x644D5241)
+
+
+def _partition(name: str, core: int, memory_bytes: int, dma: Dma = Dma.NONE) -> Partition:
+    return Partition(name, (core,), memory_bytes, "boot", None, "", (), (), dma, Console.OUTPUT, 3)
+
+
+_CONTROL = _partition("control", 0, 16 * _MIB + 3 * _PAGE)
+_LINUX = _partition("linux", 1, 128 * _MIB)
+_TRUSTED = _partition("trusted", 2, 16 * _MIB, Dma.TRUSTED)
+_COMMANDS = Channel("commands", ("control", "linux"), 64 * _KIB, 20)
+_VALUE = Channel("position", ("linux", "trusted"), 4 * _KIB, 26, {}, ChannelKind.VALUE, True)
+_LARGE = Channel("frames", ("trusted", "control"), 4 * _MIB, 33)
+_ALL = (_COMMANDS, _VALUE, _LARGE)
+
+
+def _system(
+    *channels: Channel, partitions: tuple[Partition, ...] = (_CONTROL, _LINUX, _TRUSTED)
+) -> System:
+    return System("test", Path("test.toml"), "qemu-virt", partitions, channels=channels)
+
+
+def _made(system: System, board: BoardTree = _BOARD) -> Layout:
+    files = {each.name: Files(_IMAGE) for each in system.partitions}
+    return make_layout(system, board, files, _MIB)
+
+
+def _end(placed: Layout, channel: str, number: int) -> ChannelEnd:
+    (found,) = (
+        end
+        for place in placed.places
+        for end in place.channels
+        if (end.place.channel.name, end.number) == (channel, number)
+    )
+    return found
+
+
+def _are_apart(ranges: list[Range]) -> bool:
+    ordered = sorted(ranges, key=lambda each: each.start)
+    return all(one.end <= other.start for one, other in pairwise(ordered))
+
+
+def test_physical_memory_of_a_channel_is_nobody_elses() -> None:
+    placed = _made(_system(*_ALL))
+    regions = [each.physical for each in placed.channels]
+    memories = [Range(each.physical, each.memory.bytes) for each in placed.places]
+    assert _are_apart([placed.hypervisor, *memories, *regions])
+    assert all(region.start % _PAGE == 0 for region in regions)
+    assert all(region.end <= _BOARD.memory + _BOARD.memory_bytes for region in regions)
+    assert [region.bytes for region in regions] == [
+        _PAGE + 2 * (_PAGE + 64 * _KIB),
+        _PAGE + _PAGE + 4 * _KIB,
+        _PAGE + 2 * (_PAGE + 4 * _MIB),
+    ]
+
+
+def test_parts_of_a_channel() -> None:
+    commands, value, _ = _made(_system(*_ALL)).channels
+    section = _PAGE + 64 * _KIB
+    assert commands.parts(0x1000) == (
+        Range(0x1000, _PAGE), Range(0x2000, section), Range(0x2000 + section, section)
+    )  # fmt: skip
+    assert value.parts(0) == (Range(0, _PAGE), Range(_PAGE, 2 * _PAGE))
+
+
+def test_large_channels_can_be_mapped_by_blocks() -> None:
+    """Guest and physical addresses have the same offset in a block of 2 MiB."""
+    placed = _made(_system(*_ALL))
+    for number in range(2):
+        end = _end(placed, "frames", number)
+        assert end.region.start % (2 * _MIB) == end.place.physical.start % (2 * _MIB) == 0
+
+
+def test_guest_addresses_of_a_channel_are_nothing_elses() -> None:
+    shared = [
+        replace(each, budget=1, period=10) for each in (_CONTROL, replace(_LINUX, cores=(0,)))
+    ]
+    placed = _made(_system(*_ALL, partitions=(*shared, _TRUSTED)))
+    for place in placed.places:
+        regions = [end.region for end in place.channels]
+        others = [Range(*each) for each in _BOARD.occupied()]
+        assert _are_apart([place.memory, *([place.times] if place.times else []), *regions])
+        assert not any(
+            region.start < each.end and each.start < region.end
+            for region in regions
+            for each in others
+        )
+        assert all(region.start >= place.memory.end for region in regions if place.times)
+    assert placed.places[0].times
+
+
+def _add_device(monkeypatch: pytest.MonkeyPatch, address: int) -> None:
+    occupied = [*_BOARD.occupied(), (address, 0x200)]
+    monkeypatch.setattr(BoardTree, "occupied", lambda _: occupied)
+
+
+def test_guest_addresses_leave_out_a_device_behind_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would be at the first address otherwise."""
+    first = _end(_made(_system(_COMMANDS)), "commands", 0).region
+    _add_device(monkeypatch, first.start + _PAGE)
+    region = _end(_made(_system(_COMMANDS)), "commands", 0).region
+    assert region == Range(first.start + 2 * _PAGE, first.bytes)
+
+
+def test_occupied_addresses_are_those_of_devices_and_pci() -> None:
+    occupied = _BOARD.occupied()
+    assert {(0x9000000, 0x1000), (0x10000000, 0x2EFF0000), (0x4010000000, 0x10000000)} <= {
+        *occupied
+    }
+    assert not any(start <= _BOARD.memory < start + count for start, count in occupied)
+
+
+def test_trusted_dma_sees_a_channel_at_its_physical_address() -> None:
+    """Otherwise a device that is given a guest address would access memory of others."""
+    placed = _made(_system(*_ALL))
+    for channel, number in (("position", 1), ("frames", 0)):
+        end = _end(placed, channel, number)
+        assert end.region == end.place.physical
+
+
+def test_times_of_trusted_dma_are_beside_its_channels() -> None:
+    """They follow its memory, where the lowest free physical memory is."""
+    trusted = replace(_TRUSTED, cores=(0,), budget=1, period=10)
+    control = replace(_CONTROL, budget=1, period=10, memory_bytes=256 * _MIB)
+    placed = _made(_system(_LARGE, _LARGE, partitions=(control, trusted)))
+    place = placed.places[1]
+    assert place.times
+    assert place.times.start == place.memory.end
+    assert _are_apart([place.times, *(end.region for end in place.channels)])
+    assert _made(_system(_COMMANDS, partitions=(control, trusted)))
+
+
+def test_doorbells_are_spare_edge_triggered_interrupts() -> None:
+    system = _system(*_ALL)
+    placed = _made(system)
+    ends = [end for place in placed.places for end in place.channels]
+    consoles = [place.console_interrupt for place in placed.places]
+    assert len({*consoles, *(end.interrupt for end in ends)}) == 3 + 6
+    assert not {end.interrupt for end in ends} & _BOARD.used_interrupts()
+    head = describe(placed)
+    for partition, place in zip(head.partitions, placed.places, strict=False):
+        own = {place.console_interrupt, *(end.interrupt for end in place.channels)}
+        assert list(partition.interrupts) == list(description.bitmap(own))
+        assert list(partition.edges) == list(description.bitmap(own))
+
+
+def test_description() -> None:
+    placed = _made(_system(*_ALL))
+    head = describe(placed)
+    assert (head.channel_count, head.reserved) == (3, 0)
+    for number, (channel, section, names) in enumerate(
+        (
+            (_COMMANDS, 68 * _KIB, (0, 1)),
+            (_VALUE, 8 * _KIB, (1, 2)),
+            (_LARGE, 4 * _MIB + _PAGE, (2, 0)),
+        )
+    ):
+        found = head.channels[number]
+        assert found.physical == placed.channels[number].physical.start
+        assert (found.section_bytes, found.one_way) == (section, channel.one_way)
+        for index in range(2):
+            end = _end(placed, channel.name, index)
+            assert found.ends[index].partition == names[index]
+            assert found.ends[index].interrupt == end.interrupt
+            assert found.ends[index].guest == end.region.start
+    assert bytes(head.channels[3]) == bytes(len(bytes(head.channels[3])))
+    assert describe(_made(_system())).channel_count == 0
+
+
+def _node(placed: Layout, partition: int, folder: Path, name: str) -> Any:
+    path = folder / "guest.dts"
+    compile_tree(guest_tree(placed.places[partition], _BOARD), path)
+    nodes = dtlib.DT(str(path)).root.nodes.values()
+    (found,) = (
+        node
+        for node in nodes
+        if node.name.startswith("channel@") and node.props["label"].to_string() == name
+    )
+    return found
+
+
+@pytest.mark.parametrize(("partition", "end"), [(0, 0), (1, 1)])
+def test_devicetree(tmp_path: Path, partition: int, end: int) -> None:
+    placed = _made(_system(_LARGE, _COMMANDS))
+    node = _node(placed, partition, tmp_path, "commands")
+    expected = _end(placed, "commands", end)
+    assert node.name == f"channel@{expected.region.start:x}"
+    assert node.props["compatible"].to_string() == "bulkhead,channel"
+    assert registers(node) == ((expected.region.start, expected.region.bytes),)
+    assert words(node.props["interrupts"]) == [0, expected.interrupt - 32, 1]
+    assert node.props["bulkhead,channel"].to_num() == 1
+    assert node.props["bulkhead,end"].to_num() == end
+    assert words(node.props["bulkhead,section-bytes"]) == [0, 68 * _KIB]
+    assert node.props["bulkhead,kind"].to_string() == "messages"
+    assert "bulkhead,one-way" not in node.props
+
+
+def test_devicetree_of_a_one_way_value(tmp_path: Path) -> None:
+    for partition in (1, 2):
+        node = _node(_made(_system(*_ALL)), partition, tmp_path, "position")
+        assert node.props["bulkhead,kind"].to_string() == "value"
+        assert "bulkhead,one-way" in node.props
+
+
+def test_systems_without_channels_have_nothing_of_them() -> None:
+    placed = _made(_system())
+    assert placed.channels == ()
+    source = guest_tree(placed.places[0], _BOARD)
+    assert "channel" not in source
+    assert hypervisor_name(_system()) == "hypervisor"
+
+
+def test_hypervisor_has_room_for_the_tables() -> None:
+    many = [replace(_COMMANDS, name=f"c{number}") for number in range(16)]
+    without, with_channels = _made(_system()), _made(_system(*many))
+    assert with_channels.hypervisor.bytes - without.hypervisor.bytes == 16 * 128 * _KIB
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({}, "hypervisor-connected"),
+        ({"manager": True}, "hypervisor-managed-connected"),
+        ({"cores": (1,), "budget": 1, "period": 2}, "hypervisor-shared-connected"),
+    ],
+)
+def test_hypervisor_is_one_with_channels(change: dict[str, Any], name: str) -> None:
+    control = replace(_CONTROL, **change)
+    linux = replace(_LINUX, budget=1, period=2)
+    assert hypervisor_name(_system(_COMMANDS, partitions=(control, linux))) == name
+
+
+def test_no_room_in_physical_memory() -> None:
+    linux = replace(_LINUX, memory_bytes=1 * _GIB)
+    control = replace(_CONTROL, memory_bytes=1012 * _MIB)
+    large = replace(_LARGE, ends=("linux", "control"))
+    with pytest.raises(
+        UserError, match=r"^test.toml:33: channel 'frames': no 8204 KiB of memory are left in one"
+    ):
+        _made(_system(large, partitions=(linux, control)))
+
+
+def test_no_room_in_guest_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a board whose memory ends where guest addresses end, with a device at the end."""
+    board = replace(_BOARD, memory=(1 << 39) - 64 * _MIB, memory_bytes=64 * _MIB)
+    other = replace(_TRUSTED, memory_bytes=2 * _MIB, dma=Dma.NONE)
+    system = _system(replace(_LARGE, ring_bytes=16 * _MIB), partitions=(_CONTROL, other))
+    _made(system, board)
+    _add_device(monkeypatch, (1 << 39) - 30 * _MIB)
+    with pytest.raises(
+        UserError,
+        match=r"^test.toml:33: channel 'frames': partition 'control' has no 32780 KiB of guest",
+    ):
+        _made(system, board)
+
+
+def test_no_interrupt_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = _system(_COMMANDS, partitions=(_CONTROL, _LINUX))
+    last = _end(_made(system), "commands", 1).interrupt
+    monkeypatch.setattr(layout, "LAST_SPI", last)
+    _made(system)
+    monkeypatch.setattr(layout, "LAST_SPI", last - 1)
+    with pytest.raises(UserError, match=r"^test.toml:20: channel 'commands' needs an interrupt"):
+        _made(system)
+    monkeypatch.setattr(layout, "LAST_SPI", 31)
+    with pytest.raises(UserError, match=r"^test.toml:3: the console of partition 'linux' needs an"):
+        _made(_system(partitions=(replace(_CONTROL, console=Console.NONE), _LINUX)))
