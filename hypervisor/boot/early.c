@@ -6,6 +6,7 @@
  */
 #include "boot/boot.h"
 #include "boot/image.h"
+#include "channel/channel.h"
 #include "console/terminal.h"
 #include "description/check.h"
 #include "entry/processor.h"
@@ -102,6 +103,7 @@ uint64_t boot_early(void)
     root = (uint64_t *)(uintptr_t)boot_take(1);
     map_hypervisor(root, &system->board);
     map_devices(root, system);
+    channel_prepare(system, root);
     /* Lines that were fetched while the tables were written are stale. */
     load_clean((uint64_t)(uintptr_t)root, boot_pool.next);
     return (uint64_t)(uintptr_t)root;

@@ -3,6 +3,7 @@
  * processors. */
 #include "boot/boot.h"
 #include "boot/image.h"
+#include "channel/channel.h"
 #include "console/input.h"
 #include "console/terminal.h"
 #include "entry/processor.h"
@@ -147,6 +148,7 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     }
     map_events(root, partition);
     manager_map(root, partition);
+    channel_map(root, partition);
 }
 
 /* Mappings of the service tables of a VCPU for the others with which it shares the processor: what
@@ -184,6 +186,7 @@ static void make_stage2(const struct partition *partition)
     if (stage2_roots[index] == 0) {
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
+    channel_connect(partition, (uint64_t *)(uintptr_t)stage2_roots[index]);
     memcpy((void *)(uintptr_t)(processors_roots + index * PAGE_BYTES),
            (const void *)(uintptr_t)stage2_roots[index], PAGE_BYTES);
 }

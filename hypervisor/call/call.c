@@ -3,6 +3,7 @@
 
 #include "call/function.h"
 #include "call/services.h"
+#include "channel/calls.h"
 #include "manager/calls.h"
 
 /* DEN0028, 7. */
@@ -20,7 +21,8 @@ static int64_t architecture(const struct vcpu *vcpu, const uint64_t *registers)
     if ((uint32_t)registers[0] != SMCCC_ARCH_FEATURES) {
         return CALL_NOT_SUPPORTED;
     }
-    return asked == SMCCC_VERSION || asked == SMCCC_ARCH_FEATURES || services_have(vcpu, asked)
+    return asked == SMCCC_VERSION || asked == SMCCC_ARCH_FEATURES || services_have(vcpu, asked) ||
+                   channel_has_call(vcpu, asked)
                ? CALL_SUCCESS
                : CALL_NOT_SUPPORTED;
 }
@@ -37,7 +39,10 @@ enum psci_action call_handle(const struct vcpu *vcpu, uint64_t registers[4], uin
         break;
     case CALL_STANDARD_HYPERVISOR:
     case CALL_VENDOR_HYPERVISOR:
-        result = services_call(vcpu, registers);
+        result = channel_call(vcpu, registers);
+        if (result == CALL_NOT_SUPPORTED) {
+            result = services_call(vcpu, registers);
+        }
         if (result == CALL_NOT_SUPPORTED) {
             result = manager_call(vcpu, registers);
         }

@@ -6,20 +6,14 @@
  */
 #include "description/check.h"
 
+#include "description/limits.h"
 #include <stddef.h>
 
-#define PHYSICAL_LIMIT      (UINT64_C(1) << 48)
-#define GUEST_LIMIT         (UINT64_C(1) << DESCRIPTION_GUEST_BITS)
-#define PCI_LIMIT           (UINT64_C(1) << 32) /* 32-bit BARs reach addresses below this */
-#define AFFINITY_MASK       UINT64_C(0xff00ffffff)
-#define FRAME_BYTES         UINT64_C(0x10000) /* of GICD, GICR and SMMU */
-#define REDISTRIBUTOR_BYTES (2 * FRAME_BYTES)
-#define SMMU_BYTES          (2 * FRAME_BYTES)
-#define BUS_BYTES           UINT64_C(0x100000)
-#define BUSES_MAX           256u
-#define FUNCTION_SHIFT      12u /* 4 KiB of ECAM for each function */
-#define SPI_FIRST           32u
-#define SPI_LIMIT           1020u
+#define PCI_LIMIT      (UINT64_C(1) << 32) /* 32-bit BARs reach addresses below this */
+#define AFFINITY_MASK  UINT64_C(0xff00ffffff)
+#define BUS_BYTES      UINT64_C(0x100000)
+#define BUSES_MAX      256u
+#define FUNCTION_SHIFT 12u /* 4 KiB of ECAM for each function */
 
 /* Hypervisor, GICD, UART, ECAM, SMMU; a Redistributor for each core; the ranges of the
  * partitions. */
@@ -546,7 +540,12 @@ static bool check_header(struct check *check, uint64_t room)
            expect(check,
                   UNUSED_IS_ZERO(description->cores, description->core_count) &&
                       UNUSED_IS_ZERO(description->partitions, description->partition_count),
-                  "cores or partitions beyond the count:", description->partition_count);
+                  "cores or partitions beyond the count:", description->partition_count) &&
+           expect(check,
+                  description->channel_count <= DESCRIPTION_CHANNELS_MAX &&
+                      description->reserved == 0 &&
+                      UNUSED_IS_ZERO(description->channels, description->channel_count),
+                  "too many channels, or channels beyond the count:", description->channel_count);
 }
 
 bool description_check(const struct description *description, uint64_t room,

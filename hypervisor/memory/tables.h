@@ -19,6 +19,7 @@
 /* Attribute bits of a block or page descriptor. RW in stage 2: the guest may read and write. */
 #define STAGE2_MEMORY     UINT64_C(0x00000000000007fc) /* AF, Inner Shareable, RW, write-back */
 #define STAGE2_CONSTANTS  UINT64_C(0x004000000000077c) /* STAGE2_MEMORY, but XN and read-only */
+#define STAGE2_DATA       UINT64_C(0x00400000000007fc) /* STAGE2_MEMORY, but XN */
 #define STAGE2_DEVICE     UINT64_C(0x00400000000004c4) /* XN, AF, RW, Device-nGnRE */
 #define MONITOR_CODE      UINT64_C(0x00000000000007c0) /* AF, Inner Shareable, RO, attribute 0 */
 #define MONITOR_CONSTANTS UINT64_C(0x00400000000007c0) /* MONITOR_CODE and XN */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/life.h"
 
+#include "channel/channel.h"
 #include "console/terminal.h"
 #include "console/uart.h"
 #include "entry/processor.h"
@@ -149,6 +150,7 @@ static enum life_step end_reset(const struct vcpu *vcpu)
     struct transition *transition = &partition->transition;
 
     gic_reset_partition(partition);
+    channel_end(partition);
     if (!is_to_start(vcpu)) {
         return end_stopped(partition);
     }

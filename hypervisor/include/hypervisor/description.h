@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 10u
+#define DESCRIPTION_VERSION 11u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX 8u
@@ -26,6 +26,7 @@
 #define DESCRIPTION_DEVICES_MAX    16u
 #define DESCRIPTION_IMAGES_MAX     4u
 #define DESCRIPTION_FUNCTIONS_MAX  8u
+#define DESCRIPTION_CHANNELS_MAX   16u
 #define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
 
 #define DESCRIPTION_PAGE_BYTES   UINT64_C(4096)
@@ -178,6 +179,24 @@ struct description_manager {
     uint64_t staging_bytes;
 };
 
+/* An end of a channel. */
+struct description_channel_end {
+    uint32_t partition; /* index */
+    uint32_t interrupt; /* INTID of an SPI that no device uses, one of its `interrupts`; 0: none */
+    uint64_t guest;     /* guest address of the region, a multiple of the page size */
+};
+
+/* A channel: memory that connects two partitions. Its region is a page with the states of both
+ * ends, which both can read and neither can write, then a section for each end, which this end can
+ * write and the other one can read. */
+struct description_channel {
+    uint64_t physical;      /* of the region, a multiple of the page size */
+    uint64_t section_bytes; /* whole pages */
+    uint32_t one_way;       /* 1: end 1 has no section */
+    uint32_t reserved;
+    struct description_channel_end ends[2]; /* of different partitions */
+};
+
 struct description {
     uint64_t magic;
     uint32_t version;
@@ -189,8 +208,11 @@ struct description {
     uint32_t mark; /* CRC-32 of all images in whole pages; also the payload's last four bytes */
     struct description_board board;
     struct description_manager manager;
+    uint32_t channel_count;
+    uint32_t reserved;
     struct description_core cores[DESCRIPTION_CORES_MAX];
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];
+    struct description_channel channels[DESCRIPTION_CHANNELS_MAX];
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include "call/call.h"
 #include "call/function.h"
 #include "call/services.h"
+#include "channel/calls.h"
 #include "manager/calls.h"
 #include <string.h>
 
@@ -18,11 +19,13 @@
 #define ANNOUNCED           0xc5000020u /* the only function of the services that is announced */
 #define SERVED              77
 #define MANAGED             78
+#define CONNECTED           79
 
 static struct partition partition;
 static struct vcpu caller;
 static uint32_t served; /* the function that the services were called with */
 static bool has_manager, is_for_manager;
+static bool has_channel;
 static uint32_t target;
 
 bool services_have(const struct vcpu *vcpu, uint32_t function)
@@ -37,6 +40,18 @@ int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
     served = (uint32_t)registers[0];
     registers[1] = SERVED;
     return is_for_manager ? CALL_NOT_SUPPORTED : SERVED;
+}
+
+bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
+{
+    assert_ptr_equal(vcpu, &caller);
+    return has_channel && function == CHANNEL_NOTIFY;
+}
+
+int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
+{
+    assert_ptr_equal(vcpu, &caller);
+    return has_channel && (uint32_t)registers[0] == CHANNEL_NOTIFY ? CONNECTED : CALL_NOT_SUPPORTED;
 }
 
 int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
@@ -57,6 +72,7 @@ static int setup(void **state)
     partition.power[1].state = VCPU_ON;
     served = 0;
     has_manager = false;
+    has_channel = false;
     is_for_manager = false;
     return 0;
 }
@@ -121,6 +137,17 @@ static void test_calls_of_the_manager(void **state)
     assert_int_equal(answer(0xc6000010, 0), SERVED);
 }
 
+static void test_calls_for_channels(void **state)
+{
+    (void)state;
+    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CHANNEL_NOTIFY), CALL_NOT_SUPPORTED);
+    has_channel = true;
+    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CHANNEL_NOTIFY), CALL_SUCCESS);
+    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CHANNEL_SET_STATE), CALL_NOT_SUPPORTED);
+    assert_int_equal(answer(CHANNEL_NOTIFY, 0), CONNECTED);
+    assert_int_equal(answer(CHANNEL_SET_STATE, 0), SERVED);
+}
+
 static void test_power(void **state)
 {
     uint64_t off[4] = {0x84000002};
@@ -138,6 +165,7 @@ int main(void)
         cmocka_unit_test_setup(test_architecture, setup),
         cmocka_unit_test_setup(test_each_call_goes_to_its_owner, setup),
         cmocka_unit_test_setup(test_calls_of_the_manager, setup),
+        cmocka_unit_test_setup(test_calls_for_channels, setup),
         cmocka_unit_test_setup(test_power, setup),
     };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "description_fixture.h"
 
+#include "channel/check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,7 +202,32 @@ static void add_partition(struct regions *regions, const struct description_part
     }
 }
 
-static void require_addresses(const struct description *description)
+static uint64_t channel_bytes(const struct description_channel *channel)
+{
+    return 4096 + (channel->one_way == 1 ? 1 : 2) * channel->section_bytes;
+}
+
+/* Adds the channels in physical memory, or those of a partition's guest. */
+static void add_channels(struct regions *regions, const struct description *description,
+                         uint32_t partition)
+{
+    for (uint32_t i = 0; i < description->channel_count; i++) {
+        const struct description_channel *channel = &description->channels[i];
+
+        if (partition == DESCRIPTION_NO_PARTITION) {
+            add(regions, channel->physical, channel_bytes(channel));
+            continue;
+        }
+        for (unsigned end = 0; end < 2; end++) {
+            if (channel->ends[end].partition == partition) {
+                add(regions, channel->ends[end].guest, channel_bytes(channel));
+            }
+        }
+    }
+}
+
+/* Requires that channels, if their check accepts them, and all else have addresses of their own. */
+static void require_addresses(const struct description *description, bool has_channels)
 {
     static struct regions regions;
 
@@ -212,12 +239,18 @@ static void require_addresses(const struct description *description)
     for (uint32_t i = 0; i < description->partition_count; i++) {
         add_partition(&regions, &description->partitions[i], false);
     }
+    if (has_channels) {
+        add_channels(&regions, description, DESCRIPTION_NO_PARTITION);
+    }
     require_apart(&regions, UINT64_C(1) << 48);
     for (uint32_t i = 0; i < description->partition_count; i++) {
         regions.count = 0;
         add_registers(&regions, description);
         add_further_redistributors(&regions, description, description->partitions[i].vcpu_count);
         add_partition(&regions, &description->partitions[i], true);
+        if (has_channels) {
+            add_channels(&regions, description, i);
+        }
         require_apart(&regions, UINT64_C(1) << 39);
     }
 }
@@ -271,6 +304,40 @@ static void require_owners(const struct description *description)
             "the UART's interrupt is the hypervisor's");
 }
 
+/* Requires that each end of a channel has a partition, and an interrupt that is this partition's,
+ * edge-triggered, and given once. */
+static void require_ends(const struct description *description)
+{
+    uint32_t given[32] = {0};
+
+    for (uint32_t i = 0; i < description->channel_count; i++) {
+        const struct description_channel *channel = &description->channels[i];
+
+        require(channel->ends[0].partition != channel->ends[1].partition,
+                "a channel connects two partitions");
+        require(channel->section_bytes != 0 &&
+                    (channel->section_bytes | channel->physical) % 4096 == 0,
+                "sections are whole pages");
+        for (unsigned end = 0; end < 2; end++) {
+            uint32_t interrupt = channel->ends[end].interrupt, bit = 1u << interrupt % 32;
+            const struct description_partition *partition;
+
+            require(channel->ends[end].partition < description->partition_count,
+                    "a channel's partition exists");
+            partition = &description->partitions[channel->ends[end].partition];
+            if (interrupt == 0) {
+                continue;
+            }
+            require(interrupt < 1020, "a doorbell is an SPI");
+            require((partition->edges[interrupt / 32] & bit) != 0, "a doorbell is an own edge");
+            require((given[interrupt / 32] & bit) == 0 &&
+                        (partition->console == 0 || partition->console_interrupt != interrupt),
+                    "a doorbell is nothing else");
+            given[interrupt / 32] |= bit;
+        }
+    }
+}
+
 static void require_images(const struct description *description)
 {
     for (uint32_t i = 0; i < description->partition_count; i++) {
@@ -298,13 +365,20 @@ static void require_images(const struct description *description)
 void description_exercise(const struct description *description, uint64_t room)
 {
     struct description_problem problem = {NULL, 0, 0};
+    uint64_t value;
 
     if (description_check(description, room, &problem)) {
         require(room >= sizeof(*description) && description->payload <= room, "all is there");
         require(description->core_count <= DESCRIPTION_CORES_MAX &&
                     description->partition_count <= DESCRIPTION_PARTITIONS_MAX,
                 "counts are in bounds");
-        require_addresses(description);
+        require(description->channel_count <= DESCRIPTION_CHANNELS_MAX, "channels are in bounds");
+        if (channel_check(description, &value) == NULL) {
+            require_addresses(description, true);
+            require_ends(description);
+        } else {
+            require_addresses(description, false);
+        }
         require_owners(description);
         require_images(description);
         return;
@@ -314,6 +388,30 @@ void description_exercise(const struct description *description, uint64_t room)
         (void)fprintf(stderr, "refused without a reason\n");
         abort();
     }
+}
+
+void description_make_connected(struct description *description)
+{
+    struct description_partition *partitions = description->partitions;
+
+    description_make(description);
+    partitions[0].interrupts[1] |= 1u << 18 | 1u << 19 | 1u << 20;
+    partitions[0].edges[1] |= 1u << 18 | 1u << 19 | 1u << 20;
+    partitions[1].interrupts[1] |= 1u << 21 | 1u << 22;
+    partitions[1].edges[1] |= 1u << 21 | 1u << 22;
+    description->channel_count = 2;
+    description->channels[0] = (struct description_channel){
+        .physical = 0x60000000,
+        .section_bytes = 0x11000,
+        .ends = {{0, 50, 0x60000000}, {1, 53, 0x600000000}},
+    };
+    description->channels[1] = (struct description_channel){
+        .physical = 0x70000000,
+        .section_bytes = 0x2000,
+        .one_way = 1,
+        .ends = {{1, 54, 0x700000000}, {0, 52, 0x70000000}},
+    };
+    description_seal(description);
 }
 
 void description_make_shared(struct description *description)

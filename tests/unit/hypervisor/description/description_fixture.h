@@ -18,6 +18,11 @@ void description_make_shared(struct description *description);
 /* Makes the same description, except that core 0 is shared by weights, and seals it. */
 void description_make_weighted(struct description *description);
 
+/* Makes the same description as description_make(), with two channels between the partitions, and
+ * seals it. The first is from partition 0 to 1, has sections of 0x11000 bytes, lies at 0x60000000
+ * in both, and at 0x600000000 in partition 1; the second is one-way, and from partition 1 to 0. */
+void description_make_connected(struct description *description);
+
 /* Computes and stores the description's checksum. */
 void description_seal(struct description *description);
 

@@ -16,10 +16,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct description description;
 
-    if (bytes % 3 == 0) {
+    if (bytes % 4 == 0) {
         description_make(&description);
-    } else if (bytes % 3 == 1) {
+    } else if (bytes % 4 == 1) {
         description_make_weighted(&description);
+    } else if (bytes % 4 == 2) {
+        description_make_connected(&description);
     } else {
         description_make_shared(&description);
     }

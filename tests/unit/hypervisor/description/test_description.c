@@ -37,6 +37,7 @@ struct fault {
 #define CORES     "too few or too many cores:"
 #define MANY      "too few or too many partitions:"
 #define SURPLUS   "cores or partitions beyond the count:"
+#define CHANNELS  "too many channels, or channels beyond the count:"
 #define AFFINITY  "invalid or duplicate affinity: core"
 #define FRAME     "Redistributor not aligned to 64 KiB: core"
 #define ROOM_FOR  "payload larger than the hypervisor's memory at"
@@ -89,6 +90,11 @@ static const struct fault faults[] = {
     {SURPLUS, NOONE, 2, {SET(cores[4].affinity, 1)}},
     {SURPLUS, NOONE, 2, {SET(partitions[7].edges[31], 1)}},
     {SURPLUS, NOONE, 1, {SET(partition_count, 1)}},
+    {CHANNELS, NOONE, 17, {SET(channel_count, 17)}},
+    {CHANNELS, NOONE, 0, {SET(reserved, 1)}},
+    {CHANNELS, NOONE, 0, {SET(channels[0].physical, 0x1000)}},
+    {CHANNELS, NOONE, 1, {SET(channel_count, 1), SET(channels[15].ends[1].guest, 1)}},
+    {NULL, 0, 0, {SET(channel_count, 16), SET(channels[15].ends[1].guest, 1)}},
 
     {AFFINITY, NOONE, 2, {SET(cores[2].affinity, 1)}},
     {AFFINITY, NOONE, 3, {SET(cores[3].affinity, 1u << 24)}},

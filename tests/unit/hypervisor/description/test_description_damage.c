@@ -63,7 +63,7 @@ static void damage(uint8_t *bytes)
 
 int main(void)
 {
-    struct description originals[3];
+    struct description originals[4];
     struct description *description = malloc(sizeof(*description));
 
     if (description == NULL) {
@@ -72,8 +72,9 @@ int main(void)
     description_make(&originals[0]);
     description_make_shared(&originals[1]);
     description_make_weighted(&originals[2]);
+    description_make_connected(&originals[3]);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        *description = originals[round % 3];
+        *description = originals[round % 4];
         for (uint64_t times = 1 + random_number(4); times > 0; times--) {
             damage((uint8_t *)description);
         }

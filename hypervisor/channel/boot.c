@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "boot/boot.h"
+#include "channel/channel.h"
+#include "channel/check.h"
+#include "channel/region.h"
+#include "console/terminal.h"
+#include "memory/tables.h"
+#include "partition/load.h"
+#include <arch/device_access.h>
+#include <string.h>
+
+void channel_prepare(const struct description *system, uint64_t *root)
+{
+    uint64_t value = 0;
+    const char *problem = channel_check(system, &value);
+
+    if (problem != NULL) {
+        boot_refuse(problem, value);
+    }
+    terminal_explain("the board has no memory at");
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct description_channel *channel = &system->channels[i];
+        uint64_t bytes = channel_region_bytes(channel);
+
+        (void)device_read32(channel->physical + bytes - 4);
+        boot_map(root, channel->physical, bytes, MONITOR_DATA);
+    }
+}
+
+/* Maps a part of a channel. `offset`: in the region. */
+static void map_part(uint64_t *stage2, const struct description_channel *channel, uint32_t end,
+                     uint64_t offset, uint64_t bytes, uint64_t attributes)
+{
+    if (!tables_map(stage2, &boot_pool, channel->ends[end].guest + offset,
+                    channel->physical + offset, bytes, attributes)) {
+        boot_refuse("a channel can't be mapped at guest address", channel->ends[end].guest);
+    }
+}
+
+static void connect_end(uint64_t *stage2, const struct description_channel *channel, uint32_t end)
+{
+    uint64_t bytes = channel->section_bytes;
+
+    map_part(stage2, channel, end, 0, PAGE_BYTES, STAGE2_CONSTANTS);
+    map_part(stage2, channel, end, PAGE_BYTES, bytes, end == 0 ? STAGE2_DATA : STAGE2_CONSTANTS);
+    if (channel->one_way == 0) {
+        map_part(stage2, channel, end, PAGE_BYTES + bytes, bytes,
+                 end == 1 ? STAGE2_DATA : STAGE2_CONSTANTS);
+    }
+}
+
+/* A guest may read the region with its caches off, and no dirty line may be evicted over what it
+ * writes then. */
+static void zero(const struct description_channel *channel)
+{
+    uint64_t bytes = channel_region_bytes(channel);
+
+    memset((void *)(uintptr_t)channel->physical, 0, bytes);
+    load_clean(channel->physical, channel->physical + bytes);
+}
+
+void channel_connect(const struct partition *partition, uint64_t *stage2)
+{
+    const struct description *system = partition->system;
+
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct description_channel *channel = &system->channels[i];
+
+        if (channel->ends[0].partition == partition->index) {
+            zero(channel);
+            connect_end(stage2, channel, 0);
+        } else if (channel->ends[1].partition == partition->index) {
+            connect_end(stage2, channel, 1);
+        }
+    }
+}
+
+void channel_map(uint64_t *root, const struct partition *partition)
+{
+    const struct description *system = partition->system;
+
+    for (uint32_t i = 0; i < system->channel_count; i++) {
+        const struct description_channel *channel = &system->channels[i];
+
+        if (channel->ends[0].partition == partition->index ||
+            channel->ends[1].partition == partition->index) {
+            boot_map(root, channel->physical, PAGE_BYTES, MONITOR_DATA);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs with the MMU off, as description/check.c does. */
+#include "channel/check.h"
+
+#include "channel/region.h"
+#include "description/limits.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The pages that a channel has in an address space: the machine's, or a guest's. */
+struct pages {
+    uint64_t first;
+    uint64_t bytes;
+};
+
+static bool are_apart(const struct pages *pages, uint64_t first, uint64_t bytes)
+{
+    /* An address below the other range wraps to a huge offset. */
+    return pages->first - first >= bytes && first - pages->first >= pages->bytes;
+}
+
+/* Checks against the devices that have the same address for all guests and the machine. */
+static bool are_no_boards(const struct pages *pages, const struct description *system)
+{
+    bool is_free = are_apart(pages, system->board.distributor, FRAME_BYTES) &&
+                   are_apart(pages, system->board.ecam, system->board.ecam_bytes);
+
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        is_free = is_free && are_apart(pages, system->cores[i].redistributor, REDISTRIBUTOR_BYTES);
+    }
+    return is_free;
+}
+
+static bool are_no_partitions(const struct pages *pages,
+                              const struct description_partition *partition, bool is_guest)
+{
+    bool is_free = are_apart(pages, partition->pci_memory, partition->pci_memory_bytes) &&
+                   are_apart(pages, partition->pci_io, partition->pci_io_bytes);
+
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        const struct description_memory *memory = &partition->memories[i];
+
+        is_free =
+            is_free && are_apart(pages, is_guest ? memory->guest : memory->physical, memory->bytes);
+    }
+    for (uint32_t i = 0; i < partition->device_count; i++) {
+        is_free =
+            is_free && are_apart(pages, partition->devices[i].address, partition->devices[i].bytes);
+    }
+    return is_free;
+}
+
+static uint64_t page_bytes(bool exists)
+{
+    return exists ? DESCRIPTION_PAGE_BYTES : 0;
+}
+
+/* Returns true if the region is free in physical memory. `index`: of the channel. */
+static bool is_free_memory(const struct description *system, uint32_t index)
+{
+    const struct description_board *board = &system->board;
+    const struct pages pages = {system->channels[index].physical,
+                                channel_region_bytes(&system->channels[index])};
+    bool is_free = are_no_boards(&pages, system) &&
+                   are_apart(&pages, board->hypervisor, board->hypervisor_bytes) &&
+                   are_apart(&pages, board->uart, page_bytes(board->uart != 0)) &&
+                   are_apart(&pages, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
+
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        is_free = is_free && are_no_partitions(&pages, &system->partitions[i], false);
+    }
+    for (uint32_t i = 0; i < index; i++) {
+        is_free = is_free && are_apart(&pages, system->channels[i].physical,
+                                       channel_region_bytes(&system->channels[i]));
+    }
+    return is_free;
+}
+
+/* Returns true if the region is free for the guest of an end. */
+static bool is_free_for_guest(const struct description *system, uint32_t index,
+                              const struct description_channel_end *end)
+{
+    const struct description_partition *partition = &system->partitions[end->partition];
+    const struct pages pages = {end->guest, channel_region_bytes(&system->channels[index])};
+    uint64_t last_redistributor = system->cores[system->core_count - 1].redistributor;
+    bool is_free = are_no_boards(&pages, system) && are_no_partitions(&pages, partition, true) &&
+                   are_apart(&pages, partition->console, page_bytes(partition->console != 0)) &&
+                   are_apart(&pages, partition->times, page_bytes(partition->times != 0));
+
+    if (partition->vcpu_count > system->core_count) {
+        is_free = is_free &&
+                  are_apart(&pages, last_redistributor + REDISTRIBUTOR_BYTES,
+                            (partition->vcpu_count - system->core_count) * REDISTRIBUTOR_BYTES);
+    }
+    for (uint32_t i = 0; i < index; i++) {
+        const struct description_channel *other = &system->channels[i];
+
+        for (uint32_t number = 0; number < 2; number++) {
+            is_free = is_free &&
+                      (other->ends[number].partition != end->partition ||
+                       are_apart(&pages, other->ends[number].guest, channel_region_bytes(other)));
+        }
+    }
+    return is_free;
+}
+
+/* Returns true if another channel, before `index`, has the interrupt. */
+static bool is_given(const struct description *system, uint32_t index, uint32_t interrupt)
+{
+    bool is_found = false;
+
+    for (uint32_t i = 0; i < index; i++) {
+        is_found = is_found || system->channels[i].ends[0].interrupt == interrupt ||
+                   system->channels[i].ends[1].interrupt == interrupt;
+    }
+    return is_found;
+}
+
+/* Returns true if an end has no interrupt, or an edge-triggered one of its partition for itself. */
+static bool is_doorbell(const struct description *system, uint32_t index,
+                        const struct description_channel_end *end)
+{
+    const struct description_partition *partition = &system->partitions[end->partition];
+    uint32_t interrupt = end->interrupt;
+
+    return interrupt == 0 ||
+           (interrupt < SPI_LIMIT &&
+            (partition->interrupts[interrupt / 32] >> interrupt % 32 & 1) != 0 &&
+            (partition->edges[interrupt / 32] >> interrupt % 32 & 1) != 0 &&
+            (partition->console == 0 || interrupt != partition->console_interrupt) &&
+            !is_given(system, index, interrupt));
+}
+
+static bool are_pages_below(uint64_t first, uint64_t bytes, uint64_t limit)
+{
+    return first % DESCRIPTION_PAGE_BYTES == 0 && first < limit && bytes <= limit - first;
+}
+
+static bool is_of_two_partitions(const struct description *system,
+                                 const struct description_channel *channel)
+{
+    return channel->ends[0].partition < system->partition_count &&
+           channel->ends[1].partition < system->partition_count &&
+           channel->ends[0].partition != channel->ends[1].partition;
+}
+
+/* A section is far smaller than the address spaces, so that no sum of sizes overflows. */
+static bool has_sections(const struct description_channel *channel)
+{
+    return channel->section_bytes % DESCRIPTION_PAGE_BYTES == 0 && channel->section_bytes != 0 &&
+           channel->section_bytes < GUEST_LIMIT / 4 && channel->one_way <= 1 &&
+           channel->reserved == 0;
+}
+
+static const char *check_end(const struct description *system, uint32_t index,
+                             const struct description_channel_end *end, uint64_t *value)
+{
+    uint64_t bytes = channel_region_bytes(&system->channels[index]);
+
+    *value = end->guest;
+    if (!are_pages_below(end->guest, bytes, GUEST_LIMIT) ||
+        !is_free_for_guest(system, index, end)) {
+        return "a channel overlaps, or is not whole pages: guest address";
+    }
+    *value = end->interrupt;
+    if (!is_doorbell(system, index, end)) {
+        return "a channel's interrupt is not its partition's alone: INTID";
+    }
+    return NULL;
+}
+
+static const char *check_channel(const struct description *system, uint32_t index, uint64_t *value)
+{
+    const struct description_channel *channel = &system->channels[index];
+    const char *problem;
+
+    *value = index;
+    if (!is_of_two_partitions(system, channel)) {
+        return "does not connect two partitions: channel";
+    }
+    if (!has_sections(channel)) {
+        return "sections are not whole pages, or unknown value of one_way: channel";
+    }
+    *value = channel->physical;
+    if (!are_pages_below(channel->physical, channel_region_bytes(channel), PHYSICAL_LIMIT) ||
+        !is_free_memory(system, index)) {
+        return "a channel overlaps, or is not whole pages: physical address";
+    }
+    problem = check_end(system, index, &channel->ends[0], value);
+    return problem != NULL ? problem : check_end(system, index, &channel->ends[1], value);
+}
+
+const char *channel_check(const struct description *system, uint64_t *value)
+{
+    const char *problem = NULL;
+
+    for (uint32_t i = 0; i < system->channel_count && problem == NULL; i++) {
+        problem = check_channel(system, i, value);
+    }
+    return problem;
+}

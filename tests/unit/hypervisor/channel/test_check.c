@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Changes one or two fields of a valid description with channels at a time, and checks the result
+ * of channel_check(). */
+#include "../description/description_fixture.h"
+#include "channel/check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PAIR      "does not connect two partitions: channel"
+#define SECTIONS  "sections are not whole pages, or unknown value of one_way: channel"
+#define PHYSICAL  "a channel overlaps, or is not whole pages: physical address"
+#define GUEST     "a channel overlaps, or is not whole pages: guest address"
+#define INTERRUPT "a channel's interrupt is not its partition's alone: INTID"
+
+struct change {
+    size_t offset;
+    size_t bytes; /* 0: no change */
+    uint64_t value;
+};
+
+struct fault {
+    const char *text; /* NULL: the description is valid */
+    uint64_t value;
+    struct change changes[2];
+};
+
+#define SET(field, new_value) \
+    {offsetof(struct description, field), sizeof(((struct description *)0)->field), new_value}
+#define FIRST(field, new_value)  SET(channels[0].field, new_value)
+#define SECOND(field, new_value) SET(channels[1].field, new_value)
+
+static const struct fault faults[] = {
+    {NULL, 0, {{0}}},
+    {PAIR, 0, {FIRST(ends[1].partition, 0)}},
+    {PAIR, 1, {SECOND(ends[1].partition, 2)}},
+    {PAIR, 0, {FIRST(ends[0].partition, UINT32_MAX)}},
+    {SECTIONS, 0, {FIRST(section_bytes, 0)}},
+    {SECTIONS, 1, {SECOND(section_bytes, 0x1800)}},
+    {SECTIONS, 0, {FIRST(section_bytes, UINT64_C(1) << 37)}},
+    {SECTIONS, 0, {FIRST(section_bytes, UINT64_C(1) << 63)}},
+    {SECTIONS, 0, {FIRST(one_way, 2)}},
+    {SECTIONS, 0, {FIRST(reserved, 1)}},
+
+    {PHYSICAL, 0x60000800, {FIRST(physical, 0x60000800)}},
+    {PHYSICAL, UINT64_C(1) << 48, {FIRST(physical, UINT64_C(1) << 48)}},
+    {PHYSICAL, 0xfffffffde000, {FIRST(physical, 0xfffffffde000)}},
+    {NULL, 0, {FIRST(physical, 0xfffffffdd000)}},
+    /* The hypervisor's memory, and one page before it. */
+    {PHYSICAL, 0x3ffde000, {FIRST(physical, 0x3ffde000)}},
+    {NULL, 0, {FIRST(physical, 0x3ffdd000)}},
+    {PHYSICAL, 0x8000000, {FIRST(physical, 0x8000000)}},       /* GICD */
+    {PHYSICAL, 0x8110000, {FIRST(physical, 0x8110000)}},       /* a Redistributor */
+    {PHYSICAL, 0x9000000, {FIRST(physical, 0x9000000)}},       /* the UART */
+    {PHYSICAL, 0x9060000, {FIRST(physical, 0x9060000)}},       /* the SMMU */
+    {PHYSICAL, 0x4010fff000, {FIRST(physical, 0x4010fff000)}}, /* ECAM */
+    {PHYSICAL, 0x9010000, {FIRST(physical, 0x9010000)}},       /* a device */
+    {PHYSICAL, 0x101ff000, {FIRST(physical, 0x101ff000)}},     /* the PCI memory window */
+    {PHYSICAL, 0x3eff1000, {FIRST(physical, 0x3eff1000)}},     /* the PCI I/O window */
+    {PHYSICAL, 0x42ff0000, {FIRST(physical, 0x42ff0000)}},     /* memory of one end */
+    {PHYSICAL, 0x5fff0000, {SECOND(physical, 0x5fff0000)}},    /* memory of the other end */
+    {PHYSICAL, 0x60022000, {SECOND(physical, 0x60022000)}},    /* the other channel */
+    {NULL, 0, {SECOND(physical, 0x60023000)}},
+    {PHYSICAL, 0x5ffff000, {SECOND(physical, 0x5ffff000), SECOND(section_bytes, 0x1000)}},
+
+    {GUEST, 0x60000010, {FIRST(ends[0].guest, 0x60000010)}},
+    {GUEST, UINT64_C(1) << 39, {FIRST(ends[1].guest, UINT64_C(1) << 39)}},
+    {GUEST, 0x7ffffde000, {FIRST(ends[1].guest, 0x7ffffde000)}},
+    {NULL, 0, {FIRST(ends[1].guest, 0x7ffffdd000)}},
+    {GUEST, 0x8000000, {FIRST(ends[0].guest, 0x8000000)}},
+    {GUEST, 0x80e0000, {FIRST(ends[0].guest, 0x80e0000)}},
+    {GUEST, 0x4010fff000, {FIRST(ends[0].guest, 0x4010fff000)}},
+    {GUEST, 0x9010000, {FIRST(ends[0].guest, 0x9010000)}},
+    {NULL, 0, {FIRST(ends[1].guest, 0x9010000)}}, /* the device is the other partition's */
+    {GUEST, 0x1fff000, {FIRST(ends[0].guest, 0x1fff000)}},
+    {NULL, 0, {FIRST(ends[0].guest, 0x50000000)}}, /* so is this memory */
+    {GUEST, 0x5ffde000, {FIRST(ends[1].guest, 0x5ffde000)}},
+    {GUEST, 0x10000000, {FIRST(ends[1].guest, 0x10000000)}},
+    {GUEST, 0x3eff1000, {FIRST(ends[1].guest, 0x3eff1000)}},
+    {GUEST, 0x9100000, {FIRST(ends[1].guest, 0x9100000)}}, /* the console */
+    {NULL, 0, {FIRST(ends[0].guest, 0x9100000)}},
+    {GUEST, 0x74000000, {SET(partitions[0].times, 0x74022000), FIRST(ends[0].guest, 0x74000000)}},
+    {GUEST, 0x60022000, {SECOND(ends[1].guest, 0x60022000)}},   /* the other channel */
+    {GUEST, 0x600000000, {SECOND(ends[0].guest, 0x600000000)}}, /* also from its other end */
+    {NULL, 0, {SECOND(ends[0].guest, 0x60000000)}},
+    /* Redistributors of more VCPUs than there are cores. */
+    {GUEST, 0x8120000, {SET(partitions[0].vcpu_count, 5), FIRST(ends[0].guest, 0x8120000)}},
+    {NULL, 0, {FIRST(ends[0].guest, 0x8120000)}},
+
+    {NULL, 0, {FIRST(ends[0].interrupt, 0)}},
+    {NULL, 0, {FIRST(ends[0].interrupt, 0), SECOND(ends[1].interrupt, 0)}},
+    {INTERRUPT, 1020, {FIRST(ends[0].interrupt, 1020)}},
+    {INTERRUPT, UINT32_MAX, {FIRST(ends[1].interrupt, UINT32_MAX)}},
+    {INTERRUPT, 15, {FIRST(ends[0].interrupt, 15)}},
+    {INTERRUPT, 40, {FIRST(ends[0].interrupt, 40)}},  /* the console's */
+    {INTERRUPT, 34, {FIRST(ends[0].interrupt, 34)}},  /* level-sensitive */
+    {INTERRUPT, 53, {FIRST(ends[0].interrupt, 53)}},  /* the other partition's */
+    {INTERRUPT, 48, {FIRST(ends[0].interrupt, 48)}},  /* nobody's */
+    {INTERRUPT, 53, {SECOND(ends[0].interrupt, 53)}}, /* the other channel's */
+};
+
+static void apply(struct description *description, const struct change *change)
+{
+    memcpy((char *)description + change->offset, &change->value, change->bytes);
+}
+
+static void test_faults(void **state)
+{
+    static struct description description;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        const struct fault *fault = &faults[i];
+        uint64_t value = 0;
+        const char *text;
+
+        description_make_connected(&description);
+        apply(&description, &fault->changes[0]);
+        apply(&description, &fault->changes[1]);
+        text = channel_check(&description, &value);
+        if ((text == NULL) != (fault->text == NULL) ||
+            (text != NULL && (strcmp(text, fault->text) != 0 || value != fault->value))) {
+            fail_msg("fault %zu: %s 0x%llx", i, text, (unsigned long long)value);
+        }
+    }
+}
+
+static void test_one_way_needs_less_room(void **state)
+{
+    static struct description description;
+    uint64_t value = 0;
+
+    (void)state;
+    description_make_connected(&description);
+    description.channels[0].physical = 0x3ffed000;
+    assert_non_null(channel_check(&description, &value));
+    description.channels[0].one_way = 1;
+    assert_null(channel_check(&description, &value));
+}
+
+static void test_no_channels(void **state)
+{
+    static struct description description;
+    uint64_t value = 0;
+
+    (void)state;
+    description_make(&description);
+    assert_null(channel_check(&description, &value));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_one_way_needs_less_room),
+        cmocka_unit_test(test_no_channels),
+    };
+
+    return cmocka_run_group_tests_name("channel_check", tests, NULL, NULL);
+}
