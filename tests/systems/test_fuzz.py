@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,7 @@ _WORDS = (
     "true", "-1", "0", "1", "0xffffffffffffffffffff", "1e400", "nan", "1979-05-27", "07:32:00",
     '"64 MiB"', '"0 KiB"', '"boot"', '"linux"', '"/"', '"00:02.0"', '"00:1f.7"', '"rtc"', '"smmu"',
     '"small"', '"large"', '"\u2028"', "\x00", "\ufeff", "é",
+    "[[channel]]", "channel", "from", "to", "size", "kind", "one_way", '"64 KiB"', '"value"',
     "[[partition.vcpu]]", "vcpu", "budget", "period", "threads", '"10 ms"', '"main"', '"*"',
 )  # fmt: skip
 
@@ -60,13 +61,21 @@ _VALUES = {
         '{ name = "e", budget = "1 ms", period = "10 ms" }]',
     ),
 }
+_CHANNEL_VALUES = {
+    "name": ('"a"', '"b"', '"c"', '"long-long-long-long"', '"\\n"'),
+    "from": ('"a"', '"b"', '"c"', '""'),
+    "to": ('"a"', '"b"', '"d"', "[]"),
+    "size": ('"4 KiB"', '"64 MiB"', '"1 GiB"', '"3 KiB"', '"999999999 GiB"'),
+    "kind": ('"messages"', '"value"', '"stream"'),
+    "one_way": ("true", "false"),
+}
 
 
 def _made(source: random.Random) -> bytes:
     """Returns well-formed TOML, sometimes with values of a wrong type."""
 
-    def value(key: str) -> str:
-        return source.choice(_VALUES[key]) if source.random() < 0.98 else _value(source)
+    def value(key: str, values: Mapping[str, Sequence[str]] = _VALUES) -> str:
+        return source.choice(values[key]) if source.random() < 0.98 else _value(source)
 
     rows = [f"board = {source.choice(['small', 'large', 'single', 'no-pci', 'none'])!r}"]
     for _ in range(source.randrange(11)):
@@ -74,6 +83,10 @@ def _made(source: random.Random) -> bytes:
         rows += [f"{key} = {value(key)}" for key in ("name", "cores", "memory", "image")]
         others = source.sample(list(_VALUES)[4:], source.randrange(8))
         rows += [f"{key} = {value(key)}" for key in others]
+    for _ in range(source.choice((0, 0, 1, 2, 20))):
+        rows.append("[[channel]]")
+        keys = source.sample(list(_CHANNEL_VALUES), source.randrange(4, 7))
+        rows += [f"{key} = {value(key, _CHANNEL_VALUES)}" for key in keys]
     return "\n".join(rows).encode()
 
 

@@ -39,14 +39,21 @@ x = 1
 [partition.list.deep]
 x = 1
 [table]
-name = "d"'''
+name = "d"
+[[channel]]
+from = "a"
+[[ "channel" ]]
+[channel.deep]
+x = 1'''
 
 
 def test_lines() -> None:
     tomllib.loads(_TEXT)
     for text in (_TEXT, _TEXT.replace("\n", "\r\n"), f"{_TEXT}\n\n"):
         lines = find_lines(text)
-        assert lines.keys == {"board": 2, "other": 6, "partition": 12, "table": 32}
+        assert lines.keys == {
+            "board": 2, "other": 6, "partition": 12, "table": 32, "channel": 34,
+        }  # fmt: skip
         assert lines.partitions == [
             (12, {"name": 13, "cores": 14, "memory": 17, "sub": 21}),
             (23, {"pci": 24, "list": 25}),
@@ -58,9 +65,12 @@ def test_lines() -> None:
         assert lines.of_table(1, "list", 2) == (25, {})
         assert lines.of_table(1, "pci", 0) == (24, {})
         assert lines.of_table(0, "list", 0) == (12, {})
+        assert lines.of_top_table("channel", 0) == (34, {"from": 35})
+        assert lines.of_top_table("channel", 1) == (36, {})
+        assert lines.of_top_table("channel", 2) == (34, {})
 
 
 def test_empty_text_has_no_lines() -> None:
     lines = find_lines("")
     assert (lines.keys, lines.partitions) == ({}, [])
-    assert lines.of_partition(0) == (1, {})
+    assert lines.of_partition(0) == lines.of_top_table("core", 0) == (1, {})

@@ -18,6 +18,7 @@ from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import MemoryMap, Owner, Region, map_of, show_tables
 from bulkhead.system.parse import parse
 
+_HERE = Path(__file__).parent
 _MIB = 1 << 20
 SMALL = MemoryMap(
     "two on small",
@@ -87,6 +88,31 @@ def test_times_are_in_the_hypervisors_memory() -> None:
     assert f"hypervisor {kind}" in "\n".join(printed(made))
     size = made.owners[0].regions[0].bytes // _MIB
     assert f"hypervisor: {kind}, {size} MiB" in draw(made)
+
+
+def test_channels_belong_to_whom_writes_them(tmp_path: Path) -> None:
+    file = tmp_path / "system.toml"
+    text = (_HERE / "good" / "channels.toml").read_text()
+    file.write_text(text.replace("small", "qemu-virt", 1).replace("../images/small", "boot"))
+    placed = layout(file)
+    made = map_of(placed)
+    found = [(owner.name, region.kind, region.bytes) for owner, region in made.in_memory() if owner]
+    found = [each for each in found if "channel" in each[1]]
+    names = [each.channel.name for each in sorted(placed.channels, key=lambda c: c.physical.start)]
+    assert names == ["frames", "commands", "position_15char"]
+    assert found == [
+        ("hypervisor", "states of channel frames", 4096),
+        ("linux", "channel frames", 128 * _MIB + 4096),
+        ("control", "channel frames", 128 * _MIB + 4096),
+        ("hypervisor", "states of channel commands", 4096),
+        ("control", "channel commands", 68 << 10),
+        ("linux", "channel commands", 68 << 10),
+        ("hypervisor", "states of channel position_15char", 4096),
+        ("linux", "channel position_15char", 8 << 10),
+    ]
+    assert sum(region.bytes for _, region in made.in_memory()) == placed.board.memory_bytes
+    assert "linux channel commands" in "\n".join(printed(made))
+    assert "control: channel commands, 68 KiB" in draw(made)
 
 
 def test_layout_of_demo() -> None:

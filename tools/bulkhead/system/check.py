@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
@@ -438,11 +439,13 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _dma,
     vcpu_rules,
     manager_rules,
+    channel_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,
     _board_cores,
     _board_memory,
+    channel_memory,
     _device_labels,
     _register_ranges,
     _masters,

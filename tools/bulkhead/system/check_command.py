@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead check: checks a system file, and shows the map of cores and memory, and VCPUs."""
+"""Checks a system file, and shows the map of cores and memory, the channels, and the VCPUs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from bulkhead import console
 from bulkhead.measuring.bench import check_output_path
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.channel_table import show_channels
 from bulkhead.system.credit_cores import show_credit_cores
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
@@ -17,11 +18,13 @@ from bulkhead.system.vcpu_table import show_vcpus
 
 
 def check_system(name: str, svg: Path | None, settings: Settings) -> None:
-    """Check a system, build its images, and show its map and its VCPUs."""
+    """Check a system, build its images, and show its map, its channels and its VCPUs."""
     check_output_path(svg, "--svg")
     system, board = read(name, settings)
-    made = map_of(assemble(system, board, settings).layout)
+    layout = assemble(system, board, settings).layout
+    made = map_of(layout)
     show_tables(made, console.results())
+    show_channels(layout, console.results())
     show_shared_cores(system, board, console.results())
     show_credit_cores(system, console.results())
     show_vcpus(system, board, console.results())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import size
@@ -87,7 +88,11 @@ def map_of(layout: Layout) -> MemoryMap:
     if any(place.times for place in layout.places):
         kind += ", times of VCPUs"  # pages that their partitions read
     own = Region(layout.hypervisor.start, layout.hypervisor.bytes, kind)
-    hypervisor = Owner("hypervisor", (), (own, *_own_registers(board)))
+    states = [
+        Region(each.physical.start, PAGE_BYTES, f"states of channel {each.channel.name}")
+        for each in layout.channels
+    ]
+    hypervisor = Owner("hypervisor", (), (own, *states, *_own_registers(board)))
     return MemoryMap(
         f"{layout.system.name} on {board.name}",
         board.core_count,
@@ -116,7 +121,14 @@ def _owner(place: Place, board: BoardTree) -> Owner:
         for kind, window in (("PCI memory", place.pci_memory), ("PCI ports", place.pci_ports))
         if window
     ]
-    return Owner(place.partition.name, place.partition.cores, (memory, *devices, *windows))
+    # Of a channel, a partition owns the section that it writes; the other end reads that.
+    sections = [
+        Region(section.start, section.bytes, f"channel {end.place.channel.name}")
+        for end in place.channels
+        for section in end.place.parts(end.place.physical.start)[1:][end.number : end.number + 1]
+    ]
+    regions = (memory, *sections, *devices, *windows)
+    return Owner(place.partition.name, place.partition.cores, regions)
 
 
 def show_tables(system: MemoryMap, console: Console) -> None:

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Channels of system files: their keys, and the table that check prints."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bulkhead.paths import ROOT
+from bulkhead.settings import Settings
+from bulkhead.system import board_tree, check_command
+from bulkhead.system.assemble import Assembled
+from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.channel_table import show_channels
+from bulkhead.system.check import check
+from bulkhead.system.guest_tree import guest_tree
+from bulkhead.system.layout import Files, Layout, make_layout
+from bulkhead.system.model import ChannelKind, System
+from bulkhead.system.parse import parse
+
+from . import boards
+
+_HERE = Path(__file__).parent
+_IMAGE = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
+
+
+def test_keys() -> None:
+    system = parse(_HERE / "good" / "channels.toml")
+    check(system, boards.load)
+    commands, position, frames = system.channels
+    assert [each.name for each in system.channels] == ["commands", "position_15char", "frames"]
+    assert (commands.ends, frames.ends) == (("control", "linux"), ("linux", "control"))
+    assert [each.ring_bytes for each in system.channels] == [64 << 10, 4 << 10, 128 << 20]
+    assert (commands.kind, commands.one_way) == (ChannelKind.MESSAGES, False)
+    assert (position.kind, position.one_way) == (ChannelKind.VALUE, True)
+    assert (frames.kind, frames.one_way) == (ChannelKind.MESSAGES, False)
+    assert [each.line for each in system.channels] == [4, 22, 30]
+    assert (position.line_of("one_way"), commands.line_of("kind")) == (28, 4)
+
+
+def documented() -> tuple[str, list[str]]:
+    """Returns the system file of the section on channels, and the indented lines of the section."""
+    text = (ROOT / "docs" / "systems.md").read_text()
+    section = text.split("\n## Channels\n")[1].split("\n## ")[0]
+    example = section.split("```toml\n")[1].split("```")[0]
+    return example, re.findall(r"^    (.+)$", section.split("```")[2], re.MULTILINE)
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    file = tmp_path / "system.toml"
+    file.write_text(documented()[0])
+    return file
+
+
+def layout(system: System, board: BoardTree) -> Layout:
+    return make_layout(system, board, {p.name: Files(_IMAGE) for p in system.partitions}, 1 << 20)
+
+
+def test_documented_table_is_what_check_prints(example: Path) -> None:
+    system = parse(example)
+    board = check(system, board_tree.load)
+    text = io.StringIO()
+    show_channels(layout(system, board), Console(file=text, width=1000))
+    printed = [line.rstrip() for line in text.getvalue().splitlines() if line]
+    assert printed == documented()[1][:5]
+
+
+def test_documented_node_is_in_the_devicetree(example: Path) -> None:
+    system = parse(example)
+    placed = layout(system, check(system, board_tree.load))
+    node = [line.strip() for line in documented()[1][5:]]
+    source = [line.strip() for line in guest_tree(placed.places[0], placed.board).splitlines()]
+    assert source[source.index(node[0]) :][: len(node)] == node
+    assert node[-1] == "};"
+
+
+def test_no_table_without_channels() -> None:
+    system = parse(ROOT / "systems" / "minimal" / "system.toml")
+    text = io.StringIO()
+    show_channels(layout(system, board_tree.load(system.board)), Console(file=text))
+    assert text.getvalue() == ""
+
+
+def test_check_prints_channels(
+    example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Replaces the system's images, because its Linux would have to be fetched."""
+
+    def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
+        return Assembled(example, layout(system, board))
+
+    monkeypatch.setattr(check_command, "assemble", assemble)
+    check_command.check_system(str(example), example.parent / "map.svg", Settings())
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("commands control 0x") for line in lines)
+    assert "control: channel commands" in (example.parent / "map.svg").read_text()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules for channels between partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from bulkhead.system.board import Board
+from bulkhead.system.description import CHANNELS_MAX
+from bulkhead.system.layout import region_bytes
+from bulkhead.system.model import Channel, System
+from bulkhead.system.problems import Problem, choose, show, size
+
+
+def channel_rules(system: System) -> Iterator[Problem]:
+    """Check the names and the ends of channels, and their number."""
+    for channel in system.channels:
+        yield from _ends(system, channel)
+    for one, other in combinations(system.channels, 2):
+        if one.name == other.name:
+            lines = f"lines {one.line} and {other.line}"
+            what = f"two channels are named {show(one.name)}, those of {lines}"
+            yield Problem(other.line_of("name"), what, "rename one of them")
+    for channel in system.channels[CHANNELS_MAX : CHANNELS_MAX + 1]:
+        what = f"{_name(channel)} is number {CHANNELS_MAX + 1} of {len(system.channels)}"
+        yield Problem(channel.line, what, f"a system has at most {CHANNELS_MAX}")
+
+
+def _ends(system: System, channel: Channel) -> Iterator[Problem]:
+    known = [partition.name for partition in system.partitions]
+    source, target = channel.ends
+    for key, name in (("from", source), ("to", target)):
+        if name not in known:
+            what = f"{_name(channel)} goes {key} partition {show(name)}, which does not exist"
+            yield Problem(channel.line_of(key), what, choose(name, known, "partitions"))
+    if source == target:
+        what = f"{_name(channel)} goes from partition {show(source)} to itself"
+        yield Problem(channel.line_of("to"), what, "name another partition in to")
+
+
+def channel_memory(system: System, board: Board) -> Iterator[Problem]:
+    """Check that the board's memory has room for the channels beside the partitions."""
+    partitions = sum(partition.memory_bytes for partition in system.partitions)
+    available = board.memory_bytes - board.hypervisor_bytes - partitions
+    wanted = 0
+    for channel in system.channels:
+        before, wanted = wanted, wanted + region_bytes(channel)
+        if before <= available < wanted:
+            others = ", the hypervisor and other channels" if before else " and the hypervisor"
+            what = (
+                f"{_name(channel)} needs {size(region_bytes(channel))} of memory, and the "
+                f"partitions{others} leave {size(available - before)} of {board.name}'s "
+                f"{size(board.memory_bytes)}"
+            )
+            yield Problem(channel.line_of("size"), what, "give less to a partition or a channel")
+
+
+def _name(channel: Channel) -> str:
+    return f"channel {show(channel.name)}"
