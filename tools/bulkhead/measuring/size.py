@@ -72,16 +72,18 @@ def text_bytes(folder: Path) -> dict[str, Number]:
     """Return the bytes of the hypervisor's code.
 
     That is: all code, the part that a monitor has mapped while its guest runs, and what the images
-    for shared cores and for a manager have more.
+    for shared cores, for a manager and for channels have more.
     """
-    usual, shared, managed = (
-        _sections(folder / f"hypervisor{kind}.elf") for kind in ("", "-shared", "-managed")
+    usual, shared, managed, connected = (
+        _sections(folder / f"hypervisor{kind}.elf")
+        for kind in ("", "-shared", "-managed", "-connected")
     )
     return {
         "hypervisor_text_bytes": sum(usual.values()),
         "monitor_text_bytes": usual["resident"],
         "shared_text_bytes": sum(shared.values()) - sum(usual.values()),
         "manager_text_bytes": sum(managed.values()) - sum(usual.values()),
+        "channel_text_bytes": sum(connected.values()) - sum(usual.values()),
     }
 
 
