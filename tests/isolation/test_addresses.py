@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, listening, parse_stopped, start
-from support.translation_tables import HypervisorMemory, Mapping
+from support.translation_tables import HypervisorMemory, Mapping, merged
 from support.witness import read_register
 from support.written_system import boot
 
@@ -20,7 +20,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
-from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.layout import ChannelEnd, Layout, Place, Range
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Dma
 from bulkhead.system.reports import State, read_reports
@@ -28,7 +28,8 @@ from bulkhead.system.reports import State, read_reports
 # Attributes of stage 2 descriptors (Arm ARM). Both set the access flag and allow reads and writes.
 # Memory is write-back, Inner Shareable; device registers are Device-nGnRE and never executable.
 _MEMORY, _DEVICE = 0x7FC, 0x0040_0000_0000_04C4
-_TIMES = 0x0040_0000_0000_077C  # memory that is read-only, and never executable
+_DATA = 0x0040_0000_0000_07FC  # memory that is never executable
+_READ_ONLY = 0x0040_0000_0000_077C  # the same, if it is read-only
 
 # ESR_ELx.EC for aborts from a lower exception level, and fault status codes (DFSC, IFSC).
 _INSTRUCTION_ABORT, _DATA_ABORT = 0x20, 0x24
@@ -43,21 +44,28 @@ _GIGABYTE = 1 << 30
 
 
 def owned(place: Place, board: BoardTree) -> list[Mapping]:
-    """Returns the mappings of a partition's own memory, device registers and PCI windows."""
+    """Returns the mappings of a partition's memory, device registers, PCI windows and channels."""
     devices = [
         (at, size)
         for label in place.partition.devices
         for at, size in board.devices[label].registers
     ]
     windows = [(each.start, each.bytes) for each in (place.pci_memory, place.pci_ports) if each]
-    found = [Mapping(place.memory.start, place.physical, place.memory.bytes, _MEMORY)]
-    for at, size in sorted({_whole_pages(*each) for each in (*devices, *windows)}):
-        last = found[-1]
-        if (last.input + last.bytes, last.attributes) == (at, _DEVICE):
-            found[-1] = Mapping(last.input, last.output, last.bytes + size, _DEVICE)
-        else:
-            found.append(Mapping(at, at, size, _DEVICE))
-    return sorted(found, key=lambda each: each.input)
+    pages = {_whole_pages(*each) for each in (*devices, *windows)}
+    found = [
+        Mapping(place.memory.start, place.physical, place.memory.bytes, _MEMORY),
+        *(Mapping(at, at, size, _DEVICE) for at, size in pages),
+        *(each for end in place.channels for each in _parts(end)),
+    ]
+    return merged(sorted(found, key=lambda each: each.input))
+
+
+def _parts(end: ChannelEnd) -> Iterator[Mapping]:
+    """Yields the mappings of a channel's parts. An end can write its own section only."""
+    guest, physical = end.place.parts(end.region.start), end.place.parts(end.place.physical.start)
+    for number, (seen, part) in enumerate(zip(guest, physical, strict=True)):
+        attributes = _DATA if number == 1 + end.number else _READ_ONLY
+        yield Mapping(seen.start, part.start, part.bytes, attributes)
 
 
 def _whole_pages(start: int, size: int) -> tuple[int, int]:
@@ -173,7 +181,7 @@ def test_tables_of_shared_cores_also_map_the_times(start_guest: StartGuest, tmp_
     for index, place in enumerate(layout.places):
         roots = {memory.stage2(index, number) for number in range(len(place.partition.cores))}
         found = [each for root in roots for each in memory.mappings(root)]
-        times = [each for each in found if each.attributes == _TIMES]
+        times = [each for each in found if each.attributes == _READ_ONLY]
         assert [each for each in found if each not in times] == owned(place, layout.board)
         promised = [(place.times.start, place.times.bytes)] if place.times else []
         assert [(each.input, each.bytes) for each in times] == promised
@@ -181,6 +189,75 @@ def test_tables_of_shared_cores_also_map_the_times(start_guest: StartGuest, tmp_
     assert [place.times is None for place in layout.places] == [False, False, False, True]
     assert len(set(pages)) == len(pages)
     assert all(_is_in(page, [layout.hypervisor]) for page in pages)
+
+
+_CHANNELS = """
+board = "qemu-virt"
+
+[[partition]]
+name = "one"
+cores = [0, 1]
+memory = "16 MiB"
+image = "control"
+pci = ["00:02.0"]
+dma = "smmu"
+
+[[partition]]
+name = "other"
+cores = [2]
+memory = "18 MiB"
+image = "control"
+dma = "trusted"
+
+[[partition]]
+name = "alone"
+cores = [3]
+memory = "16 MiB"
+image = "control"
+
+[[channel]]
+name = "small"
+from = "one"
+to = "other"
+size = "4 KiB"
+
+[[channel]]
+name = "sensor"
+from = "other"
+to = "one"
+size = "64 KiB"
+kind = "value"
+one_way = true
+
+[[channel]]
+name = "large"
+from = "other"
+to = "one"
+size = "4 MiB"
+"""
+
+
+def test_tables_map_channels_to_their_ends(start_guest: StartGuest, tmp_path: Path) -> None:
+    """The ends have different access to the parts of a channel. Others have none, and devices of
+    an end have the access of its processors."""
+    guest, layout = boot(start_guest, tmp_path, _CHANNELS)
+    _wait_for_starts(guest, layout)
+    memory = HypervisorMemory(guest, layout)
+    for index, place in enumerate(layout.places):
+        mappings = memory.mappings(memory.stage2(index, 0))
+        assert mappings == owned(place, layout.board)
+        writable = [each.range for each in mappings if each.attributes in (_MEMORY, _DATA)]
+        others = [
+            part
+            for channel in layout.channels
+            for number, part in enumerate(channel.parts(channel.physical.start))
+            if number == 0 or channel.channel.ends[number - 1] != place.partition.name
+        ]
+        assert not any(_is_in(part.start, writable) for part in others)
+    smmu = registers(layout.board.roles["smmu"])[0][0]
+    base = read_register(guest.qmp(), smmu + 0x80, "g")  # SMMU_STRTAB_BASE
+    config = read_register(guest.qmp(), smmu + 0x88)  # SMMU_STRTAB_BASE_CFG
+    _check_streams(memory, layout, layout.board, base, config)
 
 
 # Tests of accesses to addresses.

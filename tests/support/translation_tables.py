@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +53,22 @@ class Mapping:
     def device(self) -> bool:
         """Returns true if AttrIndx is not that of memory."""
         return self.attributes >> 2 & 7 != 0
+
+
+def merged(mappings: Iterable[Mapping]) -> list[Mapping]:
+    """Merges adjacent mappings with the same attributes. They must be in order of their inputs."""
+    found: list[Mapping] = []
+    for each in mappings:
+        last = found[-1] if found else None
+        if (
+            last is not None
+            and (last.input + last.bytes, last.output + last.bytes, last.attributes)
+            == (each.input, each.output, each.attributes)
+        ):  # fmt: skip
+            found[-1] = Mapping(last.input, last.output, last.bytes + each.bytes, last.attributes)
+        else:
+            found.append(each)
+    return found
 
 
 @dataclass(frozen=True)
@@ -115,20 +131,7 @@ class HypervisorMemory:
     def mappings(self, root: int) -> list[Mapping]:
         """Returns all mappings of a tree by input address. Adjacent mappings with the same
         attributes are merged."""
-        found: list[Mapping] = []
-        for each in self._walk(root, 0, 1):
-            last = found[-1] if found else None
-            if (
-                last is not None
-                and (last.input + last.bytes, last.output + last.bytes, last.attributes)
-                == (each.input, each.output, each.attributes)
-            ):  # fmt: skip
-                found[-1] = Mapping(
-                    last.input, last.output, last.bytes + each.bytes, last.attributes
-                )
-            else:
-                found.append(each)
-        return found
+        return merged(self._walk(root, 0, 1))
 
     def _walk(self, table: int, start: int, level: int) -> Iterator[Mapping]:
         size = PAGE_BYTES * _ENTRIES ** (3 - level)
