@@ -3,6 +3,7 @@
 
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include <arch/hypervisor_call.h>
 
 #define CALL_STATUS 0xc6000010u
 #define CALL_FIRST  0xc6000011u
@@ -13,22 +14,12 @@
 #define POLL_NANOSECONDS     (2 * NANOSECONDS_PER_MILLISECOND)
 #define PATIENCE_NANOSECONDS (5 * NANOSECONDS_PER_SECOND)
 
-static int64_t call(uint64_t function, uint64_t partition, uint64_t image, uint64_t checksum,
-                    int64_t *second)
-{
-    register uint64_t x0 __asm__("x0") = function;
-    register uint64_t x1 __asm__("x1") = partition;
-    register uint64_t x2 __asm__("x2") = image;
-    register uint64_t x3 __asm__("x3") = checksum;
-
-    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3) : : "memory");
-    *second = (int64_t)x1;
-    return (int64_t)x0;
-}
-
 int64_t partition_status(uint32_t partition, int64_t *result)
 {
-    return call(CALL_STATUS, partition, 0, 0, result);
+    struct hypervisor_answer answer = hypervisor_call(CALL_STATUS, partition, 0, 0);
+
+    *result = (int64_t)answer.value;
+    return answer.result;
 }
 
 /* Waits while the partition starts, stops, or has not taken the order. */
@@ -60,10 +51,11 @@ static int64_t state_after(enum command command)
 int64_t partition_order(enum command command, uint32_t partition, const struct staged *image)
 {
     uint64_t place = (uint64_t)image->offset << 32 | image->bytes;
-    int64_t ignored, result, state;
+    int64_t result, state;
 
     do {
-        result = call(CALL_FIRST + (uint64_t)command, partition, place, image->checksum, &ignored);
+        result = hypervisor_call(CALL_FIRST + (uint32_t)command, partition, place, image->checksum)
+                     .result;
     } while (result == AGAIN);
     if (result != 0) {
         return result;

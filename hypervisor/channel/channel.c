@@ -5,6 +5,7 @@
 #include "channel/calls.h"
 #include "channel/region.h"
 #include "gic/doorbell.h"
+#include <arch/channel.h>
 #include <stddef.h>
 
 /* Returns the number of the partition's end of the channel, or 2 if it is no end of it. */
@@ -36,7 +37,7 @@ static void set_state(const struct description *system, const struct description
 bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
 {
     const struct description *system = vcpu->partition->system;
-    bool is_known = function == CHANNEL_NOTIFY || function == CHANNEL_SET_STATE;
+    bool is_known = function == CALL_CHANNEL_NOTIFY || function == CALL_CHANNEL_SET_STATE;
     bool is_connected = false;
 
     for (uint32_t i = 0; i < system->channel_count; i++) {
@@ -50,7 +51,7 @@ int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
     const struct description *system = vcpu->partition->system;
     uint32_t function = (uint32_t)registers[0], index = (uint32_t)registers[1], end;
 
-    if ((function != CHANNEL_NOTIFY && function != CHANNEL_SET_STATE) ||
+    if ((function != CALL_CHANNEL_NOTIFY && function != CALL_CHANNEL_SET_STATE) ||
         index >= system->channel_count) {
         return CALL_NOT_SUPPORTED;
     }
@@ -58,7 +59,7 @@ int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
     if (end == 2) {
         return CALL_NOT_SUPPORTED;
     }
-    if (function == CHANNEL_NOTIFY) {
+    if (function == CALL_CHANNEL_NOTIFY) {
         ring_other(system, &system->channels[index], end);
     } else {
         set_state(system, &system->channels[index], end, (uint32_t)registers[2]);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The physical memory of a channel: the page with the states of both ends, the section of end 0,
- * and, unless the channel is one-way, that of end 1. */
+/* The physical memory of a channel: the page with the states of both ends (struct channel_states),
+ * the section of end 0, and, unless the channel is one-way, that of end 1. */
 #ifndef CHANNEL_REGION_H
 #define CHANNEL_REGION_H
 
 #include "hypervisor/description.h"
-
-/* In the state page. 0: the end is absent. Only the monitors of the end's partition write it. */
-struct channel_states {
-    uint32_t ends[2];
-};
 
 /* Returns the bytes of the state page and of all sections. */
 static inline uint64_t channel_region_bytes(const struct description_channel *channel)

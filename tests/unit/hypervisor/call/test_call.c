@@ -12,6 +12,7 @@
 #include "call/services.h"
 #include "channel/calls.h"
 #include "manager/calls.h"
+#include <arch/channel.h>
 #include <string.h>
 
 #define SMCCC_VERSION       0x80000000u
@@ -45,13 +46,14 @@ int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
 bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
 {
     assert_ptr_equal(vcpu, &caller);
-    return has_channel && function == CHANNEL_NOTIFY;
+    return has_channel && function == CALL_CHANNEL_NOTIFY;
 }
 
 int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
 {
     assert_ptr_equal(vcpu, &caller);
-    return has_channel && (uint32_t)registers[0] == CHANNEL_NOTIFY ? CONNECTED : CALL_NOT_SUPPORTED;
+    return has_channel && (uint32_t)registers[0] == CALL_CHANNEL_NOTIFY ? CONNECTED
+                                                                        : CALL_NOT_SUPPORTED;
 }
 
 int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
@@ -140,12 +142,12 @@ static void test_calls_of_the_manager(void **state)
 static void test_calls_for_channels(void **state)
 {
     (void)state;
-    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CHANNEL_NOTIFY), CALL_NOT_SUPPORTED);
+    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CALL_CHANNEL_NOTIFY), CALL_NOT_SUPPORTED);
     has_channel = true;
-    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CHANNEL_NOTIFY), CALL_SUCCESS);
-    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CHANNEL_SET_STATE), CALL_NOT_SUPPORTED);
-    assert_int_equal(answer(CHANNEL_NOTIFY, 0), CONNECTED);
-    assert_int_equal(answer(CHANNEL_SET_STATE, 0), SERVED);
+    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CALL_CHANNEL_NOTIFY), CALL_SUCCESS);
+    assert_int_equal(answer(SMCCC_ARCH_FEATURES, CALL_CHANNEL_SET_STATE), CALL_NOT_SUPPORTED);
+    assert_int_equal(answer(CALL_CHANNEL_NOTIFY, 0), CONNECTED);
+    assert_int_equal(answer(CALL_CHANNEL_SET_STATE, 0), SERVED);
 }
 
 static void test_power(void **state)

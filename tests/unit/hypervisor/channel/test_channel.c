@@ -4,8 +4,8 @@
 
 #include "call/function.h"
 #include "channel/calls.h"
-#include "channel/region.h"
 #include "gic/doorbell.h"
+#include <arch/channel.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,11 +86,11 @@ static uint32_t rung_in_all(void)
 static void notify_rings_the_other_end(void **state)
 {
     (void)state;
-    assert_int_equal(call(0, CHANNEL_NOTIFY, 0, 0), CALL_SUCCESS);
+    assert_int_equal(call(0, CALL_CHANNEL_NOTIFY, 0, 0), CALL_SUCCESS);
     assert_int_equal(rung[41], 1);
-    assert_int_equal(call(1, CHANNEL_NOTIFY, 0, 0), CALL_SUCCESS);
+    assert_int_equal(call(1, CALL_CHANNEL_NOTIFY, 0, 0), CALL_SUCCESS);
     assert_int_equal(rung[40], 1);
-    assert_int_equal(call(0, CHANNEL_NOTIFY, 2, 0), CALL_SUCCESS);
+    assert_int_equal(call(0, CALL_CHANNEL_NOTIFY, 2, 0), CALL_SUCCESS);
     assert_int_equal(rung[44], 1);
     assert_int_equal(rung_in_all(), 3);
     for (unsigned i = 0; i < CHANNELS; i++) {
@@ -101,7 +101,7 @@ static void notify_rings_the_other_end(void **state)
 static void registers_have_32_bits(void **state)
 {
     (void)state;
-    assert_int_equal(call(0, UINT64_C(0x123400000000) | CHANNEL_SET_STATE,
+    assert_int_equal(call(0, UINT64_C(0x123400000000) | CALL_CHANNEL_SET_STATE,
                           UINT64_C(0x500000000) | 2, UINT64_C(0x900000005)),
                      CALL_SUCCESS);
     assert_int_equal(pages[2][1], 5);
@@ -114,7 +114,7 @@ static void state_is_written_before_the_doorbell(void **state)
 {
     (void)state;
     rung_word = &pages[1][1];
-    assert_int_equal(call(2, CHANNEL_SET_STATE, 1, 77), CALL_SUCCESS);
+    assert_int_equal(call(2, CALL_CHANNEL_SET_STATE, 1, 77), CALL_SUCCESS);
     assert_int_equal(rung[42], 1);
     assert_int_equal(rung_state, 77);
     assert_int_equal(pages[1][0], 0);
@@ -123,14 +123,14 @@ static void state_is_written_before_the_doorbell(void **state)
 static void others_may_not_call(void **state)
 {
     (void)state;
-    assert_int_equal(call(2, CHANNEL_NOTIFY, 0, 0), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(0, CHANNEL_SET_STATE, 1, 1), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(3, CHANNEL_SET_STATE, 0, 1), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(0, CHANNEL_NOTIFY, CHANNELS, 0), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(0, CHANNEL_NOTIFY, UINT32_MAX, 0), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(0, CHANNEL_NOTIFY - 1, 0, 0), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(0, CHANNEL_SET_STATE + 1, 0, 0), CALL_NOT_SUPPORTED);
-    assert_int_equal(call(0, CHANNEL_SET_STATE | 0x40000000, 0, 1), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(2, CALL_CHANNEL_NOTIFY, 0, 0), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(0, CALL_CHANNEL_SET_STATE, 1, 1), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(3, CALL_CHANNEL_SET_STATE, 0, 1), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(0, CALL_CHANNEL_NOTIFY, CHANNELS, 0), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(0, CALL_CHANNEL_NOTIFY, UINT32_MAX, 0), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(0, CALL_CHANNEL_NOTIFY - 1, 0, 0), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(0, CALL_CHANNEL_SET_STATE + 1, 0, 0), CALL_NOT_SUPPORTED);
+    assert_int_equal(call(0, CALL_CHANNEL_SET_STATE | 0x40000000, 0, 1), CALL_NOT_SUPPORTED);
     assert_int_equal(rung_in_all(), 0);
     for (unsigned i = 0; i < CHANNELS; i++) {
         assert_int_equal(pages[i][0] | pages[i][1], 0);
@@ -142,15 +142,15 @@ static void calls_are_announced_to_ends(void **state)
     struct vcpu vcpu = {.partition = &partitions[2]};
 
     (void)state;
-    assert_true(channel_has_call(&vcpu, CHANNEL_NOTIFY));
-    assert_true(channel_has_call(&vcpu, CHANNEL_SET_STATE));
-    assert_false(channel_has_call(&vcpu, CHANNEL_NOTIFY - 1));
-    assert_false(channel_has_call(&vcpu, CHANNEL_SET_STATE + 1));
+    assert_true(channel_has_call(&vcpu, CALL_CHANNEL_NOTIFY));
+    assert_true(channel_has_call(&vcpu, CALL_CHANNEL_SET_STATE));
+    assert_false(channel_has_call(&vcpu, CALL_CHANNEL_NOTIFY - 1));
+    assert_false(channel_has_call(&vcpu, CALL_CHANNEL_SET_STATE + 1));
     vcpu.partition = &partitions[3];
-    assert_false(channel_has_call(&vcpu, CHANNEL_NOTIFY));
+    assert_false(channel_has_call(&vcpu, CALL_CHANNEL_NOTIFY));
     description.channel_count = 0;
     vcpu.partition = &partitions[2];
-    assert_false(channel_has_call(&vcpu, CHANNEL_NOTIFY));
+    assert_false(channel_has_call(&vcpu, CALL_CHANNEL_NOTIFY));
 }
 
 static void end_makes_the_own_ends_absent(void **state)
@@ -190,7 +190,8 @@ static void no_call_reaches_others(void **state)
         for (unsigned channel = 0; channel < CHANNELS; channel++) {
             memcpy(before[channel], pages[channel], sizeof(before[channel]));
         }
-        (void)call(caller, CHANNEL_NOTIFY - 1 + (random >> 33) % 4, (random >> 40) % 5, random);
+        (void)call(caller, CALL_CHANNEL_NOTIFY - 1 + (random >> 33) % 4, (random >> 40) % 5,
+                   random);
         for (unsigned channel = 0; channel < CHANNELS; channel++) {
             for (unsigned end = 0; end < 2; end++) {
                 const struct description_channel_end *described =

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Waits for the doorbells of channels. */
+#include "kernel/interrupt.h"
+#include "kernel/partition_channel.h"
+#include "kernel/time.h"
+
+void partition_waiter_init(struct partition_waiter *waiter)
+{
+    semaphore_init(&waiter->rung, 0, 1);
+    waiter->channels = NULL;
+}
+
+/* Interrupt context. The doorbell stays masked until the thread waits again. */
+static void handle_doorbell(void *argument)
+{
+    struct partition_channel *channel = argument;
+
+    (void)interrupt_mask(channel->interrupt);
+    channel->is_armed = false;
+    (void)semaphore_post(&channel->waiter->rung); /* one post is enough: RESULT_OVERFLOW */
+}
+
+enum result partition_waiter_add(struct partition_waiter *waiter, struct partition_channel *channel)
+{
+    enum result result = RESULT_UNSUPPORTED;
+
+    if (!channel->has_interrupt) {
+        return result;
+    }
+    channel->waiter = waiter;
+    channel->is_armed = true;
+    result = interrupt_attach(channel->interrupt, INTERRUPT_EDGE, handle_doorbell, channel);
+    if (result == RESULT_OK) {
+        channel->next = waiter->channels;
+        waiter->channels = channel;
+    }
+    return result;
+}
+
+void partition_waiter_prepare(void *waiter)
+{
+    struct partition_waiter *own = waiter;
+
+    (void)semaphore_wait(&own->rung, DEADLINE_POLL);
+    for (struct partition_channel *channel = own->channels; channel != NULL;
+         channel = channel->next) {
+        /* The flag is set first: the interrupt may come at once. */
+        if (!channel->is_armed) {
+            channel->is_armed = true;
+            (void)interrupt_unmask(channel->interrupt);
+        }
+    }
+}
+
+bool partition_waiter_sleep(void *waiter, uint64_t deadline)
+{
+    struct partition_waiter *own = waiter;
+
+    return semaphore_wait(&own->rung, deadline) == RESULT_OK;
+}

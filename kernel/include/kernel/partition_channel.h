@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Channels to other partitions of the separation kernel, as the devicetree describes them: where
+ * their memory is, the calls that notify the other end, and waits for its notifications. What both
+ * ends write to the memory is not the kernel's: the channel library has functions for it, whose
+ * ports (channel/port.h) can be made of those below.
+ */
+#ifndef KERNEL_PARTITION_CHANNEL_H
+#define KERNEL_PARTITION_CHANNEL_H
+
+#include "kernel/result.h"
+#include "kernel/sync.h"
+#include <arch/channel.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PARTITION_CHANNEL_NAME_BYTES 16u
+
+struct partition_waiter;
+
+struct partition_channel {
+    char name[PARTITION_CHANNEL_NAME_BYTES];
+    uint32_t index;  /* in the system: names the channel in calls */
+    uint32_t end;    /* of this partition: 0 or 1 */
+    bool has_values; /* only the newest value is of interest, not each message */
+    bool is_one_way; /* from end 0 to end 1 */
+    uint64_t section_bytes;
+    const struct channel_states *states;
+    void *own;        /* section that this end writes; NULL: end 1 of a one-way channel */
+    const void *peer; /* section that the other end writes; NULL: end 0 of a one-way channel */
+    /* Private: */
+    uint32_t interrupt;
+    bool has_interrupt;
+    bool is_armed; /* the interrupt is unmasked */
+    struct partition_waiter *waiter;
+    struct partition_channel *next; /* of the same waiter */
+};
+
+/* A thread that waits for the doorbells of its channels. Their interrupts are masked except from
+ * partition_waiter_prepare() to the next doorbell, so notifications that nobody waits for cost this
+ * partition nothing. */
+struct partition_waiter {
+    struct semaphore rung;
+    struct partition_channel *channels;
+};
+
+/* Finds the channel with this name in the devicetree (NULL: the first one), and maps its memory.
+ * Returns RESULT_NOT_FOUND, RESULT_INVALID (its node is malformed), or what arch_mmu_map_memory()
+ * returns. Thread context. */
+enum result partition_channel_open(struct partition_channel *channel, const char *name);
+
+/* Rings the other end's doorbell. `channel`: a struct partition_channel, so that this can be the
+ * `notify` of a struct channel_port. Any context. */
+void partition_channel_notify(void *channel);
+
+/* Sets the state of this end, after all that was written before, and rings the other end's
+ * doorbell. 0: absent. Any context. */
+void partition_channel_set_state(const struct partition_channel *channel, uint32_t state);
+
+/* Returns the state of the other end, with acquire order. Any context. */
+uint32_t partition_channel_peer_state(const struct partition_channel *channel);
+
+void partition_waiter_init(struct partition_waiter *waiter);
+
+/* Adds a channel, which has no waiter yet. Both must stay valid. Results as interrupt_attach(), and
+ * RESULT_UNSUPPORTED if the channel has no interrupt. Thread context. */
+enum result partition_waiter_add(struct partition_waiter *waiter,
+                                 struct partition_channel *channel);
+
+/* `prepare` and `sleep` of a struct channel_sleeper. `waiter`: a struct partition_waiter, of the
+ * calling thread. `deadline`: as for kernel/time.h. After partition_waiter_prepare() a doorbell of
+ * any of the channels ends the next partition_waiter_sleep(), which may also end earlier; it
+ * returns false if the deadline passed. Look at the channels between the two. Thread context. */
+void partition_waiter_prepare(void *waiter);
+bool partition_waiter_sleep(void *waiter, uint64_t deadline);
+
+#endif
