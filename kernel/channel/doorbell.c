@@ -28,9 +28,10 @@ enum result partition_waiter_add(struct partition_waiter *waiter, struct partiti
         return result;
     }
     channel->waiter = waiter;
-    channel->is_armed = true;
     result = interrupt_attach(channel->interrupt, INTERRUPT_EDGE, handle_doorbell, channel);
     if (result == RESULT_OK) {
+        (void)interrupt_mask(channel->interrupt);
+        channel->is_armed = false;
         channel->next = waiter->channels;
         waiter->channels = channel;
     }

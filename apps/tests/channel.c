@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One end of a channel of messages; the same program is at the other end. Each sends numbered
+ * messages of various sizes, and checks those that it receives. The boot argument `send` is the
+ * number of messages to each life of the other end. With `busy=1` the program never waits.
+ *
+ * Characters at the console: `s` prints a line with counts; `n` rings the other end's doorbell
+ * 100,000 times; `w` writes to the other end's section, which ends this partition.
+ */
+#include "kernel/application.h"
+#include "kernel/console.h"
+#include "kernel/devicetree.h"
+#include "kernel/partition_channel.h"
+#include "kernel/print.h"
+#include "kernel/time.h"
+#include <channel/copy.h>
+#include <channel/wait.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTENT_MAX 2000u
+#define REPORT      1000u /* messages */
+#define RINGS       100000u
+#define LOOK        (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
+#define GRACE       (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
+#define PRESENT     1u
+
+static struct {
+    struct partition_channel place;
+    struct partition_waiter waiter;
+    struct channel_sleeper sleeper;
+    struct channel channel;
+    uint64_t content_max;
+    uint64_t to_send;        /* in each connection */
+    uint64_t sent, received; /* in this connection */
+    uint64_t wakes;          /* doorbells that ended a wait */
+    uint64_t missed;         /* messages that came without a doorbell while the thread waited */
+    enum channel_state state;
+} side;
+
+static uint64_t length_of(uint64_t number)
+{
+    uint64_t mixed = (number * 2654435761u) >> 7;
+
+    return sizeof(number) + mixed % (side.content_max - sizeof(number) + 1);
+}
+
+static uint8_t byte_of(uint64_t number, uint64_t index)
+{
+    return (uint8_t)(number * 31 + index * 7);
+}
+
+static bool send_one(void)
+{
+    uint64_t number = side.sent, length = length_of(number);
+    uint8_t *content;
+
+    if (number == side.to_send) {
+        return false;
+    }
+    content = channel_send_begin(&side.channel, length);
+    if (content == NULL) {
+        return false;
+    }
+    memcpy(content, &number, sizeof(number));
+    for (uint64_t i = sizeof(number); i < length; i++) {
+        content[i] = byte_of(number, i);
+    }
+    channel_send_end(&side.channel, length, (uint32_t)number);
+    side.sent++;
+    return true;
+}
+
+static bool is_right(const uint8_t *content, uint64_t length, uint32_t tag)
+{
+    uint64_t number;
+
+    if (length < sizeof(number) || length != length_of(side.received)) {
+        return false;
+    }
+    memcpy(&number, content, sizeof(number));
+    for (uint64_t i = sizeof(number); i < length; i++) {
+        if (content[i] != byte_of(side.received, i)) {
+            return false;
+        }
+    }
+    return number == side.received && tag == (uint32_t)number;
+}
+
+static bool receive_one(void)
+{
+    uint64_t length;
+    uint32_t tag;
+    const uint8_t *content = channel_receive_begin(&side.channel, &length, &tag);
+
+    if (content == NULL) {
+        return false;
+    }
+    if (!is_right(content, length, tag)) {
+        print("channel: WRONG: message %llu has %llu bytes and tag %u\n",
+              (unsigned long long)side.received, (unsigned long long)length, tag);
+    }
+    channel_receive_end(&side.channel);
+    side.received++;
+    if (side.received % REPORT == 0) {
+        print("channel: received %llu, missed %llu\n", (unsigned long long)side.received,
+              (unsigned long long)side.missed);
+    }
+    return true;
+}
+
+/* Prints changes of the state, and connects again after the other end has ended. */
+static void follow_state(void)
+{
+    enum channel_state state = channel_update(&side.channel);
+
+    if (state == side.state) {
+        return;
+    }
+    side.state = state;
+    if (state == CHANNEL_CONNECTED) {
+        side.sent = 0;
+        side.received = 0;
+        print("channel: connected by %s, end %u\n", side.place.name, side.place.end);
+    } else if (state == CHANNEL_ENDED) {
+        print("channel: ended after %llu, the other end is %s\n", (unsigned long long)side.received,
+              partition_channel_peer_state(&side.place) == 0 ? "absent" : "there");
+        channel_accept(&side.channel);
+        follow_state();
+    } else if (state == CHANNEL_FAILED) {
+        print("channel: FAILED: %s (0x%llx)\n", channel_error_text(side.channel.error.kind),
+              (unsigned long long)side.channel.error.value);
+        channel_reset(&side.channel);
+    }
+}
+
+static bool has_message(void)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    return channel_receive_begin(&side.channel, &length, &tag) != NULL;
+}
+
+/* Sleeps, and counts messages for which no doorbell rang. */
+static bool sleep_and_watch(void *context, uint64_t deadline)
+{
+    bool is_rung = partition_waiter_sleep(context, deadline);
+
+    if (is_rung) {
+        side.wakes++;
+    } else if (has_message() && !partition_waiter_sleep(context, time_after(GRACE))) {
+        side.missed++;
+    }
+    return is_rung;
+}
+
+static void wait(void)
+{
+    struct channel_wait waits[2] = {channel_wait_for_message(&side.channel)};
+    size_t count = 1;
+
+    if (side.sent < side.to_send && side.state == CHANNEL_CONNECTED) {
+        waits[count++] = channel_wait_for_space(&side.channel, length_of(side.sent));
+    }
+    (void)channel_wait_any(waits, count, &side.sleeper, time_after(LOOK));
+}
+
+static void obey(char command)
+{
+    switch (command) {
+    case 's':
+        print("channel: sent %llu, received %llu, wakes %llu, missed %llu\n",
+              (unsigned long long)side.sent, (unsigned long long)side.received,
+              (unsigned long long)side.wakes, (unsigned long long)side.missed);
+        break;
+    case 'n':
+        for (unsigned i = 0; i < RINGS; i++) {
+            partition_channel_notify(&side.place);
+        }
+        print("channel: rang %u times\n", RINGS);
+        break;
+    case 'w':
+        *(volatile uint8_t *)(uintptr_t)side.place.peer = 1;
+        print("channel: WRONG: wrote to the other end's section\n");
+        break;
+    default:
+        break;
+    }
+}
+
+static enum result open_channel(void)
+{
+    const struct channel_port port = {.context = &side.place, .notify = partition_channel_notify};
+    struct channel_memory memory;
+    enum result result = partition_channel_open(&side.place, NULL);
+
+    if (result != RESULT_OK) {
+        return result;
+    }
+    partition_waiter_init(&side.waiter);
+    result = partition_waiter_add(&side.waiter, &side.place);
+    side.sleeper = (struct channel_sleeper){
+        .context = &side.waiter, .prepare = partition_waiter_prepare, .sleep = sleep_and_watch};
+    memory = (struct channel_memory){
+        .own = side.place.own,
+        .peer = side.place.peer,
+        .ring_bytes = side.place.section_bytes - CHANNEL_CONTROL_BYTES,
+        .peer_state = &side.place.states->ends[1 - side.place.end],
+    };
+    side.content_max = channel_content_max(memory.ring_bytes);
+    side.content_max = side.content_max < CONTENT_MAX ? side.content_max : CONTENT_MAX;
+    partition_channel_set_state(&side.place, PRESENT);
+    if (result == RESULT_OK && !channel_open(&side.channel, &memory, &port)) {
+        result = RESULT_INVALID;
+    }
+    return result;
+}
+
+int application_main(void)
+{
+    enum result result = open_channel();
+    char command;
+
+    if (result != RESULT_OK) {
+        print("channel: %s\n", result_text(result));
+        return 1;
+    }
+    side.to_send = boot_argument_number("send", 0, 0, UINT64_MAX);
+    side.state = CHANNEL_CONNECTING;
+    print("channel: waits for the other end\n");
+    if (boot_argument_number("busy", 0, 0, 1) != 0) {
+        print("channel: is busy\n");
+        for (;;) {
+        }
+    }
+    for (;;) {
+        bool has_received = receive_one(), has_sent = send_one();
+
+        follow_state();
+        if (!has_received && !has_sent) {
+            wait();
+        }
+        if (console_read(&command, DEADLINE_POLL) == RESULT_OK) {
+            obey(command);
+        }
+    }
+}

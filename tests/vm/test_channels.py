@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two kernels exchange messages over a channel, and see when the other one ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.managed_system import BOARD, MANAGER
+from support.written_system import TWO_STATES, StartGuest, boot, reports
+
+from bulkhead.running.guest import GuestProcess
+from bulkhead.system.layout import Layout
+
+_NEXT, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"  # Ctrl-], Ctrl-^ r, Ctrl-^ s
+_ENDLESS = 'arguments = "send=1000000000000"'
+_LISTED = 'interrupts = "listed"'
+_BUDGET = ('budget = "3 ms"', 'period = "8 ms"')
+_LOOP_BUDGET = ('budget = "1 ms"', 'period = "5 ms"')
+_PATIENCE_S = 60
+
+
+def partition(name: str, core: int, *keys: str, image: str = "channel") -> str:
+    """Returns the text of a partition."""
+    lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "16 MiB"')
+    return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
+
+
+def channel(size: str = "16K") -> str:
+    """Returns the text of the channel between the two."""
+    return f'[[channel]]\nname = "pair"\nfrom = "left"\nto = "right"\nsize = "{size}"\n'
+
+
+def pair(left: tuple[str, ...], right: tuple[str, ...], second_core: int = 1) -> str:
+    """Returns the text of a system with two kernels. What is typed goes to `right`."""
+    return (
+        BOARD
+        + partition("left", 0, *left)
+        + partition("right", second_core, 'console = "interactive"', *right)
+        + channel()
+    )
+
+
+def said(guest: GuestProcess, who: str, text: str) -> None:
+    """Waits for a line after the line that was matched last."""
+    guest.wait_for_next_match(rf"(?m)^{who}\| {text}", _PATIENCE_S)
+
+
+def assert_right(guest: GuestProcess) -> None:
+    """Checks that all messages were right, and that each wait was ended by a doorbell."""
+    console = guest.console()
+    assert "WRONG" not in console
+    assert "FAILED" not in console
+    assert "missed" in console
+    assert {each.split()[0] for each in console.split("missed ")[1:]} == {"0"}
+
+
+_SEND = 'arguments = "send=3000"'
+_SHARED_CORE = pair((_SEND, *_BUDGET), (_SEND, *_BUDGET), second_core=0)
+_SHARED_CORES = (
+    pair((_SEND, *_BUDGET), (_SEND, *_BUDGET))
+    + partition("one", 0, *_LOOP_BUDGET, image="control")
+    + partition("two", 1, *_LOOP_BUDGET, image="control")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (pair((_SEND,), (_SEND,)), ""),
+        (pair((_SEND, _LISTED), (_SEND, _LISTED)), ""),
+        (pair((_SEND,), (_SEND, _LISTED)), ""),
+        (
+            pair((_SEND,), (_SEND, *_BUDGET))
+            + partition("loop", 1, *_LOOP_BUDGET, image="control"),
+            "",
+        ),
+        (_SHARED_CORE, ""),
+        (_SHARED_CORES, ""),
+        (pair((_SEND,), (_SEND,)), TWO_STATES),
+    ],
+    ids=["direct", "listed", "mixed", "one-shared", "same-core", "shared-cores", "two-states"],
+)
+def test_messages_go_both_ways(
+    start_guest: StartGuest, tmp_path: Path, text: str, options: str
+) -> None:
+    guest, layout = boot(start_guest, tmp_path, text, options)
+    guest.wait_for_match(r"(?m)^left\| channel: received 3000,", _PATIENCE_S)
+    guest.wait_for_match(r"(?m)^right\| channel: received 3000,", _PATIENCE_S)
+    assert_right(guest)
+    assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
+
+
+@pytest.fixture(params=["direct", "listed", "shared"])
+def endless(
+    request: pytest.FixtureRequest, start_guest: StartGuest, tmp_path: Path
+) -> tuple[GuestProcess, Layout]:
+    """Two kernels that never stop sending, and have exchanged messages."""
+    keys = {"direct": (), "listed": (_LISTED,), "shared": _BUDGET}[request.param]
+    ends = (_ENDLESS, *keys)
+    second_core = 0 if request.param == "shared" else 1
+    guest, layout = boot(start_guest, tmp_path, pair(ends, ends, second_core))
+    for name in ("left", "right"):
+        guest.wait_for_match(rf"(?m)^{name}\| channel: received 1000,", _PATIENCE_S)
+    return guest, layout
+
+
+def test_the_other_end_restarts(endless: tuple[GuestProcess, Layout]) -> None:
+    guest, _ = endless
+    for _ in range(3):
+        guest.type_text(_RESTART)
+        said(guest, "left", r"channel: ended after \d+, the other end is ")
+        said(guest, "left", "channel: connected by pair, end 0")
+        said(guest, "left", "channel: received 1000,")
+    assert_right(guest)
+
+
+def test_the_other_end_stops(endless: tuple[GuestProcess, Layout]) -> None:
+    guest, _ = endless
+    guest.type_text(_STOP)
+    said(guest, "bulkhead", "right is stopped")
+    said(guest, "left", r"channel: ended after \d+, the other end is absent")
+    guest.type_text(_RESTART)
+    said(guest, "left", "channel: connected by pair, end 0")
+    said(guest, "left", "channel: received 1000,")
+    assert_right(guest)
+
+
+def test_the_section_of_the_other_end_is_read_only(endless: tuple[GuestProcess, Layout]) -> None:
+    guest, _ = endless
+    guest.type_text("w")
+    said(guest, "bulkhead", "right is stopped: ")
+    said(guest, "left", r"channel: ended after \d+, the other end is absent")
+    assert_right(guest)
+
+
+def test_the_manager_ends_and_starts_the_other_end(start_guest: StartGuest, tmp_path: Path) -> None:
+    text = BOARD + MANAGER + partition("left", 1, _ENDLESS) + partition("right", 2, _ENDLESS)
+    guest, _ = boot(start_guest, tmp_path, text + channel())
+    said(guest, "manager", "manager: listens")
+    for stop in ("stop 2\n", "destroy 2\ncreate 2\n"):
+        said(guest, "left", "channel: received 1000,")
+        guest.type_text(stop)
+        said(guest, "left", r"channel: ended after \d+, the other end is absent")
+        guest.type_text("start 2\n")
+        said(guest, "left", "channel: connected by pair, end 0")
+    said(guest, "left", "channel: received 1000,")
+    assert_right(guest)
+
+
+def test_a_flood_of_doorbells_costs_the_other_end_nothing(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """The other end has disabled its doorbell, because it does not wait."""
+    text = BOARD + partition("left", 0, 'arguments = "busy=1"')
+    text += partition("right", 1, 'console = "interactive"') + channel()
+    guest, layout = boot(start_guest, tmp_path, text)
+    said(guest, "left", "channel: is busy")
+    before = reports(guest, layout)[0]
+    guest.type_text("n")
+    said(guest, "right", "channel: rang 100000 times")
+    after = reports(guest, layout)[0]
+    changed = {cause for cause, count in after.exits.items() if count != before.exits[cause]}
+    assert changed <= {"console"}  # of the line above
