@@ -109,6 +109,13 @@ static bool receive_one(void)
     return true;
 }
 
+/* The next connection may have begun, and a message come, before the state is looked at. */
+static void begin_counts(void)
+{
+    side.sent = 0;
+    side.received = 0;
+}
+
 /* Prints changes of the state, and connects again after the other end has ended. */
 static void follow_state(void)
 {
@@ -119,17 +126,17 @@ static void follow_state(void)
     }
     side.state = state;
     if (state == CHANNEL_CONNECTED) {
-        side.sent = 0;
-        side.received = 0;
         print("channel: connected by %s, end %u\n", side.place.name, side.place.end);
     } else if (state == CHANNEL_ENDED) {
         print("channel: ended after %llu, the other end is %s\n", (unsigned long long)side.received,
               partition_channel_peer_state(&side.place) == 0 ? "absent" : "there");
+        begin_counts();
         channel_accept(&side.channel);
         follow_state();
     } else if (state == CHANNEL_FAILED) {
         print("channel: FAILED: %s (0x%llx)\n", channel_error_text(side.channel.error.kind),
               (unsigned long long)side.channel.error.value);
+        begin_counts();
         channel_reset(&side.channel);
     }
 }

@@ -26,7 +26,7 @@ def partition(name: str, core: int, *keys: str, image: str = "channel") -> str:
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
 
-def channel(size: str = "16K") -> str:
+def channel(size: str = "16 KiB") -> str:
     """Returns the text of the channel between the two."""
     return f'[[channel]]\nname = "pair"\nfrom = "left"\nto = "right"\nsize = "{size}"\n'
 
