@@ -5,14 +5,20 @@
  * number of messages to each life of the other end. With `busy=1` the program never waits.
  *
  * Characters at the console: `s` prints a line with counts; `n` rings the other end's doorbell
- * 100,000 times; `w` writes to the other end's section, which ends this partition.
+ * 100,000 times; `w` writes to the other end's section, and `t` to the table of states;
+ * `x` executes code in its own section. The hypervisor stops the partition for the last three.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"
 #include "kernel/devicetree.h"
+#include "kernel/interrupt.h"
+#include "kernel/memory.h"
 #include "kernel/partition_channel.h"
 #include "kernel/print.h"
 #include "kernel/time.h"
+#include "mmu/mmu.h"
+#include <arch/device_access.h>
+#include <arch/mmu.h>
 #include <channel/copy.h>
 #include <channel/wait.h>
 #include <stdlib.h>
@@ -24,6 +30,7 @@
 #define LOOK        (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
 #define GRACE       (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
 #define PRESENT     1u
+#define RETURN      0xd65f03c0u /* the instruction RET */
 
 static struct {
     struct partition_channel place;
@@ -173,6 +180,44 @@ static void wait(void)
     (void)channel_wait_any(waits, count, &side.sleeper, time_after(LOOK));
 }
 
+/* The kernel's own tables permit the write from now on. */
+static void write_to(const void *place)
+{
+    void *page = (void *)(uintptr_t)place;
+
+    if (arch_mmu_unmap(page, PAGE_BYTES) != RESULT_OK ||
+        arch_mmu_map_memory((uintptr_t)page, PAGE_BYTES) != RESULT_OK) {
+        print("channel: can't map %p\n", page);
+        return;
+    }
+    *(volatile uint32_t *)page = 1;
+    print("channel: WRONG: wrote to %p\n", page);
+}
+
+/* The kernel's own interface never maps memory as executable. */
+static void execute(void)
+{
+    uint32_t *code = (uint32_t *)(void *)((uint8_t *)side.place.own + CHANNEL_CONTROL_BYTES);
+    interrupt_state state;
+    enum result result;
+
+    *code = RETURN;
+    device_publish_uncached(code, sizeof(*code));
+    result = arch_mmu_unmap(code, PAGE_BYTES);
+    state = interrupts_save();
+    if (result == RESULT_OK) {
+        result = translation_map(mmu_translation(), (uintptr_t)code, PAGE_BYTES, TRANSLATION_CODE);
+    }
+    interrupts_restore(state);
+    if (result != RESULT_OK) {
+        print("channel: can't map %p\n", (void *)code);
+        return;
+    }
+    __asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
+    ((void (*)(void))(uintptr_t)code)();
+    print("channel: WRONG: executed at %p\n", (void *)code);
+}
+
 static void obey(char command)
 {
     switch (command) {
@@ -188,8 +233,13 @@ static void obey(char command)
         print("channel: rang %u times\n", RINGS);
         break;
     case 'w':
-        *(volatile uint8_t *)(uintptr_t)side.place.peer = 1;
-        print("channel: WRONG: wrote to the other end's section\n");
+        write_to(side.place.peer);
+        break;
+    case 'x':
+        execute();
+        break;
+    case 't':
+        write_to(side.place.states);
         break;
     default:
         break;

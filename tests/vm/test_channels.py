@@ -126,9 +126,12 @@ def test_the_other_end_stops(endless: tuple[GuestProcess, Layout]) -> None:
     assert_right(guest)
 
 
-def test_the_section_of_the_other_end_is_read_only(endless: tuple[GuestProcess, Layout]) -> None:
+@pytest.mark.parametrize("command", ["w", "t", "x"], ids=["section", "states", "code"])
+def test_a_partition_that_violates_the_permissions_is_stopped(
+    endless: tuple[GuestProcess, Layout], command: str
+) -> None:
     guest, _ = endless
-    guest.type_text("w")
+    guest.type_text(command)
     said(guest, "bulkhead", "right is stopped: ")
     said(guest, "left", r"channel: ended after \d+, the other end is absent")
     assert_right(guest)
