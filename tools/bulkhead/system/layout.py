@@ -21,9 +21,11 @@ LAST_SPI = 1019
 TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/include/hypervisor/sharing.h
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
 VCPU_BYTES = 128 << 10
-# For a channel's translation tables: of both ends, and of the hypervisor for the page of states. An
-# end needs at most three tables of level 3, for the borders of its parts, and four of level 2.
-CHANNEL_BYTES = 128 << 10
+# For the translation tables of a channel. Both ends and the boot core map all of it: at most three
+# tables of level 3, for the borders of its parts, and four of level 2. The monitor of each VCPU of
+# both ends maps the page of states: one table of each of these levels.
+CHANNEL_BYTES = 3 * 7 * PAGE_BYTES
+CHANNEL_VCPU_BYTES = 2 * PAGE_BYTES
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
 
@@ -148,7 +150,7 @@ def make_layout(
     own = start + hypervisor_bytes + payload_bytes(files) + board.settings["hypervisor"]["tables"]
     own += 2 * TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
-    own += CHANNEL_BYTES * len(system.channels)
+    own += _channel_tables(system)
     hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
     free = [Range(hypervisor.end, board.memory + board.memory_bytes - hypervisor.end)]
     physical = _place_memory(system, board, hypervisor, free)
@@ -169,6 +171,13 @@ def make_layout(
         for partition in system.partitions
     )
     return Layout(system, board, hypervisor, places, channels)
+
+
+def _channel_tables(system: System) -> int:
+    """Return the size of the translation tables of all channels, at most."""
+    vcpus = {partition.name: len(partition.cores) for partition in system.partitions}
+    ends = sum(vcpus[name] for channel in system.channels for name in channel.ends)
+    return CHANNEL_BYTES * len(system.channels) + CHANNEL_VCPU_BYTES * ends
 
 
 def _place_memory(
