@@ -226,7 +226,6 @@ name = "sensor"
 from = "other"
 to = "one"
 size = "64 KiB"
-kind = "value"
 one_way = true
 
 [[channel]]

@@ -32,15 +32,18 @@ _IMAGE = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 def test_keys() -> None:
     system = parse(_HERE / "good" / "channels.toml")
     check(system, boards.load)
-    commands, position, frames = system.channels
-    assert [each.name for each in system.channels] == ["commands", "position_15char", "frames"]
+    commands, position, frames, state = system.channels
+    assert [each.name for each in system.channels] == [
+        "commands", "position_15char", "frames", "state",
+    ]  # fmt: skip
     assert (commands.ends, frames.ends) == (("control", "linux"), ("linux", "control"))
-    assert [each.ring_bytes for each in system.channels] == [64 << 10, 4 << 10, 128 << 20]
+    assert [each.ring_bytes for each in system.channels] == [64 << 10, 4 << 10, 128 << 20, 8 << 10]
     assert (commands.kind, commands.one_way) == (ChannelKind.MESSAGES, False)
-    assert (position.kind, position.one_way) == (ChannelKind.VALUE, True)
+    assert (position.kind, position.one_way) == (ChannelKind.MESSAGES, True)
     assert (frames.kind, frames.one_way) == (ChannelKind.MESSAGES, False)
-    assert [each.line for each in system.channels] == [4, 22, 30]
-    assert (position.line_of("one_way"), commands.line_of("kind")) == (28, 4)
+    assert (state.kind, state.one_way) == (ChannelKind.VALUE, False)
+    assert [each.line for each in system.channels] == [4, 22, 29, 37]
+    assert (position.line_of("one_way"), commands.line_of("kind")) == (27, 4)
 
 
 def documented() -> tuple[str, list[str]]:
@@ -68,13 +71,13 @@ def test_documented_table_is_what_check_prints(example: Path) -> None:
     text = io.StringIO()
     show_channels(layout(system, board), Console(file=text, width=1000))
     printed = [line.rstrip() for line in text.getvalue().splitlines() if line]
-    assert printed == documented()[1][:5]
+    assert printed == documented()[1][:7]
 
 
 def test_documented_node_is_in_the_devicetree(example: Path) -> None:
     system = parse(example)
     placed = layout(system, check(system, board_tree.load))
-    node = [line.strip() for line in documented()[1][5:]]
+    node = [line.strip() for line in documented()[1][7:]]
     source = [line.strip() for line in guest_tree(placed.places[0], placed.board).splitlines()]
     assert source[source.index(node[0]) :][: len(node)] == node
     assert node[-1] == "};"

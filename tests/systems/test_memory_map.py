@@ -99,7 +99,7 @@ def test_channels_belong_to_whom_writes_them(tmp_path: Path) -> None:
     found = [(owner.name, region.kind, region.bytes) for owner, region in made.in_memory() if owner]
     found = [each for each in found if "channel" in each[1]]
     names = [each.channel.name for each in sorted(placed.channels, key=lambda c: c.physical.start)]
-    assert names == ["frames", "commands", "position_15char"]
+    assert names == ["frames", "commands", "state", "position_15char"]
     assert found == [
         ("hypervisor", "states of channel frames", 4096),
         ("linux", "channel frames", 128 * _MIB + 4096),
@@ -107,6 +107,9 @@ def test_channels_belong_to_whom_writes_them(tmp_path: Path) -> None:
         ("hypervisor", "states of channel commands", 4096),
         ("control", "channel commands", 68 << 10),
         ("linux", "channel commands", 68 << 10),
+        ("hypervisor", "states of channel state", 4096),
+        ("linux", "channel state", 12 << 10),
+        ("control", "channel state", 12 << 10),
         ("hypervisor", "states of channel position_15char", 4096),
         ("linux", "channel position_15char", 8 << 10),
     ]

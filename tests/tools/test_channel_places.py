@@ -42,9 +42,9 @@ _CONTROL = _partition("control", 0, 16 * _MIB + 3 * _PAGE)
 _LINUX = _partition("linux", 1, 128 * _MIB)
 _TRUSTED = _partition("trusted", 2, 16 * _MIB, Dma.TRUSTED)
 _COMMANDS = Channel("commands", ("control", "linux"), 64 * _KIB, 20)
-_VALUE = Channel("position", ("linux", "trusted"), 4 * _KIB, 26, {}, ChannelKind.VALUE, True)
+_ONE_WAY = Channel("log", ("linux", "trusted"), 4 * _KIB, 26, one_way=True)
 _LARGE = Channel("frames", ("trusted", "control"), 4 * _MIB, 33)
-_ALL = (_COMMANDS, _VALUE, _LARGE)
+_ALL = (_COMMANDS, _ONE_WAY, _LARGE)
 
 
 def _system(
@@ -88,12 +88,12 @@ def test_physical_memory_of_a_channel_is_nobody_elses() -> None:
 
 
 def test_parts_of_a_channel() -> None:
-    commands, value, _ = _made(_system(*_ALL)).channels
+    commands, log, _ = _made(_system(*_ALL)).channels
     section = _PAGE + 64 * _KIB
     assert commands.parts(0x1000) == (
         Range(0x1000, _PAGE), Range(0x2000, section), Range(0x2000 + section, section)
     )  # fmt: skip
-    assert value.parts(0) == (Range(0, _PAGE), Range(_PAGE, 2 * _PAGE))
+    assert log.parts(0) == (Range(0, _PAGE), Range(_PAGE, 2 * _PAGE))
 
 
 def test_large_channels_can_be_mapped_by_blocks() -> None:
@@ -148,7 +148,7 @@ def test_occupied_addresses_are_those_of_devices_and_pci() -> None:
 def test_trusted_dma_sees_a_channel_at_its_physical_address() -> None:
     """Otherwise a device that is given a guest address would access memory of others."""
     placed = _made(_system(*_ALL))
-    for channel, number in (("position", 1), ("frames", 0)):
+    for channel, number in (("log", 1), ("frames", 0)):
         end = _end(placed, channel, number)
         assert end.region == end.place.physical
 
@@ -185,7 +185,7 @@ def test_description() -> None:
     for number, (channel, section, names) in enumerate(
         (
             (_COMMANDS, 68 * _KIB, (0, 1)),
-            (_VALUE, 8 * _KIB, (1, 2)),
+            (_ONE_WAY, 8 * _KIB, (1, 2)),
             (_LARGE, 4 * _MIB + _PAGE, (2, 0)),
         )
     ):
@@ -229,11 +229,14 @@ def test_devicetree(tmp_path: Path, partition: int, end: int) -> None:
     assert "bulkhead,one-way" not in node.props
 
 
-def test_devicetree_of_a_one_way_value(tmp_path: Path) -> None:
+def test_devicetree_of_both_ends_has_direction_and_kind(tmp_path: Path) -> None:
+    value = replace(_COMMANDS, kind=ChannelKind.VALUE, ends=("linux", "trusted"))
+    placed = _made(_system(value, _ONE_WAY))
     for partition in (1, 2):
-        node = _node(_made(_system(*_ALL)), partition, tmp_path, "position")
-        assert node.props["bulkhead,kind"].to_string() == "value"
-        assert "bulkhead,one-way" in node.props
+        position, log = (_node(placed, partition, tmp_path, each) for each in ("commands", "log"))
+        assert position.props["bulkhead,kind"].to_string() == "value"
+        assert log.props["bulkhead,kind"].to_string() == "messages"
+        assert ["bulkhead,one-way" in each.props for each in (position, log)] == [False, True]
 
 
 def test_systems_without_channels_have_nothing_of_them() -> None:

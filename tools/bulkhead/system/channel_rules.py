@@ -9,14 +9,19 @@ from itertools import combinations
 from bulkhead.system.board import Board
 from bulkhead.system.description import CHANNELS_MAX
 from bulkhead.system.layout import region_bytes
-from bulkhead.system.model import Channel, System
+from bulkhead.system.model import Channel, ChannelKind, System
 from bulkhead.system.problems import Problem, choose, show, size
 
 
 def channel_rules(system: System) -> Iterator[Problem]:
-    """Check the names and the ends of channels, and their number."""
+    """Check the names, the ends and the kinds of channels, and their number."""
     for channel in system.channels:
         yield from _ends(system, channel)
+        if channel.one_way and channel.kind is ChannelKind.VALUE:
+            # Four-slot mechanism: channel/include/channel/value.h
+            what = f'{_name(channel)} has kind = "value" and one_way = true'
+            fix = "remove one_way: the receiver of a value has to write which value it reads"
+            yield Problem(channel.line_of("one_way"), what, fix)
     for one, other in combinations(system.channels, 2):
         if one.name == other.name:
             lines = f"lines {one.line} and {other.line}"
