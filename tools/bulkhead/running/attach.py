@@ -21,7 +21,8 @@ from bulkhead.errors import UserError
 from bulkhead.paths import OUTPUT
 from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
-from bulkhead.system.layout import Layout
+from bulkhead.system.layout import Layout, section_bytes
+from bulkhead.system.model import ChannelKind
 from bulkhead.system.parse import find, parse
 from bulkhead.system.shared_cores import worst_responses
 
@@ -38,6 +39,18 @@ class GuestMemory:
     bytes: int
     physical: int
     kernel: int  # start of the image
+
+
+@dataclass(frozen=True)
+class ChannelMemory:
+    """The memory of a channel."""
+
+    name: str
+    physical: int
+    section_bytes: int
+    is_one_way: bool
+    has_values: bool
+    partitions: list[str]  # of end 0 and end 1
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,7 @@ class Running:
     memory: str = ""
     staging: int = 0
     staging_bytes: int = 0
+    channels: list[ChannelMemory] = field(default_factory=list)
 
     @property
     def partitions(self) -> list[str]:
@@ -115,6 +129,17 @@ def facts_of(layout: Layout) -> Running:
         worst_responses(layout.system, layout.board),
         layout.hypervisor.start,
         layout.board.core_count,
+        channels=[
+            ChannelMemory(
+                place.channel.name,
+                place.physical.start,
+                section_bytes(place.channel),
+                place.channel.one_way,
+                place.channel.kind is ChannelKind.VALUE,
+                list(place.channel.ends),
+            )
+            for place in layout.channels
+        ],
     )
 
 
@@ -199,7 +224,8 @@ def attach(given: str) -> tuple[Running, QmpClient]:
     try:
         facts = json.loads(_facts(name).read_text())
         guests = [GuestMemory(**guest) for guest in facts.pop("guests")]
-        return Running(**facts, guests=guests), qmp
+        channels = [ChannelMemory(**channel) for channel in facts.pop("channels")]
+        return Running(**facts, guests=guests, channels=channels), qmp
     except (OSError, ValueError, TypeError, KeyError):
         raise UserError(
             f"the facts about system '{name}' in {_facts(name)} are damaged", "start it again"

@@ -14,6 +14,12 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.running.attach import Running, attach
 from bulkhead.running.qmp import QmpClient, QmpError
+from bulkhead.running.stat_channels import (
+    EndCounters,
+    channel_records,
+    channel_table,
+    read_channels,
+)
 from bulkhead.running.stat_interrupts import interrupt_records, interrupt_table, is_shown
 from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.problems import duration
@@ -45,6 +51,7 @@ class _Sample:
     vcpus: dict[str, list[VcpuCounters]]  # by partition
     unreadable: dict[str, str]  # by partition: why its VCPUs can't be read
     sources: Sequence[InterruptSource]  # of partitions on shared cores
+    channels: Sequence[EndCounters]
 
 
 def stat_system(name: str, json_path: Path | None) -> None:
@@ -90,7 +97,8 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
     sources = (
         read_sources(qmp, running.hypervisor_end, running.vcpus) if running.shared_cores else []
     )
-    return _Sample(now, reports, vcpus, unreadable, sources)
+    channels = read_channels(running, physical_memory(qmp))
+    return _Sample(now, reports, vcpus, unreadable, sources, channels)
 
 
 def _owner(running: Running, report: VcpuReport) -> str:
@@ -147,6 +155,8 @@ def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
                 record["interrupts"] = interrupt_records(
                     report.partition, sample.sources, sample.reports
                 )
+            if running.channels:
+                record["channels"] = channel_records(owner, sample.channels)
         shown.add(owner)
         records.append(record)
     return records
@@ -168,6 +178,11 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
         *(
             [interrupt_table(running, sample.sources, sample.reports)]
             if any(map(is_shown, sample.sources))
+            else []
+        ),
+        *(
+            [channel_table(running, sample.channels, before.channels if before else [])]
+            if running.channels
             else []
         ),
     )
