@@ -84,6 +84,60 @@ static void message_passing(void **state)
     assert_non_null(explore(write_x_then_y, read_y_then_x, RELEASE, RELEASE));
 }
 
+static void pass_x_by_y(void)
+{
+    model_store(&x, 4, 1);
+    model_store_release(&y, 4, 1);
+}
+
+static void take_x_by_y(void)
+{
+    uint64_t first = model_load_acquire(&y, 4);
+
+    MODEL_CHECK(!(first == 1 && model_load(&x, 4) == 0));
+}
+
+/* An acquire load and a release store pass a message, also with fences on the other side. */
+static void message_passing_without_fences(void **state)
+{
+    (void)state;
+    assert_null(explore(pass_x_by_y, take_x_by_y, NONE, NONE));
+    assert_null(explore(pass_x_by_y, read_y_then_x, NONE, ACQUIRE));
+    assert_null(explore(write_x_then_y, take_x_by_y, RELEASE, NONE));
+    assert_non_null(explore(pass_x_by_y, read_y_then_x, NONE, NONE));
+    assert_non_null(explore(write_x_then_y, take_x_by_y, NONE, NONE));
+}
+
+static void pass_x_and_store_y_again(void)
+{
+    model_store(&x, 4, 1);
+    model_store_release(&y, 4, 1);
+    model_store(&y, 4, 2);
+}
+
+static void take_x_by_second_y(void)
+{
+    uint64_t first = model_load_acquire(&y, 4);
+
+    MODEL_CHECK(!(first == 2 && model_load(&x, 4) == 0));
+}
+
+static void load_another_word_first(void)
+{
+    uint64_t first = model_load(&y, 4);
+
+    (void)model_load_acquire(&wide, 8);
+    MODEL_CHECK(!(first == 1 && model_load(&x, 4) == 0));
+}
+
+/* The orders belong to one access each, unlike those of fences. */
+static void orders_of_single_accesses(void **state)
+{
+    (void)state;
+    assert_non_null(explore(pass_x_and_store_y_again, take_x_by_second_y, NONE, NONE));
+    assert_non_null(explore(pass_x_by_y, load_another_word_first, NONE, NONE));
+}
+
 static void check_store_buffering(void)
 {
     if (++ended == 2) {
@@ -107,6 +161,20 @@ static void write_y_read_x(void)
     check_store_buffering();
 }
 
+static void release_x_acquire_y(void)
+{
+    model_store_release(&x, 4, 1);
+    read[0] = model_load_acquire(&y, 4);
+    check_store_buffering();
+}
+
+static void release_y_acquire_x(void)
+{
+    model_store_release(&y, 4, 1);
+    read[1] = model_load_acquire(&x, 4);
+    check_store_buffering();
+}
+
 /* "SB": both threads read before the other's store is visible. */
 static void store_buffering(void **state)
 {
@@ -115,6 +183,7 @@ static void store_buffering(void **state)
     assert_non_null(explore(write_x_read_y, write_y_read_x, FULL, NONE));
     assert_non_null(explore(write_x_read_y, write_y_read_x, NONE, FULL));
     assert_non_null(explore(write_x_read_y, write_y_read_x, RELEASE, ACQUIRE));
+    assert_non_null(explore(release_x_acquire_y, release_y_acquire_x, NONE, NONE));
 }
 
 static void write_x_twice(void)
@@ -170,6 +239,25 @@ static void read_data_then_y(void)
     model_store(&y, 4, 1);
 }
 
+static void pass_data_by_y(void)
+{
+    model_store(&data, 4, 1);
+    model_store_release(&y, 4, 1);
+}
+
+static void take_data_by_y(void)
+{
+    if (model_load_acquire(&y, 4) == 1) {
+        MODEL_CHECK(model_load(&data, 4) == 1);
+    }
+}
+
+static void change_data_after_y(void)
+{
+    model_store_release(&y, 4, 1);
+    model_store(&data, 4, 1);
+}
+
 static void write_data_after_y(void)
 {
     model_await(&y);
@@ -189,6 +277,9 @@ static void data_races(void **state)
     assert_null(explore(read_data_then_y, write_data_after_y, RELEASE, ACQUIRE));
     assert_non_null(explore(read_data_then_y, write_data_after_y, NONE, ACQUIRE));
     assert_non_null(explore(read_data_then_y, write_data_after_y, RELEASE, NONE));
+    assert_null(explore(pass_data_by_y, take_data_by_y, NONE, NONE));
+    assert_non_null(explore(write_data_then_y, take_data_by_y, NONE, NONE));
+    assert_non_null(explore(change_data_after_y, take_data_by_y, NONE, NONE));
     /* Either store may be the last. */
     assert_non_null(explore(write_x_twice, write_x_then_y, FULL, FULL));
 }
@@ -260,9 +351,14 @@ static void waiting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(message_passing), cmocka_unit_test(store_buffering),
-        cmocka_unit_test(coherence),       cmocka_unit_test(every_value_is_read),
-        cmocka_unit_test(data_races),      cmocka_unit_test(parts),
+        cmocka_unit_test(message_passing),
+        cmocka_unit_test(message_passing_without_fences),
+        cmocka_unit_test(orders_of_single_accesses),
+        cmocka_unit_test(store_buffering),
+        cmocka_unit_test(coherence),
+        cmocka_unit_test(every_value_is_read),
+        cmocka_unit_test(data_races),
+        cmocka_unit_test(parts),
         cmocka_unit_test(waiting),
     };
 

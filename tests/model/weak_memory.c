@@ -286,22 +286,22 @@ static struct data *data_of(const void *location)
     return &data[data_count++];
 }
 
-static void access_data(const void *location, bool store)
+static void access_data(const void *location, bool stores)
 {
     struct data *of = data_of(location);
     struct view *known = &threads[running].known;
 
     known->step[running]++;
     if (of->written > known->step[of->writer]) {
-        model_fail(store ? "data race: a store not ordered after the one before"
-                         : "data race: a load not ordered after the store");
+        model_fail(stores ? "data race: a store not ordered after the one before"
+                          : "data race: a load not ordered after the store");
     }
-    for (unsigned i = 0; store && i < MODEL_THREADS; i++) {
+    for (unsigned i = 0; stores && i < MODEL_THREADS; i++) {
         if (of->read[i] > known->step[i]) {
             model_fail("data race: a store not ordered after the load of the old value");
         }
     }
-    if (store) {
+    if (stores) {
         of->writer = running;
         of->written = known->step[running];
     } else {
@@ -309,7 +309,7 @@ static void access_data(const void *location, bool store)
     }
 }
 
-uint64_t model_load(const void *location, unsigned bytes)
+static uint64_t load(const void *location, unsigned bytes, bool acquires)
 {
     unsigned index = word_of(location);
     struct thread *thread = &threads[running];
@@ -334,13 +334,26 @@ uint64_t model_load(const void *location, unsigned bytes)
     thread->newer_than[index] = 0;
     which = word->count - 1 - choose(word->count - first); /* the newest message first */
     thread->known.word[index] = (uint8_t)which;
+    if (acquires) {
+        join(&thread->known, &word->message[which].view, true);
+    }
     join(&thread->heard, &word->message[which].view, true);
     join(&thread->heard, &thread->known, true);
     value = word->message[which].value >> (8 * ((const uint8_t *)location - word->location));
     return bytes == 8 ? value : value & ((UINT64_C(1) << (8 * bytes)) - 1);
 }
 
-void model_store(void *location, unsigned bytes, uint64_t value)
+uint64_t model_load(const void *location, unsigned bytes)
+{
+    return load(location, bytes, false);
+}
+
+uint64_t model_load_acquire(const void *location, unsigned bytes)
+{
+    return load(location, bytes, true);
+}
+
+static void store(void *location, unsigned bytes, uint64_t value, bool releases)
 {
     unsigned index = word_of(location);
     struct thread *thread = &threads[running];
@@ -369,9 +382,20 @@ void model_store(void *location, unsigned bytes, uint64_t value)
 
         value = (word->message[word->count - 1].value & ~mask) | (value << shift & mask);
     }
-    word->message[word->count] = (struct message){.value = value, .view = thread->released};
+    word->message[word->count] =
+        (struct message){.value = value, .view = releases ? thread->known : thread->released};
     word->message[word->count].view.word[index] = (uint8_t)word->count;
     thread->known.word[index] = (uint8_t)word->count++;
+}
+
+void model_store(void *location, unsigned bytes, uint64_t value)
+{
+    store(location, bytes, value, false);
+}
+
+void model_store_release(void *location, unsigned bytes, uint64_t value)
+{
+    store(location, bytes, value, true);
 }
 
 void model_release(void)

@@ -3,11 +3,14 @@
  * Explores all executions of two small threads under a weak memory model: every order of their
  * accesses, and every value that a load may return.
  *
- * The model is C11 with fences only, in its repaired form (RC11). A store creates a message. For
- * each location a thread knows the oldest message that it may still read; relaxed loads may return
- * old messages as long as that is coherent. A release fence attaches the thread's knowledge to its
- * later messages. An acquire fence adds the knowledge attached to the messages that the thread has
- * read. A full fence does both, and all full fences have one total order. Thus stores may become
+ * The model is C11 in its repaired form (RC11), without read-modify-writes. A store creates a
+ * message. For each location a thread knows the oldest message that it may still read; relaxed
+ * loads may return old messages as long as that is coherent. A release store attaches the thread's
+ * knowledge to its message, a release fence to all later messages. An acquire load adds the
+ * knowledge attached to the message that it reads, an acquire fence the knowledge attached to all
+ * messages that the thread has read. A relaxed store after a release store carries nothing, as
+ * in C++20, which dropped C11's release sequences within a thread. A full fence is a
+ * release and an acquire fence, and all full fences have one total order. Thus stores may become
  * visible late and in any order, and loads may happen early in any order. The model allows
  * everything that our processors do, with one exception: a load is never later than a store that
  * follows it in its thread (load buffering), as in all checkers for C that follow RC11.
@@ -47,6 +50,8 @@ void model_share(const void *location, unsigned bytes);
 /* Call in a thread. An access inside a larger shared word is an access to a part of it. */
 uint64_t model_load(const void *location, unsigned bytes);
 void model_store(void *location, unsigned bytes, uint64_t value);
+uint64_t model_load_acquire(const void *location, unsigned bytes);
+void model_store_release(void *location, unsigned bytes, uint64_t value);
 void model_release(void);
 void model_acquire(void);
 void model_full(void);
