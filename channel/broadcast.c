@@ -31,7 +31,7 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
         .own = own,
     };
     word_store(&own->ring_bytes, ring_bytes);
-    word_store_release(&own->format, CHANNEL_FORMAT_BROADCAST);
+    word_store(&own->format, CHANNEL_FORMAT_BROADCAST);
     return true;
 }
 
@@ -71,10 +71,12 @@ void broadcast_send_end(struct broadcast_sender *sender, uint64_t length, uint32
     sender->number++;
     word_store(&message->header, (uint64_t)tag << 32 | length);
     word_store(&message->number, sender->number);
-    /* Release: a receiver that goes to the newest message finds it complete. */
+    /* Release: the message is complete. */
+    word_store_release(&sender->own->produced, sender->position + size_of(length));
+    /* Release: a receiver that goes to the newest message finds it complete, and finds no index
+     * before it. */
     word_store_release(&sender->own->last, sender->position);
     sender->position += size_of(length);
-    word_store_release(&sender->own->produced, sender->position);
     sender->own->sent = sender->number;
 }
 
@@ -101,7 +103,7 @@ bool broadcast_receiver_begin(struct broadcast_receiver *receiver, const void *s
 
 void broadcast_skip_to_newest(struct broadcast_receiver *receiver)
 {
-    /* Acquire: the message that begins there is complete. */
+    /* Acquire: the message that begins there is complete, and the index is after it. */
     uint64_t last = word_load_acquire(&receiver->peer->last);
 
     if (last > receiver->position) {
@@ -173,9 +175,9 @@ enum broadcast_result broadcast_receive(struct broadcast_receiver *receiver, voi
     enum broadcast_result result = BROADCAST_NONE;
 
     for (unsigned i = 0; i < ATTEMPTS_MAX && result == BROADCAST_NONE; i++) {
-        uint64_t format = word_load_acquire(&receiver->peer->format);
-        /* Acquire: the messages before it are complete. */
-        uint64_t produced = word_load_acquire(&receiver->peer->produced);
+        uint64_t format = word_load(&receiver->peer->format);
+        /* The messages before it are complete: is_overwritten() has the acquire fence. */
+        uint64_t produced = word_load(&receiver->peer->produced);
 
         if (receiver->error.kind != CHANNEL_ERROR_NONE) {
             return BROADCAST_FAILED;
@@ -185,7 +187,7 @@ enum broadcast_result broadcast_receive(struct broadcast_receiver *receiver, voi
         }
         if (is_overwritten(receiver)) {
             broadcast_skip_to_newest(receiver);
-            produced = word_load_acquire(&receiver->peer->produced);
+            produced = word_load(&receiver->peer->produced);
         }
         if (produced % CHANNEL_ALIGNMENT != 0 || receiver->position % CHANNEL_ALIGNMENT != 0 ||
             produced < receiver->position) {
