@@ -31,7 +31,9 @@ void ring_producer_begin(struct ring_producer *producer, void *section,
         .own = section,
         .peer = peer,
     };
-    word_store_release(&producer->own->produced, position);
+    /* Relaxed: it shows nothing new. ring_consumer_waits() has ordered the messages of the last
+     * life, which a consumer may still read, and the connection orders both lives. */
+    word_store(&producer->own->produced, position);
 }
 
 void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
@@ -46,7 +48,8 @@ void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
         .own = own,
         .peer = section,
     };
-    word_store_release(&own->consumed, position);
+    /* Relaxed: the connection orders what the last life of this side read. */
+    word_store(&own->consumed, position);
 }
 
 void ring_consumer_end(struct ring_consumer *consumer)

@@ -25,7 +25,7 @@ bool value_writer_begin(struct value_writer *writer, void *section,
         .peer = peer,
     };
     word_store(&own->ring_bytes, ring_bytes);
-    word_store_release(&own->format, CHANNEL_FORMAT_VALUE);
+    word_store(&own->format, CHANNEL_FORMAT_VALUE);
     return true;
 }
 
@@ -84,8 +84,8 @@ static const uint8_t *fail(struct value_reader *reader, enum channel_error_kind 
 
 const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
 {
-    uint64_t format = word_load_acquire(&reader->peer->format);
-    uint64_t pair = word_load_acquire(&reader->peer->latest) & 1;
+    uint64_t format = word_load(&reader->peer->format);
+    uint64_t pair = word_load(&reader->peer->latest) & 1;
     const struct value_slot *slot;
     uint64_t index;
 
@@ -99,7 +99,8 @@ const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
     /* Release: the value that was read last is no longer in use. */
     word_store_release(&reader->own->reading, pair);
     /* The writer sees the pair before its newest slot is read, so that it writes to no slot of the
-     * pair but the other one. */
+     * pair but the other one. The fence is also the acquire order of the load of the pair: the
+     * pair's newest slot is not older. */
     word_fence();
     index = word_load_acquire(&reader->peer->newest[pair]) & 1;
     slot = (const void *)(reader->slots + (pair * 2 + index) * reader->slot_bytes);
