@@ -60,6 +60,7 @@ struct thread {
     struct view released; /* at the last release fence */
     struct view heard;    /* including the knowledge received with all messages read */
     uint32_t signals[EVENTS_MAX];
+    uint8_t read[WORDS_MAX];        /* the last message that was read */
     unsigned newer_than[WORDS_MAX]; /* model_await(): number of messages to skip */
 };
 
@@ -334,6 +335,7 @@ static uint64_t load(const void *location, unsigned bytes, bool acquires)
     thread->newer_than[index] = 0;
     which = word->count - 1 - choose(word->count - first); /* the newest message first */
     thread->known.word[index] = (uint8_t)which;
+    thread->read[index] = (uint8_t)which;
     if (acquires) {
         join(&thread->known, &word->message[which].view, true);
     }
@@ -430,7 +432,7 @@ void model_await(const void *location)
 {
     unsigned index = word_of(location);
     struct thread *thread = &threads[running];
-    unsigned seen = thread->known.word[index] + 1u;
+    unsigned seen = thread->read[index] + 1u;
 
     step((struct operation){.kind = LOAD, .place = index, .awaited = seen});
     thread->newer_than[index] = seen;
@@ -440,19 +442,33 @@ void model_signal(unsigned event)
 {
     struct thread *thread = &threads[running];
 
+    if (!started) {
+        return;
+    }
     step((struct operation){.kind = STORE, .place = WORDS_MAX + event});
     events[event].signals++;
     join(&events[event].view, &thread->known, true);
 }
 
-void model_wait(unsigned event)
+static void consume_signals(unsigned event, enum kind kind)
 {
     struct thread *thread = &threads[running];
 
-    step((struct operation){.kind = LOAD, .place = WORDS_MAX + event});
+    step((struct operation){.kind = kind, .place = WORDS_MAX + event});
     thread->signals[event] = events[event].signals;
     join(&thread->known, &events[event].view, true);
     join(&thread->heard, &thread->known, true);
+}
+
+void model_wait(unsigned event)
+{
+    consume_signals(event, LOAD);
+}
+
+void model_clear(unsigned event)
+{
+    /* The load of an event would wait for a signal. */
+    consume_signals(event, STORE);
 }
 
 void model_share(const void *location, unsigned bytes)

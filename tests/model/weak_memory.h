@@ -56,15 +56,19 @@ void model_release(void);
 void model_acquire(void);
 void model_full(void);
 
-/* Blocks until a shared word has a newer message than the last one that this thread has seen, like
+/* Blocks until a shared word has a newer message than the last one that this thread has read, like
  * a polling loop. The next load returns a newer message. */
 void model_await(const void *location);
 
 /* An event with memory order: everything before the signal is visible after the wait. A wait blocks
  * until there is a signal that it has not consumed, and consumes all signals at once. It is an
- * error if all threads are blocked, or one is blocked and the other has ended. */
+ * error if all threads are blocked, or one is blocked and the other has ended. A signal in
+ * prepare() has no effect. */
 void model_signal(unsigned event);
 void model_wait(unsigned event);
+
+/* Consumes the signals so far, if any, without blocking. The same memory order. */
+void model_clear(unsigned event);
 
 /* Reports an error found by a thread. Does not return. */
 void model_fail(const char *what) __attribute__((noreturn));

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks the memory order of channels of messages: the library's own code (channel/) runs as two
+ * sides, in all executions that a weak memory model allows (weak_memory.h).
+ *   - A receiver reads no message before it is complete, and a sender overwrites none that is still
+ *     read. Each violation would be a data race.
+ *   - No doorbell is lost. A loss would make a side wait for ever.
+ *   - Two sides connect, and receive nothing that was sent to an earlier life.
+ * Each of the library's orders is also weakened once, which the checks must find.
+ */
+#include "channel/wait.h"
+#include "orders.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ORDERS 13u
+
+#define RING_BYTES CHANNEL_RING_MIN
+#define SIDES      2u
+#define SMALL      8u
+#define LARGE      channel_content_max(RING_BYTES)
+
+struct side {
+    unsigned number; /* the event that is its doorbell */
+    struct channel channel;
+    struct channel_sleeper sleeper;
+};
+
+static _Alignas(CHANNEL_CONTROL_BYTES) uint8_t sections[SIDES][CHANNEL_CONTROL_BYTES + RING_BYTES];
+static uint32_t states[SIDES]; /* the state table */
+static struct side sides[SIDES];
+
+static struct channel_control *control(unsigned side)
+{
+    return (struct channel_control *)(void *)sections[side];
+}
+
+/* The system's part: an event for each side. */
+
+static void ring_doorbell(void *context)
+{
+    const struct side *side = context;
+
+    model_signal(1 - side->number);
+}
+
+static void prepare_sleep(void *context)
+{
+    const struct side *side = context;
+
+    model_clear(side->number);
+}
+
+static bool sleep_until_doorbell(void *context, uint64_t deadline)
+{
+    const struct side *side = context;
+
+    (void)deadline;
+    model_wait(side->number);
+    return true;
+}
+
+static void open_side(unsigned side, bool with_doorbell)
+{
+    const struct channel_memory memory = {sections[side], sections[1 - side], RING_BYTES,
+                                          &states[1 - side]};
+    const struct channel_port port = {&sides[side], with_doorbell ? ring_doorbell : NULL};
+
+    MODEL_CHECK(channel_open(&sides[side].channel, &memory, &port));
+}
+
+/* `position`: where both sides' earlier lives ended. */
+static void clear(uint64_t position)
+{
+    memset(sections, 0, sizeof(sections));
+    for (unsigned i = 0; i < SIDES; i++) {
+        control(i)->produced = position;
+        states[i] = 1;
+        sides[i].number = i;
+        sides[i].sleeper = (struct channel_sleeper){&sides[i], prepare_sleep, sleep_until_doorbell};
+    }
+}
+
+static void connect_both(uint64_t position)
+{
+    clear(position);
+    open_side(0, true);
+    open_side(1, true);
+    for (unsigned i = 0; i < 2 * SIDES; i++) {
+        (void)channel_update(&sides[i % SIDES].channel);
+    }
+    for (unsigned i = 0; i < SIDES; i++) {
+        MODEL_CHECK(sides[i].channel.state == CHANNEL_CONNECTED);
+    }
+}
+
+/* The words of a connection that lasts. */
+static void share_traffic(void)
+{
+    for (unsigned i = 0; i < SIDES; i++) {
+        model_share(&control(i)->produced, sizeof(uint64_t));
+        model_share(&control(i)->consumed, sizeof(uint64_t));
+        model_share(&control(i)->waits, sizeof(uint64_t));
+    }
+}
+
+static void send(struct side *side, uint64_t length, uint64_t value)
+{
+    struct channel *channel = &side->channel;
+    uint8_t *place = channel_send_begin(channel, length);
+
+    while (place == NULL) {
+        const struct channel_wait wait = channel_wait_for_space(channel, length);
+
+        MODEL_CHECK(channel->state == CHANNEL_CONNECTED);
+        (void)channel_wait_any(&wait, 1, &side->sleeper, CHANNEL_FOREVER);
+        place = channel_send_begin(channel, length);
+    }
+    model_store(place, sizeof(value), value);
+    channel_send_end(channel, length, (uint32_t)value);
+}
+
+static void receive(struct side *side, uint64_t value)
+{
+    struct channel *channel = &side->channel;
+    uint64_t length;
+    uint32_t tag;
+    const uint8_t *content = channel_receive_begin(channel, &length, &tag);
+
+    while (content == NULL) {
+        const struct channel_wait wait = channel_wait_for_message(channel);
+
+        MODEL_CHECK(channel->state == CHANNEL_CONNECTED);
+        (void)channel_wait_any(&wait, 1, &side->sleeper, CHANNEL_FOREVER);
+        content = channel_receive_begin(channel, &length, &tag);
+    }
+    MODEL_CHECK(tag == value && model_load(content, sizeof(value)) == value);
+    channel_receive_end(channel);
+}
+
+/* The second message does not fit before the end of the ring. */
+static void prepare_messages(void)
+{
+    connect_both(RING_BYTES - 2 * ring_size(SMALL) + CHANNEL_ALIGNMENT);
+    share_traffic();
+}
+
+static void send_two(void)
+{
+    send(&sides[0], SMALL, 1);
+    send(&sides[0], SMALL, 2);
+}
+
+static void receive_two(void)
+{
+    receive(&sides[1], 1);
+    receive(&sides[1], 2);
+}
+
+/* The ring is full with two messages. */
+static void prepare_full(void)
+{
+    connect_both(0);
+    send(&sides[0], LARGE, 1);
+    send(&sides[0], LARGE, 2);
+    share_traffic();
+}
+
+static void send_third(void)
+{
+    send(&sides[0], LARGE, 3);
+}
+
+/* The sender's partition ends: the hypervisor writes to the state table. */
+static void prepare_end(void)
+{
+    connect_both(0);
+    share_traffic();
+    model_share(&states[0], sizeof(uint32_t));
+}
+
+static void send_and_end(void)
+{
+    send(&sides[0], SMALL, 1);
+    model_store_release(&states[0], sizeof(uint32_t), 0);
+    ring_doorbell(&sides[0]);
+}
+
+static void receive_until_end(void)
+{
+    struct channel *channel = &sides[1].channel;
+    uint64_t length;
+    uint32_t tag;
+
+    receive(&sides[1], 1);
+    for (;;) {
+        const struct channel_wait wait = channel_wait_for_message(channel);
+
+        MODEL_CHECK(channel_receive_begin(channel, &length, &tag) == NULL);
+        if (channel->state == CHANNEL_ENDED) {
+            return;
+        }
+        (void)channel_wait_any(&wait, 1, &sides[1].sleeper, CHANNEL_FOREVER);
+    }
+}
+
+/* The words of a connection that ends or begins. Its doorbells ring after each step, without a
+ * condition: here the sides poll instead, because that has fewer executions. */
+static void share_lives(void)
+{
+    for (unsigned i = 0; i < SIDES; i++) {
+        sides[i].channel.port.notify = NULL;
+        model_share(&control(i)->generation, sizeof(uint64_t));
+        model_share(&control(i)->acknowledged, sizeof(uint64_t));
+        model_share(&control(i)->start, sizeof(uint64_t));
+    }
+    share_traffic();
+}
+
+static void poll_until_ended(unsigned side)
+{
+    struct channel *channel = &sides[side].channel;
+    uint64_t length;
+    uint32_t tag;
+
+    MODEL_CHECK(channel_receive_begin(channel, &length, &tag) == NULL);
+    while (channel->state != CHANNEL_ENDED) {
+        model_await(&control(1 - side)->generation);
+        MODEL_CHECK(channel_receive_begin(channel, &length, &tag) == NULL);
+    }
+}
+
+static void poll_until_connected(unsigned side)
+{
+    while (channel_update(&sides[side].channel) != CHANNEL_CONNECTED) {
+        MODEL_CHECK(sides[side].channel.state == CHANNEL_CONNECTING);
+        model_await(&control(1 - side)->acknowledged);
+    }
+}
+
+static void poll_and_receive(unsigned side, uint64_t value)
+{
+    uint64_t length;
+    uint32_t tag;
+    const uint8_t *content = channel_receive_begin(&sides[side].channel, &length, &tag);
+
+    while (content == NULL) {
+        MODEL_CHECK(sides[side].channel.state == CHANNEL_CONNECTED);
+        model_await(&control(1 - side)->produced);
+        content = channel_receive_begin(&sides[side].channel, &length, &tag);
+    }
+    MODEL_CHECK(tag == value && model_load(content, sizeof(value)) == value);
+    channel_receive_end(&sides[side].channel);
+}
+
+/* Both sides begin their first lives. */
+static void prepare_open(void)
+{
+    clear(0);
+    share_lives();
+}
+
+static void open_and_connect(unsigned side)
+{
+    open_side(side, false);
+    while (channel_update(&sides[side].channel) == CHANNEL_CONNECTING &&
+           sides[side].channel.peer == 0) {
+        model_await(&control(1 - side)->generation);
+    }
+    poll_until_connected(side);
+}
+
+static void open_first(void)
+{
+    open_and_connect(0);
+}
+
+static void open_second(void)
+{
+    open_and_connect(1);
+}
+
+/* The sender begins a new life after a message. */
+static void prepare_reset(void)
+{
+    connect_both(0);
+    share_lives();
+}
+
+static void send_and_reset(void)
+{
+    send(&sides[0], SMALL, 1);
+    channel_reset(&sides[0].channel);
+}
+
+static void receive_until_reset(void)
+{
+    poll_and_receive(1, 1);
+    poll_until_ended(1);
+}
+
+/* The receiver connects with the sender's new life. */
+static void prepare_new_sender(void)
+{
+    connect_both(0);
+    send(&sides[0], SMALL, 1);
+    receive(&sides[1], 1);
+    share_lives();
+}
+
+static void reset_and_send(void)
+{
+    channel_reset(&sides[0].channel);
+    poll_until_connected(0);
+    send(&sides[0], SMALL, 2);
+}
+
+static void receive_of_new_life(void)
+{
+    model_await(&control(0)->generation);
+    poll_until_ended(1);
+    channel_accept(&sides[1].channel);
+    poll_until_connected(1);
+    poll_and_receive(1, 2);
+}
+
+/* The receiver begins a new life while it reads a message, which the sender then overwrites. */
+static void prepare_new_receiver(void)
+{
+    connect_both(0);
+    send(&sides[0], LARGE, 1);
+    send(&sides[0], LARGE, 2);
+    share_lives();
+}
+
+static void reset_and_receive(void)
+{
+    struct channel *channel = &sides[1].channel;
+    uint64_t length;
+    uint32_t tag;
+
+    MODEL_CHECK(model_load(channel_receive_begin(channel, &length, &tag), sizeof(uint64_t)) == 1);
+    channel_reset(channel);
+    poll_until_connected(1);
+    poll_and_receive(1, 3);
+}
+
+static void send_to_new_life(void)
+{
+    model_await(&control(1)->generation);
+    poll_until_ended(0);
+    channel_accept(&sides[0].channel);
+    poll_until_connected(0);
+    send(&sides[0], LARGE, 3);
+}
+
+static const struct order_program programs[] = {
+    {{"messages", prepare_messages, {send_two, receive_two}}, 3000000},
+    {{"space", prepare_full, {send_third, receive_two}}, 3000000},
+    {{"end of the sender", prepare_end, {send_and_end, receive_until_end}}, 3000000},
+    {{"open", prepare_open, {open_first, open_second}}, 3000000},
+    {{"reset", prepare_reset, {send_and_reset, receive_until_reset}}, 3000000},
+    {{"new sender", prepare_new_sender, {reset_and_send, receive_of_new_life}}, 3000000},
+    {{"new receiver", prepare_new_receiver, {send_to_new_life, reset_and_receive}}, 3000000},
+};
+
+#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
+
+static void channels_hold(void **state)
+{
+    (void)state;
+    orders_hold(programs, PROGRAMS);
+}
+
+static void every_order_matters(void **state)
+{
+    (void)state;
+    orders_matter(programs, PROGRAMS, ORDERS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channels_hold),
+        cmocka_unit_test(every_order_matters),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

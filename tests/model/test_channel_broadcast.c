@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Checks the memory order of one-way channels (channel/broadcast.c), as test_channel.c does for
+ * those of messages. The sender may overwrite a message while it is read, so the words of the ring
+ * are shared ones, and what a receiver makes of them is checked: a message that was received is
+ * complete, none is received twice, and an honest sender is never taken for one that violates the
+ * format.
+ */
+#include "channel/broadcast.h"
+#include "orders.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ORDERS 6u
+
+#define RING_BYTES CHANNEL_RING_MIN
+#define LENGTH     8u
+#define SIZE       (sizeof(struct broadcast_message) + LENGTH)
+/* Of the messages that fill a ring but for two small ones. */
+#define LARGE ((RING_BYTES - 2 * SIZE) / 2 - sizeof(struct broadcast_message))
+
+static _Alignas(CHANNEL_CONTROL_BYTES) uint8_t section[CHANNEL_CONTROL_BYTES + RING_BYTES];
+static struct broadcast_sender sender;
+static struct broadcast_receiver receiver;
+
+static struct channel_control *control(void)
+{
+    return (struct channel_control *)(void *)section;
+}
+
+/* The content of message n is n. */
+static void send(uint64_t length)
+{
+    uint64_t *place = (void *)broadcast_send_begin(&sender, length);
+
+    word_store(place, sender.number + 1);
+    broadcast_send_end(&sender, length, (uint32_t)(sender.number + 1));
+}
+
+/* Returns the number of the message, or 0 if there is none. */
+static uint64_t receive(void)
+{
+    uint64_t before = receiver.number;
+    uint64_t content;
+    uint64_t length;
+    uint32_t tag;
+    enum broadcast_result result =
+        broadcast_receive(&receiver, &content, sizeof(content), &length, &tag);
+
+    MODEL_CHECK(receiver.error.kind == CHANNEL_ERROR_NONE);
+    if (result != BROADCAST_RECEIVED) {
+        return 0;
+    }
+    MODEL_CHECK(length == LENGTH);
+    MODEL_CHECK(content == receiver.number && tag == content);
+    MODEL_CHECK(content > before);
+    return content;
+}
+
+/* `words`: of the ring, those that are used while the threads run. */
+static void share(unsigned words)
+{
+    model_share(&control()->produced, sizeof(uint64_t));
+    model_share(&control()->overwritten, sizeof(uint64_t));
+    model_share(&control()->last, sizeof(uint64_t));
+    for (unsigned i = 0; i < words; i++) {
+        model_share(section + CHANNEL_CONTROL_BYTES + i * sizeof(uint64_t), sizeof(uint64_t));
+    }
+}
+
+static void begin(uint64_t position)
+{
+    memset(section, 0, sizeof(section));
+    control()->produced = position;
+    MODEL_CHECK(broadcast_sender_begin(&sender, section, RING_BYTES));
+    MODEL_CHECK(broadcast_receiver_begin(&receiver, section, RING_BYTES, false));
+}
+
+static void prepare_next(void)
+{
+    begin(0);
+    share(2 * SIZE / sizeof(uint64_t));
+}
+
+/* Both begin while the threads run. */
+static void prepare_begin(void)
+{
+    begin(CHANNEL_ALIGNMENT);
+    send(LENGTH);
+    send(LARGE);
+    send(LARGE);
+    share(4);
+    model_share(&control()->format, sizeof(uint64_t));
+    model_share(sender.ring + (sender.position & (RING_BYTES - 1)), sizeof(uint64_t));
+}
+
+static void begin_and_send(void)
+{
+    MODEL_CHECK(broadcast_sender_begin(&sender, section, RING_BYTES));
+    send(LENGTH);
+}
+
+static void begin_and_receive(void)
+{
+    MODEL_CHECK(broadcast_receiver_begin(&receiver, section, RING_BYTES, true));
+    (void)receive();
+}
+
+static void send_one(void)
+{
+    send(LENGTH);
+}
+
+static void send_two(void)
+{
+    send(LENGTH);
+    send(LENGTH);
+}
+
+static void receive_two(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t before = receiver.number;
+        uint64_t number = receive();
+
+        MODEL_CHECK(number == 0 || number == before + 1);
+    }
+    MODEL_CHECK(receiver.lost == 0);
+}
+
+/* The receiver has the whole ring before it, the sender overwrites it. */
+static void prepare_full(void)
+{
+    begin(0);
+    send(LENGTH);
+    send(LARGE);
+    send(LARGE);
+    send(LENGTH);
+    share(2 * SIZE / sizeof(uint64_t));
+}
+
+/* The same, and the next message does not fit before the end of the ring. */
+static void prepare_skip(void)
+{
+    begin(CHANNEL_ALIGNMENT);
+    send(LENGTH);
+    send(LARGE);
+    send(LARGE);
+    share(4);
+    model_share(sender.ring + (sender.position & (RING_BYTES - 1)), sizeof(uint64_t));
+}
+
+static void receive_any(void)
+{
+    (void)receive();
+    (void)receive();
+}
+
+static const struct order_program programs[] = {
+    {{"next", prepare_next, {send_two, receive_two}}, 3000000},
+    {{"overwritten", prepare_full, {send_one, receive_any}}, 3000000},
+    {{"begin", prepare_begin, {begin_and_send, begin_and_receive}}, 3000000},
+    {{"skipped", prepare_skip, {send_one, receive_any}}, 3000000},
+};
+
+#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
+
+static void broadcasts_hold(void **state)
+{
+    (void)state;
+    orders_hold(programs, PROGRAMS);
+}
+
+static void every_order_matters(void **state)
+{
+    (void)state;
+    orders_matter(programs, PROGRAMS, ORDERS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(broadcasts_hold),
+        cmocka_unit_test(every_order_matters),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
