@@ -28,6 +28,7 @@ static void fail(struct channel *channel, const struct channel_error *error)
 {
     channel->state = CHANNEL_FAILED;
     channel->error = *error;
+    ring_producer_end(&channel->out);
     ring_consumer_end(&channel->in);
 }
 
@@ -35,7 +36,7 @@ static bool fail_if(struct channel *channel, bool is_wrong, enum channel_error_k
                     uint64_t value)
 {
     struct channel_control *own = channel->memory.own;
-    const struct channel_error error = {kind, value, channel->out.position};
+    const struct channel_error error = {kind, value, published(channel)};
 
     if (is_wrong) {
         own->errors++;
@@ -57,6 +58,7 @@ static void announce_life(struct channel *channel)
     channel->peer = 0;
     channel->ended = 0;
     channel->error = (struct channel_error){.kind = CHANNEL_ERROR_NONE};
+    ring_producer_end(&channel->out);
     ring_consumer_end(&channel->in);
     word_store(&own->waits, 0);
     word_store(&own->format, CHANNEL_FORMAT_MESSAGES);
@@ -80,8 +82,7 @@ static void acknowledge(struct channel *channel, uint64_t generation)
                 ring_bytes)) {
         return;
     }
-    ring_producer_begin(&channel->out, own, peer, channel->memory.ring_bytes, published(channel));
-    word_store(&own->start, channel->out.position);
+    word_store(&own->start, published(channel));
     word_store_release(&own->acknowledged, generation);
     channel->peer = generation;
     channel_notify_peer(channel);
@@ -109,6 +110,8 @@ static void connect(struct channel *channel)
     if (fail_if(channel, start % CHANNEL_ALIGNMENT != 0, CHANNEL_ERROR_START, start)) {
         return;
     }
+    ring_producer_begin(&channel->out, channel->memory.own, peer, channel->memory.ring_bytes,
+                        published(channel));
     ring_consumer_begin(&channel->in, channel->memory.peer, channel->memory.own,
                         channel->memory.ring_bytes, start);
     channel->state = CHANNEL_CONNECTED;
@@ -138,16 +141,13 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
     };
     /* The section may be all that remains of a life that ended anywhere. The peer reads its
      * messages up to this position. */
-    ring_producer_begin(&channel->out, memory->own, peer_control(channel), bytes,
-                        published(channel));
+    word_store(&own->produced, published(channel));
     begin_life(channel);
     return true;
 }
 
 void channel_reset(struct channel *channel)
 {
-    ring_producer_begin(&channel->out, channel->memory.own, peer_control(channel),
-                        channel->memory.ring_bytes, published(channel));
     begin_life(channel);
 }
 
@@ -163,13 +163,14 @@ static void check_life(struct channel *channel)
     /* Acquire: the last life's produced index no longer changes. */
     uint64_t generation = word_load_acquire(&peer_control(channel)->generation);
     const uint32_t *state = channel->memory.peer_state;
+    bool is_absent = state != NULL && word_load_acquire32(state) == 0;
 
-    if (generation != channel->peer) {
-        channel->state = CHANNEL_ENDING;
-    } else if (state != NULL && word_load_acquire32(state) == 0) {
-        channel->state = CHANNEL_ENDING;
-        channel->ended = generation;
+    if (generation == channel->peer && !is_absent) {
+        return;
     }
+    channel->state = CHANNEL_ENDING;
+    channel->ended = generation == channel->peer ? generation : 0;
+    ring_producer_end(&channel->out);
 }
 
 enum channel_state channel_update(struct channel *channel)

@@ -58,8 +58,8 @@ static uint64_t next_value(void)
         peer->consumed,
         own->generation,
         RING_BYTES,
-        user.channel.in.position,
-        user.channel.in.position + RING_BYTES,
+        ring_consumer_position(&user.channel.in),
+        ring_consumer_position(&user.channel.in) + RING_BYTES,
         UINT64_C(1) << (next_byte() % 64),
         CHANNEL_FORMAT_MESSAGES,
         CHANNEL_FORMAT_VALUE,
@@ -91,7 +91,7 @@ static void write_word(void)
 static void write_ring(void)
 {
     uint8_t choice = next_byte();
-    uint64_t position = (choice & 3) == 0   ? user.channel.in.position
+    uint64_t position = (choice & 3) == 0   ? ring_consumer_position(&user.channel.in)
                         : (choice & 3) == 1 ? user.receiver.position
                         : (choice & 3) == 2 ? (choice >> 2) % 4 * (RING_BYTES / 4)
                                             : UINT64_C(64) * choice;
@@ -134,7 +134,7 @@ static void be_honest(void)
     } else if (user.kind == KIND_VALUE) {
         peer->produced++;
     } else if (user.channel.state == CHANNEL_CONNECTED) {
-        publish(user.channel.in.position, sizeof(struct channel_message));
+        publish(ring_consumer_position(&user.channel.in), sizeof(struct channel_message));
     }
 }
 

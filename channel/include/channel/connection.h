@@ -78,12 +78,8 @@ void channel_notify_peer(struct channel *channel);
  * is not CHANNEL_CONNECTED. */
 static inline uint8_t *channel_send_begin(struct channel *channel, uint64_t length)
 {
-    uint8_t *place;
+    uint8_t *place = ring_reserve(&channel->out, length);
 
-    if (__builtin_expect(channel->state != CHANNEL_CONNECTED, false)) {
-        return channel_send_slowly(channel, length);
-    }
-    place = ring_reserve(&channel->out, length);
     return __builtin_expect(place != NULL, true) ? place : channel_send_slowly(channel, length);
 }
 
@@ -109,7 +105,8 @@ static inline const uint8_t *channel_receive_begin(struct channel *channel, uint
                                                    : channel_receive_slowly(channel, length, tag);
 }
 
-/* Gives the space of the message back. Notifies the peer if it waits for space. */
+/* Gives the space back of the message that channel_receive_begin() returned. Notifies the peer if
+ * it waits for space. */
 static inline void channel_receive_end(struct channel *channel)
 {
     ring_release(&channel->in);

@@ -8,6 +8,10 @@
  * The content of a message that lies in the peer's memory may change while it is read, if the peer
  * is malicious. Who decides by it, copies it first (copy.h).
  *
+ * Positions are bytes since the first use of the channel. The inline functions work on addresses:
+ * from the next message up to the end of what was found free, or complete, when a function
+ * ..._slowly() looked last. That end is never beyond the end of the ring.
+ *
  * Nothing here waits, sends notifications or knows of lives; see connection.h and wait.h. A
  * producer or consumer belongs to one thread at a time. Any context.
  */
@@ -22,25 +26,38 @@
 #include <stdint.h>
 
 struct ring_producer {
+    uint8_t *next;      /* place of the next message */
+    uint8_t *end;       /* of the free bytes there: half the ring at most */
+    uint64_t shift;     /* position of an address, less the address */
+    uint64_t *produced; /* words of the own control page */
+    uint64_t *sent;
+    const uint64_t *waits; /* words of the consumer's control page */
+    const uint64_t *consumed;
     uint8_t *ring;
-    uint64_t bytes;    /* of the ring */
-    uint64_t position; /* of the next message */
-    uint64_t limit;    /* up to which the ring is free, as last seen */
-    uint64_t start;    /* of the first message for this consumer */
-    struct channel_control *own;
-    const struct channel_control *peer;
+    uint64_t bytes; /* of the ring */
+    uint64_t limit; /* position up to which the ring is free, as last seen */
+    uint64_t start; /* position of the first message for this consumer */
+    uint64_t *errors;
+    bool is_open; /* from ring_producer_begin() to ring_producer_end() */
     struct channel_error error;
 };
 
 struct ring_consumer {
+    const uint8_t *next;  /* place of the next message */
+    const uint8_t *end;   /* of the complete messages there */
+    const uint8_t *after; /* end of the message that was peeked */
+    const uint8_t *check; /* where to look whether the producer waits */
+    uint64_t shift;       /* position of an address, less the address */
+    uint64_t *consumed;   /* words of the own control page */
+    uint64_t *received;
+    const uint64_t *waits; /* words of the producer's control page */
+    const uint64_t *produced;
     const uint8_t *ring;
     uint64_t bytes;
-    uint64_t position; /* of the next message */
-    uint64_t limit;    /* up to which messages are complete, as last seen */
-    uint64_t size;     /* of the message that was peeked, with its header; 0: none */
-    uint64_t checked;  /* position at which it last looked whether the producer waits */
-    struct channel_control *own;
-    const struct channel_control *peer; /* NULL after ring_consumer_end() */
+    uint64_t limit;   /* position up to which messages are complete, as last seen */
+    uint64_t checked; /* position at which it looked last whether the producer waits */
+    uint64_t *errors;
+    bool is_open; /* from ring_consumer_begin() to ring_consumer_end() */
     struct channel_error error;
 };
 
@@ -54,18 +71,31 @@ void ring_producer_begin(struct ring_producer *producer, void *section,
 void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
                          struct channel_control *own, uint64_t bytes, uint64_t position);
 
-/* Ends the use: from now on the ring is empty. */
+/* Ends the use: from now on there is no space, or no message. */
+void ring_producer_end(struct ring_producer *producer);
 void ring_consumer_end(struct ring_consumer *consumer);
 
-/* Internal: the paths of ring_reserve() and ring_peek() that read the peer's index. */
+/* Internal: the paths that read the peer's words, or change the end. */
 uint8_t *ring_reserve_slowly(struct ring_producer *producer, uint64_t length);
 const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length, uint32_t *tag);
+bool ring_producer_waits_slowly(struct ring_consumer *consumer);
 
-/* Returns the bytes of a message in the ring. */
+/* Returns the bytes of a message in the ring. `length`: at most UINT32_MAX. */
 static inline uint64_t ring_size(uint64_t length)
 {
     return (sizeof(struct channel_message) + length + CHANNEL_ALIGNMENT - 1) &
            ~(CHANNEL_ALIGNMENT - 1);
+}
+
+/* Returns the position of the next message. */
+static inline uint64_t ring_producer_position(const struct ring_producer *producer)
+{
+    return (uintptr_t)producer->next + producer->shift;
+}
+
+static inline uint64_t ring_consumer_position(const struct ring_consumer *consumer)
+{
+    return (uintptr_t)consumer->next + consumer->shift;
 }
 
 /* Returns the place for the content of a message of up to `length` bytes, aligned to 8 bytes. NULL
@@ -73,33 +103,27 @@ static inline uint64_t ring_size(uint64_t length)
  * reserved until ring_commit(), or the next call. */
 static inline uint8_t *ring_reserve(struct ring_producer *producer, uint64_t length)
 {
-    uint64_t offset = producer->position & (producer->bytes - 1);
-    uint64_t size = ring_size(length);
-
-    if (__builtin_expect(length > channel_content_max(producer->bytes) ||
-                             size > producer->bytes - offset ||
-                             size > producer->limit - producer->position,
+    if (__builtin_expect(length > UINT32_MAX ||
+                             ring_size(length) > (uint64_t)(producer->end - producer->next),
                          false)) {
         return ring_reserve_slowly(producer, length);
     }
-    return producer->ring + offset + sizeof(struct channel_message);
+    return producer->next + sizeof(struct channel_message);
 }
 
 /* Completes the reserved message. `length`: its bytes, no more than were reserved. The consumer
  * can't see it before ring_publish(). */
 static inline void ring_commit(struct ring_producer *producer, uint64_t length, uint32_t tag)
 {
-    uint64_t offset = producer->position & (producer->bytes - 1);
-
-    word_store((uint64_t *)(void *)(producer->ring + offset), (uint64_t)tag << 32 | length);
-    producer->position += ring_size(length);
-    producer->own->sent++;
+    word_store((uint64_t *)(void *)producer->next, (uint64_t)tag << 32 | length);
+    producer->next += ring_size(length);
+    word_store(producer->sent, word_load(producer->sent) + 1);
 }
 
 /* Shows all committed messages to the consumer. */
 static inline void ring_publish(struct ring_producer *producer)
 {
-    word_store_release(&producer->own->produced, producer->position);
+    word_store_release(producer->produced, ring_producer_position(producer));
 }
 
 /* Call after ring_publish(). Returns true if the consumer waits for a message, so that it needs a
@@ -109,7 +133,7 @@ static inline bool ring_consumer_waits(const struct ring_producer *producer)
     /* The index is visible before the flag is read. A consumer sets the flag before it looks at
      * the index a last time. So one of both sees the other's store. */
     word_fence();
-    return (word_load(&producer->peer->waits) & CHANNEL_WAITS_FOR_MESSAGE) != 0;
+    return (word_load(producer->waits) & CHANNEL_WAITS_FOR_MESSAGE) != 0;
 }
 
 /* Returns the content of the oldest message and its `length` and `tag`. NULL if there is none, or
@@ -117,52 +141,37 @@ static inline bool ring_consumer_waits(const struct ring_producer *producer)
 static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t *length,
                                        uint32_t *tag)
 {
-    uint64_t offset = consumer->position & (consumer->bytes - 1);
-    uint64_t available = consumer->limit - consumer->position;
-    uint64_t to_end = consumer->bytes - offset;
+    uint64_t available = (uint64_t)(consumer->end - consumer->next);
     uint64_t header;
-    uint64_t size;
 
     if (__builtin_expect(available == 0, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
-    header = word_load((const uint64_t *)(const void *)(consumer->ring + offset));
+    header = word_load((const uint64_t *)(const void *)consumer->next);
     *length = header & UINT32_MAX;
     *tag = (uint32_t)(header >> 32);
-    size = ring_size(*length);
-    if (__builtin_expect(size > available || size > to_end, false)) {
+    if (__builtin_expect(ring_size(*length) > available, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
-    consumer->size = size;
-    return consumer->ring + offset + sizeof(struct channel_message);
+    consumer->after = consumer->next + ring_size(*length);
+    return consumer->next + sizeof(struct channel_message);
 }
 
-/* Gives the space of the peeked message back to the producer. No effect if none was peeked. */
+/* Gives the space of the message back that the last ring_peek() returned. */
 static inline void ring_release(struct ring_consumer *consumer)
 {
-    consumer->position += consumer->size;
-    consumer->own->received += consumer->size != 0;
-    consumer->size = 0;
-    word_store_release(&consumer->own->consumed, consumer->position);
+    consumer->next = consumer->after;
+    word_store(consumer->received, word_load(consumer->received) + 1);
+    word_store_release(consumer->consumed, ring_consumer_position(consumer));
 }
 
-/* Call after ring_release() or an unsuccessful ring_peek(). Returns true if the producer waits for
- * space and should be notified: when the ring is empty, or a quarter of it became free, so that
- * a producer does not wake for each message. */
+/* Call after ring_release(). Returns true if the producer waits for space and should be notified:
+ * when all messages that were seen are released, or a quarter of the ring became free, so that a
+ * producer does not wake for each message. */
 static inline bool ring_producer_waits(struct ring_consumer *consumer)
 {
-    bool is_empty = consumer->position == consumer->limit;
-
-    if (consumer->position - consumer->checked < (is_empty ? 1 : consumer->bytes / 4)) {
-        return false;
-    }
-    consumer->checked = consumer->position;
-    if (consumer->peer == NULL) {
-        return false;
-    }
-    /* See ring_consumer_waits(). */
-    word_fence();
-    return (word_load(&consumer->peer->waits) & CHANNEL_WAITS_FOR_SPACE) != 0;
+    return __builtin_expect(consumer->next >= consumer->check, false) &&
+           ring_producer_waits_slowly(consumer);
 }
 
 #endif

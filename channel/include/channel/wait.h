@@ -12,7 +12,7 @@
 /* What a thread waits for: made by the functions below. */
 struct channel_wait {
     struct channel_control *own; /* NULL: the wait is for something else than a channel */
-    uint64_t flags; /* CHANNEL_WAITS_FOR_* */
+    uint64_t flags;              /* CHANNEL_WAITS_FOR_* */
     bool (*is_ready)(const struct channel_wait *wait);
     void *object;
     uint64_t length;
