@@ -197,25 +197,26 @@ static void write_to(const void *place)
 /* The kernel's own interface never maps memory as executable. */
 static void execute(void)
 {
-    uint32_t *code = (uint32_t *)(void *)((uint8_t *)side.place.own + CHANNEL_CONTROL_BYTES);
+    void *page = (uint8_t *)side.place.own + CHANNEL_CONTROL_BYTES;
+    uint32_t *code = page;
     interrupt_state state;
     enum result result;
 
     *code = RETURN;
     device_publish_uncached(code, sizeof(*code));
-    result = arch_mmu_unmap(code, PAGE_BYTES);
+    result = arch_mmu_unmap(page, PAGE_BYTES);
     state = interrupts_save();
     if (result == RESULT_OK) {
-        result = translation_map(mmu_translation(), (uintptr_t)code, PAGE_BYTES, TRANSLATION_CODE);
+        result = translation_map(mmu_translation(), (uintptr_t)page, PAGE_BYTES, TRANSLATION_CODE);
     }
     interrupts_restore(state);
     if (result != RESULT_OK) {
-        print("channel: can't map %p\n", (void *)code);
+        print("channel: can't map %p\n", page);
         return;
     }
     __asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
     ((void (*)(void))(uintptr_t)code)();
-    print("channel: WRONG: executed at %p\n", (void *)code);
+    print("channel: WRONG: executed at %p\n", page);
 }
 
 static void obey(char command)
