@@ -76,29 +76,29 @@ static bool is_free_memory(const struct description *system, uint32_t index)
     return is_free;
 }
 
-/* Returns true if the region is free for the guest of an end. */
+/* Returns true if the pages are free for the guest of a partition, apart from channels that follow
+ * the first `count`. `index`: of the partition. */
 static bool is_free_for_guest(const struct description *system, uint32_t index,
-                              const struct description_channel_end *end)
+                              const struct pages *pages, uint32_t count)
 {
-    const struct description_partition *partition = &system->partitions[end->partition];
-    const struct pages pages = {end->guest, channel_region_bytes(&system->channels[index])};
+    const struct description_partition *partition = &system->partitions[index];
     uint64_t last_redistributor = system->cores[system->core_count - 1].redistributor;
-    bool is_free = are_no_boards(&pages, system) && are_no_partitions(&pages, partition, true) &&
-                   are_apart(&pages, partition->console, page_bytes(partition->console != 0)) &&
-                   are_apart(&pages, partition->times, page_bytes(partition->times != 0));
+    bool is_free = are_no_boards(pages, system) && are_no_partitions(pages, partition, true) &&
+                   are_apart(pages, partition->console, page_bytes(partition->console != 0)) &&
+                   are_apart(pages, partition->times, page_bytes(partition->times != 0));
 
     if (partition->vcpu_count > system->core_count) {
         is_free = is_free &&
-                  are_apart(&pages, last_redistributor + REDISTRIBUTOR_BYTES,
+                  are_apart(pages, last_redistributor + REDISTRIBUTOR_BYTES,
                             (partition->vcpu_count - system->core_count) * REDISTRIBUTOR_BYTES);
     }
-    for (uint32_t i = 0; i < index; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const struct description_channel *other = &system->channels[i];
 
         for (uint32_t number = 0; number < 2; number++) {
             is_free = is_free &&
-                      (other->ends[number].partition != end->partition ||
-                       are_apart(&pages, other->ends[number].guest, channel_region_bytes(other)));
+                      (other->ends[number].partition != index ||
+                       are_apart(pages, other->ends[number].guest, channel_region_bytes(other)));
         }
     }
     return is_free;
@@ -131,6 +131,15 @@ static bool is_doorbell(const struct description *system, uint32_t index,
             !is_given(system, index, interrupt));
 }
 
+/* Returns true if an end is no PCI function, or one that has what it needs. */
+static bool is_function_or_none(const struct description *system,
+                                const struct description_channel_end *end)
+{
+    return end->reserved == 0 &&
+           (end->function == 0 || (end->function == 1 && end->interrupt != 0 &&
+                                   system->partitions[end->partition].channel_host != 0));
+}
+
 static bool are_pages_below(uint64_t first, uint64_t bytes, uint64_t limit)
 {
     return first % DESCRIPTION_PAGE_BYTES == 0 && first < limit && bytes <= limit - first;
@@ -155,16 +164,20 @@ static bool has_sections(const struct description_channel *channel)
 static const char *check_end(const struct description *system, uint32_t index,
                              const struct description_channel_end *end, uint64_t *value)
 {
-    uint64_t bytes = channel_region_bytes(&system->channels[index]);
+    const struct pages pages = {end->guest, channel_region_bytes(&system->channels[index])};
 
     *value = end->guest;
-    if (!are_pages_below(end->guest, bytes, GUEST_LIMIT) ||
-        !is_free_for_guest(system, index, end)) {
+    if (!are_pages_below(pages.first, pages.bytes, GUEST_LIMIT) ||
+        !is_free_for_guest(system, end->partition, &pages, index)) {
         return "a channel overlaps, or is not whole pages: guest address";
     }
     *value = end->interrupt;
     if (!is_doorbell(system, index, end)) {
         return "a channel's interrupt is not its partition's alone: INTID";
+    }
+    *value = index;
+    if (!is_function_or_none(system, end)) {
+        return "a PCI function without interrupt or host, or unknown value of function: channel";
     }
     return NULL;
 }
@@ -190,12 +203,29 @@ static const char *check_channel(const struct description *system, uint32_t inde
     return problem != NULL ? problem : check_end(system, index, &channel->ends[1], value);
 }
 
+/* Returns true if a partition has no PCI host for channels, or one at addresses of its own. */
+static bool is_host_or_none(const struct description *system, uint32_t index)
+{
+    const struct pages pages = {system->partitions[index].channel_host,
+                                DESCRIPTION_HOST_ECAM_BYTES + DESCRIPTION_HOST_WINDOW_BYTES};
+
+    return pages.first == 0 || (pages.first % DESCRIPTION_HOST_ECAM_BYTES == 0 &&
+                                are_pages_below(pages.first, pages.bytes, PCI_LIMIT) &&
+                                is_free_for_guest(system, index, &pages, system->channel_count));
+}
+
 const char *channel_check(const struct description *system, uint64_t *value)
 {
     const char *problem = NULL;
 
     for (uint32_t i = 0; i < system->channel_count && problem == NULL; i++) {
         problem = check_channel(system, i, value);
+    }
+    for (uint32_t i = 0; i < system->partition_count && problem == NULL; i++) {
+        *value = system->partitions[i].channel_host;
+        if (!is_host_or_none(system, i)) {
+            problem = "a PCI host of channels overlaps, or is at no such place: guest address";
+        }
     }
     return problem;
 }

@@ -9,7 +9,6 @@
 #include "description/limits.h"
 #include <stddef.h>
 
-#define PCI_LIMIT      (UINT64_C(1) << 32) /* 32-bit BARs reach addresses below this */
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)
 #define BUS_BYTES      UINT64_C(0x100000)
 #define BUSES_MAX      256u
@@ -297,7 +296,8 @@ static bool check_choices(struct check *check, const struct description_partitio
                       partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT &&
                       partition->maintenance <= DESCRIPTION_MAINTENANCE_LOCAL &&
                       partition->interrupt_mode <= DESCRIPTION_INTERRUPT_MODE_LISTED &&
-                      partition->distribute <= 1 && partition->reserved == 0,
+                      partition->distribute <= 1 && partition->reserved == 0 &&
+                      (partition->channel_host == 0 || check->description->channel_count != 0),
                   "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: "
                   "restart",
                   partition->restart);

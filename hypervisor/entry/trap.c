@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hands each exception of a guest that resident.c does not handle to the folder that does. */
+#include "channel/channel.h"
 #include "console/uart.h"
 #include "entry/idle.h"
 #include "entry/interrupt.h"
@@ -38,6 +39,7 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
 {
     struct partition *partition = vcpu->partition;
     const struct description_board *board = &partition->system->board;
+    enum access_result result;
 
     if (inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
         *cause = EXIT_DISTRIBUTOR;
@@ -50,6 +52,10 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     if (inside(address, partition->described->console, PAGE_BYTES, &access->offset)) {
         *cause = EXIT_CONSOLE;
         return uart_access(partition, access);
+    }
+    if (channel_access(partition, address, access, &result)) {
+        *cause = EXIT_PCI;
+        return result;
     }
     *cause = EXIT_REDISTRIBUTOR;
     return redistributor_access(vcpu, address, access);

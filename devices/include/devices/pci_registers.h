@@ -15,6 +15,7 @@
 #define PCI_CACHE_LINE    0x0Cu
 #define PCI_HEADER_TYPE   0x0Eu
 #define PCI_BAR           0x10u
+#define PCI_SUBSYSTEM     0x2Cu
 #define PCI_ROM           0x30u
 #define PCI_CAPABILITIES  0x34u
 #define PCI_INTERRUPT     0x3Cu /* the line's number, for software alone */
@@ -26,6 +27,7 @@
 #define PCI_COMMAND_PARITY       (1u << 6)
 #define PCI_COMMAND_INTX_DISABLE (1u << 10)
 
+#define PCI_STATUS_INTERRUPT    (1u << 3)
 #define PCI_STATUS_CAPABILITIES (1u << 4)
 
 #define PCI_HEADER_MULTI_FUNCTION 0x80u
@@ -54,6 +56,17 @@
 #define PCI_CAPABILITY_EXPRESS  0x10u
 #define PCI_CAPABILITY_MSIX     0x11u
 #define PCI_CAPABILITY_ENHANCED 0x14u /* enhanced allocation */
+
+/* Enhanced allocation (PCI Express Base 4.0, 7.8.5): the capability's first dword, and the first
+ * dword of an entry. Of 64-bit entries base and maximum offset follow, the lower halves first. */
+#define PCI_ENHANCED_COUNT_SHIFT  16u
+#define PCI_ENHANCED_ENTRIES      4u
+#define PCI_ENHANCED_DWORDS(n)    (n) /* that follow the first */
+#define PCI_ENHANCED_BAR(n)       ((n) << 4)
+#define PCI_ENHANCED_PREFETCHABLE (1u << 8)     /* primary properties */
+#define PCI_ENHANCED_ALONE        (0xFFu << 16) /* no secondary properties */
+#define PCI_ENHANCED_ENABLE       (1u << 31)
+#define PCI_ENHANCED_64           (1u << 1) /* of the lower halves */
 
 #define PCI_POWER_CONTROL  4u
 #define PCI_POWER_STATE    3u        /* 0 to 3: D0 to D3hot */

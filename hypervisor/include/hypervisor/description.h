@@ -29,6 +29,10 @@
 #define DESCRIPTION_CHANNELS_MAX   16u
 #define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
 
+/* Of a PCI host for channels. */
+#define DESCRIPTION_HOST_ECAM_BYTES   UINT64_C(0x100000)
+#define DESCRIPTION_HOST_WINDOW_BYTES UINT64_C(0x10000)
+
 #define DESCRIPTION_PAGE_BYTES   UINT64_C(4096)
 #define DESCRIPTION_GUEST_BITS   39u /* guest addresses are below 2^39: stage 2 starts at level 1 */
 #define DESCRIPTION_NO_PARTITION 0xffffffffu
@@ -124,6 +128,9 @@ struct description_partition {
     uint64_t pci_io;           /* window for I/O BARs, as a physical address; whole pages */
     uint64_t pci_io_bytes;
     uint64_t times; /* guest address of a page with the times of VCPUs on shared cores; 0: none */
+    /* Guest address of its PCI host for channels: below 4 GiB, a multiple of 1 MiB. 0: none. ECAM
+     * of bus 0 comes first, then the window for the functions' 32-bit BARs. */
+    uint64_t channel_host;
     uint32_t vcpu_count;        /* VCPU 0 starts first */
     uint32_t console_interrupt; /* INTID of an SPI that no device uses, one of `interrupts` */
     uint32_t console_input;     /* 1: the terminal's input goes to this partition at first */
@@ -184,11 +191,16 @@ struct description_channel_end {
     uint32_t partition; /* index */
     uint32_t interrupt; /* INTID of an SPI that no device uses, one of its `interrupts`; 0: none */
     uint64_t guest;     /* guest address of the region, a multiple of the page size */
+    /* 1: it is also a function of the partition's PCI host for channels, whose device number is the
+     * index of the channel. It has an interrupt then, for its INTA. */
+    uint32_t function;
+    uint32_t reserved;
 };
 
 /* A channel: memory that connects two partitions. Its region is a page with the states of both
  * ends, which both can read and neither can write, then a section for each end, which this end can
- * write and the other one can read. */
+ * write and the other one can read. If an end is a PCI function, the caches hold nothing of the
+ * region for both guests. */
 struct description_channel {
     uint64_t physical;      /* of the region, a multiple of the page size */
     uint64_t section_bytes; /* whole pages */

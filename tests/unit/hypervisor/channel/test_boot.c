@@ -124,10 +124,11 @@ static uint64_t attributes_at(const uint64_t *root, uint64_t guest, uint64_t off
 }
 
 /* Checks all pages of a guest's view, and those around it. */
-static void expect(const uint64_t *root, uint64_t guest, uint64_t first, uint64_t second)
+static void expect(const uint64_t *root, uint64_t guest, uint64_t states, uint64_t first,
+                   uint64_t second)
 {
     assert_int_equal(attributes_at(root, guest, -PAGE_BYTES), UNMAPPED);
-    assert_int_equal(attributes_at(root, guest, 0), STAGE2_CONSTANTS);
+    assert_int_equal(attributes_at(root, guest, 0), states);
     for (uint64_t offset = 0; offset < SECTION_BYTES; offset += PAGE_BYTES) {
         assert_int_equal(attributes_at(root, guest, PAGE_BYTES + offset), first);
         assert_int_equal(attributes_at(root, guest, PAGE_BYTES + SECTION_BYTES + offset), second);
@@ -141,11 +142,11 @@ static void each_end_writes_its_section(void **state)
 
     (void)state;
     channel_connect(&partitions[2], root);
-    expect(root, GUEST_OF_FIRST, STAGE2_DATA, STAGE2_CONSTANTS);
+    expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, STAGE2_CONSTANTS);
     assert_int_equal(attributes_at(root, GUEST_OF_LAST, 0), UNMAPPED);
     root = new_root();
     channel_connect(&partitions[0], root);
-    expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_DATA);
+    expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_CONSTANTS, STAGE2_DATA);
     root = new_root();
     channel_connect(&partitions[1], root);
     assert_int_equal(attributes_at(root, GUEST_OF_FIRST, 0), UNMAPPED);
@@ -159,13 +160,41 @@ static void one_way_has_one_section(void **state)
     (void)state;
     description.channels[0].one_way = 1;
     channel_connect(&partitions[0], root);
-    expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, UNMAPPED);
+    expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_CONSTANTS, UNMAPPED);
     root = new_root();
     channel_connect(&partitions[2], root);
-    expect(root, GUEST_OF_FIRST, STAGE2_DATA, UNMAPPED);
+    expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, UNMAPPED);
     /* Memory behind the region is not zeroed. */
     assert_int_equal(cleaned_end, physical + PAGE_BYTES + SECTION_BYTES);
     assert_int_equal(((uint8_t *)(uintptr_t)physical)[PAGE_BYTES + SECTION_BYTES], 0xa5);
+}
+
+/* Both ends, because one that used its cache would not see what the other one writes. */
+static void channels_of_functions_are_uncached(void **state)
+{
+    (void)state;
+    for (unsigned end = 0; end < 2; end++) {
+        uint64_t *root = new_root();
+
+        description.channels[0].ends[end].function = 1;
+        description.channels[0].ends[1 - end].function = 0;
+        channel_connect(&partitions[2], root);
+        expect(root, GUEST_OF_FIRST, STAGE2_UNCACHED_CONSTANTS, STAGE2_UNCACHED_DATA,
+               STAGE2_UNCACHED_CONSTANTS);
+        root = new_root();
+        channel_connect(&partitions[0], root);
+        expect(root, GUEST_OF_LAST, STAGE2_UNCACHED_CONSTANTS, STAGE2_UNCACHED_CONSTANTS,
+               STAGE2_UNCACHED_DATA);
+    }
+}
+
+/* Stage 2 (Arm ARM, "Stage 2 memory type and Cacheability attributes"): MemAttr in bits 5:2 is
+ * 0b1111 or 0b0101. All else is the same. */
+static void uncached_differs_in_the_memory_type_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(STAGE2_DATA ^ STAGE2_UNCACHED_DATA, (0xf ^ 0x5) << 2);
+    assert_int_equal(STAGE2_CONSTANTS ^ STAGE2_UNCACHED_CONSTANTS, (0xf ^ 0x5) << 2);
 }
 
 /* Stage 2 (Arm ARM, "Attribute fields in stage 2 descriptors"): XN[1:0] in bits 54:53 is 0b10,
@@ -248,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_end_writes_its_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(one_way_has_one_section, setup, tear_down),
+        cmocka_unit_test_setup_teardown(channels_of_functions_are_uncached, setup, tear_down),
+        cmocka_unit_test(uncached_differs_in_the_memory_type_alone),
         cmocka_unit_test(nothing_is_executable),
         cmocka_unit_test_setup_teardown(all_is_zeroed_once, setup, tear_down),
         cmocka_unit_test_setup_teardown(monitors_of_both_ends_map_the_states, setup, tear_down),

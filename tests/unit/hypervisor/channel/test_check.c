@@ -16,6 +16,8 @@
 #define PHYSICAL  "a channel overlaps, or is not whole pages: physical address"
 #define GUEST     "a channel overlaps, or is not whole pages: guest address"
 #define INTERRUPT "a channel's interrupt is not its partition's alone: INTID"
+#define FUNCTION  "a PCI function without interrupt or host, or unknown value of function: channel"
+#define HOST      "a PCI host of channels overlaps, or is at no such place: guest address"
 
 struct change {
     size_t offset;
@@ -33,6 +35,7 @@ struct fault {
     {offsetof(struct description, field), sizeof(((struct description *)0)->field), new_value}
 #define FIRST(field, new_value)  SET(channels[0].field, new_value)
 #define SECOND(field, new_value) SET(channels[1].field, new_value)
+#define HOST_AT(address)         {SET(partitions[1].channel_host, address), FIRST(ends[1].function, 1)}
 
 static const struct fault faults[] = {
     {NULL, 0, {{0}}},
@@ -101,6 +104,26 @@ static const struct fault faults[] = {
     {INTERRUPT, 53, {FIRST(ends[0].interrupt, 53)}},  /* the other partition's */
     {INTERRUPT, 48, {FIRST(ends[0].interrupt, 48)}},  /* nobody's */
     {INTERRUPT, 53, {SECOND(ends[0].interrupt, 53)}}, /* the other channel's */
+
+    {FUNCTION, 0, {FIRST(ends[0].function, 2), SET(partitions[0].channel_host, 0xc000000)}},
+    {FUNCTION, 0, {FIRST(ends[0].function, 1)}},
+    {FUNCTION, 1, {SECOND(ends[0].function, 1), SET(partitions[0].channel_host, 0xc000000)}},
+    {FUNCTION, 0, {FIRST(ends[0].reserved, 1)}},
+    {FUNCTION, 1, {SECOND(ends[1].reserved, 1)}},
+    {NULL, 0, HOST_AT(0xc000000)},
+    {HOST, 0xc010000, HOST_AT(0xc010000)},
+    {NULL, 0, HOST_AT(0xffe00000)},
+    {HOST, 0xfff00000, HOST_AT(0xfff00000)},
+    {HOST, UINT64_C(1) << 32, HOST_AT(UINT64_C(1) << 32)},
+    {HOST, 0x8000000, HOST_AT(0x8000000)},   /* GICD and Redistributors */
+    {HOST, 0x10000000, HOST_AT(0x10000000)}, /* the PCI memory window */
+    {HOST, 0x3ef00000, HOST_AT(0x3ef00000)}, /* the PCI I/O window, behind ECAM */
+    {HOST, 0x9100000, HOST_AT(0x9100000)},   /* the console */
+    {HOST, 0x5ff00000, HOST_AT(0x5ff00000)}, /* its memory */
+    /* Channels, also if they are behind in the description. */
+    {HOST, 0x70000000, {SET(partitions[0].channel_host, 0x70000000)}},
+    {HOST, 0x60000000, {SET(partitions[0].channel_host, 0x60000000)}},
+    {NULL, 0, HOST_AT(0x70000000)}, /* the other partition's */
 };
 
 static void apply(struct description *description, const struct change *change)

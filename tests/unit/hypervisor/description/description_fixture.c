@@ -250,6 +250,8 @@ static void require_addresses(const struct description *description, bool has_ch
         add_partition(&regions, &description->partitions[i], true);
         if (has_channels) {
             add_channels(&regions, description, i);
+            add(&regions, description->partitions[i].channel_host,
+                description->partitions[i].channel_host != 0 ? 0x110000 : 0);
         }
         require_apart(&regions, UINT64_C(1) << 39);
     }

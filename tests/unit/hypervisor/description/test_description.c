@@ -261,6 +261,7 @@ static const struct fault faults[] = {
     {CHOICES, 0, 0, {CONTROL(maintenance, 2)}},
     {CHOICES, 0, 0, {CONTROL(distribute, 2)}},
     {CHOICES, 0, 0, {CONTROL(reserved, 1)}},
+    {CHOICES, 0, 0, {CONTROL(channel_host, 0xc000000)}}, /* no channel */
     {CHOICES, 0, 2, {CONTROL(restart, 2), CONTROL(interrupt_mode, 2)}},
     {NULL, 0, 0, {CONTROL(restart, 2), CONTROL(unmapped, 1), CONTROL(maintenance, 1)}},
     {NULL, 0, 0, {CONTROL(distribute, 1)}},

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "channel/end.h"
+
+#include "channel/function_interrupt.h"
+#include "gic/doorbell.h"
+#include "partition/load.h"
+
+bool end_find(const struct partition *partition, uint32_t index, struct end *end)
+{
+    *end = (struct end){.system = partition->system};
+    if (index >= partition->system->channel_count) {
+        return false;
+    }
+    end->channel = &partition->system->channels[index];
+    while (end->number < 2 && end_described(end)->partition != partition->index) {
+        end->number++;
+    }
+    return end->number < 2;
+}
+
+void end_ring_other(const struct end *end)
+{
+    const struct end other = {end->system, end->channel, 1 - end->number};
+
+    if (end_described(&other)->function != 0) {
+        function_interrupt_ring(&other);
+    } else {
+        doorbell_ring(end->system, end_described(&other)->interrupt);
+    }
+}
+
+void end_set_state(const struct end *end, uint32_t state)
+{
+    uint32_t *word = &end_page(end)->states.ends[end->number];
+
+    __atomic_store_n(word, state, __ATOMIC_RELEASE);
+    /* A guest may read it without its caches. */
+    load_clean((uintptr_t)word, (uintptr_t)(word + 1));
+    end_ring_other(end);
+}

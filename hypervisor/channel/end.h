@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A partition's end of a channel. Declarations shared by the files of this folder. */
+#ifndef CHANNEL_END_H
+#define CHANNEL_END_H
+
+#include "channel/region.h"
+#include "hypervisor/partition.h"
+
+struct end {
+    const struct description *system;
+    const struct description_channel *channel;
+    uint32_t number; /* 0 or 1 */
+};
+
+static inline const struct description_channel_end *end_described(const struct end *end)
+{
+    return &end->channel->ends[end->number];
+}
+
+static inline struct channel_page *end_page(const struct end *end)
+{
+    return (struct channel_page *)(uintptr_t)end->channel->physical;
+}
+
+static inline struct channel_function *end_function(const struct end *end)
+{
+    return &end_page(end)->functions[end->number];
+}
+
+/* Finds the partition's end of a channel. `index`: any number. Returns false if there is no such
+ * channel, or if the partition is no end of it. */
+bool end_find(const struct partition *partition, uint32_t index, struct end *end);
+
+/* Rings the doorbell of the other end. */
+void end_ring_other(const struct end *end);
+
+/* Sets the state of this end, and rings the doorbell of the other end. */
+void end_set_state(const struct end *end, uint32_t state);
+
+#endif
