@@ -39,6 +39,10 @@ def _ends(system: System, channel: Channel) -> Iterator[Problem]:
         if name not in known:
             what = f"{_name(channel)} goes {key} partition {show(name)}, which does not exist"
             yield Problem(channel.line_of(key), what, choose(name, known, "partitions"))
+    for name in channel.pci:
+        if name not in channel.ends:
+            what = f"{_name(channel)} is no PCI function of {show(name)}, which is none of its ends"
+            yield Problem(channel.line_of("pci"), what, choose(name, channel.ends, "partitions"))
     if source == target:
         what = f"{_name(channel)} goes from partition {show(source)} to itself"
         yield Problem(channel.line_of("to"), what, "name another partition in to")

@@ -13,6 +13,8 @@ from ctypes import Array, LittleEndianStructure, c_char, c_uint16, c_uint32, c_u
 MAGIC = 0x444145484B4C5542
 VERSION = 11
 PAGE_BYTES = 4096
+HOST_ECAM_BYTES = 0x100000
+HOST_WINDOW_BYTES = 0x10000
 CORES_MAX = 16
 PARTITIONS_MAX = 8
 VCPUS_MAX = 16
@@ -98,6 +100,7 @@ class Partition(LittleEndianStructure):
         ("pci_io", c_uint64),
         ("pci_io_bytes", c_uint64),
         ("times", c_uint64),
+        ("channel_host", c_uint64),
         ("vcpu_count", c_uint32),
         ("console_interrupt", c_uint32),
         ("console_input", c_uint32),
@@ -153,7 +156,13 @@ class Manager(LittleEndianStructure):
 class ChannelEnd(LittleEndianStructure):
     """struct description_channel_end"""
 
-    _fields_ = (("partition", c_uint32), ("interrupt", c_uint32), ("guest", c_uint64))
+    _fields_ = (
+        ("partition", c_uint32),
+        ("interrupt", c_uint32),
+        ("guest", c_uint64),
+        ("function", c_uint32),
+        ("reserved", c_uint32),
+    )
 
 
 class Channel(LittleEndianStructure):

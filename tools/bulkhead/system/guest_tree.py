@@ -18,11 +18,18 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
+from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
 from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
 from bulkhead.system.vcpu_argument import command_line
 
 # New values of properties, by the path of their node; None removes the property.
 _Changes = dict[str, dict[str, str | None]]
+
+# Of PCI addresses (PCI Bus Binding to IEEE 1275, 2.2.1.1).
+_MEMORY_32 = 0x02000000
+_MEMORY_64_PREFETCHABLE = 0x43000000
+_DEVICE_SHIFT = 11
+_PIN_A = 1
 
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
@@ -171,22 +178,63 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield "\t};"
     for end in place.channels:
         yield from _channel_node(end)
+    if place.channel_host:
+        yield from _channel_host(place, place.channel_host, board)
 
 
 def _channel_node(end: ChannelEnd) -> Iterator[str]:
-    """Yield the node of a channel: docs/systems.md, "Channels"."""
+    """Yield the node of a channel: docs/systems.md, "Channels".
+
+    The interrupt of a PCI function is that of the function's driver.
+    """
     channel = end.place.channel
     yield f"\tchannel@{end.region.start:x} {{"
     yield '\t\tcompatible = "bulkhead,channel";'
     yield f"\t\tlabel = {quoted(channel.name)};"
     yield f"\t\treg = {_cells(_range(end.region))};"
-    yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt))};"
+    if not end.is_function:
+        yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt))};"
     yield f"\t\tbulkhead,channel = {_cells([end.place.number])};"
     yield f"\t\tbulkhead,end = {_cells([end.number])};"
     yield f"\t\tbulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
     yield f"\t\tbulkhead,kind = {quoted(channel.kind.value)};"
     if channel.one_way:
         yield "\t\tbulkhead,one-way;"
+    yield "\t};"
+
+
+def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
+    """Yield the node of the PCI host for channels (Linux binding "pci-host-ecam-generic").
+
+    BAR 0 of a function is in the window of 32-bit memory. BAR 2 is the channel's region, which
+    needs a window of 64-bit prefetchable memory around it.
+    """
+    functions = [end for end in place.channels if end.is_function]
+    window = Range(host.start + HOST_ECAM_BYTES, HOST_WINDOW_BYTES)
+    controller = board.roles["interrupt_controller"]
+    unit = [0] * words(controller.props["#address-cells"])[0]
+    phandle = f"&{controller.labels[0]}"
+    ranges = [_cells([_MEMORY_32, *_number(window.start), *_range(window)])]
+    ranges += [
+        _cells([_MEMORY_64_PREFETCHABLE, *_number(end.region.start), *_range(end.region)])
+        for end in functions
+    ]
+    routes = [
+        f"<{end.place.number << _DEVICE_SHIFT:#x} 0 0 {_PIN_A} {phandle}"
+        f" {' '.join(str(cell) for cell in [*unit, *_spare_interrupt(end.interrupt)])}>"
+        for end in functions
+    ]
+    yield f"\tpcie@{host.start:x} {{"
+    yield '\t\tcompatible = "pci-host-ecam-generic";'
+    yield '\t\tdevice_type = "pci";'
+    yield f"\t\treg = {_cells(_range(Range(host.start, HOST_ECAM_BYTES)))};"
+    yield "\t\tbus-range = <0 0>;"
+    yield "\t\t#address-cells = <3>;"
+    yield "\t\t#size-cells = <2>;"
+    yield f"\t\tranges = {', '.join(ranges)};"
+    yield "\t\t#interrupt-cells = <1>;"
+    yield f"\t\tinterrupt-map-mask = <{0x1F << _DEVICE_SHIFT:#x} 0 0 7>;"
+    yield f"\t\tinterrupt-map = {', '.join(routes)};"
     yield "\t};"
 
 

@@ -121,7 +121,7 @@ def _describe_channels(described: description.Description, layout: Layout) -> No
     for index, place in enumerate(layout.places):
         for end in place.channels:
             described.channels[end.place.number].ends[end.number] = description.ChannelEnd(
-                index, end.interrupt, end.region.start
+                index, end.interrupt, end.region.start, end.is_function
             )
 
 
@@ -184,6 +184,8 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         described.pci_memory = place.pci_memory.start
         described.pci_memory_bytes = place.pci_memory.bytes
         described.pci_io, described.pci_io_bytes = place.pci_ports.start, place.pci_ports.bytes
+    if place.channel_host:
+        described.channel_host = place.channel_host.start
     if place.times:
         described.times = place.times.start
     devices = _pages_of_devices(partition, board)

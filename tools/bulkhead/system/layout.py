@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree
-from bulkhead.system.description import CORES_MAX, GUEST_BITS
+from bulkhead.system.description import (
+    CORES_MAX,
+    GUEST_BITS,
+    HOST_ECAM_BYTES,
+    HOST_WINDOW_BYTES,
+)
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.model import Channel, Console, Dma, Partition, System
 
@@ -18,6 +23,7 @@ BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
 LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = 1019
+PCI_LIMIT = 1 << 32  # 32-bit BARs reach addresses below this
 TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/include/hypervisor/sharing.h
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
 VCPU_BYTES = 128 << 10
@@ -80,6 +86,12 @@ class ChannelEnd:
     region: Range  # guest addresses
     interrupt: int  # INTID of its doorbell
 
+    @property
+    def is_function(self) -> bool:
+        """True if the partition sees it as a function of its PCI host for channels."""
+        channel = self.place.channel
+        return channel.ends[self.number] in channel.pci
+
 
 @dataclass(frozen=True)
 class Place:
@@ -100,6 +112,7 @@ class Place:
     times: Range | None  # the page with its VCPUs' times, if it shares a core
     staging: Range | None = None  # the manager's memory for images
     channels: tuple[ChannelEnd, ...] = ()
+    channel_host: Range | None = None  # ECAM and window of the PCI host for channels
 
     @property
     def staging_physical(self) -> int:
@@ -329,6 +342,7 @@ def _place(
         times,
         staging,
         ends,
+        _channel_host(system, partition, board, memory, times, ends),
     )
 
 
@@ -382,6 +396,36 @@ def _guest_region(
             f"{system.file}:{channel.line}: channel '{channel.name}': partition "
             f"'{partition.name}' has no {count >> 10} KiB of guest addresses left above its memory",
             "make the channel smaller",
+        )
+    return Range(start, count)
+
+
+def _channel_host(
+    system: System,
+    partition: Partition,
+    board: BoardTree,
+    memory: Range,
+    times: Range | None,
+    ends: Iterable[ChannelEnd],
+) -> Range | None:
+    """Return the guest addresses of the PCI host for channels: the lowest that are free.
+
+    Nothing is mapped there: every access is the hypervisor's.
+    """
+    functions = [end.place.channel for end in ends if end.is_function]
+    if not functions:
+        return None
+    free = [Range(HOST_ECAM_BYTES, PCI_LIMIT - HOST_ECAM_BYTES)]
+    taken = [memory, *(Range(*each) for each in board.occupied()), *(end.region for end in ends)]
+    for each in [*taken, times] if times else taken:
+        _withdraw(free, each)
+    count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
+    start = _take_lowest(free, count, HOST_ECAM_BYTES)
+    if start is None:
+        raise UserError(
+            f"{system.file}:{functions[0].line_of('pci')}: partition '{partition.name}' has no "
+            f"{count >> 10} KiB of guest addresses left below 4 GiB for its PCI functions",
+            "give it less memory",
         )
     return Range(start, count)
 

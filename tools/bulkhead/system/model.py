@@ -190,6 +190,7 @@ class Channel:
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     kind: ChannelKind = ChannelKind.MESSAGES
     one_way: bool = False  # end 1 can only read
+    pci: tuple[str, ...] = ()  # partitions that see their end as a PCI function
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

@@ -516,7 +516,8 @@ _CHANNEL = _Kind(
         "size": _ring_bytes,
         "kind": _one_of(ChannelKind),
         "one_way": _flag,
+        "pci": lambda value: _list(value, _name, '["linux"]'),
     },
-    {"kind": ChannelKind.MESSAGES, "one_way": False},
+    {"kind": ChannelKind.MESSAGES, "one_way": False, "pci": ()},
     {"name": '"commands"', "from": '"control"', "to": '"linux"', "size": '"64 KiB"'},
 )

@@ -312,6 +312,8 @@ static void parts_of_a_dword_are_written_alone(void **state)
     assert_int_equal(read_by(0, config(0, VENDOR), 4), 0x00206009);
     write_by(0, config(0, VENDOR + 3), 1, 0xff);
     assert_int_equal(read_by(0, config(0, VENDOR), 4), 0x01206009);
+    write_by(0, config(0, VENDOR), 2, 0);
+    assert_int_equal(read_by(0, config(0, VENDOR), 4), 0x01206009);
 }
 
 static void registers_are_where_the_bar_is(void **state)
