@@ -68,6 +68,7 @@ _CHANNEL_VALUES = {
     "size": ('"4 KiB"', '"64 MiB"', '"1 GiB"', '"3 KiB"', '"999999999 GiB"'),
     "kind": ('"messages"', '"value"', '"stream"'),
     "one_way": ("true", "false"),
+    "pci": ("[]", '["a"]', '["b", "a"]', '["d"]'),
 }
 
 
@@ -85,7 +86,7 @@ def _made(source: random.Random) -> bytes:
         rows += [f"{key} = {value(key)}" for key in others]
     for _ in range(source.choice((0, 0, 1, 2, 20))):
         rows.append("[[channel]]")
-        keys = source.sample(list(_CHANNEL_VALUES), source.randrange(4, 7))
+        keys = source.sample(list(_CHANNEL_VALUES), source.randrange(4, 8))
         rows += [f"{key} = {value(key, _CHANNEL_VALUES)}" for key in keys]
     return "\n".join(rows).encode()
 

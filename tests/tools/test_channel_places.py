@@ -239,6 +239,94 @@ def test_devicetree_of_both_ends_has_direction_and_kind(tmp_path: Path) -> None:
         assert ["bulkhead,one-way" in each.props for each in (position, log)] == [False, True]
 
 
+def _host_node(placed: Layout, partition: int, folder: Path) -> Any:
+    path = folder / "guest.dts"
+    compile_tree(guest_tree(placed.places[partition], _BOARD), path)
+    tree = dtlib.DT(str(path))
+    (found,) = (node for node in tree.root.nodes.values() if node.name.startswith("pcie@"))
+    return found
+
+
+def test_functions_are_on_a_host_of_the_partition(tmp_path: Path) -> None:
+    """The board's own host is not there, because the partition owns no function of it."""
+    commands = replace(_COMMANDS, pci=("linux",))
+    value = replace(_VALUE, pci=("trusted", "linux"))
+    placed = _made(_system(_LARGE, commands, value))
+    host = placed.places[1].channel_host
+    assert host is not None
+    ends = [_end(placed, "commands", 1), _end(placed, "position", 0)]
+    assert [end.is_function for end in placed.places[1].channels] == [True, True]
+    node = _host_node(placed, 1, tmp_path)
+    assert node.name == f"pcie@{host.start:x}"
+    assert node.props["compatible"].to_string() == "pci-host-ecam-generic"
+    assert registers(node) == ((host.start, _MIB),)
+    window = host.start + _MIB
+    regions = [(0x43000000, 0, end.region.start, 0, end.region.start) for end in ends]
+    expected = [[0x02000000, 0, window, 0, window, 0, 64 * _KIB]]
+    expected += [[*row, 0, end.region.bytes] for row, end in zip(regions, ends, strict=True)]
+    assert words(node.props["ranges"]) == [cell for row in expected for cell in row]
+    assert words(node.props["bus-range"]) == [0, 0]
+    assert words(node.props["interrupt-map-mask"]) == [0xF800, 0, 0, 7]
+    rows = words(node.props["interrupt-map"])
+    assert len(rows) == 20
+    for number, end in enumerate(ends):
+        row = rows[10 * number : 10 * number + 10]
+        assert row[:4] == [end.place.number << 11, 0, 0, 1]
+        assert row[5:] == [0, 0, 0, end.interrupt - 32, 1]
+    assert [place.channel_host is None for place in placed.places] == [True, False, False]
+
+
+def test_doorbell_of_a_function_is_its_drivers(tmp_path: Path) -> None:
+    placed = _made(_system(replace(_COMMANDS, pci=("linux",))))
+    assert "interrupts" in _node(placed, 0, tmp_path, "commands").props
+    node = _node(placed, 1, tmp_path, "commands")
+    assert "interrupts" not in node.props
+    assert registers(node)[0][0] == _end(placed, "commands", 1).region.start
+
+
+def test_description_of_functions() -> None:
+    placed = _made(_system(_LARGE, replace(_COMMANDS, pci=("control",))))
+    head = describe(placed)
+    host = placed.places[0].channel_host
+    assert host is not None
+    assert [each.channel_host for each in head.partitions[:3]] == [host.start, 0, 0]
+    assert [end.function for end in head.channels[1].ends] == [1, 0]
+    assert [end.function for end in head.channels[0].ends] == [0, 0]
+
+
+def test_addresses_of_a_host_are_nothing_elses() -> None:
+    channels = [replace(each, pci=each.ends) for each in _ALL]
+    placed = _made(_system(*channels))
+    for place in placed.places:
+        assert place.channel_host
+        own = [place.channel_host, place.memory, *(end.region for end in place.channels)]
+        assert _are_apart([*own, *(Range(*each) for each in _BOARD.occupied())])
+        assert place.channel_host.start % _MIB == 0
+        assert place.channel_host.bytes == _MIB + 64 * _KIB
+        assert place.channel_host.end <= 4 * _GIB
+
+
+def test_addresses_of_a_host_leave_out_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = _system(replace(_COMMANDS, pci=("linux",)))
+    before = _made(system).places[1].channel_host
+    assert before is not None
+    _add_device(monkeypatch, before.end - _PAGE)
+    after = _made(system).places[1].channel_host
+    assert after is not None
+    assert after.start > before.start
+
+
+def test_no_room_for_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = _system(replace(_COMMANDS, pci=("linux",), key_lines={"pci": 24}))
+    monkeypatch.setattr(layout, "PCI_LIMIT", 0x0910_0000 + _MIB)
+    with pytest.raises(
+        UserError, match=r"^test.toml:24: partition 'linux' has no 1088 KiB of guest addresses left"
+    ):
+        _made(system)
+    monkeypatch.setattr(layout, "PCI_LIMIT", 0x0910_0000 + _MIB + 64 * _KIB)
+    assert _made(system)
+
+
 def test_systems_without_channels_have_nothing_of_them() -> None:
     placed = _made(_system())
     assert placed.channels == ()

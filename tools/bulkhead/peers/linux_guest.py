@@ -114,11 +114,7 @@ def prepare_media(more_modules: Sequence[str] = ()) -> LinuxImage:
     image = prepare()
     with lock.held(_FOLDER):
         image = with_program(image, "player", sorted(PLAYER.glob("*.c")), [])
-        names = [*_SOUND_MODULES, *more_modules]
-        modules = dict(_modules_in_order(_FOLDER / "root", names))
-        files = {f"modules/{name}": content for name, content in modules.items()}
-        files[_MORE_MODULES] = " ".join(modules).encode()
-        return _with_files(image, "-".join(["sound", *more_modules]), files)
+        return with_modules(image, [*_SOUND_MODULES, *more_modules])
 
 
 def prepare_real_time() -> LinuxImage | None:
@@ -163,6 +159,14 @@ def with_program(
     if done.returncode != 0:
         raise BuildFailure(done.stderr)
     return _with_files(image, name, {f"bin/{name}": program.read_bytes()})
+
+
+def with_modules(image: LinuxImage, names: Sequence[str]) -> LinuxImage:
+    """Return the image with more modules of the ordinary kernel, which the guest loads."""
+    modules = dict(_modules_in_order(_FOLDER / "root", names))
+    files = {f"modules/{name}": content for name, content in modules.items()}
+    files[_MORE_MODULES] = " ".join(modules).encode()
+    return _with_files(image, "-".join(names), files)
 
 
 def with_cyclictest(image: LinuxImage) -> LinuxImage:

@@ -14,7 +14,7 @@ from bulkhead.system.problems import size
 if TYPE_CHECKING:
     from rich.console import Console
 
-_COLUMNS = ("channel", "partition", "guest address", "doorbell", "sends")
+_COLUMNS = ("channel", "partition", "guest address", "doorbell", "PCI", "sends")
 
 
 def show_channels(layout: Layout, console: Console) -> None:
@@ -46,5 +46,6 @@ def _row(partition: Partition, end: ChannelEnd) -> tuple[str, ...]:
         partition.name,
         f"{end.region.start:#x}",
         f"SPI {end.interrupt - FIRST_SPI}",
+        f"00:{end.place.number:02x}.0" if end.is_function else "-",
         "nothing" if is_silent else f"{channel.kind.value}, {size(channel.ring_bytes)}",
     )
