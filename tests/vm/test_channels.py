@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from support.managed_system import BOARD, MANAGER
+from support.translation_tables import HypervisorMemory
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
 from bulkhead.running.guest import GuestProcess
-from bulkhead.system.layout import Layout
+from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.layout import Layout, Range
 
 _NEXT, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"  # Ctrl-], Ctrl-^ r, Ctrl-^ s
 _ENDLESS = 'arguments = "send=1000000000000"'
@@ -168,3 +170,27 @@ def test_a_flood_of_doorbells_costs_the_other_end_nothing(
     del more["console"]  # the line above
     assert more.pop("interrupt") < 10  # what was typed
     assert set(more.values()) == {0}
+
+
+def test_monitors_map_the_states_of_their_channels_and_no_more(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    text = pair((_SEND,), (_SEND,)) + partition("third", 2, image="control")
+    guest, layout = boot(start_guest, tmp_path, text)
+    guest.wait_for_match(r"(?m)^left\| channel: received 3000,", _PATIENCE_S)
+    memory = HypervisorMemory(guest, layout)
+    region = layout.channels[0].physical
+    for index, place in enumerate(layout.places):
+        core = memory.core(index)
+        services, resident = (
+            [each for each in memory.mappings(root) if overlaps(each.range, region)]
+            for root in (core.services, core.resident)
+        )
+        assert resident == []
+        pages = [Range(region.start, PAGE_BYTES)] if place.partition.name != "third" else []
+        assert [each.range for each in services] == pages
+        assert all(each.writable and not each.executable for each in services)
+
+
+def overlaps(one: Range, other: Range) -> bool:
+    return one.start < other.end and other.start < one.end
