@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Linux sees a channel as a PCI function, which its own generic driver drives."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from support.written_system import StartGuest, boot, reports
+
+from bulkhead.paths import ROOT
+from bulkhead.peers import linux_guest
+from bulkhead.running.guest import GuestProcess
+from bulkhead.system.layout import ChannelEnd, Layout
+
+_SOURCE = ROOT / "tests" / "vm" / "linux_channel" / "function.c"
+_RESTART, _STOP = "\x1er", "\x1es"  # Ctrl-^ r, Ctrl-^ s
+_SYSTEM = """
+board = "qemu-virt"
+
+[[partition]]
+name = "kernel"
+cores = [0]
+memory = "16 MiB"
+image = "channel"
+console = "interactive"
+
+[[partition]]
+name = "linux"
+cores = [1, 2]
+memory = "256 MiB"
+image = "linux"
+initrd = "{initrd}"
+arguments = "run=/bin/function{argument}"
+{key}
+
+[[partition]]
+name = "third"
+cores = [3]
+memory = "16 MiB"
+image = "control"
+
+[[channel]]
+name = "other"
+from = "linux"
+to = "third"
+size = "4 KiB"
+one_way = true
+pci = ["linux"]
+
+[[channel]]
+name = "function"
+from = "{source}"
+to = "{target}"
+size = "64 KiB"
+pci = ["linux"]
+"""
+_BOOT_S = 300
+_PATIENCE_S = 60
+_MEMORY, _PREFETCHABLE = 0x200, 0x2000  # Linux: IORESOURCE_MEM, IORESOURCE_PREFETCH
+_PRESENT = 1  # the state that the kernel's program sets
+_RINGS = 100_000
+
+
+def start(
+    start_guest: StartGuest, folder: Path, argument: str = "", key: str = "", end: int = 1
+) -> tuple[GuestProcess, Layout]:
+    """Boots a system in which Linux is this end of the channel."""
+    image = linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
+    includes = [ROOT / "channel" / "include"]
+    image = linux_guest.with_program(image, "function", [_SOURCE], includes)
+    source, target = ("kernel", "linux") if end == 1 else ("linux", "kernel")
+    text = _SYSTEM.format(
+        initrd=image.initrd, argument=argument, key=key, source=source, target=target
+    )
+    return boot(start_guest, folder, text)
+
+
+def said(guest: GuestProcess, who: str, text: str) -> tuple[str, ...]:
+    """Waits for a line after the line that was matched last, and returns its groups."""
+    line = guest.wait_for_next_match(rf"(?m)^{who}\| .*{text}", _PATIENCE_S)
+    match = re.search(text, line)
+    assert match
+    return match.groups()
+
+
+def resource(guest: GuestProcess, number: int) -> tuple[int, int, int]:
+    """Returns start, bytes and flags of a resource of the function."""
+    groups = said(guest, "linux", rf"resource {number} is (\w+) to (\w+), flags (\w+)")
+    start, last, flags = (int(text, 16) for text in groups)
+    return start, last + 1 - start, flags
+
+
+def wakes(guest: GuestProcess) -> int:
+    """Returns how many doorbells have ended waits of the kernel."""
+    guest.type_text("s")
+    return int(said(guest, "kernel", r"wakes (\d+)")[0])
+
+
+def end_of(layout: Layout) -> ChannelEnd:
+    """Returns Linux' end of the channel."""
+    return layout.places[1].channels[1]
+
+
+@pytest.mark.timeout(500)
+@pytest.mark.parametrize(
+    ("end", "key"),
+    [(1, ""), (0, 'interrupts = "listed"')],
+    ids=["direct", "listed"],
+)
+def test_linux_drives_a_channel(
+    start_guest: StartGuest, tmp_path: Path, end: int, key: str
+) -> None:
+    guest, layout = start(start_guest, tmp_path, key=key, end=end)
+    place, host = end_of(layout), layout.places[1].channel_host
+    assert host is not None
+    guest.wait_for_match(r"(?m)^linux\| function: .* has vendor", _BOOT_S)
+    for device in range(2):
+        name = rf"function: 0000:00:0{device}\.0 has vendor 110a, device 4106, class ff0000"
+        guest.wait_for_match(rf"(?m)^linux\| {name}, revision 0", _PATIENCE_S)
+    start_of_registers, registers_bytes, flags = resource(guest, 0)
+    assert host.end - 0x10000 <= start_of_registers < host.end
+    assert (registers_bytes, flags & (_MEMORY | _PREFETCHABLE)) == (4096, _MEMORY)
+    assert resource(guest, 1)[:2] == (0, 1)
+    region_start, region_bytes, flags = resource(guest, 2)
+    assert (region_start, region_bytes) == (place.region.start, place.region.bytes)
+    assert flags & (_MEMORY | _PREFETCHABLE) == _MEMORY | _PREFETCHABLE
+    said(guest, "linux", rf"function: ID {end} of 2, sections of {68 << 10} bytes")
+    before, after = [0, 0], [0, 0]
+    before[1 - end] = after[1 - end] = _PRESENT
+    after[end] = 3
+    said(guest, "linux", f"function: states before are {before[0]} and {before[1]}")
+    said(guest, "linux", f"function: states are {after[0]} and {after[1]}, the register 3")
+    said(guest, "linux", "function: waits")
+    # The other end has found its peer present, and what it wrote.
+    guest.wait_for_match(r"(?m)^kernel\| channel: FAILED: .*\(0x4d\)", _PATIENCE_S)
+    before_rings = wakes(guest)
+    guest.type_text("n")
+    said(guest, "linux", f"function: woke, the state of the other end is {_PRESENT}")
+    said(guest, "kernel", "channel: rang")
+    deadline = time.monotonic() + _PATIENCE_S
+    while wakes(guest) == before_rings:  # by Linux' answers, once the kernel waits again
+        assert time.monotonic() < deadline
+    guest.type_text(_STOP)
+    said(guest, "linux", "function: woke, the state of the other end is 0")
+    guest.type_text(_RESTART)
+    said(guest, "linux", f"function: woke, the state of the other end is {_PRESENT}")
+    console = guest.console()
+    assert "WRONG" not in console
+    assert "nobody cared" not in console
+    assert console.count("function: woke") < _RINGS // 10  # most rings found Linux awake
+    assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
+
+
+@pytest.mark.timeout(500)
+def test_linux_does_not_write_to_the_section_of_the_other_end(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    guest, _ = start(start_guest, tmp_path, argument=",read-only")
+    guest.wait_for_match(r"(?m)^linux\| function: states are", _BOOT_S)
+    said(guest, "bulkhead", "linux is stopped: ")
+    assert "WRONG" not in guest.console()
