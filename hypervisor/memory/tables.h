@@ -17,19 +17,20 @@
 #define TABLES_VALID       UINT64_C(1) /* of a descriptor (Arm ARM D8.3) */
 
 /* Attribute bits of a block or page descriptor. RW in stage 2: the guest may read and write. */
-#define STAGE2_MEMORY    UINT64_C(0x00000000000007fc) /* AF, Inner Shareable, RW, write-back */
-#define STAGE2_CONSTANTS UINT64_C(0x004000000000077c) /* STAGE2_MEMORY, but XN and read-only */
-#define STAGE2_DATA      UINT64_C(0x00400000000007fc) /* STAGE2_MEMORY, but XN */
-/* The same for memory that is not cached, whatever the guest's own tables say (Arm ARM, "Combining
- * memory type and cacheability attributes"). */
+#define STAGE2_MEMORY     UINT64_C(0x00000000000007fc) /* AF, Inner Shareable, RW, write-back */
+#define STAGE2_CONSTANTS  UINT64_C(0x004000000000077c) /* STAGE2_MEMORY, but XN and read-only */
+#define STAGE2_DATA       UINT64_C(0x00400000000007fc) /* STAGE2_MEMORY, but XN */
+#define STAGE2_DEVICE     UINT64_C(0x00400000000004c4) /* XN, AF, RW, Device-nGnRE */
+#define MONITOR_CODE      UINT64_C(0x00000000000007c0) /* AF, Inner Shareable, RO, attribute 0 */
+#define MONITOR_CONSTANTS UINT64_C(0x00400000000007c0) /* MONITOR_CODE and XN */
+#define MONITOR_DATA      UINT64_C(0x0040000000000740) /* XN, AF, Inner Shareable, RW, attribute 0 */
+#define MONITOR_DEVICE    UINT64_C(0x0040000000000444) /* XN, AF, RW, attribute 1 */
+#define MONITOR_MAIR      UINT64_C(0x04ff) /* 0: Normal, write-back, allocate; 1: Device-nGnRE */
+
+/* STAGE2_CONSTANTS and STAGE2_DATA for memory that is not cached, whatever the guest's own tables
+ * say (Arm ARM, "Combining memory type and cacheability attributes"). */
 #define STAGE2_UNCACHED_CONSTANTS UINT64_C(0x0040000000000754)
 #define STAGE2_UNCACHED_DATA      UINT64_C(0x00400000000007d4)
-#define STAGE2_DEVICE             UINT64_C(0x00400000000004c4) /* XN, AF, RW, Device-nGnRE */
-#define MONITOR_CODE              UINT64_C(0x00000000000007c0) /* AF, Inner Shareable, RO, attribute 0 */
-#define MONITOR_CONSTANTS         UINT64_C(0x00400000000007c0) /* MONITOR_CODE and XN */
-#define MONITOR_DATA              UINT64_C(0x0040000000000740) /* XN, AF, Inner Shareable, RW, attribute 0 */
-#define MONITOR_DEVICE            UINT64_C(0x0040000000000444) /* XN, AF, RW, attribute 1 */
-#define MONITOR_MAIR              UINT64_C(0x04ff) /* 0: Normal, write-back, allocate; 1: Device-nGnRE */
 
 /* Returns `bytes` rounded up to whole pages. */
 static inline uint64_t page_up(uint64_t bytes)

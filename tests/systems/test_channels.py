@@ -41,10 +41,10 @@ def test_keys() -> None:
     assert (commands.kind, commands.one_way) == (ChannelKind.MESSAGES, False)
     assert (position.kind, position.one_way) == (ChannelKind.MESSAGES, True)
     assert (frames.kind, frames.one_way) == (ChannelKind.MESSAGES, False)
+    assert (commands.pci, frames.pci) == ((), ("linux", "control"))
     assert (state.kind, state.one_way) == (ChannelKind.VALUE, False)
     assert [each.line for each in system.channels] == [4, 22, 29, 38]
     assert (position.line_of("one_way"), commands.line_of("kind")) == (27, 4)
-    assert (commands.pci, frames.pci) == ((), ("linux", "control"))
 
 
 def documented() -> tuple[str, list[str]]:

@@ -250,11 +250,11 @@ def _host_node(placed: Layout, partition: int, folder: Path) -> Any:
 def test_functions_are_on_a_host_of_the_partition(tmp_path: Path) -> None:
     """The board's own host is not there, because the partition owns no function of it."""
     commands = replace(_COMMANDS, pci=("linux",))
-    value = replace(_VALUE, pci=("trusted", "linux"))
+    value = replace(_ONE_WAY, pci=("trusted", "linux"))
     placed = _made(_system(_LARGE, commands, value))
     host = placed.places[1].channel_host
     assert host is not None
-    ends = [_end(placed, "commands", 1), _end(placed, "position", 0)]
+    ends = [_end(placed, "commands", 1), _end(placed, "log", 0)]
     assert [end.is_function for end in placed.places[1].channels] == [True, True]
     node = _host_node(placed, 1, tmp_path)
     assert node.name == f"pcie@{host.start:x}"
@@ -276,12 +276,18 @@ def test_functions_are_on_a_host_of_the_partition(tmp_path: Path) -> None:
     assert [place.channel_host is None for place in placed.places] == [True, False, False]
 
 
-def test_doorbell_of_a_function_is_its_drivers(tmp_path: Path) -> None:
-    placed = _made(_system(replace(_COMMANDS, pci=("linux",))))
-    assert "interrupts" in _node(placed, 0, tmp_path, "commands").props
-    node = _node(placed, 1, tmp_path, "commands")
-    assert "interrupts" not in node.props
-    assert registers(node)[0][0] == _end(placed, "commands", 1).region.start
+def test_a_function_has_the_only_node_of_its_channel(tmp_path: Path) -> None:
+    placed = _made(_system(_LARGE, _ONE_WAY, replace(_COMMANDS, pci=("linux",))))
+    plain = _node(placed, 0, tmp_path, "commands")
+    (found,) = _host_node(placed, 1, tmp_path).nodes.values()
+    assert found.name == "channel@2,0"
+    assert words(found.props["reg"]) == [2 << 11, 0, 0, 0, 0]
+    assert set(plain.props) - set(found.props) == {"compatible", "interrupts"}
+    assert found.props["label"].to_string() == "commands"
+    assert found.props["bulkhead,channel"].to_num() == 2
+    assert found.props["bulkhead,end"].to_num() == 1
+    names = [node.name for node in found.parent.parent.nodes.values()]
+    assert len([name for name in names if name.startswith("channel@")]) == 1  # the other channel
 
 
 def test_description_of_functions() -> None:

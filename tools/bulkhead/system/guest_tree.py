@@ -177,30 +177,40 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tmethod = "hvc";'
     yield "\t};"
     for end in place.channels:
-        yield from _channel_node(end)
+        if not end.is_function:
+            yield from _channel_node(end)
     if place.channel_host:
         yield from _channel_host(place, place.channel_host, board)
 
 
 def _channel_node(end: ChannelEnd) -> Iterator[str]:
-    """Yield the node of a channel: docs/systems.md, "Channels".
-
-    The interrupt of a PCI function is that of the function's driver.
-    """
-    channel = end.place.channel
+    """Yield the node of a channel: docs/systems.md, "Channels"."""
     yield f"\tchannel@{end.region.start:x} {{"
     yield '\t\tcompatible = "bulkhead,channel";'
-    yield f"\t\tlabel = {quoted(channel.name)};"
     yield f"\t\treg = {_cells(_range(end.region))};"
-    if not end.is_function:
-        yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt))};"
-    yield f"\t\tbulkhead,channel = {_cells([end.place.number])};"
-    yield f"\t\tbulkhead,end = {_cells([end.number])};"
-    yield f"\t\tbulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
-    yield f"\t\tbulkhead,kind = {quoted(channel.kind.value)};"
-    if channel.one_way:
-        yield "\t\tbulkhead,one-way;"
+    yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt))};"
+    yield from _channel_properties(end, "\t\t")
     yield "\t};"
+
+
+def _function_node(end: ChannelEnd) -> Iterator[str]:
+    """Yield the node of a channel's PCI function, without what PCI itself tells."""
+    number = end.place.number
+    yield f"\t\tchannel@{number:x},0 {{"
+    yield f"\t\t\treg = <{number << _DEVICE_SHIFT:#x} 0 0 0 0>;"
+    yield from _channel_properties(end, "\t\t\t")
+    yield "\t\t};"
+
+
+def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
+    channel = end.place.channel
+    yield f"{indent}label = {quoted(channel.name)};"
+    yield f"{indent}bulkhead,channel = {_cells([end.place.number])};"
+    yield f"{indent}bulkhead,end = {_cells([end.number])};"
+    yield f"{indent}bulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
+    yield f"{indent}bulkhead,kind = {quoted(channel.kind.value)};"
+    if channel.one_way:
+        yield f"{indent}bulkhead,one-way;"
 
 
 def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
@@ -235,6 +245,8 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     yield "\t\t#interrupt-cells = <1>;"
     yield f"\t\tinterrupt-map-mask = <{0x1F << _DEVICE_SHIFT:#x} 0 0 7>;"
     yield f"\t\tinterrupt-map = {', '.join(routes)};"
+    for end in functions:
+        yield from _function_node(end)
     yield "\t};"
 
 

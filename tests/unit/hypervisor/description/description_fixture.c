@@ -405,13 +405,15 @@ void description_make_connected(struct description *description)
     description->channels[0] = (struct description_channel){
         .physical = 0x60000000,
         .section_bytes = 0x11000,
-        .ends = {{0, 50, 0x60000000}, {1, 53, 0x600000000}},
+        .ends = {{.partition = 0, .interrupt = 50, .guest = 0x60000000},
+                 {.partition = 1, .interrupt = 53, .guest = 0x600000000}},
     };
     description->channels[1] = (struct description_channel){
         .physical = 0x70000000,
         .section_bytes = 0x2000,
         .one_way = 1,
-        .ends = {{1, 54, 0x700000000}, {0, 52, 0x70000000}},
+        .ends = {{.partition = 1, .interrupt = 54, .guest = 0x700000000},
+                 {.partition = 0, .interrupt = 52, .guest = 0x70000000}},
     };
     description_seal(description);
 }
