@@ -29,8 +29,7 @@
 #define RINGS       100000u
 #define LOOK        (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
 #define GRACE       (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
-#define PRESENT     1u
-#define RETURN      0xd65f03c0u /* the instruction RET */
+#define RETURN      0xd65f03c0u                         /* the instruction RET */
 
 static struct {
     struct partition_channel place;
@@ -249,8 +248,6 @@ static void obey(char command)
 
 static enum result open_channel(void)
 {
-    const struct channel_port port = {.context = &side.place, .notify = partition_channel_notify};
-    struct channel_memory memory;
     enum result result = partition_channel_open(&side.place, NULL);
 
     if (result != RESULT_OK) {
@@ -258,21 +255,11 @@ static enum result open_channel(void)
     }
     partition_waiter_init(&side.waiter);
     result = partition_waiter_add(&side.waiter, &side.place);
-    side.sleeper = (struct channel_sleeper){
-        .context = &side.waiter, .prepare = partition_waiter_prepare, .sleep = sleep_and_watch};
-    memory = (struct channel_memory){
-        .own = side.place.own,
-        .peer = side.place.peer,
-        .ring_bytes = side.place.section_bytes - CHANNEL_CONTROL_BYTES,
-        .peer_state = &side.place.states->ends[1 - side.place.end],
-    };
-    side.content_max = channel_content_max(memory.ring_bytes);
+    side.sleeper = partition_waiter_sleeper(&side.waiter);
+    side.sleeper.sleep = sleep_and_watch;
+    side.content_max = channel_content_max(side.place.section_bytes - CHANNEL_CONTROL_BYTES);
     side.content_max = side.content_max < CONTENT_MAX ? side.content_max : CONTENT_MAX;
-    partition_channel_set_state(&side.place, PRESENT);
-    if (result == RESULT_OK && !channel_open(&side.channel, &memory, &port)) {
-        result = RESULT_INVALID;
-    }
-    return result;
+    return result == RESULT_OK ? partition_channel_begin(&side.place, &side.channel) : result;
 }
 
 int application_main(void)

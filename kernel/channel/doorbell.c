@@ -59,3 +59,12 @@ bool partition_waiter_sleep(void *waiter, uint64_t deadline)
 
     return semaphore_wait(&own->rung, deadline) == RESULT_OK;
 }
+
+struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)
+{
+    return (struct channel_sleeper){
+        .context = waiter,
+        .prepare = partition_waiter_prepare,
+        .sleep = partition_waiter_sleep,
+    };
+}

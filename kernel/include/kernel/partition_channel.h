@@ -11,6 +11,7 @@
 #include "kernel/result.h"
 #include "kernel/sync.h"
 #include <arch/channel.h>
+#include <channel/connection.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,11 @@ struct partition_waiter {
  * returns. Thread context. */
 enum result partition_channel_open(struct partition_channel *channel, const char *name);
 
+/* Begins a life of this end of a channel of messages, which uses `place` from then on, and shows
+ * the other end that this one is present. Returns RESULT_UNSUPPORTED if the channel is one-way or
+ * has values, and RESULT_INVALID if its section has a size that no ring has. Thread context. */
+enum result partition_channel_begin(struct partition_channel *place, struct channel *channel);
+
 /* Rings the other end's doorbell. `channel`: a struct partition_channel, so that this can be the
  * `notify` of a struct channel_port. Any context. */
 void partition_channel_notify(void *channel);
@@ -67,6 +73,9 @@ void partition_waiter_init(struct partition_waiter *waiter);
  * RESULT_UNSUPPORTED if the channel has no interrupt. Thread context. */
 enum result partition_waiter_add(struct partition_waiter *waiter,
                                  struct partition_channel *channel);
+
+/* Returns what the functions of channel/wait.h need to sleep: a sleeper of the calling thread. */
+struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter);
 
 /* `prepare` and `sleep` of a struct channel_sleeper. `waiter`: a struct partition_waiter, of the
  * calling thread. `deadline`: as for kernel/time.h. After partition_waiter_prepare() a doorbell of

@@ -161,6 +161,11 @@ def with_program(
     return _with_files(image, name, {f"bin/{name}": program.read_bytes()})
 
 
+def with_script(image: LinuxImage, name: str, text: str) -> LinuxImage:
+    """Return the image with a script of its shell, /bin/NAME: see with_program."""
+    return _with_files(image, name, {f"bin/{name}": f"#!/bin/sh\n{text}".encode()})
+
+
 def with_modules(image: LinuxImage, names: Sequence[str]) -> LinuxImage:
     """Return the image with more modules of the ordinary kernel, which the guest loads."""
     modules = dict(_modules_in_order(_FOLDER / "root", names))

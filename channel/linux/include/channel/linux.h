@@ -67,8 +67,8 @@ struct channel_wait linux_wait_for_input(int file);
 size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
                       size_t count, uint64_t deadline);
 
-/* For event loops: asks the peer to ring the doorbell at its next message. Returns false if there is
- * one already, or the state has changed. Otherwise `bell` will be readable. Call it again before
+/* For event loops: asks the peer to ring the doorbell at its next message. Returns false if there
+ * is one already, or the state has changed. Otherwise `bell` will be readable. Call it again before
  * each sleep. */
 bool linux_arm(struct linux_endpoint *endpoint);
 
