@@ -65,6 +65,7 @@ static void announce_life(struct channel *channel)
     word_store(&own->ring_bytes, channel->memory.ring_bytes);
     /* Release: who sees the new generation does not see the acknowledgement of the last life. */
     word_store(&own->acknowledged, 0);
+    word_store(&own->connected, 0);
     word_store_release(&own->generation, channel->generation);
     channel_notify_peer(channel);
 }
@@ -82,14 +83,28 @@ static void acknowledge(struct channel *channel, uint64_t generation)
                 ring_bytes)) {
         return;
     }
+    word_store(&own->connected, 0);
     word_store(&own->start, published(channel));
     word_store_release(&own->acknowledged, generation);
     channel->peer = generation;
     channel_notify_peer(channel);
 }
 
+/* Sends only once the peer is connected, too: otherwise this life could end, and its messages be
+ * lost, before the peer has seen that its own life is acknowledged. */
+static void begin_sending(struct channel *channel)
+{
+    const struct channel_control *peer = peer_control(channel);
+
+    if (!channel->out.is_open && word_load(&peer->connected) == channel->generation) {
+        ring_producer_begin(&channel->out, channel->memory.own, peer, channel->memory.ring_bytes,
+                            published(channel));
+    }
+}
+
 static void connect(struct channel *channel)
 {
+    struct channel_control *own = channel->memory.own;
     const struct channel_control *peer = peer_control(channel);
     /* Acquire: format and size of the ring are those of this life. */
     uint64_t generation = word_load_acquire(&peer->generation);
@@ -110,12 +125,11 @@ static void connect(struct channel *channel)
     if (fail_if(channel, start % CHANNEL_ALIGNMENT != 0, CHANNEL_ERROR_START, start)) {
         return;
     }
-    ring_producer_begin(&channel->out, channel->memory.own, peer, channel->memory.ring_bytes,
-                        published(channel));
-    ring_consumer_begin(&channel->in, channel->memory.peer, channel->memory.own,
-                        channel->memory.ring_bytes, start);
+    ring_consumer_begin(&channel->in, channel->memory.peer, own, channel->memory.ring_bytes, start);
+    word_store(&own->connected, generation);
     channel->state = CHANNEL_CONNECTED;
     channel_notify_peer(channel);
+    begin_sending(channel);
 }
 
 /* Begins a life: the peer, if it has one, learns both our generation and that we know its. */
@@ -166,6 +180,7 @@ static void check_life(struct channel *channel)
     bool is_absent = state != NULL && word_load_acquire32(state) == 0;
 
     if (generation == channel->peer && !is_absent) {
+        begin_sending(channel);
         return;
     }
     channel->state = CHANNEL_ENDING;

@@ -216,6 +216,7 @@ static void share_lives(void)
         model_share(&control(i)->generation, sizeof(uint64_t));
         model_share(&control(i)->acknowledged, sizeof(uint64_t));
         model_share(&control(i)->start, sizeof(uint64_t));
+        model_share(&control(i)->connected, sizeof(uint64_t));
     }
     share_traffic();
 }
@@ -235,10 +236,23 @@ static void poll_until_ended(unsigned side)
 
 static void poll_until_connected(unsigned side)
 {
-    while (channel_update(&sides[side].channel) != CHANNEL_CONNECTED) {
-        MODEL_CHECK(sides[side].channel.state == CHANNEL_CONNECTING);
+    struct channel *channel = &sides[side].channel;
+
+    while (channel_update(channel) != CHANNEL_CONNECTED) {
+        MODEL_CHECK(channel->state == CHANNEL_CONNECTING);
         model_await(&control(1 - side)->acknowledged);
     }
+}
+
+static void poll_and_send(unsigned side, uint64_t length, uint64_t value)
+{
+    struct channel *channel = &sides[side].channel;
+
+    while (channel_send_begin(channel, length) == NULL) {
+        MODEL_CHECK(channel->state == CHANNEL_CONNECTED && !channel->out.is_open);
+        model_await(&control(1 - side)->connected);
+    }
+    send(&sides[side], length, value);
 }
 
 static void poll_and_receive(unsigned side, uint64_t value)
@@ -256,31 +270,25 @@ static void poll_and_receive(unsigned side, uint64_t value)
     channel_receive_end(&sides[side].channel);
 }
 
-/* Both sides begin their first lives. */
+/* One side finds the other's first life. */
 static void prepare_open(void)
 {
     clear(0);
+    open_side(1, false);
     share_lives();
-}
-
-static void open_and_connect(unsigned side)
-{
-    open_side(side, false);
-    while (channel_update(&sides[side].channel) == CHANNEL_CONNECTING &&
-           sides[side].channel.peer == 0) {
-        model_await(&control(1 - side)->generation);
-    }
-    poll_until_connected(side);
 }
 
 static void open_first(void)
 {
-    open_and_connect(0);
+    open_side(0, false);
 }
 
-static void open_second(void)
+static void find_first(void)
 {
-    open_and_connect(1);
+    while (channel_update(&sides[1].channel) == CHANNEL_CONNECTING && sides[1].channel.peer == 0) {
+        model_await(&control(0)->generation);
+    }
+    MODEL_CHECK(sides[1].channel.state != CHANNEL_FAILED);
 }
 
 /* The sender begins a new life after a message. */
@@ -315,7 +323,7 @@ static void reset_and_send(void)
 {
     channel_reset(&sides[0].channel);
     poll_until_connected(0);
-    send(&sides[0], SMALL, 2);
+    poll_and_send(0, SMALL, 2);
 }
 
 static void receive_of_new_life(void)
@@ -354,14 +362,14 @@ static void send_to_new_life(void)
     poll_until_ended(0);
     channel_accept(&sides[0].channel);
     poll_until_connected(0);
-    send(&sides[0], LARGE, 3);
+    poll_and_send(0, LARGE, 3);
 }
 
 static const struct order_program programs[] = {
     {{"messages", prepare_messages, {send_two, receive_two}}, 3000000},
     {{"space", prepare_full, {send_third, receive_two}}, 3000000},
     {{"end of the sender", prepare_end, {send_and_end, receive_until_end}}, 3000000},
-    {{"open", prepare_open, {open_first, open_second}}, 3000000},
+    {{"open", prepare_open, {open_first, find_first}}, 3000000},
     {{"reset", prepare_reset, {send_and_reset, receive_until_reset}}, 3000000},
     {{"new sender", prepare_new_sender, {reset_and_send, receive_of_new_life}}, 3000000},
     {{"new receiver", prepare_new_receiver, {send_to_new_life, reset_and_receive}}, 3000000},

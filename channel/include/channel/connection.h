@@ -5,12 +5,12 @@
  *
  * A life of a side begins with channel_open() or channel_reset(), and has a generation, a number
  * that its section has not had before. Two lives are connected once each has acknowledged the
- * other's generation. A side receives all messages that its peer published in a life, also after
+ * other's generation, and each sends once the other has seen that. A side receives all messages that its peer published in a life, also after
  * that life ended, and then CHANNEL_ENDED. It receives no message that was meant for an earlier
  * life of its own, and none that the peer had not published when it ended.
  *
  * Positions of the rings go on from life to life. So a new life overwrites nothing that its peer
- * still has to read, and it sends nothing before the peer has acknowledged it.
+ * still has to read.
  *
  * A channel belongs to one thread at a time. Functions return at once; wait.h waits. Not from
  * interrupt handlers, unless the channel belongs to one.
