@@ -53,7 +53,8 @@ local byte peer[2];
 local byte ended[2];
 local byte position[2];
 local byte limit[2];
-local byte sent;
+local byte sent;     /* in the sender's connection */
+local bool is_sending;
 
 /* For the properties: the messages between two lives. */
 #define PAIR(sender, receiver) ((sender) * GENERATIONS + (receiver))
@@ -84,14 +85,7 @@ inline acknowledge()
 {
     /* The receiver has not been connected with the life that it acknowledged before. */
     assert(s == SENDER || ALL_RECEIVED(peer[s], own[s]));
-    d_step {
-        sent = (s == SENDER -> 0 : sent);
-#ifdef THREE_WAY
-        limit[s] = position[s]
-#else
-        limit[s] = position[s] + (s == SENDER -> SLOTS : 0)
-#endif
-    };
+    write(connected[s], 0);
 #ifdef LEAVE_OUT_ORDER_OF_START
     write(acknowledged[s], seen);
 #endif
@@ -105,9 +99,28 @@ inline acknowledge()
     write(acknowledged[s], seen);
 #endif
     peer[s] = seen;
-#ifndef LEAVE_OUT_NOTIFICATION_OF_ACKNOWLEDGEMENT
+#ifndef LEAVE_OUT_NOTIFICATIONS_OF_LIVES
     notify_peer();
 #endif
+}
+
+/* The sender sends once the receiver is connected, too. */
+inline begin_sending()
+{
+    if
+    :: s == SENDER && !is_sending ->
+#ifdef LEAVE_OUT_CONNECTED
+        seen = own[s];
+#else
+        seen = connected[1 - s];
+#endif
+        if
+        :: seen == own[s] ->
+            d_step { is_sending = true; limit[s] = position[s] + SLOTS }
+        :: else
+        fi
+    :: else
+    fi
 }
 
 inline connect()
@@ -134,13 +147,12 @@ inline connect()
                 write(consumed, position[s])
             :: else
             fi;
-            state[s] = CONNECTED;
-#ifdef THREE_WAY
             write(connected[s], peer[s]);
-#endif
+            d_step { state[s] = CONNECTED; sent = (s == SENDER -> 0 : sent) };
 #ifndef LEAVE_OUT_NOTIFICATION_OF_CONNECTION
-            notify_peer()
+            notify_peer();
 #endif
+            begin_sending()
         :: else
         fi
     :: else
@@ -160,6 +172,7 @@ inline announce_life()
         state[s] = CONNECTING;
         peer[s] = 0;
         ended[s] = 0;
+        is_sending = (s == SENDER -> false : is_sending);
         limit[s] = position[s]
     };
     write(waits[s], 0);
@@ -169,31 +182,37 @@ inline announce_life()
 #ifndef LEAVE_OUT_RESET_OF_ACKNOWLEDGEMENT
     write(acknowledged[s], 0);
 #endif
-#ifdef THREE_WAY
     write(connected[s], 0);
-#endif
 #ifndef LEAVE_OUT_ORDER_OF_GENERATION
     write(generation[s], own[s]);
 #endif
-#ifndef LEAVE_OUT_NOTIFICATION_OF_LIFE
+#ifndef LEAVE_OUT_NOTIFICATIONS_OF_LIVES
     notify_peer();
 #endif
+}
+
+inline end_sending(generation_that_ended)
+{
+    d_step {
+        state[s] = ENDING;
+        ended[s] = generation_that_ended;
+        is_sending = (s == SENDER -> false : is_sending)
+    }
 }
 
 inline check_life()
 {
     seen = generation[1 - s];
     if
-    :: seen != peer[s] -> state[s] = ENDING
+    :: seen != peer[s] -> end_sending(0)
 #ifndef LEAVE_OUT_TABLE
     :: seen == peer[s] ->
         if
-        :: !table[1 - s] ->
-            d_step { state[s] = ENDING; ended[s] = seen }
-        :: else
+        :: !table[1 - s] -> end_sending(seen)
+        :: else -> begin_sending()
         fi
 #else
-    :: else
+    :: else -> begin_sending()
 #endif
     fi
 }
@@ -263,12 +282,7 @@ inline receive_end()
 inline read_consumed()
 {
     if
-    :: position[s] == limit[s] ->
-#ifdef THREE_WAY
-        seen = connected[1 - s];
-        if
-        :: seen == own[s] ->
-#endif
+    :: is_sending && position[s] == limit[s] ->
         seen = consumed;
         d_step {
             if
@@ -278,13 +292,9 @@ inline read_consumed()
             :: else
             fi
         }
-#ifdef THREE_WAY
-        :: else
-        fi
-#endif
     :: else
     fi;
-    is_ready = (position[s] != limit[s])
+    is_ready = (is_sending && position[s] != limit[s])
 }
 
 inline send_begin()

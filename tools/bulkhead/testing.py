@@ -30,7 +30,7 @@ class _Suite:
 _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG, build.ARM32)),
-    "model": _Suite((_HOST_GCC, _HOST_CLANG)),
+    "model": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"model"})),
     "channel": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"python"})),
     "device": _Suite((_HOST_GCC,), frozenset({"run", "device"})),
     "hostile": _Suite((_HOST_GCC, _HOST_CLANG)),
@@ -45,7 +45,7 @@ _SUITES = {
 # For a suite that is not listed above, and for a run of all suites.
 _EVERYTHING = _Suite(
     (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG, build.ARM32),
-    frozenset({"run", "device", "tap", "bench", "python"}),
+    frozenset({"run", "device", "model", "tap", "bench", "python"}),
 )
 
 
