@@ -30,6 +30,7 @@ from bulkhead.system.reports import State, read_reports
 _MEMORY, _DEVICE = 0x7FC, 0x0040_0000_0000_04C4
 _DATA = 0x0040_0000_0000_07FC  # memory that is never executable
 _READ_ONLY = 0x0040_0000_0000_077C  # the same, if it is read-only
+_UNCACHED = (0xF ^ 0x5) << 2  # bits in which memory that is not cached differs (MemAttr)
 
 # ESR_ELx.EC for aborts from a lower exception level, and fault status codes (DFSC, IFSC).
 _INSTRUCTION_ABORT, _DATA_ABORT = 0x20, 0x24
@@ -65,6 +66,7 @@ def _parts(end: ChannelEnd) -> Iterator[Mapping]:
     guest, physical = end.place.parts(end.region.start), end.place.parts(end.place.physical.start)
     for number, (seen, part) in enumerate(zip(guest, physical, strict=True)):
         attributes = _DATA if number == 1 + end.number else _READ_ONLY
+        attributes ^= _UNCACHED if end.place.channel.pci else 0
         yield Mapping(seen.start, part.start, part.bytes, attributes)
 
 
@@ -220,6 +222,7 @@ name = "small"
 from = "one"
 to = "other"
 size = "4 KiB"
+pci = ["one"]
 
 [[channel]]
 name = "sensor"
@@ -238,14 +241,15 @@ size = "4 MiB"
 
 def test_tables_map_channels_to_their_ends(start_guest: StartGuest, tmp_path: Path) -> None:
     """The ends have different access to the parts of a channel. Others have none, and devices of
-    an end have the access of its processors."""
+    an end have the access of its processors. Nothing is mapped where PCI functions are seen."""
     guest, layout = boot(start_guest, tmp_path, _CHANNELS)
     _wait_for_starts(guest, layout)
     memory = HypervisorMemory(guest, layout)
     for index, place in enumerate(layout.places):
         mappings = memory.mappings(memory.stage2(index, 0))
         assert mappings == owned(place, layout.board)
-        writable = [each.range for each in mappings if each.attributes in (_MEMORY, _DATA)]
+        kinds = (_MEMORY, _DATA, _DATA ^ _UNCACHED)
+        writable = [each.range for each in mappings if each.attributes in kinds]
         others = [
             part
             for channel in layout.channels

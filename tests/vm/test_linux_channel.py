@@ -120,6 +120,7 @@ def test_linux_drives_a_channel(
     for device in range(2):
         name = rf"function: 0000:00:0{device}\.0 has vendor 110a, device 4106, class ff0000"
         guest.wait_for_match(rf"(?m)^linux\| {name}, revision 0", _PATIENCE_S)
+    said(guest, "linux", "function: is channel 'function'")
     start_of_registers, registers_bytes, flags = resource(guest, 0)
     assert host.end - 0x10000 <= start_of_registers < host.end
     assert (registers_bytes, flags & (_MEMORY | _PREFETCHABLE)) == (4096, _MEMORY)

@@ -115,6 +115,19 @@ static void print_resources(void)
     fclose(stream);
 }
 
+/* Prints the name of the channel, which the function's node of the devicetree has. */
+static void print_name(void)
+{
+    char name[64] = "";
+    int file = open_file(device, "of_node/label", O_RDONLY);
+
+    if (read(file, name, sizeof(name) - 1) < 0) {
+        fail("label");
+    }
+    close(file);
+    printf("function: is channel '%s'\n", name);
+}
+
 static void bind_driver(void)
 {
     int file = open_file(DRIVER, "new_id", O_WRONLY);
@@ -160,6 +173,7 @@ int main(int count, char **arguments)
     char path[400];
 
     for_each(DEVICES, look_at_device);
+    print_name();
     bind_driver();
     snprintf(path, sizeof(path), "%s/uio", device);
     for_each(path, choose_uio);
