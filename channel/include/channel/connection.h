@@ -5,9 +5,10 @@
  *
  * A life of a side begins with channel_open() or channel_reset(), and has a generation, a number
  * that its section has not had before. Two lives are connected once each has acknowledged the
- * other's generation, and each sends once the other has seen that. A side receives all messages that its peer published in a life, also after
- * that life ended, and then CHANNEL_ENDED. It receives no message that was meant for an earlier
- * life of its own, and none that the peer had not published when it ended.
+ * other's generation. A side sends once it knows that its peer is connected, too. It receives all
+ * messages that its peer published in a life, also after that life ended, and then CHANNEL_ENDED.
+ * It receives no message that was meant for an earlier life of its own, and none that the peer had
+ * not published when it ended.
  *
  * Positions of the rings go on from life to life. So a new life overwrites nothing that its peer
  * still has to read.
@@ -23,10 +24,10 @@
 
 enum channel_state {
     CHANNEL_CONNECTING, /* the peer has not acknowledged this life, or has no life yet */
-    CHANNEL_CONNECTED,
-    CHANNEL_ENDING, /* the peer's life ended, and there may be messages of it to receive */
-    CHANNEL_ENDED,  /* all were received; channel_accept() connects with the next life */
-    CHANNEL_FAILED, /* the peer violated the format; channel_reset() begins a new life */
+    CHANNEL_CONNECTED,  /* there is no space until the peer is connected, too */
+    CHANNEL_ENDING,     /* the peer's life ended, and there may be messages of it to receive */
+    CHANNEL_ENDED,      /* all were received; channel_accept() connects with the next life */
+    CHANNEL_FAILED,     /* the peer violated the format; channel_reset() begins a new life */
 };
 
 /* Where the memory of a channel is. */

@@ -40,7 +40,7 @@ struct channel_control {
     uint64_t generation;   /* number of the side's present life; 0: none yet */
     uint64_t acknowledged; /* generation of the peer with which the side is connected; 0: none */
     uint64_t start;        /* where the side's messages to that generation begin */
-    uint64_t connected;    /* the same generation, once it has acknowledged the side's; 0: not yet */
+    uint64_t connected; /* the same generation, once it has acknowledged the side's; 0: not yet */
 
     /* What the side produces. Positions are bytes since the first use of the channel. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t produced; /* messages before it are complete */
