@@ -84,6 +84,24 @@ static void test_messages_of_a_life_that_ended_are_received(void **state)
 }
 
 /* Half of a message was written when its sender ended. */
+/* A side sends nothing before its peer has seen the connection: with the end of the life the peer
+ * would never see it. */
+static void test_nothing_is_sent_before_the_peer_is_connected(void **state)
+{
+    struct pair *pair = *state;
+
+    pair_open(pair, 0, false);
+    pair_open(pair, 1, false);
+    assert_int_equal(channel_update(&pair->sides[0]), CHANNEL_CONNECTED);
+    assert_false(pair_send(&pair->sides[0], 1));
+    assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTED);
+    assert_true(pair_send(&pair->sides[0], 2));
+    channel_close(&pair->sides[0]);
+    pair_expect(&pair->sides[1], 2);
+    pair_expect_nothing(&pair->sides[1]);
+    assert_int_equal(pair->sides[1].state, CHANNEL_ENDED);
+}
+
 static void test_an_unfinished_message_is_not_received(void **state)
 {
     struct pair *pair = *state;
@@ -336,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_both_sides_connect_in_either_order),
         TEST(test_sizes_of_rings_are_checked),
+        TEST(test_nothing_is_sent_before_the_peer_is_connected),
         TEST(test_messages_of_a_life_that_ended_are_received),
         TEST(test_an_unfinished_message_is_not_received),
         TEST(test_a_new_life_receives_nothing_of_the_last),
