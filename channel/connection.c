@@ -155,7 +155,9 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
     };
     /* The section may be all that remains of a life that ended anywhere. The peer reads its
      * messages up to this position. */
-    word_store(&own->produced, published(channel));
+    if (word_load(&own->produced) != published(channel)) {
+        word_store(&own->produced, published(channel));
+    }
     begin_life(channel);
     return true;
 }

@@ -60,9 +60,6 @@ void ring_producer_begin(struct ring_producer *producer, void *section,
         .is_open = true,
     };
     move_producer(producer, position);
-    /* Relaxed: it shows nothing new. ring_consumer_waits() has ordered the messages of the last
-     * life, which a consumer may still read, and the connection orders both lives. */
-    word_store(producer->produced, position);
 }
 
 void ring_consumer_begin(struct ring_consumer *consumer, const void *section,

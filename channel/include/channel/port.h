@@ -11,7 +11,8 @@
 struct channel_port {
     void *context;
 
-    /* Rings the peer's doorbell. Must not block. NULL: the peer looks by itself. */
+    /* Rings the peer's doorbell, after all earlier stores are visible to the peer. Must not block.
+     * NULL: the peer looks by itself. */
     void (*notify)(void *context);
 };
 
@@ -20,11 +21,13 @@ struct channel_sleeper {
     void *context;
 
     /* Called before the channels are looked at the last time: from now on a doorbell of any of the
-     * sleeper's channels ends sleep(), also if it rang before the call of sleep(). */
+     * sleeper's channels ends sleep(), also if it rang before the call of sleep(). If it takes back
+     * that a doorbell rang, later loads see what the peer stored before it rang. */
     void (*prepare)(void *context);
 
-    /* Returns after a doorbell, or when the clock has reached `deadline`, or earlier. Clock and
-     * unit are the system's; CHANNEL_FOREVER: no deadline. Returns false if the deadline passed. */
+    /* Returns after a doorbell, and then later loads see what the peer stored before; or when the
+     * clock has reached `deadline`, or earlier. Clock and unit are the system's; CHANNEL_FOREVER:
+     * no deadline. Returns false if the deadline passed. */
     bool (*sleep)(void *context, uint64_t deadline);
 };
 

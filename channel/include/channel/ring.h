@@ -62,8 +62,8 @@ struct ring_consumer {
 };
 
 /* `section`: the producer's; `peer`: the consumer's control page. `bytes`: a power of two from
- * CHANNEL_RING_MIN to CHANNEL_RING_MAX. `position`: a multiple of CHANNEL_ALIGNMENT at which the
- * ring is empty. */
+ * CHANNEL_RING_MIN to CHANNEL_RING_MAX. `position`: what `produced` has, a
+ * multiple of CHANNEL_ALIGNMENT. The ring is empty for this consumer. */
 void ring_producer_begin(struct ring_producer *producer, void *section,
                          const struct channel_control *peer, uint64_t bytes, uint64_t position);
 

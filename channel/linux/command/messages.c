@@ -28,6 +28,13 @@ int command_connect(struct linux_endpoint *endpoint, const struct options *optio
             return STATUS_TIMEOUT;
         }
     }
+    /* The peer has not noticed a side that ends before there is space. */
+    while (channel->state == CHANNEL_CONNECTED && channel_send_begin(channel, 0) == NULL) {
+        if (!linux_wait_for_space(endpoint, 0, deadline)) {
+            command_fail("the other side of %s does not answer", options->channel);
+            return STATUS_TIMEOUT;
+        }
+    }
     return channel->state == CHANNEL_FAILED ? fail_channel(channel) : STATUS_DONE;
 }
 
