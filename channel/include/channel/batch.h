@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Batches: several messages in place that are published, or released, at once.
+ *
+ * The state of a batch is a local variable of the caller, which the compiler keeps in registers: a
+ * message costs no store but those of its header and its content. This matters where both sides
+ * have a processor each. The lines of the ring come from the other side's cache, and a processor
+ * requests as many of them at a time as it has places for stores that wait.
+ *
+ * A batch ends early at the end of the ring, after half a ring, and with what the side knew of its
+ * peer when the batch began. So a batch may be shorter than the caller would like; the next one
+ * goes on.
+ *
+ *     struct send_batch batch = channel_send_batch_begin(channel, length);
+ *
+ *     while (has_more && (place = send_batch_reserve(&batch, length)) != NULL) {
+ *         (write the message)
+ *         send_batch_commit(&batch, length, tag);
+ *     }
+ *     channel_send_batch_end(channel, &batch);
+ *
+ * Between begin and end of a batch no other function may be called for the same direction of the
+ * channel. Contexts are those of ring.h and connection.h.
+ */
+#ifndef CHANNEL_BATCH_H
+#define CHANNEL_BATCH_H
+
+#include "channel/connection.h"
+
+/* Bytes that a receiver fetches ahead when a batch begins, and the least distance of two fetches.
+ * Each header tells where the next one is, so that a processor does not fetch many lines at a time
+ * by itself. */
+#define BATCH_FETCH_BYTES UINT64_C(512)
+#define BATCH_FETCH_STEP  UINT64_C(64)
+
+struct send_batch {
+    uint8_t *next;  /* place of the next message */
+    uint8_t *end;   /* of the free bytes there: half the ring at most */
+    uint64_t count; /* of committed messages */
+};
+
+struct receive_batch {
+    const uint8_t *next;
+    const uint8_t *end; /* of the complete messages, or of the ring */
+    uint64_t count;     /* of messages that were returned */
+};
+
+/* Internal: the batch that begins at the ring's position. */
+static inline struct send_batch ring_send_batch(const struct ring_producer *producer)
+{
+    return (struct send_batch){.next = producer->next, .end = producer->end};
+}
+
+/* Internal. The message that was peeked is part of the batch. */
+static inline struct receive_batch ring_receive_batch(const struct ring_consumer *consumer)
+{
+    uint64_t bytes = (uint64_t)(consumer->end - consumer->next);
+
+    for (uint64_t i = 0; i < bytes && i < BATCH_FETCH_BYTES; i += BATCH_FETCH_STEP) {
+        __builtin_prefetch(consumer->next + i);
+    }
+    return (struct receive_batch){.next = consumer->next, .end = consumer->end};
+}
+
+/* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
+ * see ring_reserve(). */
+static inline struct send_batch ring_send_batch_begin(struct ring_producer *producer,
+                                                      uint64_t length)
+{
+    if (ring_reserve(producer, length) == NULL) {
+        return (struct send_batch){.count = 0};
+    }
+    return ring_send_batch(producer);
+}
+
+/* Returns the place for the next message of the batch, of up to `length` bytes, aligned to 8 bytes.
+ * NULL if the batch has no space for it, or if the length exceeds channel_content_max(). It stays
+ * reserved until send_batch_commit(), or the next call. */
+static inline uint8_t *send_batch_reserve(const struct send_batch *batch, uint64_t length)
+{
+    if (__builtin_expect(length > UINT32_MAX ||
+                             ring_size(length) > (uint64_t)(batch->end - batch->next),
+                         false)) {
+        return NULL;
+    }
+    return batch->next + sizeof(struct channel_message);
+}
+
+/* Completes the reserved message. `length`: its bytes, no more than were reserved. */
+static inline void send_batch_commit(struct send_batch *batch, uint64_t length, uint32_t tag)
+{
+    word_store((uint64_t *)(void *)batch->next, (uint64_t)tag << 32 | length);
+    batch->next += ring_size(length);
+    batch->count++;
+}
+
+/* Shows the committed messages to the consumer. The batch is not empty. */
+static inline void ring_send_batch_end(struct ring_producer *producer,
+                                       const struct send_batch *batch)
+{
+    producer->next = batch->next;
+    word_store(producer->sent, word_load(producer->sent) + batch->count);
+    ring_publish(producer);
+}
+
+/* Begins a batch. It is empty if there is no message, or after an error. */
+static inline struct receive_batch ring_receive_batch_begin(struct ring_consumer *consumer)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    if (ring_peek(consumer, &length, &tag) == NULL) {
+        return (struct receive_batch){.count = 0};
+    }
+    return ring_receive_batch(consumer);
+}
+
+/* Returns the content of the next message of the batch and its `length` and `tag`. It stays in
+ * place until the batch ends. NULL if the batch has no other message. */
+static inline const uint8_t *receive_batch_next(struct receive_batch *batch, uint64_t *length,
+                                                uint32_t *tag)
+{
+    const uint8_t *message = batch->next;
+    uint64_t available = (uint64_t)(batch->end - message);
+    uint64_t header;
+    uint64_t size;
+
+    if (__builtin_expect(available == 0, false)) {
+        return NULL;
+    }
+    header = word_load((const uint64_t *)(const void *)message);
+    *length = header & UINT32_MAX;
+    *tag = (uint32_t)(header >> 32);
+    size = ring_size(*length);
+    /* If the header is invalid or ends the ring, the next batch begins with it: ring_peek(). */
+    if (__builtin_expect(size > available, false)) {
+        return NULL;
+    }
+    batch->next += size;
+    batch->count++;
+    return message + sizeof(struct channel_message);
+}
+
+/* Like receive_batch_next(), for messages of which each has `length` bytes. It is faster, because
+ * the next message's place does not depend on what the header says. NULL as well if the next
+ * message has another length: channel_receive_begin() returns it after the end of the batch. */
+static inline const uint8_t *receive_batch_next_of(struct receive_batch *batch, uint64_t length,
+                                                   uint32_t *tag)
+{
+    const uint8_t *message = batch->next;
+    uint64_t available = (uint64_t)(batch->end - message);
+    uint64_t header;
+
+    if (__builtin_expect(length > available || ring_size(length) > available, false)) {
+        return NULL;
+    }
+    header = word_load((const uint64_t *)(const void *)message);
+    if (__builtin_expect((header & UINT32_MAX) != length, false)) {
+        return NULL;
+    }
+    *tag = (uint32_t)(header >> 32);
+    batch->next += ring_size(length);
+    batch->count++;
+    return message + sizeof(struct channel_message);
+}
+
+/* Gives the space of the returned messages back to the producer. The batch is not empty. */
+static inline void ring_receive_batch_end(struct ring_consumer *consumer,
+                                          const struct receive_batch *batch)
+{
+    consumer->next = batch->next;
+    word_store(consumer->received, word_load(consumer->received) + batch->count);
+    word_store_release(consumer->consumed, ring_consumer_position(consumer));
+}
+
+/* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
+ * see channel_send_begin(). */
+static inline struct send_batch channel_send_batch_begin(struct channel *channel, uint64_t length)
+{
+    if (channel_send_begin(channel, length) == NULL) {
+        return (struct send_batch){.count = 0};
+    }
+    return ring_send_batch(&channel->out);
+}
+
+/* Sends the committed messages. Notifies the peer if it waits. */
+static inline void channel_send_batch_end(struct channel *channel, const struct send_batch *batch)
+{
+    if (batch->count == 0) {
+        return;
+    }
+    ring_send_batch_end(&channel->out, batch);
+    if (__builtin_expect(ring_consumer_waits(&channel->out), false)) {
+        channel_notify_peer(channel);
+    }
+}
+
+/* Begins a batch. It is empty if there is no message: see channel_receive_begin(). */
+static inline struct receive_batch channel_receive_batch_begin(struct channel *channel)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    if (channel_receive_begin(channel, &length, &tag) == NULL) {
+        return (struct receive_batch){.count = 0};
+    }
+    return ring_receive_batch(&channel->in);
+}
+
+/* Gives the space of the returned messages back. Notifies the peer if it waits for space. */
+static inline void channel_receive_batch_end(struct channel *channel,
+                                             const struct receive_batch *batch)
+{
+    if (batch->count == 0) {
+        return;
+    }
+    ring_receive_batch_end(&channel->in, batch);
+    if (__builtin_expect(ring_producer_waits(&channel->in), false)) {
+        channel_notify_peer(channel);
+    }
+}
+
+#endif
