@@ -571,7 +571,7 @@ static uint64_t any_address(void)
     case 0:
         return config(next_random(CHANNELS + 1), at[next_random(6)] + next_random(4));
     case 1:
-        return WINDOW + next_random(2) * 0x1000 + next_random(STATE + 8);
+        return WINDOW + next_random(2) * UINT64_C(0x1000) + next_random(STATE + 8);
     case 2:
         return config(next_random(32), next_random(0x8000));
     default:
@@ -583,9 +583,9 @@ static uint64_t any_value(void)
 {
     switch (next_random(4)) {
     case 0:
-        return WINDOW + next_random(2) * 0x1000;
+        return WINDOW + next_random(2) * UINT64_C(0x1000);
     case 1:
-        return next_random(2) * 0x10000;
+        return next_random(2) * UINT64_C(0x10000);
     case 2:
         return next_random(8);
     default:
