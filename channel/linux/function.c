@@ -190,6 +190,7 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
 {
     int file = open_part(address, "resource2_wc", O_RDWR);
     uint8_t *sections;
+    struct stat status;
 
     if (file < 0) {
         file = open_part(address, "resource2", O_RDWR);
@@ -199,6 +200,11 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
                              strerror(errno));
     }
     endpoint->region_bytes = REGION_STATE_BYTES + 2 * layout->section_bytes;
+    /* The size of the file is that of the BAR. */
+    if (fstat(file, &status) != 0 || (uint64_t)status.st_size < endpoint->region_bytes) {
+        close(file);
+        return endpoint_fail(problem, "%s is a one-way channel, which has no connection", address);
+    }
     endpoint->region =
         mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
