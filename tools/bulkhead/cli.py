@@ -71,7 +71,7 @@ def bulkhead(context: click.Context) -> None:
 def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     """Install the packages that the other commands need.
 
-    Without GROUP, all groups except vhost-user are installed. The groups are:
+    Without GROUP, all groups except vhost-user and ring are installed. The groups are:
 
     \b
     guest       building guest images with GCC
@@ -84,6 +84,7 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     tap         guests on tap devices, and their clients: curl, nc, iperf
     bench       the Linux guest, and the benches
     vhost-user  the driver with DPDK's vhost-user back-end
+    ring        channels beside DPDK's rings
     """
     from bulkhead.setup.install import setup as work
 

@@ -29,9 +29,10 @@ GROUPS = {
     "bench": "the Linux guest, and the benches",
     "python": "the Python package of channels",
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
+    "ring": "channels beside DPDK's rings",
 }
 # Installed only if named: large, and used by one bench and its test only.
-GROUPS_ON_REQUEST = frozenset({"vhost-user"})
+GROUPS_ON_REQUEST = frozenset({"vhost-user", "ring"})
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,8 @@ NEEDS = (
     _program("zstd", "zstd", "bench"),
     _program("cpio", "cpio", "bench"),
     _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
+    _header("dpdk/rte_ring.h", "libdpdk-dev", "ring"),
+    _program("pkg-config", "pkgconf", "ring"),
 )
 
 
