@@ -187,7 +187,7 @@ static void test_batches_end_at_the_rings_end(void **state)
             uint8_t *place;
 
             while (sent < 3 && (place = send_batch_reserve(&out, lengths[sent])) != NULL) {
-                memset(place, (int)sent, lengths[sent]);
+                memset(place, (int)sent, (size_t)lengths[sent]);
                 send_batch_commit(&out, lengths[sent], sent);
                 sent++;
             }

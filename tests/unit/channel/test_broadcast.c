@@ -43,7 +43,7 @@ static void send(struct fixture *fixture, uint64_t length, uint8_t fill)
 
     assert_non_null(place);
     assert_int_equal((uintptr_t)place % 8, 0);
-    memset(place, fill, length);
+    memset(place, fill, (size_t)length);
     broadcast_send_end(&fixture->sender, length, fill);
 }
 

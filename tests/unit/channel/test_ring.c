@@ -45,7 +45,7 @@ static bool put(struct fixture *fixture, uint64_t length, uint8_t fill)
         return false;
     }
     assert_int_equal((uintptr_t)place % 8, 0);
-    memset(place, fill, length);
+    memset(place, fill, (size_t)length);
     ring_commit(&fixture->producer, length, fill);
     ring_publish(&fixture->producer);
     return true;

@@ -52,7 +52,7 @@ static bool put(struct fixture *fixture, uint64_t length, uint8_t fill)
     uint8_t *place = value_write_begin(&fixture->writer);
 
     assert_int_equal((uintptr_t)place % 8, 0);
-    memset(place, fill, length);
+    memset(place, fill, (size_t)length);
     return value_write_end(&fixture->writer, length);
 }
 

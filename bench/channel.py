@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions of messages and of a doorbell, and exits while both ends of a channel are awake.
+
+The guest (apps/channel_cost/main.c) is at both ends. In one machine the counter counts
+instructions (QEMU's icount): there it sends messages to itself, and wakes the other partition. In
+another machine it sends GiBs to the other partition while both poll, and the counters of exits are
+read from the machine's memory before and after.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.paths import BENCHES
+from bulkhead.running.guest import GuestError, GuestProcess
+from bulkhead.running.qemu import Machine, Network, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import Assembled, assemble, read
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
+
+_SYSTEM = BENCHES / "channel" / "system.toml"
+_FREQUENCY = 1_000_000_000  # Hz: an instruction takes a nanosecond of virtual time
+_GIB = 1 << 30
+_CASES = ("single", "burst", "burst_64", "single_64k", "single_64", "doorbell")
+_CONSOLE = "console"
+_TIMEOUT_S = 300
+
+
+def run(context: BenchContext) -> BenchResult:
+    """Boot the system once for the counts of instructions, and once for those of exits."""
+    context.require("run", "bench")
+    context.say("instructions")
+    counts = measure(*prepared(context.settings), context.folder / "instructions.log")
+    context.say("exits")
+    exits = count_exits(context.settings, context.folder / "exits.log")
+    runs: list[dict[str, Number | str]] = [
+        {"case": case, **dict(zip(("min", "median", "max"), counts[case], strict=True))}
+        for case in _CASES
+    ]
+    runs += [{"case": "stream", "cause": cause, "exits": exits[cause]} for cause in CAUSES]
+    return BenchResult(summary(counts, exits), runs)
+
+
+def prepared(
+    settings: Settings, arguments: str = "", compiler: str = "gcc"
+) -> tuple[Machine, Assembled]:
+    """Return the machine of the system, with boot arguments for the end that measures."""
+    system, board = read(str(_SYSTEM))
+    near, far = system.partitions
+    system = replace(system, partitions=(replace(near, arguments=arguments), far))
+
+    def network(_: int) -> Network:
+        return UserNetwork()
+
+    assembled = assemble(system, board, settings, compiler)
+    return machine(system, board, assembled.image, network), assembled
+
+
+def measure(system: Machine, _: Assembled, console_path: Path) -> dict[str, tuple[int, int, int]]:
+    """Return minimum, median and maximum of the instructions of each case."""
+    counting = replace(system, cpu=f"{system.cpu},cntfrq={_FREQUENCY}", icount=True)
+    with GuestProcess(counting, console_path) as guest:
+        guest.wait_for_match(r"channel-cost: end|FAIL", _TIMEOUT_S)
+    console = guest.console()
+    if re.search(rf"channel-cost: frequency {_FREQUENCY}\b", console) is None:
+        raise GuestError(f"a tick of the counter is not an instruction\n{guest.last_words()}")
+    found = {
+        name: (int(least), int(median), int(most))
+        for name, least, median, most in re.findall(
+            r"channel-cost: (\w+) (\d+) (\d+) (\d+)", console
+        )
+    }
+    if set(found) != set(_CASES):
+        raise GuestError(f"not all cases were measured\n{guest.last_words()}")
+    return found
+
+
+def count_exits(settings: Settings, console_path: Path, gibs: int = 1) -> dict[str, int]:
+    """Return the exits of both partitions by cause, but not those of printing, for each GiB."""
+    system, assembled = prepared(settings, f"stream={gibs * _GIB}")
+
+    def reports(guest: GuestProcess) -> list[VcpuReport]:
+        layout = assembled.layout
+        return read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
+
+    with GuestProcess(system, console_path) as guest:
+        guest.wait_for_match("channel-cost: both poll", _TIMEOUT_S)
+        before = reports(guest)
+        guest.wait_for_match("channel-cost: streamed", _TIMEOUT_S)
+        after = reports(guest)
+    return {
+        cause: 0
+        if cause == _CONSOLE
+        else sum(
+            now.exits[cause] - then.exits[cause] for now, then in zip(after, before, strict=True)
+        )
+        for cause in CAUSES
+    }
+
+
+def summary(counts: dict[str, tuple[int, int, int]], exits: dict[str, int]) -> dict[str, Number]:
+    """Return the figures. Instructions are medians."""
+    median = 1
+    return {
+        "instructions_per_8b_message": counts["burst"][median],
+        "instructions_per_8b_message_alone": counts["single"][median],
+        "instructions_per_64b_message": counts["burst_64"][median],
+        "inplace_64k_vs_64_instructions": counts["single_64k"][median]
+        / counts["single_64"][median],
+        "doorbell_instructions": counts["doorbell"][median],
+        "doorbell_instructions_max": counts["doorbell"][2],
+        "exits_per_gib": sum(exits.values()),
+    }
