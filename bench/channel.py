@@ -24,7 +24,6 @@ from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
 
 _SYSTEM = BENCHES / "channel" / "system.toml"
 _FREQUENCY = 1_000_000_000  # Hz: an instruction takes a nanosecond of virtual time
-_GIB = 1 << 30
 _CASES = ("single", "burst", "burst_64", "single_64k", "single_64", "doorbell")
 _CONSOLE = "console"
 _TIMEOUT_S = 300
@@ -79,9 +78,9 @@ def measure(system: Machine, _: Assembled, console_path: Path) -> dict[str, tupl
     return found
 
 
-def count_exits(settings: Settings, console_path: Path, gibs: int = 1) -> dict[str, int]:
-    """Return the exits of both partitions by cause, but not those of printing, for each GiB."""
-    system, assembled = prepared(settings, f"stream={gibs * _GIB}")
+def count_exits(settings: Settings, console_path: Path, mib: int = 1024) -> dict[str, int]:
+    """Return the exits of both partitions by cause, but not those of printing, of a stream."""
+    system, assembled = prepared(settings, f"stream={mib << 20}")
 
     def reports(guest: GuestProcess) -> list[VcpuReport]:
         layout = assembled.layout

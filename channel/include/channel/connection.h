@@ -88,8 +88,7 @@ static inline uint8_t *channel_send_begin(struct channel *channel, uint64_t leng
  * the receiver. Notifies the peer if it waits. */
 static inline void channel_send_end(struct channel *channel, uint64_t length, uint32_t tag)
 {
-    ring_commit(&channel->out, length, tag);
-    ring_publish(&channel->out);
+    ring_commit_and_publish(&channel->out, length, tag);
     if (__builtin_expect(ring_consumer_waits(&channel->out), false)) {
         channel_notify_peer(channel);
     }

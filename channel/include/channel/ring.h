@@ -115,8 +115,10 @@ static inline uint8_t *ring_reserve(struct ring_producer *producer, uint64_t len
  * can't see it before ring_publish(). */
 static inline void ring_commit(struct ring_producer *producer, uint64_t length, uint32_t tag)
 {
-    word_store((uint64_t *)(void *)producer->next, (uint64_t)tag << 32 | length);
-    producer->next += ring_size(length);
+    uint8_t *message = producer->next;
+
+    producer->next = message + ring_size(length);
+    word_store((uint64_t *)(void *)message, (uint64_t)tag << 32 | length);
     word_store(producer->sent, word_load(producer->sent) + 1);
 }
 
@@ -124,6 +126,23 @@ static inline void ring_commit(struct ring_producer *producer, uint64_t length, 
 static inline void ring_publish(struct ring_producer *producer)
 {
     word_store_release(producer->produced, ring_producer_position(producer));
+}
+
+/* ring_commit() and ring_publish(), with fewer instructions: compilers load what stands in memory
+ * anew after each access to a shared word. */
+static inline void ring_commit_and_publish(struct ring_producer *producer, uint64_t length,
+                                           uint32_t tag)
+{
+    uint64_t *produced = producer->produced;
+    uint64_t *sent = producer->sent;
+    uint8_t *message = producer->next;
+    uint8_t *next = message + ring_size(length);
+    uint64_t position = (uintptr_t)next + producer->shift;
+
+    producer->next = next;
+    word_store((uint64_t *)(void *)message, (uint64_t)tag << 32 | length);
+    word_store(sent, word_load(sent) + 1);
+    word_store_release(produced, position);
 }
 
 /* Call after ring_publish(). Returns true if the consumer waits for a message, so that it needs a
@@ -160,9 +179,13 @@ static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t 
 /* Gives the space of the message back that the last ring_peek() returned. */
 static inline void ring_release(struct ring_consumer *consumer)
 {
+    uint64_t *consumed = consumer->consumed;
+    uint64_t *received = consumer->received;
+    uint64_t position = (uintptr_t)consumer->after + consumer->shift;
+
     consumer->next = consumer->after;
-    word_store(consumer->received, word_load(consumer->received) + 1);
-    word_store_release(consumer->consumed, ring_consumer_position(consumer));
+    word_store(received, word_load(received) + 1);
+    word_store_release(consumed, position);
 }
 
 /* Call after ring_release(). Returns true if the producer waits for space and should be notified:
