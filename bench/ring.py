@@ -57,6 +57,7 @@ class Candidate:
     program: str
     system: str  # of those that the program knows
     ring_bytes: int
+    bytes: int | None = None  # of a message, if not the comparison's
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,8 @@ _RTE_RING = {
 }
 _ICEORYX2_MESSAGES = 16  # in a subscriber's buffer; more are not faster
 # For messages of 64 KiB that are handed over in place, and for those of 64 bytes. It holds 31 of
-# the larger ones, whose headers fit into the first-level cache: their distance is about a power of
-# two.
+# the larger ones. More headers do not fit into the first-level cache: their distance is nearly a
+# power of two.
 _IN_PLACE_RING = 2048 * KIB
 
 
@@ -137,8 +138,10 @@ def comparisons(case: str | None) -> list[Comparison]:
             )
             for each in found
         ]
-    in_place = (_ours("channel", "channel", _IN_PLACE_RING),)
-    return found + [Comparison("throughput", size, 1, False, in_place) for size in (64, 64 * KIB)]
+    in_place = tuple(
+        Candidate("channel", _CHANNEL, "channel", _IN_PLACE_RING, size) for size in (64, 64 * KIB)
+    )
+    return [*found, Comparison("throughput", 64, 1, False, in_place)]
 
 
 @dataclass(frozen=True)
@@ -158,8 +161,9 @@ class Programs:
         # fmt: off
         command = [
             *self.prefix, str(self.paths[candidate.program]), comparison.kind, candidate.system,
-            str(comparison.size), str(comparison.batch), content, str(candidate.ring_bytes),
-            str(seconds or self.seconds), *map(str, self.processors),
+            str(candidate.bytes or comparison.size), str(comparison.batch), content,
+            str(candidate.ring_bytes), str(seconds or self.seconds),
+            *map(str, self.processors),
         ]
         # fmt: on
         try:
@@ -198,9 +202,9 @@ def run(context: BenchContext) -> BenchResult:
         for comparison in comparisons(context.case):
             measured = _measure(context, programs, comparison, probe)
             runs += [{"pair": pair, **each} for each in measured]
-    summary = summarise(runs)
-    _draw(context, runs)
-    return BenchResult(summary, runs)
+    load = round(os.getloadavg()[1], 1)
+    draw(context.folder, _conditions(context, runs, load), runs)
+    return BenchResult(summarise(runs), runs, {"load": load})
 
 
 def _prepare(context: BenchContext) -> Programs:
@@ -274,7 +278,7 @@ def _measure(
     return [
         {
             "kind": comparison.kind,
-            "bytes": comparison.size,
+            "bytes": candidate.bytes or comparison.size,
             "batch": comparison.batch,
             "content": "whole" if comparison.content_is_whole else "word",
             "system": candidate.series,
@@ -380,14 +384,13 @@ _NAMES = {
 _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 
 
-def _draw(context: BenchContext, runs: Runs) -> None:
+def _conditions(context: BenchContext, runs: Runs, load: float) -> str:
     facts = environment()
     probe = statistics.median(float(run["probe_ns"]) for run in runs)
-    conditions = (
+    return (
         f"{facts['cores']} x {facts['cpu']}; medians of {context.pairs} measurements of "
-        f"{context.seconds / _PART_OF_SECONDS:g} s, in turn; round trip of 8 bytes {probe:.0f} ns"
+        f"{context.seconds / _PART_OF_SECONDS:g} s, in turn; probe {probe:.0f} ns; load {load:g}"
     )
-    draw(context.folder, conditions, runs)
 
 
 def draw(folder: Path, conditions: str, runs: Runs) -> None:

@@ -211,7 +211,7 @@ const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length
     return NULL;
 }
 
-bool ring_producer_waits_slowly(struct ring_consumer *consumer)
+bool ring_producer_waits(struct ring_consumer *consumer)
 {
     uint64_t position = ring_consumer_position(consumer);
 

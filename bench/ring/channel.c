@@ -161,6 +161,11 @@ ALWAYS_INLINE uint32_t channel_receive_sized(void *context, struct shape shape, 
     return channel_receive_messages(context, shape, number, true);
 }
 
+EXCHANGE_SYSTEM(channel_any, channel_send_messages, channel_receive_any)
+EXCHANGE_SYSTEM(channel_sized, channel_send_messages, channel_receive_sized)
+EXCHANGE_SYSTEM(ring_any, ring_send, ring_receive_any)
+EXCHANGE_SYSTEM(ring_sized, ring_send, ring_receive_sized)
+
 static void connect(struct side *side, struct meeting *meeting, uint64_t ring_bytes, unsigned index)
 {
     uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
@@ -190,14 +195,13 @@ int main(int count, char **words)
 
     connect(&side, meeting, exchange.ring_bytes, index);
     if (strcmp(exchange.system, "channel") == 0) {
-        exchange_run(&exchange, meeting, index, &side, channel_send_messages, channel_receive_any);
+        channel_any(&exchange, meeting, index, &side);
     } else if (strcmp(exchange.system, "channel-sized") == 0) {
-        exchange_run(&exchange, meeting, index, &side, channel_send_messages,
-                     channel_receive_sized);
+        channel_sized(&exchange, meeting, index, &side);
     } else if (strcmp(exchange.system, "ring") == 0) {
-        exchange_run(&exchange, meeting, index, &side, ring_send, ring_receive_any);
+        ring_any(&exchange, meeting, index, &side);
     } else if (strcmp(exchange.system, "ring-sized") == 0) {
-        exchange_run(&exchange, meeting, index, &side, ring_send, ring_receive_sized);
+        ring_sized(&exchange, meeting, index, &side);
     } else {
         exchange_fail("the systems are channel and ring, and each of them with -sized");
     }

@@ -134,20 +134,16 @@ ALWAYS_INLINE uint32_t read_buffers(struct side *side, struct shape shape, uint6
     return count;
 }
 
-#define SYSTEM(name, send, receive, is_bulk)                                                   \
-    ALWAYS_INLINE uint32_t name##_send(void *side, struct shape shape, uint64_t number)        \
-    {                                                                                          \
-        return send(side, shape, number, is_bulk);                                             \
-    }                                                                                          \
-    ALWAYS_INLINE uint32_t name##_receive(void *side, struct shape shape, uint64_t number)     \
-    {                                                                                          \
-        return receive(side, shape, number, is_bulk);                                          \
-    }                                                                                          \
-    static void name(const struct exchange *exchange, struct meeting *meeting, unsigned index, \
-                     struct side *side)                                                        \
-    {                                                                                          \
-        exchange_run(exchange, meeting, index, side, name##_send, name##_receive);             \
-    }
+#define SYSTEM(name, send, receive, is_bulk)                                               \
+    ALWAYS_INLINE uint32_t name##_send(void *side, struct shape shape, uint64_t number)    \
+    {                                                                                      \
+        return send(side, shape, number, is_bulk);                                         \
+    }                                                                                      \
+    ALWAYS_INLINE uint32_t name##_receive(void *side, struct shape shape, uint64_t number) \
+    {                                                                                      \
+        return receive(side, shape, number, is_bulk);                                      \
+    }                                                                                      \
+    EXCHANGE_SYSTEM(name, name##_send, name##_receive)
 
 SYSTEM(copy_burst, copy_in, copy_out, false)
 SYSTEM(copy_bulk, copy_in, copy_out, true)
@@ -159,7 +155,7 @@ SYSTEM(pool_bulk, write_buffers, read_buffers, true)
 static const struct {
     const char *name;
     void (*run)(const struct exchange *exchange, struct meeting *meeting, unsigned index,
-                struct side *side);
+                void *side);
     bool has_pool;
 } systems[] = {
     {"copy", copy_burst, false},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the programs of ./bulkhead bench ring have in common: two processes, each on a processor of
- * its own, that exchange numbered messages. The loops are inlined into each program together with
- * the functions of the system that it measures, once for each shape of messages, so that sizes are
+ * its own, that exchange numbered messages. The loops are inlined together with
+ * the functions of the measured system, once for each shape of messages, so that sizes are
  * constants as in a program that has messages of one size.
  */
 #ifndef EXCHANGE_H
@@ -220,27 +220,40 @@ ALWAYS_INLINE void exchange_size(const struct exchange *exchange, struct meeting
     }
 }
 
-/* Measures. Returns in the sender; the receiver reports, and ends. */
-ALWAYS_INLINE void exchange_run(const struct exchange *exchange, struct meeting *meeting,
-                                unsigned index, void *side, send_function *send,
-                                receive_function *receive)
-{
-    switch (exchange->shape.bytes) {
-    case 8:
-        exchange_size(exchange, meeting, index, side, send, receive, 8);
-        break;
-    case 64:
-        exchange_size(exchange, meeting, index, side, send, receive, 64);
-        break;
-    case 1024:
-        exchange_size(exchange, meeting, index, side, send, receive, 1024);
-        break;
-    case 65536:
-        exchange_size(exchange, meeting, index, side, send, receive, 65536);
-        break;
-    default:
-        exchange_fail("messages have 8, 64, 1024 or 65536 bytes");
+/* Defines name(), which measures a system. It returns in the sender; the receiver reports, and
+ * ends. A function for each size keeps the functions small, as compilers inline less into large
+ * ones. */
+#define EXCHANGE_SYSTEM(name, send, receive)                                                   \
+    EXCHANGE_SYSTEM_OF(name, send, receive, 8)                                                 \
+    EXCHANGE_SYSTEM_OF(name, send, receive, 64)                                                \
+    EXCHANGE_SYSTEM_OF(name, send, receive, 1024)                                              \
+    EXCHANGE_SYSTEM_OF(name, send, receive, 65536)                                             \
+    static void name(const struct exchange *exchange, struct meeting *meeting, unsigned index, \
+                     void *side)                                                               \
+    {                                                                                          \
+        switch (exchange->shape.bytes) {                                                       \
+        case 8:                                                                                \
+            name##_8(exchange, meeting, index, side);                                          \
+            break;                                                                             \
+        case 64:                                                                               \
+            name##_64(exchange, meeting, index, side);                                         \
+            break;                                                                             \
+        case 1024:                                                                             \
+            name##_1024(exchange, meeting, index, side);                                       \
+            break;                                                                             \
+        case 65536:                                                                            \
+            name##_65536(exchange, meeting, index, side);                                      \
+            break;                                                                             \
+        default:                                                                               \
+            exchange_fail("messages have 8, 64, 1024 or 65536 bytes");                         \
+        }                                                                                      \
     }
-}
+
+#define EXCHANGE_SYSTEM_OF(name, send, receive, bytes)                                        \
+    static __attribute__((noinline)) void name##_##bytes(                                     \
+        const struct exchange *exchange, struct meeting *meeting, unsigned index, void *side) \
+    {                                                                                         \
+        exchange_size(exchange, meeting, index, side, send, receive, bytes);                  \
+    }
 
 #endif

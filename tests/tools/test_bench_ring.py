@@ -170,6 +170,7 @@ def measured(case: str, path: Path) -> dict[str, float]:
 
 
 @pytest.mark.alone
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_it_measures_dpdk(tmp_path: Path) -> None:
     if packages.missing(["ring"]):

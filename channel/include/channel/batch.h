@@ -33,6 +33,9 @@
 #define BATCH_FETCH_BYTES UINT64_C(512)
 #define BATCH_FETCH_STEP  UINT64_C(64)
 
+/* A batch whose address is passed to another function is not kept in registers. */
+#define BATCH_INLINE static inline __attribute__((always_inline))
+
 struct send_batch {
     uint8_t *next;  /* place of the next message */
     uint8_t *end;   /* of the free bytes there: half the ring at most */
@@ -46,13 +49,13 @@ struct receive_batch {
 };
 
 /* Internal: the batch that begins at the ring's position. */
-static inline struct send_batch ring_send_batch(const struct ring_producer *producer)
+BATCH_INLINE struct send_batch ring_send_batch(const struct ring_producer *producer)
 {
     return (struct send_batch){.next = producer->next, .end = producer->end};
 }
 
 /* Internal. The message that was peeked is part of the batch. */
-static inline struct receive_batch ring_receive_batch(const struct ring_consumer *consumer)
+BATCH_INLINE struct receive_batch ring_receive_batch(const struct ring_consumer *consumer)
 {
     uint64_t bytes = (uint64_t)(consumer->end - consumer->next);
 
@@ -64,8 +67,8 @@ static inline struct receive_batch ring_receive_batch(const struct ring_consumer
 
 /* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
  * see ring_reserve(). */
-static inline struct send_batch ring_send_batch_begin(struct ring_producer *producer,
-                                                      uint64_t length)
+BATCH_INLINE struct send_batch ring_send_batch_begin(struct ring_producer *producer,
+                                                     uint64_t length)
 {
     if (ring_reserve(producer, length) == NULL) {
         return (struct send_batch){.count = 0};
@@ -76,7 +79,7 @@ static inline struct send_batch ring_send_batch_begin(struct ring_producer *prod
 /* Returns the place for the next message of the batch, of up to `length` bytes, aligned to 8 bytes.
  * NULL if the batch has no space for it, or if the length exceeds channel_content_max(). It stays
  * reserved until send_batch_commit(), or the next call. */
-static inline uint8_t *send_batch_reserve(const struct send_batch *batch, uint64_t length)
+BATCH_INLINE uint8_t *send_batch_reserve(const struct send_batch *batch, uint64_t length)
 {
     if (__builtin_expect(length > UINT32_MAX ||
                              ring_size(length) > (uint64_t)(batch->end - batch->next),
@@ -87,7 +90,7 @@ static inline uint8_t *send_batch_reserve(const struct send_batch *batch, uint64
 }
 
 /* Completes the reserved message. `length`: its bytes, no more than were reserved. */
-static inline void send_batch_commit(struct send_batch *batch, uint64_t length, uint32_t tag)
+BATCH_INLINE void send_batch_commit(struct send_batch *batch, uint64_t length, uint32_t tag)
 {
     word_store((uint64_t *)(void *)batch->next, (uint64_t)tag << 32 | length);
     batch->next += ring_size(length);
@@ -95,8 +98,8 @@ static inline void send_batch_commit(struct send_batch *batch, uint64_t length, 
 }
 
 /* Shows the committed messages to the consumer. The batch is not empty. */
-static inline void ring_send_batch_end(struct ring_producer *producer,
-                                       const struct send_batch *batch)
+BATCH_INLINE void ring_send_batch_end(struct ring_producer *producer,
+                                      const struct send_batch *batch)
 {
     producer->next = batch->next;
     word_store(producer->sent, word_load(producer->sent) + batch->count);
@@ -104,7 +107,7 @@ static inline void ring_send_batch_end(struct ring_producer *producer,
 }
 
 /* Begins a batch. It is empty if there is no message, or after an error. */
-static inline struct receive_batch ring_receive_batch_begin(struct ring_consumer *consumer)
+BATCH_INLINE struct receive_batch ring_receive_batch_begin(struct ring_consumer *consumer)
 {
     uint64_t length;
     uint32_t tag;
@@ -117,8 +120,8 @@ static inline struct receive_batch ring_receive_batch_begin(struct ring_consumer
 
 /* Returns the content of the next message of the batch and its `length` and `tag`. It stays in
  * place until the batch ends. NULL if the batch has no other message. */
-static inline const uint8_t *receive_batch_next(struct receive_batch *batch, uint64_t *length,
-                                                uint32_t *tag)
+BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint64_t *length,
+                                               uint32_t *tag)
 {
     const uint8_t *message = batch->next;
     uint64_t available = (uint64_t)(batch->end - message);
@@ -144,8 +147,8 @@ static inline const uint8_t *receive_batch_next(struct receive_batch *batch, uin
 /* Like receive_batch_next(), for messages of which each has `length` bytes. It is faster, because
  * the next message's place does not depend on what the header says. NULL as well if the next
  * message has another length: channel_receive_begin() returns it after the end of the batch. */
-static inline const uint8_t *receive_batch_next_of(struct receive_batch *batch, uint64_t length,
-                                                   uint32_t *tag)
+BATCH_INLINE const uint8_t *receive_batch_next_of(struct receive_batch *batch, uint64_t length,
+                                                  uint32_t *tag)
 {
     const uint8_t *message = batch->next;
     uint64_t available = (uint64_t)(batch->end - message);
@@ -164,18 +167,20 @@ static inline const uint8_t *receive_batch_next_of(struct receive_batch *batch, 
     return message + sizeof(struct channel_message);
 }
 
-/* Gives the space of the returned messages back to the producer. The batch is not empty. */
-static inline void ring_receive_batch_end(struct ring_consumer *consumer,
-                                          const struct receive_batch *batch)
+/* Gives the space of the returned messages back to the producer. The batch is not empty. Returns
+ * true as ring_release(). */
+BATCH_INLINE bool ring_receive_batch_end(struct ring_consumer *consumer,
+                                         const struct receive_batch *batch)
 {
     consumer->next = batch->next;
     word_store(consumer->received, word_load(consumer->received) + batch->count);
     word_store_release(consumer->consumed, ring_consumer_position(consumer));
+    return consumer->next >= consumer->check;
 }
 
 /* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
  * see channel_send_begin(). */
-static inline struct send_batch channel_send_batch_begin(struct channel *channel, uint64_t length)
+BATCH_INLINE struct send_batch channel_send_batch_begin(struct channel *channel, uint64_t length)
 {
     if (channel_send_begin(channel, length) == NULL) {
         return (struct send_batch){.count = 0};
@@ -184,7 +189,7 @@ static inline struct send_batch channel_send_batch_begin(struct channel *channel
 }
 
 /* Sends the committed messages. Notifies the peer if it waits. */
-static inline void channel_send_batch_end(struct channel *channel, const struct send_batch *batch)
+BATCH_INLINE void channel_send_batch_end(struct channel *channel, const struct send_batch *batch)
 {
     if (batch->count == 0) {
         return;
@@ -196,7 +201,7 @@ static inline void channel_send_batch_end(struct channel *channel, const struct 
 }
 
 /* Begins a batch. It is empty if there is no message: see channel_receive_begin(). */
-static inline struct receive_batch channel_receive_batch_begin(struct channel *channel)
+BATCH_INLINE struct receive_batch channel_receive_batch_begin(struct channel *channel)
 {
     uint64_t length;
     uint32_t tag;
@@ -208,14 +213,14 @@ static inline struct receive_batch channel_receive_batch_begin(struct channel *c
 }
 
 /* Gives the space of the returned messages back. Notifies the peer if it waits for space. */
-static inline void channel_receive_batch_end(struct channel *channel,
-                                             const struct receive_batch *batch)
+BATCH_INLINE void channel_receive_batch_end(struct channel *channel,
+                                            const struct receive_batch *batch)
 {
     if (batch->count == 0) {
         return;
     }
-    ring_receive_batch_end(&channel->in, batch);
-    if (__builtin_expect(ring_producer_waits(&channel->in), false)) {
+    if (__builtin_expect(ring_receive_batch_end(&channel->in, batch), false) &&
+        ring_producer_waits(&channel->in)) {
         channel_notify_peer(channel);
     }
 }

@@ -109,8 +109,7 @@ static inline const uint8_t *channel_receive_begin(struct channel *channel, uint
  * it waits for space. */
 static inline void channel_receive_end(struct channel *channel)
 {
-    ring_release(&channel->in);
-    if (__builtin_expect(ring_producer_waits(&channel->in), false)) {
+    if (__builtin_expect(ring_release(&channel->in), false) && ring_producer_waits(&channel->in)) {
         channel_notify_peer(channel);
     }
 }

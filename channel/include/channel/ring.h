@@ -75,10 +75,14 @@ void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
 void ring_producer_end(struct ring_producer *producer);
 void ring_consumer_end(struct ring_consumer *consumer);
 
-/* Internal: the paths that read the peer's words, or change the end. */
+/* Internal: the paths that read the peer's index, or change the end. */
 uint8_t *ring_reserve_slowly(struct ring_producer *producer, uint64_t length);
 const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length, uint32_t *tag);
-bool ring_producer_waits_slowly(struct ring_consumer *consumer);
+
+/* Call after a ring_release() that returned true, or after an unsuccessful ring_peek(). Returns
+ * true if the producer waits for space and should be notified. A producer does not wake for each
+ * message. */
+bool ring_producer_waits(struct ring_consumer *consumer);
 
 /* Returns the bytes of a message in the ring. `length`: at most UINT32_MAX. */
 static inline uint64_t ring_size(uint64_t length)
@@ -176,25 +180,21 @@ static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t 
     return consumer->next + sizeof(struct channel_message);
 }
 
-/* Gives the space of the message back that the last ring_peek() returned. */
-static inline void ring_release(struct ring_consumer *consumer)
+/* Gives the space of the message back that the last ring_peek() returned. Returns true if all
+ * messages that were seen are released, or a quarter of the ring became free since the last time:
+ * then ring_producer_waits() tells whether to notify the producer. */
+static inline bool ring_release(struct ring_consumer *consumer)
 {
+    const uint8_t *next = consumer->after;
+    const uint8_t *check = consumer->check;
+    uint64_t position = (uintptr_t)next + consumer->shift;
     uint64_t *consumed = consumer->consumed;
     uint64_t *received = consumer->received;
-    uint64_t position = (uintptr_t)consumer->after + consumer->shift;
 
-    consumer->next = consumer->after;
+    consumer->next = next;
     word_store(received, word_load(received) + 1);
     word_store_release(consumed, position);
-}
-
-/* Call after ring_release(). Returns true if the producer waits for space and should be notified:
- * when all messages that were seen are released, or a quarter of the ring became free, so that a
- * producer does not wake for each message. */
-static inline bool ring_producer_waits(struct ring_consumer *consumer)
-{
-    return __builtin_expect(consumer->next >= consumer->check, false) &&
-           ring_producer_waits_slowly(consumer);
+    return next >= check;
 }
 
 #endif
