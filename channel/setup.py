@@ -16,8 +16,7 @@ setup(
                 *(f"linux/{name}.c" for name in PORT),
             ],
             include_dirs=["include", "linux/include", "linux"],
-            define_macros=[("_GNU_SOURCE", "1")],
-            extra_compile_args=["-std=c11"],
+            extra_compile_args=["-std=gnu11"],
         )
     ]
 )

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#define _GNU_SOURCE /* ppoll */
 #include "endpoint.h"
 
 #include "function.h"
