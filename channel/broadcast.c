@@ -55,7 +55,7 @@ uint8_t *broadcast_send_begin(struct broadcast_sender *sender, uint64_t length)
     }
     if (size_of(length) > to_end) {
         mark(sender, sender->position + to_end);
-        word_store((uint64_t *)(void *)(sender->ring + offset), CHANNEL_SKIP);
+        word_store(channel_word(sender->ring + offset), CHANNEL_SKIP);
         sender->position += to_end;
         offset = 0;
     }
@@ -162,8 +162,7 @@ static void skip_rest(struct broadcast_receiver *receiver)
 {
     uint64_t offset = receiver->position & (receiver->bytes - 1);
 
-    if (offset != 0 &&
-        word_load((const uint64_t *)(const void *)(receiver->ring + offset)) == CHANNEL_SKIP &&
+    if (offset != 0 && word_load(channel_constant_word(receiver->ring + offset)) == CHANNEL_SKIP &&
         !is_overwritten(receiver)) {
         receiver->position += receiver->bytes - offset;
     }

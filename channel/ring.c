@@ -134,7 +134,7 @@ uint8_t *ring_reserve_slowly(struct ring_producer *producer, uint64_t length)
         return NULL;
     }
     if (skipped != 0) {
-        word_store((uint64_t *)(void *)producer->next, CHANNEL_SKIP);
+        word_store(channel_word(producer->next), CHANNEL_SKIP);
         position += skipped;
         to_end = producer->bytes;
     }
@@ -200,7 +200,7 @@ const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length
             return NULL;
         }
         move_consumer(consumer, position);
-        header = word_load((const uint64_t *)(const void *)consumer->next);
+        header = word_load(channel_constant_word(consumer->next));
         /* Every message fits at the start of the ring, so a second skip in a row is invalid. */
         if (header != CHANNEL_SKIP || offset == 0 || to_end > consumer->limit - position) {
             return peek_message(consumer, header, smaller(consumer->limit - position, to_end),

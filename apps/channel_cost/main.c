@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) uint64_t measure_round(struct chann
         side.sum += *content;
         channel_receive_end(&ends[1]);
     }
-    return (arch_clock_ticks() - from) / burst;
+    return burst == 0 ? 0 : (arch_clock_ticks() - from) / burst;
 }
 
 static inline __attribute__((always_inline)) void measure_local(const char *name, uint64_t length,

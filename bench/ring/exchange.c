@@ -43,7 +43,7 @@ struct exchange exchange_arguments(int count, char **words)
                   .is_whole = strcmp(words[5], "whole") == 0},
         .ring_bytes = strtoull(words[6], NULL, 0),
         .seconds = strtod(words[7], NULL),
-        .processors = {atoi(words[8]), atoi(words[9])},
+        .processors = {(int)strtol(words[8], NULL, 10), (int)strtol(words[9], NULL, 10)},
     };
     if (exchange.shape.batch != 1 && exchange.shape.batch != BATCH_MAX) {
         exchange_fail("a batch has 1 message or 32");

@@ -17,7 +17,7 @@ bool endpoint_fail(char *problem, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(problem, LINUX_PROBLEM_BYTES, format, arguments);
+    (void)vsnprintf(problem, LINUX_PROBLEM_BYTES, format, arguments);
     va_end(arguments);
     return false;
 }

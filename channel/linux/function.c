@@ -98,7 +98,7 @@ static bool has_label(const char *function, const char *label)
     int file;
     ssize_t bytes;
 
-    snprintf(path, sizeof(path), FUNCTIONS "/%.64s/of_node/label", function);
+    (void)snprintf(path, sizeof(path), FUNCTIONS "/%.64s/of_node/label", function);
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return false;
@@ -121,7 +121,7 @@ static bool find(const char *name, char *address, size_t bytes, char *problem)
     while (!is_found && (entry = readdir(folder)) != NULL) {
         is_found = strcmp(entry->d_name, name) == 0 || has_label(entry->d_name, name);
         if (is_found) {
-            snprintf(address, bytes, "%.*s", (int)bytes - 1, entry->d_name);
+            (void)snprintf(address, bytes, "%.*s", (int)bytes - 1, entry->d_name);
         }
     }
     closedir(folder);
@@ -135,7 +135,7 @@ static int open_part(const char *address, const char *part, int flags)
 {
     char path[PATH_MAX];
 
-    snprintf(path, sizeof(path), FUNCTIONS "/%s/%s", address, part);
+    (void)snprintf(path, sizeof(path), FUNCTIONS "/%s/%s", address, part);
     return open(path, flags | O_CLOEXEC);
 }
 
@@ -247,11 +247,11 @@ static bool open_interrupt(struct linux_endpoint *endpoint, const char *address,
     DIR *folder;
     const struct dirent *entry;
 
-    snprintf(path, sizeof(path), FUNCTIONS "/%s/uio", address);
+    (void)snprintf(path, sizeof(path), FUNCTIONS "/%s/uio", address);
     folder = opendir(path);
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (strncmp(entry->d_name, "uio", 3) == 0) {
-            snprintf(device, sizeof(device), "/dev/%.50s", entry->d_name);
+            (void)snprintf(device, sizeof(device), "/dev/%.50s", entry->d_name);
         }
     }
     if (folder != NULL) {

@@ -77,9 +77,9 @@ static void __attribute__((noreturn)) report_wrong(const struct channel *channel
                                                    const char *problem, uint64_t got,
                                                    uint64_t expected)
 {
-    fprintf(stderr, "hammer: %s: got %llu, expected %llu (life %llu, peer %llu)\n", problem,
-            (unsigned long long)got, (unsigned long long)expected,
-            (unsigned long long)channel->generation, (unsigned long long)channel->peer);
+    (void)fprintf(stderr, "hammer: %s: got %llu, expected %llu (life %llu, peer %llu)\n", problem,
+                  (unsigned long long)got, (unsigned long long)expected,
+                  (unsigned long long)channel->generation, (unsigned long long)channel->peer);
     _exit(STATUS_WRONG);
 }
 
@@ -276,14 +276,19 @@ static uint64_t next_random(uint64_t *state)
 
 static int end(pid_t *children, const char *problem)
 {
+    unsigned long long received;
+    unsigned long long connections;
+
     for (unsigned i = 0; i < 2; i++) {
         kill(children[i], SIGKILL);
         waitpid(children[i], NULL, 0);
     }
-    printf("%llu messages, %llu connections\n", (unsigned long long)total_received(),
-           (unsigned long long)(sides[0].connections + sides[1].connections));
+    received = total_received();
+    connections = sides[0].connections;
+    connections += sides[1].connections;
+    (void)printf("%llu messages, %llu connections\n", received, connections);
     if (problem != NULL) {
-        fprintf(stderr, "hammer: %s\n", problem);
+        (void)fprintf(stderr, "hammer: %s\n", problem);
     }
     return problem != NULL;
 }
@@ -298,7 +303,7 @@ int main(int count, char **arguments)
     pid_t children[2];
 
     if (messages == 0) {
-        fprintf(stderr, "usage: hammer MESSAGES KILLS SEED\n");
+        (void)fprintf(stderr, "usage: hammer MESSAGES KILLS SEED\n");
         return 2;
     }
     sides =

@@ -33,7 +33,7 @@ static struct {
 static void check(bool is_kept, const char *promise)
 {
     if (!is_kept) {
-        fprintf(stderr, "malicious: broken promise: %s\n", promise);
+        (void)fprintf(stderr, "malicious: broken promise: %s\n", promise);
         abort();
     }
 }
@@ -219,8 +219,8 @@ static void receive_broadcast(void)
     void *buffer;
 
     /* A buffer of its own, so that AddressSanitizer notices what is written beyond it. */
-    buffer = malloc(size);
-    check(size == 0 || buffer != NULL, "there is memory");
+    buffer = malloc(size == 0 ? 1 : size);
+    check(buffer != NULL, "there is memory");
     result = broadcast_receive(&user.receiver, buffer, size, &length, &tag);
     free(buffer);
     check(result != BROADCAST_RECEIVED || length <= size, "a broadcast fits the buffer");

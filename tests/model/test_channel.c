@@ -35,7 +35,9 @@ static struct side sides[SIDES];
 
 static struct channel_control *control(unsigned side)
 {
-    return (struct channel_control *)(void *)sections[side];
+    void *page = sections[side];
+
+    return page;
 }
 
 /* The system's part: an event for each side. */

@@ -28,7 +28,9 @@ static struct broadcast_receiver receiver;
 
 static struct channel_control *control(void)
 {
-    return (struct channel_control *)(void *)section;
+    void *page = section;
+
+    return page;
 }
 
 /* The content of message n is n. */

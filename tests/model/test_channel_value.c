@@ -29,7 +29,9 @@ static uint64_t last; /* the last value that was read */
 
 static struct channel_control *writer_control(void)
 {
-    return (struct channel_control *)(void *)section;
+    void *page = section;
+
+    return page;
 }
 
 static void write_value(void)

@@ -92,7 +92,7 @@ BATCH_INLINE uint8_t *send_batch_reserve(const struct send_batch *batch, uint64_
 /* Completes the reserved message. `length`: its bytes, no more than were reserved. */
 BATCH_INLINE void send_batch_commit(struct send_batch *batch, uint64_t length, uint32_t tag)
 {
-    word_store((uint64_t *)(void *)batch->next, (uint64_t)tag << 32 | length);
+    word_store(channel_word(batch->next), (uint64_t)tag << 32 | length);
     batch->next += ring_size(length);
     batch->count++;
 }
@@ -131,7 +131,7 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     if (__builtin_expect(available == 0, false)) {
         return NULL;
     }
-    header = word_load((const uint64_t *)(const void *)message);
+    header = word_load(channel_constant_word(message));
     *length = header & UINT32_MAX;
     *tag = (uint32_t)(header >> 32);
     size = ring_size(*length);
@@ -157,7 +157,7 @@ BATCH_INLINE const uint8_t *receive_batch_next_of(struct receive_batch *batch, u
     if (__builtin_expect(length > available || ring_size(length) > available, false)) {
         return NULL;
     }
-    header = word_load((const uint64_t *)(const void *)message);
+    header = word_load(channel_constant_word(message));
     if (__builtin_expect((header & UINT32_MAX) != length, false)) {
         return NULL;
     }

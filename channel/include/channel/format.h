@@ -76,6 +76,21 @@ struct channel_message {
 #define CHANNEL_ALIGNMENT UINT64_C(8)
 #define CHANNEL_SKIP      UINT64_C(0xffffffff) /* the rest of the ring, to its end, is unused */
 
+/* Returns a place of a ring, a multiple of 8 bytes, as the word that is there. */
+static inline uint64_t *channel_word(uint8_t *place)
+{
+    void *word = place;
+
+    return word;
+}
+
+static inline const uint64_t *channel_constant_word(const uint8_t *place)
+{
+    const void *word = place;
+
+    return word;
+}
+
 /* The largest message of a ring: it always fits into an empty one, whatever the position. */
 static inline uint64_t channel_content_max(uint64_t ring_bytes)
 {

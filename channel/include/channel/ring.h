@@ -122,7 +122,7 @@ static inline void ring_commit(struct ring_producer *producer, uint64_t length, 
     uint8_t *message = producer->next;
 
     producer->next = message + ring_size(length);
-    word_store((uint64_t *)(void *)message, (uint64_t)tag << 32 | length);
+    word_store(channel_word(message), (uint64_t)tag << 32 | length);
     word_store(producer->sent, word_load(producer->sent) + 1);
 }
 
@@ -144,7 +144,7 @@ static inline void ring_commit_and_publish(struct ring_producer *producer, uint6
     uint64_t position = (uintptr_t)next + producer->shift;
 
     producer->next = next;
-    word_store((uint64_t *)(void *)message, (uint64_t)tag << 32 | length);
+    word_store(channel_word(message), (uint64_t)tag << 32 | length);
     word_store(sent, word_load(sent) + 1);
     word_store_release(produced, position);
 }
@@ -170,7 +170,7 @@ static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t 
     if (__builtin_expect(available == 0, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
-    header = word_load((const uint64_t *)(const void *)consumer->next);
+    header = word_load(channel_constant_word(consumer->next));
     *length = header & UINT32_MAX;
     *tag = (uint32_t)(header >> 32);
     if (__builtin_expect(ring_size(*length) > available, false)) {

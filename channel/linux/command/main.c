@@ -67,11 +67,11 @@ int command_fail(const char *format, ...)
 {
     va_list arguments;
 
-    fputs("bulkhead-channel: ", stderr);
+    (void)fputs("bulkhead-channel: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    (void)vfprintf(stderr, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    (void)fputc('\n', stderr);
     return STATUS_PROBLEM;
 }
 
@@ -200,7 +200,7 @@ int main(int count, char **arguments)
     int status;
 
     if (has_help(count, arguments)) {
-        fputs(help, stdout);
+        (void)fputs(help, stdout);
         return STATUS_DONE;
     }
     status = read_options(count, arguments, &options);
@@ -217,7 +217,7 @@ int main(int count, char **arguments)
               : linux_map_function(&endpoint, options.channel, problem))) {
         return command_fail("%s", problem);
     }
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     if (command->begins_life) {
         linux_begin(&endpoint);
     }

@@ -129,8 +129,8 @@ int send_messages(struct linux_endpoint *endpoint, const struct options *options
 
 static int print_message(const uint8_t *content, uint64_t length)
 {
-    fwrite(content, 1, (size_t)length, stdout);
-    fputc('\n', stdout);
+    (void)fwrite(content, 1, (size_t)length, stdout);
+    (void)fputc('\n', stdout);
     return fflush(stdout) == 0
                ? STATUS_DONE
                : command_fail("standard output can't be written: %s", strerror(errno));

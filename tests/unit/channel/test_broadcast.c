@@ -80,7 +80,7 @@ static void test_a_fast_receiver_gets_every_message(void **state)
     struct fixture *fixture = *state;
 
     for (unsigned i = 0; i < 5000; i++) {
-        uint64_t length = i * 37 % (broadcast_content_max(BYTES) + 1);
+        uint64_t length = UINT64_C(37) * i % (broadcast_content_max(BYTES) + 1);
 
         send(fixture, length, (uint8_t)i);
         expect(fixture, length, (uint8_t)i);
@@ -194,7 +194,7 @@ static void test_every_word_can_have_any_value(void **state)
 
     for (unsigned i = 0; i < 100000; i++) {
         uint64_t *words[] = {&control->produced, &control->overwritten, &control->last,
-                             (uint64_t *)(void *)fixture->pair.sections[0]->ring};
+                             channel_word(fixture->pair.sections[0]->ring)};
 
         random ^= random << 13;
         random ^= random >> 7;
