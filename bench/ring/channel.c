@@ -181,7 +181,8 @@ static void connect(struct side *side, struct meeting *meeting, uint64_t ring_by
     if (!channel_open(&side->channel, &memory, &port)) {
         exchange_fail("the size of a ring is a power of two, 4096 to 2^30");
     }
-    while (channel_update(&side->channel) != CHANNEL_CONNECTED) {
+    /* There is space once the other side is connected, too. */
+    while (channel_send_begin(&side->channel, 0) == NULL) {
     }
 }
 
