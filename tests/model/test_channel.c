@@ -231,7 +231,7 @@ static void poll_until_ended(unsigned side)
 
     MODEL_CHECK(channel_receive_begin(channel, &length, &tag) == NULL);
     while (channel->state != CHANNEL_ENDED) {
-        model_await(&control(1 - side)->generation);
+        model_await_unread(&control(1 - side)->generation);
         MODEL_CHECK(channel_receive_begin(channel, &length, &tag) == NULL);
     }
 }
@@ -242,7 +242,7 @@ static void poll_until_connected(unsigned side)
 
     while (channel_update(channel) != CHANNEL_CONNECTED) {
         MODEL_CHECK(channel->state == CHANNEL_CONNECTING);
-        model_await(&control(1 - side)->acknowledged);
+        model_await_unread(&control(1 - side)->acknowledged);
     }
 }
 
@@ -252,7 +252,7 @@ static void poll_and_send(unsigned side, uint64_t length, uint64_t value)
 
     while (channel_send_begin(channel, length) == NULL) {
         MODEL_CHECK(channel->state == CHANNEL_CONNECTED && !channel->out.is_open);
-        model_await(&control(1 - side)->connected);
+        model_await_unread(&control(1 - side)->connected);
     }
     send(&sides[side], length, value);
 }
@@ -265,7 +265,7 @@ static void poll_and_receive(unsigned side, uint64_t value)
 
     while (content == NULL) {
         MODEL_CHECK(sides[side].channel.state == CHANNEL_CONNECTED);
-        model_await(&control(1 - side)->produced);
+        model_await_unread(&control(1 - side)->produced);
         content = channel_receive_begin(&sides[side].channel, &length, &tag);
     }
     MODEL_CHECK(tag == value && model_load(content, sizeof(value)) == value);
@@ -288,7 +288,7 @@ static void open_first(void)
 static void find_first(void)
 {
     while (channel_update(&sides[1].channel) == CHANNEL_CONNECTING && sides[1].channel.peer == 0) {
-        model_await(&control(0)->generation);
+        model_await_unread(&control(0)->generation);
     }
     MODEL_CHECK(sides[1].channel.state != CHANNEL_FAILED);
 }
@@ -330,7 +330,7 @@ static void reset_and_send(void)
 
 static void receive_of_new_life(void)
 {
-    model_await(&control(0)->generation);
+    model_await_unread(&control(0)->generation);
     poll_until_ended(1);
     channel_accept(&sides[1].channel);
     poll_until_connected(1);
@@ -360,7 +360,7 @@ static void reset_and_receive(void)
 
 static void send_to_new_life(void)
 {
-    model_await(&control(1)->generation);
+    model_await_unread(&control(1)->generation);
     poll_until_ended(0);
     channel_accept(&sides[0].channel);
     poll_until_connected(0);

@@ -94,7 +94,7 @@ static void begin_and_write(void)
 static void read_first(void)
 {
     while (!value_is_new(&reader)) {
-        model_await(&writer_control()->produced);
+        model_await_unread(&writer_control()->produced);
     }
     MODEL_CHECK(read_value());
 }

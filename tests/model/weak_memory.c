@@ -428,14 +428,25 @@ void model_full(void)
     model_release();
 }
 
+/* Blocks until the word has a message after the first `seen` ones, which the next load skips. */
+static void await_after(unsigned index, unsigned seen)
+{
+    step((struct operation){.kind = LOAD, .place = index, .awaited = seen});
+    threads[running].newer_than[index] = seen;
+}
+
 void model_await(const void *location)
 {
     unsigned index = word_of(location);
-    struct thread *thread = &threads[running];
-    unsigned seen = thread->read[index] + 1u;
 
-    step((struct operation){.kind = LOAD, .place = index, .awaited = seen});
-    thread->newer_than[index] = seen;
+    await_after(index, threads[running].known.word[index] + 1u);
+}
+
+void model_await_unread(const void *location)
+{
+    unsigned index = word_of(location);
+
+    await_after(index, threads[running].read[index] + 1u);
 }
 
 void model_signal(unsigned event)

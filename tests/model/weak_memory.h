@@ -56,9 +56,13 @@ void model_release(void);
 void model_acquire(void);
 void model_full(void);
 
-/* Blocks until a shared word has a newer message than the last one that this thread has read, like
+/* Blocks until a shared word has a newer message than the last one that this thread knows of, like
  * a polling loop. The next load returns a newer message. */
 void model_await(const void *location);
+
+/* The same for a newer message than the last one that this thread has read: it may know of the
+ * newest one without having read it. */
+void model_await_unread(const void *location);
 
 /* An event with memory order: everything before the signal is visible after the wait. A wait blocks
  * until there is a signal that it has not consumed, and consumes all signals at once. It is an

@@ -212,7 +212,9 @@ int main(int count, char **arguments)
         }
         usleep(ANSWER_US);
         registers[DOORBELL] = peer << 16;
-        if (last != 0 && interrupts != last + 1) {
+        /* Two, if the other end's monitor had found INTx enabled just before the first interrupt's
+         * handler disabled it. */
+        if (last != 0 && interrupts - last > 2) {
             printf("function: WRONG: %u interrupts at once\n", interrupts - last);
         }
         last = interrupts;
