@@ -40,6 +40,7 @@ _READERS = (
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
 _TIDY = "style/test_clang_tidy.py"
 _COMMAND = re.compile(r'ROOT / "bulkhead"')
+_LOADED_BENCH = re.compile(r'bench\.load\("([\w-]+)"\)')
 
 
 def changed_files(base: str, root: Path = ROOT) -> set[str]:
@@ -196,11 +197,10 @@ class PythonFiles:
             return
         if _COMMAND.search(text):
             yield from self._module("bulkhead.cli")
-        # A bench is loaded by its name.
-        words = set(_quoted(text))
-        for each in self.files:
-            if each.startswith("bench/") and Path(each).stem.replace("_", "-") in words:
-                yield each
+        for bench in _LOADED_BENCH.findall(text):
+            path = f"bench/{bench.replace('-', '_')}.py"
+            if path in self.files:
+                yield path
         # Fixtures are defined in the conftest.py of the folder and of the folders above it. A test
         # names them as its arguments or in strings.
         arguments |= set(_quoted(text))
