@@ -24,10 +24,11 @@ def lines(
     y_label: str,
     series: Mapping[str, Points],
     logarithmic: bool = True,
+    logarithmic_y: bool = False,
 ) -> None:
     """Draw a line for each series. The x axis has a label at each point.
 
-    It is logarithmic, or linear from 0.
+    Each axis is logarithmic, or linear from 0.
     """
     with _figure(path, title, conditions, y_label) as axes:
         for (name, points), colour, marker in zip(series.items(), _COLOURS, _MARKERS, strict=False):
@@ -41,7 +42,10 @@ def lines(
         axes.set_xticks(places, [f"{place:g}" for place in places])
         axes.minorticks_off()
         axes.set_xlabel(x_label)
-        axes.set_ylim(bottom=0)
+        if logarithmic_y:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
         axes.legend()
 
 
