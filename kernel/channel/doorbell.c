@@ -3,6 +3,7 @@
 #include "kernel/interrupt.h"
 #include "kernel/partition_channel.h"
 #include "kernel/time.h"
+#include "kernel/trace.h"
 
 void partition_waiter_init(struct partition_waiter *waiter)
 {
@@ -15,6 +16,7 @@ static void handle_doorbell(void *argument)
 {
     struct partition_channel *channel = argument;
 
+    trace_channel_doorbell(channel->index);
     (void)interrupt_mask(channel->interrupt);
     channel->is_armed = false;
     (void)semaphore_post(&channel->waiter->rung); /* one post is enough: RESULT_OVERFLOW */

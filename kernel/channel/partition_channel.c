@@ -2,7 +2,9 @@
 #include "kernel/partition_channel.h"
 
 #include "kernel/devicetree.h"
+#include "kernel/interrupt.h"
 #include "kernel/memory.h"
+#include "kernel/trace.h"
 #include <arch/hypervisor_call.h>
 #include <arch/mmu.h>
 #include <string.h>
@@ -126,12 +128,19 @@ enum result partition_channel_begin(struct partition_channel *place, struct chan
 void partition_channel_notify(void *channel)
 {
     const struct partition_channel *own = channel;
+    interrupt_state state = interrupts_save();
 
+    trace_channel_notify(own->index);
+    interrupts_restore(state);
     (void)hypervisor_call(CALL_CHANNEL_NOTIFY, own->index, 0, 0);
 }
 
 void partition_channel_set_state(const struct partition_channel *channel, uint32_t state)
 {
+    interrupt_state interrupts = interrupts_save();
+
+    trace_channel_state(channel->index, state);
+    interrupts_restore(interrupts);
     (void)hypervisor_call(CALL_CHANNEL_SET_STATE, channel->index, state, 0);
 }
 

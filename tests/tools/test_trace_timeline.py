@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -314,3 +315,48 @@ def test_picture_of_one_event(tmp_path: Path) -> None:
     trace = traced((7, Event.SWITCH, LOW, IDLE))
     draw_timeline(tmp_path / "t.svg", "net", trace, timeline(trace))
     assert "Schedule of net" in (tmp_path / "t.svg").read_text()
+
+
+# The end of channel 0 becomes present, is notified, and notifies.
+CHANNEL_STORY = replace(
+    traced(
+        (100, Event.CHANNEL_STATE, 0, 1),
+        (150, Event.CHANNEL_DOORBELL, 0, 0),
+        (160, Event.CHANNEL_NOTIFY, 0, 0),
+        (170, Event.CHANNEL_NOTIFY, 1, 0),
+    ),
+    channels=("samples",),
+)
+
+
+def test_marks_of_channels() -> None:
+    made = timeline(CHANNEL_STORY)
+    assert made.channels[0].marks == [
+        Mark(100, Event.CHANNEL_STATE, 1),
+        Mark(150, Event.CHANNEL_DOORBELL),
+        Mark(160, Event.CHANNEL_NOTIFY),
+    ]
+    assert made.channels[1].marks == [Mark(170, Event.CHANNEL_NOTIFY)]
+
+
+def test_channels_in_perfetto() -> None:
+    message = parsed(CHANNEL_STORY)
+    names = {p.track_descriptor.uuid: p.track_descriptor.name for p in message.packet}
+    instants = [
+        (names[packet.track_event.track_uuid], packet.track_event.name)
+        for packet in message.packet
+        if packet.track_event.name
+    ]
+    assert instants == [
+        ("channel samples", "changes its state"),
+        ("channel samples", "notified by the peer"),
+        ("channel samples", "notifies the peer"),
+        ("channel number 1", "notifies the peer"),
+    ]
+
+
+def test_channels_in_the_picture(tmp_path: Path) -> None:
+    path = tmp_path / "channels.svg"
+    draw_timeline(path, "net", CHANNEL_STORY, timeline(CHANNEL_STORY))
+    shown = re.findall(r">([^<>]+)</text>", path.read_text())
+    assert {"channel samples", "notifies the peer", "notified by the peer"} <= set(shown)

@@ -10,9 +10,13 @@ from support.managed_system import BOARD, MANAGER
 from support.translation_tables import HypervisorMemory
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
+from bulkhead.running.attach import facts_of
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range
+from bulkhead.tracing.reports import Guest, physical_memory
+from bulkhead.tracing.ring import Event, read_trace
+from bulkhead.tracing.timeline import make_timeline
 
 _NEXT, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"  # Ctrl-], Ctrl-^ r, Ctrl-^ s
 _ENDLESS = 'arguments = "send=1000000000000"'
@@ -170,6 +174,20 @@ def test_a_flood_of_doorbells_costs_the_other_end_nothing(
     del more["console"]  # the line above
     assert more.pop("interrupt") < 10  # what was typed
     assert set(more.values()) == {0}
+
+
+def test_the_trace_shows_notifications(start_guest: StartGuest, tmp_path: Path) -> None:
+    keys = ('arguments = "send=3000 trace=4096"',)
+    guest, layout = boot(start_guest, tmp_path, pair(keys, (_SEND,)))
+    for name in ("left", "right"):
+        guest.wait_for_match(rf"(?m)^{name}\| channel: received 3000,", _PATIENCE_S)
+    facts = facts_of(layout)
+    trace = read_trace(Guest(facts.guests[0], facts.name, physical_memory(guest.qmp())))
+    assert trace is not None
+    marks = make_timeline(trace, trace.events).channels
+    assert set(marks) == {0}
+    events = {mark.event for mark in marks[0].marks}
+    assert {Event.CHANNEL_NOTIFY, Event.CHANNEL_DOORBELL} <= events
 
 
 def test_monitors_map_the_states_of_their_channels_and_no_more(

@@ -35,6 +35,9 @@ enum trace_kind {
     TRACE_VCPU_REPLENISHED = 14, /* the VCPU got budget; argument: ticks, at most UINT32_MAX */
     TRACE_VCPU_RUNNABLE = 15,    /* a first thread of the VCPU is ready */
     TRACE_VCPU_BLOCKED = 16,     /* no thread of the VCPU is ready */
+    TRACE_CHANNEL_NOTIFY = 17,   /* index of the channel, whose other end is notified */
+    TRACE_CHANNEL_DOORBELL = 18, /* index of the channel, whose other end has notified this one */
+    TRACE_CHANNEL_STATE = 19,    /* index of the channel; argument: the new state of this end */
 };
 
 /* The argument of TRACE_BLOCK: enum wait_kind in bits 31:28; bits 30:3 of the object's address in
@@ -48,7 +51,7 @@ enum trace_kind {
 
 struct trace_event {
     uint64_t kind_and_ticks; /* enum trace_kind in bits 63:56, the counter's value below */
-    uint32_t subject;        /* thread, VCPU or interrupt */
+    uint32_t subject;        /* thread, VCPU, interrupt or channel */
     uint32_t argument;
 };
 
@@ -148,6 +151,24 @@ static inline void trace_vcpu_runnable(int id)
 static inline void trace_vcpu_blocked(int id)
 {
     trace_event(TRACE_VCPU_BLOCKED, (uint32_t)id, 0);
+}
+
+/* The other end of a channel is about to be notified. */
+static inline void trace_channel_notify(uint32_t index)
+{
+    trace_event(TRACE_CHANNEL_NOTIFY, index, 0);
+}
+
+/* The other end of a channel has notified this one. */
+static inline void trace_channel_doorbell(uint32_t index)
+{
+    trace_event(TRACE_CHANNEL_DOORBELL, index, 0);
+}
+
+/* This end of a channel is about to have another state. */
+static inline void trace_channel_state(uint32_t index, uint32_t state)
+{
+    trace_event(TRACE_CHANNEL_STATE, index, state);
 }
 
 /* A thread was bound to a VCPU; 0: to none. */

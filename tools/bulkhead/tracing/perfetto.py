@@ -47,6 +47,8 @@ def encode(title: str, trace: Trace, timeline: Timeline) -> bytes:
     root = packets.track(title, 0, 0)
     for number, lane in sorted(timeline.interrupts.items()):
         packets.lane(f"interrupt {number}", root, lane, {})
+    for number, lane in sorted(timeline.channels.items()):
+        packets.lane(f"channel {trace.channel_name(number)}", root, lane, {})
     for number, lane in sorted(timeline.vcpus.items()):
         packets.lane(f"VCPU {trace.vcpu_name(number)}", root, lane, {})
     for number, lane in sorted(timeline.threads.items()):
@@ -167,11 +169,15 @@ def _mark_name(mark: Mark) -> str:
         Event.END: "ended",
         Event.VCPU_EXHAUSTED: "budget exhausted",
         Event.VCPU_REPLENISHED: "budget replenished",
+        Event.CHANNEL_NOTIFY: "notifies the peer",
+        Event.CHANNEL_DOORBELL: "notified by the peer",
+        Event.CHANNEL_STATE: "changes its state",
     }[mark.event]
 
 
 def _mark_notes(mark: Mark) -> dict[str, int | str]:
-    return {"ticks": mark.argument} if mark.event is Event.VCPU_REPLENISHED else {}
+    notes = {Event.VCPU_REPLENISHED: "ticks", Event.CHANNEL_STATE: "state"}
+    return {notes[mark.event]: mark.argument} if mark.event in notes else {}
 
 
 def _message(fields: Fields) -> bytes:

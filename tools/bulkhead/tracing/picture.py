@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws a timeline as an SVG image: a lane for each interrupt, VCPU and thread."""
+"""Draws a timeline as an SVG image: a lane for each interrupt, channel, VCPU and thread."""
 
 from __future__ import annotations
 
@@ -62,6 +62,9 @@ _MARKS = {
     Event.VCPU_REPLENISHED: ("^", 7, _GREEN, "budget replenished", -0.40),
     Event.CREATE: (">", 5, "#333333", "created", 0.0),
     Event.END: ("s", 5, "#333333", "ended", 0.0),
+    Event.CHANNEL_NOTIFY: (">", 6, _BLUE, "notifies the peer", 0.0),
+    Event.CHANNEL_DOORBELL: ("<", 6, _ORANGE, "notified by the peer", 0.0),
+    Event.CHANNEL_STATE: ("D", 5, "#333333", "channel's state changes", 0.0),
 }
 
 
@@ -115,9 +118,11 @@ def draw_rows(path: Path, title: str, rows: Sequence[Row], start_ns: int, end_ns
 
 
 def _rows(trace: Trace, timeline: Timeline) -> Iterator[Row]:
-    """Yield the lanes: interrupts, each VCPU with its threads, threads without one by priority."""
+    """Yield the lanes: interrupts, channels, VCPUs and their threads, others by priority."""
     for number, lane in sorted(timeline.interrupts.items()):
         yield Row(f"interrupt {number}", lane)
+    for number, lane in sorted(timeline.channels.items()):
+        yield Row(f"channel {trace.channel_name(number)}", lane)
     order = sorted(
         timeline.threads,
         key=lambda number: (-(trace.threads[number].priority if number in trace.threads else 0),

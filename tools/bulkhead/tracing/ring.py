@@ -50,6 +50,9 @@ class Event(IntEnum):
     VCPU_REPLENISHED = 14
     VCPU_RUNNABLE = 15
     VCPU_BLOCKED = 16
+    CHANNEL_NOTIFY = 17
+    CHANNEL_DOORBELL = 18
+    CHANNEL_STATE = 19
 
 
 class Wait(IntEnum):
@@ -120,6 +123,7 @@ class Trace:
     frequency: int
     capacity: int
     written: int  # number of events since the start of the trace
+    channels: tuple[str, ...] = ()  # names of the system's channels, by their indices
 
     @property
     def lost(self) -> int:
@@ -130,6 +134,10 @@ class Trace:
         """Return the name of a thread."""
         known = self.threads.get(number)
         return known.name if known and known.name else f"thread {number}"
+
+    def channel_name(self, index: int) -> str:
+        """Return the name of a channel."""
+        return self.channels[index] if index < len(self.channels) else f"number {index}"
 
     def vcpu_name(self, identity: int) -> str:
         """Return the name of a VCPU."""

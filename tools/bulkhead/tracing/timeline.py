@@ -47,7 +47,7 @@ class Mark:
 
 @dataclass
 class Lane:
-    """The spans and marks of a thread, a VCPU or an interrupt, each in order of time."""
+    """The spans and marks of a thread, VCPU, interrupt or channel, each in order of time."""
 
     spans: list[Span] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Timeline:
-    """All lanes, by the number of the thread, VCPU or interrupt."""
+    """All lanes, by the number of the thread, VCPU, interrupt or channel."""
 
     start_ns: int
     end_ns: int
@@ -67,6 +67,7 @@ class Timeline:
     vcpus: dict[int, Lane]
     interrupts: dict[int, Lane]
     members: dict[int, int]  # VCPU of each thread that has one, at the end
+    channels: dict[int, Lane] = field(default_factory=dict)  # they have marks only
 
 
 _MARKS = {
@@ -75,6 +76,9 @@ _MARKS = {
     Event.END: "thread",
     Event.VCPU_EXHAUSTED: "vcpu",
     Event.VCPU_REPLENISHED: "vcpu",
+    Event.CHANNEL_NOTIFY: "channel",
+    Event.CHANNEL_DOORBELL: "channel",
+    Event.CHANNEL_STATE: "channel",
 }
 
 
@@ -94,7 +98,9 @@ def make_timeline(trace: Trace, events: Sequence[TracedEvent]) -> Timeline:
     for event in events:
         maker.handle(event)
     maker.finish(end)
-    return Timeline(start, end, maker.threads, maker.vcpus, maker.interrupts, members)
+    return Timeline(
+        start, end, maker.threads, maker.vcpus, maker.interrupts, members, maker.channels
+    )
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,7 @@ class _Maker:
         self.threads: dict[int, Lane] = {}
         self.vcpus: dict[int, Lane] = {}
         self.interrupts: dict[int, Lane] = {}
+        self.channels: dict[int, Lane] = {}
         self._start_ns = start_ns
         self._members = members
         self._open: dict[tuple[str, int], _Open] = {}
@@ -194,7 +201,12 @@ class _Maker:
             self._lane("vcpu", vcpu).spans.append(Span(start_ns, end_ns, State.RUNNING))
 
     def _lanes(self, kind: str) -> dict[int, Lane]:
-        return {"thread": self.threads, "vcpu": self.vcpus, "interrupt": self.interrupts}[kind]
+        return {
+            "thread": self.threads,
+            "vcpu": self.vcpus,
+            "interrupt": self.interrupts,
+            "channel": self.channels,
+        }[kind]
 
     def _lane(self, kind: str, subject: int) -> Lane:
         return self._lanes(kind).setdefault(subject, Lane())

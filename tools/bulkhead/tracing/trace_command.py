@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,7 +128,7 @@ def _read(running: Running, qmp: QmpClient, options: TraceOptions) -> tuple[Gues
         raise UserError(f"the trace of {guest.title} is off", f"{_HOW_TO_START}, and restart it")
     if not trace.events:
         raise UserError(f"the trace of {guest.title} has no events yet", "call again")
-    return guest, trace
+    return guest, replace(trace, channels=tuple(each.name for each in running.channels))
 
 
 def choose_guest(running: Running, partition: str | None, read: Read) -> Guest:
@@ -167,6 +167,8 @@ def _show(title: str, trace: Trace, timeline: Timeline, count: int) -> None:
     out.print(_threads_table(title, trace, timeline))
     if timeline.vcpus or trace.vcpus:
         out.print(_vcpus_table(trace, timeline))
+    if timeline.channels:
+        out.print(_channels_table(trace, timeline))
     span = (timeline.end_ns - timeline.start_ns) / 1e6
     before = trace.written - count
     out.print(f"{count:,} events in {span:,.3f} ms; {before:,} earlier ones are not shown")
@@ -225,6 +227,25 @@ def _vcpus_table(trace: Trace, timeline: Timeline) -> Table:
     return table
 
 
+def _channels_table(trace: Trace, timeline: Timeline) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title="channels", title_justify="left")
+    table.add_column("")
+    for column in ("notified the peer", "notified by the peer", "changed its state"):
+        table.add_column(column, justify="right")
+    for index, lane in sorted(timeline.channels.items()):
+        marks = [mark.event for mark in lane.marks]
+        table.add_row(
+            escape(trace.channel_name(index)),
+            f"{marks.count(Event.CHANNEL_NOTIFY):,}",
+            f"{marks.count(Event.CHANNEL_DOORBELL):,}",
+            f"{marks.count(Event.CHANNEL_STATE):,}",
+        )
+    return table
+
+
 def _microseconds(nanoseconds: int) -> str:
     return f"{nanoseconds / 1000:,.1f}"
 
@@ -265,6 +286,7 @@ def _record(title: str, trace: Trace, events: Sequence[TracedEvent]) -> dict[str
             }
             for each in trace.vcpus.values()
         ],
+        "channels": list(trace.channels),
         "events": [_event_record(trace, event) for event in events],
     }
 
@@ -286,6 +308,10 @@ def _event_record(trace: Trace, event: TracedEvent) -> dict[str, object]:
             record |= {"thread": event.subject}
         case Event.INTERRUPT_ENTRY | Event.INTERRUPT_EXIT:
             record |= {"interrupt": event.subject}
+        case Event.CHANNEL_NOTIFY | Event.CHANNEL_DOORBELL:
+            record |= {"channel": event.subject}
+        case Event.CHANNEL_STATE:
+            record |= {"channel": event.subject, "state": event.argument}
         case Event.VCPU_REPLENISHED:
             nanoseconds = event.argument * 1_000_000_000 // trace.frequency
             record |= {"vcpu": event.subject, "nanoseconds": nanoseconds}
