@@ -4,7 +4,7 @@
 from setuptools import Extension, setup
 
 LIBRARY = ("broadcast", "call", "connection", "copy", "error", "ring", "value", "wait")
-PORT = ("endpoint", "file", "function")
+PORT = ("dax", "endpoint", "file", "function")
 
 setup(
     ext_modules=[

@@ -6,6 +6,7 @@
  */
 #include "function.h"
 
+#include "dax.h"
 #include "endpoint.h"
 #include <dirent.h>
 #include <errno.h>
@@ -27,13 +28,14 @@
 #define COMMAND_INTX_DISABLE    0x400u
 #define CAPABILITY_VENDOR       0x09u
 #define IDENTITY_IVSHMEM        0x4106110au
-#define VENDOR_CAPABILITY_BYTES 0x18u
+#define VENDOR_CAPABILITY_BYTES 0x20u
 
 /* The vendor-specific capability, and the registers of BAR 0. */
 #define VENDOR_ONE_SHOT      0x03u
 #define VENDOR_STATE_BYTES   0x04u
 #define VENDOR_COMMON_BYTES  0x08u
 #define VENDOR_SECTION_BYTES 0x10u
+#define VENDOR_ADDRESS       0x18u
 #define REGISTERS_BYTES      4096u
 
 enum {
@@ -52,6 +54,14 @@ enum {
 struct layout {
     uint8_t capability; /* offset of the vendor-specific capability */
     uint64_t section_bytes;
+    uint64_t address; /* of the memory */
+};
+
+/* A file in sysfs or /dev that has the memory of a function. */
+struct memory_file {
+    int file;
+    uint64_t offset; /* of the memory in it */
+    uint64_t bytes;  /* of the memory */
 };
 
 static void ring_bell(void *context)
@@ -175,6 +185,7 @@ static bool read_layout(const struct linux_endpoint *endpoint, const char *addre
     }
     layout->capability = offset;
     memcpy(&layout->section_bytes, &config[offset + VENDOR_SECTION_BYTES], 8);
+    memcpy(&layout->address, &config[offset + VENDOR_ADDRESS], 8);
     if (field(config, offset + VENDOR_STATE_BYTES, 4) != REGION_STATE_BYTES ||
         field(config, offset + VENDOR_COMMON_BYTES, 4) != 0 ||
         layout->section_bytes < CHANNEL_CONTROL_BYTES) {
@@ -183,31 +194,67 @@ static bool read_layout(const struct linux_endpoint *endpoint, const char *addre
     return endpoint_check(layout->section_bytes - CHANNEL_CONTROL_BYTES, problem);
 }
 
-/* Maps a part of the memory. Normal memory that is not cached, if Linux offers it: Device memory
- * faults on unaligned accesses. */
+/* Opens BAR 2. Normal memory that is not cached, if Linux offers it: Device memory faults on
+ * unaligned accesses. */
+static bool open_bar(const char *address, struct memory_file *memory)
+{
+    struct stat status;
+
+    memory->file = open_part(address, "resource2_wc", O_RDWR);
+    if (memory->file < 0) {
+        memory->file = open_part(address, "resource2", O_RDWR);
+    }
+    if (memory->file < 0) {
+        return false;
+    }
+    /* The size of the file is that of the BAR. */
+    memory->bytes = fstat(memory->file, &status) == 0 ? (uint64_t)status.st_size : 0;
+    return true;
+}
+
+static bool is_one_way(const char *address)
+{
+    int file = open_part(address, "of_node/bulkhead,one-way", O_RDONLY);
+
+    if (file >= 0) {
+        close(file);
+    }
+    return file >= 0;
+}
+
+/* Opens the memory of a function without BAR 2. */
+static bool open_dax(const char *address, const struct layout *layout, struct memory_file *memory,
+                     char *problem)
+{
+    uint64_t sections = is_one_way(address) ? 1 : 2;
+
+    memory->bytes = REGION_STATE_BYTES + sections * layout->section_bytes;
+    memory->file = dax_open(layout->address, memory->bytes, &memory->offset);
+    return memory->file >= 0 ||
+           endpoint_fail(problem,
+                         "%s has no BAR 2, and no /dev/dax* that can be opened has its memory: "
+                         "modprobe of_pmem nd_pmem dax_pmem device_dax; Linux needs "
+                         "CONFIG_ZONE_DEVICE",
+                         address);
+}
+
 static bool map_memory(struct linux_endpoint *endpoint, const char *address,
                        const struct layout *layout, char *problem)
 {
-    int file = open_part(address, "resource2_wc", O_RDWR);
+    struct memory_file memory = {.file = -1};
     uint8_t *sections;
-    struct stat status;
 
-    if (file < 0) {
-        file = open_part(address, "resource2", O_RDWR);
-    }
-    if (file < 0) {
-        return endpoint_fail(problem, "the memory of %s can't be opened: %s", address,
-                             strerror(errno));
+    if (!open_bar(address, &memory) && !open_dax(address, layout, &memory, problem)) {
+        return false;
     }
     endpoint->region_bytes = REGION_STATE_BYTES + 2 * layout->section_bytes;
-    /* The size of the file is that of the BAR. */
-    if (fstat(file, &status) != 0 || (uint64_t)status.st_size < endpoint->region_bytes) {
-        close(file);
+    if (memory.bytes < endpoint->region_bytes) {
+        close(memory.file);
         return endpoint_fail(problem, "%s is a one-way channel, which has no connection", address);
     }
-    endpoint->region =
-        mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
+    endpoint->region = mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                            memory.file, (off_t)memory.offset);
+    close(memory.file);
     if (endpoint->region == MAP_FAILED) {
         return endpoint_fail(problem, "the memory of %s can't be mapped: %s", address,
                              strerror(errno));

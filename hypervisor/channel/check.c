@@ -135,9 +135,9 @@ static bool is_doorbell(const struct description *system, uint32_t index,
 static bool is_function_or_none(const struct description *system,
                                 const struct description_channel_end *end)
 {
-    return end->reserved == 0 &&
-           (end->function == 0 || (end->function == 1 && end->interrupt != 0 &&
-                                   system->partitions[end->partition].channel_host != 0));
+    return end->reserved == 0 && end->function <= DESCRIPTION_CHANNEL_FUNCTION_CONTROL &&
+           (end->function == DESCRIPTION_CHANNEL_FUNCTION_NONE ||
+            (end->interrupt != 0 && system->partitions[end->partition].channel_host != 0));
 }
 
 static bool are_pages_below(uint64_t first, uint64_t bytes, uint64_t limit)

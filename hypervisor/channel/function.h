@@ -6,6 +6,9 @@
  * stage 2 is, so BAR 2 is given by enhanced allocation (PCI Express Base 4.0, 7.8.5). Guests that
  * do not know this find the address in the vendor-specific capability.
  *
+ * The system file may leave out BAR 2 (DESCRIPTION_CHANNEL_FUNCTION_CONTROL), because guests map
+ * BARs without caches. The address is still in the vendor-specific capability.
+ *
  * Differences to the specification: Interrupt Status is implemented (function_interrupt.h), and the
  * region of a one-way channel ends after section 0.
  *

@@ -46,9 +46,13 @@ static uint32_t command_and_status(const struct end *end, uint32_t interrupt)
     return status << 16 | command;
 }
 
-static uint32_t vendor_header(uint32_t interrupt)
+/* The list of capabilities ends here if there is no BAR 2 for enhanced allocation to tell. */
+static uint32_t vendor_header(const struct end *end, uint32_t interrupt)
 {
-    return PCI_CAPABILITY_VENDOR | NEXT(ENHANCED) | VENDOR_BYTES << VENDOR_LENGTH_SHIFT |
+    bool has_bar = end_described(end)->function == DESCRIPTION_CHANNEL_FUNCTION_WHOLE;
+
+    return PCI_CAPABILITY_VENDOR | (has_bar ? NEXT(ENHANCED) : 0) |
+           VENDOR_BYTES << VENDOR_LENGTH_SHIFT |
            ((interrupt & FUNCTION_ONE_SHOT) != 0 ? VENDOR_ONE_SHOT : 0);
 }
 
@@ -74,7 +78,7 @@ static uint32_t read_dword(const struct end *end, uint32_t at)
     case PCI_INTERRUPT:
         return PIN_A;
     case VENDOR:
-        return vendor_header(interrupt);
+        return vendor_header(end, interrupt);
     case VENDOR_TABLE_BYTES:
         return (uint32_t)DESCRIPTION_PAGE_BYTES;
     case VENDOR_OUTPUT_BYTES:

@@ -17,6 +17,7 @@ from support.written_system import boot
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
+from bulkhead.system import dax
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
@@ -58,6 +59,8 @@ def owned(place: Place, board: BoardTree) -> list[Mapping]:
         *(Mapping(at, at, size, _DEVICE) for at, size in pages),
         *(each for end in place.channels for each in _parts(end)),
     ]
+    if place.dax:
+        found.append(Mapping(place.dax.region.start, place.dax.physical, dax.HEAD_BYTES, _MEMORY))
     return merged(sorted(found, key=lambda each: each.input))
 
 
@@ -236,6 +239,13 @@ name = "large"
 from = "other"
 to = "one"
 size = "4 MiB"
+
+[[channel]]
+name = "cached"
+from = "other"
+to = "alone"
+size = "16 KiB"
+dax = ["alone"]
 """
 
 

@@ -194,5 +194,7 @@ def test_foreign_entries_name_the_architecture_and_an_archive_if_given(tmp_path:
     assert foreign.options["Architectures"] == "arm64"
     assert foreign.suites == ("noble", "noble-updates")
     assert foreign.uris == ("http://mirror.example/ubuntu/",)
+    (later,) = apt_sources.foreign_entries(own, UBUNTU_24, "arm64", None, "plucky")
+    assert later.suites == ("plucky", "plucky-updates")
     (ports,) = apt_sources.foreign_entries(own, UBUNTU_24, "arm64", "http://ports.example/ports")
     assert ports.uris == ("http://ports.example/ports",)

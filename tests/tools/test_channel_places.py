@@ -13,11 +13,11 @@ import pytest
 from devicetree import dtlib
 
 from bulkhead.errors import UserError
-from bulkhead.system import board_tree, description, layout
+from bulkhead.system import board_tree, dax, description, layout
 from bulkhead.system.assemble import hypervisor_name
 from bulkhead.system.board_tree import BoardTree, registers, words
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.image import compile_tree, describe
+from bulkhead.system.image import compile_tree, describe, pack
 from bulkhead.system.layout import ChannelEnd, Files, Layout, Range, make_layout
 from bulkhead.system.model import (
     Channel,
@@ -298,6 +298,105 @@ def test_description_of_functions() -> None:
     assert [each.channel_host for each in head.partitions[:3]] == [host.start, 0, 0]
     assert [end.function for end in head.channels[1].ends] == [1, 0]
     assert [end.function for end in head.channels[0].ends] == [0, 0]
+
+
+def _fletcher(data: bytes) -> int:
+    """Returns Fletcher's checksum, from its definition: sums of words, and of these sums."""
+    words_of = struct.unpack(f"<{len(data) // 4}I", data)
+    weighted = sum((len(words_of) - at) * word for at, word in enumerate(words_of))
+    return weighted % (1 << 32) << 32 | sum(words_of) % (1 << 32)
+
+
+_IN_DAX = (
+    replace(_COMMANDS, dax=("linux",)),
+    replace(_LARGE, ends=("linux", "control"), dax=("linux", "control")),
+    replace(_COMMANDS, name="plain"),
+)
+
+
+def test_info_block_is_that_of_libnvdimm() -> None:
+    """Its fields are at the offsets of struct nd_pfn_sb (Linux: drivers/nvdimm/pfn.h)."""
+    block = dax.info_block(6 * _MIB)
+    assert len(block) == _PAGE
+    assert block[:16] == b"NVDIMM_DAX_INFO\0"
+    assert block[32:48] == bytes(16)
+    assert struct.unpack_from("<HH", block, 52) == (1, 4)
+    assert struct.unpack_from("<QQI", block, 56) == (2 * _PAGE, (6 * _MIB >> 12) - 2, 1)
+    assert struct.unpack_from("<IIIIH", block, 76) == (0, 0, _PAGE, _PAGE, 64)
+    assert block[94:-8] == bytes(_PAGE - 102)
+    assert struct.unpack_from("<Q", block, _PAGE - 8) == (_fletcher(block[:-8] + bytes(8)),)
+
+
+def test_channels_of_dax_are_in_one_region_of_the_partition() -> None:
+    """Linux needs its borders at multiples of 2 MiB. Nothing else is in it."""
+    placed = _made(_system(*_IN_DAX))
+    for place in placed.places[:2]:
+        assert place.dax
+        region = place.dax.region
+        assert (region.start % (2 * _MIB), region.bytes % (2 * _MIB)) == (0, 0)
+        inside = [end.region for end in place.channels if end.is_mapped_by_dax]
+        outside = [end.region for end in place.channels if not end.is_mapped_by_dax]
+        assert _are_apart([Range(region.start, dax.HEAD_BYTES), *inside])
+        assert max(each.end for each in inside) <= region.end
+        assert place.channel_host
+        devices = [Range(*each) for each in _BOARD.occupied()]
+        assert _are_apart([place.memory, region, place.channel_host, *outside, *devices])
+    assert [len(place.channels) for place in placed.places] == [3, 3, 0]
+    assert placed.places[2].dax is None
+    large = _end(placed, "frames", 0)
+    assert large.region.start % (2 * _MIB) == large.place.physical.start % (2 * _MIB) == 0
+
+
+def test_head_of_dax_memory_is_memory_of_the_partition(tmp_path: Path) -> None:
+    placed = _made(_system(*_IN_DAX))
+    described = describe(placed)
+    for place, partition in zip(placed.places[:2], described.partitions, strict=False):
+        assert place.dax
+        head = partition.memories[1]
+        assert partition.memory_count == 2
+        assert (head.guest, head.bytes) == (place.dax.region.start, 2 * _PAGE)
+        assert head.physical == place.dax.physical
+    assert described.partitions[2].memory_count == 1
+    heads = [Range(place.dax.physical, 2 * _PAGE) for place in placed.places if place.dax]
+    memories = [Range(each.physical, each.memory.bytes) for each in placed.places]
+    channels = [each.physical for each in placed.channels]
+    assert _are_apart([placed.hypervisor, *memories, *channels, *heads])
+    whole = pack(placed, bytes(16) + struct.pack("<Q", _PAGE) + bytes(_PAGE - 24), tmp_path)
+    packed = description.Description.from_buffer_copy(whole, _PAGE).partitions[1]
+    image = packed.images[packed.image_count - 1]
+    region = placed.places[1].dax.region if placed.places[1].dax else Range(0, 0)
+    at = _PAGE + image.offset
+    assert image.guest == region.start + _PAGE
+    assert whole[at : at + image.bytes] == dax.info_block(region.bytes)
+
+
+def test_devicetree_of_dax_memory(tmp_path: Path) -> None:
+    """The function has no window for a BAR 2."""
+    placed = _made(_system(*_IN_DAX))
+    place = placed.places[1]
+    assert place.dax
+    assert place.channel_host
+    host = _host_node(placed, 1, tmp_path)
+    (node,) = (each for each in host.parent.nodes.values() if each.name.startswith("pmem@"))
+    assert node.name == f"pmem@{place.dax.region.start:x}"
+    assert node.props["compatible"].to_string() == "pmem-region"
+    assert "volatile" in node.props
+    assert registers(node) == ((place.dax.region.start, place.dax.region.bytes),)
+    assert len(words(host.props["ranges"])) == 7
+    assert sorted(host.nodes) == ["channel@0,0", "channel@1,0"]
+    assert [end.function for end in describe(placed).channels[0].ends] == [0, 2]
+
+
+def test_no_room_for_the_head_of_dax_memory() -> None:
+    """The channel takes the last pages of the board's memory."""
+    placed = _made(_system(_COMMANDS, partitions=(_CONTROL, _LINUX)))
+    board = replace(_BOARD, memory_bytes=placed.channels[0].physical.end - _BOARD.memory)
+    system = _system(replace(_COMMANDS, dax=("linux",)), partitions=(_CONTROL, _LINUX))
+    with pytest.raises(
+        UserError, match=r"^test.toml:3: partition 'linux': no 8 KiB of memory are left for the"
+    ):
+        _made(system, board)
+    _made(system, replace(board, memory_bytes=board.memory_bytes + 2 * _PAGE))
 
 
 def test_addresses_of_a_host_are_nothing_elses() -> None:

@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.witness import read_memory
 from support.written_system import StartGuest, boot, reports
 
 from bulkhead.paths import ROOT
 from bulkhead.peers import linux_guest
+from bulkhead.running.guest import GuestProcess
+from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.layout import Layout, Range, section_bytes
 
 _SYSTEM = """
 board = "qemu-virt"
@@ -25,7 +30,7 @@ image = "channel-echo"
 name = "linux"
 cores = [1, 2]
 memory = "256 MiB"
-image = "linux"
+image = "{kernel}"
 initrd = "{initrd}"
 arguments = "run=/bin/use"
 
@@ -34,7 +39,7 @@ name = "commands"
 from = "kernel"
 to = "linux"
 size = "64 KiB"
-pci = ["linux"]
+{way} = ["linux"]
 """
 # A life for each line: the kernel connects with each, and drops what is no measurement.
 _SCRIPT = """
@@ -47,11 +52,22 @@ bulkhead-channel send commands -t 60 one two three && echo "script: sent"
 seq 20000 | bulkhead-channel send commands -t 60 && echo "script: sent lines"
 bulkhead-channel receive commands -t 1 -n 1; echo "script: receive ended with $?"
 bulkhead-channel stat commands
+bulkhead-channel receive commands -t 600 &
+sleep 3
 echo "script: the end"
+wait
 """
 _PROGRAM = ("*.c", "linux/*.c", "linux/command/*.c")
 _INCLUDES = ("include", "linux/include", "linux", "linux/command")
 _BOOT_S, _PATIENCE_S = 300, 120
+_MODULES = {
+    "pci": ["uio_pci_generic"],
+    "dax": ["uio_pci_generic", "of_pmem", "nd_pmem", "device_dax", "dax_pmem"],
+}
+# Descriptors of stage 1 (Arm ARM, D8.3.1): a page, with access from EL0; AttrIndx. The numbers are
+# Linux' (arch/arm64/include/asm/memory.h).
+_ADDRESS, _PAGE, _EL0, _INDEX_SHIFT = 0x0000_FFFF_FFFF_F000, 3, 1 << 6, 2
+_INDEX = {"pci": 2, "dax": 0}  # MT_NORMAL_NC, MT_NORMAL
 
 
 def counters(console: str) -> dict[str, list[int]]:
@@ -60,16 +76,33 @@ def counters(console: str) -> dict[str, list[int]]:
     return {name.strip(): [int(first), int(second)] for name, first, second in rows}
 
 
+def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
+    """Yields AttrIndx of each process's page that maps the control page of Linux' section."""
+    place = layout.places[1]
+    (end,) = place.channels
+    address = end.region.start + PAGE_BYTES + end.number * section_bytes(end.place.channel)
+    memory = read_memory(guest.qmp(), Range(place.physical, place.memory.bytes))
+    for found in re.finditer(re.escape((address >> 16).to_bytes(4, "little")), memory):
+        at = found.start() - 2
+        entry = int.from_bytes(memory[at : at + 8], "little")
+        is_page = entry & _PAGE == _PAGE and entry & _EL0 and entry & _ADDRESS == address
+        if at % 8 == 0 and is_page:
+            yield entry >> _INDEX_SHIFT & 7
+
+
 @pytest.mark.timeout(600)
-def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["pci", "dax"])
+def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
     folder = ROOT / "channel"
     sources = [path for pattern in _PROGRAM for path in sorted(folder.glob(pattern))]
-    image = linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
+    image = linux_guest.prepare_dax() if way == "dax" else linux_guest.prepare()
+    image = linux_guest.with_modules(image, _MODULES[way])
     image = linux_guest.with_program(
         image, "bulkhead-channel", sources, [folder / name for name in _INCLUDES]
     )
     image = linux_guest.with_script(image, "use", _SCRIPT)
-    guest, layout = boot(start_guest, tmp_path, _SYSTEM.format(initrd=image.initrd))
+    text = _SYSTEM.format(initrd=image.initrd, kernel=image.kernel, way=way)
+    guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
     console = guest.console()
     for line in (
@@ -92,3 +125,4 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path) -> None:
     assert found["received"] == [sent, 2 * round_trips + 2]
     assert found["errors"] == [0, 0]
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
+    assert set(attributes(guest, layout)) == {_INDEX[way]}

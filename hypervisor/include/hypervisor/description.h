@@ -186,21 +186,25 @@ struct description_manager {
     uint64_t staging_bytes;
 };
 
+/* An end of a channel as a function of the partition's PCI host for channels, whose device number is
+ * the index of the channel. A function has an interrupt, for its INTA. */
+#define DESCRIPTION_CHANNEL_FUNCTION_NONE    0u
+#define DESCRIPTION_CHANNEL_FUNCTION_WHOLE   1u /* registers, interrupt, and memory as BAR 2 */
+#define DESCRIPTION_CHANNEL_FUNCTION_CONTROL 2u /* without BAR 2: the guest maps it otherwise */
+
 /* An end of a channel. */
 struct description_channel_end {
     uint32_t partition; /* index */
     uint32_t interrupt; /* INTID of an SPI that no device uses, one of its `interrupts`; 0: none */
     uint64_t guest;     /* guest address of the region, a multiple of the page size */
-    /* 1: it is also a function of the partition's PCI host for channels, whose device number is the
-     * index of the channel. It has an interrupt then, for its INTA. */
     uint32_t function;
     uint32_t reserved;
 };
 
 /* A channel: memory that connects two partitions. Its region is a page with the states of both
  * ends, which both can read and neither can write, then a section for each end, which this end can
- * write and the other one can read. If an end is a PCI function, the caches hold nothing of the
- * region for both guests. */
+ * write and the other one can read. If an end is a PCI function with BAR 2, the caches hold nothing of
+ * the region for both guests. */
 struct description_channel {
     uint64_t physical;      /* of the region, a multiple of the page size */
     uint64_t section_bytes; /* whole pages */

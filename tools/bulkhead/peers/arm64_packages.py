@@ -24,15 +24,18 @@ class Wanted:
     pattern: str = ""
 
 
-def unpack(folder: Path, what: str, wanted: Sequence[Wanted]) -> Path:
-    """Fetch and unpack into `folder`/root, unless it exists. It is never incomplete."""
+def unpack(folder: Path, what: str, wanted: Sequence[Wanted], suite: str | None = None) -> Path:
+    """Fetch and unpack into `folder`/root, unless it exists. It is never incomplete.
+
+    The packages are of the machine's own release, or of `suite`.
+    """
     root = folder / "root"
     if root.is_dir():
         return root
     temporary = folder / "root.unpacking"
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    state = apt.foreign("arm64")
+    state = apt.foreign("arm64", suite)
     with console.progress(f"fetching {what}") as update:
         try:
             state.update(update)

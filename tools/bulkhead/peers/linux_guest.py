@@ -22,6 +22,7 @@ from bulkhead.setup import distribution, packages
 
 _FOLDER = BUILD / "linux"
 _REAL_TIME_FOLDER = BUILD / "linux-rt"
+_DAX_FOLDER = BUILD / "linux-dax"
 _RT_TESTS_FOLDER = BUILD / "rt-tests"
 _KERNEL_PACKAGES = r"^linux-(image|modules)-(unsigned-)?\d"
 _PROGRAMS = "busybox-static iperf"
@@ -125,10 +126,22 @@ def prepare_real_time() -> LinuxImage | None:
     return _prepare(_REAL_TIME_FOLDER, package, "the real-time Linux guest's packages")
 
 
-def _prepare(folder: Path, package: str, what: str) -> LinuxImage:
+def prepare_dax() -> LinuxImage:
+    """Return the files with a kernel that can map memory by DAX: the ordinary one, or a later
+    release's.
+    """
+    here = distribution.current()
+    suite = distribution.KERNELS_WITH_DAX.get(here.codename)
+    if suite is None:
+        return prepare()
+    what = f"{suite}'s Linux guest's packages"
+    return _prepare(_DAX_FOLDER, here.kernel_package, what, suite)
+
+
+def _prepare(folder: Path, package: str, what: str, suite: str | None = None) -> LinuxImage:
     with lock.held(folder):
         wanted = [Wanted(package, _KERNEL_PACKAGES), Wanted(_PROGRAMS)]
-        root = arm64_packages.unpack(folder, f"{what} (arm64, 70 MB)", wanted)
+        root = arm64_packages.unpack(folder, f"{what} (arm64, 70 MB)", wanted, suite)
         image = LinuxImage(folder / "Image", folder / "initrd.gz")
         init = _INIT.encode() + Path(__file__).read_bytes()
         stamp = folder / "initrd.stamp"
@@ -167,8 +180,8 @@ def with_script(image: LinuxImage, name: str, text: str) -> LinuxImage:
 
 
 def with_modules(image: LinuxImage, names: Sequence[str]) -> LinuxImage:
-    """Return the image with more modules of the ordinary kernel, which the guest loads."""
-    modules = dict(_modules_in_order(_FOLDER / "root", names))
+    """Return the image with more modules of its kernel, which the guest loads."""
+    modules = dict(_modules_in_order(image.initrd.parent / "root", names))
     files = {f"modules/{name}": content for name, content in modules.items()}
     files[_MORE_MODULES] = " ".join(modules).encode()
     return _with_files(image, "-".join(names), files)

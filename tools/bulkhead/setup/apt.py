@@ -193,13 +193,14 @@ def source(suite: str) -> PrivateApt:
     return PrivateApt(f"source-{suite}", entries, fetching=True)
 
 
-def foreign(architecture: str) -> PrivateApt:
-    """Return the state for fetching packages of another architecture."""
+def foreign(architecture: str, suite: str | None = None) -> PrivateApt:
+    """Return the state for fetching packages of another architecture, or of another suite too."""
     archive = os.environ.get(ARM64_ARCHIVE_VARIABLE)
     entries = apt_sources.foreign_entries(
-        own_entries(), distribution.current(), architecture, archive
+        own_entries(), distribution.current(), architecture, archive, suite
     )
-    return PrivateApt(f"foreign-{architecture}", entries, fetching=True, architecture=architecture)
+    name = "-".join(["foreign", architecture, *([suite] if suite else [])])
+    return PrivateApt(name, entries, fetching=True, architecture=architecture)
 
 
 @dataclass(frozen=True)

@@ -182,12 +182,20 @@ def source_entries(own: Sequence[Entry], distribution: Distribution, suite: str)
 
 
 def foreign_entries(
-    own: Sequence[Entry], distribution: Distribution, architecture: str, archive: str | None
+    own: Sequence[Entry],
+    distribution: Distribution,
+    architecture: str,
+    archive: str | None,
+    suite: str | None = None,
 ) -> list[Entry]:
-    """Return the entries for another architecture, of the same archive or of a given one."""
+    """Return the entries for another architecture, of the same archive or of a given one.
+
+    They are of the same release, or of the named suite.
+    """
     result = []
     for entry in archive_entries(own, distribution)[:1]:
-        suites = (distribution.codename, f"{distribution.codename}-updates")
+        codename = suite or distribution.codename
+        suites = (codename, f"{codename}-updates")
         foreign = replace(entry, suites=suites, uris=(archive,) if archive else entry.uris)
         foreign = _with_all_components(foreign, distribution)
         result.append(replace(foreign, options={**foreign.options, "Architectures": architecture}))

@@ -11,6 +11,10 @@ DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Suites to try for a source package that the machine's own suite lacks.
 LATER_SUITES = {"debian": ("trixie", "sid")}
 
+# Suites whose arm64 kernel has no CONFIG_ZONE_DEVICE, which memory mapped by DAX needs, with a suite
+# whose kernel has it.
+KERNELS_WITH_DAX = {"bookworm": "trixie"}
+
 # The QEMU of these suites is too old; their backports have a newer one.
 QEMU_FROM_BACKPORTS = {"bookworm"}
 

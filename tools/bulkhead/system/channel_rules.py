@@ -9,7 +9,7 @@ from itertools import combinations
 from bulkhead.system.board import Board
 from bulkhead.system.description import CHANNELS_MAX
 from bulkhead.system.layout import region_bytes
-from bulkhead.system.model import Channel, ChannelKind, System
+from bulkhead.system.model import Channel, ChannelKind, Dma, System
 from bulkhead.system.problems import Problem, choose, show, size
 
 
@@ -43,9 +43,27 @@ def _ends(system: System, channel: Channel) -> Iterator[Problem]:
         if name not in channel.ends:
             what = f"{_name(channel)} is no PCI function of {show(name)}, which is none of its ends"
             yield Problem(channel.line_of("pci"), what, choose(name, channel.ends, "partitions"))
+    yield from _mapped_ends(system, channel)
     if source == target:
         what = f"{_name(channel)} goes from partition {show(source)} to itself"
         yield Problem(channel.line_of("to"), what, "name another partition in to")
+
+
+def _mapped_ends(system: System, channel: Channel) -> Iterator[Problem]:
+    """Check the ends whose memory is mapped by DAX."""
+    line = channel.line_of("dax")
+    trusted = [each.name for each in system.partitions if each.dma is Dma.TRUSTED]
+    for name in channel.dax:
+        if name not in channel.ends:
+            what = f"{_name(channel)} has no end at {show(name)}, which dax names"
+            yield Problem(line, what, choose(name, channel.ends, "partitions"))
+        if name in trusted:
+            # Its guest addresses are physical addresses, where the info block has no room.
+            what = f'{_name(channel)} has dax for {show(name)}, which has dma = "trusted"'
+            yield Problem(line, what, 'use pci, or dma = "smmu"')
+    if channel.dax and channel.pci:
+        what = f"{_name(channel)} has both pci and dax, and pci makes it uncached for both ends"
+        yield Problem(line, what, "name all its partitions in one of the keys")
 
 
 def channel_memory(system: System, board: Board) -> Iterator[Problem]:

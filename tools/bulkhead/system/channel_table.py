@@ -38,6 +38,12 @@ def _rows(layout: Layout) -> Iterator[tuple[str, ...]]:
         yield _row(partition, end)
 
 
+def _function(end: ChannelEnd) -> str:
+    if not end.is_function:
+        return "-"
+    return f"00:{end.place.number:02x}.0{', DAX' if end.is_mapped_by_dax else ''}"
+
+
 def _row(partition: Partition, end: ChannelEnd) -> tuple[str, ...]:
     channel = end.place.channel
     is_silent = channel.one_way and end.number == 1
@@ -46,6 +52,6 @@ def _row(partition: Partition, end: ChannelEnd) -> tuple[str, ...]:
         partition.name,
         f"{end.region.start:#x}",
         f"SPI {end.interrupt - FIRST_SPI}",
-        f"00:{end.place.number:02x}.0" if end.is_function else "-",
+        _function(end),
         "nothing" if is_silent else f"{channel.kind.value}, {size(channel.ring_bytes)}",
     )

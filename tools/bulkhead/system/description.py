@@ -38,6 +38,7 @@ RESTART = {"after-reset": 0, "without-reset": 1, "never": 2}
 UNMAPPED = {"stop": 0, "abort": 1}
 MAINTENANCE = {"broadcast": 0, "local": 1}
 INTERRUPT_MODE = {"direct": 0, "listed": 1}
+CHANNEL_FUNCTION = {"none": 0, "whole": 1, "control": 2}
 
 
 class Core(LittleEndianStructure):

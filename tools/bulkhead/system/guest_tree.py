@@ -181,6 +181,8 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
             yield from _channel_node(end)
     if place.channel_host:
         yield from _channel_host(place, place.channel_host, board)
+    if place.dax:
+        yield from _dax_node(place.dax.region)
 
 
 def _channel_node(end: ChannelEnd) -> Iterator[str]:
@@ -202,6 +204,15 @@ def _function_node(end: ChannelEnd) -> Iterator[str]:
     yield "\t\t};"
 
 
+def _dax_node(region: Range) -> Iterator[str]:
+    """Yield the node of the memory of channels that Linux maps by DAX (binding "pmem-region")."""
+    yield f"\tpmem@{region.start:x} {{"
+    yield '\t\tcompatible = "pmem-region";'
+    yield f"\t\treg = {_cells(_range(region))};"
+    yield "\t\tvolatile;"
+    yield "\t};"
+
+
 def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
     channel = end.place.channel
     yield f"{indent}label = {quoted(channel.name)};"
@@ -216,8 +227,8 @@ def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
 def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     """Yield the node of the PCI host for channels (Linux binding "pci-host-ecam-generic").
 
-    BAR 0 of a function is in the window of 32-bit memory. BAR 2 is the channel's region, which
-    needs a window of 64-bit prefetchable memory around it.
+    BAR 0 of a function is in the window of 32-bit memory. BAR 2, if it has one, is the channel's
+    region, which needs a window of 64-bit prefetchable memory around it.
     """
     functions = [end for end in place.channels if end.is_function]
     window = Range(host.start + HOST_ECAM_BYTES, HOST_WINDOW_BYTES)
@@ -228,6 +239,7 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     ranges += [
         _cells([_MEMORY_64_PREFETCHABLE, *_number(end.region.start), *_range(end.region)])
         for end in functions
+        if end.has_bar
     ]
     routes = [
         f"<{end.place.number << _DEVICE_SHIFT:#x} 0 0 {_PIN_A} {phandle}"

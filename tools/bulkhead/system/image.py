@@ -10,11 +10,11 @@ from pathlib import Path
 
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
-from bulkhead.system import description
+from bulkhead.system import dax, description
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, interrupts, registers
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import Layout, Place, Range, page_up, section_bytes
+from bulkhead.system.layout import ChannelEnd, Layout, Place, Range, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
@@ -63,6 +63,9 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
         images = [(place.files.kernel, place.kernel), (tree, place.devicetree)]
         if place.files.initrd:
             images.append((place.files.initrd, place.initrd))
+        if place.dax:
+            block = dax.info_block(place.dax.region.bytes)
+            images.append((block, place.dax.region.start + dax.INFO_OFFSET))
         partition = described.partitions[index]
         partition.image_count = len(images)
         for number, (data, guest) in enumerate(images):
@@ -121,8 +124,13 @@ def _describe_channels(described: description.Description, layout: Layout) -> No
     for index, place in enumerate(layout.places):
         for end in place.channels:
             described.channels[end.place.number].ends[end.number] = description.ChannelEnd(
-                index, end.interrupt, end.region.start, end.is_function
+                index, end.interrupt, end.region.start, _function_of(end)
             )
+
+
+def _function_of(end: ChannelEnd) -> int:
+    kind = "control" if end.is_mapped_by_dax else "whole" if end.has_bar else "none"
+    return description.CHANNEL_FUNCTION[kind]
 
 
 def _describe_board(layout: Layout) -> description.Board:
@@ -176,6 +184,11 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )
+    if place.dax:
+        described.memory_count = 2
+        described.memories[1] = description.Memory(
+            place.dax.region.start, place.dax.physical, dax.HEAD_BYTES
+        )
     if place.console_interrupt:
         described.console = registers(board.roles["console"])[0][0]
         described.console_interrupt = place.console_interrupt

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
+from bulkhead.system import dax
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.description import (
@@ -89,8 +90,27 @@ class ChannelEnd:
     @property
     def is_function(self) -> bool:
         """True if the partition sees it as a function of its PCI host for channels."""
+        return self.has_bar or self.is_mapped_by_dax
+
+    @property
+    def has_bar(self) -> bool:
+        """True if its memory is a BAR of the function."""
         channel = self.place.channel
         return channel.ends[self.number] in channel.pci
+
+    @property
+    def is_mapped_by_dax(self) -> bool:
+        """True if its memory is in the partition's DaxMemory."""
+        channel = self.place.channel
+        return channel.ends[self.number] in channel.dax
+
+
+@dataclass(frozen=True)
+class DaxMemory:
+    """The memory that a partition's Linux maps by DAX: an info block, then channels (dax.py)."""
+
+    region: Range  # guest addresses
+    physical: int  # of the first dax.HEAD_BYTES of it
 
 
 @dataclass(frozen=True)
@@ -113,6 +133,7 @@ class Place:
     staging: Range | None = None  # the manager's memory for images
     channels: tuple[ChannelEnd, ...] = ()
     channel_host: Range | None = None  # ECAM and window of the PCI host for channels
+    dax: DaxMemory | None = None
 
     @property
     def staging_physical(self) -> int:
@@ -164,10 +185,12 @@ def make_layout(
     own += 2 * TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
     own += _channel_tables(system)
+    own += _dax_tables(system)
     hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
     free = [Range(hypervisor.end, board.memory + board.memory_bytes - hypervisor.end)]
     physical = _place_memory(system, board, hypervisor, free)
     channels = _place_channels(system, board, physical, free)
+    heads = _place_dax_heads(system, free)
     spare = _spare_interrupts(board)
     windows = iter(range(len(system.partitions)))
     places = tuple(
@@ -178,6 +201,7 @@ def make_layout(
             files[partition.name],
             physical[partition.name],
             channels,
+            heads.get(partition.name),
             spare,
             windows,
         )
@@ -191,6 +215,20 @@ def _channel_tables(system: System) -> int:
     vcpus = {partition.name: len(partition.cores) for partition in system.partitions}
     ends = sum(vcpus[name] for channel in system.channels for name in channel.ends)
     return CHANNEL_BYTES * len(system.channels) + CHANNEL_VCPU_BYTES * ends
+
+
+def _dax_tables(system: System) -> int:
+    """Return the size of the translation tables of all heads of DAX memories, at most.
+
+    Stage 2, the boot core and the monitor of each VCPU need one of level 3 and one of level 2.
+    """
+    vcpus = {partition.name: len(partition.cores) for partition in system.partitions}
+    roots = sum(2 + vcpus[name] for name in _dax_partitions(system))
+    return 2 * PAGE_BYTES * roots
+
+
+def _dax_partitions(system: System) -> set[str]:
+    return {name for channel in system.channels for name in channel.dax}
 
 
 def _place_memory(
@@ -241,6 +279,23 @@ def _place_channels(
         ChannelPlace(channel, number, placed[number])
         for number, channel in enumerate(system.channels)
     )
+
+
+def _place_dax_heads(system: System, free: list[Range]) -> dict[str, int]:
+    """Return the physical addresses of the heads of DAX memories, by partition."""
+    placed: dict[str, int] = {}
+    for partition in system.partitions:
+        if partition.name not in _dax_partitions(system):
+            continue
+        start = _take_lowest(free, dax.HEAD_BYTES, PAGE_BYTES)
+        if start is None:
+            raise UserError(
+                f"{system.file}:{partition.line}: partition '{partition.name}': no "
+                f"{dax.HEAD_BYTES >> 10} KiB of memory are left for the info block of its channels",
+                "give a partition less memory",
+            )
+        placed[partition.name] = start
+    return placed
 
 
 def _alignment(count: int) -> int:
@@ -295,6 +350,7 @@ def _place(
     files: Files,
     physical: int,
     channels: tuple[ChannelPlace, ...],
+    dax_head: int | None,
     spare: Iterator[int],
     windows: Iterator[int],
 ) -> Place:
@@ -325,7 +381,9 @@ def _place(
     )
     window = next(windows) if partition.pci else None
     times = _times(memory, board) if system.shares_core(partition) else None
-    ends = _channel_ends(system, partition, board, memory, times, channels, spare)
+    taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
+    mapped = _dax_region(system, partition, channels, taken)
+    ends = _channel_ends(system, partition, taken, mapped, channels, spare)
     return Place(
         partition,
         files,
@@ -342,34 +400,68 @@ def _place(
         times,
         staging,
         ends,
-        _channel_host(system, partition, board, memory, times, ends),
+        _channel_host(system, partition, taken, ends),
+        None if mapped is None or dax_head is None else DaxMemory(mapped, dax_head),
     )
+
+
+def _dax_region(
+    system: System,
+    partition: Partition,
+    channels: tuple[ChannelPlace, ...],
+    taken: list[Range],
+) -> Range | None:
+    """Return the guest addresses of a partition's DAX memory. `taken` gets them.
+
+    Nothing else is there, because Linux maps all of it, and as cached.
+    """
+    places = [each for each in channels if partition.name in each.channel.dax]
+    if not places:
+        return None
+    count = _up(list(_dax_places(0, partition, channels))[-1].end, dax.ALIGNMENT)
+    region = _guest_region(system, places[0].channel, partition, count, dax.ALIGNMENT, taken)
+    taken.append(region)
+    return region
+
+
+def _dax_places(
+    start: int, partition: Partition, channels: tuple[ChannelPlace, ...]
+) -> Iterator[Range]:
+    """Yield the places of a partition's channels in its DAX memory, which begins at `start`."""
+    at = start + dax.HEAD_BYTES
+    for place in channels:
+        if partition.name in place.channel.dax:
+            found = Range(_up(at, _alignment(place.physical.bytes)), place.physical.bytes)
+            yield found
+            at = found.end
 
 
 def _channel_ends(
     system: System,
     partition: Partition,
-    board: BoardTree,
-    memory: Range,
-    times: Range | None,
+    taken: list[Range],
+    mapped: Range | None,
     channels: tuple[ChannelPlace, ...],
     spare: Iterator[int],
 ) -> tuple[ChannelEnd, ...]:
     """Return the places of a partition's channels in the partition, and their doorbells.
 
     The channels follow its memory. With trusted DMA, guest and physical addresses are the same, so
-    that its devices reach a channel, and no memory of others, by its guest address.
+    that its devices reach a channel, and no memory of others, by its guest address. `taken`: the
+    guest addresses that are not free, which get those of the channels. `mapped`: its DAX memory.
     """
-    taken = [memory, *(Range(*each) for each in board.occupied())]
-    taken += [times] if times else []
+    in_dax = _dax_places(mapped.start if mapped else 0, partition, channels)
     ends = []
     for place in channels:
         channel = place.channel
         if partition.name not in channel.ends:
             continue
         region = place.physical
-        if partition.dma is not Dma.TRUSTED:
-            region = _guest_region(system, channel, partition, memory.end, region.bytes, taken)
+        if partition.name in channel.dax:
+            region = next(in_dax)
+        elif partition.dma is not Dma.TRUSTED:
+            count = region.bytes
+            region = _guest_region(system, channel, partition, count, _alignment(count), taken)
         taken.append(region)
         what = f"channel '{channel.name}'"
         interrupt = _next_interrupt(spare, system, channel.line, what)
@@ -382,15 +474,17 @@ def _guest_region(
     system: System,
     channel: Channel,
     partition: Partition,
-    lowest: int,
     count: int,
-    taken: Iterable[Range],
+    alignment: int,
+    taken: Sequence[Range],
 ) -> Range:
-    """Return the first guest addresses that nothing else of the partition or the board has."""
-    start = _up(lowest, _alignment(count))
+    """Return the first guest addresses behind the memory that nothing else of the partition or the
+    board has. `taken`: what they have, the memory first.
+    """
+    start = _up(taken[0].end, alignment)
     for each in sorted(taken, key=lambda each: each.start):
         if start < each.end and each.start < start + count:
-            start = _up(each.end, _alignment(count))
+            start = _up(each.end, alignment)
     if start + count > 1 << GUEST_BITS:
         raise UserError(
             f"{system.file}:{channel.line}: channel '{channel.name}': partition "
@@ -403,9 +497,7 @@ def _guest_region(
 def _channel_host(
     system: System,
     partition: Partition,
-    board: BoardTree,
-    memory: Range,
-    times: Range | None,
+    taken: Iterable[Range],
     ends: Iterable[ChannelEnd],
 ) -> Range | None:
     """Return the guest addresses of the PCI host for channels: the lowest that are free.
@@ -416,14 +508,14 @@ def _channel_host(
     if not functions:
         return None
     free = [Range(HOST_ECAM_BYTES, PCI_LIMIT - HOST_ECAM_BYTES)]
-    taken = [memory, *(Range(*each) for each in board.occupied()), *(end.region for end in ends)]
-    for each in [*taken, times] if times else taken:
+    for each in taken:
         _withdraw(free, each)
     count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
     start = _take_lowest(free, count, HOST_ECAM_BYTES)
     if start is None:
+        line = functions[0].line_of("pci" if functions[0].pci else "dax")
         raise UserError(
-            f"{system.file}:{functions[0].line_of('pci')}: partition '{partition.name}' has no "
+            f"{system.file}:{line}: partition '{partition.name}' has no "
             f"{count >> 10} KiB of guest addresses left below 4 GiB for its PCI functions",
             "give it less memory",
         )

@@ -191,6 +191,7 @@ class Channel:
     kind: ChannelKind = ChannelKind.MESSAGES
     one_way: bool = False  # end 1 can only read
     pci: tuple[str, ...] = ()  # partitions that see their end as a PCI function
+    dax: tuple[str, ...] = ()  # partitions that see the memory of their end by DAX, cached
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

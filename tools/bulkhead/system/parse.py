@@ -517,7 +517,8 @@ _CHANNEL = _Kind(
         "kind": _one_of(ChannelKind),
         "one_way": _flag,
         "pci": lambda value: _list(value, _name, '["linux"]'),
+        "dax": lambda value: _list(value, _name, '["linux"]'),
     },
-    {"kind": ChannelKind.MESSAGES, "one_way": False, "pci": ()},
+    {"kind": ChannelKind.MESSAGES, "one_way": False, "pci": (), "dax": ()},
     {"name": '"commands"', "from": '"control"', "to": '"linux"', "size": '"64 KiB"'},
 )

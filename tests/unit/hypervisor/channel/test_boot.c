@@ -169,6 +169,18 @@ static void one_way_has_one_section(void **state)
     assert_int_equal(((uint8_t *)(uintptr_t)physical)[PAGE_BYTES + SECTION_BYTES], 0xa5);
 }
 
+/* The guest does not map the memory as a BAR, which would be uncached. */
+static void channels_of_functions_without_memory_are_cached(void **state)
+{
+    uint64_t *root = new_root();
+
+    (void)state;
+    description.channels[0].ends[0].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
+    description.channels[0].ends[1].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
+    channel_connect(&partitions[2], root);
+    expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, STAGE2_CONSTANTS);
+}
+
 /* Both ends, because one that used its cache would not see what the other one writes. */
 static void channels_of_functions_are_uncached(void **state)
 {
@@ -277,6 +289,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_end_writes_its_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(one_way_has_one_section, setup, tear_down),
+        cmocka_unit_test_setup_teardown(channels_of_functions_without_memory_are_cached, setup,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(channels_of_functions_are_uncached, setup, tear_down),
         cmocka_unit_test(uncached_differs_in_the_memory_type_alone),
         cmocka_unit_test(nothing_is_executable),

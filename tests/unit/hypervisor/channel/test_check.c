@@ -105,8 +105,10 @@ static const struct fault faults[] = {
     {INTERRUPT, 48, {FIRST(ends[0].interrupt, 48)}},  /* nobody's */
     {INTERRUPT, 53, {SECOND(ends[0].interrupt, 53)}}, /* the other channel's */
 
-    {FUNCTION, 0, {FIRST(ends[0].function, 2), SET(partitions[0].channel_host, 0xc000000)}},
+    {NULL, 0, {FIRST(ends[0].function, 2), SET(partitions[0].channel_host, 0xc000000)}},
+    {FUNCTION, 0, {FIRST(ends[0].function, 3), SET(partitions[0].channel_host, 0xc000000)}},
     {FUNCTION, 0, {FIRST(ends[0].function, 1)}},
+    {FUNCTION, 0, {FIRST(ends[0].function, 2)}},
     {FUNCTION, 1, {SECOND(ends[0].function, 1), SET(partitions[0].channel_host, 0xc000000)}},
     {FUNCTION, 0, {FIRST(ends[0].reserved, 1)}},
     {FUNCTION, 1, {SECOND(ends[1].reserved, 1)}},

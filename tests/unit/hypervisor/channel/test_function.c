@@ -224,6 +224,21 @@ static void functions_have_the_layout_of_ivshmem(void **state)
     }
 }
 
+/* The guest maps the memory at the address that the vendor-specific capability tells. */
+static void a_function_may_have_no_memory(void **state)
+{
+    (void)state;
+    description.channels[0].ends[0].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
+    assert_int_equal(read_by(0, config(0, VENDOR), 2), 0x09); /* and no capability follows */
+    assert_int_equal(read_by(0, config(0, VENDOR + 0x18), 4), (uint32_t)GUEST);
+    assert_int_equal(read_by(0, config(0, VENDOR + 0x1c), 4), GUEST >> 32);
+    write_by(0, config(0, PCI_BAR), 4, BAR);
+    write_by(0, config(0, PCI_COMMAND), 2, PCI_COMMAND_MEMORY);
+    assert_int_equal(read_by(0, BAR + PEERS, 4), 2);
+    write_by(0, BAR + DOORBELL, 4, 1u << 16);
+    assert_int_equal(rung[41], 1);
+}
+
 static void one_way_has_one_section(void **state)
 {
     (void)state;
@@ -624,6 +639,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(functions_have_the_layout_of_ivshmem, setup),
+        cmocka_unit_test_setup(a_function_may_have_no_memory, setup),
         cmocka_unit_test_setup(one_way_has_one_section, setup),
         cmocka_unit_test_setup(large_regions_have_64_bits, setup),
         cmocka_unit_test_setup(others_are_absent, setup),
