@@ -2,7 +2,8 @@
 /*
  * Channels with other partitions: PCI functions with the registers and the memory of ivshmem-v2
  * (Jailhouse, "IVSHMEM Device Specification"), bound to uio_pci_generic. This driver disables INTx
- * in the command register at each interrupt, and the process enables it again.
+ * in the command register at each interrupt, and the process enables it again. The memory is BAR 2,
+ * or in a DAX device, which Linux maps as cached.
  */
 #include "function.h"
 
@@ -232,9 +233,8 @@ static bool open_dax(const char *address, const struct layout *layout, struct me
     memory->file = dax_open(layout->address, memory->bytes, &memory->offset);
     return memory->file >= 0 ||
            endpoint_fail(problem,
-                         "%s has no BAR 2, and no /dev/dax* that can be opened has its memory: "
-                         "modprobe of_pmem nd_pmem dax_pmem device_dax; Linux needs "
-                         "CONFIG_ZONE_DEVICE",
+                         "%s has no BAR 2, and no /dev/dax* has its memory: modprobe -a of_pmem "
+                         "nd_pmem dax_pmem device_dax, in a Linux with CONFIG_ZONE_DEVICE",
                          address);
 }
 

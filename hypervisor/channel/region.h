@@ -21,9 +21,9 @@ struct channel_page {
     struct channel_function functions[2]; /* 0 if the end is none */
 };
 
-/* Returns true if an end of the channel has its memory as the BAR of a PCI function. Guests map BARs
- * as memory that is not cached (Linux: pgprot_writecombine() of resource2_wc). So no end's accesses
- * may use a cache: the ends would not see what the other one writes. */
+/* Returns true if an end of the channel has its memory as the BAR of a PCI function. Guests map
+ * BARs as memory that is not cached (Linux: pgprot_writecombine() of resource2_wc). So no end's
+ * accesses may use a cache: the ends would not see what the other one writes. */
 static inline bool channel_is_uncached(const struct description_channel *channel)
 {
     return channel->ends[0].function == DESCRIPTION_CHANNEL_FUNCTION_WHOLE ||

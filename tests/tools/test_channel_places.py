@@ -302,9 +302,9 @@ def test_description_of_functions() -> None:
 
 def _fletcher(data: bytes) -> int:
     """Returns Fletcher's checksum, from its definition: sums of words, and of these sums."""
-    words_of = struct.unpack(f"<{len(data) // 4}I", data)
-    weighted = sum((len(words_of) - at) * word for at, word in enumerate(words_of))
-    return weighted % (1 << 32) << 32 | sum(words_of) % (1 << 32)
+    numbers: list[int] = [number for (number,) in struct.iter_unpack("<I", data)]
+    weighted = sum((len(numbers) - at) * number for at, number in enumerate(numbers))
+    return weighted % (1 << 32) << 32 | sum(numbers) % (1 << 32)
 
 
 _IN_DAX = (

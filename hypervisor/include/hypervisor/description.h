@@ -186,8 +186,8 @@ struct description_manager {
     uint64_t staging_bytes;
 };
 
-/* An end of a channel as a function of the partition's PCI host for channels, whose device number is
- * the index of the channel. A function has an interrupt, for its INTA. */
+/* An end of a channel as a function of the partition's PCI host for channels, whose device number
+ * is the index of the channel. A function has an interrupt, for its INTA. */
 #define DESCRIPTION_CHANNEL_FUNCTION_NONE    0u
 #define DESCRIPTION_CHANNEL_FUNCTION_WHOLE   1u /* registers, interrupt, and memory as BAR 2 */
 #define DESCRIPTION_CHANNEL_FUNCTION_CONTROL 2u /* without BAR 2: the guest maps it otherwise */
@@ -203,8 +203,8 @@ struct description_channel_end {
 
 /* A channel: memory that connects two partitions. Its region is a page with the states of both
  * ends, which both can read and neither can write, then a section for each end, which this end can
- * write and the other one can read. If an end is a PCI function with BAR 2, the caches hold nothing of
- * the region for both guests. */
+ * write and the other one can read. If an end is a PCI function with BAR 2, the caches hold nothing
+ * of the region for both guests. */
 struct description_channel {
     uint64_t physical;      /* of the region, a multiple of the page size */
     uint64_t section_bytes; /* whole pages */

@@ -11,8 +11,7 @@ DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # Suites to try for a source package that the machine's own suite lacks.
 LATER_SUITES = {"debian": ("trixie", "sid")}
 
-# Suites whose arm64 kernel has no CONFIG_ZONE_DEVICE, which memory mapped by DAX needs, with a suite
-# whose kernel has it.
+# Suites whose arm64 kernel lacks CONFIG_ZONE_DEVICE, which DAX needs; and one whose kernel has it.
 KERNELS_WITH_DAX = {"bookworm": "trixie"}
 
 # The QEMU of these suites is too old; their backports have a newer one.

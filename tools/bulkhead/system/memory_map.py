@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
+from bulkhead.system.dax import HEAD_BYTES
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import size
 
@@ -127,7 +128,8 @@ def _owner(place: Place, board: BoardTree) -> Owner:
         for end in place.channels
         for section in end.place.parts(end.place.physical.start)[1:][end.number : end.number + 1]
     ]
-    regions = (memory, *sections, *devices, *windows)
+    blocks = [Region(place.dax.physical, HEAD_BYTES, "info block of channels")] if place.dax else []
+    regions = (memory, *blocks, *sections, *devices, *windows)
     return Owner(place.partition.name, place.partition.cores, regions)
 
 

@@ -39,6 +39,7 @@ struct linux_endpoint {
 
 /* Maps a channel with another partition. `name`: the function's address, such as "0000:00:1f.0", or
  * the channel's name in the system file. The function must be bound to the driver uio_pci_generic.
+ * If it has no BAR 2, Linux must have a DAX device with the memory.
  * The endpoint must stay at its address until linux_close(). */
 bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char *problem);
 
