@@ -46,6 +46,7 @@ _SCRIPT = """
 bulkhead-channel send commands early
 echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id
 bulkhead-channel send none word
+{without_memory}
 bulkhead-channel bench commands -n 100000 -s 8 -t 60 && echo "script: bench 8 done"
 bulkhead-channel bench 0000:00:00.0 -n 500 -s 16000 -t 60 && echo "script: bench 16000 done"
 bulkhead-channel send commands -t 60 one two three && echo "script: sent"
@@ -56,6 +57,15 @@ bulkhead-channel receive commands -t 600 &
 sleep 3
 echo "script: the end"
 wait
+"""
+# Takes the memory from Linux' driver and gives it back.
+_WITHOUT_DAX = """
+cd /sys/bus/nd/drivers/dax_pmem
+device=$(ls -d dax*)
+echo $device > unbind
+bulkhead-channel send commands word
+echo $device > bind
+cd /
 """
 _PROGRAM = ("*.c", "linux/*.c", "linux/command/*.c")
 _INCLUDES = ("include", "linux/include", "linux", "linux/command")
@@ -100,7 +110,9 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
     image = linux_guest.with_program(
         image, "bulkhead-channel", sources, [folder / name for name in _INCLUDES]
     )
-    image = linux_guest.with_script(image, "use", _SCRIPT)
+    without_memory = _WITHOUT_DAX if way == "dax" else ""
+    script = _SCRIPT.format(without_memory=without_memory)
+    image = linux_guest.with_script(image, "use", script)
     text = _SYSTEM.format(initrd=image.initrd, kernel=image.kernel, way=way)
     guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
@@ -117,6 +129,8 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
         "script: receive ended with 1",
     ):
         assert f"linux| {line}" in console
+    missing = "bulkhead-channel: 0000:00:00.0 has no BAR 2, and no /dev/dax* has its memory: "
+    assert console.count(f"linux| {missing}") == (way == "dax")
     found = counters(console)
     round_trips = 10_000
     sent = 100_000 + 500 + 2 * round_trips + 3 + 20_000
