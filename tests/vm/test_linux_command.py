@@ -30,6 +30,7 @@ image = "channel-echo"
 name = "linux"
 cores = [1, 2]
 memory = "256 MiB"
+console = "interactive"
 image = "{kernel}"
 initrd = "{initrd}"
 arguments = "run=/bin/use"
@@ -70,6 +71,7 @@ cd /
 _PROGRAM = ("*.c", "linux/*.c", "linux/command/*.c")
 _INCLUDES = ("include", "linux/include", "linux", "linux/command")
 _BOOT_S, _PATIENCE_S = 300, 120
+_RESTART = "\x1er"  # Ctrl-^ r
 _MODULES = {
     "pci": ["uio_pci_generic"],
     "dax": ["uio_pci_generic", "of_pmem", "nd_pmem", "device_dax", "dax_pmem"],
@@ -140,3 +142,6 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
     assert found["errors"] == [0, 0]
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
     assert set(attributes(guest, layout)) == {_INDEX[way]}
+    if way == "dax":  # the info block is there again
+        guest.type_text(_RESTART)
+        guest.wait_for_match(r"(?s)script: the end.*script: bench 8 done", _BOOT_S)
