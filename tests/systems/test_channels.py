@@ -42,6 +42,7 @@ def test_keys() -> None:
     assert (position.kind, position.one_way) == (ChannelKind.MESSAGES, True)
     assert (frames.kind, frames.one_way) == (ChannelKind.MESSAGES, False)
     assert (commands.pci, frames.pci) == ((), ("linux", "control"))
+    assert (commands.dax, state.dax) == ((), ("linux",))
     assert (state.kind, state.one_way) == (ChannelKind.VALUE, False)
     assert [each.line for each in system.channels] == [4, 22, 29, 38]
     assert (position.line_of("one_way"), commands.line_of("kind")) == (27, 4)
@@ -73,6 +74,15 @@ def test_documented_table_is_what_check_prints(example: Path) -> None:
     show_channels(layout(system, board), Console(file=text, width=1000))
     printed = [line.rstrip() for line in text.getvalue().splitlines() if line]
     assert printed == documented()[1][:7]
+
+
+def test_table_shows_dax(example: Path) -> None:
+    example.write_text(example.read_text().replace('pci = ["linux"]', 'dax = ["linux"]'))
+    system = parse(example)
+    text = io.StringIO()
+    show_channels(layout(system, check(system, board_tree.load)), Console(file=text, width=1000))
+    rows = [line.split() for line in text.getvalue().splitlines()]
+    assert [row[5:7] for row in rows if row[:2] == ["commands", "linux"]] == [["00:00.0,", "DAX"]]
 
 
 def test_documented_node_is_in_the_devicetree(example: Path) -> None:

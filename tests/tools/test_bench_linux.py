@@ -179,13 +179,13 @@ class Archive:
 def test_packages_that_can_not_be_fetched_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bulkhead.setup.apt.foreign", lambda _: Archive())
+    monkeypatch.setattr("bulkhead.setup.apt.foreign", lambda *_: Archive())
     with pytest.raises(UserError, match=r"Xen can't be fetched \(no such archive\)"):
         arm64_packages.unpack(tmp_path, "Xen", [Wanted("xen")])
     assert not (tmp_path / "root").exists()
 
 
 def test_packages_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bulkhead.setup.apt.foreign", lambda _: Archive())
+    monkeypatch.setattr("bulkhead.setup.apt.foreign", lambda *_: Archive())
     (tmp_path / "root").mkdir()
     assert arm64_packages.unpack(tmp_path, "Xen", [Wanted("xen")]) == tmp_path / "root"

@@ -102,7 +102,8 @@ def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
             yield entry >> _INDEX_SHIFT & 7
 
 
-@pytest.mark.timeout(600)
+# Kernels may have to be fetched.
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("way", ["pci", "dax"])
 def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
     folder = ROOT / "channel"
