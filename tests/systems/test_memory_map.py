@@ -112,6 +112,7 @@ def test_channels_belong_to_whom_writes_them(tmp_path: Path) -> None:
         ("control", "channel state", 12 << 10),
         ("hypervisor", "states of channel position_15char", 4096),
         ("linux", "channel position_15char", 8 << 10),
+        ("linux", "info block of channels", 8 << 10),
     ]
     assert sum(region.bytes for _, region in made.in_memory()) == placed.board.memory_bytes
     assert "linux channel commands" in "\n".join(printed(made))
