@@ -11,7 +11,7 @@ import pytest
 from bulkhead.errors import UserError
 from bulkhead.running import reach
 from bulkhead.running.qemu import Forward, UserNetwork
-from bulkhead.running.reach import Guest, parse_forward
+from bulkhead.running.reach import IPERF, Guest, parse_forward
 from bulkhead.running.run import RunOptions
 from bulkhead.running.run_system import guests_of, run_system
 from bulkhead.settings import Settings
@@ -57,7 +57,7 @@ def test_machine_has_no_unused_smmu() -> None:
 def test_networks_have_ports_of_their_own() -> None:
     first, second, third = guests_of(system(NET, LINUX, NET), [])
     assert first == Guest("net", "52:54:00:12:34:56", {80: 8080, 7: 7007, 9: 9009, 5001: 5001})
-    assert second == Guest("linux", "52:54:00:12:34:57", {5001: 15001})
+    assert second == Guest("linux", "52:54:00:12:34:57", {5001: 15001}, (IPERF,))
     assert third.ports == {80: 28080, 7: 27007, 9: 29009, 5001: 25001}
 
 
@@ -97,6 +97,16 @@ def test_commands_are_never_cut(
     assert ["linux", "port 22          127.0.0.1 port 2222"] in lines
     assert ["other", "port 80          127.0.0.1 port 28080"] in lines
     assert not [line for line in lines if line[0] == "other" and "echo" in line[1]]
+
+
+def test_services_of_linux_with_channels(capsys: pytest.CaptureFixture[str]) -> None:
+    guests = guests_of(system(replace(LINUX, image="linux-channels")), [])
+    assert guests[0].ports == {80: 8080, 5001: 5001}
+    with reach.connect(guests, tap=False):
+        pass
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["linux", "live plot   http://127.0.0.1:8080/"] in lines
+    assert not [line for line in lines if "status" in line[1]]
 
 
 @pytest.mark.parametrize(

@@ -171,12 +171,12 @@ def with_program(
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildFailure(done.stderr)
-    return _with_files(image, name, {f"bin/{name}": program.read_bytes()})
+    return with_files(image, name, {f"bin/{name}": program.read_bytes()})
 
 
 def with_script(image: LinuxImage, name: str, text: str) -> LinuxImage:
     """Return the image with a script of its shell, /bin/NAME: see with_program."""
-    return _with_files(image, name, {f"bin/{name}": f"#!/bin/sh\n{text}".encode()})
+    return with_files(image, name, {f"bin/{name}": f"#!/bin/sh\n{text}".encode()})
 
 
 def with_modules(image: LinuxImage, names: Sequence[str]) -> LinuxImage:
@@ -184,7 +184,7 @@ def with_modules(image: LinuxImage, names: Sequence[str]) -> LinuxImage:
     modules = dict(_modules_in_order(image.initrd.parent / "root", names))
     files = {f"modules/{name}": content for name, content in modules.items()}
     files[_MORE_MODULES] = " ".join(modules).encode()
-    return _with_files(image, "-".join(names), files)
+    return with_files(image, "-".join(names), files)
 
 
 def with_cyclictest(image: LinuxImage) -> LinuxImage:
@@ -207,12 +207,13 @@ def _with_packaged(
     with lock.held(folder):
         root = arm64_packages.unpack(folder, f"{title} for arm64", [wanted])
     program = _read(root, path)
-    libraries = _libraries(program, root, image.initrd.parent / "root")
-    files = {f"lib/{library}": content for library, content in libraries}
-    return _with_files(image, name, {f"bin/{name}": program, **files})
+    needed = libraries(program, root, image.initrd.parent / "root")
+    files = {f"lib/{library}": content for library, content in needed}
+    return with_files(image, name, {f"bin/{name}": program, **files})
 
 
-def _with_files(image: LinuxImage, name: str, files: Mapping[str, bytes]) -> LinuxImage:
+def with_files(image: LinuxImage, name: str, files: Mapping[str, bytes]) -> LinuxImage:
+    """Return the image with more files, by their paths in the guest. All are executable."""
     whole = image.initrd.read_bytes()
     initrd = image.initrd.with_name(f"{image.initrd.name.removesuffix('.gz')}-{name}")
     # The kernel unpacks the archives in turn; each starts at a multiple of four bytes.
@@ -241,7 +242,7 @@ def _initramfs(root: Path) -> bytes:
                 modules=" ".join(modules), more_modules=_MORE_MODULES, iperf_ended=IPERF_ENDED
             ).encode(),
             **{f"modules/{name}": content for name, content in modules.items()},
-            **{f"lib/{name}": content for name, content in _libraries(iperf, root)},
+            **{f"lib/{name}": content for name, content in libraries(iperf, root)},
         }
     )
 
@@ -259,7 +260,7 @@ def _read(root: Path, path: str) -> bytes:
     raise _lacks(path, root)
 
 
-def _libraries(program: bytes, *roots: Path) -> Iterator[tuple[str, bytes]]:
+def libraries(program: bytes, *roots: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the shared libraries that a program needs, directly or indirectly, and the loader."""
     from elftools.elf.dynamic import DynamicSection
     from elftools.elf.elffile import ELFFile

@@ -33,13 +33,13 @@ class Service:
         return f"{prefix} curl {text}" if text.startswith("http") else f"{prefix} {text}"
 
 
-SERVICES = (
-    Service("status page", 80, 8080, "http://{address}{web_port}/"),
-    Service("status as JSON", 80, 8080, "curl http://{address}{web_port}/status.json"),
-    Service("echo", 7, 7007, "nc {address} {port}"),
-    Service("discard", 9, 9009, "nc {address} {port} < FILE"),
-    Service("iperf 2", 5001, 5001, "iperf -c {address} -p {port}"),
-)
+STATUS_PAGE = Service("status page", 80, 8080, "http://{address}{web_port}/")
+STATUS_JSON = Service("status as JSON", 80, 8080, "curl http://{address}{web_port}/status.json")
+PLOT = Service("live plot", 80, 8080, "http://{address}{web_port}/")
+ECHO = Service("echo", 7, 7007, "nc {address} {port}")
+DISCARD = Service("discard", 9, 9009, "nc {address} {port} < FILE")
+IPERF = Service("iperf 2", 5001, 5001, "iperf -c {address} -p {port}")
+SERVICES = (STATUS_PAGE, STATUS_JSON, ECHO, DISCARD, IPERF)
 _CLIENTS = ("curl", "nc", "iperf")  # all in packages.GROUPS["tap"]
 DEFAULT_FORWARDS = {service.guest_port: service.host_port for service in SERVICES}
 
@@ -58,13 +58,13 @@ class Guest:
     """A guest with a network card.
 
     `partition` is "" on a bare machine. `ports` maps its TCP ports to host ports in user
-    networking. If `is_ours`, it offers the services above.
+    networking. It offers `services`, as far as it has their ports.
     """
 
     partition: str
     mac: str
     ports: dict[int, int]
-    is_ours: bool = True
+    services: Sequence[Service] = SERVICES
 
 
 @dataclass(frozen=True)
@@ -160,12 +160,11 @@ def _on_taps(guests: Sequence[Guest], namespace: network.Namespace) -> Connectio
 
 def _rows(guest: Guest, address: str, ports: dict[int, int], prefix: str) -> Iterator[_Row]:
     """Return the services of a guest; with a prefix, from inside the network namespace."""
-    services = SERVICES if guest.is_ours else ()
-    for service in services:
+    for service in guest.services:
         if port := ports.get(service.guest_port):
             yield guest.partition, service.name, service.command(address, port, prefix)
     for port, host in ports.items():
-        if port not in {service.guest_port for service in services}:
+        if port not in {service.guest_port for service in guest.services}:
             yield guest.partition, f"port {port}", f"{address} port {host}"
 
 

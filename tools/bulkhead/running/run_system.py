@@ -9,12 +9,28 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.measuring.bench import check_output_path
 from bulkhead.running import attach, reach
-from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
+from bulkhead.running.reach import (
+    DEFAULT_FORWARDS,
+    ECHO,
+    IPERF,
+    PLOT,
+    SERVICES,
+    ChosenForward,
+    Guest,
+    Service,
+)
 from bulkhead.running.run import RunOptions, boot, signals_end_the_guest
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
-from bulkhead.system.images import LINUX, LINUX_MEDIA, RTEMS, names_file, programs
+from bulkhead.system.images import (
+    LINUX,
+    LINUX_CHANNELS,
+    LINUX_MEDIA,
+    RTEMS,
+    names_file,
+    programs,
+)
 from bulkhead.system.machine import functions, mac, machine, sound_functions
 from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
@@ -22,9 +38,13 @@ from bulkhead.system.problems import show
 from bulkhead.system.shared_cores import show_shared_cores
 
 _PORTS_APART = 10_000  # distance between the host ports of one network and the next
-_ECHO, _IPERF = 7, 5001
-# The other images offer all of DEFAULT_FORWARDS.
-_OFFERS = {LINUX: {_IPERF}, LINUX_MEDIA: {_IPERF}, RTEMS: {_ECHO, _IPERF}}
+# The other images of ours offer all SERVICES.
+_OFFERS: dict[str, tuple[Service, ...]] = {
+    LINUX: (IPERF,),
+    LINUX_MEDIA: (IPERF,),
+    LINUX_CHANNELS: (PLOT, IPERF),
+    RTEMS: (ECHO, IPERF),
+}
 
 
 def run_system(options: RunOptions, settings: Settings) -> int:
@@ -81,7 +101,7 @@ def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
             partition.name,
             mac(number),
             _ports(partition, number * _PORTS_APART),
-            is_ours=not names_file(partition.image),
+            _services(partition),
         )
         for number, (partition, _) in enumerate(functions(system))
     ]
@@ -97,12 +117,14 @@ def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
     return guests
 
 
+def _services(partition: Partition) -> tuple[Service, ...]:
+    return () if names_file(partition.image) else _OFFERS.get(partition.image, SERVICES)
+
+
 def _ports(partition: Partition, apart: int) -> dict[int, int]:
-    return {
-        guest: host + apart
-        for guest, host in DEFAULT_FORWARDS.items()
-        if guest in _OFFERS.get(partition.image, DEFAULT_FORWARDS)
-    }
+    if names_file(partition.image):
+        return {guest: host + apart for guest, host in DEFAULT_FORWARDS.items()}
+    return {each.guest_port: each.host_port + apart for each in _services(partition)}
 
 
 def _print_partitions(system: System) -> None:

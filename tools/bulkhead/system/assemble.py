@@ -10,7 +10,7 @@ from bulkhead import lock
 from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.paths import OUTPUT
-from bulkhead.peers import linux_guest, rtems
+from bulkhead.peers import linux_channels, linux_guest, rtems
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system import board_tree
@@ -19,7 +19,9 @@ from bulkhead.system.check import check
 from bulkhead.system.image import hypervisor_bytes, pack
 from bulkhead.system.images import (
     LINUX,
+    LINUX_CHANNELS,
     LINUX_MEDIA,
+    LINUXES,
     RTEMS,
     executable,
     image_file,
@@ -31,6 +33,11 @@ from bulkhead.system.model import Partition, System
 from bulkhead.system.parse import find, parse
 
 _INSTALL_NOTHING = Settings(no_install=True)
+_PREPARE = {
+    LINUX: linux_guest.prepare,
+    LINUX_MEDIA: linux_guest.prepare_media,
+    LINUX_CHANNELS: linux_channels.prepare,
+}
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ def read(name: str, settings: Settings = _INSTALL_NOTHING) -> tuple[System, Boar
 
 def package_groups(system: System, compiler: str) -> set[str]:
     """Return the groups of packages that assemble() needs."""
-    linux = any(partition.image in (LINUX, LINUX_MEDIA) for partition in system.partitions)
+    linux = any(partition.image in LINUXES for partition in system.partitions)
     return build.Variant("arm64", compiler).groups | ({"bench"} if linux else set())
 
 
@@ -81,9 +88,8 @@ def assemble(
 
 def _files(system: System, partition: Partition, compiler: str) -> Files:
     initrd = initrd_file(system, partition)
-    if partition.image in (LINUX, LINUX_MEDIA):
-        is_media = partition.image == LINUX_MEDIA
-        linux = linux_guest.prepare_media() if is_media else linux_guest.prepare()
+    if partition.image in LINUXES:
+        linux = _PREPARE[partition.image]()
         return Files(linux.kernel.read_bytes(), (initrd or linux.initrd).read_bytes())
     kernel = image_file(system, partition)
     if partition.image == RTEMS:

@@ -18,6 +18,8 @@ from bulkhead.system.problems import choose, show
 
 LINUX = "linux"
 LINUX_MEDIA = "linux-media"  # with drivers of sound, and the player of apps/player
+LINUX_CHANNELS = "linux-channels"  # with bulkhead-channel, Python, and the plot of apps/level
+LINUXES = (LINUX, LINUX_MEDIA, LINUX_CHANNELS)
 RTEMS = "rtems"  # the sample of virtio/ports/rtems
 _HEADER_BYTES = 64
 _MAGIC = b"ARM\x64"
@@ -40,7 +42,7 @@ def image_file(system: System, partition: Partition) -> Path | None:
     Raises UserError if there is no such image.
     """
     name = partition.image
-    if name in (LINUX, LINUX_MEDIA):
+    if name in LINUXES:
         return BUILD / "linux/Image"
     if name == RTEMS:
         rtems.require()
@@ -51,7 +53,7 @@ def image_file(system: System, partition: Partition) -> Path | None:
     if name not in known:
         raise UserError(
             f"there is no image {show(name)}",
-            f"{choose(name, [*known, LINUX, LINUX_MEDIA, RTEMS], 'images')}, or the path of a file",
+            f"{choose(name, [*known, *LINUXES, RTEMS], 'images')}, or the path of a file",
         )
     built = Variant("arm64").folder.glob(f"apps/*/{name}.image")
     return next(built, None)

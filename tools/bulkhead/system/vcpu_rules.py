@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bulkhead.system import vcpu_argument
-from bulkhead.system.images import LINUX, LINUX_MEDIA, RTEMS, names_file
+from bulkhead.system.images import LINUXES, RTEMS, names_file
 from bulkhead.system.model import Partition, System, Vcpu
 from bulkhead.system.parse import ARGUMENTS_CHARACTERS_MAX, EVERY_OTHER_THREAD
 from bulkhead.system.problems import Problem, show
@@ -35,7 +35,7 @@ def vcpu_name(partition: Partition, vcpu: Vcpu) -> str:
 def _guest(partition: Partition) -> Iterator[Problem]:
     """Check that the partition's kernel has VCPUs."""
     who, line = f"partition {show(partition.name)}", partition.vcpus[0].line
-    if partition.image in (LINUX, LINUX_MEDIA, RTEMS) or names_file(partition.image):
+    if partition.image in (*LINUXES, RTEMS) or names_file(partition.image):
         what = f"{who} has VCPUs, and its image {show(partition.image)} is no program of our kernel"
         yield Problem(line, what, "remove its VCPUs, or take a program of apps/ as image")
     if len(partition.cores) > 1:
