@@ -2,7 +2,7 @@
 #include "law.h"
 
 #define PROPORTIONAL 12.0 /* for each metre of error */
-#define INTEGRAL     4.0  /* for each metre of error and second */
+#define INTEGRAL     6.0  /* for each metre of error and second */
 
 double law_command(struct law *law, double setpoint, double level, double seconds)
 {

@@ -15,7 +15,7 @@ enum {
     LEVEL_COMMAND,     /* controller to sensor: struct level_command */
     LEVEL_RECORD,      /* controller to plot: struct level_record */
     LEVEL_ACKNOWLEDGE, /* plot to controller: number and time of a record, two uint64_t */
-    LEVEL_SETPOINT     /* plot to controller: the setpoint in metres, a double; 0: it changes by itself */
+    LEVEL_SETPOINT     /* plot to controller: in metres, a double; 0: it changes by itself */
 };
 
 struct level_sample {
