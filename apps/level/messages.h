@@ -14,7 +14,7 @@ enum {
     LEVEL_SAMPLE,      /* sensor to controller: struct level_sample */
     LEVEL_COMMAND,     /* controller to sensor: struct level_command */
     LEVEL_RECORD,      /* controller to plot: struct level_record */
-    LEVEL_ACKNOWLEDGE, /* plot to controller: number and time of a record, two uint64_t */
+    LEVEL_ACKNOWLEDGE, /* plot to controller: struct level_acknowledgement */
     LEVEL_SETPOINT     /* plot to controller: in metres, a double; 0: it changes by itself */
 };
 
