@@ -22,6 +22,11 @@ static bool has_value(const struct channel_wait *wait)
     return value_is_new(wait->object);
 }
 
+static bool has_broadcast(const struct channel_wait *wait)
+{
+    return broadcast_is_new(wait->object);
+}
+
 struct channel_wait channel_wait_for_message(struct channel *channel)
 {
     return (struct channel_wait){
@@ -53,6 +58,11 @@ struct channel_wait channel_wait_for_value(struct value_reader *reader)
         .is_ready = has_value,
         .object = reader,
     };
+}
+
+struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiver)
+{
+    return (struct channel_wait){.is_ready = has_broadcast, .object = receiver};
 }
 
 static void clear_flags(const struct channel_wait *waits, size_t count)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define NANOSECONDS UINT64_C(1000000000)
+#define LOOK        (NANOSECONDS / 100) /* between two looks at a one-way channel */
 
 bool endpoint_fail(char *problem, const char *format, ...)
 {
@@ -47,9 +48,14 @@ void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes)
     const uint32_t *states = endpoint->region;
     uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
 
+    uint8_t *section[] = {
+        sections,
+        endpoint->kind == LINUX_ONE_WAY ? NULL : sections + section_bytes,
+    };
+
     endpoint->memory = (struct channel_memory){
-        .own = sections + endpoint->end * section_bytes,
-        .peer = sections + (1 - endpoint->end) * section_bytes,
+        .own = section[endpoint->end],
+        .peer = section[1 - endpoint->end],
         .ring_bytes = ring_bytes,
         .peer_state = endpoint->registers == NULL ? NULL : &states[1 - endpoint->end],
     };
@@ -57,10 +63,38 @@ void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes)
 
 void linux_begin(struct linux_endpoint *endpoint)
 {
+    const struct channel_memory *memory = &endpoint->memory;
+
     if (endpoint->registers != NULL) {
         function_begin(endpoint);
     }
-    endpoint->has_life = channel_open(&endpoint->channel, &endpoint->memory, &endpoint->port);
+    endpoint->is_used = true;
+    /* endpoint_check() has checked the size, so no function fails. */
+    switch (endpoint->kind) {
+    case LINUX_MESSAGES:
+        (void)channel_open(&endpoint->channel, memory, &endpoint->port);
+        break;
+    case LINUX_VALUE:
+        (void)value_writer_begin(&endpoint->writer, memory->own, memory->peer, memory->ring_bytes);
+        (void)value_reader_begin(&endpoint->reader, memory->peer, memory->own, memory->ring_bytes);
+        break;
+    case LINUX_ONE_WAY:
+        if (endpoint->end == 0) {
+            (void)broadcast_sender_begin(&endpoint->sender, memory->own, memory->ring_bytes);
+        } else {
+            (void)broadcast_receiver_begin(&endpoint->receiver, memory->peer, memory->ring_bytes,
+                                           false);
+        }
+        break;
+    }
+}
+
+void linux_notify(const struct linux_endpoint *endpoint)
+{
+    struct channel_control *own = endpoint->memory.own;
+
+    own->notifications++;
+    endpoint->port.notify(endpoint->port.context);
 }
 
 const struct channel_control *linux_control(const struct linux_endpoint *endpoint, unsigned end)
@@ -70,7 +104,7 @@ const struct channel_control *linux_control(const struct linux_endpoint *endpoin
 
 void linux_close(struct linux_endpoint *endpoint)
 {
-    if (endpoint->has_life) {
+    if (endpoint->is_used && endpoint->kind == LINUX_MESSAGES) {
         channel_close(&endpoint->channel);
     }
     if (endpoint->registers != NULL) {
@@ -199,4 +233,28 @@ bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint
     struct channel_wait wait = channel_wait_for_space(&endpoint->channel, length);
 
     return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
+}
+
+bool linux_wait_for_value(struct linux_endpoint *endpoint, uint64_t deadline)
+{
+    struct channel_wait wait = channel_wait_for_value(&endpoint->reader);
+
+    return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
+}
+
+bool linux_wait_for_broadcast(struct linux_endpoint *endpoint, uint64_t deadline)
+{
+    struct channel_wait wait = channel_wait_for_broadcast(&endpoint->receiver);
+
+    for (;;) {
+        uint64_t look = linux_now() + LOOK;
+        uint64_t until = look < deadline ? look : deadline;
+
+        if (linux_wait_any(&endpoint, &wait, 1, until) == 0) {
+            return true;
+        }
+        if (until == deadline) {
+            return false;
+        }
+    }
 }

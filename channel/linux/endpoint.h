@@ -14,7 +14,13 @@ bool endpoint_fail(char *problem, const char *format, ...) __attribute__((format
 /* Returns true if rings can have this size. */
 bool endpoint_check(uint64_t ring_bytes, char *problem);
 
-/* Sets where the sections are. The region is mapped, and `end` is set. */
+/* Returns how many sections a channel of this kind has. */
+static inline uint64_t endpoint_sections(enum linux_kind kind)
+{
+    return kind == LINUX_ONE_WAY ? 1 : 2;
+}
+
+/* Sets where the sections are. The region is mapped, and `end` and `kind` are set. */
 void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes);
 
 /* Makes the doorbell able to ring, if it is a function's. */

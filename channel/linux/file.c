@@ -72,12 +72,15 @@ static bool map_file(struct linux_endpoint *endpoint, const char *path, char *pr
 }
 
 bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned end,
-                    uint64_t ring_bytes, char *problem)
+                    enum linux_kind kind, uint64_t ring_bytes, char *problem)
 {
+    uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
+
     *endpoint = (struct linux_endpoint){
+        .kind = kind,
         .end = end & 1,
         .config = -1,
-        .region_bytes = REGION_STATE_BYTES + 2 * (CHANNEL_CONTROL_BYTES + ring_bytes),
+        .region_bytes = REGION_STATE_BYTES + endpoint_sections(kind) * section_bytes,
     };
     endpoint->port = (struct channel_port){endpoint, ring_bell};
     if (!endpoint_check(ring_bytes, problem) ||

@@ -93,7 +93,7 @@ void function_begin(const struct linux_endpoint *endpoint)
 
 void function_close(struct linux_endpoint *endpoint)
 {
-    if (endpoint->has_life) {
+    if (endpoint->is_used) {
         endpoint->registers[REGISTER_INTERRUPT_CONTROL] = 0;
         endpoint->registers[REGISTER_STATE] = 0;
     }
@@ -101,22 +101,42 @@ void function_close(struct linux_endpoint *endpoint)
     close(endpoint->config);
 }
 
-/* Returns true if the function's node in the devicetree has this label. */
-static bool has_label(const char *function, const char *label)
+/* Reads a property of the function's node in the devicetree. Returns its bytes; -1 if there is
+ * none. */
+static ssize_t read_property(const char *function, const char *property, char *value, size_t size)
 {
     char path[PATH_MAX];
-    char found[64];
     int file;
     ssize_t bytes;
 
-    (void)snprintf(path, sizeof(path), FUNCTIONS "/%.64s/of_node/label", function);
+    (void)snprintf(path, sizeof(path), FUNCTIONS "/%.64s/of_node/%s", function, property);
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return false;
+        return -1;
     }
-    bytes = read(file, found, sizeof(found));
+    bytes = read(file, value, size);
     close(file);
-    return bytes == (ssize_t)strlen(label) + 1 && memcmp(found, label, (size_t)bytes) == 0;
+    return bytes;
+}
+
+/* Returns true if the function's node has this property, with this text. */
+static bool has_text(const char *function, const char *property, const char *text)
+{
+    char found[64];
+    ssize_t bytes = read_property(function, property, found, sizeof(found));
+
+    return bytes == (ssize_t)strlen(text) + 1 && memcmp(found, text, (size_t)bytes) == 0;
+}
+
+/* Returns the kind of the channel, as its node tells it. */
+static enum linux_kind read_kind(const char *function)
+{
+    char none;
+
+    if (read_property(function, "bulkhead,one-way", &none, sizeof(none)) >= 0) {
+        return LINUX_ONE_WAY;
+    }
+    return has_text(function, "bulkhead,kind", "value") ? LINUX_VALUE : LINUX_MESSAGES;
 }
 
 /* Finds the function by its address or its channel's name. Writes the address. */
@@ -130,7 +150,7 @@ static bool find(const char *name, char *address, size_t bytes, char *problem)
         return endpoint_fail(problem, "this machine has no PCI functions (" FUNCTIONS ")");
     }
     while (!is_found && (entry = readdir(folder)) != NULL) {
-        is_found = strcmp(entry->d_name, name) == 0 || has_label(entry->d_name, name);
+        is_found = strcmp(entry->d_name, name) == 0 || has_text(entry->d_name, "label", name);
         if (is_found) {
             (void)snprintf(address, bytes, "%.*s", (int)bytes - 1, entry->d_name);
         }
@@ -247,10 +267,11 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
     if (!open_bar(address, &memory) && !open_dax(address, layout, &memory, problem)) {
         return false;
     }
-    endpoint->region_bytes = REGION_STATE_BYTES + 2 * layout->section_bytes;
+    endpoint->region_bytes =
+        REGION_STATE_BYTES + endpoint_sections(endpoint->kind) * layout->section_bytes;
     if (memory.bytes < endpoint->region_bytes) {
         close(memory.file);
-        return endpoint_fail(problem, "%s is a one-way channel, which has no connection", address);
+        return endpoint_fail(problem, "the memory of %s is smaller than its sections", address);
     }
     endpoint->region = mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
                             memory.file, (off_t)memory.offset);
@@ -262,8 +283,10 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
     /* What is not ours is mapped for reading only: a store there would stop the partition. */
     sections = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
     mprotect(endpoint->region, REGION_STATE_BYTES, PROT_READ);
-    mprotect(sections + (1 - endpoint->end) * layout->section_bytes, layout->section_bytes,
-             PROT_READ);
+    if (endpoint->kind != LINUX_ONE_WAY || endpoint->end == 1) {
+        mprotect(sections + (1 - endpoint->end) * layout->section_bytes, layout->section_bytes,
+                 PROT_READ);
+    }
     return true;
 }
 
@@ -357,6 +380,7 @@ bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char 
     if (!find(name, address, sizeof(address), problem)) {
         return false;
     }
+    endpoint->kind = read_kind(address);
     if (!open_parts(endpoint, address, &layout, problem)) {
         close_parts(endpoint);
         return false;

@@ -3,6 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import select
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -128,7 +132,76 @@ def test_a_deadline_passes(start: Start) -> None:
     assert errors == b"bulkhead-channel: nobody uses the other side of ./c\n"
 
 
+def test_the_newest_value_is_received(start: Start) -> None:
+    value = ("./c", "-K", "value")
+    assert outcome(start("send", *value, "old", "newest")) == (0, b"", b"")
+    assert outcome(start("receive", *value, "-e", "1", "-n", "1")) == (0, b"newest\n", b"")
+    receiver = start("receive", *value, "-e", "1")
+    assert receiver.stdout is not None
+    assert receiver.stdout.readline() == b"newest\n"
+    for word in (b"one", b"", b"another"):
+        assert outcome(start("send", *value), word + b"\n") == (0, b"", b"")
+        assert receiver.stdout.readline() == word + b"\n"
+    # The other direction has values of its own.
+    assert outcome(start("send", *value, "-e", "1", "back")) == (0, b"", b"")
+    assert outcome(start("receive", *value, "-n", "1")) == (0, b"back\n", b"")
+    status, output, errors = outcome(start("receive", *value, "-n", "2", "-t", "0.05"))
+    assert (status, output, errors) == (1, b"back\n", b"")
+
+
+def test_a_slow_receiver_of_a_one_way_channel_misses_messages(start: Start) -> None:
+    one_way = ("./c", "-K", "one-way", "-r", "4K")
+    receiver = start("receive", *one_way, "-e", "1")
+    sender = start("send", *one_way)
+    assert sender.stdin is not None
+    assert receiver.stdout is not None
+    numbers = itertools.count()
+    # The receiver begins with the next message, and nobody sees when it begins.
+    while not select.select([receiver.stdout], [], [], 0.01)[0]:
+        sender.stdin.write(b"%d\n" % next(numbers))
+        sender.stdin.flush()
+    received = [int(receiver.stdout.readline())]
+    receiver.send_signal(signal.SIGSTOP)
+    count = next(numbers) + 2000
+    lines = b"".join(b"%d\n" % number for number in range(count - 2000, count))
+    assert outcome(sender, lines) == (0, b"", b"")
+    receiver.send_signal(signal.SIGCONT)
+    while received[-1] != count - 1:
+        received.append(int(receiver.stdout.readline()))
+    receiver.send_signal(signal.SIGINT)
+    _, _, errors = outcome(receiver)
+    missed = [int(each) for each in re.findall(rb"bulkhead-channel: missed (\d+) messages", errors)]
+    assert received == sorted(set(received))
+    assert sum(missed) == count - received[0] - len(received) > 1000
+
+
+def test_ends_and_kinds_that_a_command_is_not_for(start: Start) -> None:
+    value, one_way = ("-K", "value"), ("-K", "one-way")
+    for arguments, line in (
+        (
+            ("send", "./o", *one_way, "-e", "1", "x"),
+            "the end of ./o that receives: it is a one-way",
+        ),
+        (("receive", "./o", *one_way), "the end of ./o that sends: it is a one-way channel"),
+        (("cat", "./o", *one_way), "cat is for channels of messages: ./o is of the kind one-way"),
+        (("bench", "./v", *value), "bench is for channels of messages: ./v is of the kind value"),
+        (("send", "./v", *value, "x" * 16369), "a value of 16369 bytes is larger than this"),
+        (("send", "./o", *one_way, "x" * 32753), "a message of 32753 bytes is larger than this"),
+        (("receive", "./o", "-e", "1"), "./o is no channel with rings of this size: remove it"),
+    ):
+        status, output, errors = outcome(start(*arguments))
+        assert (status, output) == (2, b"")
+        assert line in errors.decode()
+    status, output, _ = outcome(start("stat", "./o", *one_way))
+    assert (status, output.splitlines()[0]) == (0, b"ring of 65536 bytes from end 0 to end 1")
+    assert output.splitlines()[2].split() == [b"messages", b"sent", b"0", b"-"]
+    status, output, _ = outcome(start("stat", "./v", *value))
+    assert (status, output.splitlines()[0]) == (0, b"values of up to 16368 bytes each way")
+
+
 BAD = [
+    (("send", "./c", "-K", "fast"), "option -K: 'fast' is no valid value: see --help"),
+    (("stat", "./c", "word"), "stat takes no message: 'word'"),
     (("fly", "./c"), "there is no command 'fly': send, receive, cat, bench or stat"),
     (("send",), "name a command and a channel: see --help"),
     (("send", "./c", "-e", "2"), "option -e: '2' is no valid value: see --help"),

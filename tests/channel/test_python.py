@@ -133,3 +133,79 @@ asyncio.run(main())
 print("done")
 """
     assert run(package, tmp_path, script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_values_and_one_way_channels(package: Path, tmp_path: Path) -> None:
+    script = """
+from bulkhead_channel import ChannelError, OneWayReceiver, OneWaySender, ValueChannel
+
+def expect(kind, line, function, *arguments, **names):
+    try:
+        function(*arguments, **names)
+    except kind as error:
+        assert line in str(error), error
+    else:
+        raise AssertionError(line)
+
+with ValueChannel("./v") as one, ValueChannel("./v", end=1) as other:
+    assert one.read() is None
+    expect(TimeoutError, "the time passed", one.wait, 0.01)
+    other.write(b"old")
+    other.write(bytes(16368))
+    assert one.wait(0) == bytes(16368)
+    assert one.read() == one.read() == bytes(16368)
+    expect(TimeoutError, "the time passed", one.wait, 0)
+    expect(ValueError, "a value has at most 16368 bytes, not 16369", one.write, bytes(16369))
+    one.write(b"")
+    assert other.wait() == b""
+    assert one.counters(1).sent == 2
+with OneWaySender("./o", ring_bytes=4096) as sender:
+    sender.send(b"nobody receives it")
+    with OneWayReceiver("./o", ring_bytes=4096) as receiver:
+        expect(TimeoutError, "the time passed", receiver.receive, 0.03)
+        sender.send(b"first", 2**32 - 1)
+        assert receiver.receive() == (b"first", 2**32 - 1)
+        for number in range(1000):
+            sender.send(bytes(100), number)
+        received = []
+        while not received or received[-1].tag != 999:
+            received.append(receiver.receive(0))
+        assert receiver.missed == 1000 - len(received) > 900
+        assert all(message.content == bytes(100) for message in received)
+        expect(ValueError, "a message has at most 2032 bytes, not 2033", sender.send, bytes(2033))
+        expect(ValueError, "no counters", receiver.counters, 1)
+        assert receiver.counters(0).sent == 1002
+expect(OSError, "./o is no channel", ValueChannel, "./o", ring_bytes=4096)
+expect(ValueError, "the channel is closed", receiver.receive)
+print("done")
+"""
+    assert run(package, tmp_path, script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_waits_of_values_and_one_way_channels(package: Path, tmp_path: Path) -> None:
+    """Each process waits for the other."""
+    echo = start(
+        package,
+        tmp_path,
+        """
+from bulkhead_channel import OneWaySender, ValueChannel
+with ValueChannel("./v", end=1) as values, OneWaySender("./o") as sender:
+    values.write(b"ready")
+    for _ in range(500):
+        sender.send(values.wait(30), 7)
+""",
+    )
+    script = """
+from bulkhead_channel import OneWayReceiver, ValueChannel
+with ValueChannel("./v") as values, OneWayReceiver("./o") as receiver:
+    assert values.wait(30) == b"ready"
+    for number in range(500):
+        values.write(b"%d" % number)
+        assert receiver.receive(30) == (b"%d" % number, 7)
+    print("done", receiver.missed)
+"""
+    assert run(package, tmp_path, script) == "done 0\n"
+    output, _ = echo.communicate(timeout=60)
+    assert (echo.returncode, output) == (0, "")

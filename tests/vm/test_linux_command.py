@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""bulkhead-channel in Linux, with a kernel at the other end of the channel."""
+"""The command and the Python package in Linux, with a kernel at the other end of the channel."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 from support.witness import read_memory
 from support.written_system import StartGuest, boot, reports
 
-from bulkhead.paths import ROOT
-from bulkhead.peers import linux_guest
+from bulkhead.peers import linux_channels, linux_guest
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range, section_bytes
@@ -68,8 +67,87 @@ bulkhead-channel send commands word
 echo $device > bind
 cd /
 """
-_PROGRAM = ("*.c", "linux/*.c", "linux/command/*.c")
-_INCLUDES = ("include", "linux/include", "linux", "linux/command")
+_KINDS = """
+board = "qemu-virt"
+
+[[partition]]
+name = "kernel"
+cores = [0]
+memory = "16 MiB"
+image = "channel-kinds"
+
+[[partition]]
+name = "linux"
+cores = [1, 2]
+memory = "512 MiB"
+image = "linux"
+initrd = "{initrd}"
+arguments = "run=/bin/use"
+
+[[channel]]
+name = "position"
+from = "kernel"
+to = "linux"
+size = "4 KiB"
+kind = "value"
+pci = ["linux"]
+
+[[channel]]
+name = "log"
+from = "kernel"
+to = "linux"
+size = "4 KiB"
+one_way = true
+pci = ["linux"]
+
+[[channel]]
+name = "report"
+from = "linux"
+to = "kernel"
+size = "4 KiB"
+one_way = true
+pci = ["linux"]
+"""
+_KINDS_SCRIPT = """
+echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id
+echo "script: values"
+bulkhead-channel receive position -t 60 -n 3
+echo "script: messages"
+bulkhead-channel receive log -t 60 -n 3
+echo "script: other direction"
+bulkhead-channel send position earlier newest
+bulkhead-channel send report one two
+bulkhead-channel send log word
+bulkhead-channel receive report
+bulkhead-channel bench position
+bulkhead-channel stat position
+bulkhead-channel stat log
+cat > /tmp/use.py <<END
+from bulkhead_channel import Channel, OneWayReceiver, OneWaySender, ValueChannel
+for kind in (Channel, OneWaySender, OneWayReceiver):
+    try:
+        kind("position")
+    except OSError as error:
+        print("python:", error)
+try:
+    OneWaySender("log")
+except OSError as error:
+    print("python:", error)
+with ValueChannel("position") as position, OneWayReceiver("log") as log:
+    print("python: value", position.wait(60).decode(), position.wait(60).decode())
+    messages = [log.receive(60) for _ in range(200)]
+    numbers = [message.tag for message in messages]
+    first = numbers[0]
+    print("python: in order", sorted(numbers) == numbers, numbers[-1] - first + 1 - log.missed)
+    print("python: content", messages[0].content == b"number %d" % first)
+    position.write(b"from Python")
+with OneWaySender("report") as report:
+    report.send(b"Python too")
+END
+python3 /tmp/use.py
+echo "script: the end"
+sleep 2
+"""
 _BOOT_S, _PATIENCE_S = 300, 120
 _RESTART = "\x1er"  # Ctrl-^ r
 _MODULES = {
@@ -106,13 +184,8 @@ def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("way", ["pci", "dax"])
 def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
-    folder = ROOT / "channel"
-    sources = [path for pattern in _PROGRAM for path in sorted(folder.glob(pattern))]
     image = linux_guest.prepare_dax() if way == "dax" else linux_guest.prepare()
-    image = linux_guest.with_modules(image, _MODULES[way])
-    image = linux_guest.with_program(
-        image, "bulkhead-channel", sources, [folder / name for name in _INCLUDES]
-    )
+    image = linux_channels.with_command(linux_guest.with_modules(image, _MODULES[way]))
     without_memory = _WITHOUT_DAX if way == "dax" else ""
     script = _SCRIPT.format(without_memory=without_memory)
     image = linux_guest.with_script(image, "use", script)
@@ -146,3 +219,42 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
     if way == "dax":  # the info block is there again
         guest.type_text(_RESTART)
         guest.wait_for_match(r"(?s)script: the end.*script: bench 8 done", _BOOT_S)
+
+
+@pytest.mark.timeout(600)
+def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) -> None:
+    image = linux_guest.with_script(linux_channels.prepare(), "use", _KINDS_SCRIPT)
+    guest, layout = boot(start_guest, tmp_path, _KINDS.format(initrd=image.initrd))
+    guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
+    guest.wait_for_match(r"(?m)^kernel\| channel-kinds: message Python too", _PATIENCE_S)
+    guest.wait_for_match(r"(?m)^kernel\| channel-kinds: value from Python", _PATIENCE_S)
+    console = guest.console()
+    lines = [line.removeprefix("linux| ") for line in console.splitlines()]
+    values = numbers_after(lines, "script: values")
+    assert len(values) == 3
+    assert values == sorted(set(values))
+    messages = numbers_after(lines, "script: messages")
+    assert messages == [messages[0], messages[0] + 1, messages[0] + 2]
+    for line in (
+        "linux| bulkhead-channel: this is the end of log that receives: it is a one-way channel",
+        "linux| bulkhead-channel: this is the end of report that sends: it is a one-way channel",
+        "linux| bulkhead-channel: bench is for channels of messages: position is of the kind value",
+        "linux| values of up to 1008 bytes each way",
+        "linux| ring of 4096 bytes from end 0 to end 1",
+        *["linux| python: position is end 1 of a channel of values"] * 3,
+        "linux| python: log is end 1 of a channel of messages one way",
+        "linux| python: in order True 200",
+        "linux| python: content True",
+        "kernel| channel-kinds: value newest",
+        "kernel| channel-kinds: message one",
+        "kernel| channel-kinds: message two",
+    ):
+        assert line in console
+    assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
+
+
+def numbers_after(lines: list[str], title: str) -> list[int]:
+    """Returns the numbers in the lines "number N" that follow a line."""
+    rest = lines[lines.index(title) + 1 :]
+    rest = rest[: next(i for i, line in enumerate(rest) if line.startswith("script: "))]
+    return [int(line.removeprefix("number ")) for line in rest if line.startswith("number ")]

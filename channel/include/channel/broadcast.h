@@ -75,6 +75,12 @@ void broadcast_send_end(struct broadcast_sender *sender, uint64_t length, uint32
 enum broadcast_result broadcast_receive(struct broadcast_receiver *receiver, void *buffer,
                                         uint64_t size, uint64_t *length, uint32_t *tag);
 
+/* Returns true if there are messages after the last one that was received. */
+static inline bool broadcast_is_new(const struct broadcast_receiver *receiver)
+{
+    return word_load_acquire(&receiver->peer->produced) != receiver->position;
+}
+
 /* Goes on with the newest message, and counts those before it as lost. No effect if all were
  * received. */
 void broadcast_skip_to_newest(struct broadcast_receiver *receiver);

@@ -6,6 +6,7 @@
 #ifndef CHANNEL_WAIT_H
 #define CHANNEL_WAIT_H
 
+#include "channel/broadcast.h"
 #include "channel/connection.h"
 #include "channel/value.h"
 
@@ -28,6 +29,11 @@ struct channel_wait channel_wait_for_space(struct channel *channel, uint64_t len
 
 /* The value is newer than the one that was read last. */
 struct channel_wait channel_wait_for_value(struct value_reader *reader);
+
+/* There are messages of a one-way channel after the last one that was received. The receiver can't
+ * say that it waits: unless the sender rings its doorbell for each message, the sleeper has to end
+ * its sleep from time to time. */
+struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiver);
 
 /* Waits until one of `count` waits is over, and returns its index: the first one that is over.
  * Returns `count` if the deadline passed (clock and unit: those of the sleeper). Several waits may

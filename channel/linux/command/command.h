@@ -16,6 +16,7 @@ struct options {
     const char *channel;
     bool is_file; /* `channel` is a path */
     unsigned end;
+    enum linux_kind kind;
     uint64_t ring_bytes;
     uint64_t timeout; /* nanoseconds; CHANNEL_FOREVER */
     uint64_t count;   /* 0: no limit */
@@ -27,6 +28,9 @@ struct options {
 
 /* Prints "bulkhead-channel: ..." to standard error. Returns STATUS_PROBLEM. */
 int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a violation of the format by the peer. */
+int command_fail_format(const struct channel_error *error);
 
 /* Returns the point in time at which the timeout of an operation that begins now has passed. */
 uint64_t command_deadline(const struct options *options);
@@ -44,9 +48,25 @@ int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t 
 const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag,
                                uint64_t deadline, int *status);
 
+/* Sends one message or value. Returns a status; prints what is wrong. */
+typedef int command_send_one(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                             uint64_t deadline);
+
+/* Calls `send_one` for each word of the command line, or for each line of standard input if there
+ * are no words, until a call does not return STATUS_DONE. Returns the last status. */
+int command_send_input(struct linux_endpoint *endpoint, const struct options *options,
+                       command_send_one *send_one);
+
+/* Prints a message on a line. Returns a status. */
+int command_print(const uint8_t *content, uint64_t length);
+
 /* The commands. Each returns the exit status. */
 int send_messages(struct linux_endpoint *endpoint, const struct options *options);
+int send_values(struct linux_endpoint *endpoint, const struct options *options);
+int send_broadcasts(struct linux_endpoint *endpoint, const struct options *options);
 int receive_messages(struct linux_endpoint *endpoint, const struct options *options);
+int receive_values(struct linux_endpoint *endpoint, const struct options *options);
+int receive_broadcasts(struct linux_endpoint *endpoint, const struct options *options);
 int exchange_streams(struct linux_endpoint *endpoint, const struct options *options);
 int measure(struct linux_endpoint *endpoint, const struct options *options);
 int show_counters(struct linux_endpoint *endpoint, const struct options *options);

@@ -19,16 +19,19 @@ static const char help[] =
     "Sends and receives messages over a channel: with another partition (CHANNEL is its name in\n"
     "the system file, or the address of its PCI function), or with another process (CHANNEL is a\n"
     "path, which contains a '/').\n"
+    "A receiver of values gets the newest one. A receiver of a one-way channel gets what is sent\n"
+    "from now on, and says how many messages it has missed.\n"
     "\n"
     "Commands:\n"
     "  send      Send each MESSAGE; without one, each line of standard input.\n"
-    "  receive   Print each message on a line of its own.\n"
+    "  receive   Print each message, or each new value, on a line of its own.\n"
     "  cat       Send standard input, and write what arrives to standard output.\n"
     "  bench     Measure throughput and round trips with 'bench --listen' on the other side.\n"
     "  stat      Print the counters of both sides.\n"
     "\n"
     "Options:\n"
     "  -e, --end=0|1         the side of this process; only for paths (default 0)\n"
+    "  -K, --kind=KIND       messages (default), value or one-way; only for paths\n"
     "  -r, --ring=BYTES      the size of each ring; only for paths (default 65536)\n"
     "  -t, --timeout=SECONDS the longest wait for the peer (default: none)\n"
     "  -n, --count=COUNT     end after so many messages\n"
@@ -40,27 +43,36 @@ static const char help[] =
     "Exit status: 0 done; 1 the time passed or the peer ended first; 2 a problem.\n";
 
 static const struct option long_options[] = {
-    {"end", required_argument, NULL, 'e'},
-    {"ring", required_argument, NULL, 'r'},
-    {"timeout", required_argument, NULL, 't'},
-    {"count", required_argument, NULL, 'n'},
-    {"size", required_argument, NULL, 's'},
-    {"keep", no_argument, NULL, 'k'},
-    {"listen", no_argument, NULL, 'l'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"end", required_argument, NULL, 'e'},   {"kind", required_argument, NULL, 'K'},
+    {"ring", required_argument, NULL, 'r'},  {"timeout", required_argument, NULL, 't'},
+    {"count", required_argument, NULL, 'n'}, {"size", required_argument, NULL, 's'},
+    {"keep", no_argument, NULL, 'k'},        {"listen", no_argument, NULL, 'l'},
+    {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
 };
+
+static const char *const kinds[] = {
+    [LINUX_MESSAGES] = "messages",
+    [LINUX_VALUE] = "value",
+    [LINUX_ONE_WAY] = "one-way",
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+typedef int command_execute(struct linux_endpoint *endpoint, const struct options *options);
 
 struct command {
     const char *name;
-    int (*execute)(struct linux_endpoint *endpoint, const struct options *options);
-    bool begins_life;
+    command_execute *execute[KINDS]; /* NULL: not for channels of this kind */
+    bool begins_use;
+    bool has_words; /* the command line may have messages */
 };
 
 static const struct command commands[] = {
-    {"send", send_messages, true},   {"receive", receive_messages, true},
-    {"cat", exchange_streams, true}, {"bench", measure, true},
-    {"stat", show_counters, false},
+    {"send", {send_messages, send_values, send_broadcasts}, true, true},
+    {"receive", {receive_messages, receive_values, receive_broadcasts}, true, false},
+    {"cat", {exchange_streams, NULL, NULL}, true, false},
+    {"bench", {measure, NULL, NULL}, true, false},
+    {"stat", {show_counters, show_counters, show_counters}, false, false},
 };
 
 int command_fail(const char *format, ...)
@@ -112,6 +124,17 @@ static bool read_seconds(const char *text, uint64_t *nanoseconds)
     return true;
 }
 
+static bool read_kind(const char *text, enum linux_kind *kind)
+{
+    for (unsigned i = 0; i < KINDS; i++) {
+        if (strcmp(kinds[i], text) == 0) {
+            *kind = (enum linux_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_option(struct options *options, int letter)
 {
     uint64_t end;
@@ -123,6 +146,8 @@ static bool read_option(struct options *options, int letter)
         }
         options->end = (unsigned)end;
         return true;
+    case 'K':
+        return read_kind(optarg, &options->kind);
     case 'r':
         return read_number(optarg, CHANNEL_RING_MAX, &options->ring_bytes);
     case 't':
@@ -145,7 +170,7 @@ static int read_options(int count, char **arguments, struct options *options)
 {
     int letter;
 
-    while ((letter = getopt_long(count, arguments, "e:r:t:n:s:klh", long_options, NULL)) != -1) {
+    while ((letter = getopt_long(count, arguments, "e:K:r:t:n:s:klh", long_options, NULL)) != -1) {
         if (letter == '?') {
             return STATUS_PROBLEM; /* getopt has printed a line */
         }
@@ -187,6 +212,21 @@ static bool has_help(int count, char **arguments)
     return false;
 }
 
+static int execute_command(const struct command *command, struct linux_endpoint *endpoint,
+                           const struct options *options)
+{
+    command_execute *execute = command->execute[endpoint->kind];
+
+    if (execute == NULL) {
+        return command_fail("%s is for channels of messages: %s is of the kind %s", command->name,
+                            options->channel, kinds[endpoint->kind]);
+    }
+    if (command->begins_use) {
+        linux_begin(endpoint);
+    }
+    return execute(endpoint, options);
+}
+
 int main(int count, char **arguments)
 {
     struct options options = {
@@ -212,16 +252,16 @@ int main(int count, char **arguments)
         return command_fail("there is no command '%s': send, receive, cat, bench or stat",
                             arguments[optind]);
     }
-    if (!(options.is_file
-              ? linux_map_file(&endpoint, options.channel, options.end, options.ring_bytes, problem)
-              : linux_map_function(&endpoint, options.channel, problem))) {
+    if (!command->has_words && options.words[0] != NULL) {
+        return command_fail("%s takes no message: '%s'", command->name, options.words[0]);
+    }
+    if (!(options.is_file ? linux_map_file(&endpoint, options.channel, options.end, options.kind,
+                                           options.ring_bytes, problem)
+                          : linux_map_function(&endpoint, options.channel, problem))) {
         return command_fail("%s", problem);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    if (command->begins_life) {
-        linux_begin(&endpoint);
-    }
-    status = command->execute(&endpoint, &options);
+    status = execute_command(command, &endpoint, &options);
     linux_close(&endpoint);
     return status;
 }

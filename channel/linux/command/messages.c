@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int fail_channel(const struct channel *channel)
+int command_fail_format(const struct channel_error *error)
 {
     return command_fail("%s (value %#llx at position %llu): start both sides again",
-                        channel_error_text(channel->error.kind),
-                        (unsigned long long)channel->error.value,
-                        (unsigned long long)channel->error.position);
+                        channel_error_text(error->kind), (unsigned long long)error->value,
+                        (unsigned long long)error->position);
 }
 
 int command_connect(struct linux_endpoint *endpoint, const struct options *options,
@@ -35,7 +34,7 @@ int command_connect(struct linux_endpoint *endpoint, const struct options *optio
             return STATUS_TIMEOUT;
         }
     }
-    return channel->state == CHANNEL_FAILED ? fail_channel(channel) : STATUS_DONE;
+    return channel->state == CHANNEL_FAILED ? command_fail_format(&channel->error) : STATUS_DONE;
 }
 
 int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
@@ -59,7 +58,7 @@ int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t 
         return STATUS_TIMEOUT;
     default:
         if (channel->state == CHANNEL_FAILED) {
-            return fail_channel(channel);
+            return command_fail_format(&channel->error);
         }
         command_fail("the other side ended");
         return STATUS_TIMEOUT;
@@ -80,13 +79,14 @@ const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length
         content = channel_receive_begin(channel, length, tag);
     }
     *status = content != NULL                    ? STATUS_DONE
-              : channel->state == CHANNEL_FAILED ? fail_channel(channel)
+              : channel->state == CHANNEL_FAILED ? command_fail_format(&channel->error)
                                                  : STATUS_TIMEOUT;
     return content;
 }
 
 /* Sends each line of standard input. */
-static int send_lines(struct linux_endpoint *endpoint, const struct options *options)
+static int send_lines(struct linux_endpoint *endpoint, const struct options *options,
+                      command_send_one *send_one)
 {
     char *line = NULL;
     size_t size = 0;
@@ -99,8 +99,7 @@ static int send_lines(struct linux_endpoint *endpoint, const struct options *opt
         if (bytes > 0 && line[bytes - 1] == '\n') {
             bytes--;
         }
-        status =
-            command_send(endpoint, line, (uint64_t)bytes, TAG_MESSAGE, command_deadline(options));
+        status = send_one(endpoint, line, (uint64_t)bytes, command_deadline(options));
         sent++;
     }
     free(line);
@@ -110,24 +109,34 @@ static int send_lines(struct linux_endpoint *endpoint, const struct options *opt
     return status;
 }
 
-int send_messages(struct linux_endpoint *endpoint, const struct options *options)
+int command_send_input(struct linux_endpoint *endpoint, const struct options *options,
+                       command_send_one *send_one)
 {
-    int status = command_connect(endpoint, options, command_deadline(options));
+    int status = STATUS_DONE;
 
-    if (status != STATUS_DONE) {
-        return status;
-    }
     if (options->words[0] == NULL) {
-        return send_lines(endpoint, options);
+        return send_lines(endpoint, options, send_one);
     }
     for (char **word = options->words; *word != NULL && status == STATUS_DONE; word++) {
-        status =
-            command_send(endpoint, *word, strlen(*word), TAG_MESSAGE, command_deadline(options));
+        status = send_one(endpoint, *word, strlen(*word), command_deadline(options));
     }
     return status;
 }
 
-static int print_message(const uint8_t *content, uint64_t length)
+static int send_message(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                        uint64_t deadline)
+{
+    return command_send(endpoint, content, length, TAG_MESSAGE, deadline);
+}
+
+int send_messages(struct linux_endpoint *endpoint, const struct options *options)
+{
+    int status = command_connect(endpoint, options, command_deadline(options));
+
+    return status == STATUS_DONE ? command_send_input(endpoint, options, send_message) : status;
+}
+
+int command_print(const uint8_t *content, uint64_t length)
 {
     (void)fwrite(content, 1, (size_t)length, stdout);
     (void)fputc('\n', stdout);
@@ -142,9 +151,6 @@ int receive_messages(struct linux_endpoint *endpoint, const struct options *opti
     uint64_t received = 0;
     int status = STATUS_DONE;
 
-    if (options->words[0] != NULL) {
-        return command_fail("receive takes no message: '%s'", options->words[0]);
-    }
     while (status == STATUS_DONE && (options->count == 0 || received < options->count)) {
         const uint8_t *content;
         uint64_t length;
@@ -158,7 +164,7 @@ int receive_messages(struct linux_endpoint *endpoint, const struct options *opti
         }
         content = command_receive(endpoint, &length, &tag, command_deadline(options), &status);
         if (content != NULL) {
-            status = print_message(content, length);
+            status = command_print(content, length);
             channel_receive_end(channel);
             received++;
         } else if (channel->state == CHANNEL_ENDED && options->keeps) {
@@ -168,28 +174,4 @@ int receive_messages(struct linux_endpoint *endpoint, const struct options *opti
         }
     }
     return status;
-}
-
-int show_counters(struct linux_endpoint *endpoint, const struct options *options)
-{
-    (void)options;
-    printf("ring of %llu bytes each way\n", (unsigned long long)endpoint->memory.ring_bytes);
-    printf("%-16s %20s %20s\n", "end", "0", "1");
-    for (unsigned row = 0; row < 8; row++) {
-        const char *names[] = {"generation", "connected with", "messages sent", "received",
-                               "bytes sent", "notifications",  "sleeps",        "errors"};
-
-        printf("%-16s", names[row]);
-        for (unsigned end = 0; end < 2; end++) {
-            const struct channel_control *control = linux_control(endpoint, end);
-            const uint64_t *values[] = {
-                &control->generation, &control->acknowledged,  &control->sent,   &control->received,
-                &control->produced,   &control->notifications, &control->sleeps, &control->errors,
-            };
-
-            printf(" %20llu", (unsigned long long)word_load(values[row]));
-        }
-        putchar('\n');
-    }
-    return STATUS_DONE;
 }

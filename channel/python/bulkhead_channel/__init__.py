@@ -10,9 +10,18 @@ from typing import NamedTuple, Self
 from bulkhead_channel import _channel
 from bulkhead_channel._channel import ChannelError
 
-__all__ = ["Channel", "ChannelError", "Counters", "Message"]
+__all__ = [
+    "Channel",
+    "ChannelError",
+    "Counters",
+    "Message",
+    "OneWayReceiver",
+    "OneWaySender",
+    "ValueChannel",
+]
 
 RING_BYTES = 65536
+_MESSAGES, _VALUE, _ONE_WAY = range(3)  # enum linux_kind
 
 
 class Message(NamedTuple):
@@ -33,12 +42,38 @@ class Counters(NamedTuple):
     errors: int
 
 
-class Channel:
-    """One side of a channel.
+class _Side:
+    """What the sides of all kinds of channels have.
 
-    Raises OSError if it can't be opened, with one line that says why. Not for several threads at
-    once.
+    They raise OSError if they can't be opened, with one line that says why. Not for several threads
+    at once.
     """
+
+    def __init__(self, name: str, end: int, ring_bytes: int, kind: int) -> None:
+        self._endpoint = _channel.Endpoint(name, end, ring_bytes, kind)
+
+    def counters(self, end: int) -> Counters:
+        """Return the counters of side 0 or 1."""
+        return Counters(*self._endpoint.counters(end))
+
+    def close(self) -> None:
+        """End this side's life. The peer receives what was sent."""
+        self._endpoint.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Channel(_Side):
+    """One side of a channel of messages, with both directions."""
 
     def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
         """Open a channel and begin a life of this side.
@@ -47,7 +82,7 @@ class Channel:
         the size of each ring. Otherwise it is the channel's name in the system file or the address
         of its PCI function.
         """
-        self._endpoint = _channel.Endpoint(name, end, ring_bytes)
+        super().__init__(name, end, ring_bytes, _MESSAGES)
 
     def send(self, content: bytes, tag: int = 0, timeout: float | None = None) -> None:
         """Send a message. Waits for the peer, and for space.
@@ -89,10 +124,6 @@ class Channel:
         """The bytes of the largest message."""
         return self._endpoint.message_max()
 
-    def counters(self, end: int) -> Counters:
-        """Return the counters of side 0 or 1."""
-        return Counters(*self._endpoint.counters(end))
-
     def fileno(self) -> int:
         """Return a file descriptor that is readable after the peer's doorbell rang."""
         return self._endpoint.fileno()
@@ -101,17 +132,65 @@ class Channel:
         """Ask for the doorbell at the next message. Returns False if there is a message already."""
         return self._endpoint.arm()
 
-    def close(self) -> None:
-        """End this side's life. The peer receives what was sent."""
-        self._endpoint.close()
 
-    def __enter__(self) -> Self:
-        return self
+class ValueChannel(_Side):
+    """One side of a channel of values: each side gets the other's newest one."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
+        """Open a channel: see Channel. The largest value is a quarter of `ring_bytes`, less 16."""
+        super().__init__(name, end, ring_bytes, _VALUE)
+
+    def write(self, content: bytes) -> None:
+        """Make this the newest value. Never waits. Raises ValueError if it is too large."""
+        self._endpoint.write(content)
+
+    def read(self) -> bytes | None:
+        """Return the other side's newest value, None if there is none yet.
+
+        Raises ChannelError if the peer violated the format.
+        """
+        return self._endpoint.read()
+
+    def wait(self, timeout: float | None = None) -> bytes:
+        """Wait for a newer value than the one that was returned last, and return it.
+
+        Raises TimeoutError after `timeout` seconds, and ChannelError as read().
+        """
+        self._endpoint.wait_for_value(timeout)
+        value = self._endpoint.read()
+        if value is None:
+            raise ChannelError("the peer's value has no format")
+        return value
+
+
+class OneWaySender(_Side):
+    """The sending end of a one-way channel, end 0."""
+
+    def __init__(self, name: str, *, ring_bytes: int = RING_BYTES) -> None:
+        """Open a channel: see Channel."""
+        super().__init__(name, 0, ring_bytes, _ONE_WAY)
+
+    def send(self, content: bytes, tag: int = 0) -> None:
+        """Send a message. Never waits. Raises ValueError if it is too large."""
+        self._endpoint.broadcast(content, tag)
+
+
+class OneWayReceiver(_Side):
+    """The receiving end of a one-way channel, end 1. It begins with the next message."""
+
+    def __init__(self, name: str, *, ring_bytes: int = RING_BYTES) -> None:
+        """Open a channel: see Channel."""
+        super().__init__(name, 1, ring_bytes, _ONE_WAY)
+
+    def receive(self, timeout: float | None = None) -> Message:
+        """Wait for a message and return it.
+
+        Raises TimeoutError after `timeout` seconds, and ChannelError if the sender violated the
+        format.
+        """
+        return Message(*self._endpoint.receive_broadcast(timeout))
+
+    @property
+    def missed(self) -> int:
+        """The number of messages that were overwritten before they were received."""
+        return self._endpoint.missed()

@@ -5,10 +5,12 @@
 
 #include "channel/copy.h"
 #include "channel/linux.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct endpoint_object {
     PyObject_HEAD struct linux_endpoint endpoint;
+    uint8_t *buffer; /* for the largest message of a one-way channel, at its receiver; or NULL */
     bool is_open;
     bool is_busy; /* a call waits without the interpreter's lock */
 };
@@ -50,8 +52,25 @@ static bool begin_use(struct endpoint_object *self)
 /* A signal handler of Python may end the wait, so each sleep is short. */
 #define SLEEP_NS UINT64_C(100000000)
 
-/* Waits for one of two. Returns false with an exception if the deadline passed. */
-static bool wait_once(struct endpoint_object *self, bool for_space, uint64_t length,
+enum wait_for { FOR_MESSAGE, FOR_SPACE, FOR_VALUE, FOR_BROADCAST };
+
+static bool wait_until(struct linux_endpoint *endpoint, enum wait_for what, uint64_t length,
+                       uint64_t deadline)
+{
+    switch (what) {
+    case FOR_SPACE:
+        return linux_wait_for_space(endpoint, length, deadline);
+    case FOR_VALUE:
+        return linux_wait_for_value(endpoint, deadline);
+    case FOR_BROADCAST:
+        return linux_wait_for_broadcast(endpoint, deadline);
+    default:
+        return linux_wait_for_message(endpoint, deadline);
+    }
+}
+
+/* Waits for a while. Returns false with an exception if the deadline passed. */
+static bool wait_once(struct endpoint_object *self, enum wait_for what, uint64_t length,
                       uint64_t deadline)
 {
     uint64_t until = linux_now() + SLEEP_NS;
@@ -60,8 +79,7 @@ static bool wait_once(struct endpoint_object *self, bool for_space, uint64_t len
     until = until < deadline ? until : deadline;
     self->is_busy = true;
     Py_BEGIN_ALLOW_THREADS;
-    is_over = for_space ? linux_wait_for_space(&self->endpoint, length, until)
-                        : linux_wait_for_message(&self->endpoint, until);
+    is_over = wait_until(&self->endpoint, what, length, until);
     Py_END_ALLOW_THREADS;
     self->is_busy = false;
     if (PyErr_CheckSignals() != 0) {
@@ -74,11 +92,10 @@ static bool wait_once(struct endpoint_object *self, bool for_space, uint64_t len
     return true;
 }
 
-static void *raise_failure(const struct channel *channel)
+static void *raise_failure(const struct channel_error *error)
 {
-    PyErr_Format(channel_error, "%s: %llu at position %llu",
-                 channel_error_text(channel->error.kind), (unsigned long long)channel->error.value,
-                 (unsigned long long)channel->error.position);
+    PyErr_Format(channel_error, "%s: %llu at position %llu", channel_error_text(error->kind),
+                 (unsigned long long)error->value, (unsigned long long)error->position);
     return NULL;
 }
 
@@ -91,11 +108,35 @@ static bool keep_connection(struct endpoint_object *self, uint64_t deadline)
         channel_accept(channel);
     }
     while (channel_update(channel) == CHANNEL_CONNECTING) {
-        if (!wait_once(self, false, 0, deadline)) {
+        if (!wait_once(self, FOR_MESSAGE, 0, deadline)) {
             return false;
         }
     }
-    return channel->state != CHANNEL_FAILED || raise_failure(channel) != NULL;
+    return channel->state != CHANNEL_FAILED || raise_failure(&channel->error) != NULL;
+}
+
+static bool map(struct endpoint_object *self, const char *name, unsigned end, enum linux_kind kind,
+                uint64_t ring_bytes, char *problem)
+{
+    if (strchr(name, '/') != NULL) {
+        return linux_map_file(&self->endpoint, name, end, kind, ring_bytes, problem);
+    }
+    if (!linux_map_function(&self->endpoint, name, problem)) {
+        return false;
+    }
+    if (self->endpoint.kind != kind || (kind == LINUX_ONE_WAY && self->endpoint.end != end)) {
+        static const char *const kinds[] = {
+            [LINUX_MESSAGES] = "messages",
+            [LINUX_VALUE] = "values",
+            [LINUX_ONE_WAY] = "messages one way",
+        };
+
+        (void)snprintf(problem, LINUX_PROBLEM_BYTES, "%s is end %u of a channel of %s", name,
+                       self->endpoint.end, kinds[self->endpoint.kind]);
+        linux_close(&self->endpoint);
+        return false;
+    }
+    return true;
 }
 
 static int endpoint_init(PyObject *object, PyObject *arguments, PyObject *names)
@@ -104,23 +145,28 @@ static int endpoint_init(PyObject *object, PyObject *arguments, PyObject *names)
     char problem[LINUX_PROBLEM_BYTES];
     const char *name;
     unsigned end;
+    unsigned kind;
     unsigned long long ring_bytes;
-    bool is_mapped;
 
     (void)names;
-    if (!PyArg_ParseTuple(arguments, "sIK", &name, &end, &ring_bytes)) {
+    if (!PyArg_ParseTuple(arguments, "sIKI", &name, &end, &ring_bytes, &kind)) {
         return -1;
     }
-    if (self->is_open || end > 1) {
+    if (self->is_open || end > 1 || kind > LINUX_ONE_WAY) {
         PyErr_SetString(PyExc_ValueError, "the end of a channel is 0 or 1");
         return -1;
     }
-    is_mapped = strchr(name, '/') != NULL
-                    ? linux_map_file(&self->endpoint, name, end, ring_bytes, problem)
-                    : linux_map_function(&self->endpoint, name, problem);
-    if (!is_mapped) {
+    if (!map(self, name, end, (enum linux_kind)kind, ring_bytes, problem)) {
         PyErr_SetString(PyExc_OSError, problem);
         return -1;
+    }
+    if (kind == LINUX_ONE_WAY && end == 1) {
+        self->buffer = malloc(self->endpoint.memory.ring_bytes);
+        if (self->buffer == NULL) {
+            linux_close(&self->endpoint);
+            PyErr_NoMemory();
+            return -1;
+        }
     }
     linux_begin(&self->endpoint);
     self->is_open = true;
@@ -155,7 +201,7 @@ static bool send_all(struct endpoint_object *self, const Py_buffer *content, uin
         if (channel->state == CHANNEL_ENDING) {
             channel_accept(channel);
         }
-        if (channel->state == CHANNEL_CONNECTED ? !wait_once(self, true, length, deadline)
+        if (channel->state == CHANNEL_CONNECTED ? !wait_once(self, FOR_SPACE, length, deadline)
                                                 : !keep_connection(self, deadline)) {
             return false;
         }
@@ -205,15 +251,154 @@ static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
             return NULL;
         }
         if (channel->state == CHANNEL_FAILED) {
-            return raise_failure(channel);
+            return raise_failure(&channel->error);
         }
-        if (!wait_once(self, false, 0, deadline)) {
+        if (!wait_once(self, FOR_MESSAGE, 0, deadline)) {
             return NULL;
         }
     }
     result = Py_BuildValue("y#I", content, (Py_ssize_t)length, tag);
     channel_receive_end(channel);
     return result;
+}
+
+static bool is_too_large(uint64_t length, uint64_t largest)
+{
+    if (length > largest) {
+        PyErr_Format(PyExc_ValueError, "a value has at most %llu bytes, not %llu",
+                     (unsigned long long)largest, (unsigned long long)length);
+    }
+    return length > largest;
+}
+
+static PyObject *endpoint_write(PyObject *object, PyObject *arguments)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    struct linux_endpoint *endpoint = &self->endpoint;
+    Py_buffer content;
+    bool is_written;
+
+    if (!PyArg_ParseTuple(arguments, "y*", &content)) {
+        return NULL;
+    }
+    is_written = begin_use(self) && !is_too_large((uint64_t)content.len,
+                                                  value_content_max(endpoint->memory.ring_bytes));
+    if (is_written) {
+        memcpy(value_write_begin(&endpoint->writer), content.buf, (size_t)content.len);
+        if (value_write_end(&endpoint->writer, (uint64_t)content.len)) {
+            linux_notify(endpoint);
+        }
+    }
+    PyBuffer_Release(&content);
+    if (!is_written) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *endpoint_read(PyObject *object, PyObject *none)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    struct value_reader *reader = &self->endpoint.reader;
+    const uint8_t *content;
+    uint64_t length;
+
+    (void)none;
+    if (!begin_use(self)) {
+        return NULL;
+    }
+    content = value_read(reader, &length);
+    if (content == NULL && reader->error.kind != CHANNEL_ERROR_NONE) {
+        return raise_failure(&reader->error);
+    }
+    if (content == NULL) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("y#", content, (Py_ssize_t)length);
+}
+
+static PyObject *endpoint_wait_for_value(PyObject *object, PyObject *arguments)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    uint64_t deadline;
+
+    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self)) {
+        return NULL;
+    }
+    while (!value_is_new(&self->endpoint.reader)) {
+        if (self->endpoint.reader.error.kind != CHANNEL_ERROR_NONE) {
+            return raise_failure(&self->endpoint.reader.error);
+        }
+        if (!wait_once(self, FOR_VALUE, 0, deadline)) {
+            return NULL;
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *endpoint_broadcast(PyObject *object, PyObject *arguments)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    struct linux_endpoint *endpoint = &self->endpoint;
+    Py_buffer content;
+    unsigned tag;
+    uint8_t *place;
+
+    if (!PyArg_ParseTuple(arguments, "y*I", &content, &tag)) {
+        return NULL;
+    }
+    if (!begin_use(self)) {
+        PyBuffer_Release(&content);
+        return NULL;
+    }
+    place = broadcast_send_begin(&endpoint->sender, (uint64_t)content.len);
+    if (place == NULL) {
+        PyErr_Format(PyExc_ValueError, "a message has at most %llu bytes, not %llu",
+                     (unsigned long long)broadcast_content_max(endpoint->memory.ring_bytes),
+                     (unsigned long long)content.len);
+    } else {
+        memcpy(place, content.buf, (size_t)content.len);
+        broadcast_send_end(&endpoint->sender, (uint64_t)content.len, tag);
+        linux_notify(endpoint);
+    }
+    PyBuffer_Release(&content);
+    if (place == NULL) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *endpoint_receive_broadcast(PyObject *object, PyObject *arguments)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    struct broadcast_receiver *receiver = &self->endpoint.receiver;
+    enum broadcast_result result;
+    uint64_t deadline;
+    uint64_t length;
+    uint32_t tag;
+
+    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self)) {
+        return NULL;
+    }
+    do {
+        result = broadcast_receive(receiver, self->buffer, self->endpoint.memory.ring_bytes,
+                                   &length, &tag);
+        if (result == BROADCAST_NONE && !wait_once(self, FOR_BROADCAST, 0, deadline)) {
+            return NULL;
+        }
+    } while (result == BROADCAST_NONE);
+    if (result == BROADCAST_FAILED) {
+        return raise_failure(&receiver->error);
+    }
+    return Py_BuildValue("y#I", self->buffer, (Py_ssize_t)length, tag);
+}
+
+static PyObject *endpoint_missed(PyObject *object, PyObject *none)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+
+    (void)none;
+    return begin_use(self) ? PyLong_FromUnsignedLongLong(self->endpoint.receiver.lost) : NULL;
 }
 
 static PyObject *endpoint_is_connected(PyObject *object, PyObject *none)
@@ -252,6 +437,10 @@ static PyObject *endpoint_counters(PyObject *object, PyObject *arguments)
         return NULL;
     }
     control = linux_control(&self->endpoint, end);
+    if (control == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the receiver of a one-way channel has no counters");
+        return NULL;
+    }
     return Py_BuildValue("KKKKKK", (unsigned long long)word_load(&control->generation),
                          (unsigned long long)word_load(&control->sent),
                          (unsigned long long)word_load(&control->received),
@@ -300,6 +489,7 @@ static void endpoint_dealloc(PyObject *object)
     if (self->is_open) {
         linux_close(&self->endpoint);
     }
+    free(self->buffer);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -308,6 +498,12 @@ static PyMethodDef endpoint_methods[] = {
     {"connect", endpoint_connect, METH_VARARGS, NULL},
     {"send", endpoint_send, METH_VARARGS, NULL},
     {"receive", endpoint_receive, METH_VARARGS, NULL},
+    {"write", endpoint_write, METH_VARARGS, NULL},
+    {"read", endpoint_read, METH_NOARGS, NULL},
+    {"wait_for_value", endpoint_wait_for_value, METH_VARARGS, NULL},
+    {"broadcast", endpoint_broadcast, METH_VARARGS, NULL},
+    {"receive_broadcast", endpoint_receive_broadcast, METH_VARARGS, NULL},
+    {"missed", endpoint_missed, METH_NOARGS, NULL},
     {"is_connected", endpoint_is_connected, METH_NOARGS, NULL},
     {"message_max", endpoint_message_max, METH_NOARGS, NULL},
     {"counters", endpoint_counters, METH_VARARGS, NULL},

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One end of a channel of values, "position", and of two one-way channels: "log", on which it
+ * sends, and "report", on which it receives. It writes a value and sends a message in each period,
+ * and prints what comes.
+ */
+#include "kernel/application.h"
+#include "kernel/partition_channel.h"
+#include "kernel/print.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include <channel/broadcast.h>
+#include <channel/value.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PERIOD        (10 * NANOSECONDS_PER_MILLISECOND)
+#define CONTENT_BYTES 4096u
+
+static struct {
+    struct partition_channel position, log, report;
+    struct value_writer writer;
+    struct value_reader reader;
+    struct broadcast_sender sender;
+    struct broadcast_receiver receiver;
+    _Alignas(8) char content[CONTENT_BYTES];
+} kinds;
+
+static uint64_t ring_bytes(const struct partition_channel *place)
+{
+    return place->section_bytes - CHANNEL_CONTROL_BYTES;
+}
+
+static bool begin(void)
+{
+    if (partition_channel_open(&kinds.position, "position") != RESULT_OK ||
+        partition_channel_open(&kinds.log, "log") != RESULT_OK ||
+        partition_channel_open(&kinds.report, "report") != RESULT_OK) {
+        return false;
+    }
+    return value_writer_begin(&kinds.writer, kinds.position.own, kinds.position.peer,
+                              ring_bytes(&kinds.position)) &&
+           value_reader_begin(&kinds.reader, kinds.position.peer, kinds.position.own,
+                              ring_bytes(&kinds.position)) &&
+           broadcast_sender_begin(&kinds.sender, kinds.log.own, ring_bytes(&kinds.log)) &&
+           broadcast_receiver_begin(&kinds.receiver, kinds.report.peer, ring_bytes(&kinds.report),
+                                    false);
+}
+
+static void send(uint64_t number)
+{
+    char text[32];
+    int length = snprintf(text, sizeof(text), "number %lu", (unsigned long)number);
+
+    memcpy(value_write_begin(&kinds.writer), text, (size_t)length);
+    if (value_write_end(&kinds.writer, (uint64_t)length)) {
+        partition_channel_notify(&kinds.position);
+    }
+    memcpy(broadcast_send_begin(&kinds.sender, (uint64_t)length), text, (size_t)length);
+    broadcast_send_end(&kinds.sender, (uint64_t)length, (uint32_t)number);
+}
+
+static void receive(void)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    if (value_is_new(&kinds.reader)) {
+        const uint8_t *value = value_read(&kinds.reader, &length);
+
+        if (value != NULL) {
+            print("channel-kinds: value %.*s\n", (int)length, (const char *)value);
+        }
+    }
+    while (broadcast_receive(&kinds.receiver, kinds.content, sizeof(kinds.content), &length,
+                             &tag) == BROADCAST_RECEIVED) {
+        print("channel-kinds: message %.*s\n", (int)length, kinds.content);
+    }
+}
+
+int application_main(void)
+{
+    if (!begin()) {
+        print("channel-kinds: a channel is missing\n");
+        return 1;
+    }
+    for (uint64_t number = 1;; number++) {
+        send(number);
+        receive();
+        thread_sleep_until(time_after(PERIOD));
+    }
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands for one-way channels. */
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int send_broadcast(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                          uint64_t deadline)
+{
+    uint8_t *place = broadcast_send_begin(&endpoint->sender, length);
+
+    (void)deadline; /* a sender never waits */
+    if (place == NULL) {
+        return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
+                            (unsigned long long)length,
+                            (unsigned long long)broadcast_content_max(endpoint->memory.ring_bytes));
+    }
+    memcpy(place, content, (size_t)length);
+    broadcast_send_end(&endpoint->sender, length, TAG_MESSAGE);
+    linux_notify(endpoint);
+    return STATUS_DONE;
+}
+
+int send_broadcasts(struct linux_endpoint *endpoint, const struct options *options)
+{
+    if (endpoint->end != 0) {
+        return command_fail("this is the end of %s that receives: it is a one-way channel",
+                            options->channel);
+    }
+    return command_send_input(endpoint, options, send_broadcast);
+}
+
+/* Prints messages, and on standard error how many were overwritten before them. `buffer` has space
+ * for the largest one. */
+static int print_broadcasts(struct linux_endpoint *endpoint, const struct options *options,
+                            uint8_t *buffer)
+{
+    struct broadcast_receiver *receiver = &endpoint->receiver;
+    int status = STATUS_DONE;
+    uint64_t received = 0;
+
+    while (status == STATUS_DONE && (options->count == 0 || received < options->count)) {
+        uint64_t lost = receiver->lost;
+        uint64_t length;
+        uint32_t tag;
+
+        if (!linux_wait_for_broadcast(endpoint, command_deadline(options))) {
+            return STATUS_TIMEOUT;
+        }
+        switch (broadcast_receive(receiver, buffer, endpoint->memory.ring_bytes, &length, &tag)) {
+        case BROADCAST_RECEIVED:
+            if (receiver->lost != lost) {
+                command_fail("missed %llu messages", (unsigned long long)(receiver->lost - lost));
+            }
+            status = command_print(buffer, length);
+            received++;
+            break;
+        case BROADCAST_FAILED:
+            return command_fail_format(&receiver->error);
+        default: /* overwritten meanwhile: the next one is there */
+            break;
+        }
+    }
+    return status;
+}
+
+int receive_broadcasts(struct linux_endpoint *endpoint, const struct options *options)
+{
+    uint8_t *buffer;
+    int status;
+
+    if (endpoint->end != 1) {
+        return command_fail("this is the end of %s that sends: it is a one-way channel",
+                            options->channel);
+    }
+    buffer = malloc(endpoint->memory.ring_bytes);
+    if (buffer == NULL) {
+        return command_fail("there is no memory for messages");
+    }
+    status = print_broadcasts(endpoint, options, buffer);
+    free(buffer);
+    return status;
+}
