@@ -234,7 +234,8 @@ def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) ->
     assert len(values) == 3
     assert values == sorted(set(values))
     messages = numbers_after(lines, "script: messages")
-    assert messages == [messages[0], messages[0] + 1, messages[0] + 2]
+    assert len(messages) == 3
+    assert messages == sorted(set(messages))
     for line in (
         "linux| bulkhead-channel: this is the end of log that receives: it is a one-way channel",
         "linux| bulkhead-channel: this is the end of report that sends: it is a one-way channel",

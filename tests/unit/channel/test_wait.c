@@ -323,6 +323,43 @@ static void test_a_value_wakes(void **state)
     pair_destroy(&pair);
 }
 
+static struct broadcast_sender sender;
+
+static bool send_broadcast(struct fixture *fixture)
+{
+    (void)fixture;
+    *broadcast_send_begin(&sender, 1) = 42;
+    broadcast_send_end(&sender, 1, 7);
+    return true;
+}
+
+static void test_a_broadcast_ends_the_wait(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct pair pair;
+    struct broadcast_receiver receiver;
+    struct channel_wait wait;
+    uint64_t content;
+    uint64_t length;
+    uint32_t tag;
+
+    pair_create(&pair);
+    assert_true(broadcast_sender_begin(&sender, pair.sections[0], PAIR_RING_BYTES));
+    (void)send_broadcast(fixture); /* before the receiver begins */
+    assert_true(broadcast_receiver_begin(&receiver, pair.sections[0], PAIR_RING_BYTES, false));
+    wait = channel_wait_for_broadcast(&receiver);
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 10), 1);
+    fixture->meanwhile = send_broadcast;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, CHANNEL_FOREVER), 0);
+    assert_int_equal(broadcast_receive(&receiver, &content, sizeof(content), &length, &tag),
+                     BROADCAST_RECEIVED);
+    assert_int_equal(content & 0xff, 42);
+    fixture->meanwhile = NULL;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 20), 1);
+    pair_destroy(&pair);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -339,6 +376,7 @@ int main(void)
         TEST(test_a_late_response_is_dropped),
         TEST(test_a_server_that_ends_ends_the_call),
         TEST(test_a_value_wakes),
+        TEST(test_a_broadcast_ends_the_wait),
     };
 
     return cmocka_run_group_tests_name("wait", tests, NULL, NULL);
