@@ -233,6 +233,7 @@ int main(int count, char **arguments)
         .ring_bytes = RING_BYTES,
         .timeout = CHANNEL_FOREVER,
         .bytes = 8,
+        .words = &arguments[count],
     };
     static struct linux_endpoint endpoint;
     const struct command *command;

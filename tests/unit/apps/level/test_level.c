@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #define STEP      0.01 /* seconds */
+#define STEPS     100u /* in a second */
 #define ACCURATE  0.002
 #define OVERSHOOT 0.01 /* metres */
 
@@ -18,9 +19,9 @@ static void check_close(double value, double expected, double tolerance)
     assert_true(value <= expected + tolerance);
 }
 
-static void advance(struct plant *plant, double command, double seconds)
+static void advance(struct plant *plant, double command, unsigned seconds)
 {
-    for (double time = 0; time < seconds; time += STEP) {
+    for (unsigned i = 0; i < seconds * STEPS; i++) {
         plant_advance(plant, command, STEP);
     }
 }
@@ -77,11 +78,11 @@ static void test_same_commands_give_same_measurements(void **state)
 }
 
 /* Controls the tank for some seconds. Returns the highest level. */
-static double control(struct plant *plant, struct law *law, double setpoint, double seconds)
+static double control(struct plant *plant, struct law *law, double setpoint, unsigned seconds)
 {
     double highest = 0;
 
-    for (double time = 0; time < seconds; time += STEP) {
+    for (unsigned i = 0; i < seconds * STEPS; i++) {
         double command = law_command(law, setpoint, plant_measure(plant), STEP);
 
         assert_true(command >= 0);
