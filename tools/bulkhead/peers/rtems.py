@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs on virtio/ports/rtems, such as its samples, built with an RTEMS of the user.
+"""Programs on virtio/ports/rtems and channel/rtems, such as their samples, built with an RTEMS of
+the user.
 
 We do not install RTEMS. The variable RTEMS_PREFIX names its folder, as for the port's makefile.
 """
@@ -24,6 +25,7 @@ _BSP = "RTEMS_BSP"
 _DEFAULT_BSP = "aarch64/a53_lp64_qemu"
 _LEGACY_BSP = "aarch64/a53_ilp32_qemu"
 _PORT = ROOT / "virtio/ports/rtems"
+_CHANNEL_PORT = ROOT / "channel/rtems"
 _DEFAULT_BUFFER = 65535
 
 LWIP, LEGACY = "lwip", "bsd"  # names of the samples, by stack
@@ -118,18 +120,37 @@ def build(rtems: Rtems, sample: Sample) -> Path:
 
     The makefile reports what is missing in an installation.
     """
-    folder = sample.path.parent
+    return _make(
+        rtems, _PORT, sample.path,
+        f"LWIP_DIR={sources.locate(sources.LWIP)}", f"TCP_BUFFER={sample.tcp_buffer}",
+        f"RX_BUFFERS={sample.rx_buffers}",
+        *([f"LINK_FLAGS=-B{sample.linker_scripts}"] if sample.linker_scripts else []),
+        *([f"APPLICATION={sample.application}"] if sample.application else []),
+        *([f"APPLICATION_FLAGS={' '.join(sample.flags)}"] if sample.flags else []),
+    )  # fmt: skip
+
+
+def build_with_channels(rtems: Rtems, program: str | Path) -> Path:
+    """Build a program on channel/rtems. Returns the executable file.
+
+    `program` is the name of a sample, or the path of a C source.
+    """
+    if isinstance(program, str):
+        return _make(rtems, _CHANNEL_PORT, BUILD / "rtems-channel" / f"{program}.exe")
+    path = BUILD / f"rtems-channel-{program.stem}" / "application.exe"
+    return _make(rtems, _CHANNEL_PORT, path, f"APPLICATION={program}")
+
+
+def _make(rtems: Rtems, port: Path, target: Path, *settings: str) -> Path:
+    """Make a target with a port's makefile, and return it. Its folder is for the output."""
+    folder = target.parent
     make = packages.program("make")
     if make is None:
         raise UserError("make is missing", "install the package make")
     command = [
-        make, "-C", str(_PORT), f"-j{os.cpu_count() or 1}", f"BUILD={folder}",
+        make, "-C", str(port), f"-j{os.cpu_count() or 1}", f"BUILD={folder}",
         f"RTEMS_PREFIX={rtems.prefix}", f"RTEMS_TOOLS={rtems.tools}", f"BSP={rtems.bsp}",
-        f"LWIP_DIR={sources.locate(sources.LWIP)}", f"TCP_BUFFER={sample.tcp_buffer}",
-        f"RX_BUFFERS={sample.rx_buffers}", str(sample.path),
-        *([f"LINK_FLAGS=-B{sample.linker_scripts}"] if sample.linker_scripts else []),
-        *([f"APPLICATION={sample.application}"] if sample.application else []),
-        *([f"APPLICATION_FLAGS={' '.join(sample.flags)}"] if sample.flags else []),
+        *settings, str(target),
     ]  # fmt: skip
     with lock.held(folder), console.progress(f"building {display(folder)}"):
         done = subprocess.run(
@@ -137,4 +158,4 @@ def build(rtems: Rtems, sample: Sample) -> Path:
         )
     if done.returncode != 0:
         raise BuildFailure(f"{done.stdout}{done.stderr}")
-    return sample.path
+    return target
