@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages through a channel (speed.h). The end that answers also serves `bulkhead-channel bench`
+ * (channel/linux/command/measure.c), whose tags these are. */
+#include "kernel/time.h"
+#include "speed.h"
+#include <channel/wait.h>
+#include <string.h>
+
+#define TAG_MESSAGE 0u
+#define TAG_ECHO    2u /* to be sent back */
+#define TAG_POLL    3u /* content: nanoseconds for which the receiver polls before it sleeps */
+
+static struct {
+    struct partition_channel place;
+    struct partition_waiter waiter;
+    struct channel channel;
+    uint64_t poll_ns;
+} side;
+
+enum result messages_open(uint64_t poll_ns)
+{
+    enum result result = partition_channel_open(&side.place, NULL);
+
+    side.poll_ns = poll_ns;
+    partition_waiter_init(&side.waiter);
+    if (result == RESULT_OK) {
+        result = partition_waiter_add(&side.waiter, &side.place);
+    }
+    return result == RESULT_OK ? partition_channel_begin(&side.place, &side.channel) : result;
+}
+
+unsigned messages_end(void)
+{
+    return side.place.end;
+}
+
+static void sleep_for(struct channel_wait wait)
+{
+    const struct channel_sleeper sleeper = partition_waiter_sleeper(&side.waiter);
+
+    channel_accept(&side.channel);
+    (void)channel_wait_any(&wait, 1, &sleeper, DEADLINE_NONE);
+}
+
+/* Returns the next message in place: at first it polls, then it sleeps. */
+static const uint8_t *receive(uint64_t *length, uint32_t *tag)
+{
+    const uint8_t *content = channel_receive_begin(&side.channel, length, tag);
+    uint64_t until = content == NULL ? time_after(side.poll_ns) : 0;
+
+    while (content == NULL) {
+        if (time_now() >= until) {
+            sleep_for(channel_wait_for_message(&side.channel));
+        }
+        content = channel_receive_begin(&side.channel, length, tag);
+    }
+    return content;
+}
+
+/* Returns the place for a message: at first it polls, then it sleeps. */
+static uint8_t *reserve(uint32_t length)
+{
+    uint8_t *place = channel_send_begin(&side.channel, length);
+    uint64_t until = place == NULL ? time_after(side.poll_ns) : 0;
+
+    while (place == NULL) {
+        if (time_now() >= until) {
+            sleep_for(channel_wait_for_space(&side.channel, length));
+        }
+        place = channel_send_begin(&side.channel, length);
+    }
+    return place;
+}
+
+void messages_answer(void)
+{
+    for (;;) {
+        uint64_t length;
+        uint32_t tag;
+        const uint8_t *content = receive(&length, &tag);
+
+        read_content(content, (size_t)length);
+        if (tag == TAG_ECHO) {
+            memcpy(reserve((uint32_t)length), content, (size_t)length);
+            channel_send_end(&side.channel, length, TAG_ECHO);
+        }
+        if (tag == TAG_POLL && length == sizeof(side.poll_ns)) {
+            memcpy(&side.poll_ns, content, sizeof(side.poll_ns));
+        }
+        channel_receive_end(&side.channel);
+    }
+}
+
+static void wait_for_answer(void)
+{
+    uint64_t length;
+    uint32_t tag;
+    const uint8_t *content = receive(&length, &tag);
+
+    read_content(content, (size_t)length);
+    channel_receive_end(&side.channel);
+}
+
+/* Writes each byte of the message where the receiver reads it. */
+static void send(uint32_t bytes, uint32_t tag)
+{
+    uint8_t *place = reserve(bytes);
+
+    if (bytes == sizeof(uint64_t)) {
+        memset(place, 0x5a, sizeof(uint64_t));
+    } else {
+        memset(place, 0x5a, bytes);
+    }
+    channel_send_end(&side.channel, bytes, tag);
+}
+
+void messages_set_poll(uint64_t poll_ns)
+{
+    memcpy(reserve(sizeof(poll_ns)), &poll_ns, sizeof(poll_ns));
+    channel_send_end(&side.channel, sizeof(poll_ns), TAG_POLL);
+    side.poll_ns = poll_ns;
+    send(sizeof(poll_ns), TAG_ECHO);
+    wait_for_answer();
+}
+
+struct measured messages_stream(uint32_t bytes, uint64_t duration)
+{
+    uint64_t begin = time_now();
+    uint64_t batch = messages_per_look(bytes);
+    uint64_t messages = 0;
+
+    while (time_now() - begin < duration) {
+        for (uint64_t i = 0; i < batch; i++) {
+            send(bytes, TAG_MESSAGE);
+        }
+        messages += batch;
+    }
+    send(bytes, TAG_ECHO);
+    wait_for_answer();
+    return (struct measured){.messages = messages + 1, .nanoseconds = time_now() - begin};
+}
+
+struct measured messages_round_trips(uint32_t bytes, uint32_t count)
+{
+    count = count < ROUND_TRIPS_MAX ? count : ROUND_TRIPS_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t begin = time_now();
+
+        send(bytes, TAG_ECHO);
+        wait_for_answer();
+        set_round_trip(i, time_now() - begin);
+    }
+    return (struct measured){.messages = count, .nanoseconds = median_round_trip(count)};
+}
+
+static const struct channel_control *control(const void *section)
+{
+    return section;
+}
+
+uint64_t messages_notifications(void)
+{
+    return word_load(&control(side.place.own)->notifications) +
+           word_load(&control(side.place.peer)->notifications);
+}
+
+uint64_t messages_sleeps(void)
+{
+    return word_load(&control(side.place.own)->sleeps) +
+           word_load(&control(side.place.peer)->sleeps);
+}

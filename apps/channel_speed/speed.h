@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The guest of ./bulkhead bench channel that measures times: messages through a channel, and
+ * through TCP. One partition measures, the other one answers. Whoever receives a message reads each
+ * byte of it.
+ */
+#ifndef CHANNEL_SPEED_SPEED_H
+#define CHANNEL_SPEED_SPEED_H
+
+#include "kernel/partition_channel.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MESSAGE_MAX     65536u
+#define ROUND_TRIPS_MAX 100000u
+
+/* A transfer in one direction, or round trips. */
+struct measured {
+    uint64_t messages;    /* 0: the measurement failed */
+    uint64_t nanoseconds; /* of the whole transfer, or the median of the round trips */
+};
+
+/* Reads each byte. */
+void read_content(const void *content, size_t bytes);
+
+/* Returns the number of messages that are sent between two looks at the clock. */
+uint64_t messages_per_look(uint32_t bytes);
+
+/* Sets the time of round trip `trip`, less than ROUND_TRIPS_MAX. */
+void set_round_trip(uint32_t trip, uint64_t nanoseconds);
+/* Returns the median of the first `count` round trips, and sorts their times. */
+uint64_t median_round_trip(uint32_t count);
+
+/* Connects with the other end of the first channel. `poll_ns`: time for which this end polls before
+ * it sleeps. */
+enum result messages_open(uint64_t poll_ns);
+/* The end of the channel: 0 or 1. */
+unsigned messages_end(void);
+/* Receives messages for ever. Sends those back that ask for it. */
+_Noreturn void messages_answer(void);
+/* Changes the time for which both ends poll before they sleep. */
+void messages_set_poll(uint64_t poll_ns);
+/* Sends messages of `bytes` for `duration` nanoseconds, and waits until all are received. */
+struct measured messages_stream(uint32_t bytes, uint64_t duration);
+struct measured messages_round_trips(uint32_t bytes, uint32_t count);
+/* Return the sum of both ends' counters. */
+uint64_t messages_notifications(void);
+uint64_t messages_sleeps(void);
+
+/* Starts the network, and the services discard and echo. */
+enum result tcp_open(void);
+/* The same as messages_...() through TCP connections to the services at the boot argument `peer`,
+ * which begins with a connection that is not measured. */
+struct measured tcp_stream(uint32_t bytes, uint64_t duration);
+struct measured tcp_round_trips(uint32_t bytes, uint32_t count);
+
+#endif

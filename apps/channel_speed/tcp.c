@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Messages through TCP (speed.h), with lwIP's callback interface, which has no copies of received
+ * data, no message boxes and no thread that has to wake up for a segment. */
+#include "lwip/tcp.h"
+#include "kernel/devicetree.h"
+#include "kernel/network.h"
+#include "kernel/print.h"
+#include "kernel/sync.h"
+#include "kernel/thread.h"
+#include "kernel/time.h"
+#include "lwip/tcpip.h"
+#include "speed.h"
+#include <string.h>
+
+#define PORT_ECHO    7
+#define PORT_DISCARD 9
+
+#define CONNECT_TRIES 20u
+#define CONNECT_PAUSE (200 * NANOSECONDS_PER_MILLISECOND)
+#define PATIENCE      (60 * NANOSECONDS_PER_SECOND)
+
+/* A connection of the partition that measures. Core lock held. */
+struct client {
+    struct tcp_pcb *pcb; /* NULL: lost, or closed */
+    uint32_t bytes;      /* of a message */
+    uint32_t left;       /* bytes of the message that are not written yet */
+    uint64_t messages;   /* written */
+    uint64_t begin;
+    uint64_t end;
+    uint64_t duration; /* of a transfer */
+    bool is_shut;      /* nothing else is sent */
+    uint32_t missing;  /* bytes of the answer */
+    uint32_t trips;    /* that are left */
+    bool has_failed;
+    struct semaphore done;
+};
+
+static uint8_t content[MESSAGE_MAX];
+static struct client client;
+
+static void finish(bool has_failed)
+{
+    client.end = time_now();
+    client.has_failed = has_failed;
+    (void)semaphore_post(&client.done);
+}
+
+static void handle_loss(void *argument, err_t error)
+{
+    (void)argument;
+    (void)error;
+    client.pcb = NULL;
+    finish(true);
+}
+
+/* Writes what the send buffer takes. */
+static void write_message(void)
+{
+    while (client.left > 0) {
+        uint32_t length = LWIP_MIN(client.left, tcp_sndbuf(client.pcb));
+
+        length = LWIP_MIN(length, UINT16_MAX);
+        if (length == 0 || tcp_write(client.pcb, content + client.bytes - client.left,
+                                     (uint16_t)length, TCP_WRITE_FLAG_COPY) != ERR_OK) {
+            return;
+        }
+        client.left -= length;
+    }
+}
+
+/* Writes messages until the send buffer is full or the time is over. */
+static void write_stream(void)
+{
+    uint64_t batch = messages_per_look(client.bytes);
+
+    while (!client.is_shut) {
+        write_message();
+        if (client.left > 0) {
+            break;
+        }
+        if (client.messages % batch == 0 && time_now() - client.begin >= client.duration) {
+            client.is_shut = true;
+            (void)tcp_shutdown(client.pcb, 0, 1);
+            break;
+        }
+        client.left = client.bytes;
+        client.messages++;
+    }
+    (void)tcp_output(client.pcb);
+}
+
+static err_t handle_sent_of_stream(void *argument, struct tcp_pcb *pcb, uint16_t length)
+{
+    (void)argument;
+    (void)pcb;
+    (void)length;
+    write_stream();
+    return ERR_OK;
+}
+
+/* The service closes the connection when it has read everything. */
+static err_t handle_end_of_stream(void *argument, struct tcp_pcb *pcb, struct pbuf *data,
+                                  err_t error)
+{
+    (void)argument;
+    (void)error;
+    if (data != NULL) {
+        tcp_recved(pcb, data->tot_len);
+        (void)pbuf_free(data);
+        return ERR_OK;
+    }
+    finish(false);
+    return ERR_OK;
+}
+
+static err_t begin_stream(void *argument, struct tcp_pcb *pcb, err_t error)
+{
+    (void)argument;
+    (void)error;
+    client.begin = time_now();
+    tcp_sent(pcb, handle_sent_of_stream);
+    tcp_recv(pcb, handle_end_of_stream);
+    write_stream();
+    return ERR_OK;
+}
+
+static void begin_trip(void)
+{
+    client.begin = time_now();
+    client.left = client.bytes;
+    client.missing = client.bytes;
+    write_message();
+    (void)tcp_output(client.pcb);
+}
+
+static err_t handle_sent_of_trip(void *argument, struct tcp_pcb *pcb, uint16_t length)
+{
+    (void)argument;
+    (void)length;
+    if (client.left > 0) {
+        write_message();
+        (void)tcp_output(pcb);
+    }
+    return ERR_OK;
+}
+
+static void read_chain(const struct pbuf *data)
+{
+    for (const struct pbuf *each = data; each != NULL; each = each->next) {
+        read_content(each->payload, each->len);
+    }
+}
+
+static err_t handle_answer(void *argument, struct tcp_pcb *pcb, struct pbuf *data, err_t error)
+{
+    (void)argument;
+    (void)error;
+    if (data == NULL) {
+        finish(true);
+        return ERR_OK;
+    }
+    read_chain(data);
+    client.missing -= LWIP_MIN(client.missing, data->tot_len);
+    tcp_recved(pcb, data->tot_len);
+    (void)pbuf_free(data);
+    if (client.missing > 0 || client.trips == 0) {
+        return ERR_OK;
+    }
+    client.trips--;
+    set_round_trip(client.trips, time_now() - client.begin);
+    if (client.trips == 0) {
+        finish(false);
+    } else {
+        begin_trip();
+    }
+    return ERR_OK;
+}
+
+static err_t begin_trips(void *argument, struct tcp_pcb *pcb, err_t error)
+{
+    (void)argument;
+    (void)error;
+    tcp_nagle_disable(pcb);
+    tcp_sent(pcb, handle_sent_of_trip);
+    tcp_recv(pcb, handle_answer);
+    begin_trip();
+    return ERR_OK;
+}
+
+/* Connects. The rest happens in callbacks. Returns false if there is no memory. Core lock held. */
+static bool begin(uint16_t port, tcp_connected_fn connected)
+{
+    char text[sizeof("255.255.255.255")];
+    ip_addr_t address;
+
+    (void)boot_argument("peer", text, sizeof(text));
+    client.pcb = tcp_new();
+    if (client.pcb == NULL || ipaddr_aton(text, &address) == 0) {
+        return false;
+    }
+    tcp_err(client.pcb, handle_loss);
+    return tcp_connect(client.pcb, &address, port, connected) == ERR_OK;
+}
+
+/* Core lock held. */
+static void end(void)
+{
+    if (client.pcb == NULL) {
+        return;
+    }
+    tcp_err(client.pcb, NULL);
+    tcp_recv(client.pcb, NULL);
+    tcp_sent(client.pcb, NULL);
+    tcp_abort(client.pcb);
+    client.pcb = NULL;
+}
+
+/* Returns true if the measurement was complete. */
+static bool run(const struct client *wanted, uint16_t port, tcp_connected_fn connected)
+{
+    for (unsigned tries = 0; tries < CONNECT_TRIES; tries++) {
+        bool has_begun;
+        bool is_done;
+
+        client = *wanted;
+        semaphore_init(&client.done, 0, 1);
+        LOCK_TCPIP_CORE();
+        has_begun = begin(port, connected);
+        UNLOCK_TCPIP_CORE();
+        is_done = has_begun && semaphore_wait(&client.done, time_after(PATIENCE)) == RESULT_OK &&
+                  !client.has_failed;
+        LOCK_TCPIP_CORE();
+        end();
+        UNLOCK_TCPIP_CORE();
+        if (is_done) {
+            return true;
+        }
+        /* The other partition may not have started its services yet. */
+        (void)thread_sleep_until(time_after(CONNECT_PAUSE));
+    }
+    return false;
+}
+
+struct measured tcp_stream(uint32_t bytes, uint64_t duration)
+{
+    const struct client wanted = {.bytes = bytes, .duration = duration};
+
+    if (!run(&wanted, PORT_DISCARD, begin_stream)) {
+        return (struct measured){.messages = 0};
+    }
+    return (struct measured){.messages = client.messages, .nanoseconds = client.end - client.begin};
+}
+
+struct measured tcp_round_trips(uint32_t bytes, uint32_t count)
+{
+    const struct client wanted = {.bytes = bytes, .trips = LWIP_MIN(count, ROUND_TRIPS_MAX)};
+
+    if (!run(&wanted, PORT_ECHO, begin_trips)) {
+        return (struct measured){.messages = 0};
+    }
+    return (struct measured){.messages = wanted.trips,
+                             .nanoseconds = median_round_trip(wanted.trips)};
+}
+
+static err_t discard(void *argument, struct tcp_pcb *pcb, struct pbuf *data, err_t error)
+{
+    (void)argument;
+    (void)error;
+    if (data == NULL) {
+        return tcp_close(pcb);
+    }
+    read_chain(data);
+    tcp_recved(pcb, data->tot_len);
+    (void)pbuf_free(data);
+    return ERR_OK;
+}
+
+static err_t echo(void *argument, struct tcp_pcb *pcb, struct pbuf *data, err_t error)
+{
+    (void)argument;
+    (void)error;
+    if (data == NULL) {
+        return tcp_close(pcb);
+    }
+    if (tcp_sndbuf(pcb) < data->tot_len) {
+        return ERR_MEM; /* lwIP keeps the data, and delivers it again */
+    }
+    for (const struct pbuf *each = data; each != NULL; each = each->next) {
+        read_content(each->payload, each->len);
+        if (tcp_write(pcb, each->payload, each->len, TCP_WRITE_FLAG_COPY) != ERR_OK) {
+            tcp_abort(pcb);
+            (void)pbuf_free(data);
+            return ERR_ABRT;
+        }
+    }
+    tcp_recved(pcb, data->tot_len);
+    (void)pbuf_free(data);
+    return tcp_output(pcb);
+}
+
+static err_t accept_discard(void *argument, struct tcp_pcb *pcb, err_t error)
+{
+    (void)argument;
+    if (error == ERR_OK && pcb != NULL) {
+        tcp_recv(pcb, discard);
+    }
+    return ERR_OK;
+}
+
+static err_t accept_echo(void *argument, struct tcp_pcb *pcb, err_t error)
+{
+    (void)argument;
+    if (error == ERR_OK && pcb != NULL) {
+        tcp_nagle_disable(pcb);
+        tcp_recv(pcb, echo);
+    }
+    return ERR_OK;
+}
+
+/* Core lock held. */
+static bool serve(uint16_t port, tcp_accept_fn accepted)
+{
+    struct tcp_pcb *pcb = tcp_new();
+
+    if (pcb == NULL || tcp_bind(pcb, IP_ADDR_ANY, port) != ERR_OK) {
+        return false;
+    }
+    pcb = tcp_listen(pcb);
+    if (pcb == NULL) {
+        return false;
+    }
+    tcp_accept(pcb, accepted);
+    return true;
+}
+
+enum result tcp_open(void)
+{
+    enum result result = network_start();
+    bool is_serving;
+
+    if (result != RESULT_OK) {
+        return result;
+    }
+    memset(content, 0x5a, sizeof(content));
+    LOCK_TCPIP_CORE();
+    is_serving = serve(PORT_DISCARD, accept_discard) && serve(PORT_ECHO, accept_echo);
+    UNLOCK_TCPIP_CORE();
+    return is_serving ? RESULT_OK : RESULT_NO_MEMORY;
+}

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The systems whose messages bench channel times: partitions with a channel, and a hub.
+
+The guests' clocks are the host's. Each partition has a core, which is a thread of QEMU on a
+processor of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bulkhead.building.build import Variant, guest_image
+from bulkhead.errors import UserError
+from bulkhead.measuring import channel_times, real_time
+from bulkhead.measuring.bench import BenchContext
+from bulkhead.measuring.channel_times import Run
+from bulkhead.paths import BENCHES, ROOT
+from bulkhead.peers import linux_guest
+from bulkhead.peers.linux_guest import LinuxImage
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import HubNetwork
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
+
+_FOLDER = BENCHES / "channel"
+_NEAR, _FAR = "10.0.0.1", "10.0.0.2"
+_DEVICES_PRIORITY, _CORES_PRIORITY = 52, 50
+_TIMEOUT_S = 300
+_TRIPS = 1000
+_CONSOLE = "console"
+# TCP's window and send buffer in our kernel: larger ones are not faster.
+_TCP_BUFFER = 256 * channel_times.KIB
+# Receive buffers that our kernel exposes from the start, as many as Linux.
+_OUR_ARGUMENTS = "rx_buffers=256"
+# The command, compiled as docs/channels.md says.
+_COMMAND_SOURCES = ("*.c", "linux/*.c", "linux/command/*.c")
+_COMMAND_INCLUDES = ("include", "linux/include", "linux", "linux/command")
+_LINUX_ARGUMENTS = "quiet panic=-1 nokaslr norandmaps mitigations=off"
+
+# Messages of each size that bulkhead-channel sends one way.
+_COMMAND_MESSAGES = {8: 2_000_000, 64: 1_000_000, 1024: 500_000, 65536: 32_768}
+# How a shell in Linux surrounds what the bench counts exits of, with time to read the counters.
+_STILL_S = 2
+
+
+def _channel_script() -> str:
+    lines = ["echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id"]
+    for size, messages in _COMMAND_MESSAGES.items():
+        is_last = size == max(_COMMAND_MESSAGES)
+        if is_last:
+            lines += [f"sleep {_STILL_S}", "echo channel: begins", f"sleep {_STILL_S}"]
+        lines.append(
+            f"time -v bulkhead-channel bench messages -n {messages} -s {size} -t 60 "
+            ">/tmp/out 2>/tmp/time"
+        )
+        if is_last:
+            lines += [f"sleep {_STILL_S}", "echo channel: ends", f"sleep {_STILL_S}"]
+        lines.append("cat /tmp/out")
+    lines.append("grep context.switches /tmp/time")
+    return "\n".join(lines) + "\n"
+
+
+def _tcp_script(milliseconds: int, peer: str) -> str:
+    return "".join(
+        f"tcp measure {peer} {milliseconds} {_TRIPS} {size}\n" for size in channel_times.SIZES
+    )
+
+
+@dataclass(frozen=True)
+class Systems:
+    """What is booted: our kernel with large TCP buffers, and Linux with the measuring programs."""
+
+    context: BenchContext
+    kernel: Path
+    linux: LinuxImage
+
+    @property
+    def _milliseconds(self) -> int:
+        """The time of a transfer: a tenth of --seconds."""
+        return round(self.context.seconds * 100)
+
+    def kernels(self) -> list[Run]:
+        """Measure between two kernels: channel and TCP in turn, in one machine."""
+        measures = f"measure={self._milliseconds} trips={_TRIPS} peer={_FAR}"
+        changes = {
+            "near": {"image": str(self.kernel), "arguments": f"{_ours(_NEAR)} {measures}"},
+            "far": {"image": str(self.kernel), "arguments": _ours(_FAR)},
+        }
+        with self._boot("kernels", changes) as (guest, exits):
+            counted = {}
+            for name in (channel_times.AWAKE, channel_times.ASLEEP):
+                guest.wait_for_match(f"channel-speed: {name} begins|FAIL", _TIMEOUT_S)
+                before = exits()
+                guest.wait_for_match(f"channel-speed: {name} notifications|FAIL", _TIMEOUT_S)
+                counted[name] = exits() - before
+            guest.wait_for_match("channel-speed: end|FAIL", _TIMEOUT_S)
+            console = guest.console()
+        events = [
+            channel_times.parse_events(console, name) | {"exits": meanwhile}
+            for name, meanwhile in counted.items()
+        ]
+        return channel_times.parse_kernels(console) + events
+
+    def linuxes(self) -> list[Run]:
+        """Measure TCP between two Linux partitions."""
+        script = _tcp_script(self._milliseconds, _FAR)
+        image = linux_guest.with_script(self.linux, "measure", f"{script}echo measure: end\n")
+        changes = {
+            "near": _linux(image, _NEAR, "serve=/bin/measure"),
+            "far": _linux(self.linux, _FAR, "serve=/bin/tcp,serve"),
+        }
+        with self._boot("linuxes", changes) as (guest, _):
+            guest.wait_for_match("measure: end", _TIMEOUT_S)
+            console = guest.console()
+        return channel_times.parse_tcp(console, channel_times.LINUXES)
+
+    def kernel_linux(self) -> list[Run]:
+        """Measure from a process of Linux to our kernel: channel, then TCP."""
+        script = _channel_script() + _tcp_script(self._milliseconds, _NEAR)
+        image = linux_guest.with_script(self.linux, "measure", f"{script}echo measure: end\n")
+        changes = {
+            "kernel": {"image": str(self.kernel), "arguments": _ours(_NEAR)},
+            "linux": _linux(image, _FAR, "serve=/bin/measure"),
+        }
+        with self._boot("kernel-linux", changes) as (guest, exits):
+            guest.wait_for_match("channel: begins", _TIMEOUT_S)
+            before = exits()
+            guest.wait_for_match("channel: ends", _TIMEOUT_S)
+            meanwhile = exits() - before
+            guest.wait_for_match("measure: end", _TIMEOUT_S)
+            console = guest.console()
+        size = max(channel_times.SIZES)
+        messages = _COMMAND_MESSAGES[size] + 2 * channel_times.COMMAND_ROUND_TRIPS
+        events: Run = {
+            "ends": channel_times.KERNEL_LINUX, "over": channel_times.CHANNEL, "kind": "events",
+            "gib": size * messages / channel_times.GIB, "exits": meanwhile,
+            "context_switches": channel_times.parse_switches(console),
+        }  # fmt: skip
+        return [
+            *channel_times.parse_command(console),
+            *channel_times.parse_tcp(console, channel_times.KERNEL_LINUX),
+            events,
+        ]
+
+    @contextmanager
+    def _boot(
+        self, name: str, changes: Mapping[str, Mapping[str, Any]]
+    ) -> Iterator[tuple[GuestProcess, Callable[[], int]]]:
+        """Boot a system, with changes to its partitions. Yields it and a function that counts exits."""
+        system, board = read(str(_FOLDER / f"{name}.toml"))
+        partitions = tuple(replace(each, **changes[each.name]) for each in system.partitions)
+        system = replace(system, name=f"bench-channel-{name}", partitions=partitions)
+        assembled = assemble(system, board, self.context.settings)
+        hub = HubNetwork(())
+        booted = machine(system, board, assembled.image, lambda _: hub)
+        with GuestProcess(booted, self.context.folder / f"{name}.log") as guest:
+            _give_processors(guest)
+            layout = assembled.layout
+            yield guest, lambda: _exits(
+                read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
+            )
+
+
+def prepare(context: BenchContext) -> Systems:
+    """Build what the systems need."""
+    if len(os.sched_getaffinity(0)) < 2:
+        raise UserError(
+            "a processor for each partition is needed, and this machine has one",
+            "use another machine",
+        )
+    size = str(_TCP_BUFFER)
+    options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
+    variant = Variant("arm64", options=options, name="bench-channel")
+    folder = context.build(variant, "apps/channel_speed/channel-speed.image")
+    image = linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
+    channel = ROOT / "channel"
+    sources = [path for pattern in _COMMAND_SOURCES for path in sorted(channel.glob(pattern))]
+    includes = [channel / name for name in _COMMAND_INCLUDES]
+    image = linux_guest.with_program(image, "bulkhead-channel", sources, includes)
+    image = linux_guest.with_program(image, "tcp", [_FOLDER / "tcp.c"], [])
+    return Systems(context, guest_image("channel-speed", folder=folder), image)
+
+
+def _ours(address: str) -> str:
+    return f"ip={address}/24 {_OUR_ARGUMENTS}"
+
+
+def _linux(image: LinuxImage, address: str, program: str) -> dict[str, Any]:
+    return {
+        "initrd": image.initrd,
+        "arguments": f"{_LINUX_ARGUMENTS} address={address} {program}",
+    }
+
+
+def _give_processors(guest: GuestProcess) -> None:
+    """Give each of the two cores a processor.
+
+    With the right to do so, QEMU has real-time priority, and its devices before its cores: so the
+    frames of TCP do not wait for a core that polls. The host's limit for such threads stays.
+    """
+    processors = sorted(os.sched_getaffinity(0))
+    cores = {each["thread-id"]: each["cpu-index"] for each in guest.qmp().execute("query-cpus-fast")}
+    for thread in psutil.Process(guest.process.pid).threads():
+        core = cores.get(thread.id)
+        if core is not None and core < 2:
+            os.sched_setaffinity(thread.id, {processors[core]})
+        if os.geteuid() == 0:
+            priority = _DEVICES_PRIORITY if core is None else _CORES_PRIORITY
+            real_time.set_priority(thread.id, priority)
+
+
+def _exits(reports: Sequence[VcpuReport]) -> int:
+    """Return the exits of all partitions, but not those of printing."""
+    return sum(report.exits[cause] for report in reports for cause in CAUSES if cause != _CONSOLE)

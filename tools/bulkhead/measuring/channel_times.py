@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The times of bench channel: what its guests print, the figures made of it, and the plots."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bulkhead.measuring import plot
+from bulkhead.measuring.bench import Number, median_and_range
+
+KIB = 1024
+GIB = KIB**3
+SIZES = (8, 64, KIB, 64 * KIB)
+_SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
+
+# Who is at the ends.
+KERNELS, LINUXES, KERNEL_LINUX = "kernels", "linuxes", "kernel-linux"
+# What carries the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
+CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
+AWAKE = "awake"  # a transfer of which events count, while both ends poll
+STREAM, TRIP = "stream", "trip"
+
+Run = dict[str, Number | str]
+Series = tuple[str, str]  # ends, what carries
+
+# Round trips that bulkhead-channel makes after each transfer.
+COMMAND_ROUND_TRIPS = 10_000
+
+_KERNEL_LINE = re.compile(r"channel-speed: (\w+) (stream|trip) (\d+) (\d+) (\d+)\s*$", re.MULTILINE)
+_EVENTS_LINE = re.compile(r"channel-speed: (\w+) notifications (\d+) sleeps (\d+)")
+_TCP_LINE = re.compile(r"\btcp: (stream|trip) (\d+) (\d+) (\d+)(?: switches (\d+))?\s*$", re.M)
+_COMMAND_LINES = re.compile(
+    r"throughput: (\d+) messages of (\d+) bytes in [\d.]+ s: (\d+) messages/s.*\n"
+    r".*round trip: minimum \d+ ns, median (\d+) ns"
+)
+_SWITCHES_LINE = re.compile(r"(?:Volunt|Involunt)ary context switches: (\d+)")
+
+
+class Incomplete(Exception):
+    """A guest did not print all that it was asked to measure."""
+
+
+def _run(ends: str, over: str, kind: str, size: str, messages: str, nanoseconds: float) -> Run:
+    return {
+        "ends": ends, "over": over, "kind": kind, "bytes": int(size),
+        "messages": int(messages), "nanoseconds": nanoseconds,
+    }  # fmt: skip
+
+
+def _all_sizes(runs: Sequence[Run], wanted: Iterable[tuple[str, str]]) -> Sequence[Run]:
+    """Return the runs, unless one is missing or failed."""
+    found = {(run["over"], run["kind"], run["bytes"]) for run in runs if run["messages"] != 0}
+    missing = [(*each, size) for each in wanted for size in SIZES if (*each, size) not in found]
+    if missing:
+        raise Incomplete(f"not measured: {missing}")
+    return runs
+
+
+def parse_kernels(console: str) -> list[Run]:
+    """Parse the output of apps/channel_speed at both ends."""
+    runs = [
+        _run(KERNELS, over, kind, size, messages, int(nanoseconds))
+        for over, kind, size, messages, nanoseconds in _KERNEL_LINE.findall(console)
+    ]
+    # A transfer whose events count is no further measurement of the throughput.
+    first = {(run["over"], run["kind"], run["bytes"]): run for run in reversed(runs)}
+    wanted = [(CHANNEL, STREAM), (CHANNEL, TRIP), (ASLEEP, TRIP), (TCP, STREAM), (TCP, TRIP)]
+    measured = [run for key, run in first.items() if key[:2] in wanted]
+    return list(reversed(_all_sizes(measured, wanted)))
+
+
+def parse_tcp(console: str, ends: str) -> list[Run]:
+    """Parse the output of bench/channel/tcp.c."""
+    runs = [
+        _run(ends, TCP, kind, size, messages, int(nanoseconds))
+        | ({"context_switches": int(switches)} if switches else {})
+        for kind, size, messages, nanoseconds, switches in _TCP_LINE.findall(console)
+    ]
+    return list(_all_sizes(runs, [(TCP, STREAM), (TCP, TRIP)]))
+
+
+def parse_command(console: str) -> list[Run]:
+    """Parse the output of bulkhead-channel bench."""
+    runs = []
+    for messages, size, per_second, median in _COMMAND_LINES.findall(console):
+        nanoseconds = int(messages) / int(per_second) * 1e9
+        runs.append(_run(KERNEL_LINUX, CHANNEL, STREAM, size, messages, nanoseconds))
+        trips = str(COMMAND_ROUND_TRIPS)
+        runs.append(_run(KERNEL_LINUX, CHANNEL, TRIP, size, trips, int(median)))
+    return list(_all_sizes(runs, [(CHANNEL, STREAM), (CHANNEL, TRIP)]))
+
+
+def parse_events(console: str, name: str) -> Run:
+    """Return the notifications and sleeps of both kernels for a GiB."""
+    for found, notifications, sleeps in _EVENTS_LINE.findall(console):
+        if found == name:
+            transfers = [line for line in _KERNEL_LINE.findall(console) if line[0] == name]
+            _, _, size, messages, _ = transfers[-1]
+            gib = int(size) * int(messages) / GIB
+            return {
+                "ends": KERNELS, "over": name, "kind": "events", "gib": gib,
+                "notifications": int(notifications), "sleeps": int(sleeps),
+            }  # fmt: skip
+    raise Incomplete(f"not measured: events of {name}")
+
+
+def parse_switches(text: str) -> int:
+    """Return the context switches of a process that busybox's `time -v` observed."""
+    found = _SWITCHES_LINE.findall(text)
+    if len(found) != 2:
+        raise Incomplete("no context switches of the process in Linux")
+    return sum(map(int, found))
+
+
+def gbit_s(run: Run) -> float:
+    """Return the throughput of a transfer."""
+    return float(run["bytes"]) * 8 * float(run["messages"]) / float(run["nanoseconds"])
+
+
+def _values(runs: Sequence[Run], series: Series, kind: str, size: int) -> list[float]:
+    """Return Gb/s, or nanoseconds of a round trip, of each pair."""
+    found = [
+        run
+        for run in runs
+        if (run.get("ends"), run.get("over"), run.get("kind"), run.get("bytes"))
+        == (*series, kind, size)
+    ]
+    return [gbit_s(run) if kind == STREAM else float(run["nanoseconds"]) for run in found]
+
+
+def _best(of: Sequence[Sequence[float]], kind: str) -> list[float]:
+    """Return the best of several series in each pair: the most Gb/s, the shortest round trip."""
+    choose = max if kind == STREAM else min
+    return [choose(each) for each in zip(*of, strict=True)]
+
+
+def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    return [a / b for a, b in zip(ours, theirs, strict=True)]
+
+
+_FIGURES = {STREAM: "throughput", TRIP: "latency"}
+# Peers by the suffix of the figure.
+_PEERS = {
+    "tcp": ((KERNELS, TCP), (LINUXES, TCP)),  # the better one in each pair
+    "own_tcp": ((KERNELS, TCP),),
+    "linux_tcp": ((LINUXES, TCP),),
+}
+
+
+def compare(
+    runs: Sequence[Run], prefix: str, ours: Series, peers: Sequence[Series]
+) -> dict[str, Number]:
+    """Return ratios to the best of the peers: each at its best size, then for each size."""
+    summary: dict[str, Number] = {}
+    for kind, figure in _FIGURES.items():
+        by_size = {
+            size: (
+                _values(runs, ours, kind, size),
+                _best([_values(runs, peer, kind, size) for peer in peers], kind),
+            )
+            for size in SIZES
+        }
+        our_best, their_best = (
+            _best([each[place] for each in by_size.values()], kind) for place in range(2)
+        )
+        name = f"{figure}_{prefix}"
+        summary |= median_and_range(name, _ratios(our_best, their_best))
+        for size, (our_values, their_values) in by_size.items():
+            summary[f"{name}_{size}"] = statistics.median(_ratios(our_values, their_values))
+    return summary
+
+
+def summarise(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return the figures: those with goals first."""
+    summary: dict[str, Number] = {}
+    for suffix, peers in _PEERS.items():
+        summary |= compare(runs, f"vs_{suffix}", (KERNELS, CHANNEL), peers)
+    for size in SIZES:
+        ratios = _ratios(
+            _values(runs, (KERNELS, ASLEEP), TRIP, size),
+            _best([_values(runs, peer, TRIP, size) for peer in _PEERS["tcp"]], TRIP),
+        )
+        summary[f"latency_asleep_vs_tcp_{size}"] = statistics.median(ratios)
+    summary |= compare(runs, "linux_vs_tcp", (KERNEL_LINUX, CHANNEL), [(KERNEL_LINUX, TCP)])
+    return summary | _absolute(runs) | _events(runs)
+
+
+def _absolute(runs: Sequence[Run]) -> dict[str, Number]:
+    summary: dict[str, Number] = {}
+    series = dict.fromkeys(
+        (str(run["ends"]), str(run["over"])) for run in runs if run.get("kind") in _FIGURES
+    )
+    for each in series:
+        name = "_".join(each).replace("-", "_")
+        for size in SIZES:
+            if streams := _values(runs, each, STREAM, size):
+                median = statistics.median(streams)
+                summary[f"{name}_gbit_s_{size}"] = median
+                summary[f"{name}_messages_s_{size}"] = median * 1e9 / 8 / size
+            if trips := _values(runs, each, TRIP, size):
+                summary[f"{name}_round_trip_us_{size}"] = statistics.median(trips) / 1e3
+    return summary
+
+
+def _events(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return what happened for each GiB: the median of all pairs."""
+    values: dict[str, list[float]] = {}
+    for run in runs:
+        if run.get("kind") != "events":
+            continue
+        name = f"{run['ends']}_{run['over']}".replace("-", "_")
+        for event in ("notifications", "sleeps", "exits", "context_switches"):
+            if event in run:
+                per_gib = float(run[event]) / float(run["gib"])
+                values.setdefault(f"{name}_{event}_per_gib", []).append(per_gib)
+    return {name: statistics.median(each) for name, each in values.items()}
+
+
+_NAMES: dict[Series, str] = {
+    (KERNELS, CHANNEL): "channel",
+    (KERNEL_LINUX, CHANNEL): "channel, Linux",
+    (KERNELS, TCP): "TCP",
+    (KERNEL_LINUX, TCP): "TCP, Linux",
+    (LINUXES, TCP): "TCP, Linux at both ends",
+}
+
+
+def draw(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
+    """Write a figure of the throughput and one of the round trips."""
+    for kind, name, title, label in (
+        (STREAM, "throughput", "Messages one way", "Mb/s"),
+        (TRIP, "round_trips", "Round trip of a message", "time (us)"),
+    ):
+        series = {}
+        for each, text in _NAMES.items():
+            found = [_values(runs, each, kind, size) for size in SIZES]
+            if all(found):
+                scale = 1e3 if kind == STREAM else 1e-3
+                series[text] = [statistics.median(values) * scale for values in found]
+        plot.bars(
+            folder / f"{name}.svg", title, conditions, label, _SIZE_NAMES, series, logarithmic=True
+        )
