@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of messages and of a doorbell, and exits while both ends of a channel are awake.
+"""Messages through a channel: instructions, exits, and times beside TCP over one hub.
 
-The guest (apps/channel_cost/main.c) is at both ends. In one machine the counter counts
-instructions (QEMU's icount): there it sends messages to itself, and wakes the other partition. In
-another machine it sends GiBs to the other partition while both poll, and the counters of exits are
-read from the machine's memory before and after.
+A guest (apps/channel_cost/main.c) is at both ends. In one machine the counter counts instructions
+(QEMU's icount): there it sends messages to itself, and wakes the other partition. In another
+machine it sends GiBs to the other partition while both poll, and the counters of exits are read
+from the machine's memory before and after.
+
+Then throughput and round trips are timed, between two partitions with our kernel, between two with
+Linux (TCP only), and between our kernel and Linux (channel_systems.py), in turn.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bulkhead.measuring.bench import BenchContext, BenchResult, Number
+from bulkhead.measuring import channel_systems, channel_times
+from bulkhead.measuring.bench import BenchContext, BenchResult, Number, environment
+from bulkhead.measuring.channel_times import Run
 from bulkhead.paths import BENCHES
 from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import Machine, Network, UserNetwork
@@ -28,10 +34,51 @@ _CASES = ("single", "burst", "burst_64", "single_64k", "single_64", "doorbell")
 _CONSOLE = "console"
 _TIMEOUT_S = 300
 
+COUNTS, TIMES = "counts", "times"
+CASES = (COUNTS, TIMES)
+
 
 def run(context: BenchContext) -> BenchResult:
-    """Boot the system once for the counts of instructions, and once for those of exits."""
+    """Count, then measure times."""
     context.require("run", "bench")
+    result = BenchResult({})
+    if context.case != TIMES:
+        result = count(context)
+    if context.case != COUNTS:
+        runs = take_times(context)
+        load = round(os.getloadavg()[1], 1)
+        channel_times.draw(context.folder, _conditions(context, load), runs)
+        result.summary |= channel_times.summarise(runs)
+        result.runs += runs
+        result.environment["load"] = load
+    return result
+
+
+def take_times(context: BenchContext) -> list[Run]:
+    """Boot each system of channel_systems.py once for each pair, in turn."""
+    systems = channel_systems.prepare(context)
+    runs: list[Run] = []
+    for pair in range(1, context.pairs + 1):
+        for name, measure_times in (
+            (channel_times.KERNELS, systems.kernels),
+            (channel_times.LINUXES, systems.linuxes),
+            (channel_times.KERNEL_LINUX, systems.kernel_linux),
+        ):
+            context.say(f"times, pair {pair} of {context.pairs}: {name}")
+            runs += [{"pair": pair, **each} for each in context.undisturbed(measure_times)]
+    return runs
+
+
+def _conditions(context: BenchContext, load: float) -> str:
+    facts = environment()
+    return (
+        f"{facts['cores']} x {facts['cpu']}; QEMU {facts['qemu']}, TCG; medians of {context.pairs} "
+        f"measurements of {context.seconds / channel_systems.PART_OF_SECONDS:g} s; load {load:g}"
+    )
+
+
+def count(context: BenchContext) -> BenchResult:
+    """Boot the system once for the counts of instructions, and once for those of exits."""
     context.say("instructions")
     counts = measure(*prepared(context.settings), context.folder / "instructions.log")
     context.say("exits")
