@@ -50,9 +50,9 @@ uint64_t messages_sleeps(void);
 
 /* Starts the network, and the services discard and echo. */
 enum result tcp_open(void);
-/* The same as messages_...() through TCP connections to the services at the boot argument `peer`,
- * which begins with a connection that is not measured. */
-struct measured tcp_stream(uint32_t bytes, uint64_t duration);
-struct measured tcp_round_trips(uint32_t bytes, uint32_t count);
+/* The same as messages_...() through TCP connections to the services at the boot argument `peer`.
+ * `stays_awake`: this core never sleeps meanwhile. */
+struct measured tcp_stream(uint32_t bytes, uint64_t duration, bool stays_awake);
+struct measured tcp_round_trips(uint32_t bytes, uint32_t count, bool stays_awake);
 
 #endif

@@ -30,8 +30,9 @@ struct client {
     uint64_t end;
     uint64_t duration; /* of a transfer */
     bool is_shut;      /* nothing else is sent */
-    uint32_t missing;  /* bytes of the answer */
-    uint32_t trips;    /* that are left */
+    bool stays_awake;
+    uint32_t missing; /* bytes of the answer */
+    uint32_t trips;   /* that are left */
     bool has_failed;
     struct semaphore done;
 };
@@ -219,6 +220,19 @@ static void end(void)
     client.pcb = NULL;
 }
 
+/* Waits for the callbacks, which interrupt a thread that polls. Returns false if they take too
+ * long. */
+static bool wait_until_done(void)
+{
+    uint64_t deadline = time_after(PATIENCE);
+    enum result result;
+
+    do {
+        result = semaphore_wait(&client.done, client.stays_awake ? DEADLINE_POLL : deadline);
+    } while (result != RESULT_OK && time_now() < deadline);
+    return result == RESULT_OK;
+}
+
 /* Returns true if the measurement was complete. */
 static bool run(const struct client *wanted, uint16_t port, tcp_connected_fn connected)
 {
@@ -231,8 +245,7 @@ static bool run(const struct client *wanted, uint16_t port, tcp_connected_fn con
         LOCK_TCPIP_CORE();
         has_begun = begin(port, connected);
         UNLOCK_TCPIP_CORE();
-        is_done = has_begun && semaphore_wait(&client.done, time_after(PATIENCE)) == RESULT_OK &&
-                  !client.has_failed;
+        is_done = has_begun && wait_until_done() && !client.has_failed;
         LOCK_TCPIP_CORE();
         end();
         UNLOCK_TCPIP_CORE();
@@ -245,9 +258,9 @@ static bool run(const struct client *wanted, uint16_t port, tcp_connected_fn con
     return false;
 }
 
-struct measured tcp_stream(uint32_t bytes, uint64_t duration)
+struct measured tcp_stream(uint32_t bytes, uint64_t duration, bool stays_awake)
 {
-    const struct client wanted = {.bytes = bytes, .duration = duration};
+    const struct client wanted = {.bytes = bytes, .duration = duration, .stays_awake = stays_awake};
 
     if (!run(&wanted, PORT_DISCARD, begin_stream)) {
         return (struct measured){.messages = 0};
@@ -255,9 +268,13 @@ struct measured tcp_stream(uint32_t bytes, uint64_t duration)
     return (struct measured){.messages = client.messages, .nanoseconds = client.end - client.begin};
 }
 
-struct measured tcp_round_trips(uint32_t bytes, uint32_t count)
+struct measured tcp_round_trips(uint32_t bytes, uint32_t count, bool stays_awake)
 {
-    const struct client wanted = {.bytes = bytes, .trips = LWIP_MIN(count, ROUND_TRIPS_MAX)};
+    const struct client wanted = {
+        .bytes = bytes,
+        .trips = LWIP_MIN(count, ROUND_TRIPS_MAX),
+        .stays_awake = stays_awake,
+    };
 
     if (!run(&wanted, PORT_ECHO, begin_trips)) {
         return (struct measured){.messages = 0};

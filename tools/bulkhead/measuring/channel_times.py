@@ -20,6 +20,7 @@ _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 KERNELS, LINUXES, KERNEL_LINUX = "kernels", "linuxes", "kernel-linux"
 # What carries the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
+TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
 AWAKE = "awake"  # a transfer of which events count, while both ends poll
 STREAM, TRIP = "stream", "trip"
 
@@ -67,7 +68,10 @@ def parse_kernels(console: str) -> list[Run]:
     ]
     # A transfer whose events count is no further measurement of the throughput.
     first = {(run["over"], run["kind"], run["bytes"]): run for run in reversed(runs)}
-    wanted = [(CHANNEL, STREAM), (CHANNEL, TRIP), (ASLEEP, TRIP), (TCP, STREAM), (TCP, TRIP)]
+    wanted = [
+        *((over, kind) for over in (CHANNEL, TCP, TCP_AWAKE) for kind in (STREAM, TRIP)),
+        (ASLEEP, TRIP),
+    ]
     measured = [run for key, run in first.items() if key[:2] in wanted]
     return list(reversed(_all_sizes(measured, wanted)))
 
@@ -144,10 +148,12 @@ def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
 _FIGURES = {STREAM: "throughput", TRIP: "latency"}
 # Peers by the suffix of the figure.
 _PEERS = {
-    "tcp": ((KERNELS, TCP), (LINUXES, TCP)),  # the better one in each pair
-    "own_tcp": ((KERNELS, TCP),),
+    "tcp": ((KERNELS, TCP), (KERNELS, TCP_AWAKE), (LINUXES, TCP)),  # the best one in each pair
+    "own_tcp": ((KERNELS, TCP), (KERNELS, TCP_AWAKE)),
     "linux_tcp": ((LINUXES, TCP),),
 }
+
+_ASLEEP_PEERS = ((KERNELS, TCP), (LINUXES, TCP))
 
 
 def compare(
@@ -181,7 +187,7 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
     for size in SIZES:
         ratios = _ratios(
             _values(runs, (KERNELS, ASLEEP), TRIP, size),
-            _best([_values(runs, peer, TRIP, size) for peer in _PEERS["tcp"]], TRIP),
+            _best([_values(runs, peer, TRIP, size) for peer in _ASLEEP_PEERS], TRIP),
         )
         summary[f"latency_asleep_vs_tcp_{size}"] = statistics.median(ratios)
     summary |= compare(runs, "linux_vs_tcp", (KERNEL_LINUX, CHANNEL), [(KERNEL_LINUX, TCP)])
@@ -223,6 +229,7 @@ _NAMES: dict[Series, str] = {
     (KERNELS, CHANNEL): "channel",
     (KERNEL_LINUX, CHANNEL): "channel, Linux",
     (KERNELS, TCP): "TCP",
+    (KERNELS, TCP_AWAKE): "TCP, cores awake",
     (KERNEL_LINUX, TCP): "TCP, Linux",
     (LINUXES, TCP): "TCP, Linux at both ends",
 }
