@@ -219,7 +219,12 @@ def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
     channel_times.draw(tmp_path, "on a Monday", all_times(1))
     for name in ("throughput", "round_trips"):
         text = (tmp_path / f"{name}.svg").read_text()
-        for word in ("on a Monday", "64 KiB", "channel, Linux", "TCP, Linux at both ends"):
+        for word in (
+            "on a Monday",
+            "64 KiB",
+            "channel, Linux at one end",
+            "TCP, Linux at both ends",
+        ):
             assert word in text
 
 

@@ -227,10 +227,8 @@ def _events(runs: Sequence[Run]) -> dict[str, Number]:
 
 _NAMES: dict[Series, str] = {
     (KERNELS, CHANNEL): "channel",
-    (KERNEL_LINUX, CHANNEL): "channel, Linux",
+    (KERNEL_LINUX, CHANNEL): "channel, Linux at one end",
     (KERNELS, TCP): "TCP",
-    (KERNELS, TCP_AWAKE): "TCP, cores awake",
-    (KERNEL_LINUX, TCP): "TCP, Linux",
     (LINUXES, TCP): "TCP, Linux at both ends",
 }
 

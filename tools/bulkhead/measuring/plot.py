@@ -68,13 +68,17 @@ def bars(
                 group + (number - (len(series) - 1) / 2) * width for group in range(len(groups))
             ]
             drawn = axes.bar(places, values, width * 0.92, color=colour, label=name)
-            axes.bar_label(drawn, [f"{value:,.0f}" for value in values], fontsize=8, padding=2)
+            axes.bar_label(drawn, [_label(value) for value in values], fontsize=8, padding=2)
         if logarithmic:
             axes.set_yscale("log")
         axes.margins(y=0.12)
         axes.set_xticks(range(len(groups)), groups)
         axes.grid(visible=False, axis="x")
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=len(series))
+
+
+def _label(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
 
 
 @contextmanager
