@@ -27,12 +27,18 @@ static bool has_broadcast(const struct channel_wait *wait)
     return broadcast_is_new(wait->object);
 }
 
+static const struct channel_control *peer_of(const struct channel *channel)
+{
+    return channel->memory.peer;
+}
+
 struct channel_wait channel_wait_for_message(struct channel *channel)
 {
     return (struct channel_wait){
         .own = channel->memory.own,
         .flags = CHANNEL_WAITS_FOR_MESSAGE,
         .is_ready = has_message,
+        .word = &peer_of(channel)->produced,
         .object = channel,
         .state = channel->state,
     };
@@ -44,6 +50,7 @@ struct channel_wait channel_wait_for_space(struct channel *channel, uint64_t len
         .own = channel->memory.own,
         .flags = CHANNEL_WAITS_FOR_SPACE,
         .is_ready = has_space,
+        .word = &peer_of(channel)->consumed,
         .object = channel,
         .length = length,
         .state = channel->state,
@@ -56,13 +63,18 @@ struct channel_wait channel_wait_for_value(struct value_reader *reader)
         .own = reader->own,
         .flags = CHANNEL_WAITS_FOR_MESSAGE,
         .is_ready = has_value,
+        .word = &reader->peer->latest,
         .object = reader,
     };
 }
 
 struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiver)
 {
-    return (struct channel_wait){.is_ready = has_broadcast, .object = receiver};
+    return (struct channel_wait){
+        .is_ready = has_broadcast,
+        .word = &receiver->peer->produced,
+        .object = receiver,
+    };
 }
 
 static void clear_flags(const struct channel_wait *waits, size_t count)
@@ -129,4 +141,26 @@ size_t channel_wait_any(const struct channel_wait *waits, size_t count,
     } while (has_time);
     clear_flags(waits, count);
     return ready < count ? ready : find_ready(waits, count);
+}
+
+size_t channel_watch_any(const struct channel_wait *waits, size_t count,
+                         const struct channel_watcher *watcher, uint64_t deadline)
+{
+    const uint64_t *word = count == 1 ? waits[0].word : NULL;
+    uint64_t value = 0;
+    size_t ready;
+
+    for (;;) {
+        /* The value is one from before the look: if the peer stores the word after it, the pause
+         * ends at once. */
+        if (word != NULL) {
+            value = word_load(word);
+            word_fence_acquire();
+        }
+        ready = find_ready(waits, count);
+        if (ready < count || watcher->has_passed(watcher->context, deadline)) {
+            return ready;
+        }
+        watcher->pause(watcher->context, word, value);
+    }
 }

@@ -2,7 +2,8 @@
 /*
  * One end of a channel of messages; the same program is at the other end. Each sends numbered
  * messages of various sizes, and checks those that it receives. The boot argument `send` is the
- * number of messages to each life of the other end. With `busy=1` the program never waits.
+ * number of messages to each life of the other end. With `busy=1` the program never waits, and with
+ * `watch=1` it watches the channel instead of sleeping.
  *
  * Characters at the console: `s` prints a line with counts; `n` rings the other end's doorbell
  * 100,000 times; `w` writes to the other end's section, and `t` to the table of states;
@@ -42,6 +43,7 @@ static struct {
     uint64_t wakes;          /* doorbells that ended a wait */
     uint64_t missed;         /* messages that came without a doorbell while the thread waited */
     enum channel_state state;
+    bool watches;
 } side;
 
 static uint64_t length_of(uint64_t number)
@@ -176,7 +178,13 @@ static void wait(void)
     if (side.sent < side.to_send && side.state == CHANNEL_CONNECTED) {
         waits[count++] = channel_wait_for_space(&side.channel, length_of(side.sent));
     }
-    (void)channel_wait_any(waits, count, &side.sleeper, time_after(LOOK));
+    if (side.watches) {
+        struct channel_watcher watcher = partition_channel_watcher(&side.place);
+
+        (void)channel_watch_any(waits, count, &watcher, time_after(LOOK));
+    } else {
+        (void)channel_wait_any(waits, count, &side.sleeper, time_after(LOOK));
+    }
 }
 
 /* The kernel's own tables permit the write from now on. */
@@ -273,6 +281,7 @@ int application_main(void)
         return 1;
     }
     side.to_send = boot_argument_number("send", 0, 0, UINT64_MAX);
+    side.watches = boot_argument_number("watch", 0, 0, 1) != 0;
     side.state = CHANNEL_CONNECTING;
     print("channel: waits for the other end\n");
     if (boot_argument_number("busy", 0, 0, 1) != 0) {

@@ -54,6 +54,7 @@ static enum result read_node(struct partition_channel *channel, int node, uint64
     channel->end = devicetree_number(node, "bulkhead,end", UINT32_MAX);
     channel->has_values = strcmp(kind, "value") == 0;
     channel->is_one_way = devicetree_property(node, "bulkhead,one-way", &count) != NULL;
+    channel->is_uncached = devicetree_property(node, "bulkhead,uncached", &count) != NULL;
     channel->section_bytes = (uint64_t)devicetree_cell(&size[0]) << 32 | devicetree_cell(&size[1]);
     channel->has_interrupt =
         devicetree_interrupt(node, 0, &channel->interrupt, &trigger) == RESULT_OK &&

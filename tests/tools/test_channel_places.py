@@ -239,6 +239,13 @@ def test_devicetree_of_both_ends_has_direction_and_kind(tmp_path: Path) -> None:
         assert ["bulkhead,one-way" in each.props for each in (position, log)] == [False, True]
 
 
+def test_both_ends_are_told_that_a_channel_is_uncached(tmp_path: Path) -> None:
+    for pci, uncached in (((), False), (("linux",), True)):
+        placed = _made(_system(_LARGE, replace(_COMMANDS, pci=pci)))
+        node = _node(placed, 0, tmp_path, "commands")
+        assert ("bulkhead,uncached" in node.props) == uncached
+
+
 def _host_node(placed: Layout, partition: int, folder: Path) -> Any:
     path = folder / "guest.dts"
     compile_tree(guest_tree(placed.places[partition], _BOARD), path)

@@ -97,6 +97,22 @@ def test_messages_go_both_ways(
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
 
 
+def test_ends_that_watch_need_no_exit(start_guest: StartGuest, tmp_path: Path) -> None:
+    """One direction: an end that waits for a message has a single wait, and pauses in WFE."""
+    keys = ('arguments = "send=1000000000000 watch=1"', 'arguments = "watch=1"')
+    text = BOARD + partition("left", 0, keys[0], _LISTED) + partition("right", 1, keys[1], _LISTED)
+    guest, layout = boot(start_guest, tmp_path, text + channel())
+    said(guest, "right", "channel: received 1000,")
+    before = reports(guest, layout)
+    said(guest, "right", "channel: received 3000,")
+    after = reports(guest, layout)
+    for then, now in zip(before, after, strict=True):
+        more = {cause: count - then.exits[cause] for cause, count in now.exits.items()}
+        del more["console"], more["interrupt"]  # lines that were printed; the timer
+        assert set(more.values()) == {0}
+    assert "WRONG" not in guest.console()
+
+
 @pytest.fixture(params=["direct", "listed", "shared"])
 def endless(
     request: pytest.FixtureRequest, start_guest: StartGuest, tmp_path: Path

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a channel needs of the system that it is used on: a doorbell, and a way to sleep. */
+/* What a channel needs of the system that it is used on: a doorbell, and ways to wait. */
 #ifndef CHANNEL_PORT_H
 #define CHANNEL_PORT_H
 
@@ -29,6 +29,20 @@ struct channel_sleeper {
      * clock has reached `deadline`, or earlier. Clock and unit are the system's; CHANNEL_FOREVER:
      * no deadline. Returns false if the deadline passed. */
     bool (*sleep)(void *context, uint64_t deadline);
+};
+
+/* A watcher: one thread that waits for one or more channels, and keeps its processor meanwhile. */
+struct channel_watcher {
+    void *context;
+
+    /* Returns when the word does not have the value, or earlier. It returns after a bounded time,
+     * because the peer's life may end without a change of the word. NULL: no word; it returns at
+     * once. The word is in memory that this side can only read. */
+    void (*pause)(void *context, const uint64_t *word, uint64_t value);
+
+    /* Returns true if the clock has reached `deadline`. Clock and unit are the system's;
+     * CHANNEL_FOREVER: no deadline. */
+    bool (*has_passed)(void *context, uint64_t deadline);
 };
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits for channels, with a deadline. A side that waits says so in its section, and looks once
- * more before it sleeps. Only then does the peer ring its doorbell. Threads.
+ * Waits for channels, with a deadline. A side that sleeps says so in its section, and looks once
+ * more before. Only then does the peer ring its doorbell. A side that has a processor for itself
+ * may watch instead: it says nothing, and the peer rings no doorbell. Threads.
  */
 #ifndef CHANNEL_WAIT_H
 #define CHANNEL_WAIT_H
@@ -15,6 +16,7 @@ struct channel_wait {
     struct channel_control *own; /* NULL: the wait is for something else than a channel */
     uint64_t flags;              /* CHANNEL_WAITS_FOR_* */
     bool (*is_ready)(const struct channel_wait *wait);
+    const uint64_t *word; /* of the peer: it changes when the wait is over */
     void *object;
     uint64_t length;
     enum channel_state state;
@@ -40,5 +42,11 @@ struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiv
  * be for the same channel. */
 size_t channel_wait_any(const struct channel_wait *waits, size_t count,
                         const struct channel_sleeper *sleeper, uint64_t deadline);
+
+/* The same, but watches the channels. A single wait for messages or space ends as soon as the peer
+ * stores its index; one for a value may last as long as a pause of the watcher. With several waits
+ * the watcher does not pause. */
+size_t channel_watch_any(const struct channel_wait *waits, size_t count,
+                         const struct channel_watcher *watcher, uint64_t deadline);
 
 #endif

@@ -14,6 +14,12 @@
 
 #define CNTV_CTL_ENABLE UINT64_C(1)
 
+/* CNTKCTL_EL1: an event at each change of a bit of the counter from 0 to 1. */
+#define CNTKCTL_EVENT_ENABLE (UINT64_C(1) << 2)
+#define CNTKCTL_EVENT_SHIFT  4u
+#define EVENT_BIT_MAX        15u
+#define EVENTS_PER_SECOND    UINT64_C(10000) /* at least, if the counter allows it */
+
 /* The frequency if it is unknown. No machine has this frequency, and a division by it is valid. */
 #define FREQUENCY_UNKNOWN 1u
 
@@ -56,6 +62,20 @@ void arch_clock_alarm(uint64_t ticks)
                      : "memory");
 }
 
+/* Ends waits of arch_wait_for_store() for words that nobody stores. */
+static void start_events(void)
+{
+    uint64_t bit = EVENT_BIT_MAX;
+
+    while (bit > 0 && frequency >> (bit + 1) < EVENTS_PER_SECOND) {
+        bit--;
+    }
+    __asm__ volatile("msr cntkctl_el1, %0\n\tisb"
+                     :
+                     : "r"(CNTKCTL_EVENT_ENABLE | bit << CNTKCTL_EVENT_SHIFT)
+                     : "memory");
+}
+
 static void timer_interrupt(void *argument)
 {
     (void)argument;
@@ -82,5 +102,6 @@ enum result arch_clock_init(void)
         return result;
     }
     arch_clock_alarm(UINT64_MAX);
+    start_events();
     return interrupt_attach(number, trigger, timer_interrupt, NULL);
 }

@@ -22,10 +22,11 @@ struct partition_waiter;
 
 struct partition_channel {
     char name[PARTITION_CHANNEL_NAME_BYTES];
-    uint32_t index;  /* in the system: names the channel in calls */
-    uint32_t end;    /* of this partition: 0 or 1 */
-    bool has_values; /* only the newest value is of interest, not each message */
-    bool is_one_way; /* from end 0 to end 1 */
+    uint32_t index;   /* in the system: names the channel in calls */
+    uint32_t end;     /* of this partition: 0 or 1 */
+    bool has_values;  /* only the newest value is of interest, not each message */
+    bool is_one_way;  /* from end 0 to end 1 */
+    bool is_uncached; /* both ends access it without caches */
     uint64_t section_bytes;
     const struct channel_states *states;
     void *own;        /* section that this end writes; NULL: end 1 of a one-way channel */
@@ -83,5 +84,11 @@ struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)
  * returns false if the deadline passed. Look at the channels between the two. Thread context. */
 void partition_waiter_prepare(void *waiter);
 bool partition_waiter_sleep(void *waiter, uint64_t deadline);
+
+/* Returns what the functions of channel/wait.h need to watch a channel: the processor waits for the
+ * other end's store (WFE), and no end rings a doorbell. If the memory is not cached, it polls. For
+ * partitions that share no core. Other threads of the partition execute only if they are more
+ * urgent. Deadlines as for kernel/time.h. */
+struct channel_watcher partition_channel_watcher(const struct partition_channel *channel);
 
 #endif

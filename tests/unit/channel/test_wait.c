@@ -17,6 +17,8 @@ struct fixture {
     /* What happens while the thread sleeps. Returns false if nothing wakes it. */
     bool (*meanwhile)(struct fixture *fixture);
     unsigned bells; /* of side 1 when the sleep began */
+    unsigned pauses;
+    const uint64_t *watched; /* at the last pause */
 };
 
 static void prepare(void *context)
@@ -109,6 +111,68 @@ static void test_a_deadline_passes(void **state)
     assert_int_equal(wait_for_message(fixture, 1000), 1);
     assert_int_equal(fixture->now, 1000);
     assert_int_equal(fixture->pair.sections[1]->control.waits, 0);
+}
+
+/* A watcher whose clock goes on by one at each pause. */
+static void pause_once(void *context, const uint64_t *word, uint64_t value)
+{
+    struct fixture *fixture = context;
+
+    fixture->pauses++;
+    fixture->now++;
+    fixture->watched = word;
+    /* The peer has not stored the word since the last look. */
+    assert_true(word == NULL || *word == value);
+    if (fixture->meanwhile != NULL) {
+        (void)fixture->meanwhile(fixture);
+    }
+}
+
+static bool has_passed(void *context, uint64_t deadline)
+{
+    return ((struct fixture *)context)->now >= deadline;
+}
+
+static struct channel_watcher watcher_of(struct fixture *fixture)
+{
+    return (struct channel_watcher){fixture, pause_once, has_passed};
+}
+
+static bool send_at_the_third_pause(struct fixture *fixture)
+{
+    assert_int_equal(fixture->pair.sections[1]->control.waits, 0);
+    if (fixture->pauses == 3) {
+        fixture->bells = fixture->pair.bells[1];
+        assert_true(pair_send(&fixture->pair.sides[0], 7));
+        assert_int_equal(fixture->pair.bells[1], fixture->bells);
+    }
+    return true;
+}
+
+static void test_a_watched_channel_rings_no_bell(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_wait wait = channel_wait_for_message(&fixture->pair.sides[1]);
+    struct channel_watcher watcher = watcher_of(fixture);
+
+    fixture->meanwhile = send_at_the_third_pause;
+    assert_int_equal(channel_watch_any(&wait, 1, &watcher, CHANNEL_FOREVER), 0);
+    assert_int_equal(fixture->pauses, 3);
+    assert_ptr_equal(fixture->watched, &fixture->pair.sections[0]->control.produced);
+    assert_int_equal(fixture->pair.sections[1]->control.sleeps, 0);
+    pair_expect(&fixture->pair.sides[1], 7);
+}
+
+static void test_a_watch_ends_at_its_deadline(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_wait waits[2] = {channel_wait_for_message(&fixture->pair.sides[1]),
+                                    channel_wait_for_message(&fixture->other.sides[1])};
+    struct channel_watcher watcher = watcher_of(fixture);
+
+    assert_int_equal(channel_watch_any(waits, 2, &watcher, 5), 2);
+    assert_int_equal(fixture->pauses, 5);
+    assert_null(fixture->watched); /* several words can't be watched */
 }
 
 static bool wake_for_nothing(struct fixture *fixture)
@@ -367,6 +431,8 @@ int main(void)
         TEST(test_nothing_waits_for_a_message_that_is_there),
         TEST(test_a_message_wakes),
         TEST(test_a_deadline_passes),
+        TEST(test_a_watched_channel_rings_no_bell),
+        TEST(test_a_watch_ends_at_its_deadline),
         TEST(test_a_bell_for_nothing_does_not_end_the_wait),
         TEST(test_the_end_of_the_peer_wakes),
         TEST(test_space_wakes),

@@ -222,6 +222,8 @@ def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
     yield f"{indent}bulkhead,kind = {quoted(channel.kind.value)};"
     if channel.one_way:
         yield f"{indent}bulkhead,one-way;"
+    if channel.pci:
+        yield f"{indent}bulkhead,uncached;"
 
 
 def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
