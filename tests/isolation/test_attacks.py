@@ -25,6 +25,7 @@ _FILTERED = [
     ("ecam 1", r"rogue\| 0 functions answered"),
     ("power", r"rogue\| 0 cores started, 0 known"),
     ("calls 1000000", r"rogue\| 1000000 calls"),
+    ("channels", r"rogue\| 136 of 136 calls of channels refused"),
     ("cache", ""),
     ("waiting", ""),
     ("storm", ""),

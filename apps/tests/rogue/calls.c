@@ -13,10 +13,16 @@
 #define PSCI_AFFINITY_INFO UINT64_C(0xc4000004)
 
 /* docs/partitions.md, "Calls": the manager's, and as many numbers behind them. */
-#define ORDER_FIRST   UINT64_C(0xc6000010)
-#define ORDERS        12u
-#define PARTITIONS    9u /* one more than a system has */
-#define STAGED_BYTES  4096u
+#define ORDER_FIRST  UINT64_C(0xc6000010)
+#define ORDERS       12u
+#define PARTITIONS   9u /* one more than a system has */
+#define STAGED_BYTES 4096u
+
+/* docs/partitions.md, "Calls": those of channels, and as many numbers behind them. */
+#define CHANNEL_FIRST UINT64_C(0x86000020)
+#define CHANNEL_CALLS 4u
+#define CHANNELS      17u /* one more than a system has */
+
 #define NOT_SUPPORTED (-1) /* DEN0028 */
 
 static int64_t call(const uint32_t *code, const uint64_t arguments[4])
@@ -105,20 +111,34 @@ void attack_calls(uint64_t where)
     print("%lu calls\n", (unsigned long)calls);
 }
 
-/* Makes each call of the manager for each partition. */
-void attack_orders(uint64_t where)
+/* Makes each of `calls` calls from `first` on for each of `objects` numbers, by HVC and by SMC.
+ * Prints how many of them were refused. */
+static void count_refused(const char *name, uint64_t first, unsigned calls, unsigned objects)
 {
     const uint32_t *code = make_code();
     unsigned refused = 0, made = 0;
 
-    (void)where;
-    for (uint64_t i = 0; code != NULL && i < (uint64_t)ORDERS * PARTITIONS; i++) {
-        const uint64_t order[4] = {ORDER_FIRST + i / PARTITIONS, i % PARTITIONS, STAGED_BYTES, 0};
+    for (uint64_t i = 0; code != NULL && i < (uint64_t)calls * objects; i++) {
+        const uint64_t arguments[4] = {first + i / objects, i % objects, STAGED_BYTES, 0};
 
         for (uint64_t instruction = 0; instruction < 2; instruction++) {
-            refused += call(code_of(code, instruction), order) == NOT_SUPPORTED;
+            refused += call(code_of(code, instruction), arguments) == NOT_SUPPORTED;
             made++;
         }
     }
-    print("%u of %u orders refused\n", refused, made);
+    print("%u of %u %s refused\n", refused, made, name);
+}
+
+/* Makes each call of the manager for each partition. */
+void attack_orders(uint64_t where)
+{
+    (void)where;
+    count_refused("orders", ORDER_FIRST, ORDERS, PARTITIONS);
+}
+
+/* Notifies the ends of all channels, and sets their states. */
+void attack_channels(uint64_t where)
+{
+    (void)where;
+    count_refused("calls of channels", CHANNEL_FIRST, CHANNEL_CALLS, CHANNELS);
 }

@@ -47,6 +47,7 @@ static const struct {
     {"power", attack_power},
     {"calls", attack_calls},
     {"orders", attack_orders},
+    {"channels", attack_channels},
     {"registers", attack_registers},
     {"cache", attack_cache},
     {"undefined", attack_undefined},

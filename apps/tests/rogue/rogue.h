@@ -58,6 +58,7 @@ void attack_dma_indirect(uint64_t where);
 void attack_power(uint64_t where);
 void attack_calls(uint64_t where); /* `where`: number of calls */
 void attack_orders(uint64_t where);
+void attack_channels(uint64_t where);
 
 /* registers.c */
 void attack_registers(uint64_t where);
