@@ -147,16 +147,13 @@ size_t channel_watch_any(const struct channel_wait *waits, size_t count,
                          const struct channel_watcher *watcher, uint64_t deadline)
 {
     const uint64_t *word = count == 1 ? waits[0].word : NULL;
-    uint64_t value = 0;
+    uint64_t value;
     size_t ready;
 
     for (;;) {
-        /* The value is one from before the look: if the peer stores the word after it, the pause
-         * ends at once. */
-        if (word != NULL) {
-            value = word_load(word);
-            word_fence_acquire();
-        }
+        /* Before the look, which loads the same word and so sees no older value: if the peer stores
+         * the word after the look, the pause ends at once. */
+        value = word == NULL ? 0 : word_load(word);
         ready = find_ready(waits, count);
         if (ready < count || watcher->has_passed(watcher->context, deadline)) {
             return ready;
