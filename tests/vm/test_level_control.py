@@ -56,9 +56,10 @@ class Stream:
         self._connection.close()
 
     def _events(self) -> Iterator[list[Record]]:
+        """Yields the records of each event; none for the lines between events."""
         while line := self._response.readline():
-            if line.startswith(b"data: "):
-                yield [Record(*each) for each in json.loads(line.removeprefix(b"data: "))]
+            data = line.removeprefix(b"data: ")
+            yield [Record(*each) for each in json.loads(data)] if data != line else []
 
     def wait_for(self, is_last: Callable[[Record], bool]) -> Record:
         """Keeps records until there is such a one, and returns it."""
