@@ -190,11 +190,11 @@ arguments = "run=/bin/use"
     guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^kernel\| channel: received 3000, missed 0", _BOOT_S)
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
+    guest.wait_for_match(r"(?m)^rtems\| echo: commands ended after 3\s*$", _PATIENCE_S)
     console = guest.console()
     for line in (
         "rtems| echo: waits at commands",
         "rtems| echo: waits at numbers",
-        "rtems| echo: commands ended after 3",
         "linux| script: cat ended with 0",
         "linux| script: all came back",
         "linux| script: send ended with 0",
