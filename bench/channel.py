@@ -8,6 +8,8 @@ from the machine's memory before and after.
 
 Then throughput and round trips are timed, between two partitions with our kernel, between two with
 Linux (TCP only), and between our kernel and Linux (channel_systems.py), in turn.
+
+At last, threads on VCPUs of various budgets exchange messages (channel_budgets.py).
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bulkhead.measuring import channel_systems, channel_times
+from bulkhead.measuring import channel_budgets, channel_systems, channel_times
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number, environment
 from bulkhead.measuring.channel_times import Run
 from bulkhead.paths import BENCHES
@@ -34,27 +36,36 @@ _CASES = ("single", "burst", "burst_64", "single_64k", "single_64", "doorbell")
 _CONSOLE = "console"
 _TIMEOUT_S = 300
 
-COUNTS, TIMES = "counts", "times"
-CASES = (COUNTS, TIMES)
+COUNTS, TIMES, BUDGETS = "counts", "times", "budgets"
+CASES = (COUNTS, TIMES, BUDGETS)
 
 
 def run(context: BenchContext) -> BenchResult:
-    """Count, then measure times."""
+    """Measure all cases, or the chosen one."""
     context.require("run", "bench")
     result = BenchResult({})
-    if context.case != TIMES:
-        result = count(context)
-    if context.case != COUNTS:
-        runs = take_times(context)
-        load = round(os.getloadavg()[1], 1)
-        channel_times.draw(context.folder, _conditions(context, load), runs)
-        result.summary |= channel_times.summarise(runs)
-        result.runs += runs
-        result.environment["load"] = load
+    for case, measure_case in ((COUNTS, count), (TIMES, take_times), (BUDGETS, vary_budgets)):
+        if context.case in (None, case):
+            part = measure_case(context)
+            result.summary |= part.summary
+            result.runs += part.runs
+            result.environment |= part.environment
     return result
 
 
-def take_times(context: BenchContext) -> list[Run]:
+def vary_budgets(context: BenchContext) -> BenchResult:
+    """Boot the system of channel_budgets.py once, and draw what it measures."""
+    context.say("budgets")
+    console_path = context.folder / "budgets.log"
+    rates = channel_budgets.measure(context.settings, console_path, channel_budgets.points())
+    channel_budgets.draw(rates, context.folder)
+    runs: list[Run] = [
+        {"case": BUDGETS, "point": str(point), "messages_s": rate} for point, rate in rates.items()
+    ]
+    return BenchResult({"budget_error": channel_budgets.error(rates)}, runs)
+
+
+def take_times(context: BenchContext) -> BenchResult:
     """Boot each system of channel_systems.py once for each pair, in turn."""
     systems = channel_systems.prepare(context)
     runs: list[Run] = []
@@ -66,7 +77,9 @@ def take_times(context: BenchContext) -> list[Run]:
         ):
             context.say(f"times, pair {pair} of {context.pairs}: {name}")
             runs += [{"pair": pair, **each} for each in context.undisturbed(measure_times)]
-    return runs
+    load = round(os.getloadavg()[1], 1)
+    channel_times.draw(context.folder, _conditions(context, load), runs)
+    return BenchResult(channel_times.summarise(runs), runs, {"load": load})
 
 
 def _conditions(context: BenchContext, load: float) -> str:
