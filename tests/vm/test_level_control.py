@@ -73,7 +73,7 @@ class Stream:
         raise AssertionError("the stream has ended")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_sensor_to_controller_to_plot(start_guest: StartGuest) -> None:
     system, board = read("channels")
     assembled = assemble(system, board, Settings())

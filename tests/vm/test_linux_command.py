@@ -99,7 +99,7 @@ cores = [1, 2]
 memory = "512 MiB"
 image = "linux"
 initrd = "{initrd}"
-arguments = "run=/bin/use"
+arguments = "run=/bin/use-kinds"
 
 [[channel]]
 name = "position"
@@ -241,9 +241,9 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
         guest.wait_for_match(r"(?s)script: the end.*script: bench 8 done", _BOOT_S)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) -> None:
-    image = linux_guest.with_script(linux_channels.prepare(), "use", _KINDS_SCRIPT)
+    image = linux_guest.with_script(linux_channels.prepare(), "use-kinds", _KINDS_SCRIPT)
     guest, layout = boot(start_guest, tmp_path, _KINDS.format(initrd=image.initrd))
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
     guest.wait_for_match(r"(?m)^kernel\| channel-kinds: message Python too", _PATIENCE_S)
