@@ -203,22 +203,38 @@ size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct chan
     return channel_wait_any(waits, poller.count, &sleeper, deadline);
 }
 
+/* Returns the wait for what the kind of channel delivers. */
+static struct channel_wait wait_for_any(struct linux_endpoint *endpoint)
+{
+    switch (endpoint->kind) {
+    case LINUX_VALUE:
+        return channel_wait_for_value(&endpoint->reader);
+    case LINUX_ONE_WAY:
+        return channel_wait_for_broadcast(&endpoint->receiver);
+    default:
+        return channel_wait_for_message(&endpoint->channel);
+    }
+}
+
 bool linux_arm(struct linux_endpoint *endpoint)
 {
-    struct channel_control *own = endpoint->memory.own;
-    struct channel_wait wait = channel_wait_for_message(&endpoint->channel);
+    struct channel_wait wait = wait_for_any(endpoint);
+    bool is_ready;
 
     endpoint_quiet(endpoint);
     endpoint_arm(endpoint);
-    word_store(&own->waits, wait.flags);
+    if (wait.own != NULL) {
+        word_store(&wait.own->waits, wait.flags);
+    }
     /* As in channel_wait_any(): the flag is visible before the last look. */
     word_fence();
-    if (wait.is_ready(&wait)) {
-        word_store(&own->waits, 0);
-        return false;
+    is_ready = wait.is_ready(&wait);
+    if (wait.own != NULL && is_ready) {
+        word_store(&wait.own->waits, 0);
+    } else if (wait.own != NULL) {
+        wait.own->sleeps++;
     }
-    own->sleeps++;
-    return true;
+    return !is_ready;
 }
 
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)

@@ -209,3 +209,37 @@ with ValueChannel("./v") as values, OneWayReceiver("./o") as receiver:
     assert run(package, tmp_path, script) == "done 0\n"
     output, _ = echo.communicate(timeout=60)
     assert (echo.returncode, output) == (0, "")
+
+
+@pytest.mark.xdist_group("python-package")
+def test_an_event_loop_waits_for_values_and_one_way_channels(package: Path, tmp_path: Path) -> None:
+    script = """
+import select
+from bulkhead_channel import OneWayReceiver, OneWaySender, ValueChannel
+
+def rings(side):
+    return side.fileno() in select.select([side.fileno()], [], [], 0)[0]
+
+with ValueChannel("./v") as one, ValueChannel("./v", end=1) as other:
+    other.write(b"nobody waits")
+    assert not rings(one)
+    assert one.arm() is False
+    one.read()
+    for number in range(100):
+        assert one.arm() is True
+        assert not rings(one)
+        other.write(b"%d" % number)
+        assert rings(one)
+        assert one.arm() is False
+        assert one.wait(0) == b"%d" % number
+with OneWaySender("./o") as sender, OneWayReceiver("./o") as receiver:
+    for number in range(100):
+        assert receiver.arm() is True
+        assert not rings(receiver)
+        sender.send(b"%d" % number)
+        assert rings(receiver)
+        assert receiver.arm() is False
+        assert receiver.receive(0).content == b"%d" % number
+print("done")
+"""
+    assert run(package, tmp_path, script) == "done\n"

@@ -72,7 +72,22 @@ class _Side:
         self.close()
 
 
-class Channel(_Side):
+class _ReceivingSide(_Side):
+    """What the sides have that receive messages or values, for event loops."""
+
+    def fileno(self) -> int:
+        """Return a file descriptor that is readable after the peer's doorbell rang."""
+        return self._endpoint.fileno()
+
+    def arm(self) -> bool:
+        """Ask for the doorbell at the next message or value.
+
+        Returns False if there is one already.
+        """
+        return self._endpoint.arm()
+
+
+class Channel(_ReceivingSide):
     """One side of a channel of messages, with both directions."""
 
     def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
@@ -124,16 +139,8 @@ class Channel(_Side):
         """The bytes of the largest message."""
         return self._endpoint.message_max()
 
-    def fileno(self) -> int:
-        """Return a file descriptor that is readable after the peer's doorbell rang."""
-        return self._endpoint.fileno()
 
-    def arm(self) -> bool:
-        """Ask for the doorbell at the next message. Returns False if there is a message already."""
-        return self._endpoint.arm()
-
-
-class ValueChannel(_Side):
+class ValueChannel(_ReceivingSide):
     """One side of a channel of values: each side gets the other's newest one."""
 
     def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
@@ -175,7 +182,7 @@ class OneWaySender(_Side):
         self._endpoint.broadcast(content, tag)
 
 
-class OneWayReceiver(_Side):
+class OneWayReceiver(_ReceivingSide):
     """The receiving end of a one-way channel, end 1. It begins with the next message."""
 
     def __init__(self, name: str, *, ring_bytes: int = RING_BYTES) -> None:

@@ -91,10 +91,10 @@ struct channel_wait linux_wait_for_input(int file);
 size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
                       size_t count, uint64_t deadline);
 
-/* For event loops, with a channel of messages: asks the peer to ring the doorbell at its next
- * message. Returns false if there
- * is one already, or the state has changed. Otherwise `bell` will be readable. Call it again before
- * each sleep. */
+/* For event loops: asks the peer to ring the doorbell at its next message or value. Returns false
+ * if there is one already, or the state has changed. Otherwise `bell` will be readable. Call it
+ * again before each sleep. The receiver of a one-way channel can't ask: its sender has to ring the
+ * doorbell for each message. Not for the sender of one. */
 bool linux_arm(struct linux_endpoint *endpoint);
 
 /* Waits until the endpoint has a message or its state changes. Returns false if the deadline
