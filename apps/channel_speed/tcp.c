@@ -16,7 +16,7 @@
 #define PORT_DISCARD 9
 
 #define IN_PLACE_BYTES 1024u
-#define UNSENT_MAX     16384u
+#define UNSENT_MAX     65536u
 #define CONNECT_TRIES  20u
 #define CONNECT_PAUSE  (200 * NANOSECONDS_PER_MILLISECOND)
 #define PATIENCE       (60 * NANOSECONDS_PER_SECOND)
@@ -75,7 +75,7 @@ static void write_message(void)
 }
 
 /* Writes messages until enough waits to be sent, or the time is over. lwIP walks the segments that
- * wait at each write, so a longer queue is slower. */
+ * wait at each write, so a longer queue is slower. With a shorter one the sender pauses. */
 static void write_stream(void)
 {
     uint64_t batch = messages_per_look(client.bytes);
