@@ -163,8 +163,7 @@ static void measure_stream(const char *address, uint64_t duration, size_t bytes)
     uint64_t begin = now();
     uint64_t messages = 0;
 
-    /* Small messages share segments, as they do in our kernel, which writes until a buffer is full.
-     */
+    /* Small messages share segments, as in our kernel, which writes until a buffer is full. */
     (void)setsockopt(socket, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
     while (now() - begin < duration) {
         for (uint64_t i = 0; i < batch; i++) {
