@@ -222,8 +222,8 @@ def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
         for word in (
             "on a Monday",
             "64 KiB",
-            "channel, Linux at one end",
-            "TCP, Linux at both ends",
+            "channel, Linux",
+            "TCP, Linux",
         ):
             assert word in text
 

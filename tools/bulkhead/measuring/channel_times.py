@@ -227,23 +227,23 @@ def _events(runs: Sequence[Run]) -> dict[str, Number]:
 
 _NAMES: dict[Series, str] = {
     (KERNELS, CHANNEL): "channel",
-    (KERNEL_LINUX, CHANNEL): "channel, Linux at one end",
+    (KERNEL_LINUX, CHANNEL): "channel, Linux",
     (KERNELS, TCP): "TCP",
-    (LINUXES, TCP): "TCP, Linux at both ends",
+    (LINUXES, TCP): "TCP, Linux",
 }
 
 
 def draw(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
     """Write a figure of the throughput and one of the round trips."""
     for kind, name, title, label in (
-        (STREAM, "throughput", "Messages one way", "Mb/s"),
+        (STREAM, "throughput", "Messages one way", "Gb/s"),
         (TRIP, "round_trips", "Round trip of a message", "time (us)"),
     ):
         series = {}
         for each, text in _NAMES.items():
             found = [_values(runs, each, kind, size) for size in SIZES]
             if all(found):
-                scale = 1e3 if kind == STREAM else 1e-3
+                scale = 1 if kind == STREAM else 1e-3
                 series[text] = [statistics.median(values) * scale for values in found]
         plot.bars(
             folder / f"{name}.svg", title, conditions, label, _SIZE_NAMES, series, logarithmic=True

@@ -78,7 +78,7 @@ def bars(
 
 
 def _label(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 @contextmanager
