@@ -173,9 +173,7 @@ def test_the_manager_ends_and_starts_the_other_end(start_guest: StartGuest, tmp_
     assert_right(guest)
 
 
-def test_calls_for_channels_of_others_are_refused(
-    start_guest: StartGuest, tmp_path: Path
-) -> None:
+def test_calls_for_channels_of_others_are_refused(start_guest: StartGuest, tmp_path: Path) -> None:
     """Of 17 channels and 4 calls, by HVC and SMC, only the two calls for its own are carried out.
     The state that it sets for its own ends nothing of the other ends."""
     rogue = partition("third", 2, 'arguments = "attack=channels"', image="rogue")
