@@ -203,7 +203,7 @@ static void measure_point(void)
           (unsigned long long)side.messages, (unsigned long long)side.nanoseconds);
 }
 
-/* What end 1 does, for ever. */
+/* End 1 measures each point that end 0 sends, for ever. */
 static void serve_points(void)
 {
     for (;;) {

@@ -231,7 +231,7 @@ static void send_stream(uint64_t bytes)
     (void)thread_sleep_until(DEADLINE_NONE);
 }
 
-/* What end 1 does, for ever. */
+/* End 1 receives, and answers stamps, for ever. */
 static void answer(void)
 {
     bool polls = false;

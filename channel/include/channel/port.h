@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a channel needs of the system that it is used on: a doorbell, and ways to wait. */
+/* The functions of its system that a channel uses: a doorbell, and ways to wait. */
 #ifndef CHANNEL_PORT_H
 #define CHANNEL_PORT_H
 

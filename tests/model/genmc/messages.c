@@ -79,8 +79,8 @@ bool value_is_new(const struct value_reader *reader)
     return false;
 }
 
-/* What ring_producer_begin() and ring_consumer_begin() set. GenMC can't execute their copies of
- * structs. */
+/* Sets the fields as ring_producer_begin() and ring_consumer_begin() do. GenMC can't execute their
+ * copies of structs. */
 static void connect_sides(void)
 {
     struct ring_producer *out = &sides[0].out;
