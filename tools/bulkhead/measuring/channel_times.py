@@ -16,9 +16,9 @@ GIB = KIB**3
 SIZES = (8, 64, KIB, 64 * KIB)
 _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 
-# Who is at the ends.
+# The systems at both ends.
 KERNELS, LINUXES, KERNEL_LINUX = "kernels", "linuxes", "kernel-linux"
-# What carries the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
+# The ways of the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
 TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
 AWAKE = "awake"  # a transfer of which events count, while both ends poll
