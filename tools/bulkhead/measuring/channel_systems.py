@@ -21,8 +21,8 @@ from bulkhead.errors import UserError
 from bulkhead.measuring import channel_times, real_time
 from bulkhead.measuring.bench import BenchContext
 from bulkhead.measuring.channel_times import Run
-from bulkhead.paths import BENCHES, ROOT
-from bulkhead.peers import linux_guest
+from bulkhead.paths import BENCHES
+from bulkhead.peers import linux_channels, linux_guest
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import HubNetwork
@@ -39,9 +39,6 @@ PART_OF_SECONDS = 10  # a transfer takes this part of --seconds
 _CONSOLE = "console"
 # TCP's window and send buffer in our kernel: the largest ones that the build has.
 _TCP_BUFFER = 1024 * channel_times.KIB
-# The command, compiled as docs/channels.md says.
-_COMMAND_SOURCES = ("*.c", "linux/*.c", "linux/command/*.c")
-_COMMAND_INCLUDES = ("include", "linux/include", "linux", "linux/command")
 # A hub forwards no header with offloads, so no card has any. Linux is faster with frames of 64 KiB;
 # lwIP's segments have at most 1460 bytes.
 _CARD_OPTIONS: dict[str, dict[str, str]] = {
@@ -192,10 +189,7 @@ def prepare(context: BenchContext) -> Systems:
     variant = Variant("arm64", options=options, name="bench-channel")
     folder = context.build(variant, "apps/channel_speed/channel-speed.image")
     image = linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
-    channel = ROOT / "channel"
-    sources = [path for pattern in _COMMAND_SOURCES for path in sorted(channel.glob(pattern))]
-    includes = [channel / name for name in _COMMAND_INCLUDES]
-    image = linux_guest.with_program(image, "bulkhead-channel", sources, includes)
+    image = linux_channels.with_command(image)
     image = linux_guest.with_program(image, "tcp", [_FOLDER / "tcp.c"], [])
     return Systems(context, guest_image("channel-speed", folder=folder), image)
 
