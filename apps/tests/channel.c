@@ -18,6 +18,7 @@
 #include "kernel/print.h"
 #include "kernel/time.h"
 #include "mmu/mmu.h"
+#include "numbered_messages.h"
 #include <arch/device_access.h>
 #include <arch/mmu.h>
 #include <channel/copy.h>
@@ -25,75 +26,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTENT_MAX 2000u
-#define REPORT      1000u /* messages */
-#define RINGS       100000u
-#define LOOK        (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
-#define GRACE       (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
-#define RETURN      0xd65f03c0u                         /* the instruction RET */
+#define REPORT 1000u /* messages */
+#define RINGS  100000u
+#define LOOK   (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
+#define GRACE  (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
+#define RETURN 0xd65f03c0u                         /* the instruction RET */
 
 static struct {
     struct partition_channel place;
     struct partition_waiter waiter;
     struct channel_sleeper sleeper;
     struct channel channel;
-    uint64_t content_max;
-    uint64_t to_send;        /* in each connection */
-    uint64_t sent, received; /* in this connection */
-    uint64_t wakes;          /* doorbells that ended a wait */
-    uint64_t missed;         /* messages that came without a doorbell while the thread waited */
+    struct numbered_messages messages;
+    uint64_t wakes;  /* doorbells that ended a wait */
+    uint64_t missed; /* messages that came without a doorbell while the thread waited */
     enum channel_state state;
     bool watches;
 } side;
-
-static uint64_t length_of(uint64_t number)
-{
-    uint64_t mixed = (number * 2654435761u) >> 7;
-
-    return sizeof(number) + mixed % (side.content_max - sizeof(number) + 1);
-}
-
-static uint8_t byte_of(uint64_t number, uint64_t index)
-{
-    return (uint8_t)(number * 31 + index * 7);
-}
-
-static bool send_one(void)
-{
-    uint64_t number = side.sent, length = length_of(number);
-    uint8_t *content;
-
-    if (number == side.to_send) {
-        return false;
-    }
-    content = channel_send_begin(&side.channel, length);
-    if (content == NULL) {
-        return false;
-    }
-    memcpy(content, &number, sizeof(number));
-    for (uint64_t i = sizeof(number); i < length; i++) {
-        content[i] = byte_of(number, i);
-    }
-    channel_send_end(&side.channel, length, (uint32_t)number);
-    side.sent++;
-    return true;
-}
-
-static bool is_right(const uint8_t *content, uint64_t length, uint32_t tag)
-{
-    uint64_t number;
-
-    if (length < sizeof(number) || length != length_of(side.received)) {
-        return false;
-    }
-    memcpy(&number, content, sizeof(number));
-    for (uint64_t i = sizeof(number); i < length; i++) {
-        if (content[i] != byte_of(side.received, i)) {
-            return false;
-        }
-    }
-    return number == side.received && tag == (uint32_t)number;
-}
 
 static bool receive_one(void)
 {
@@ -104,24 +53,17 @@ static bool receive_one(void)
     if (content == NULL) {
         return false;
     }
-    if (!is_right(content, length, tag)) {
+    if (!numbered_messages_are_right(&side.messages, content, length, tag)) {
         print("channel: WRONG: message %llu has %llu bytes and tag %u\n",
-              (unsigned long long)side.received, (unsigned long long)length, tag);
+              (unsigned long long)side.messages.received, (unsigned long long)length, tag);
     }
     channel_receive_end(&side.channel);
-    side.received++;
-    if (side.received % REPORT == 0) {
-        print("channel: received %llu, missed %llu\n", (unsigned long long)side.received,
+    side.messages.received++;
+    if (side.messages.received % REPORT == 0) {
+        print("channel: received %llu, missed %llu\n", (unsigned long long)side.messages.received,
               (unsigned long long)side.missed);
     }
     return true;
-}
-
-/* The next connection may have begun, and a message come, before the state is looked at. */
-static void begin_counts(void)
-{
-    side.sent = 0;
-    side.received = 0;
 }
 
 /* Prints changes of the state, and connects again after the other end has ended. */
@@ -136,15 +78,16 @@ static void follow_state(void)
     if (state == CHANNEL_CONNECTED) {
         print("channel: connected by %s, end %u\n", side.place.name, side.place.end);
     } else if (state == CHANNEL_ENDED) {
-        print("channel: ended after %llu, the other end is %s\n", (unsigned long long)side.received,
+        print("channel: ended after %llu, the other end is %s\n",
+              (unsigned long long)side.messages.received,
               partition_channel_peer_state(&side.place) == 0 ? "absent" : "there");
-        begin_counts();
+        numbered_messages_begin(&side.messages);
         channel_accept(&side.channel);
         follow_state();
     } else if (state == CHANNEL_FAILED) {
         print("channel: FAILED: %s (0x%llx)\n", channel_error_text(side.channel.error.kind),
               (unsigned long long)side.channel.error.value);
-        begin_counts();
+        numbered_messages_begin(&side.messages);
         channel_reset(&side.channel);
     }
 }
@@ -175,8 +118,9 @@ static void wait(void)
     struct channel_wait waits[2] = {channel_wait_for_message(&side.channel)};
     size_t count = 1;
 
-    if (side.sent < side.to_send && side.state == CHANNEL_CONNECTED) {
-        waits[count++] = channel_wait_for_space(&side.channel, length_of(side.sent));
+    if (side.messages.sent < side.messages.to_send && side.state == CHANNEL_CONNECTED) {
+        waits[count++] = channel_wait_for_space(
+            &side.channel, numbered_messages_length(&side.messages, side.messages.sent));
     }
     if (side.watches) {
         struct channel_watcher watcher = partition_channel_watcher(&side.place);
@@ -232,7 +176,7 @@ static void obey(char command)
     switch (command) {
     case 's':
         print("channel: sent %llu, received %llu, wakes %llu, missed %llu\n",
-              (unsigned long long)side.sent, (unsigned long long)side.received,
+              (unsigned long long)side.messages.sent, (unsigned long long)side.messages.received,
               (unsigned long long)side.wakes, (unsigned long long)side.missed);
         break;
     case 'n':
@@ -266,8 +210,7 @@ static enum result open_channel(void)
     result = partition_waiter_add(&side.waiter, &side.place);
     side.sleeper = partition_waiter_sleeper(&side.waiter);
     side.sleeper.sleep = sleep_and_watch;
-    side.content_max = channel_content_max(side.place.section_bytes - CHANNEL_CONTROL_BYTES);
-    side.content_max = side.content_max < CONTENT_MAX ? side.content_max : CONTENT_MAX;
+    numbered_messages_init(&side.messages, side.place.section_bytes);
     return result == RESULT_OK ? partition_channel_begin(&side.place, &side.channel) : result;
 }
 
@@ -280,7 +223,7 @@ int application_main(void)
         print("channel: %s\n", result_text(result));
         return 1;
     }
-    side.to_send = boot_argument_number("send", 0, 0, UINT64_MAX);
+    side.messages.to_send = boot_argument_number("send", 0, 0, UINT64_MAX);
     side.watches = boot_argument_number("watch", 0, 0, 1) != 0;
     side.state = CHANNEL_CONNECTING;
     print("channel: waits for the other end\n");
@@ -290,7 +233,8 @@ int application_main(void)
         }
     }
     for (;;) {
-        bool has_received = receive_one(), has_sent = send_one();
+        bool has_received = receive_one(),
+             has_sent = numbered_messages_send(&side.messages, &side.channel);
 
         follow_state();
         if (!has_received && !has_sent) {

@@ -4,6 +4,7 @@
  * program at the other end. Each sends numbered messages of various sizes, and checks those that it
  * receives. The boot argument `send` is the number of messages to each life of the other end.
  */
+#include "numbered_messages.h"
 #include <channel/copy.h>
 #include <channel/rtems.h>
 #include <inttypes.h>
@@ -11,76 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONTENT_MAX 2000u
-#define REPORT      1000u                /* messages */
-#define LOOK_NS     UINT64_C(1000000000) /* longest wait */
-#define GRACE_NS    UINT64_C(200000000)  /* for a doorbell that is under way */
+#define REPORT   1000u                /* messages */
+#define LOOK_NS  UINT64_C(1000000000) /* longest wait */
+#define GRACE_NS UINT64_C(200000000)  /* for a doorbell that is under way */
 
 static struct {
     struct partition_channel place;
     struct partition_waiter waiter;
     struct channel_sleeper sleeper;
     struct channel channel;
-    uint64_t content_max;
-    uint64_t to_send;        /* in each connection */
-    uint64_t sent, received; /* in this connection */
-    uint64_t wakes;          /* doorbells that ended a wait */
-    uint64_t missed;         /* messages that came without a doorbell while the task waited */
+    struct numbered_messages messages;
+    uint64_t wakes;  /* doorbells that ended a wait */
+    uint64_t missed; /* messages that came without a doorbell while the task waited */
     enum channel_state state;
 } side;
 
 static uint64_t time_after(uint64_t nanoseconds)
 {
     return rtems_clock_get_uptime_nanoseconds() + nanoseconds;
-}
-
-static uint64_t length_of(uint64_t number)
-{
-    uint64_t mixed = (number * 2654435761u) >> 7;
-
-    return sizeof(number) + mixed % (side.content_max - sizeof(number) + 1);
-}
-
-static uint8_t byte_of(uint64_t number, uint64_t index)
-{
-    return (uint8_t)(number * 31 + index * 7);
-}
-
-static bool send_one(void)
-{
-    uint64_t number = side.sent, length = length_of(number);
-    uint8_t *content;
-
-    if (number == side.to_send) {
-        return false;
-    }
-    content = channel_send_begin(&side.channel, length);
-    if (content == NULL) {
-        return false;
-    }
-    memcpy(content, &number, sizeof(number));
-    for (uint64_t i = sizeof(number); i < length; i++) {
-        content[i] = byte_of(number, i);
-    }
-    channel_send_end(&side.channel, length, (uint32_t)number);
-    side.sent++;
-    return true;
-}
-
-static bool is_right(const uint8_t *content, uint64_t length, uint32_t tag)
-{
-    uint64_t number;
-
-    if (length < sizeof(number) || length != length_of(side.received)) {
-        return false;
-    }
-    memcpy(&number, content, sizeof(number));
-    for (uint64_t i = sizeof(number); i < length; i++) {
-        if (content[i] != byte_of(side.received, i)) {
-            return false;
-        }
-    }
-    return number == side.received && tag == (uint32_t)number;
 }
 
 static bool receive_one(void)
@@ -92,24 +41,17 @@ static bool receive_one(void)
     if (content == NULL) {
         return false;
     }
-    if (!is_right(content, length, tag)) {
+    if (!numbered_messages_are_right(&side.messages, content, length, tag)) {
         printf("exchange: WRONG: message %" PRIu64 " has %" PRIu64 " bytes and tag %" PRIu32 "\n",
-               side.received, length, tag);
+               side.messages.received, length, tag);
     }
     channel_receive_end(&side.channel);
-    side.received++;
-    if (side.received % REPORT == 0) {
+    side.messages.received++;
+    if (side.messages.received % REPORT == 0) {
         printf("exchange: received %" PRIu64 ", wakes %" PRIu64 ", missed %" PRIu64 "\n",
-               side.received, side.wakes, side.missed);
+               side.messages.received, side.wakes, side.missed);
     }
     return true;
-}
-
-/* The next connection may have begun, and a message come, before the state is looked at. */
-static void begin_counts(void)
-{
-    side.sent = 0;
-    side.received = 0;
 }
 
 /* Prints changes of the state, and connects again after the other end has ended. */
@@ -124,15 +66,15 @@ static void follow_state(void)
     if (state == CHANNEL_CONNECTED) {
         printf("exchange: connected by %s, end %" PRIu32 "\n", side.place.name, side.place.end);
     } else if (state == CHANNEL_ENDED) {
-        printf("exchange: ended after %" PRIu64 ", the other end is %s\n", side.received,
+        printf("exchange: ended after %" PRIu64 ", the other end is %s\n", side.messages.received,
                partition_channel_peer_state(&side.place) == 0 ? "absent" : "there");
-        begin_counts();
+        numbered_messages_begin(&side.messages);
         channel_accept(&side.channel);
         follow_state();
     } else if (state == CHANNEL_FAILED) {
         printf("exchange: FAILED: %s (0x%" PRIx64 ")\n",
                channel_error_text(side.channel.error.kind), side.channel.error.value);
-        begin_counts();
+        numbered_messages_begin(&side.messages);
         channel_reset(&side.channel);
     }
 }
@@ -163,8 +105,9 @@ static void wait_for_peer(void)
     struct channel_wait waits[2] = {channel_wait_for_message(&side.channel)};
     size_t count = 1;
 
-    if (side.sent < side.to_send && side.state == CHANNEL_CONNECTED) {
-        waits[count++] = channel_wait_for_space(&side.channel, length_of(side.sent));
+    if (side.messages.sent < side.messages.to_send && side.state == CHANNEL_CONNECTED) {
+        waits[count++] = channel_wait_for_space(
+            &side.channel, numbered_messages_length(&side.messages, side.messages.sent));
     }
     (void)channel_wait_any(waits, count, &side.sleeper, time_after(LOOK_NS));
 }
@@ -180,8 +123,7 @@ static rtems_status_code open_channel(void)
     status = partition_waiter_add(&side.waiter, &side.place);
     side.sleeper = partition_waiter_sleeper(&side.waiter);
     side.sleeper.sleep = sleep_and_watch;
-    side.content_max = channel_content_max(side.place.section_bytes - CHANNEL_CONTROL_BYTES);
-    side.content_max = side.content_max < CONTENT_MAX ? side.content_max : CONTENT_MAX;
+    numbered_messages_init(&side.messages, side.place.section_bytes);
     return status == RTEMS_SUCCESSFUL ? partition_channel_begin(&side.place, &side.channel)
                                       : status;
 }
@@ -196,11 +138,12 @@ static rtems_task Init(rtems_task_argument argument)
         printf("exchange: %s\n", rtems_status_text(status));
         rtems_task_exit();
     }
-    side.to_send = send != NULL ? strtoull(send + strlen("send="), NULL, 10) : 0;
+    side.messages.to_send = send != NULL ? strtoull(send + strlen("send="), NULL, 10) : 0;
     side.state = CHANNEL_CONNECTING;
     printf("exchange: waits for the other end\n");
     for (;;) {
-        bool has_received = receive_one(), has_sent = send_one();
+        bool has_received = receive_one(),
+             has_sent = numbered_messages_send(&side.messages, &side.channel);
 
         follow_state();
         if (!has_received && !has_sent) {

@@ -130,15 +130,18 @@ def build(rtems: Rtems, sample: Sample) -> Path:
     )  # fmt: skip
 
 
-def build_with_channels(rtems: Rtems, program: str | Path) -> Path:
+def build_with_channels(rtems: Rtems, program: str | Path, *folders: Path) -> Path:
     """Build a program on channel/rtems. Returns the executable file.
 
-    `program` is the name of a sample, or the path of a C source.
+    `program` is the name of a sample, or the path of a C source, which may include headers of
+    `folders`.
     """
     if isinstance(program, str):
         return _make(rtems, _CHANNEL_PORT, BUILD / "rtems-channel" / f"{program}.exe")
     path = BUILD / f"rtems-channel-{program.stem}" / "application.exe"
-    return _make(rtems, _CHANNEL_PORT, path, f"APPLICATION={program}")
+    flags = " ".join(f"-I{folder}" for folder in folders)
+    settings = (f"APPLICATION={program}", f"APPLICATION_FLAGS={flags}")
+    return _make(rtems, _CHANNEL_PORT, path, *settings)
 
 
 def _make(rtems: Rtems, port: Path, target: Path, *settings: str) -> Path:
