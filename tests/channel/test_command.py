@@ -168,7 +168,7 @@ def test_a_slow_receiver_of_a_one_way_channel_misses_messages(start: Start) -> N
     receiver.send_signal(signal.SIGCONT)
     while received[-1] != count - 1:
         received.append(int(receiver.stdout.readline()))
-    receiver.send_signal(signal.SIGINT)
+    receiver.terminate()
     _, _, errors = outcome(receiver)
     missed = [int(each) for each in re.findall(rb"bulkhead-channel: missed (\d+) messages", errors)]
     assert received == sorted(set(received))
