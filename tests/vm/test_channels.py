@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,8 @@ def assert_right(guest: GuestProcess) -> None:
     console = guest.console()
     assert "WRONG" not in console
     assert "FAILED" not in console
-    assert "missed" in console
-    assert {each.split()[0] for each in console.split("missed ")[1:]} == {"0"}
+    # The terminal may show the begin of a line before another partition's line.
+    assert set(re.findall(r"missed (\d+)", console)) == {"0"}
 
 
 _SEND = 'arguments = "send=3000"'
