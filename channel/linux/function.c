@@ -233,24 +233,16 @@ static bool open_bar(const char *address, struct memory_file *memory)
     return true;
 }
 
-static bool is_one_way(const char *address)
+/* Opens the memory of a function without BAR 2. `bytes`: of the memory. */
+static bool open_dax(const char *address, const struct layout *layout, uint64_t bytes,
+                     struct memory_file *memory, char *problem)
 {
-    int file = open_part(address, "of_node/bulkhead,one-way", O_RDONLY);
-
-    if (file >= 0) {
-        close(file);
+    if (errno != ENOENT) { /* of open_bar() */
+        return endpoint_fail(problem, "the memory of %s can't be opened: %s", address,
+                             strerror(errno));
     }
-    return file >= 0;
-}
-
-/* Opens the memory of a function without BAR 2. */
-static bool open_dax(const char *address, const struct layout *layout, struct memory_file *memory,
-                     char *problem)
-{
-    uint64_t sections = is_one_way(address) ? 1 : 2;
-
-    memory->bytes = REGION_STATE_BYTES + sections * layout->section_bytes;
-    memory->file = dax_open(layout->address, memory->bytes, &memory->offset);
+    memory->bytes = bytes;
+    memory->file = dax_open(layout->address, bytes, &memory->offset);
     return memory->file >= 0 ||
            endpoint_fail(problem,
                          "%s has no BAR 2, and no /dev/dax* has its memory: modprobe -a of_pmem "
@@ -264,11 +256,12 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
     struct memory_file memory = {.file = -1};
     uint8_t *sections;
 
-    if (!open_bar(address, &memory) && !open_dax(address, layout, &memory, problem)) {
-        return false;
-    }
     endpoint->region_bytes =
         REGION_STATE_BYTES + endpoint_sections(endpoint->kind) * layout->section_bytes;
+    if (!open_bar(address, &memory) &&
+        !open_dax(address, layout, endpoint->region_bytes, &memory, problem)) {
+        return false;
+    }
     if (memory.bytes < endpoint->region_bytes) {
         close(memory.file);
         return endpoint_fail(problem, "the memory of %s is smaller than its sections", address);
