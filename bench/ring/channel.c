@@ -3,9 +3,9 @@
  * Measures channels. The systems are
  * - channel: a connection (connection.h), whose peer might wait;
  * - ring: the rings alone (ring.h), whose peer always polls.
- * With the suffix -sized the receiver of a batch expects messages of one size.
+ * With the suffix -run, batches are sent as runs (run.h).
  */
-#include "channel/batch.h"
+#include "channel/run.h"
 #include "exchange.h"
 #include <string.h>
 
@@ -27,14 +27,26 @@ ALWAYS_INLINE uint32_t write_batch(struct send_batch *batch, struct shape shape,
     return (uint32_t)batch->count;
 }
 
-ALWAYS_INLINE uint32_t read_batch(struct receive_batch *batch, struct shape shape, uint64_t number,
-                                  bool is_of_one_size)
+ALWAYS_INLINE uint32_t write_run(struct send_run *run, struct shape shape, uint64_t number)
+{
+    while (run->count < shape.batch) {
+        uint8_t *place = send_run_reserve(run);
+
+        if (place == NULL) {
+            break;
+        }
+        write_content(place, shape, number + run->count);
+        send_run_commit(run);
+    }
+    return (uint32_t)run->count;
+}
+
+ALWAYS_INLINE uint32_t read_batch(struct receive_batch *batch, struct shape shape, uint64_t number)
 {
     while (batch->count < shape.batch) {
         uint64_t length;
         uint32_t tag;
-        const uint8_t *content = is_of_one_size ? receive_batch_next_of(batch, shape.bytes, &tag)
-                                                : receive_batch_next(batch, &length, &tag);
+        const uint8_t *content = receive_batch_next(batch, &length, &tag);
 
         if (content == NULL) {
             break;
@@ -68,8 +80,23 @@ ALWAYS_INLINE uint32_t ring_send(void *context, struct shape shape, uint64_t num
     return (uint32_t)batch.count;
 }
 
-ALWAYS_INLINE uint32_t ring_receive(void *context, struct shape shape, uint64_t number,
-                                    bool is_of_one_size)
+ALWAYS_INLINE uint32_t ring_send_in_runs(void *context, struct shape shape, uint64_t number)
+{
+    struct side *side = context;
+    struct ring_producer *producer = &side->channel.out;
+    struct send_run run;
+
+    if (shape.batch == 1) {
+        return ring_send(context, shape, number);
+    }
+    run = ring_send_run_begin(producer, shape.bytes, 0);
+    if (write_run(&run, shape, number) != 0) {
+        ring_send_run_end(producer, &run);
+    }
+    return (uint32_t)run.count;
+}
+
+ALWAYS_INLINE uint32_t ring_receive(void *context, struct shape shape, uint64_t number)
 {
     struct side *side = context;
     struct ring_consumer *consumer = &side->channel.in;
@@ -88,20 +115,10 @@ ALWAYS_INLINE uint32_t ring_receive(void *context, struct shape shape, uint64_t 
     }
     struct receive_batch batch = ring_receive_batch_begin(consumer);
 
-    if (read_batch(&batch, shape, number, is_of_one_size) != 0) {
+    if (read_batch(&batch, shape, number) != 0) {
         ring_receive_batch_end(consumer, &batch);
     }
     return (uint32_t)batch.count;
-}
-
-ALWAYS_INLINE uint32_t ring_receive_any(void *context, struct shape shape, uint64_t number)
-{
-    return ring_receive(context, shape, number, false);
-}
-
-ALWAYS_INLINE uint32_t ring_receive_sized(void *context, struct shape shape, uint64_t number)
-{
-    return ring_receive(context, shape, number, true);
 }
 
 ALWAYS_INLINE uint32_t channel_send_messages(void *context, struct shape shape, uint64_t number)
@@ -126,8 +143,22 @@ ALWAYS_INLINE uint32_t channel_send_messages(void *context, struct shape shape, 
     return (uint32_t)batch.count;
 }
 
-ALWAYS_INLINE uint32_t channel_receive_messages(void *context, struct shape shape, uint64_t number,
-                                                bool is_of_one_size)
+ALWAYS_INLINE uint32_t channel_send_in_runs(void *context, struct shape shape, uint64_t number)
+{
+    struct side *side = context;
+    struct channel *channel = &side->channel;
+    struct send_run run;
+
+    if (shape.batch == 1) {
+        return channel_send_messages(context, shape, number);
+    }
+    run = channel_send_run_begin(channel, shape.bytes, 0);
+    (void)write_run(&run, shape, number);
+    channel_send_run_end(channel, &run);
+    return (uint32_t)run.count;
+}
+
+ALWAYS_INLINE uint32_t channel_receive_messages(void *context, struct shape shape, uint64_t number)
 {
     struct side *side = context;
     struct channel *channel = &side->channel;
@@ -146,25 +177,15 @@ ALWAYS_INLINE uint32_t channel_receive_messages(void *context, struct shape shap
     }
     struct receive_batch batch = channel_receive_batch_begin(channel);
 
-    (void)read_batch(&batch, shape, number, is_of_one_size);
+    (void)read_batch(&batch, shape, number);
     channel_receive_batch_end(channel, &batch);
     return (uint32_t)batch.count;
 }
 
-ALWAYS_INLINE uint32_t channel_receive_any(void *context, struct shape shape, uint64_t number)
-{
-    return channel_receive_messages(context, shape, number, false);
-}
-
-ALWAYS_INLINE uint32_t channel_receive_sized(void *context, struct shape shape, uint64_t number)
-{
-    return channel_receive_messages(context, shape, number, true);
-}
-
-EXCHANGE_SYSTEM(channel_any, channel_send_messages, channel_receive_any)
-EXCHANGE_SYSTEM(channel_sized, channel_send_messages, channel_receive_sized)
-EXCHANGE_SYSTEM(ring_any, ring_send, ring_receive_any)
-EXCHANGE_SYSTEM(ring_sized, ring_send, ring_receive_sized)
+EXCHANGE_SYSTEM(channel_batches, channel_send_messages, channel_receive_messages)
+EXCHANGE_SYSTEM(channel_runs, channel_send_in_runs, channel_receive_messages)
+EXCHANGE_SYSTEM(ring_batches, ring_send, ring_receive)
+EXCHANGE_SYSTEM(ring_runs, ring_send_in_runs, ring_receive)
 
 static void connect(struct side *side, struct meeting *meeting, uint64_t ring_bytes, unsigned index)
 {
@@ -196,15 +217,15 @@ int main(int count, char **words)
 
     connect(&side, meeting, exchange.ring_bytes, index);
     if (strcmp(exchange.system, "channel") == 0) {
-        channel_any(&exchange, meeting, index, &side);
-    } else if (strcmp(exchange.system, "channel-sized") == 0) {
-        channel_sized(&exchange, meeting, index, &side);
+        channel_batches(&exchange, meeting, index, &side);
+    } else if (strcmp(exchange.system, "channel-run") == 0) {
+        channel_runs(&exchange, meeting, index, &side);
     } else if (strcmp(exchange.system, "ring") == 0) {
-        ring_any(&exchange, meeting, index, &side);
-    } else if (strcmp(exchange.system, "ring-sized") == 0) {
-        ring_sized(&exchange, meeting, index, &side);
+        ring_batches(&exchange, meeting, index, &side);
+    } else if (strcmp(exchange.system, "ring-run") == 0) {
+        ring_runs(&exchange, meeting, index, &side);
     } else {
-        exchange_fail("the systems are channel and ring, and each of them with -sized");
+        exchange_fail("the systems are channel and ring, and each of them with -run");
     }
     exchange_wait();
 }

@@ -9,6 +9,7 @@
  * receiver notices each message that is lost, comes twice, or was meant for another life. Contents
  * fill the rest of the message, and are checked byte by byte.
  */
+#include "channel/run.h"
 #include "channel/wait.h"
 #include <linux/futex.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 #define RING_BYTES   UINT64_C(16384)
 #define LENGTH_MAX   UINT64_C(600)
 #define BURST_MAX    64u
+#define RUN_MESSAGES UINT64_C(4)
 #define PHASE_SHIFT  10u /* messages that a side sends before it changes its way */
 #define SILENCE_MS   10000u
 #define STATUS_WRONG 3
@@ -83,22 +85,62 @@ static void __attribute__((noreturn)) report_wrong(const struct channel *channel
     _exit(STATUS_WRONG);
 }
 
+/* A quarter of the messages are sent in runs. */
+static bool is_of_a_run(uint64_t number)
+{
+    return number / RUN_MESSAGES % 4 == 3;
+}
+
+/* Returns the first message with the same size and tag. */
+static uint64_t first_of(uint64_t number)
+{
+    return is_of_a_run(number) ? number - number % RUN_MESSAGES : number;
+}
+
 static uint64_t length_of(uint64_t number)
 {
-    return sizeof(struct message) + number * 2654435761u % (LENGTH_MAX - sizeof(struct message));
+    return sizeof(struct message) +
+           first_of(number) * 2654435761u % (LENGTH_MAX - sizeof(struct message));
+}
+
+static void write_message(const struct channel *channel, uint8_t *place, uint64_t number)
+{
+    const struct message message = {channel->generation, channel->peer, number};
+
+    memcpy(place, &message, sizeof(message));
+    memset(place + sizeof(message), (int)(number & 0xff), length_of(number) - sizeof(message));
+}
+
+/* Sends the messages from a number to the end of its run, as far as there is space. */
+static bool send_next_run(struct channel *channel, uint64_t *number)
+{
+    uint64_t length = length_of(*number);
+    struct send_run run = channel_send_run_begin(channel, length, (uint32_t)first_of(*number));
+    uint8_t *place;
+
+    while (first_of(*number + run.count) == first_of(*number) &&
+           (place = send_run_reserve(&run)) != NULL) {
+        write_message(channel, place, *number + run.count);
+        send_run_commit(&run);
+    }
+    channel_send_run_end(channel, &run);
+    *number += run.count;
+    return run.count != 0;
 }
 
 static bool send_next(struct channel *channel, uint64_t *number)
 {
     uint64_t length = length_of(*number);
-    uint8_t *place = channel_send_begin(channel, length);
-    const struct message message = {channel->generation, channel->peer, *number};
+    uint8_t *place;
 
+    if (is_of_a_run(*number)) {
+        return send_next_run(channel, number);
+    }
+    place = channel_send_begin(channel, length);
     if (place == NULL) {
         return false;
     }
-    memcpy(place, &message, sizeof(message));
-    memset(place + sizeof(message), (int)(*number & 0xff), length - sizeof(message));
+    write_message(channel, place, *number);
     channel_send_end(channel, length, (uint32_t)*number);
     (*number)++;
     return true;
@@ -124,7 +166,7 @@ static bool receive_next(struct channel *channel, uint64_t *number)
     if (message.receiver != channel->generation) {
         report_wrong(channel, "life of the receiver", message.receiver, channel->generation);
     }
-    if (message.number != *number || tag != (uint32_t)*number) {
+    if (message.number != *number || tag != (uint32_t)first_of(*number)) {
         report_wrong(channel, "number", message.number, *number);
     }
     for (uint64_t i = sizeof(message); i < length; i++) {

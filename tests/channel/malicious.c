@@ -3,6 +3,7 @@
 
 #include "channel/broadcast.h"
 #include "channel/copy.h"
+#include "channel/run.h"
 #include "channel/value.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,15 @@ static uint8_t next_byte(void)
     return user.next < user.end ? *user.next++ : 0;
 }
 
+/* The header of a run, of no tag: it is small, as long as the ring, or anything. */
+static uint64_t next_run(void)
+{
+    uint64_t length = next_byte();
+    uint64_t count = next_byte();
+
+    return CHANNEL_RUN | (count * next_byte() << CHANNEL_RUN_COUNT_SHIFT) % CHANNEL_RUN | length;
+}
+
 /* A value near something that matters: an index, a power of two, the ring's size, a small number.
  */
 static uint64_t next_value(void)
@@ -65,13 +75,15 @@ static uint64_t next_value(void)
         CHANNEL_FORMAT_VALUE,
         CHANNEL_FORMAT_BROADCAST,
         CHANNEL_SKIP,
+        next_run(),
         user.receiver.position,
         channel_content_max(RING_BYTES),
     };
     uint8_t choice = next_byte();
     uint64_t offset = (uint64_t)(int64_t)(int8_t)next_byte();
 
-    return bases[choice % 16] + ((choice & 16) != 0 ? offset : 8 * offset);
+    return bases[choice % (sizeof(bases) / sizeof(bases[0]))] +
+           ((choice & 16) != 0 ? offset : 8 * offset);
 }
 
 /* Writes a value to a word of the peer's section that the user reads. */
@@ -117,6 +129,24 @@ static void publish(uint64_t position, uint64_t header_bytes)
     memcpy(user.peer + CHANNEL_CONTROL_BYTES + offset, &length, sizeof(length));
 }
 
+/* Puts a run into the ring at a position, if there is space before the ring's end, and publishes
+ * it.
+ */
+static void publish_run(uint64_t position)
+{
+    struct channel_control *peer = (void *)user.peer;
+    uint64_t offset = position & (RING_BYTES - CHANNEL_ALIGNMENT);
+    uint64_t length = 1 + next_byte() % 32;
+    uint64_t count = 1 + next_byte() % 32;
+    uint64_t size = ring_size(count * ring_run_step(length));
+    uint64_t header = CHANNEL_RUN | count << CHANNEL_RUN_COUNT_SHIFT | length;
+
+    if (offset + size <= RING_BYTES) {
+        memcpy(user.peer + CHANNEL_CONTROL_BYTES + offset, &header, sizeof(header));
+        peer->produced = position + size;
+    }
+}
+
 /* Does what an honest peer would do, so that the program gets beyond the first checks. */
 static void be_honest(void)
 {
@@ -133,6 +163,8 @@ static void be_honest(void)
         peer->overwritten = 0;
     } else if (user.kind == KIND_VALUE) {
         peer->produced++;
+    } else if (user.channel.state == CHANNEL_CONNECTED && next_byte() % 4 == 0) {
+        publish_run(ring_consumer_position(&user.channel.in));
     } else if (user.channel.state == CHANNEL_CONNECTED) {
         publish(ring_consumer_position(&user.channel.in), sizeof(struct channel_message));
     }
@@ -173,6 +205,34 @@ static void receive(void)
             channel_receive_end(&user.channel);
         }
     }
+}
+
+static void receive_batch(void)
+{
+    struct receive_batch batch = channel_receive_batch_begin(&user.channel);
+    uint64_t wanted = next_byte();
+    const uint8_t *content;
+    uint64_t length = 0;
+    uint32_t tag;
+
+    while (batch.count < wanted && (content = receive_batch_next(&batch, &length, &tag)) != NULL) {
+        check_place(user.peer, content, length);
+    }
+    channel_receive_batch_end(&user.channel, &batch);
+}
+
+static void send_run(void)
+{
+    struct send_run run = channel_send_run_begin(&user.channel, next_byte() * UINT64_C(3), 1);
+    uint64_t wanted = next_byte();
+    uint8_t *place;
+
+    while (run.count < wanted && (place = send_run_reserve(&run)) != NULL) {
+        check_place(user.own, place, run.step);
+        memset(place, 0x5a, run.step);
+        send_run_commit(&run);
+    }
+    channel_send_run_end(&user.channel, &run);
 }
 
 static void send(void)
@@ -268,8 +328,13 @@ static void use_messages(void)
         channel_update(&user.channel);
         break;
     case 2:
-    case 3:
         send();
+        break;
+    case 3:
+        send_run();
+        break;
+    case 4:
+        receive_batch();
         break;
     default:
         receive();

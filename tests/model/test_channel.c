@@ -8,6 +8,7 @@
  *   - Two sides connect, and receive nothing that was sent to an earlier life.
  * Each of the library's orders is also weakened once, which the checks must find.
  */
+#include "channel/run.h"
 #include "channel/wait.h"
 #include "orders.h"
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define ORDERS 13u
+#define ORDERS 14u
 
 #define RING_BYTES CHANNEL_RING_MIN
 #define SIDES      2u
@@ -160,6 +161,31 @@ static void receive_two(void)
 {
     receive(&sides[1], 1);
     receive(&sides[1], 2);
+}
+
+/* Two messages with one header. */
+static void prepare_run(void)
+{
+    connect_both(0);
+    share_traffic();
+}
+
+static void send_two_in_a_run(void)
+{
+    struct channel *channel = &sides[0].channel;
+    struct send_run run = channel_send_run_begin(channel, SMALL, 1);
+
+    for (unsigned i = 0; i < 2; i++) {
+        model_store(send_run_reserve(&run), sizeof(uint64_t), 1);
+        send_run_commit(&run);
+    }
+    channel_send_run_end(channel, &run);
+}
+
+static void receive_two_of_a_run(void)
+{
+    receive(&sides[1], 1);
+    receive(&sides[1], 1);
 }
 
 /* The ring is full with two messages. */
@@ -369,6 +395,7 @@ static void send_to_new_life(void)
 
 static const struct order_program programs[] = {
     {{"messages", prepare_messages, {send_two, receive_two}}, 3000000},
+    {{"run", prepare_run, {send_two_in_a_run, receive_two_of_a_run}}, 3000000},
     {{"space", prepare_full, {send_third, receive_two}}, 3000000},
     {{"end of the sender", prepare_end, {send_and_end, receive_until_end}}, 3000000},
     {{"open", prepare_open, {open_first, find_first}}, 3000000},

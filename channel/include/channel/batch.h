@@ -8,8 +8,8 @@
  * requests as many of them at a time as it has places for stores that wait.
  *
  * A batch ends early at the end of the ring, after half a ring, and with what the side knew of its
- * peer when the batch began. So a batch may be shorter than the caller would like; the next one
- * goes on.
+ * peer when the batch began. A received one also ends where a run begins or ends (run.h). So a
+ * batch may be shorter than the caller would like; the next one goes on.
  *
  *     struct send_batch batch = channel_send_batch_begin(channel, length);
  *
@@ -44,8 +44,9 @@ struct send_batch {
 
 struct receive_batch {
     const uint8_t *next;
-    const uint8_t *end; /* of the complete messages, or of the ring */
-    uint64_t count;     /* of messages that were returned */
+    const uint8_t *end;  /* of the complete messages, of the ring, or of the run */
+    uint64_t run_header; /* of the run; 0: the batch is not in a run */
+    uint64_t count;      /* of messages that were returned */
 };
 
 /* Internal: the batch that begins at the ring's position. */
@@ -57,12 +58,18 @@ BATCH_INLINE struct send_batch ring_send_batch(const struct ring_producer *produ
 /* Internal. The message that was peeked is part of the batch. */
 BATCH_INLINE struct receive_batch ring_receive_batch(const struct ring_consumer *consumer)
 {
-    uint64_t bytes = (uint64_t)(consumer->end - consumer->next);
+    bool is_run = consumer->run_end != NULL;
+    struct receive_batch batch = {
+        .next = consumer->next,
+        .end = is_run ? consumer->run_end : consumer->end,
+        .run_header = is_run ? consumer->run_header : 0,
+    };
+    uint64_t bytes = (uint64_t)(batch.end - batch.next);
 
     for (uint64_t i = 0; i < bytes && i < BATCH_FETCH_BYTES; i += BATCH_FETCH_STEP) {
-        __builtin_prefetch(consumer->next + i);
+        __builtin_prefetch(batch.next + i);
     }
-    return (struct receive_batch){.next = consumer->next, .end = consumer->end};
+    return batch;
 }
 
 /* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
@@ -118,6 +125,22 @@ BATCH_INLINE struct receive_batch ring_receive_batch_begin(struct ring_consumer 
     return ring_receive_batch(consumer);
 }
 
+/* Internal: the same of a batch in a run. */
+BATCH_INLINE const uint8_t *receive_batch_next_in_run(struct receive_batch *batch, uint64_t *length,
+                                                      uint32_t *tag)
+{
+    const uint8_t *content = batch->next;
+
+    if (content == batch->end) {
+        return NULL;
+    }
+    *length = batch->run_header & CHANNEL_RUN_LENGTH_MAX;
+    *tag = (uint32_t)(batch->run_header >> 32);
+    batch->next += ring_run_step(*length);
+    batch->count++;
+    return content;
+}
+
 /* Returns the content of the next message of the batch and its `length` and `tag`. It stays in
  * place until the batch ends. NULL if the batch has no other message. */
 BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint64_t *length,
@@ -128,6 +151,9 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     uint64_t header;
     uint64_t size;
 
+    if (batch->run_header != 0) {
+        return receive_batch_next_in_run(batch, length, tag);
+    }
     if (__builtin_expect(available == 0, false)) {
         return NULL;
     }
@@ -135,34 +161,12 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     *length = header & UINT32_MAX;
     *tag = (uint32_t)(header >> 32);
     size = ring_size(*length);
-    /* If the header is invalid or ends the ring, the next batch begins with it: ring_peek(). */
+    /* If the header is invalid, ends the ring or begins a run, the next batch begins with it:
+     * ring_peek(). */
     if (__builtin_expect(size > available, false)) {
         return NULL;
     }
     batch->next += size;
-    batch->count++;
-    return message + sizeof(struct channel_message);
-}
-
-/* Like receive_batch_next(), for messages of which each has `length` bytes. It is faster, because
- * the next message's place does not depend on what the header says. NULL as well if the next
- * message has another length: channel_receive_begin() returns it after the end of the batch. */
-BATCH_INLINE const uint8_t *receive_batch_next_of(struct receive_batch *batch, uint64_t length,
-                                                  uint32_t *tag)
-{
-    const uint8_t *message = batch->next;
-    uint64_t available = (uint64_t)(batch->end - message);
-    uint64_t header;
-
-    if (__builtin_expect(length > available || ring_size(length) > available, false)) {
-        return NULL;
-    }
-    header = word_load(channel_constant_word(message));
-    if (__builtin_expect((header & UINT32_MAX) != length, false)) {
-        return NULL;
-    }
-    *tag = (uint32_t)(header >> 32);
-    batch->next += ring_size(length);
     batch->count++;
     return message + sizeof(struct channel_message);
 }

@@ -19,7 +19,7 @@
 #define CHANNEL_RING_MAX      (UINT64_C(1) << 30)
 
 /* Names the format and its version; the low byte is the kind. */
-#define CHANNEL_FORMAT           UINT64_C(0x42434801000000) /* "BCH", version 1 */
+#define CHANNEL_FORMAT           UINT64_C(0x42434802000000) /* "BCH", version 2 */
 #define CHANNEL_FORMAT_MESSAGES  (CHANNEL_FORMAT | 1)
 #define CHANNEL_FORMAT_VALUE     (CHANNEL_FORMAT | 2)
 #define CHANNEL_FORMAT_BROADCAST (CHANNEL_FORMAT | 3)
@@ -69,9 +69,16 @@ _Static_assert(sizeof(struct channel_control) <= CHANNEL_CONTROL_BYTES, "one pag
 /* A message in a ring begins at a multiple of 8 bytes with this header. Header and content are
  * consecutive: what does not fit before the end of the ring begins at its start. */
 struct channel_message {
-    uint64_t header; /* bits 31:0 the content's bytes, 63:32 the tag; or CHANNEL_SKIP */
+    uint64_t header; /* bits 31:0 the content's bytes, 63:32 the tag; or a run; or CHANNEL_SKIP */
     uint8_t content[];
 };
+
+/* A run: several messages of one size with one header and one tag. Their contents are consecutive,
+ * each at a multiple of 8 bytes. Bits of the header, beside the tag: */
+#define CHANNEL_RUN             (UINT64_C(1) << 31)
+#define CHANNEL_RUN_COUNT_SHIFT 20u               /* bits 30:20: the number of messages, */
+#define CHANNEL_RUN_COUNT_MAX   UINT64_C(2046)    /* at least 1 */
+#define CHANNEL_RUN_LENGTH_MAX  UINT64_C(0xfffff) /* bits 19:0: the bytes of each, at least 1 */
 
 #define CHANNEL_ALIGNMENT UINT64_C(8)
 #define CHANNEL_SKIP      UINT64_C(0xffffffff) /* the rest of the ring, to its end, is unused */

@@ -43,12 +43,14 @@ struct ring_producer {
 };
 
 struct ring_consumer {
-    const uint8_t *next;  /* place of the next message */
-    const uint8_t *end;   /* of the complete messages there */
-    const uint8_t *after; /* end of the message that was peeked */
-    const uint8_t *check; /* where to look whether the producer waits */
-    uint64_t shift;       /* position of an address, less the address */
-    uint64_t *consumed;   /* words of the own control page */
+    const uint8_t *next;    /* place of the next message */
+    const uint8_t *end;     /* of the complete messages there */
+    const uint8_t *after;   /* end of the message that was peeked */
+    const uint8_t *check;   /* where to look whether the producer waits */
+    const uint8_t *run_end; /* in a run: its end. `end` is not after `next` then. NULL otherwise */
+    uint64_t run_header;
+    uint64_t shift;     /* position of an address, less the address */
+    uint64_t *consumed; /* words of the own control page */
     uint64_t *received;
     const uint64_t *waits; /* words of the producer's control page */
     const uint64_t *produced;
@@ -75,7 +77,7 @@ void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
 void ring_producer_end(struct ring_producer *producer);
 void ring_consumer_end(struct ring_consumer *consumer);
 
-/* Internal: the paths that read the peer's index, or change the end. */
+/* Internal: the paths that read the peer's index, change the end, or are in a run. */
 uint8_t *ring_reserve_slowly(struct ring_producer *producer, uint64_t length);
 const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length, uint32_t *tag);
 
@@ -89,6 +91,12 @@ static inline uint64_t ring_size(uint64_t length)
 {
     return (sizeof(struct channel_message) + length + CHANNEL_ALIGNMENT - 1) &
            ~(CHANNEL_ALIGNMENT - 1);
+}
+
+/* Returns the bytes of a content in a run. */
+static inline uint64_t ring_run_step(uint64_t length)
+{
+    return (length + CHANNEL_ALIGNMENT - 1) & ~(CHANNEL_ALIGNMENT - 1);
 }
 
 /* Returns the position of the next message. */
@@ -164,19 +172,24 @@ static inline bool ring_consumer_waits(const struct ring_producer *producer)
 static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t *length,
                                        uint32_t *tag)
 {
-    uint64_t available = (uint64_t)(consumer->end - consumer->next);
+    /* 64 bits: a sum of an address and a size does not wrap. */
+    uint64_t next = (uintptr_t)consumer->next;
+    uint64_t end = (uintptr_t)consumer->end;
+    uint64_t after;
     uint64_t header;
 
-    if (__builtin_expect(available == 0, false)) {
+    if (__builtin_expect(end <= next, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
     header = word_load(channel_constant_word(consumer->next));
     *length = header & UINT32_MAX;
     *tag = (uint32_t)(header >> 32);
-    if (__builtin_expect(ring_size(*length) > available, false)) {
+    after = next + ring_size(*length);
+    /* A run's header has no length that is so small. */
+    if (__builtin_expect(after > end, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
-    consumer->after = consumer->next + ring_size(*length);
+    consumer->after = consumer->next + (after - next);
     return consumer->next + sizeof(struct channel_message);
 }
 

@@ -65,21 +65,20 @@ static uint64_t send_numbers(struct channel *channel, uint64_t first, uint64_t c
 }
 
 /* Receives one batch, of numbers from `first`. Returns how many. */
-static uint64_t receive_numbers(struct channel *channel, uint64_t first, bool is_of_one_size)
+static uint64_t receive_numbers(struct channel *channel, uint64_t first)
 {
     struct receive_batch batch = channel_receive_batch_begin(channel);
     const uint8_t *content;
     uint64_t length = 0;
     uint32_t tag = 0;
 
-    while ((content = is_of_one_size ? receive_batch_next_of(&batch, 8, &tag)
-                                     : receive_batch_next(&batch, &length, &tag)) != NULL) {
+    while ((content = receive_batch_next(&batch, &length, &tag)) != NULL) {
         uint64_t number;
 
         memcpy(&number, content, sizeof(number));
         assert_int_equal(number, first);
         assert_int_equal(tag, (uint32_t)first);
-        assert_int_equal(is_of_one_size ? 8 : length, 8);
+        assert_int_equal(length, 8);
         first++;
     }
     channel_receive_batch_end(channel, &batch);
@@ -123,8 +122,9 @@ static void test_space_is_free_at_the_end_of_a_batch(void **state)
 }
 
 /* A batch of one or the other side, and single messages, in any order and from any position. */
-static void check_mixed_traffic(struct fixture *fixture, bool is_of_one_size)
+static void test_mixed_traffic(void **state)
 {
+    struct fixture *fixture = *state;
     uint64_t random = 88172645463325252u;
     uint64_t sent = 0;
     uint64_t received = 0;
@@ -141,7 +141,7 @@ static void check_mixed_traffic(struct fixture *fixture, bool is_of_one_size)
             sent += pair_send(fixture->sender, sent) ? 1 : 0;
             break;
         case 2:
-            received += receive_numbers(fixture->receiver, received, is_of_one_size);
+            received += receive_numbers(fixture->receiver, received);
             break;
         default:
             if (received < sent) {
@@ -152,23 +152,13 @@ static void check_mixed_traffic(struct fixture *fixture, bool is_of_one_size)
     }
     assert_true(sent > 10000);
     while (received < sent) {
-        uint64_t count = receive_numbers(fixture->receiver, received, is_of_one_size);
+        uint64_t count = receive_numbers(fixture->receiver, received);
 
         assert_int_not_equal(count, 0);
         received += count;
     }
     assert_int_equal(fixture->pair.sections[0]->control.sent, sent);
     assert_int_equal(fixture->pair.sections[1]->control.received, received);
-}
-
-static void test_mixed_traffic(void **state)
-{
-    check_mixed_traffic(*state, false);
-}
-
-static void test_mixed_traffic_of_one_size(void **state)
-{
-    check_mixed_traffic(*state, true);
 }
 
 /* Messages of different sizes reach the end of the ring at each distance from it. */
@@ -213,24 +203,6 @@ static void test_batches_end_at_the_rings_end(void **state)
     }
 }
 
-static void test_a_message_of_another_size_remains(void **state)
-{
-    struct fixture *fixture = *state;
-    struct receive_batch batch;
-    uint32_t tag = 0;
-
-    assert_true(pair_send(fixture->sender, 1));
-    assert_int_equal(channel_send(fixture->sender, "other", 6, 7), CHANNEL_DONE);
-    batch = channel_receive_batch_begin(fixture->receiver);
-    assert_non_null(receive_batch_next_of(&batch, 8, &tag));
-    assert_null(receive_batch_next_of(&batch, 8, &tag));
-    assert_null(receive_batch_next_of(&batch, UINT64_MAX, &tag));
-    channel_receive_batch_end(fixture->receiver, &batch);
-    batch = channel_receive_batch_begin(fixture->receiver);
-    assert_non_null(receive_batch_next_of(&batch, 6, &tag));
-    assert_int_equal(tag, 7);
-}
-
 static void test_a_batch_without_messages_changes_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -240,7 +212,6 @@ static void test_a_batch_without_messages_changes_nothing(void **state)
     uint32_t tag;
 
     assert_null(receive_batch_next(&in, &length, &tag));
-    assert_null(receive_batch_next_of(&in, 0, &tag));
     assert_null(send_batch_reserve(&out, UINT64_MAX));
     assert_null(send_batch_reserve(&out, channel_content_max(BYTES) + 1));
     assert_non_null(send_batch_reserve(&out, channel_content_max(BYTES)));
@@ -265,7 +236,7 @@ static void test_a_waiting_peer_is_notified_once(void **state)
     assert_int_equal(fixture->pair.bells[1], bells + 1);
     bells = fixture->pair.bells[0];
     word_store(&fixture->pair.sections[0]->control.waits, CHANNEL_WAITS_FOR_SPACE);
-    assert_int_equal(receive_numbers(fixture->receiver, 0, false), LARGEST);
+    assert_int_equal(receive_numbers(fixture->receiver, 0), LARGEST);
     assert_int_equal(fixture->pair.bells[0], bells + 1);
 }
 
@@ -297,9 +268,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_space_is_free_at_the_end_of_a_batch, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_mixed_traffic, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mixed_traffic_of_one_size, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_batches_end_at_the_rings_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_message_of_another_size_remains, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_batch_without_messages_changes_nothing, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_waiting_peer_is_notified_once, set_up, tear_down),
