@@ -9,8 +9,6 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
-#include <channel/broadcast.h>
-#include <channel/value.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,25 +24,36 @@ static struct {
     _Alignas(8) char content[CONTENT_BYTES];
 } kinds;
 
-static uint64_t ring_bytes(const struct partition_channel *place)
+/* Begins an end as one of another kind. */
+static bool are_refused(void)
 {
-    return place->section_bytes - CHANNEL_CONTROL_BYTES;
+    struct channel channel;
+
+    return partition_channel_begin(&kinds.position, &channel) == RESULT_UNSUPPORTED &&
+           partition_channel_begin(&kinds.log, &channel) == RESULT_UNSUPPORTED &&
+           partition_channel_begin_values(&kinds.log, &kinds.writer, &kinds.reader) ==
+               RESULT_UNSUPPORTED &&
+           partition_channel_begin_sender(&kinds.position, &kinds.sender) == RESULT_UNSUPPORTED &&
+           partition_channel_begin_sender(&kinds.report, &kinds.sender) == RESULT_UNSUPPORTED &&
+           partition_channel_begin_receiver(&kinds.position, &kinds.receiver, false) ==
+               RESULT_UNSUPPORTED &&
+           partition_channel_begin_receiver(&kinds.log, &kinds.receiver, false) ==
+               RESULT_UNSUPPORTED;
+}
+
+static bool open_channels(void)
+{
+    return partition_channel_open(&kinds.position, "position") == RESULT_OK &&
+           partition_channel_open(&kinds.log, "log") == RESULT_OK &&
+           partition_channel_open(&kinds.report, "report") == RESULT_OK;
 }
 
 static bool begin(void)
 {
-    if (partition_channel_open(&kinds.position, "position") != RESULT_OK ||
-        partition_channel_open(&kinds.log, "log") != RESULT_OK ||
-        partition_channel_open(&kinds.report, "report") != RESULT_OK) {
-        return false;
-    }
-    return value_writer_begin(&kinds.writer, kinds.position.own, kinds.position.peer,
-                              ring_bytes(&kinds.position)) &&
-           value_reader_begin(&kinds.reader, kinds.position.peer, kinds.position.own,
-                              ring_bytes(&kinds.position)) &&
-           broadcast_sender_begin(&kinds.sender, kinds.log.own, ring_bytes(&kinds.log)) &&
-           broadcast_receiver_begin(&kinds.receiver, kinds.report.peer, ring_bytes(&kinds.report),
-                                    false);
+    return partition_channel_begin_values(&kinds.position, &kinds.writer, &kinds.reader) ==
+               RESULT_OK &&
+           partition_channel_begin_sender(&kinds.log, &kinds.sender) == RESULT_OK &&
+           partition_channel_begin_receiver(&kinds.report, &kinds.receiver, false) == RESULT_OK;
 }
 
 static void send(uint64_t number)
@@ -80,8 +89,12 @@ static void receive(void)
 
 int application_main(void)
 {
-    if (!begin()) {
+    if (!open_channels()) {
         print("channel-kinds: a channel is missing\n");
+        return 1;
+    }
+    if (!are_refused() || !begin()) {
+        print("channel-kinds: FAIL: a channel is not of its kind\n");
         return 1;
     }
     for (uint64_t number = 1;; number++) {

@@ -9,7 +9,6 @@
 
 #define COMPATIBLE  "bulkhead,channel"
 #define STATE_BYTES UINT64_C(4096)
-#define PRESENT     1u /* state of an end that is used */
 
 /* The interrupt specifier of the GIC (Linux binding "arm,gic-v3"): type, number, trigger. */
 #define INTERRUPT_CELLS 3
@@ -135,25 +134,6 @@ rtems_status_code partition_channel_open(struct partition_channel *channel, cons
     *channel = (struct partition_channel){.own = NULL};
     status = read_node(channel, tree, node, &region);
     return status == RTEMS_SUCCESSFUL ? map_region(channel, region) : status;
-}
-
-rtems_status_code partition_channel_begin(struct partition_channel *place, struct channel *channel)
-{
-    const struct channel_port port = {.context = place, .notify = partition_channel_notify};
-    struct channel_memory memory;
-
-    if (place->is_one_way || place->has_values) {
-        return RTEMS_NOT_DEFINED;
-    }
-    memory = (struct channel_memory){
-        .own = place->own,
-        .peer = place->peer,
-        .ring_bytes = place->section_bytes - CHANNEL_CONTROL_BYTES,
-        .peer_state = &place->states->ends[1 - place->end],
-    };
-    /* The other end takes a life without this state for one that has ended. */
-    partition_channel_set_state(place, PRESENT);
-    return channel_open(channel, &memory, &port) ? RTEMS_SUCCESSFUL : RTEMS_INVALID_SIZE;
 }
 
 void partition_channel_notify(void *channel)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define COMPATIBLE "bulkhead,channel"
-#define PRESENT    1u /* state of an end that is used */
 
 /* Returns the node's string property, NULL if there is none or if it has no end. */
 static const char *text_of(int node, const char *name)
@@ -105,25 +104,6 @@ enum result partition_channel_open(struct partition_channel *channel, const char
     *channel = (struct partition_channel){.own = NULL};
     result = read_node(channel, node, &region);
     return result == RESULT_OK ? map_region(channel, region) : result;
-}
-
-enum result partition_channel_begin(struct partition_channel *place, struct channel *channel)
-{
-    const struct channel_port port = {.context = place, .notify = partition_channel_notify};
-    struct channel_memory memory;
-
-    if (place->is_one_way || place->has_values) {
-        return RESULT_UNSUPPORTED;
-    }
-    memory = (struct channel_memory){
-        .own = place->own,
-        .peer = place->peer,
-        .ring_bytes = place->section_bytes - CHANNEL_CONTROL_BYTES,
-        .peer_state = &place->states->ends[1 - place->end],
-    };
-    /* The other end takes a life without this state for one that has ended. */
-    partition_channel_set_state(place, PRESENT);
-    return channel_open(channel, &memory, &port) ? RESULT_OK : RESULT_INVALID;
 }
 
 void partition_channel_notify(void *channel)

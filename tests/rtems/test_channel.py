@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(
 _RESTART, _STOP = "\x1er", "\x1es"  # Ctrl-^ r, Ctrl-^ s
 _BOARD = 'board = "qemu-virt"\n'
 _EXCHANGE = TESTS / "rtems/channel/exchange.c"
+_KINDS = TESTS / "rtems/channel/kinds.c"
 _LISTED = 'interrupts = "listed"'
 _BUDGET = ('budget = "3 ms"', 'period = "8 ms"')
 _INTERACTIVE = 'console = "interactive"'
@@ -37,10 +38,10 @@ def rtems_partition(name: str, core: int, program: str | Path, *keys: str) -> st
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
 
-def kernel_partition(name: str, core: int, *keys: str) -> str:
+def kernel_partition(name: str, core: int, *keys: str, image: str = "channel") -> str:
     """Returns the text of a partition with our kernel."""
     lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "16 MiB"')
-    return "\n".join([*lines, 'image = "channel"', *keys]) + "\n"
+    return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
 
 def channel(name: str, first: str, second: str, *keys: str) -> str:
@@ -130,6 +131,27 @@ def test_rtems_restarts(start_guest: StartGuest, tmp_path: Path) -> None:
         said(guest, "kernel", "channel: connected by pair, end 0")
         said(guest, "kernel", "channel: received 1000,")
     assert_right(guest)
+
+
+def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) -> None:
+    text = (
+        _BOARD
+        + rtems_partition("rtems", 0, _KINDS)
+        + kernel_partition("kernel", 1, image="channel-kinds")
+        + channel("position", "rtems", "kernel", 'kind = "value"')
+        + channel("log", "kernel", "rtems", "one_way = true")
+        + channel("report", "rtems", "kernel", "one_way = true")
+    )
+    guest, layout = boot(start_guest, tmp_path, text)
+    for line in (
+        r"rtems\| kinds: value number \d+",
+        r"rtems\| kinds: message number \d+",
+        r"kernel\| channel-kinds: value RTEMS \d+",
+        r"kernel\| channel-kinds: message RTEMS \d+",
+    ):
+        guest.wait_for_match(rf"(?m)^{line}\s*$", _PATIENCE_S)
+    assert "FAIL" not in guest.console()
+    assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
 
 
 def test_the_samples_talk_to_each_other(start_guest: StartGuest, tmp_path: Path) -> None:

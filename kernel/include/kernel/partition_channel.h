@@ -11,7 +11,9 @@
 #include "kernel/result.h"
 #include "kernel/sync.h"
 #include <arch/channel.h>
+#include <channel/broadcast.h>
 #include <channel/connection.h>
+#include <channel/value.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +58,21 @@ enum result partition_channel_open(struct partition_channel *channel, const char
  * the other end that this one is present. Returns RESULT_UNSUPPORTED if the channel is one-way or
  * has values, and RESULT_INVALID if its section has a size that no ring has. Thread context. */
 enum result partition_channel_begin(struct partition_channel *place, struct channel *channel);
+
+/* Begin to use this end of a channel of another kind, and show the other end that this one is
+ * present: a channel of values, and the sending or the receiving end of a one-way channel
+ * (`with_newest`: see broadcast_receiver_begin()). If value_write_end() returns true, call
+ * partition_channel_notify(). The receiver of a one-way channel can't say that it sleeps: a sender
+ * that wants to wake it calls partition_channel_notify() after each message. Return
+ * RESULT_UNSUPPORTED if the channel or the end is of another kind, and RESULT_INVALID if its
+ * section has a size that no ring has. Thread context. */
+enum result partition_channel_begin_values(const struct partition_channel *place,
+                                           struct value_writer *writer,
+                                           struct value_reader *reader);
+enum result partition_channel_begin_sender(const struct partition_channel *place,
+                                           struct broadcast_sender *sender);
+enum result partition_channel_begin_receiver(const struct partition_channel *place,
+                                             struct broadcast_receiver *receiver, bool with_newest);
 
 /* Rings the other end's doorbell. `channel`: a struct partition_channel, so that this can be the
  * `notify` of a struct channel_port. Any context. */

@@ -63,6 +63,26 @@ void pair_connect(struct pair *pair)
     assert_int_equal(pair->sides[1].state, CHANNEL_CONNECTED);
 }
 
+int pair_set_up(void **state)
+{
+    static struct pair_fixture fixture;
+
+    pair_create(&fixture.pair);
+    pair_connect(&fixture.pair);
+    fixture.sender = &fixture.pair.sides[0];
+    fixture.receiver = &fixture.pair.sides[1];
+    *state = &fixture;
+    return 0;
+}
+
+int pair_tear_down(void **state)
+{
+    struct pair_fixture *fixture = *state;
+
+    pair_destroy(&fixture->pair);
+    return 0;
+}
+
 bool pair_send(struct channel *channel, uint64_t number)
 {
     return channel_send(channel, &number, sizeof(number), (uint32_t)number) == CHANNEL_DONE;

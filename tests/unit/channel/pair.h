@@ -34,6 +34,16 @@ void pair_connect(struct pair *pair);
 /* Updates both sides until nothing changes. */
 void pair_settle(struct pair *pair);
 
+/* The fixture of tests in which one side sends and the other receives, both connected. */
+struct pair_fixture {
+    struct pair pair;
+    struct channel *sender;
+    struct channel *receiver;
+};
+
+int pair_set_up(void **state);
+int pair_tear_down(void **state);
+
 /* Sends a message with `number` as its content and tag. Returns false if there is no space. */
 bool pair_send(struct channel *channel, uint64_t number);
 

@@ -16,32 +16,6 @@
 /* Messages of the largest batch of such messages: half the ring. */
 #define LARGEST (BYTES / 2 / SMALL)
 
-struct fixture {
-    struct pair pair;
-    struct channel *sender;
-    struct channel *receiver;
-};
-
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-
-    pair_create(&fixture.pair);
-    pair_connect(&fixture.pair);
-    fixture.sender = &fixture.pair.sides[0];
-    fixture.receiver = &fixture.pair.sides[1];
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    pair_destroy(&fixture->pair);
-    return 0;
-}
-
 static void add(struct send_batch *batch, uint64_t number)
 {
     uint8_t *place = send_batch_reserve(batch, sizeof(number));
@@ -87,7 +61,7 @@ static uint64_t receive_numbers(struct channel *channel, uint64_t first)
 
 static void test_a_batch_is_seen_at_its_end(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     struct send_batch batch = channel_send_batch_begin(fixture->sender, 8);
 
     add(&batch, 1);
@@ -102,7 +76,7 @@ static void test_a_batch_is_seen_at_its_end(void **state)
 
 static void test_space_is_free_at_the_end_of_a_batch(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     uint64_t count = send_numbers(fixture->sender, 0, BYTES);
     struct receive_batch batch;
     uint64_t length;
@@ -124,7 +98,7 @@ static void test_space_is_free_at_the_end_of_a_batch(void **state)
 /* A batch of one or the other side, and single messages, in any order and from any position. */
 static void test_mixed_traffic(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     uint64_t random = 88172645463325252u;
     uint64_t sent = 0;
     uint64_t received = 0;
@@ -164,7 +138,7 @@ static void test_mixed_traffic(void **state)
 /* Messages of different sizes reach the end of the ring at each distance from it. */
 static void test_batches_end_at_the_rings_end(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     for (uint64_t i = 0; i < 4 * BYTES; i++) {
         /* No message has the last one: it is beyond what was sent. */
@@ -205,7 +179,7 @@ static void test_batches_end_at_the_rings_end(void **state)
 
 static void test_a_batch_without_messages_changes_nothing(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     struct send_batch out = channel_send_batch_begin(fixture->sender, 8);
     struct receive_batch in = channel_receive_batch_begin(fixture->receiver);
     uint64_t length;
@@ -228,7 +202,7 @@ static void test_a_batch_without_messages_changes_nothing(void **state)
 
 static void test_a_waiting_peer_is_notified_once(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     unsigned bells = fixture->pair.bells[1];
 
     word_store(&fixture->pair.sections[1]->control.waits, CHANNEL_WAITS_FOR_MESSAGE);
@@ -243,7 +217,7 @@ static void test_a_waiting_peer_is_notified_once(void **state)
 /* An invalid header is never part of a batch, and the next batch finds the error. */
 static void test_an_invalid_length_is_an_error(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     struct receive_batch batch;
     uint64_t length;
     uint32_t tag;
@@ -264,15 +238,19 @@ static void test_an_invalid_length_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_batch_is_seen_at_its_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_space_is_free_at_the_end_of_a_batch, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_mixed_traffic, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_batches_end_at_the_rings_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_batch_without_messages_changes_nothing, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_waiting_peer_is_notified_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_an_invalid_length_is_an_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_batch_is_seen_at_its_end, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_space_is_free_at_the_end_of_a_batch, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_mixed_traffic, pair_set_up, pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_batches_end_at_the_rings_end, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_batch_without_messages_changes_nothing, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_waiting_peer_is_notified_once, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_an_invalid_length_is_an_error, pair_set_up,
+                                        pair_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,32 +16,6 @@
 /* Large enough for a run with the most messages. */
 #define LARGE_RING UINT64_C(65536)
 
-struct fixture {
-    struct pair pair;
-    struct channel *sender;
-    struct channel *receiver;
-};
-
-static int set_up(void **state)
-{
-    static struct fixture fixture;
-
-    pair_create(&fixture.pair);
-    pair_connect(&fixture.pair);
-    fixture.sender = &fixture.pair.sides[0];
-    fixture.receiver = &fixture.pair.sides[1];
-    *state = &fixture;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *fixture = *state;
-
-    pair_destroy(&fixture->pair);
-    return 0;
-}
-
 static void fill(uint8_t *place, uint64_t length, uint64_t number)
 {
     for (uint64_t i = 0; i < length; i++) {
@@ -115,7 +89,7 @@ static uint64_t receive_batch(struct channel *channel, uint64_t length, uint64_t
 
 static void test_a_run_is_seen_at_its_end(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     struct send_run run = channel_send_run_begin(fixture->sender, 5, 5);
 
     for (uint64_t number = 0; number < 3; number++) {
@@ -137,7 +111,7 @@ static void test_a_run_is_seen_at_its_end(void **state)
 
 static void test_a_batch_has_the_rest_of_a_run(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     assert_int_equal(send_run(fixture->sender, 8, 0, 6), 6);
     assert_int_equal(send_run(fixture->sender, 9, 6, 2), 2);
@@ -151,7 +125,7 @@ static void test_a_batch_has_the_rest_of_a_run(void **state)
 
 static void test_space_becomes_free_within_a_run(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     assert_int_equal(send_run(fixture->sender, 8, 0, BYTES), LONGEST);
     assert_int_equal(send_run(fixture->sender, 8, LONGEST, BYTES), LONGEST);
@@ -165,7 +139,7 @@ static void test_space_becomes_free_within_a_run(void **state)
 
 static void test_other_lengths_make_no_run(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     assert_int_equal(send_run(fixture->sender, 0, 0, 1), 0);
     assert_int_equal(send_run(fixture->sender, channel_content_max(BYTES) + 1, 0, 1), 0);
@@ -219,7 +193,7 @@ static uint64_t *length_of(struct traffic *traffic, uint64_t number)
     return &traffic->lengths[number % (sizeof(traffic->lengths) / sizeof(traffic->lengths[0]))];
 }
 
-static void send_some(struct fixture *fixture, struct traffic *traffic, uint64_t random)
+static void send_some(struct pair_fixture *fixture, struct traffic *traffic, uint64_t random)
 {
     uint64_t length = 1 + random / 8 % 40;
     uint64_t count = 0;
@@ -239,7 +213,7 @@ static void send_some(struct fixture *fixture, struct traffic *traffic, uint64_t
     }
 }
 
-static void receive_some(struct fixture *fixture, struct traffic *traffic, uint64_t random)
+static void receive_some(struct pair_fixture *fixture, struct traffic *traffic, uint64_t random)
 {
     uint64_t length = *length_of(traffic, traffic->received);
     uint64_t same = 1;
@@ -265,7 +239,7 @@ static void receive_some(struct fixture *fixture, struct traffic *traffic, uint6
 static void test_mixed_traffic(void **state)
 {
     static struct traffic traffic;
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     uint64_t random = 88172645463325252u;
 
     for (unsigned i = 0; i < 200000; i++) {
@@ -290,7 +264,7 @@ static void test_mixed_traffic(void **state)
  * of it did. */
 static void test_a_producer_that_waits_is_notified_within_a_run(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     unsigned bells = fixture->pair.bells[0];
 
     assert_int_equal(send_run(fixture->sender, 8, 0, BYTES), LONGEST);
@@ -306,7 +280,7 @@ static void test_a_producer_that_waits_is_notified_within_a_run(void **state)
 
 static void test_a_waiting_consumer_is_notified_once(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
     unsigned bells = fixture->pair.bells[1];
 
     word_store(&fixture->pair.sections[1]->control.waits, CHANNEL_WAITS_FOR_MESSAGE);
@@ -320,7 +294,7 @@ static uint64_t header_of(uint64_t count, uint64_t length)
 }
 
 /* `position`: of the header. */
-static void check_refusal(struct fixture *fixture, uint64_t header, uint64_t position,
+static void check_refusal(struct pair_fixture *fixture, uint64_t header, uint64_t position,
                           uint64_t bytes)
 {
     struct section *section = fixture->pair.sections[0];
@@ -339,7 +313,7 @@ static void check_refusal(struct fixture *fixture, uint64_t header, uint64_t pos
 
 static void test_headers_are_checked(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     check_refusal(fixture, header_of(0, 8), 0, 64);
     check_refusal(fixture, header_of(1, 0), 0, 64);
@@ -374,7 +348,7 @@ static void test_the_number_of_messages_is_checked(void **state)
 /* The header is read once: what the sender writes into it later has no effect. */
 static void test_a_header_that_changes_has_no_effect(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     assert_int_equal(send_run(fixture->sender, 8, 0, 4), 4);
     expect(fixture->receiver, 8, 0);
@@ -388,7 +362,7 @@ static void test_a_header_that_changes_has_no_effect(void **state)
 /* What remains of a run belongs to the life that sent it. */
 static void test_a_new_life_begins_outside_a_run(void **state)
 {
-    struct fixture *fixture = *state;
+    struct pair_fixture *fixture = *state;
 
     assert_int_equal(send_run(fixture->sender, 8, 0, 4), 4);
     expect(fixture->receiver, 8, 0);
@@ -405,21 +379,25 @@ static void test_a_new_life_begins_outside_a_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_run_is_seen_at_its_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_batch_has_the_rest_of_a_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_space_becomes_free_within_a_run, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_other_lengths_make_no_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_run_is_seen_at_its_end, pair_set_up, pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_batch_has_the_rest_of_a_run, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_space_becomes_free_within_a_run, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_other_lengths_make_no_run, pair_set_up,
+                                        pair_tear_down),
         cmocka_unit_test(test_a_run_has_a_largest_number_of_messages),
-        cmocka_unit_test_setup_teardown(test_mixed_traffic, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_producer_that_waits_is_notified_within_a_run, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_waiting_consumer_is_notified_once, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_headers_are_checked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mixed_traffic, pair_set_up, pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_producer_that_waits_is_notified_within_a_run,
+                                        pair_set_up, pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_waiting_consumer_is_notified_once, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_headers_are_checked, pair_set_up, pair_tear_down),
         cmocka_unit_test(test_the_number_of_messages_is_checked),
-        cmocka_unit_test_setup_teardown(test_a_header_that_changes_has_no_effect, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_a_new_life_begins_outside_a_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_header_that_changes_has_no_effect, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_new_life_begins_outside_a_run, pair_set_up,
+                                        pair_tear_down),
     };
 
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);

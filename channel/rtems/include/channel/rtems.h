@@ -11,6 +11,8 @@
 #ifndef CHANNEL_RTEMS_H
 #define CHANNEL_RTEMS_H
 
+#include "channel/broadcast.h"
+#include "channel/value.h"
 #include "channel/wait.h"
 #include <rtems.h>
 #include <rtems/irq-extension.h>
@@ -65,6 +67,22 @@ rtems_status_code partition_channel_open(struct partition_channel *channel, cons
  * the other end that this one is present. Returns RTEMS_NOT_DEFINED if the channel is one-way or
  * has values, and RTEMS_INVALID_SIZE if its section has a size that no ring has. Task context. */
 rtems_status_code partition_channel_begin(struct partition_channel *place, struct channel *channel);
+
+/* Begin to use this end of a channel of another kind, and show the other end that this one is
+ * present: a channel of values, and the sending or the receiving end of a one-way channel
+ * (`with_newest`: see broadcast_receiver_begin()). If value_write_end() returns true, call
+ * partition_channel_notify(). The receiver of a one-way channel can't say that it sleeps: a sender
+ * that wants to wake it calls partition_channel_notify() after each message. Return
+ * RTEMS_NOT_DEFINED if the channel or the end is of another kind, and RTEMS_INVALID_SIZE if its
+ * section has a size that no ring has. Task context. */
+rtems_status_code partition_channel_begin_values(const struct partition_channel *place,
+                                                 struct value_writer *writer,
+                                                 struct value_reader *reader);
+rtems_status_code partition_channel_begin_sender(const struct partition_channel *place,
+                                                 struct broadcast_sender *sender);
+rtems_status_code partition_channel_begin_receiver(const struct partition_channel *place,
+                                                   struct broadcast_receiver *receiver,
+                                                   bool with_newest);
 
 /* Rings the other end's doorbell. `channel`: a struct partition_channel, so that this can be the
  * `notify` of a struct channel_port. Any context. */
