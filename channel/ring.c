@@ -161,17 +161,24 @@ static bool read_produced(struct ring_consumer *consumer)
 }
 
 /* Sets the ends of the complete messages at the position: at the end of the ring, too. */
-static void set_consumer_ends(struct ring_consumer *consumer)
+static void set_consumer_ends(struct ring_consumer *consumer, uint64_t available)
 {
-    uint64_t position = ring_consumer_position(consumer);
-    uint64_t to_end = (uint64_t)(consumer->ring + consumer->bytes - consumer->next);
-    uint64_t available = smaller(consumer->limit - position, to_end);
-    uint64_t since_check = position - consumer->checked;
+    uint64_t since_check = ring_consumer_position(consumer) - consumer->checked;
     uint64_t quarter = consumer->bytes / 4;
 
-    consumer->end = consumer->run_end != NULL ? consumer->next : consumer->next + available;
+    consumer->end = consumer->next + available;
     consumer->check =
         consumer->next + smaller(available, since_check < quarter ? quarter - since_check : 0);
+}
+
+/* Sets the ends in a run, where each message is a case for ring_peek_slowly(). */
+static void set_run_ends(struct ring_consumer *consumer)
+{
+    uint64_t to_end = (uint64_t)(consumer->ring + consumer->bytes - consumer->next);
+    uint64_t complete = consumer->limit - ring_consumer_position(consumer);
+
+    set_consumer_ends(consumer, smaller(complete, to_end));
+    consumer->end = consumer->next;
 }
 
 /* Returns the next message of a run. */
@@ -183,42 +190,47 @@ static const uint8_t *peek_in_run(struct ring_consumer *consumer, uint64_t *leng
     return consumer->next;
 }
 
-/* Checks the header of the run at the position, of which `available` bytes are complete, and goes
- * to its first content. Returns false if the header is invalid. */
-static bool begin_run(struct ring_consumer *consumer, uint64_t header, uint64_t available)
+/* Checks the header of the run at the position, of which `available` bytes are complete, and
+ * returns its first message. NULL if the header is not that of a valid run. */
+static const uint8_t *begin_run(struct ring_consumer *consumer, uint64_t header, uint64_t available,
+                                uint64_t *length, uint32_t *tag)
 {
-    uint64_t length = header & CHANNEL_RUN_LENGTH_MAX;
     uint64_t count = (header & (CHANNEL_RUN - 1)) >> CHANNEL_RUN_COUNT_SHIFT;
-    uint64_t contents = count * ring_run_step(length);
+    uint64_t contents = count * ring_run_step(header & CHANNEL_RUN_LENGTH_MAX);
 
-    if (contents == 0 || count > CHANNEL_RUN_COUNT_MAX ||
+    if ((header & CHANNEL_RUN) == 0 || contents == 0 || count > CHANNEL_RUN_COUNT_MAX ||
         contents > channel_content_max(consumer->bytes) || ring_size(contents) > available) {
         fail_consumer(consumer, CHANNEL_ERROR_LENGTH, header);
-        return false;
+        return NULL;
     }
     consumer->next += sizeof(struct channel_message);
     consumer->run_end = consumer->next + contents;
     consumer->run_header = header;
-    set_consumer_ends(consumer);
-    return true;
+    set_run_ends(consumer);
+    return peek_in_run(consumer, length, tag);
 }
 
 /* Checks the header of the message at the position, of which `available` bytes are complete. */
 static const uint8_t *peek_message(struct ring_consumer *consumer, uint64_t header,
                                    uint64_t available, uint64_t *length, uint32_t *tag)
 {
-    if ((header & CHANNEL_RUN) != 0) {
-        return begin_run(consumer, header, available) ? peek_in_run(consumer, length, tag) : NULL;
-    }
     *length = header & UINT32_MAX;
     *tag = (uint32_t)(header >> 32);
     if (*length > channel_content_max(consumer->bytes) || ring_size(*length) > available) {
-        fail_consumer(consumer, CHANNEL_ERROR_LENGTH, header);
-        return NULL;
+        return begin_run(consumer, header, available, length, tag);
     }
-    set_consumer_ends(consumer);
+    set_consumer_ends(consumer, available);
     consumer->after = consumer->next + ring_size(*length);
     return consumer->next + sizeof(struct channel_message);
+}
+
+/* Returns true in a run that has more messages. */
+static bool is_in_run(struct ring_consumer *consumer)
+{
+    if (consumer->run_end == consumer->next) {
+        consumer->run_end = NULL;
+    }
+    return consumer->run_end != NULL;
 }
 
 /* Handles an empty ring, a ring's end, a run, and a header that is invalid. */
@@ -230,10 +242,9 @@ const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length
         uint64_t to_end = consumer->bytes - offset;
         uint64_t header;
 
-        if (consumer->next < consumer->run_end) {
+        if (is_in_run(consumer)) {
             return peek_in_run(consumer, length, tag);
         }
-        consumer->run_end = NULL;
         if (position == consumer->limit &&
             (!read_produced(consumer) || position == consumer->limit)) {
             return NULL;
@@ -258,7 +269,11 @@ bool ring_producer_waits(struct ring_consumer *consumer)
         return false;
     }
     consumer->checked = position;
-    set_consumer_ends(consumer);
+    if (consumer->run_end != NULL) {
+        set_run_ends(consumer);
+    } else {
+        set_consumer_ends(consumer, (uint64_t)(consumer->end - consumer->next));
+    }
     /* See ring_consumer_waits(). */
     word_fence();
     return (word_load(consumer->waits) & CHANNEL_WAITS_FOR_SPACE) != 0;
