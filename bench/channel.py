@@ -7,7 +7,7 @@ machine it sends GiBs to the other partition while both poll, and the counters o
 from the machine's memory before and after.
 
 Then throughput and round trips are timed, between two partitions with our kernel, between two with
-Linux (TCP only), and between our kernel and Linux (channel_systems.py), in turn.
+Linux (TCP only), and from Linux to our kernel and back (channel_systems.py), in turn.
 
 At last, threads on VCPUs of various budgets exchange messages (channel_budgets.py).
 """
@@ -74,6 +74,7 @@ def take_times(context: BenchContext) -> BenchResult:
             (channel_times.KERNELS, systems.kernels),
             (channel_times.LINUXES, systems.linuxes),
             (channel_times.KERNEL_LINUX, systems.kernel_linux),
+            (channel_times.KERNEL_TO_LINUX, systems.kernel_to_linux),
         ):
             context.say(f"times, pair {pair} of {context.pairs}: {name}")
             runs += [{"pair": pair, **each} for each in context.undisturbed(measure_times)]

@@ -15,6 +15,7 @@ from bulkhead.measuring.channel_times import (
     ASLEEP,
     CHANNEL,
     KERNEL_LINUX,
+    KERNEL_TO_LINUX,
     KERNELS,
     LINUXES,
     SIZES,
@@ -89,6 +90,8 @@ def test_kernels_are_read() -> None:
         "messages": 1000, "nanoseconds": 1_000_000,
     }  # fmt: skip
     assert [run["bytes"] for run in runs[:4]] == list(SIZES)
+    runs = channel_times.parse_kernels(kernel_lines(), KERNEL_TO_LINUX)
+    assert {run["ends"] for run in runs} == {KERNEL_TO_LINUX}
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,9 @@ def all_times(pair: int, linux_gbit: float = 0.5, linux_trip: float = 2000.0) ->
         ),
         *times(pair, KERNEL_LINUX, CHANNEL, {largest: 10.0}, {8: 200.0}),
         *times(pair, KERNEL_LINUX, TCP, {}, {}),
+        *times(pair, KERNEL_TO_LINUX, CHANNEL, {largest: 12.0}, {8: 300.0}),
+        *times(pair, KERNEL_TO_LINUX, TCP, {1024: 3.0}, {}),
+        *times(pair, KERNEL_TO_LINUX, TCP_AWAKE, {}, {8: 900.0}),
     ]
 
 
@@ -186,6 +192,8 @@ def test_each_is_compared_at_its_best_size() -> None:
     assert summary["latency_asleep_vs_tcp_8"] == pytest.approx(0.5)
     assert summary["throughput_linux_vs_tcp"] == pytest.approx(10)
     assert summary["latency_linux_vs_tcp"] == pytest.approx(0.2)
+    assert summary["throughput_to_linux_vs_tcp"] == pytest.approx(12 / 3)
+    assert summary["latency_to_linux_vs_tcp"] == pytest.approx(300 / 900)
     assert summary["kernels_channel_gbit_s_65536"] == pytest.approx(30)
     assert summary["kernels_channel_messages_s_65536"] == pytest.approx(30e9 / 8 / 65536)
     assert summary["kernel_linux_channel_round_trip_us_8"] == pytest.approx(0.2)
@@ -222,7 +230,8 @@ def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
         for word in (
             "on a Monday",
             "64 KiB",
-            "channel, Linux",
+            "channel, from Linux",
+            "channel, to Linux",
             "TCP, Linux",
         ):
             assert word in text

@@ -10,7 +10,7 @@
 #define STATUS_PROBLEM 2
 
 /* Tags of the command's messages. */
-enum { TAG_MESSAGE, TAG_END_OF_STREAM, TAG_ECHO };
+enum { TAG_MESSAGE, TAG_END_OF_STREAM, TAG_ECHO, TAG_POLL };
 
 struct options {
     const char *channel;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bench: throughput one way, then round trips. The listening side answers messages with the tag
- * TAG_ECHO and drops the others. Both sides poll for POLL_NS before they sleep.
+ * TAG_ECHO and drops the others. Both sides poll for POLL_NS before they sleep; a message with the
+ * tag TAG_POLL changes this for the listening side.
  */
 #include "command.h"
 
@@ -14,10 +15,15 @@
 #define ROUND_TRIPS   UINT64_C(10000)
 #define POLL_NS       UINT64_C(50000)
 
+struct side {
+    struct linux_endpoint *endpoint;
+    uint64_t poll_ns; /* for which it polls before it sleeps */
+};
+
 /* Returns the next message in place: at first it polls. NULL if the peer ended. */
-static const uint8_t *poll_message(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag)
+static const uint8_t *poll_message(const struct side *side, uint64_t *length, uint32_t *tag)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = &side->endpoint->channel;
     uint64_t until = 0;
     const uint8_t *content;
     int status;
@@ -26,18 +32,18 @@ static const uint8_t *poll_message(struct linux_endpoint *endpoint, uint64_t *le
         if (channel->state != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING) {
             return NULL;
         }
-        until = until == 0 ? linux_now() + POLL_NS : until;
+        until = until == 0 ? linux_now() + side->poll_ns : until;
         if (linux_now() > until) {
-            return command_receive(endpoint, length, tag, CHANNEL_FOREVER, &status);
+            return command_receive(side->endpoint, length, tag, CHANNEL_FOREVER, &status);
         }
     }
     return content;
 }
 
 /* Returns the place for a message: at first it polls. NULL if the peer ended. */
-static uint8_t *poll_space(struct linux_endpoint *endpoint, uint64_t length)
+static uint8_t *poll_space(const struct side *side, uint64_t length)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = &side->endpoint->channel;
     uint64_t until = 0;
     uint8_t *place;
 
@@ -45,24 +51,24 @@ static uint8_t *poll_space(struct linux_endpoint *endpoint, uint64_t length)
         if (channel->state != CHANNEL_CONNECTED) {
             return NULL;
         }
-        until = until == 0 ? linux_now() + POLL_NS : until;
+        until = until == 0 ? linux_now() + side->poll_ns : until;
         if (linux_now() > until) {
-            linux_wait_for_space(endpoint, length, CHANNEL_FOREVER);
+            linux_wait_for_space(side->endpoint, length, CHANNEL_FOREVER);
         }
     }
     return place;
 }
 
-static int answer(struct linux_endpoint *endpoint)
+static int answer(struct side *side)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = &side->endpoint->channel;
     const uint8_t *content;
     uint64_t length;
     uint32_t tag;
 
-    while ((content = poll_message(endpoint, &length, &tag)) != NULL) {
+    while ((content = poll_message(side, &length, &tag)) != NULL) {
         if (tag == TAG_ECHO) {
-            uint8_t *place = poll_space(endpoint, length);
+            uint8_t *place = poll_space(side, length);
 
             if (place == NULL) {
                 break;
@@ -70,47 +76,50 @@ static int answer(struct linux_endpoint *endpoint)
             memcpy(place, content, (size_t)length);
             channel_send_end(channel, length, TAG_ECHO);
         }
+        if (tag == TAG_POLL && length == sizeof(side->poll_ns)) {
+            memcpy(&side->poll_ns, content, sizeof(side->poll_ns));
+        }
         channel_receive_end(channel);
     }
     return channel->state == CHANNEL_FAILED ? STATUS_PROBLEM : STATUS_DONE;
 }
 
 /* Sends a message. Returns false if the peer ended. */
-static bool put(struct linux_endpoint *endpoint, uint64_t length, uint32_t tag)
+static bool put(const struct side *side, uint64_t length, uint32_t tag)
 {
-    uint8_t *place = poll_space(endpoint, length);
+    uint8_t *place = poll_space(side, length);
 
     if (place != NULL) {
         memset(place, 0x5a, (size_t)length);
-        channel_send_end(&endpoint->channel, length, tag);
+        channel_send_end(&side->endpoint->channel, length, tag);
     }
     return place != NULL;
 }
 
 /* Waits for one answer. Returns false if the peer ended. */
-static bool take_answer(struct linux_endpoint *endpoint)
+static bool take_answer(const struct side *side)
 {
     uint64_t length;
     uint32_t tag;
 
-    if (poll_message(endpoint, &length, &tag) == NULL) {
+    if (poll_message(side, &length, &tag) == NULL) {
         return false;
     }
-    channel_receive_end(&endpoint->channel);
+    channel_receive_end(&side->endpoint->channel);
     return true;
 }
 
-static bool measure_throughput(struct linux_endpoint *endpoint, uint64_t count, uint64_t length)
+static bool measure_throughput(const struct side *side, uint64_t count, uint64_t length)
 {
     uint64_t begin = linux_now();
     double seconds;
 
     for (uint64_t i = 1; i < count; i++) {
-        if (!put(endpoint, length, TAG_MESSAGE)) {
+        if (!put(side, length, TAG_MESSAGE)) {
             return false;
         }
     }
-    if (!put(endpoint, length, TAG_ECHO) || !take_answer(endpoint)) {
+    if (!put(side, length, TAG_ECHO) || !take_answer(side)) {
         return false;
     }
     seconds = (double)(linux_now() - begin) / 1e9;
@@ -128,14 +137,14 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool measure_round_trips(struct linux_endpoint *endpoint, uint64_t length)
+static bool measure_round_trips(const struct side *side, uint64_t length)
 {
     static uint64_t times[ROUND_TRIPS];
 
     for (uint64_t i = 0; i < ROUND_TRIPS; i++) {
         uint64_t begin = linux_now();
 
-        if (!put(endpoint, length, TAG_ECHO) || !take_answer(endpoint)) {
+        if (!put(side, length, TAG_ECHO) || !take_answer(side)) {
             return false;
         }
         times[i] = linux_now() - begin;
@@ -151,21 +160,22 @@ static bool measure_round_trips(struct linux_endpoint *endpoint, uint64_t length
 int measure(struct linux_endpoint *endpoint, const struct options *options)
 {
     uint64_t largest = channel_content_max(endpoint->memory.ring_bytes);
+    struct side side = {.endpoint = endpoint, .poll_ns = POLL_NS};
     int status = command_connect(endpoint, options, command_deadline(options));
 
     if (status != STATUS_DONE) {
         return status;
     }
     if (options->listens) {
-        return answer(endpoint);
+        return answer(&side);
     }
     if (options->bytes > largest) {
         return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
                             (unsigned long long)options->bytes, (unsigned long long)largest);
     }
-    if (!measure_throughput(endpoint, options->count == 0 ? COUNT_DEFAULT : options->count,
+    if (!measure_throughput(&side, options->count == 0 ? COUNT_DEFAULT : options->count,
                             options->bytes) ||
-        !measure_round_trips(endpoint, options->bytes)) {
+        !measure_round_trips(&side, options->bytes)) {
         command_fail("the other side ended");
         return STATUS_TIMEOUT;
     }

@@ -54,8 +54,15 @@ _COMMAND_MESSAGES = {8: 2_000_000, 64: 1_000_000, 1024: 500_000, 65536: 32_768}
 _STILL_S = 2
 
 
+_TAKE_FUNCTION = "echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id"
+_SERVE_SCRIPT = f"""{_TAKE_FUNCTION}
+bulkhead-channel bench messages --listen &
+tcp serve
+"""
+
+
 def _channel_script() -> str:
-    lines = ["echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id"]
+    lines = [_TAKE_FUNCTION]
     for size, messages in _COMMAND_MESSAGES.items():
         is_last = size == max(_COMMAND_MESSAGES)
         if is_last:
@@ -92,25 +99,26 @@ class Systems:
 
     def kernels(self) -> list[Run]:
         """Measure between two kernels: channel and TCP in turn, in one machine."""
-        measures = f"measure={self._milliseconds} trips={_TRIPS} peer={_FAR}"
         changes = {
-            "near": {"image": str(self.kernel), "arguments": f"{_ours(_NEAR)} {measures}"},
+            "near": self._measuring_kernel(),
             "far": {"image": str(self.kernel), "arguments": _ours(_FAR)},
         }
         with self._boot("kernels", changes) as (guest, exits):
-            counted = {}
-            for name in (channel_times.AWAKE, channel_times.ASLEEP):
-                guest.wait_for_match(f"channel-speed: {name} begins|FAIL", _TIMEOUT_S)
-                before = exits()
-                guest.wait_for_match(f"channel-speed: {name} notifications|FAIL", _TIMEOUT_S)
-                counted[name] = exits() - before
-            guest.wait_for_match("channel-speed: end|FAIL", _TIMEOUT_S)
-            console = guest.console()
-        events = [
-            channel_times.parse_events(console, name) | {"exits": meanwhile}
-            for name, meanwhile in counted.items()
-        ]
-        return channel_times.parse_kernels(console) + events
+            return _measured_by_kernel(guest, exits, channel_times.KERNELS)
+
+    def kernel_to_linux(self) -> list[Run]:
+        """Measure from our kernel to processes of Linux: channel and TCP in turn."""
+        image = linux_guest.with_script(self.linux, "measure", _SERVE_SCRIPT)
+        changes = {
+            "kernel": self._measuring_kernel(),
+            "linux": _linux(image, _FAR, "serve=/bin/measure"),
+        }
+        with self._boot("kernel-linux", changes) as (guest, exits):
+            return _measured_by_kernel(guest, exits, channel_times.KERNEL_TO_LINUX)
+
+    def _measuring_kernel(self) -> dict[str, Any]:
+        measures = f"measure={self._milliseconds} trips={_TRIPS} peer={_FAR}"
+        return {"image": str(self.kernel), "arguments": f"{_ours(_NEAR)} {measures}"}
 
     def linuxes(self) -> list[Run]:
         """Measure TCP between two Linux partitions."""
@@ -175,6 +183,23 @@ class Systems:
                     read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
                 ),
             )
+
+
+def _measured_by_kernel(guest: GuestProcess, exits: Callable[[], int], ends: str) -> list[Run]:
+    """Return what apps/channel_speed measured, and the exits of its transfers."""
+    counted = {}
+    for name in (channel_times.AWAKE, channel_times.ASLEEP):
+        guest.wait_for_match(f"channel-speed: {name} begins|FAIL", _TIMEOUT_S)
+        before = exits()
+        guest.wait_for_match(f"channel-speed: {name} notifications|FAIL", _TIMEOUT_S)
+        counted[name] = exits() - before
+    guest.wait_for_match("channel-speed: end|FAIL", _TIMEOUT_S)
+    console = guest.console()
+    events = [
+        channel_times.parse_events(console, name, ends) | {"exits": meanwhile}
+        for name, meanwhile in counted.items()
+    ]
+    return channel_times.parse_kernels(console, ends) + events
 
 
 def prepare(context: BenchContext) -> Systems:

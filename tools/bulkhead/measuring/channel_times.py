@@ -16,8 +16,9 @@ GIB = KIB**3
 SIZES = (8, 64, KIB, 64 * KIB)
 _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 
-# The systems at both ends.
-KERNELS, LINUXES, KERNEL_LINUX = "kernels", "linuxes", "kernel-linux"
+# The systems at both ends. In the last two, a process of Linux sends to our kernel, or receives.
+KERNELS, LINUXES = "kernels", "linuxes"
+KERNEL_LINUX, KERNEL_TO_LINUX = "kernel-linux", "kernel-to-linux"
 # The ways of the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
 TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
@@ -60,10 +61,10 @@ def _all_sizes(runs: Sequence[Run], wanted: Iterable[tuple[str, str]]) -> Sequen
     return runs
 
 
-def parse_kernels(console: str) -> list[Run]:
-    """Parse the output of apps/channel_speed at both ends."""
+def parse_kernels(console: str, ends: str = KERNELS) -> list[Run]:
+    """Parse the output of apps/channel_speed."""
     runs = [
-        _run(KERNELS, over, kind, size, messages, int(nanoseconds))
+        _run(ends, over, kind, size, messages, int(nanoseconds))
         for over, kind, size, messages, nanoseconds in _KERNEL_LINE.findall(console)
     ]
     # A transfer whose events count is no further measurement of the throughput.
@@ -97,15 +98,15 @@ def parse_command(console: str) -> list[Run]:
     return list(_all_sizes(runs, [(CHANNEL, STREAM), (CHANNEL, TRIP)]))
 
 
-def parse_events(console: str, name: str) -> Run:
-    """Return the notifications and sleeps of both kernels for a GiB."""
+def parse_events(console: str, name: str, ends: str = KERNELS) -> Run:
+    """Return the notifications and sleeps of both ends for a transfer of a kernel."""
     for found, notifications, sleeps in _EVENTS_LINE.findall(console):
         if found == name:
             transfers = [line for line in _KERNEL_LINE.findall(console) if line[0] == name]
             _, _, size, messages, _ = transfers[-1]
             gib = int(size) * int(messages) / GIB
             return {
-                "ends": KERNELS, "over": name, "kind": "events", "gib": gib,
+                "ends": ends, "over": name, "kind": "events", "gib": gib,
                 "notifications": int(notifications), "sleeps": int(sleeps),
             }  # fmt: skip
     raise Incomplete(f"not measured: events of {name}")
@@ -191,6 +192,12 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
         )
         summary[f"latency_asleep_vs_tcp_{size}"] = statistics.median(ratios)
     summary |= compare(runs, "linux_vs_tcp", (KERNEL_LINUX, CHANNEL), [(KERNEL_LINUX, TCP)])
+    summary |= compare(
+        runs,
+        "to_linux_vs_tcp",
+        (KERNEL_TO_LINUX, CHANNEL),
+        [(KERNEL_TO_LINUX, TCP), (KERNEL_TO_LINUX, TCP_AWAKE)],
+    )
     return summary | _absolute(runs) | _events(runs)
 
 
@@ -227,7 +234,8 @@ def _events(runs: Sequence[Run]) -> dict[str, Number]:
 
 _NAMES: dict[Series, str] = {
     (KERNELS, CHANNEL): "channel",
-    (KERNEL_LINUX, CHANNEL): "channel, Linux",
+    (KERNEL_LINUX, CHANNEL): "channel, from Linux",
+    (KERNEL_TO_LINUX, CHANNEL): "channel, to Linux",
     (KERNELS, TCP): "TCP",
     (LINUXES, TCP): "TCP, Linux",
 }
