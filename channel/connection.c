@@ -21,7 +21,7 @@ static uint64_t published(const struct channel *channel)
 {
     const struct channel_control *own = channel->memory.own;
 
-    return word_load(&own->produced) & ~(CHANNEL_ALIGNMENT - 1);
+    return word_load(&own->produced) & CHANNEL_POSITION_BITS;
 }
 
 static void fail(struct channel *channel, const struct channel_error *error)
@@ -78,6 +78,7 @@ static void acknowledge(struct channel *channel, uint64_t generation)
     uint64_t format = word_load(&peer->format);
     uint64_t ring_bytes = word_load(&peer->ring_bytes);
 
+    channel->peer = generation;
     if (fail_if(channel, format != CHANNEL_FORMAT_MESSAGES, CHANNEL_ERROR_FORMAT, format) ||
         fail_if(channel, ring_bytes != channel->memory.ring_bytes, CHANNEL_ERROR_RING_BYTES,
                 ring_bytes)) {
@@ -86,7 +87,6 @@ static void acknowledge(struct channel *channel, uint64_t generation)
     word_store(&own->connected, 0);
     word_store(&own->start, published(channel));
     word_store_release(&own->acknowledged, generation);
-    channel->peer = generation;
     channel_notify_peer(channel);
 }
 
@@ -126,16 +126,20 @@ static void connect(struct channel *channel)
         return;
     }
     ring_consumer_begin(&channel->in, channel->memory.peer, own, channel->memory.ring_bytes, start);
-    word_store(&own->connected, generation);
+    /* Release: the peer reads the consumed index of this connection. It does so after the fence of
+     * its first message (ring_consumer_waits()). */
+    word_store_release(&own->connected, generation);
     channel->state = CHANNEL_CONNECTED;
     channel_notify_peer(channel);
     begin_sending(channel);
 }
 
-/* Begins a life: the peer, if it has one, learns both our generation and that we know its. */
-static void begin_life(struct channel *channel)
+/* Begins a life: the peer, if it has one, learns both our generation and that we know its.
+ * `violator`: generation of the peer that is not connected with; 0: none. */
+static void begin_life(struct channel *channel, uint64_t violator)
 {
     announce_life(channel);
+    channel->ended = violator;
     connect(channel);
 }
 
@@ -158,13 +162,13 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
     if (word_load(&own->produced) != published(channel)) {
         word_store(&own->produced, published(channel));
     }
-    begin_life(channel);
+    begin_life(channel, 0);
     return true;
 }
 
 void channel_reset(struct channel *channel)
 {
-    begin_life(channel);
+    begin_life(channel, channel->state == CHANNEL_FAILED ? channel->peer : 0);
 }
 
 void channel_close(struct channel *channel)

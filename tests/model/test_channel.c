@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define ORDERS 14u
+#define ORDERS 15u
 
 #define RING_BYTES CHANNEL_RING_MIN
 #define SIDES      2u
@@ -393,6 +393,33 @@ static void send_to_new_life(void)
     poll_and_send(0, LARGE, 3);
 }
 
+/* The sender's last life was malicious: the receiver's index is beyond all messages of the next. */
+static void prepare_after_malicious(void)
+{
+    connect_both(0);
+    control(1)->consumed = UINT64_C(1) << 40;
+    share_lives();
+}
+
+/* The third message does not fit, so the sender reads the receiver's index. */
+static void reset_and_fill(void)
+{
+    channel_reset(&sides[0].channel);
+    poll_until_connected(0);
+    poll_and_send(0, LARGE, 1);
+    send(&sides[0], LARGE, 2);
+    MODEL_CHECK(channel_send_begin(&sides[0].channel, LARGE) == NULL);
+    MODEL_CHECK(sides[0].channel.state == CHANNEL_CONNECTED);
+}
+
+static void connect_with_new_life(void)
+{
+    model_await_unread(&control(0)->generation);
+    poll_until_ended(1);
+    channel_accept(&sides[1].channel);
+    poll_until_connected(1);
+}
+
 static const struct order_program programs[] = {
     {{"messages", prepare_messages, {send_two, receive_two}}, 3000000},
     {{"run", prepare_run, {send_two_in_a_run, receive_two_of_a_run}}, 3000000},
@@ -402,6 +429,8 @@ static const struct order_program programs[] = {
     {{"reset", prepare_reset, {send_and_reset, receive_until_reset}}, 3000000},
     {{"new sender", prepare_new_sender, {reset_and_send, receive_of_new_life}}, 3000000},
     {{"new receiver", prepare_new_receiver, {send_to_new_life, reset_and_receive}}, 3000000},
+    {{"malicious sender", prepare_after_malicious, {reset_and_fill, connect_with_new_life}},
+     3000000},
 };
 
 #define PROGRAMS (sizeof(programs) / sizeof(programs[0]))

@@ -46,7 +46,7 @@ struct channel {
     enum channel_state state;
     uint64_t generation; /* of this life */
     uint64_t peer;       /* generation that was acknowledged; 0: none */
-    uint64_t ended;      /* generation of the peer that ended without a next one; 0: none */
+    uint64_t ended;      /* the peer's, which ended without a next one or was wrong; 0: none */
     struct channel_error error;
 };
 
@@ -55,7 +55,8 @@ struct channel {
 bool channel_open(struct channel *channel, const struct channel_memory *memory,
                   const struct channel_port *port);
 
-/* Ends this life and begins another: after an error, or to drop what was sent and received. */
+/* Ends this life and begins another: after an error, or to drop what was sent and received. After
+ * an error it connects with the peer's next life only. */
 void channel_reset(struct channel *channel);
 
 /* Ends this life for good. The peer receives what was published, and then CHANNEL_ENDED. */

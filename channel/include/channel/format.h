@@ -81,7 +81,12 @@ struct channel_message {
 #define CHANNEL_RUN_LENGTH_MAX  UINT64_C(0xfffff) /* bits 19:0: the bytes of each, at least 1 */
 
 #define CHANNEL_ALIGNMENT UINT64_C(8)
-#define CHANNEL_SKIP      UINT64_C(0xffffffff) /* the rest of the ring, to its end, is unused */
+
+/* Bits of a position from which a life goes on. A malicious life may leave others in its section:
+ * positions are multiples of the alignment, and far enough from the largest one not to wrap. */
+#define CHANNEL_POSITION_BITS (UINT64_MAX >> 1 & ~(CHANNEL_ALIGNMENT - 1))
+
+#define CHANNEL_SKIP UINT64_C(0xffffffff) /* the rest of the ring, to its end, is unused */
 
 /* Returns a place of a ring, a multiple of 8 bytes, as the word that is there. */
 static inline uint64_t *channel_word(uint8_t *place)

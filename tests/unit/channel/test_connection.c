@@ -317,6 +317,48 @@ static void test_errors_end_the_use_of_both_directions(void **state)
     assert_int_equal(pair->sides[1].error.kind, CHANNEL_ERROR_CONSUMED);
 }
 
+/* Otherwise a program that resets a channel would fail at once, again and again, as long as the
+ * peer's section stays as it is. */
+static void test_a_life_that_violated_the_format_is_not_connected_with_again(void **state)
+{
+    struct pair *pair = *state;
+
+    pair_open(pair, 0, false);
+    pair->sections[0]->control.format = CHANNEL_FORMAT_VALUE;
+    pair_open(pair, 1, false);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_FAILED);
+        channel_reset(&pair->sides[1]);
+        assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTING);
+        pair_open(pair, 0, false);
+        pair_settle(pair);
+        assert_int_equal(pair->sides[1].state, CHANNEL_CONNECTED);
+        assert_true(pair_send(&pair->sides[1], i));
+        pair_expect(&pair->sides[0], i);
+        pair->sections[0]->control.produced = 4;
+        pair_expect_nothing(&pair->sides[1]);
+    }
+}
+
+/* A malicious life leaves any positions in its section. Those of the next life must not wrap. */
+static void test_positions_of_a_malicious_life_do_not_last(void **state)
+{
+    struct pair *pair = *state;
+    const uint64_t left[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, 3};
+
+    for (unsigned i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        pair->sections[0]->control.produced = left[i];
+        pair->sections[0]->control.consumed = left[i];
+        pair_connect(pair);
+        for (unsigned number = 0; number < 1000; number++) {
+            assert_true(pair_send(&pair->sides[0], number));
+            pair_expect(&pair->sides[1], number);
+            assert_true(pair_send(&pair->sides[1], number));
+            pair_expect(&pair->sides[0], number);
+        }
+    }
+}
+
 /* A generation that the peer happens to have acknowledged would connect without it. */
 static void test_a_new_generation_is_not_one_that_was_acknowledged(void **state)
 {
@@ -367,6 +409,8 @@ int main(void)
         TEST(test_the_format_of_the_peer_is_checked),
         TEST(test_an_unaligned_start_is_refused),
         TEST(test_errors_end_the_use_of_both_directions),
+        TEST(test_a_life_that_violated_the_format_is_not_connected_with_again),
+        TEST(test_positions_of_a_malicious_life_do_not_last),
         TEST(test_a_new_generation_is_not_one_that_was_acknowledged),
         TEST(test_the_peer_is_notified_of_lives_and_when_it_waits),
     };
