@@ -6,9 +6,12 @@
  * `watch=1` it watches the channel instead of sleeping.
  *
  * Characters at the console: `s` prints a line with counts; `n` rings the other end's doorbell
- * 100,000 times; `w` writes to the other end's section, and `t` to the table of states;
- * `x` executes code in its own section. The hypervisor stops the partition for the last three.
+ * 100,000 times, and `f` for ever; `w` writes to the other end's section, and `t` to the table of
+ * states; `x` executes code in its own section. The hypervisor stops the partition for the last
+ * three. A number and `h` attack the other end, with the number as seed; only a restart makes the
+ * program honest again.
  */
+#include "channel_hostile.h"
 #include "kernel/application.h"
 #include "kernel/console.h"
 #include "kernel/devicetree.h"
@@ -42,7 +45,40 @@ static struct {
     uint64_t missed; /* messages that came without a doorbell while the thread waited */
     enum channel_state state;
     bool watches;
+    bool is_wrong;   /* a message of this connection was wrong */
+    uint64_t number; /* typed before a command */
+    bool is_hostile;
 } side;
+
+/* Returns true if a message lies in the other end's ring. */
+static bool is_in_ring(const uint8_t *content, uint64_t length)
+{
+    uint64_t offset = (uint64_t)(content - (const uint8_t *)side.place.peer);
+
+    return offset >= CHANNEL_CONTROL_BYTES && offset <= side.place.section_bytes &&
+           length <= side.place.section_bytes - offset;
+}
+
+/* Reports the first wrong message of a connection only: after it the expected ones are wrong, too.
+ */
+static void check_message(const uint8_t *content, uint64_t length, uint32_t tag)
+{
+    if (!is_in_ring(content, length)) {
+        print("channel: OUTSIDE: %p with %llu bytes\n", (const void *)content,
+              (unsigned long long)length);
+    } else if (!side.is_wrong &&
+               !numbered_messages_are_right(&side.messages, content, length, tag)) {
+        print("channel: WRONG: message %llu has %llu bytes and tag %u\n",
+              (unsigned long long)side.messages.received, (unsigned long long)length, tag);
+        side.is_wrong = true;
+    }
+}
+
+static void begin_connection(void)
+{
+    numbered_messages_begin(&side.messages);
+    side.is_wrong = false;
+}
 
 static bool receive_one(void)
 {
@@ -53,10 +89,7 @@ static bool receive_one(void)
     if (content == NULL) {
         return false;
     }
-    if (!numbered_messages_are_right(&side.messages, content, length, tag)) {
-        print("channel: WRONG: message %llu has %llu bytes and tag %u\n",
-              (unsigned long long)side.messages.received, (unsigned long long)length, tag);
-    }
+    check_message(content, length, tag);
     channel_receive_end(&side.channel);
     side.messages.received++;
     if (side.messages.received % REPORT == 0) {
@@ -81,14 +114,16 @@ static void follow_state(void)
         print("channel: ended after %llu, the other end is %s\n",
               (unsigned long long)side.messages.received,
               partition_channel_peer_state(&side.place) == 0 ? "absent" : "there");
-        numbered_messages_begin(&side.messages);
+        begin_connection();
         channel_accept(&side.channel);
         follow_state();
     } else if (state == CHANNEL_FAILED) {
         print("channel: FAILED: %s (0x%llx)\n", channel_error_text(side.channel.error.kind),
               (unsigned long long)side.channel.error.value);
-        numbered_messages_begin(&side.messages);
+        begin_connection();
         channel_reset(&side.channel);
+        /* So that the next failure is noticed if no other state is seen before it. */
+        side.state = CHANNEL_CONNECTING;
     }
 }
 
@@ -185,6 +220,16 @@ static void obey(char command)
         }
         print("channel: rang %u times\n", RINGS);
         break;
+    case 'f':
+        print("channel: rings for ever\n");
+        for (;;) {
+            partition_channel_notify(&side.place);
+        }
+    case 'h':
+        side.is_hostile = true;
+        channel_hostile_attack(&side.place, side.number);
+        side.number = 0;
+        break;
     case 'w':
         write_to(side.place.peer);
         break;
@@ -195,6 +240,9 @@ static void obey(char command)
         write_to(side.place.states);
         break;
     default:
+        if (command >= '0' && command <= '9') {
+            side.number = 10 * side.number + (uint64_t)(command - '0');
+        }
         break;
     }
 }
@@ -212,6 +260,17 @@ static enum result open_channel(void)
     side.sleeper.sleep = sleep_and_watch;
     numbered_messages_init(&side.messages, side.place.section_bytes);
     return result == RESULT_OK ? partition_channel_begin(&side.place, &side.channel) : result;
+}
+
+static void take_turn(void)
+{
+    bool has_received = receive_one(),
+         has_sent = numbered_messages_send(&side.messages, &side.channel);
+
+    follow_state();
+    if (!has_received && !has_sent) {
+        wait();
+    }
 }
 
 int application_main(void)
@@ -233,14 +292,9 @@ int application_main(void)
         }
     }
     for (;;) {
-        bool has_received = receive_one(),
-             has_sent = numbered_messages_send(&side.messages, &side.channel);
-
-        follow_state();
-        if (!has_received && !has_sent) {
-            wait();
-        }
-        if (console_read(&command, DEADLINE_POLL) == RESULT_OK) {
+        take_turn();
+        while (console_read(&command, side.is_hostile ? DEADLINE_NONE : DEADLINE_POLL) ==
+               RESULT_OK) {
             obey(command);
         }
     }

@@ -160,6 +160,39 @@ def test_a_partition_that_violates_the_permissions_is_stopped(
     assert_right(guest)
 
 
+_SEEDS = range(1, 9)
+_FAILED = r"(?m)^left\| channel: FAILED: (the .*) \(0x[0-9a-f]+\)$"
+_ALWAYS_SEEN = {
+    "the peer's produced index is invalid",
+    "the peer's consumed index is invalid",
+    "the length of a message of the peer is invalid",
+}
+_SEEN = _ALWAYS_SEEN | {
+    "the start of the peer's messages is invalid",
+    "the peer has another format, version or kind of channel",
+    "the peer has a ring of another size",
+}
+
+
+@pytest.mark.timeout(600)
+def test_a_malicious_end_does_no_harm(endless: tuple[GuestProcess, Layout]) -> None:
+    """The honest end neither crashes, hangs nor receives anything outside the ring. It tells what
+    it saw, and goes on with the other end's next life."""
+    guest, layout = endless
+    for seed in _SEEDS:
+        guest.type_text(f"{seed}h")
+        said(guest, "right", f"channel: attacked with seed {seed}")
+        guest.type_text(_RESTART)
+        said(guest, "left", "channel: connected by pair, end 0")
+        said(guest, "left", "channel: received 1000,")
+        said(guest, "right", r"channel: received \d+000,")
+    console = guest.console()
+    assert _ALWAYS_SEEN <= set(re.findall(_FAILED, console)) <= _SEEN
+    assert "OUTSIDE" not in console
+    assert "left is stopped" not in console
+    assert reports(guest, layout)[0].exits["fault"] == 0
+
+
 def test_the_manager_ends_and_starts_the_other_end(start_guest: StartGuest, tmp_path: Path) -> None:
     text = BOARD + MANAGER + partition("left", 1, _ENDLESS) + partition("right", 2, _ENDLESS)
     guest, _ = boot(start_guest, tmp_path, text + channel())

@@ -76,6 +76,8 @@ static void follow_state(void)
                channel_error_text(side.channel.error.kind), side.channel.error.value);
         numbered_messages_begin(&side.messages);
         channel_reset(&side.channel);
+        /* So that the next failure is noticed if no other state is seen before it. */
+        side.state = CHANNEL_CONNECTING;
     }
 }
 
