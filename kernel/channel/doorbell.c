@@ -58,8 +58,10 @@ void partition_waiter_prepare(void *waiter)
 bool partition_waiter_sleep(void *waiter, uint64_t deadline)
 {
     struct partition_waiter *own = waiter;
+    bool is_rung = semaphore_wait(&own->rung, deadline) == RESULT_OK;
 
-    return semaphore_wait(&own->rung, deadline) == RESULT_OK;
+    /* Otherwise an end that rings again and again would keep the thread for ever. */
+    return is_rung && (deadline == DEADLINE_NONE || time_now() < deadline);
 }
 
 struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)

@@ -109,6 +109,15 @@ static void check_rung_before_sleep(void)
     CHECK_EQUAL(lines[1].calls, 1);
 }
 
+/* An end that rings again and again does not keep the thread beyond its deadline. */
+static void check_rung_too_late(void)
+{
+    set_up();
+    partition_waiter_prepare(&waiter);
+    ring(FIRST);
+    CHECK(!partition_waiter_sleep(&waiter, time_now()));
+}
+
 static void check_stale(void)
 {
     set_up();
@@ -169,6 +178,12 @@ static void test_rung_before_sleep(void **state)
     kernel_run(check_rung_before_sleep);
 }
 
+static void test_rung_too_late(void **state)
+{
+    (void)state;
+    kernel_run(check_rung_too_late);
+}
+
 static void test_stale(void **state)
 {
     (void)state;
@@ -192,7 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unheard),   cmocka_unit_test(test_rung_before_sleep),
         cmocka_unit_test(test_stale),     cmocka_unit_test(test_no_interrupt),
-        cmocka_unit_test(test_any_point),
+        cmocka_unit_test(test_any_point), cmocka_unit_test(test_rung_too_late),
     };
 
     return cmocka_run_group_tests_name("partition_waiter", tests, NULL, NULL);
