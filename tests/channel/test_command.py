@@ -8,6 +8,7 @@ import re
 import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -111,6 +112,65 @@ def test_bench_prints_figures(start: Start) -> None:
     assert lines[0].startswith("throughput: 20000 messages of 64 bytes in ")
     assert lines[1].startswith("round trip: minimum ")
     assert outcome(listener)[0] == 0
+
+
+_PAGE_BYTES, _RING_BYTES = 4096, 65536
+# Words of a control page (format.h).
+_PRODUCED, _CONSUMED, _SENT = 128, 256, 512
+
+
+def word(path: Path, end: int, offset: int, value: int | None = None) -> int:
+    """Returns a word of an end's control page. Writes it first if there is a value."""
+    at = _PAGE_BYTES + end * (_PAGE_BYTES + _RING_BYTES) + offset
+    with path.open("r+b", buffering=0) as file:
+        if value is not None:
+            file.seek(at)
+            file.write(value.to_bytes(8, "little"))
+        file.seek(at)
+        return int.from_bytes(file.read(8), "little")
+
+
+@pytest.mark.parametrize(
+    ("command", "peer", "offset", "index"),
+    [
+        (("cat",), ("cat",), _PRODUCED, "produced"),
+        (("bench", "-n", "1000000000"), ("bench", "--listen"), _CONSUMED, "consumed"),
+        (("bench", "--listen"), ("bench", "-n", "1000000000"), _PRODUCED, "produced"),
+    ],
+    ids=["cat", "bench", "listen"],
+)
+def test_a_malicious_peer_is_reported(
+    start: Start, tmp_path: Path, command: Sequence[str], peer: Sequence[str], offset: int,
+    index: str,
+) -> None:  # fmt: skip
+    process = start(command[0], "./c", *command[1:])
+    other = start(peer[0], "./c", "-e", "1", *peer[1:])
+    for each in (process, other):
+        assert each.stdin is not None
+        each.stdin.write(b"first")
+        each.stdin.flush()
+    path = tmp_path / "c"
+    deadline = time.monotonic() + SECONDS
+    while not path.exists() or word(path, 0, _SENT) + word(path, 1, _SENT) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    other.kill()
+    other.wait()
+    word(path, 1, offset, 4)
+    with (tmp_path / "c.0").open("r+b", buffering=0) as bell:
+        bell.write(b"x")
+        status, _, errors = outcome(process)
+    assert status == 2
+    assert f"the peer's {index} index is invalid (value 0x4 at position " in errors.decode()
+    assert errors.count(b"\n") == 1
+
+
+def test_bench_ends_when_its_time_has_passed(start: Start) -> None:
+    listener = start("cat", "./c", "-e", "1")
+    status, output, errors = outcome(start("bench", "./c", "-n", "1", "-t", "0.5"))
+    assert (status, output) == (1, b"")
+    assert b"the time passed, and the other side does not answer" in errors
+    listener.kill()
 
 
 def test_stat_shows_counters_of_both_sides(start: Start) -> None:

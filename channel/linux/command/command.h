@@ -32,6 +32,10 @@ int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a violation of the format by the peer. */
 int command_fail_format(const struct channel_error *error);
 
+/* The same for a peer that ended, violated the format, or did not answer in time. Returns a
+ * status. */
+int command_fail_ended(const struct channel *channel);
+
 /* Returns the point in time at which the timeout of an operation that begins now has passed. */
 uint64_t command_deadline(const struct options *options);
 

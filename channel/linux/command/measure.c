@@ -17,30 +17,42 @@
 
 struct side {
     struct linux_endpoint *endpoint;
+    const struct options *options;
     uint64_t poll_ns; /* for which it polls before it sleeps */
 };
 
-/* Returns the next message in place: at first it polls. NULL if the peer ended. */
+/* Returns when the side ends to poll, if it begins now. */
+static uint64_t poll_end(const struct side *side)
+{
+    uint64_t end = linux_now() + side->poll_ns;
+    uint64_t deadline = command_deadline(side->options);
+
+    return end < deadline ? end : deadline;
+}
+
+/* Returns the next message in place: at first it polls. NULL if the peer ended, or the time passed.
+ */
 static const uint8_t *poll_message(const struct side *side, uint64_t *length, uint32_t *tag)
 {
     struct channel *channel = &side->endpoint->channel;
     uint64_t until = 0;
     const uint8_t *content;
-    int status;
 
     while ((content = channel_receive_begin(channel, length, tag)) == NULL) {
         if (channel->state != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING) {
             return NULL;
         }
-        until = until == 0 ? linux_now() + side->poll_ns : until;
-        if (linux_now() > until) {
-            return command_receive(side->endpoint, length, tag, CHANNEL_FOREVER, &status);
+        until = until == 0 ? poll_end(side) : until;
+        if (linux_now() > until &&
+            !linux_wait_for_message(side->endpoint, command_deadline(side->options))) {
+            return NULL;
         }
     }
     return content;
 }
 
-/* Returns the place for a message: at first it polls. NULL if the peer ended. */
+/* Returns the place for a message: at first it polls. NULL if the peer ended, or the time passed.
+ */
 static uint8_t *poll_space(const struct side *side, uint64_t length)
 {
     struct channel *channel = &side->endpoint->channel;
@@ -51,9 +63,10 @@ static uint8_t *poll_space(const struct side *side, uint64_t length)
         if (channel->state != CHANNEL_CONNECTED) {
             return NULL;
         }
-        until = until == 0 ? linux_now() + side->poll_ns : until;
-        if (linux_now() > until) {
-            linux_wait_for_space(side->endpoint, length, CHANNEL_FOREVER);
+        until = until == 0 ? poll_end(side) : until;
+        if (linux_now() > until &&
+            !linux_wait_for_space(side->endpoint, length, command_deadline(side->options))) {
+            return NULL;
         }
     }
     return place;
@@ -81,7 +94,9 @@ static int answer(struct side *side)
         }
         channel_receive_end(channel);
     }
-    return channel->state == CHANNEL_FAILED ? STATUS_PROBLEM : STATUS_DONE;
+    return channel->state == CHANNEL_CONNECTED || channel->state == CHANNEL_FAILED
+               ? command_fail_ended(channel)
+               : STATUS_DONE;
 }
 
 /* Sends a message. Returns false if the peer ended. */
@@ -109,8 +124,9 @@ static bool take_answer(const struct side *side)
     return true;
 }
 
-static bool measure_throughput(const struct side *side, uint64_t count, uint64_t length)
+static bool measure_throughput(const struct side *side, uint64_t count)
 {
+    uint64_t length = side->options->bytes;
     uint64_t begin = linux_now();
     double seconds;
 
@@ -137,14 +153,14 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool measure_round_trips(const struct side *side, uint64_t length)
+static bool measure_round_trips(const struct side *side)
 {
     static uint64_t times[ROUND_TRIPS];
 
     for (uint64_t i = 0; i < ROUND_TRIPS; i++) {
         uint64_t begin = linux_now();
 
-        if (!put(side, length, TAG_ECHO) || !take_answer(side)) {
+        if (!put(side, side->options->bytes, TAG_ECHO) || !take_answer(side)) {
             return false;
         }
         times[i] = linux_now() - begin;
@@ -160,7 +176,7 @@ static bool measure_round_trips(const struct side *side, uint64_t length)
 int measure(struct linux_endpoint *endpoint, const struct options *options)
 {
     uint64_t largest = channel_content_max(endpoint->memory.ring_bytes);
-    struct side side = {.endpoint = endpoint, .poll_ns = POLL_NS};
+    struct side side = {.endpoint = endpoint, .options = options, .poll_ns = POLL_NS};
     int status = command_connect(endpoint, options, command_deadline(options));
 
     if (status != STATUS_DONE) {
@@ -173,11 +189,9 @@ int measure(struct linux_endpoint *endpoint, const struct options *options)
         return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
                             (unsigned long long)options->bytes, (unsigned long long)largest);
     }
-    if (!measure_throughput(&side, options->count == 0 ? COUNT_DEFAULT : options->count,
-                            options->bytes) ||
-        !measure_round_trips(&side, options->bytes)) {
-        command_fail("the other side ended");
-        return STATUS_TIMEOUT;
+    if (!measure_throughput(&side, options->count == 0 ? COUNT_DEFAULT : options->count) ||
+        !measure_round_trips(&side)) {
+        return command_fail_ended(&endpoint->channel);
     }
     return STATUS_DONE;
 }

@@ -15,6 +15,17 @@ int command_fail_format(const struct channel_error *error)
                         (unsigned long long)error->position);
 }
 
+int command_fail_ended(const struct channel *channel)
+{
+    if (channel->state == CHANNEL_FAILED) {
+        return command_fail_format(&channel->error);
+    }
+    command_fail(channel->state == CHANNEL_CONNECTED
+                     ? "the time passed, and the other side does not answer"
+                     : "the other side ended");
+    return STATUS_TIMEOUT;
+}
+
 int command_connect(struct linux_endpoint *endpoint, const struct options *options,
                     uint64_t deadline)
 {
@@ -57,11 +68,7 @@ int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t 
         command_fail("the time passed, and the other side receives nothing");
         return STATUS_TIMEOUT;
     default:
-        if (channel->state == CHANNEL_FAILED) {
-            return command_fail_format(&channel->error);
-        }
-        command_fail("the other side ended");
-        return STATUS_TIMEOUT;
+        return command_fail_ended(channel);
     }
 }
 

@@ -117,7 +117,7 @@ int exchange_streams(struct linux_endpoint *endpoint, const struct options *opti
         }
         if (endpoint->channel.state != CHANNEL_CONNECTED) {
             /* The other side ends after it has sent its end of the stream. */
-            return streams.has_received_end ? STATUS_DONE : STATUS_TIMEOUT;
+            return streams.has_received_end ? STATUS_DONE : command_fail_ended(&endpoint->channel);
         }
         wait_for_work(&streams);
     }
