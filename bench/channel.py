@@ -7,7 +7,8 @@ machine it sends GiBs to the other partition while both poll, and the counters o
 from the machine's memory before and after.
 
 Then throughput and round trips are timed, between two partitions with our kernel, between two with
-Linux (TCP only), and from Linux to our kernel and back (channel_systems.py), in turn.
+Linux (TCP only), from Linux to our kernel and back (channel_systems.py), and by vchan between two
+guests of Xen (channel_vchan.py), in turn.
 
 At last, threads on VCPUs of various budgets exchange messages (channel_budgets.py).
 """
@@ -19,7 +20,7 @@ import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bulkhead.measuring import channel_budgets, channel_systems, channel_times
+from bulkhead.measuring import channel_budgets, channel_systems, channel_times, channel_vchan
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number, environment
 from bulkhead.measuring.channel_times import Run
 from bulkhead.paths import BENCHES
@@ -66,16 +67,19 @@ def vary_budgets(context: BenchContext) -> BenchResult:
 
 
 def take_times(context: BenchContext) -> BenchResult:
-    """Boot each system of channel_systems.py once for each pair, in turn."""
+    """Boot each system once for each pair, in turn."""
     systems = channel_systems.prepare(context)
+    measures = {
+        channel_times.KERNELS: systems.kernels,
+        channel_times.LINUXES: systems.linuxes,
+        channel_times.KERNEL_LINUX: systems.kernel_linux,
+        channel_times.KERNEL_TO_LINUX: systems.kernel_to_linux,
+    }
+    if vchan := channel_vchan.prepare(context, systems):
+        measures[channel_times.XEN] = vchan.measure
     runs: list[Run] = []
     for pair in range(1, context.pairs + 1):
-        for name, measure_times in (
-            (channel_times.KERNELS, systems.kernels),
-            (channel_times.LINUXES, systems.linuxes),
-            (channel_times.KERNEL_LINUX, systems.kernel_linux),
-            (channel_times.KERNEL_TO_LINUX, systems.kernel_to_linux),
-        ):
+        for name, measure_times in measures.items():
             context.say(f"times, pair {pair} of {context.pairs}: {name}")
             runs += [{"pair": pair, **each} for each in context.undisturbed(measure_times)]
     load = round(os.getloadavg()[1], 1)

@@ -13,6 +13,7 @@ from bulkhead.measuring import bench, channel_systems, channel_times
 from bulkhead.measuring.bench import BenchContext
 from bulkhead.measuring.channel_times import (
     ASLEEP,
+    BESIDE_XEN,
     CHANNEL,
     KERNEL_LINUX,
     KERNEL_TO_LINUX,
@@ -23,6 +24,10 @@ from bulkhead.measuring.channel_times import (
     TCP,
     TCP_AWAKE,
     TRIP,
+    VCHAN_ASLEEP,
+    VCHAN_CALLS,
+    VCHAN_INDICES,
+    XEN,
     Incomplete,
     Run,
 )
@@ -92,6 +97,13 @@ def test_kernels_are_read() -> None:
     assert [run["bytes"] for run in runs[:4]] == list(SIZES)
     runs = channel_times.parse_kernels(kernel_lines(), KERNEL_TO_LINUX)
     assert {run["ends"] for run in runs} == {KERNEL_TO_LINUX}
+
+
+def test_kernels_without_tcp_are_read() -> None:
+    lines = [line for line in kernel_lines().splitlines(keepends=True) if " tcp" not in line]
+    runs = channel_times.parse_kernels("".join(lines), BESIDE_XEN, carriers=(CHANNEL,))
+    assert len(runs) == 3 * len(SIZES)
+    assert {run["ends"] for run in runs} == {BESIDE_XEN}
 
 
 @pytest.mark.parametrize(
@@ -209,6 +221,33 @@ def test_the_faster_tcp_is_the_peer_in_each_pair() -> None:
     assert summary["throughput_vs_linux_tcp_max"] == pytest.approx(30 / 0.5)
 
 
+def vchan_times(pair: int, asleep_gbit: float = 1.0) -> list[Run]:
+    largest = SIZES[-1]
+    return [
+        *times(pair, BESIDE_XEN, CHANNEL, {largest: 27.0}, {8: 120.0}),
+        *times(pair, BESIDE_XEN, ASLEEP, {}, {8: 400.0}),
+        *times(pair, XEN, VCHAN_INDICES, {largest: 3.0}, dict.fromkeys(SIZES, 800.0)),
+        *times(pair, XEN, VCHAN_CALLS, {}, {}),
+        *times(pair, XEN, VCHAN_ASLEEP, {largest: asleep_gbit}, {8: 2000.0}),
+    ]
+
+
+def test_the_best_way_to_wait_for_vchan_is_the_peer_in_each_pair() -> None:
+    runs = [*all_times(1), *vchan_times(1), *all_times(2), *vchan_times(2, asleep_gbit=5.0)]
+    summary = channel_times.summarise(runs)
+    assert summary["throughput_vs_vchan_max"] == pytest.approx(27 / 3)
+    assert summary["throughput_vs_vchan_min"] == pytest.approx(27 / 5)
+    assert summary["latency_vs_vchan"] == pytest.approx(120 / 800)
+    assert summary["latency_vs_vchan_64"] == pytest.approx(1000 / 800)
+    # Both ends sleep.
+    assert summary["latency_asleep_vs_vchan_8"] == pytest.approx(400 / 2000)
+    assert summary["xen_vchan_indices_gbit_s_65536"] == pytest.approx(3)
+
+
+def test_without_xen_there_are_no_figures_of_vchan() -> None:
+    assert not [name for name in channel_times.summarise(all_times(1)) if "vchan" in name]
+
+
 def test_events_are_for_each_gib() -> None:
     event: Run = {"ends": KERNELS, "over": ASLEEP, "kind": "events"}
     runs: list[Run] = [
@@ -224,7 +263,7 @@ def test_events_are_for_each_gib() -> None:
 
 
 def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
-    channel_times.draw(tmp_path, "on a Monday", all_times(1))
+    channel_times.draw(tmp_path, "on a Monday", [*all_times(1), *vchan_times(1)])
     for name in ("throughput", "round_trips"):
         text = (tmp_path / f"{name}.svg").read_text()
         for word in (
@@ -233,6 +272,7 @@ def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
             "channel, from Linux",
             "channel, to Linux",
             "TCP, Linux",
+            "vchan, Xen",
         ):
             assert word in text
 
@@ -240,7 +280,7 @@ def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
 def test_kernels_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BenchContext, "folder", tmp_path)
     # Other tests run at the same time.
-    monkeypatch.setattr(channel_systems, "_give_processors", lambda _: None)
+    monkeypatch.setattr(channel_systems, "give_processors", lambda _: None)
     systems = channel_systems.Systems(
         BenchContext("channel", NO_INSTALL, seconds=0.2),
         guest_image("channel-speed"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bulkhead.paths import BENCHES
-from bulkhead.peers import xen, xen_domus, xen_linux_guests
+from bulkhead.peers import xen, xen_domus, xen_linux_guests, xen_vchan
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.peers.xen_boot import XenGuests
 from bulkhead.peers.xen_linux_guests import LinuxGuest, check_memory
@@ -152,6 +152,36 @@ def test_guests_without_dom0_share_an_image_and_two_have_serial_lines(
     assert len(loaded(put.machine)) == 3
     assert "serial@9040000" in tree(tmp_path / "domus/devices-1.dtb")
     assert put.second_console.name == "second.log"
+
+
+def test_guests_with_vchan_have_a_core_each_and_the_domu_may_use_the_xenstore(
+    image: LinuxImage, tmp_path: Path
+) -> None:
+    other = LinuxImage(image.kernel, tmp_path / "other")
+    other.initrd.write_bytes(b"other initrd")
+    folder = tmp_path / "vchan"
+    put = xen_vchan.under_xen(
+        Machine(image.kernel), "qemu-virt", image, other, "quiet", 128, folder
+    )
+    text = tree(folder / "machine.dtb")
+    for option in ("maxcpus=2", "dom0_max_vcpus=1", "dom0_vcpus_pin", "dom0_mem=128M"):
+        assert option in text
+    dom0, domu = text.split("chosen {")[1].split("domU0 {")
+    assert 'bootargs = "console=ttyAMA0 quiet serve=/bin/dom0"' in dom0
+    assert 'bootargs = "console=ttyAMA0 quiet serve=/bin/domu"' in domu
+    assert "cpus = <0x01>" in domu
+    assert "memory = <0x00 0x20000>" in domu
+    assert 'xen,enhanced = "enabled"' in domu
+    assert "serial@9040000" in tree(folder / "devices-0.dtb")
+    assert text.count("xen,passthrough") == 1
+    assert [each.partition("file=")[2].partition(",")[0] for each in loaded(put.machine)] == [
+        str(path) for path in (image.kernel, image.initrd, other.initrd, folder / "devices-0.dtb")
+    ]
+
+
+@pytest.mark.usefixtures("linux")
+def test_only_guests_with_vchan_are_enhanced(tmp_path: Path) -> None:
+    assert "xen,enhanced" not in tree(tmp_path / "linux/machine.dtb")
 
 
 def test_dom0_sets_the_weights_when_it_boots() -> None:

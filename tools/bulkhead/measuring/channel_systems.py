@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ _FOLDER = BENCHES / "channel"
 _NEAR, _FAR = "10.0.0.1", "10.0.0.2"
 _DEVICES_PRIORITY, _CORES_PRIORITY = 52, 50
 _TIMEOUT_S = 300
-_TRIPS = 1000
+TRIPS = 1000
 PART_OF_SECONDS = 10  # a transfer takes this part of --seconds
 _CONSOLE = "console"
 # TCP's window and send buffer in our kernel: the largest ones that the build has.
@@ -46,7 +46,7 @@ _CARD_OPTIONS: dict[str, dict[str, str]] = {
     "linuxes": {"host_mtu": "65535"},
     "kernel-linux": {},
 }
-_LINUX_ARGUMENTS = "quiet panic=-1 nokaslr norandmaps mitigations=off"
+LINUX_ARGUMENTS = "quiet panic=-1 nokaslr norandmaps mitigations=off"
 
 # Messages of each size that bulkhead-channel sends one way.
 _COMMAND_MESSAGES = {8: 2_000_000, 64: 1_000_000, 1024: 500_000, 65536: 32_768}
@@ -80,8 +80,13 @@ def _channel_script() -> str:
 
 def _tcp_script(milliseconds: int, peer: str) -> str:
     return "".join(
-        f"tcp measure {peer} {milliseconds} {_TRIPS} {size}\n" for size in channel_times.SIZES
+        f"tcp measure {peer} {milliseconds} {TRIPS} {size}\n" for size in channel_times.SIZES
     )
+
+
+def milliseconds(context: BenchContext) -> int:
+    """Return the time of a transfer."""
+    return round(context.seconds * 1000 / PART_OF_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -92,56 +97,58 @@ class Systems:
     kernel: Path
     linux: LinuxImage
 
-    @property
-    def _milliseconds(self) -> int:
-        """The time of a transfer."""
-        return round(self.context.seconds * 1000 / PART_OF_SECONDS)
-
     def kernels(self) -> list[Run]:
         """Measure between two kernels: channel and TCP in turn, in one machine."""
-        changes = {
-            "near": self._measuring_kernel(),
-            "far": {"image": str(self.kernel), "arguments": _ours(_FAR)},
-        }
-        with self._boot("kernels", changes) as (guest, exits):
+        with self.booted_kernels(f"peer={_FAR}") as (guest, exits):
             return _measured_by_kernel(guest, exits, channel_times.KERNELS)
 
     def kernel_to_linux(self) -> list[Run]:
         """Measure from our kernel to processes of Linux: channel and TCP in turn."""
         image = linux_guest.with_script(self.linux, "measure", _SERVE_SCRIPT)
         changes = {
-            "kernel": self._measuring_kernel(),
+            "kernel": self._measuring_kernel(f"peer={_FAR}"),
             "linux": _linux(image, _FAR, "serve=/bin/measure"),
         }
-        with self._boot("kernel-linux", changes) as (guest, exits):
+        with self.booted("kernel-linux", changes) as (guest, exits):
             return _measured_by_kernel(guest, exits, channel_times.KERNEL_TO_LINUX)
 
-    def _measuring_kernel(self) -> dict[str, Any]:
-        measures = f"measure={self._milliseconds} trips={_TRIPS} peer={_FAR}"
+    def _measuring_kernel(self, argument: str) -> dict[str, Any]:
+        """Return a partition that measures: TCP as well if `argument` names the peer."""
+        measures = f"measure={milliseconds(self.context)} trips={TRIPS} {argument}"
         return {"image": str(self.kernel), "arguments": f"{_ours(_NEAR)} {measures}"}
+
+    def booted_kernels(
+        self, argument: str = ""
+    ) -> AbstractContextManager[tuple[GuestProcess, Callable[[], int]]]:
+        """Boot two kernels, of which one measures: TCP as well if `argument` names the peer."""
+        changes = {
+            "near": self._measuring_kernel(argument),
+            "far": {"image": str(self.kernel), "arguments": _ours(_FAR)},
+        }
+        return self.booted("kernels", changes)
 
     def linuxes(self) -> list[Run]:
         """Measure TCP between two Linux partitions."""
-        script = _tcp_script(self._milliseconds, _FAR)
+        script = _tcp_script(milliseconds(self.context), _FAR)
         image = linux_guest.with_script(self.linux, "measure", f"{script}echo measure: end\n")
         changes = {
             "near": _linux(image, _NEAR, "serve=/bin/measure"),
             "far": _linux(self.linux, _FAR, "serve=/bin/tcp,serve"),
         }
-        with self._boot("linuxes", changes) as (guest, _):
+        with self.booted("linuxes", changes) as (guest, _):
             guest.wait_for_match("measure: end", _TIMEOUT_S)
             console = guest.console()
         return channel_times.parse_tcp(console, channel_times.LINUXES)
 
     def kernel_linux(self) -> list[Run]:
         """Measure from a process of Linux to our kernel: channel, then TCP."""
-        script = _channel_script() + _tcp_script(self._milliseconds, _NEAR)
+        script = _channel_script() + _tcp_script(milliseconds(self.context), _NEAR)
         image = linux_guest.with_script(self.linux, "measure", f"{script}echo measure: end\n")
         changes = {
             "kernel": {"image": str(self.kernel), "arguments": _ours(_NEAR)},
             "linux": _linux(image, _FAR, "serve=/bin/measure"),
         }
-        with self._boot("kernel-linux", changes) as (guest, exits):
+        with self.booted("kernel-linux", changes) as (guest, exits):
             guest.wait_for_match("channel: begins", _TIMEOUT_S)
             before = exits()
             guest.wait_for_match("channel: ends", _TIMEOUT_S)
@@ -162,7 +169,7 @@ class Systems:
         ]
 
     @contextmanager
-    def _boot(
+    def booted(
         self, name: str, changes: Mapping[str, Mapping[str, Any]]
     ) -> Iterator[tuple[GuestProcess, Callable[[], int]]]:
         """Boot a system with changed partitions. Yields it, and a function that counts exits."""
@@ -175,7 +182,7 @@ class Systems:
         cards = [replace(card, options=card.options | _CARD_OPTIONS[name]) for card in booted.cards]
         booted = replace(booted, cards=cards)
         with GuestProcess(booted, self.context.folder / f"{name}.log") as guest:
-            _give_processors(guest)
+            give_processors(guest)
             layout = assembled.layout
             yield (
                 guest,
@@ -226,11 +233,11 @@ def _ours(address: str) -> str:
 def _linux(image: LinuxImage, address: str, program: str) -> dict[str, Any]:
     return {
         "initrd": image.initrd,
-        "arguments": f"{_LINUX_ARGUMENTS} address={address} {program}",
+        "arguments": f"{LINUX_ARGUMENTS} address={address} {program}",
     }
 
 
-def _give_processors(guest: GuestProcess) -> None:
+def give_processors(guest: GuestProcess) -> None:
     """Give each of the two cores a processor.
 
     With the right to do so, QEMU has real-time priority, and its devices before its cores: so the

@@ -16,13 +16,18 @@ GIB = KIB**3
 SIZES = (8, 64, KIB, 64 * KIB)
 _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 
-# The systems at both ends. In the last two, a process of Linux sends to our kernel, or receives.
+# The systems at both ends. In two of them a process of Linux sends to our kernel, or receives.
 KERNELS, LINUXES = "kernels", "linuxes"
 KERNEL_LINUX, KERNEL_TO_LINUX = "kernel-linux", "kernel-to-linux"
+XEN = "xen"  # Linux in dom0 and in a domU
+BESIDE_XEN = "kernels-beside-xen"  # two kernels that take turns with these
 # The ways of the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
 TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
 AWAKE = "awake"  # a transfer of which events count, while both ends poll
+# The ways to wait in bench/channel/vchan.c.
+VCHAN_INDICES, VCHAN_CALLS, VCHAN_ASLEEP = "vchan_indices", "vchan_calls", "vchan_asleep"
+VCHANS = (VCHAN_INDICES, VCHAN_CALLS, VCHAN_ASLEEP)
 STREAM, TRIP = "stream", "trip"
 
 Run = dict[str, Number | str]
@@ -38,6 +43,8 @@ _COMMAND_LINES = re.compile(
     r"throughput: (\d+) messages of (\d+) bytes in [\d.]+ s: (\d+) messages/s.*\n"
     r".*round trip: minimum \d+ ns, median (\d+) ns"
 )
+_VCHAN_LINE = re.compile(r"vchan: (\w+) (stream|trip) (\d+) (\d+) (\d+)\s*$", re.MULTILINE)
+_NOTIFICATIONS_LINE = re.compile(r"vchan: (\w+) notifications (\d+) stream (\d+) (\d+)\s*$", re.M)
 _SWITCHES_LINE = re.compile(r"(?:Volunt|Involunt)ary context switches: (\d+)")
 
 
@@ -61,18 +68,17 @@ def _all_sizes(runs: Sequence[Run], wanted: Iterable[tuple[str, str]]) -> Sequen
     return runs
 
 
-def parse_kernels(console: str, ends: str = KERNELS) -> list[Run]:
-    """Parse the output of apps/channel_speed."""
+def parse_kernels(
+    console: str, ends: str = KERNELS, carriers: Sequence[str] = (CHANNEL, TCP, TCP_AWAKE)
+) -> list[Run]:
+    """Parse the output of apps/channel_speed at both ends."""
     runs = [
         _run(ends, over, kind, size, messages, int(nanoseconds))
         for over, kind, size, messages, nanoseconds in _KERNEL_LINE.findall(console)
     ]
     # A transfer whose events count is no further measurement of the throughput.
     first = {(run["over"], run["kind"], run["bytes"]): run for run in reversed(runs)}
-    wanted = [
-        *((over, kind) for over in (CHANNEL, TCP, TCP_AWAKE) for kind in (STREAM, TRIP)),
-        (ASLEEP, TRIP),
-    ]
+    wanted = [*((over, kind) for over in carriers for kind in (STREAM, TRIP)), (ASLEEP, TRIP)]
     measured = [run for key, run in first.items() if key[:2] in wanted]
     return list(reversed(_all_sizes(measured, wanted)))
 
@@ -96,6 +102,26 @@ def parse_command(console: str) -> list[Run]:
         trips = str(COMMAND_ROUND_TRIPS)
         runs.append(_run(KERNEL_LINUX, CHANNEL, TRIP, size, trips, int(median)))
     return list(_all_sizes(runs, [(CHANNEL, STREAM), (CHANNEL, TRIP)]))
+
+
+def parse_vchan(console: str) -> list[Run]:
+    """Parse the output of bench/channel/vchan.c."""
+    runs = [
+        _run(XEN, over, kind, size, messages, int(nanoseconds))
+        for over, kind, size, messages, nanoseconds in _VCHAN_LINE.findall(console)
+    ]
+    return list(_all_sizes(runs, [(over, kind) for over in VCHANS for kind in (STREAM, TRIP)]))
+
+
+def parse_vchan_events(console: str, name: str) -> Run:
+    """Return the notifications of both guests for a way to wait."""
+    for found, notifications, size, messages in _NOTIFICATIONS_LINE.findall(console):
+        if found == name:
+            return {
+                "ends": XEN, "over": name, "kind": "events",
+                "gib": int(size) * int(messages) / GIB, "notifications": int(notifications),
+            }  # fmt: skip
+    raise Incomplete(f"not measured: events of {name}")
 
 
 def parse_events(console: str, name: str, ends: str = KERNELS) -> Run:
@@ -147,14 +173,19 @@ def _ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
 
 
 _FIGURES = {STREAM: "throughput", TRIP: "latency"}
-# Peers by the suffix of the figure.
+# The ends of our channel, and the peers, by the suffix of the figure.
 _PEERS = {
-    "tcp": ((KERNELS, TCP), (KERNELS, TCP_AWAKE), (LINUXES, TCP)),  # the best one in each pair
-    "own_tcp": ((KERNELS, TCP), (KERNELS, TCP_AWAKE)),
-    "linux_tcp": ((LINUXES, TCP),),
+    "tcp": (KERNELS, [(KERNELS, TCP), (KERNELS, TCP_AWAKE), (LINUXES, TCP)]),
+    "own_tcp": (KERNELS, [(KERNELS, TCP), (KERNELS, TCP_AWAKE)]),
+    "linux_tcp": (KERNELS, [(LINUXES, TCP)]),
+    "vchan": (BESIDE_XEN, [(XEN, over) for over in VCHANS]),
 }
 
-_ASLEEP_PEERS = ((KERNELS, TCP), (LINUXES, TCP))
+# The same of channels whose ends sleep.
+_ASLEEP_PEERS = {
+    "tcp": (KERNELS, [(KERNELS, TCP), (LINUXES, TCP)]),
+    "vchan": (BESIDE_XEN, [(XEN, VCHAN_ASLEEP)]),
+}
 
 
 def compare(
@@ -183,14 +214,13 @@ def compare(
 def summarise(runs: Sequence[Run]) -> dict[str, Number]:
     """Return the figures: those with goals first."""
     summary: dict[str, Number] = {}
-    for suffix, peers in _PEERS.items():
-        summary |= compare(runs, f"vs_{suffix}", (KERNELS, CHANNEL), peers)
-    for size in SIZES:
-        ratios = _ratios(
-            _values(runs, (KERNELS, ASLEEP), TRIP, size),
-            _best([_values(runs, peer, TRIP, size) for peer in _ASLEEP_PEERS], TRIP),
-        )
-        summary[f"latency_asleep_vs_tcp_{size}"] = statistics.median(ratios)
+    measured = {(run.get("ends"), run.get("over")) for run in runs}
+    for suffix, (ends, peers) in _PEERS.items():
+        if measured.issuperset(peers):
+            summary |= compare(runs, f"vs_{suffix}", (ends, CHANNEL), peers)
+    for suffix, (ends, peers) in _ASLEEP_PEERS.items():
+        if measured.issuperset(peers):
+            summary |= _compare_asleep(runs, suffix, ends, peers)
     summary |= compare(runs, "linux_vs_tcp", (KERNEL_LINUX, CHANNEL), [(KERNEL_LINUX, TCP)])
     summary |= compare(
         runs,
@@ -199,6 +229,20 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
         [(KERNEL_TO_LINUX, TCP), (KERNEL_TO_LINUX, TCP_AWAKE)],
     )
     return summary | _absolute(runs) | _events(runs)
+
+
+def _compare_asleep(
+    runs: Sequence[Run], suffix: str, ends: str, peers: Sequence[Series]
+) -> dict[str, Number]:
+    """Return ratios of round trips to the best of the peers."""
+    summary: dict[str, Number] = {}
+    for size in SIZES:
+        ratios = _ratios(
+            _values(runs, (ends, ASLEEP), TRIP, size),
+            _best([_values(runs, peer, TRIP, size) for peer in peers], TRIP),
+        )
+        summary[f"latency_asleep_vs_{suffix}_{size}"] = statistics.median(ratios)
+    return summary
 
 
 def _absolute(runs: Sequence[Run]) -> dict[str, Number]:
@@ -232,12 +276,14 @@ def _events(runs: Sequence[Run]) -> dict[str, Number]:
     return {name: statistics.median(each) for name, each in values.items()}
 
 
-_NAMES: dict[Series, str] = {
-    (KERNELS, CHANNEL): "channel",
-    (KERNEL_LINUX, CHANNEL): "channel, from Linux",
-    (KERNEL_TO_LINUX, CHANNEL): "channel, to Linux",
-    (KERNELS, TCP): "TCP",
-    (LINUXES, TCP): "TCP, Linux",
+# Series by their names in the plots: the best one in each pair.
+_NAMES: dict[str, Sequence[Series]] = {
+    "channel": [(KERNELS, CHANNEL)],
+    "channel, from Linux": [(KERNEL_LINUX, CHANNEL)],
+    "channel, to Linux": [(KERNEL_TO_LINUX, CHANNEL)],
+    "vchan, Xen": [(XEN, over) for over in VCHANS],
+    "TCP": [(KERNELS, TCP)],
+    "TCP, Linux": [(LINUXES, TCP)],
 }
 
 
@@ -248,8 +294,10 @@ def draw(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
         (TRIP, "round_trips", "Round trip of a message", "time (us)"),
     ):
         series = {}
-        for each, text in _NAMES.items():
-            found = [_values(runs, each, kind, size) for size in SIZES]
+        for text, of in _NAMES.items():
+            found = [
+                _best([_values(runs, each, kind, size) for each in of], kind) for size in SIZES
+            ]
             if all(found):
                 scale = 1 if kind == STREAM else 1e-3
                 series[text] = [statistics.median(values) * scale for values in found]

@@ -154,19 +154,24 @@ def _prepare(folder: Path, package: str, what: str, suite: str | None = None) ->
 
 
 def with_program(
-    image: LinuxImage, name: str, sources: Sequence[Path], includes: Sequence[Path]
+    image: LinuxImage,
+    name: str,
+    sources: Sequence[Path],
+    includes: Sequence[Path],
+    options: Sequence[str] = (),
 ) -> LinuxImage:
     """Return the image with a program of ours added, /bin/NAME.
 
     With run=/bin/NAME,ARGUMENT,... on the command line it runs instead of iperf, with
-    serve=/bin/NAME,ARGUMENT,... it runs in addition to iperf.
+    serve=/bin/NAME,ARGUMENT,... it runs in addition to iperf. `options` are more options of the
+    linker.
     """
     folder = image.initrd.parent
     program = folder / name
     command = [
         "aarch64-linux-gnu-gcc", "-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
         *(f"-I{folder}" for folder in includes), *(str(source) for source in sources),
-        "-lm", "-o", str(program),
+        *options, "-lm", "-o", str(program),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

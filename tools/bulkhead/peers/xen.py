@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from bulkhead import lock
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD
 from bulkhead.peers import arm64_packages
@@ -10,6 +11,12 @@ from bulkhead.peers.arm64_packages import Wanted
 
 # xen-system-arm64 depends on the current hypervisor's package, whose name has the version.
 _WANTED = Wanted("xen-system-arm64", r"^xen-hypervisor-\d")
+_TOOLS = BUILD / "xen-tools"
+# Programs of dom0 with their libraries, and the libraries that programs of ours are linked with.
+_WANTED_TOOLS = (
+    Wanted("xen-system-arm64", r"^(xen-utils-\d|lib(xen|uuid|fdt|yajl)|zlib1g_)"),
+    Wanted("libxen-dev", r"^libxen-dev_"),
+)
 
 
 def prepare() -> Path:
@@ -19,3 +26,17 @@ def prepare() -> Path:
     if not found:
         raise UserError("Xen's package holds no arm64 Image", f"remove {root} and call again")
     return found[-1]
+
+
+def prepare_tools() -> Path:
+    """Return the folder with the files of Xen's tools. Fetches them if they are missing."""
+    with lock.held(_TOOLS):
+        return arm64_packages.unpack(_TOOLS, "Xen's tools for arm64", _WANTED_TOOLS)
+
+
+def tool(root: Path, name: str) -> bytes:
+    """Return a program of Xen's tools."""
+    found = sorted(root.glob(f"usr/lib/xen-*/bin/{name}"))
+    if not found:
+        raise UserError(f"Xen's packages hold no {name}", f"remove {root} and call again")
+    return found[-1].read_bytes()

@@ -35,8 +35,11 @@ _DOMU = """
             #address-cells = <2>;
             #size-cells = <2>;
             memory = <0 {memory_kib:#x}>;
-            cpus = <{cpus}>;{modules}
+            cpus = <{cpus}>;{enhanced}{modules}
         }};"""
+# Such a guest can use events, grants and the XenStore (Xen, docs/misc/arm/device-tree/booting.txt).
+_ENHANCED = """
+            xen,enhanced = "enabled";"""
 _CHOSEN = """
 / {{
     chosen {{
@@ -46,6 +49,33 @@ _CHOSEN = """
     }};
 }};
 """
+# For a Linux as domU, which gets the second serial line, and a Linux as dom0, which has the others.
+# Xen has no driver for the SMMU, and the machine has none.
+BOARD_OF_LINUX_GUESTS = """
+/ {
+    pl011@9040000 {
+        compatible = "arm,pl011", "arm,primecell";
+        reg = <0 0x9040000 0 0x1000>;
+        interrupts = <0 8 4>;
+        xen,passthrough;
+    };
+};
+/delete-node/ &smmu;
+&pcie {
+    /delete-property/ iommu-map;
+};
+"""
+# A PL011 needs clocks in Linux, an SBSA UART does not.
+SERIAL_LINE_OF_LINUX_DOMU = """
+        serial@9040000 {
+            compatible = "arm,sbsa-uart";
+            reg = <0 0x9040000 0 0x1000>;
+            interrupts = <0 8 4>;
+            current-speed = <115200>;
+            xen,reg = <0 0x9040000 0 0x1000 0 0x9040000>;
+            xen,path = "/pl011@9040000";
+            xen,force-assign-without-iommu;
+        };"""
 # Xen copies `passthrough` into the guest's devicetree, without the properties xen,..., and gives
 # its interrupt controller the phandle of `gic`.
 _PASSED_THROUGH = """/dts-v1/;
@@ -94,6 +124,7 @@ class Domu:
     memory_kib: int
     cpus: int
     modules: Sequence[Module]
+    is_enhanced: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,6 +165,7 @@ def under_xen(
             number=number,
             memory_kib=each.memory_kib,
             cpus=each.cpus,
+            enhanced=_ENHANCED if each.is_enhanced else "",
             modules="".join(module.node for module in each.modules),
         )
         for number, each in enumerate(domus)

@@ -45,36 +45,13 @@ _MARK, _MARK_BYTES = b"Linux version ", 64  # in a kernel; it stays as it is
 
 # A page has eight virtio devices, and Xen assigns pages. Linux as dom0 finds no device in the other
 # places of the page.
-_BOARD_CHANGES = """
-/ {
-    pl011@9040000 {
-        compatible = "arm,pl011", "arm,primecell";
-        reg = <0 0x9040000 0 0x1000>;
-        interrupts = <0 8 4>;
-        xen,passthrough;
-    };
-};
-&virtio_mmio31 {
+_BOARD_CHANGES = f"""{xen_boot.BOARD_OF_LINUX_GUESTS}
+&virtio_mmio31 {{
     xen,passthrough;
-};
-/* Xen has no driver for the SMMU, and the machine has none. */
-/delete-node/ &smmu;
-&pcie {
-    /delete-property/ iommu-map;
-};
+}};
 """
-# A PL011 needs clocks in Linux, an SBSA UART does not.
 _DEVICES = """
-        dma-ranges = <0 {for_devices:#x} 0 {memory:#x} 0 {bytes:#x}>;
-        serial@9040000 {{
-            compatible = "arm,sbsa-uart";
-            reg = <0 0x9040000 0 0x1000>;
-            interrupts = <0 8 4>;
-            current-speed = <115200>;
-            xen,reg = <0 0x9040000 0 0x1000 0 0x9040000>;
-            xen,path = "/pl011@9040000";
-            xen,force-assign-without-iommu;
-        }};
+        dma-ranges = <0 {for_devices:#x} 0 {memory:#x} 0 {bytes:#x}>;{serial_line}
         virtio@a003e00 {{
             compatible = "virtio,mmio";
             reg = <0 0xa003e00 0 0x200>;
@@ -129,7 +106,10 @@ def under_xen(
     folder.mkdir(parents=True, exist_ok=True)
     options = [each.format(cores=cores, memory_mib=dom0.memory_mib) for each in _OPTIONS]
     devices = _DEVICES.format(
-        for_devices=_MEMORY_OF_DEVICES, memory=_MEMORY, bytes=domu.memory_mib << 20
+        for_devices=_MEMORY_OF_DEVICES,
+        memory=_MEMORY,
+        bytes=domu.memory_mib << 20,
+        serial_line=xen_boot.SERIAL_LINE_OF_LINUX_DOMU,
     )
     modules = [*domu.modules(1), xen_boot.passed_through(0, devices, folder)]
     return xen_boot.under_xen(
