@@ -37,6 +37,8 @@ static const struct {
     {"suspend", attack_suspend},
     {"ecam", attack_configuration_space},
     {"bars", attack_bars},
+    {"function", attack_function},
+    {"unaligned", attack_unaligned},
     {"dma-none", attack_dma_none},
     {"dma-transmit", attack_dma_transmit},
     {"dma-receive", attack_dma_receive},

@@ -45,6 +45,10 @@ void attack_suspend(uint64_t where);
 void attack_configuration_space(uint64_t where); /* `where`: bus number; all its registers */
 void attack_bars(uint64_t where);
 
+/* function.c */
+void attack_function(uint64_t where); /* `where`: of the PCI host for channels */
+void attack_unaligned(uint64_t where);
+
 /* dma.c: attacks by the NIC, which is told to use memory at `where` */
 void attack_dma_none(uint64_t where); /* control case: uses only its own memory */
 void attack_dma_transmit(uint64_t where);
