@@ -10,6 +10,8 @@
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "gic/setup.h"
+#include "hypervisor/listed.h"
+#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/safe_core.h"
 #include "hypervisor/sharing.h"
@@ -157,7 +159,7 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
 {
     const struct partition *last = NULL;
 
-    if (processor->shared == NULL) {
+    if (!neighbours_share_core_of(vcpu)) {
         return;
     }
     boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SHARING_TRACE_BYTES,
@@ -208,6 +210,19 @@ static void give_events(struct partition *partition)
     }
 }
 
+/* Sets how the partition's interrupts reach its guest. */
+static void choose_interrupts(struct partition *partition)
+{
+    bool wants_list = partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
+
+    if (listed_is_supported()) {
+        partition->shares_group1 = shares_group1;
+        partition->is_listed = shares_group1 || wants_list;
+    } else if (wants_list) {
+        boot_refuse("the image has no code for listed interrupts: partition", partition->index);
+    }
+}
+
 static void make_partition(const struct description *system, uint32_t index)
 {
     struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
@@ -216,9 +231,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->system = system;
     partition->described = &system->partitions[index];
     partition->index = index;
-    partition->shares_group1 = shares_group1;
-    partition->is_listed =
-        shares_group1 || partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
+    choose_interrupts(partition);
     partitions[index] = partition;
     make_stage2(partition);
     unresettable = pci_boot(partition);

@@ -9,8 +9,9 @@
 #include "entry/watch.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
-#include "gic/listed.h"
 #include "gic/redistributor.h"
+#include "hypervisor/listed.h"
+#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/sharing.h"
 #include "memory/tables.h"
@@ -226,7 +227,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         }
         return;
     case CLASS_VECTORS:
-        if (vcpu->shared != NULL) {
+        if (neighbours_share_core_of(vcpu)) {
             sharing_give_vectors(vcpu);
             return;
         }
@@ -261,7 +262,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
         synchronous(vcpu, registers);
     } else if (kind == VECTOR_FIQ) {
         interrupt_handle(vcpu);
-    } else if (kind == VECTOR_IRQ) {
+    } else if (listed_is_supported() && kind == VECTOR_IRQ) {
         interrupt_list(vcpu);
     } else {
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
-#include "gic/listed.h"
 #include "gic/system_registers.h"
+#include "hypervisor/listed.h"
 
 void gic_reset_core(struct vcpu *vcpu)
 {
@@ -12,7 +12,7 @@ void gic_reset_core(struct vcpu *vcpu)
     (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
     vcpu->list.has_changed = true;
     gic_registers_reset();
-    if (partition->is_listed) {
+    if (listed_has(partition)) {
         listed_reset(vcpu);
     }
 }
@@ -29,22 +29,16 @@ const char *gic_start_core(struct vcpu *vcpu)
     if (!gic_registers_start()) {
         return "a core has no system registers for the GIC";
     }
-    if (partition->is_listed && gic_registers_list_count() < LIST_REGISTERS_MIN) {
-        return "listed interrupts need two list registers, not in core";
-    }
-    if (!partition->shares_group1) {
+    if (!listed_shares_group1(partition)) {
         gic_registers_enable_group0();
     }
-    if (partition->is_listed) {
-        listed_start(vcpu);
-    }
-    return NULL;
+    return listed_has(partition) ? listed_start(vcpu) : NULL;
 }
 
 uint32_t gic_acknowledge(const struct partition *partition)
 {
-    uint32_t interrupt = partition->shares_group1 ? gic_registers_acknowledge_group1()
-                                                  : gic_registers_acknowledge_group0();
+    uint32_t interrupt = listed_shares_group1(partition) ? gic_registers_acknowledge_group1()
+                                                         : gic_registers_acknowledge_group0();
 
     /* IHI 0069, "Special INTIDs". */
     return interrupt > GIC_SPI_LAST ? GIC_NONE : interrupt;
@@ -52,12 +46,12 @@ uint32_t gic_acknowledge(const struct partition *partition)
 
 void gic_end(const struct partition *partition, uint32_t interrupt)
 {
-    if (partition->shares_group1) {
+    if (listed_shares_group1(partition)) {
         gic_registers_drop_group1(interrupt);
     } else {
         gic_registers_end_group0(interrupt);
     }
-    if (partition->is_listed) {
+    if (listed_has(partition)) {
         gic_end_dropped(interrupt);
     }
 }

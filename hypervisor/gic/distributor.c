@@ -4,8 +4,8 @@
 #include "gic/affinity.h"
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
-#include "gic/listed.h"
 #include "hypervisor/distributing.h"
+#include "hypervisor/listed.h"
 #include <arch/device_access.h>
 
 #define TYPER_HIDDEN                                                                     \
@@ -96,7 +96,7 @@ enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
         .words = DESCRIPTION_SPI_WORDS,
         .vcpu = vcpu,
         .listed_by =
-            partition->is_listed ? (UINT32_C(1) << partition->described->vcpu_count) - 1 : 0,
+            listed_has(partition) ? (UINT32_C(1) << partition->described->vcpu_count) - 1 : 0,
     };
 
     if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {

@@ -2,7 +2,7 @@
 #include "gic/interrupts.h"
 
 #include "gic/gic_registers.h"
-#include "gic/listed.h"
+#include "hypervisor/listed.h"
 #include <arch/device_access.h>
 
 #define BIT_REGISTERS_BYTES 0x80u /* 1024 interrupts, one bit each */
@@ -51,9 +51,15 @@ static void write_priorities(uintptr_t address, uint32_t value, uint32_t mask, u
     }
 }
 
+/* Returns true if they may be in list registers of a VCPU. */
+static bool are_listed(const struct interrupts *interrupts)
+{
+    return listed_has(interrupts->vcpu->partition);
+}
+
 static bool is_own_list(const struct interrupts *interrupts)
 {
-    return (interrupts->listed_by >> interrupts->vcpu->number & 1) != 0;
+    return are_listed(interrupts) && (interrupts->listed_by >> interrupts->vcpu->number & 1) != 0;
 }
 
 /* Returns the register's value as the guest sees it, where the GIC has `value`. An interrupt that
@@ -112,7 +118,7 @@ static void write_bits(const struct interrupts *interrupts, uint32_t offset, uin
                        uint32_t ones)
 {
     uintptr_t active = interrupts->frame.interrupts + GIC_ISACTIVER + first / 8;
-    uint32_t kind = interrupts->listed_by != 0 ? clear_of(offset) : 0, held;
+    uint32_t kind = are_listed(interrupts) ? clear_of(offset) : 0, held;
 
     if (kind == GIC_ICACTIVER) {
         held = clear_active(interrupts, offset, first, ones);
@@ -156,7 +162,7 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
     }
     if (bits == 8) {
         write_priorities(address, value, mask,
-                         interrupts->listed_by != 0 ? PRIORITY_LISTED_MIN : PRIORITY_DIRECT_MIN);
+                         are_listed(interrupts) ? PRIORITY_LISTED_MIN : PRIORITY_DIRECT_MIN);
     } else if (bits == 1 && offset >= GIC_ISENABLER && (value & mask) != 0) {
         write_bits(interrupts, offset, first, value & mask);
     }

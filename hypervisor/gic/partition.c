@@ -2,8 +2,8 @@
 /* The part of the set-up that monitors use: resets of interrupts, and routes of SPIs. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
-#include "gic/listed.h"
 #include "hypervisor/distributing.h"
+#include "hypervisor/listed.h"
 #include <arch/device_access.h>
 
 /* A GIC that takes this many polls, some 10 ms, is stuck. */

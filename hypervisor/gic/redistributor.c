@@ -3,7 +3,7 @@
 
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
-#include "gic/listed.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/neighbours.h"
 #include "hypervisor/sharing.h"
 #include <arch/device_access.h>
@@ -71,7 +71,7 @@ static enum access_result access_private(struct vcpu *accessing, uint32_t number
         .owned = &owned,
         .words = 1,
         .vcpu = accessing,
-        .listed_by = accessing->partition->is_listed ? UINT32_C(1) << number : 0,
+        .listed_by = listed_has(accessing->partition) ? UINT32_C(1) << number : 0,
     };
 
     accessing->list.has_changed = true;
@@ -91,7 +91,7 @@ static enum access_result access_place(const struct place *place, struct access 
         return access_frame(place, access);
     }
     access->offset -= GIC_FRAME_BYTES;
-    if (accessing->partition->shares_cores && accessing->number != place->vcpu) {
+    if (neighbours_share_cores_of(accessing->partition) && accessing->number != place->vcpu) {
         return sharing_access_other(accessing, place->vcpu, access);
     }
     return access_private(accessing, place->vcpu, access);

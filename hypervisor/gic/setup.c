@@ -2,6 +2,7 @@
 /* The boot's part of the set-up: groups, triggers, the Distributor as a whole, Redistributors. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
+#include "hypervisor/listed.h"
 #include <arch/device_access.h>
 
 static const char does_not_settle[] = "the GIC's Distributor does not settle";
@@ -171,6 +172,9 @@ const char *gic_start(const struct description *system, uint32_t core, bool *sha
     const char *wrong;
 
     *shares_group1 = (device_read32(frame.control) & GICD_CTLR_ONE_SECURITY) == 0;
+    if (*shares_group1 && !listed_is_supported()) {
+        return "the image has no code for a GIC with two security states, at";
+    }
     wrong = start_distributor(system, system->cores[core].affinity, *shares_group1);
 
     for (uint32_t i = 0; i < system->partition_count; i++) {

@@ -3,6 +3,8 @@
 
 #include "gic/setup.h"
 #include "gic/system_registers.h"
+#include "hypervisor/listed.h"
+#include "hypervisor/neighbours.h"
 #include <arch/device_access.h>
 
 /* IHI 0069, ICC_SGI1R_EL1 and ICC_SGI0R_EL1. */
@@ -66,7 +68,7 @@ void gic_call_core(const struct partition *partition, const struct description_c
     uint64_t message = target(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT;
 
     device_publish();
-    if (partition->shares_group1) {
+    if (listed_shares_group1(partition)) {
         gic_registers_send_group1(message);
     } else {
         gic_registers_send_group0(message);
@@ -75,7 +77,7 @@ void gic_call_core(const struct partition *partition, const struct description_c
 
 void gic_send(struct partition *partition, uint32_t vcpu)
 {
-    if (partition->shares_cores) {
+    if (neighbours_share_cores_of(partition)) {
         (void)__atomic_fetch_or(&partition->mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
     }
     gic_call_core(partition, partition_core(partition, vcpu));

@@ -7,6 +7,7 @@
 #include "entry/processor.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "partition/load.h"
@@ -48,7 +49,8 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
     for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
         /* A VCPU that shares this processor may be another than the one that executes, or may have
          * blocked as the last one. */
-        if (i != vcpu->number || vcpu != processor_this()->vcpu || partition->shares_cores) {
+        if (i != vcpu->number || vcpu != processor_this()->vcpu ||
+            neighbours_share_cores_of(partition)) {
             gic_send(partition, i);
         }
     }
@@ -302,7 +304,8 @@ static enum life_step handle_request(struct vcpu *vcpu)
     if (missing == vcpu->partition->described->vcpu_count) {
         return complete_request(vcpu);
     }
-    if (vcpu->partition->shares_cores) { /* they always answer, and some may need this core */
+    if (neighbours_share_cores_of(
+            vcpu->partition)) { /* they always answer, and some may need this core */
         return LIFE_SLEEP;
     }
     if (watch->is_timed && !time_is_over(watch)) {

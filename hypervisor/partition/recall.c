@@ -4,6 +4,7 @@
 #include "entry/interrupt.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/safe_core.h"
 #include "memory/withdraw.h"
@@ -35,7 +36,7 @@ static void withdraw(const struct vcpu *vcpu, uint32_t partition)
 {
     uint64_t own = register_read(vttbr_el2);
 
-    if (vcpu->partition->shares_group1 || safe_core_is_of(partition_at(vcpu, partition))) {
+    if (listed_shares_group1(vcpu->partition) || safe_core_is_of(partition_at(vcpu, partition))) {
         return;
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after what give_back_unless_called() looks at */
@@ -94,7 +95,7 @@ bool recall_answer(struct vcpu *vcpu)
 {
     uint32_t index = vcpu->partition->index;
 
-    if (vcpu->partition->is_listed ||
+    if (listed_has(vcpu->partition) ||
         !withdraw_is_done(root_of(vcpu, index), vcpu->partition->described)) {
         return false;
     }
@@ -108,7 +109,7 @@ bool recall_answer(struct vcpu *vcpu)
 
 void recall_end(const struct vcpu *vcpu)
 {
-    if (!vcpu->partition->is_listed) {
+    if (!listed_has(vcpu->partition)) {
         give_back(vcpu);
     }
 }

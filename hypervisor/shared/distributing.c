@@ -4,9 +4,9 @@
 #include "shared/distributing.h"
 
 #include "gic/gic_registers.h"
-#include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "hypervisor/distributing.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/neighbours.h"
 #include "hypervisor/routes.h"
 #include <arch/device_access.h>

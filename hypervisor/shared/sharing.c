@@ -3,8 +3,8 @@
 #include "hypervisor/sharing.h"
 
 #include "entry/interrupt.h"
-#include "gic/listed.h"
 #include "gic/sgi.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/routes.h"
 #include "partition/fault.h"

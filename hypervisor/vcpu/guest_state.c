@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/guest_state.h"
+#include "hypervisor/listed.h"
+#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "vcpu/clear.h"
 #include "vcpu/controls.h"
@@ -89,10 +91,10 @@ void guest_state_init(const struct vcpu *vcpu)
     physical = ID_FIELD(features.mmfr0, MMFR0_PARANGE);
     physical = physical < PHYSICAL_48_BITS ? physical : PHYSICAL_48_BITS;
     set_controls(&features);
-    if (vcpu->partition->is_listed) {
+    if (listed_has(vcpu->partition)) {
         register_write(hcr_el2, register_read(hcr_el2) | HCR_IMO);
     }
-    if (vcpu->shared != NULL) {
+    if (neighbours_share_core_of(vcpu)) {
         register_write(hcr_el2, register_read(hcr_el2) | HCR_TWI);
     }
     register_write(vtcr_el2, VTCR_BASE | physical << VTCR_PS_SHIFT);

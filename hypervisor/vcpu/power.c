@@ -4,9 +4,9 @@
 #include "call/call.h"
 #include "entry/interrupt.h"
 #include "entry/processor.h"
-#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/sharing.h"
 #include "partition/life.h"
 #include "vcpu/guest_state.h"
@@ -16,7 +16,7 @@ static void suspend(struct vcpu *vcpu)
 {
     uint64_t active;
 
-    if (vcpu->partition->is_listed) {
+    if (listed_has(vcpu->partition)) {
         /* A pending list register does not end WFI at EL2. A pending interrupt enters EL2 again as
          * soon as the guest continues. */
         if (!listed_is_pending()) {

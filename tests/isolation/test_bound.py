@@ -56,7 +56,8 @@ def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
 
 def _hypervisor(way: Way) -> str:
     """Returns the name of the image."""
-    return "hypervisor-shared" if way is Way.SHARED else "hypervisor"
+    names = {Way.DIRECT: "hypervisor", Way.SHARED: "hypervisor-shared"}
+    return names.get(way, "hypervisor-listed")
 
 
 def _plugin_option(log: Path, name: str) -> str:

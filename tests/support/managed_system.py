@@ -16,7 +16,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.reports import VcpuReport
-from support.written_system import StartGuest, reports
+from support.written_system import StartGuest, of_states, reports
 
 BOARD = 'board = "qemu-virt"\n'
 MANAGER = """[[partition]]
@@ -63,6 +63,7 @@ class ManagedRun:
         file = folder / "system.toml"
         file.write_text(text)
         system, board = read(str(file))
+        board = of_states(board, machine_options)
         assembled = assemble(system, board, Settings())
         memory = folder / "memory"
         made = machine(

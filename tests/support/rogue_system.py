@@ -19,6 +19,7 @@ from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Interrupts, System
 from bulkhead.system.reports import State, VcpuReport, read_reports
 from support.witness import Witness, changes
+from support.written_system import TWO_STATES, of_states
 
 StartGuest = Callable[..., GuestProcess]
 VICTIM, ROGUE = 0, 1  # numbers of partitions and of their cores
@@ -243,6 +244,8 @@ def start(
     system = listening(system, changes)
     if way is Way.SHARED:
         system = _sharing(system, others)
+    if way is Way.TWO_STATES:
+        board = of_states(board, TWO_STATES)
     assembled = assemble(system, board, Settings())
 
     def network(number: int) -> Network:
@@ -250,7 +253,7 @@ def start(
 
     made = machine(system, board, assembled.image, network, (*_NOBODYS, *extra))
     if way is Way.TWO_STATES:
-        made = replace(made, machine=f"{made.machine},secure=on")
+        made = replace(made, machine=f"{made.machine}{TWO_STATES}")
     guest = start_guest(made if cpu is None else replace(made, cpu=cpu))
     if prepare is not None:
         prepare()

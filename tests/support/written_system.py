@@ -11,6 +11,7 @@ from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.reports import VcpuReport, read_reports
@@ -18,6 +19,11 @@ from bulkhead.system.reports import VcpuReport, read_reports
 StartGuest = Callable[..., GuestProcess]
 # The GIC has two security states, and EL2 is Non-secure: Group 0 is the firmware's.
 TWO_STATES = ",secure=on"
+
+
+def of_states(board: BoardTree, machine_options: str) -> BoardTree:
+    """Returns the board that the machine has with these options."""
+    return replace(board, security_states=2) if machine_options == TWO_STATES else board
 
 
 def boot(
@@ -31,6 +37,7 @@ def boot(
     file = folder / "system.toml"
     file.write_text(text)
     system, board = read(str(file))
+    board = of_states(board, machine_options)
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork(), extra)
     guest = start_guest(replace(made, machine=made.machine + machine_options))

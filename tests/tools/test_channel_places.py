@@ -444,7 +444,7 @@ def test_systems_without_channels_have_nothing_of_them() -> None:
     assert placed.channels == ()
     source = guest_tree(placed.places[0], _BOARD)
     assert "channel" not in source
-    assert hypervisor_name(_system()) == "hypervisor"
+    assert hypervisor_name(_system(), _BOARD) == "hypervisor"
 
 
 @pytest.mark.parametrize("vcpus", [1, 16])
@@ -471,7 +471,7 @@ def test_hypervisor_has_room_for_the_tables(vcpus: int) -> None:
 def test_hypervisor_is_one_with_channels(change: dict[str, Any], name: str) -> None:
     control = replace(_CONTROL, **change)
     linux = replace(_LINUX, budget=1, period=2)
-    assert hypervisor_name(_system(_COMMANDS, partitions=(control, linux))) == name
+    assert hypervisor_name(_system(_COMMANDS, partitions=(control, linux)), _BOARD) == name
 
 
 def test_no_room_in_physical_memory() -> None:

@@ -12,9 +12,12 @@ from pathlib import Path
 
 import pytest
 from support.demos import StartGuest
+from support.managed_system import BOARD, DEDICATED
+from support.written_system import TWO_STATES
 
 from bulkhead.running.qemu import Machine, UserNetwork
 from bulkhead.settings import Settings
+from bulkhead.system import assemble as assembling
 from bulkhead.system import description
 from bulkhead.system.assemble import Assembled, assemble, read
 from bulkhead.system.layout import page_up
@@ -108,3 +111,70 @@ def test_damaged_uart_address_does_not_prevent_the_report(
     path.write_bytes(whole)
     line = refused(start_guest, replace(right_machine(), image=path))
     assert line.startswith("a damaged description: checksum 0x")
+
+
+_PARTITION = """
+[[partition]]
+name = "{0}"
+cores = [{1}]
+memory = "16 MiB"
+image = "boot"
+{2}
+"""
+_BUDGET = 'budget = "1 ms"\nperiod = "10 ms"\n'
+_ONE, _OTHER = _PARTITION.format("one", 0, ""), _PARTITION.format("other", 1, "")
+_CHANNEL = """
+[[channel]]
+name = "wire"
+from = "one"
+to = "other"
+size = "64 KiB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "machine_options", "message"),
+    [
+        (
+            _ONE + _PARTITION.format("other", 1, 'interrupts = "listed"\n'),
+            "",
+            "the image has no code for listed interrupts: partition 0x1",
+        ),
+        (
+            _ONE,
+            TWO_STATES,
+            "the image has no code for a GIC with two security states, at 0x8000000",
+        ),
+        (
+            "".join(_PARTITION.format(name, 2, _BUDGET) for name in ("one", "other")),
+            "",
+            "the image has no code for VCPUs that share a core: core 0x2",
+        ),
+        (_ONE + _OTHER + _CHANNEL, "", "the image has no code for channels: 0x1"),
+        (
+            DEDICATED.removeprefix(BOARD),
+            "",
+            "the image has no code for a manager: partition 0x0",
+        ),
+    ],
+    ids=["listed", "two-security-states", "shared", "channel", "manager"],
+)
+def test_system_that_the_image_has_no_code_for(
+    start_guest: StartGuest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    machine_options: str,
+    message: str,
+) -> None:
+    """The builder chooses the right image. This is what happens with another one."""
+    file = tmp_path / "system.toml"
+    file.write_text(BOARD + text)
+    system, board = read(str(file))
+    monkeypatch.setattr(assembling, "hypervisor_name", lambda *_: "hypervisor")
+    image = assemble(system, board, Settings()).image
+    made = machine(system, board, image, lambda _: UserNetwork())
+    guest = start_guest(replace(made, machine=made.machine + machine_options))
+    line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip()
+    assert line == f"bulkhead| the system can't start: {message}"
+    assert guest.console().strip() == line

@@ -122,8 +122,8 @@ struct transition {
 
 /*
  * gic/: interrupts in list registers whose enable, pending or active state a guest has cleared in
- * the Distributor or a Redistributor (gic/listed.h). Every VCPU of the partition changes these
- * words, by atomic operations.
+ * the Distributor or a Redistributor (hypervisor/listed.h). Every VCPU of the partition changes
+ * these words, by atomic operations.
  */
 struct list_changes {
     uint32_t vcpus; /* bit n: VCPU n has to revise its list registers */

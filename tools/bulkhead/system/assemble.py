@@ -29,7 +29,7 @@ from bulkhead.system.images import (
     names_file,
 )
 from bulkhead.system.layout import Files, Layout, make_layout
-from bulkhead.system.model import Partition, System
+from bulkhead.system.model import Interrupts, Partition, System
 from bulkhead.system.parse import find, parse
 
 _INSTALL_NOTHING = Settings(no_install=True)
@@ -62,12 +62,16 @@ def package_groups(system: System, compiler: str) -> set[str]:
     return build.Variant("arm64", compiler).groups | ({"bench"} if linux else set())
 
 
-def hypervisor_name(system: System) -> str:
+def hypervisor_name(system: System, board: BoardTree) -> str:
     """Return the name of the hypervisor that has the code that the system needs, and no more."""
-    shared = "-shared" if system.shared_cores else ""
+    is_listed = board.security_states > 1 or any(
+        system.interrupts_of(each) is Interrupts.LISTED for each in system.partitions
+    )
+    listed = "-listed" if is_listed else ""
+    cores = "-shared" if system.shared_cores else listed  # shared cores include listed interrupts
     managed = "-managed" if system.manager else ""
     connected = "-connected" if system.channels else ""
-    return f"hypervisor{shared}{managed}{connected}"
+    return f"hypervisor{cores}{managed}{connected}"
 
 
 def assemble(
@@ -76,7 +80,7 @@ def assemble(
     """Build the images of a system, and pack them into build/systems/NAME."""
     packages.ensure(package_groups(system, compiler), settings)
     folder = build.build(build.Variant("arm64", compiler))
-    hypervisor = (folder / "hypervisor" / f"{hypervisor_name(system)}.bin").read_bytes()
+    hypervisor = (folder / "hypervisor" / f"{hypervisor_name(system, board)}.bin").read_bytes()
     files = {each.name: _files(system, each, compiler) for each in system.partitions}
     layout = make_layout(system, board, files, hypervisor_bytes(hypervisor))
     target = OUTPUT / "systems" / system.name

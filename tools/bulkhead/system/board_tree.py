@@ -60,6 +60,7 @@ class BoardTree(Board):
     roles: Mapping[str, Any]  # dtlib.Node by role, such as "console"; the keys of [labels]
     cores: tuple[Core, ...]
     frames: tuple[int, ...]  # addresses of Redistributors, of more than there are cores
+    security_states: int  # of the interrupt controller; 2: Group 0 is the firmware's
     settings: Mapping[str, Any]  # board.toml
 
     def window(self, space: int) -> Window:
@@ -154,6 +155,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
         roles=roles,
         cores=_cores(tree, roles),
         frames=_frames(roles),
+        security_states=settings["interrupt_controller"]["security_states"],
         settings=settings,
     )
 

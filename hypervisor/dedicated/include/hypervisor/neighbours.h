@@ -5,7 +5,20 @@
 #define HYPERVISOR_NEIGHBOURS_H
 
 #include "hypervisor/vcpu.h"
+#include <stdbool.h>
 #include <stdint.h>
+
+static inline bool neighbours_share_core_of(const struct vcpu *vcpu)
+{
+    (void)vcpu;
+    return false;
+}
+
+static inline bool neighbours_share_cores_of(const struct partition *partition)
+{
+    (void)partition;
+    return false;
+}
 
 static inline uint32_t neighbours_of(const struct vcpu *vcpu)
 {

@@ -8,9 +8,23 @@
 #define HYPERVISOR_NEIGHBOURS_H
 
 #include "hypervisor/vcpu.h"
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define NEIGHBOURS_FRAME_BYTES UINT64_C(0x20000) /* RD and SGI frame of a VCPU */
+
+/* Returns true if other VCPUs, of any partition, execute on the VCPU's core. */
+static inline bool neighbours_share_core_of(const struct vcpu *vcpu)
+{
+    return vcpu->shared != NULL;
+}
+
+/* Returns true if the partition has a VCPU on a shared core. */
+static inline bool neighbours_share_cores_of(const struct partition *partition)
+{
+    return partition->shares_cores;
+}
 
 /* Returns the VCPUs of the partition that execute on the VCPU's core, itself included: bit n is
  * VCPU n. */

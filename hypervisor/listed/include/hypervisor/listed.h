@@ -12,10 +12,11 @@
  * are pending than there are list registers, the less urgent ones wait in the GIC, masked by
  * ICC_PMR_EL1, and an underflow interrupt ends the wait.
  *
- * All functions are called on the VCPU's own processor.
+ * All functions are called on the VCPU's own processor. direct/ has a header of the same name for
+ * systems without listed interrupts; the image's include path decides.
  */
-#ifndef GIC_LISTED_H
-#define GIC_LISTED_H
+#ifndef HYPERVISOR_LISTED_H
+#define HYPERVISOR_LISTED_H
 
 #include "hypervisor/access.h"
 #include "hypervisor/neighbours.h"
@@ -24,6 +25,24 @@
 /* The fewest list registers with which the underflow interrupt, of one or no used list register,
  * leaves room. */
 #define LIST_REGISTERS_MIN 2u
+
+/* Returns true if the image has the code for listed interrupts. */
+static inline bool listed_is_supported(void)
+{
+    return true;
+}
+
+/* Returns true if the partition's interrupts are listed. */
+static inline bool listed_has(const struct partition *partition)
+{
+    return partition->is_listed;
+}
+
+/* Returns true if the firmware has Group 0, so that the hypervisor's interrupts are in Group 1. */
+static inline bool listed_shares_group1(const struct partition *partition)
+{
+    return partition->shares_group1;
+}
 
 /* Takes the next physical interrupt of Group 1. Returns true if it is in a list register now, or if
  * there was none. Returns false if listed_resolve() has to handle it. Resident: uses only the
@@ -36,8 +55,8 @@ bool listed_take(struct vcpu *vcpu);
 bool listed_resolve(struct vcpu *vcpu);
 
 /* Finds out how this core's CPU interface shows priorities, and splits the ends of the hypervisor's
- * interrupts. Called once on each core. */
-void listed_start(struct vcpu *vcpu);
+ * interrupts. Returns NULL, or the reason of a failure. Called once on each core. */
+const char *listed_start(struct vcpu *vcpu);
 
 /* Handles the maintenance interrupt: of the interrupts that waited, the next can be listed. */
 void listed_underflow(struct vcpu *vcpu);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* List registers beyond the usual way: too few of them, and guests that change an interrupt's state
  * while it is listed. */
-#include "gic/listed.h"
+#include "hypervisor/listed.h"
 
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
-#include "gic/list_register.h"
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
 #include "hypervisor/routes.h"
+#include "listed/list_register.h"
 #include <arch/device_access.h>
 
 #define NO_LIST_REGISTER LIST_REGISTERS_MAX
@@ -62,7 +62,7 @@ void listed_return(const struct vcpu *vcpu, uint32_t number)
  * too. */
 static void let_wait(struct vcpu *vcpu, uint32_t number)
 {
-    if (vcpu->shared != NULL) {
+    if (neighbours_share_core_of(vcpu)) {
         listed_set_aside(vcpu, number);
     } else {
         listed_return(vcpu, number);
@@ -123,7 +123,7 @@ static bool is_vcpus(const struct vcpu *vcpu, uint32_t number)
  */
 static void set_mask(const struct vcpu *vcpu, uint32_t priority)
 {
-    if (vcpu->shared != NULL) {
+    if (neighbours_share_core_of(vcpu)) {
         priority = PRIORITY_MASK_OPEN;
     }
     gic_registers_mask(vcpu->list.is_raw ? 0x80 | priority >> 1 : priority);
@@ -552,11 +552,15 @@ bool listed_is_pending(void)
            read_usage().least_pending != NO_LIST_REGISTER;
 }
 
-void listed_start(struct vcpu *vcpu)
+const char *listed_start(struct vcpu *vcpu)
 {
+    if (gic_registers_list_count() < LIST_REGISTERS_MIN) {
+        return "listed interrupts need two list registers, not in core";
+    }
     gic_registers_split_ends();
     vcpu->list.registers = (UINT32_C(1) << gic_registers_list_count()) - 1;
     vcpu->list.is_raw = vcpu->partition->shares_group1 && gic_registers_mask_has_lowest_priority();
+    return NULL;
 }
 
 void listed_reset(struct vcpu *vcpu)

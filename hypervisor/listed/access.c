@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a guest reads and writes of interrupts that are in list registers. */
 #include "gic/gic_registers.h"
-#include "gic/list_register.h"
-#include "gic/listed.h"
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
+#include "hypervisor/listed.h"
+#include "listed/list_register.h"
 
 struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The usual way of an interrupt into a list register, on the resident tables. */
 #include "gic/gic_registers.h"
-#include "gic/list_register.h"
-#include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "hypervisor/distributing.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/routes.h"
+#include "listed/list_register.h"
 
 /* Returns true if the interrupt is for the VCPU, and no guest has changed its state in the GIC
  * since it was listed last. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A guest with direct interrupts can shut its cores against the hypervisor's interrupts, one with
- * listed interrupts can't (docs/decisions/0039). */
+ * listed interrupts can't (docs/decisions/0039). direct/ has a header of the same name. */
 #ifndef HYPERVISOR_SAFE_CORE_H
 #define HYPERVISOR_SAFE_CORE_H
 
