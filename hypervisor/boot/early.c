@@ -68,7 +68,8 @@ static void probe_memory(const struct description *system)
     }
 }
 
-uint64_t boot_early(void)
+/* entry.S calls it. */
+__attribute__((used)) uint64_t boot_early(void)
 {
     const struct description *system = image_description();
     uint64_t start = (uint64_t)(uintptr_t)image_start;

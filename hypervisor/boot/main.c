@@ -27,11 +27,11 @@
 #define PSCI_CPU_ON_64 UINT64_C(0xc4000003)
 #define STACK_PAGES    2u /* a stack, and an unmapped guard page below it */
 
-static struct partition *partitions[DESCRIPTION_PARTITIONS_MAX];
-static uint64_t stage2_roots[DESCRIPTION_PARTITIONS_MAX]; /* for the SMMU */
+static struct partition *boot_partitions[DESCRIPTION_PARTITIONS_MAX];
+static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX]; /* for the SMMU */
 static uint64_t processors_roots; /* of all partitions, for their processors: a page each */
 static struct smmu_memory smmu_memory;
-static bool shares_group1; /* Group 0 of the GIC is the firmware's */
+static bool has_shared_group1; /* Group 0 of the GIC is the firmware's */
 
 /* Ends the boot if `failure` is not NULL. */
 static void refuse_failure(const char *failure, uint64_t address)
@@ -184,13 +184,13 @@ static void make_stage2(const struct partition *partition)
 {
     uint32_t index = partition->index;
 
-    stage2_roots[index] = stage2_build(partition->described, &boot_pool);
-    if (stage2_roots[index] == 0) {
+    smmu_roots[index] = stage2_build(partition->described, &boot_pool);
+    if (smmu_roots[index] == 0) {
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
-    channel_connect(partition, (uint64_t *)(uintptr_t)stage2_roots[index]);
+    channel_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     memcpy((void *)(uintptr_t)(processors_roots + index * PAGE_BYTES),
-           (const void *)(uintptr_t)stage2_roots[index], PAGE_BYTES);
+           (const void *)(uintptr_t)smmu_roots[index], PAGE_BYTES);
 }
 
 /* Gives the partition the SMMU's events if its functions can cause some, or if its cores can't be
@@ -216,8 +216,8 @@ static void choose_interrupts(struct partition *partition)
     bool wants_list = partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
 
     if (listed_is_supported()) {
-        partition->shares_group1 = shares_group1;
-        partition->is_listed = shares_group1 || wants_list;
+        partition->shares_group1 = has_shared_group1;
+        partition->is_listed = has_shared_group1 || wants_list;
     } else if (wants_list) {
         boot_refuse("the image has no code for listed interrupts: partition", partition->index);
     }
@@ -232,7 +232,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->described = &system->partitions[index];
     partition->index = index;
     choose_interrupts(partition);
-    partitions[index] = partition;
+    boot_partitions[index] = partition;
     make_stage2(partition);
     unresettable = pci_boot(partition);
     if (unresettable != PCI_NO_FUNCTION &&
@@ -244,11 +244,11 @@ static void make_partition(const struct description *system, uint32_t index)
 
 static void start_smmu(const struct description *system)
 {
-    refuse_failure(smmu_boot(system, &boot_pool, stage2_roots, &smmu_memory), system->board.smmu);
+    refuse_failure(smmu_boot(system, &boot_pool, smmu_roots, &smmu_memory), system->board.smmu);
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (smmu_streams(system, &system->partitions[i]) != 0) {
-            partitions[i]->commands = smmu_memory.commands;
-            partitions[i]->streams = smmu_memory.streams;
+            boot_partitions[i]->commands = smmu_memory.commands;
+            boot_partitions[i]->streams = smmu_memory.streams;
         }
     }
 }
@@ -283,7 +283,7 @@ static void make_vcpus(const struct description *system)
             vcpu->report.magic = REPORT_MAGIC;
             vcpu->report.processor = core;
             vcpu->report.partition = index;
-            vcpu->partition = partitions[index];
+            vcpu->partition = boot_partitions[index];
             vcpu->stage2 = processors_roots + index * PAGE_BYTES;
             vcpu->number = number;
             vcpu->processor = core;
@@ -361,7 +361,8 @@ static void start_others(const struct description *system, uint32_t own)
     }
 }
 
-void boot_main(void)
+/* entry.S calls it. */
+__attribute__((used)) void boot_main(void)
 {
     const struct description *system = image_description();
     uint64_t affinity = register_read(mpidr_el1) & AFFINITY_MASK;
@@ -369,7 +370,7 @@ void boot_main(void)
 
     terminal_share();
     terminal_explain("the board has no such GIC or no such core, nothing is at");
-    refuse_failure(gic_start(system, own, &shares_group1), system->board.distributor);
+    refuse_failure(gic_start(system, own, &has_shared_group1), system->board.distributor);
     input_start(system);
     if (system->board.smmu != 0) {
         smmu_memory.events = boot_take(1);
@@ -383,7 +384,7 @@ void boot_main(void)
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }
-    manager_boot(system, partitions);
+    manager_boot(system, boot_partitions);
     terminal_explain("the board has no SMMU at");
     start_smmu(system);
     terminal_explain(NULL);

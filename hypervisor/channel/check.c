@@ -22,11 +22,12 @@ static bool are_apart(const struct pages *pages, uint64_t first, uint64_t bytes)
 /* Checks against the devices that have the same address for all guests and the machine. */
 static bool are_no_boards(const struct pages *pages, const struct description *system)
 {
-    bool is_free = are_apart(pages, system->board.distributor, FRAME_BYTES) &&
+    bool is_free = are_apart(pages, system->board.distributor, DEVICE_FRAME_BYTES) &&
                    are_apart(pages, system->board.ecam, system->board.ecam_bytes);
 
     for (uint32_t i = 0; i < system->core_count; i++) {
-        is_free = is_free && are_apart(pages, system->cores[i].redistributor, REDISTRIBUTOR_BYTES);
+        is_free =
+            is_free && are_apart(pages, system->cores[i].redistributor, DEVICE_REDISTRIBUTOR_BYTES);
     }
     return is_free;
 }
@@ -88,9 +89,9 @@ static bool is_free_for_guest(const struct description *system, uint32_t index,
                    are_apart(pages, partition->times, page_bytes(partition->times != 0));
 
     if (partition->vcpu_count > system->core_count) {
-        is_free = is_free &&
-                  are_apart(pages, last_redistributor + REDISTRIBUTOR_BYTES,
-                            (partition->vcpu_count - system->core_count) * REDISTRIBUTOR_BYTES);
+        is_free = is_free && are_apart(pages, last_redistributor + DEVICE_REDISTRIBUTOR_BYTES,
+                                       (partition->vcpu_count - system->core_count) *
+                                           DEVICE_REDISTRIBUTOR_BYTES);
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct description_channel *other = &system->channels[i];

@@ -134,11 +134,11 @@ static bool add_shared(struct check *check)
     const struct description *description = check->description;
 
     for (uint32_t i = 0; i < description->core_count; i++) {
-        if (!add_range(check, description->cores[i].redistributor, REDISTRIBUTOR_BYTES)) {
+        if (!add_range(check, description->cores[i].redistributor, DEVICE_REDISTRIBUTOR_BYTES)) {
             return false;
         }
     }
-    return add_range(check, description->board.distributor, FRAME_BYTES) &&
+    return add_range(check, description->board.distributor, DEVICE_FRAME_BYTES) &&
            add_optional(check, description->board.ecam, description->board.ecam_bytes);
 }
 
@@ -150,8 +150,9 @@ static bool add_further_redistributors(struct check *check,
     uint32_t count = description->core_count;
 
     return !cores_may_be_shared() || partition->vcpu_count <= count ||
-           add_range(check, description->cores[count - 1].redistributor + REDISTRIBUTOR_BYTES,
-                     (partition->vcpu_count - count) * REDISTRIBUTOR_BYTES);
+           add_range(check,
+                     description->cores[count - 1].redistributor + DEVICE_REDISTRIBUTOR_BYTES,
+                     (partition->vcpu_count - count) * DEVICE_REDISTRIBUTOR_BYTES);
 }
 
 /* Adds the partition's ranges: guest addresses if the limit is GUEST_LIMIT, else physical ones. */
@@ -498,7 +499,7 @@ static bool check_core(struct check *check, uint32_t index)
         right = right && core->affinity != description->cores[i].affinity;
     }
     return expect(check, right, "invalid or duplicate affinity: core", index) &&
-           expect(check, core->redistributor != 0 && core->redistributor % FRAME_BYTES == 0,
+           expect(check, core->redistributor != 0 && core->redistributor % DEVICE_FRAME_BYTES == 0,
                   "Redistributor not aligned to 64 KiB: core", index) &&
            expect(check,
                   core->quantum == 0 || !cores_may_be_shared() ||
@@ -525,7 +526,7 @@ static bool check_board(struct check *check)
     check->range_count = 0;
     return expect(check, board->hypervisor_bytes >= check->description->payload,
                   "payload larger than the hypervisor's memory at", board->hypervisor) &&
-           expect(check, board->distributor != 0 && board->distributor % FRAME_BYTES == 0,
+           expect(check, board->distributor != 0 && board->distributor % DEVICE_FRAME_BYTES == 0,
                   "GICD not aligned to 64 KiB:", board->distributor) &&
            expect(check,
                   (board->ecam != 0 || board->ecam_bytes == 0) &&

@@ -62,6 +62,12 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     return redistributor_access(vcpu, address, access);
 }
 
+/* Returns true if the guest repeats the instruction. */
+static bool is_repeated(enum access_result result)
+{
+    return neighbours_are_supported() && result == ACCESS_AGAIN;
+}
+
 static enum access_result data_abort(struct vcpu *vcpu, struct registers *registers,
                                      uint64_t syndrome, uint64_t address)
 {
@@ -78,7 +84,7 @@ static enum access_result data_abort(struct vcpu *vcpu, struct registers *regist
         access.value &= (UINT64_C(1) << (8u * access.bytes)) - 1;
     }
     result = route(vcpu, address, &access, &cause);
-    if (result == ACCESS_FORBIDDEN || result == ACCESS_AGAIN) {
+    if (result == ACCESS_FORBIDDEN || is_repeated(result)) {
         return result;
     }
     vcpu->report.exits[cause]++;
@@ -220,6 +226,10 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         power_call(vcpu, registers);
         return;
     case CLASS_WAIT:
+        if (!neighbours_are_supported()) {
+            result = trapped_instruction(vcpu, syndrome);
+            break;
+        }
         registers->pc += INSTRUCTION_BYTES;
         vcpu->report.exits[EXIT_WAIT]++;
         if (!SYNDROME_WAIT_HAS_LIMIT(syndrome)) {
@@ -250,7 +260,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
                    syndrome_has_address(syndrome) ? address : FAULT_ADDRESS_UNKNOWN);
     }
     vcpu->report.refused += result == ACCESS_REFUSED;
-    registers->pc += result == ACCESS_AGAIN ? 0 : INSTRUCTION_BYTES;
+    registers->pc += is_repeated(result) ? 0 : INSTRUCTION_BYTES;
 }
 
 void monitor_trap(struct registers *registers, unsigned kind)

@@ -3,6 +3,7 @@
 #include "gic/internal.h"
 #include "gic/system_registers.h"
 #include "hypervisor/listed.h"
+#include "hypervisor/neighbours.h"
 
 void gic_reset_core(struct vcpu *vcpu)
 {
@@ -10,7 +11,7 @@ void gic_reset_core(struct vcpu *vcpu)
     const struct gic_frame frame = gic_private(partition_core(partition, vcpu->number));
 
     (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
-    vcpu->list.has_changed = true;
+    neighbours_note_change(vcpu);
     gic_registers_reset();
     if (listed_has(partition)) {
         listed_reset(vcpu);

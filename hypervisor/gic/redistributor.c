@@ -74,7 +74,7 @@ static enum access_result access_private(struct vcpu *accessing, uint32_t number
         .listed_by = listed_has(accessing->partition) ? UINT32_C(1) << number : 0,
     };
 
-    accessing->list.has_changed = true;
+    neighbours_note_change(accessing);
     return interrupts_access(&interrupts, access);
 }
 

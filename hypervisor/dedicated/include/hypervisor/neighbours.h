@@ -8,6 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+static inline bool neighbours_are_supported(void)
+{
+    return false;
+}
+
 static inline bool neighbours_share_core_of(const struct vcpu *vcpu)
 {
     (void)vcpu;
@@ -18,6 +23,11 @@ static inline bool neighbours_share_cores_of(const struct partition *partition)
 {
     (void)partition;
     return false;
+}
+
+static inline void neighbours_note_change(struct vcpu *vcpu)
+{
+    (void)vcpu;
 }
 
 static inline uint32_t neighbours_of(const struct vcpu *vcpu)

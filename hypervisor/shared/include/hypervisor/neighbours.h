@@ -14,6 +14,12 @@
 
 #define NEIGHBOURS_FRAME_BYTES UINT64_C(0x20000) /* RD and SGI frame of a VCPU */
 
+/* Returns true if the image has the code for VCPUs that share a core. */
+static inline bool neighbours_are_supported(void)
+{
+    return true;
+}
+
 /* Returns true if other VCPUs, of any partition, execute on the VCPU's core. */
 static inline bool neighbours_share_core_of(const struct vcpu *vcpu)
 {
@@ -24,6 +30,12 @@ static inline bool neighbours_share_core_of(const struct vcpu *vcpu)
 static inline bool neighbours_share_cores_of(const struct partition *partition)
 {
     return partition->shares_cores;
+}
+
+/* Notes that priorities or triggers of the VCPU's SGIs and PPIs may be others now. */
+static inline void neighbours_note_change(struct vcpu *vcpu)
+{
+    vcpu->list.has_changed = true;
 }
 
 /* Returns the VCPUs of the partition that execute on the VCPU's core, itself included: bit n is
