@@ -133,25 +133,29 @@ size = "64 KiB"
 
 
 @pytest.mark.parametrize(
-    ("text", "machine_options", "message"),
+    ("image", "text", "machine_options", "message"),
     [
         (
+            "hypervisor",
             _ONE + _PARTITION.format("other", 1, 'interrupts = "listed"\n'),
             "",
             "the image has no code for listed interrupts: partition 0x1",
         ),
         (
+            "hypervisor",
             _ONE,
             TWO_STATES,
             "the image has no code for a GIC with two security states, at 0x8000000",
         ),
         (
+            "hypervisor-listed",
             "".join(_PARTITION.format(name, 2, _BUDGET) for name in ("one", "other")),
             "",
             "the image has no code for VCPUs that share a core: core 0x2",
         ),
-        (_ONE + _OTHER + _CHANNEL, "", "the image has no code for channels: 0x1"),
+        ("hypervisor", _ONE + _OTHER + _CHANNEL, "", "the image has no code for channels: 0x1"),
         (
+            "hypervisor",
             DEDICATED.removeprefix(BOARD),
             "",
             "the image has no code for a manager: partition 0x0",
@@ -163,6 +167,7 @@ def test_system_that_the_image_has_no_code_for(
     start_guest: StartGuest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    image: str,
     text: str,
     machine_options: str,
     message: str,
@@ -171,9 +176,9 @@ def test_system_that_the_image_has_no_code_for(
     file = tmp_path / "system.toml"
     file.write_text(BOARD + text)
     system, board = read(str(file))
-    monkeypatch.setattr(assembling, "hypervisor_name", lambda *_: "hypervisor")
-    image = assemble(system, board, Settings()).image
-    made = machine(system, board, image, lambda _: UserNetwork())
+    monkeypatch.setattr(assembling, "hypervisor_name", lambda *_: image)
+    assembled_image = assemble(system, board, Settings()).image
+    made = machine(system, board, assembled_image, lambda _: UserNetwork())
     guest = start_guest(replace(made, machine=made.machine + machine_options))
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip()
     assert line == f"bulkhead| the system can't start: {message}"

@@ -343,7 +343,8 @@ class Reach:
         }
         if not images:
             return set()
-        in_systems = {"hypervisor", *self._images_of_systems()}
+        hypervisors = {each for each in images if each.split("-")[0] == "hypervisor"}
+        in_systems = hypervisors | self._images_of_systems()
         found = set()
         for name in self._test_files():
             uses = self.python.uses(name)
