@@ -8,8 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct shared_core;
+
 static inline bool neighbours_are_supported(void)
 {
+    return false;
+}
+
+static inline bool neighbours_share_processor(const struct shared_core *shared)
+{
+    (void)shared;
     return false;
 }
 

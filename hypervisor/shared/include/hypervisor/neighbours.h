@@ -12,12 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct shared_core;
+
 #define NEIGHBOURS_FRAME_BYTES UINT64_C(0x20000) /* RD and SGI frame of a VCPU */
 
 /* Returns true if the image has the code for VCPUs that share a core. */
 static inline bool neighbours_are_supported(void)
 {
     return true;
+}
+
+/* Returns true if several VCPUs execute on a processor. `shared`: its field of that name. */
+static inline bool neighbours_share_processor(const struct shared_core *shared)
+{
+    return shared != NULL;
 }
 
 /* Returns true if other VCPUs, of any partition, execute on the VCPU's core. */
