@@ -80,17 +80,24 @@ def test_attack_on_interrupts_with_two_security_states(
     run.victim_runs()
 
 
+_BUSES, _BUSES_A_TEST = 256, 16
+
+
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_every_register_of_every_bus(start_guest: StartGuest, way: Way) -> None:
+@pytest.mark.parametrize("first", range(0, _BUSES, _BUSES_A_TEST))
+def test_every_register_of_every_bus(start_guest: StartGuest, way: Way, first: int) -> None:
+    """A bus takes 380,000 exits: seconds, and twice as long on a shared core. So 16 buses are a
+    test, and each bus has a bound of its own."""
     run = start(start_guest, way=way)
-    buses = run.layout.board.pci_buses
-    assert buses == 256
-    for bus in range(1, buses):
-        survives(run, f"ecam {bus}", 600)
+    assert run.layout.board.pci_buses == _BUSES
+    for bus in range(first, first + _BUSES_A_TEST):
+        survives(run, f"ecam {bus}", 400)
     run.victim_is_unharmed()
     answers = re.findall(r"(?m)^rogue\| (\d+) functions answered", run.guest.console())
-    assert answers == ["0"] * (buses - 1)
+    functions = 1 if first == 0 else 0  # the rogue's own, on bus 0
+    assert sum(map(int, answers)) == functions
+    assert len(answers) == _BUSES_A_TEST
 
 
 def test_every_system_register(start_guest: StartGuest, way: Way) -> None:

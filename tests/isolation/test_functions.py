@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PCI function of a channel: whatever its partition does to the registers, other partitions notice
-only doorbells and a state."""
+"""The PCI function of a channel: whatever its partition does to the registers, other partitions
+notice only doorbells and a state."""
 
 from __future__ import annotations
 
