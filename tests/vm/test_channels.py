@@ -254,6 +254,16 @@ def test_the_trace_shows_notifications(start_guest: StartGuest, tmp_path: Path) 
     assert {Event.CHANNEL_NOTIFY, Event.CHANNEL_DOORBELL} <= events
 
 
+def test_the_trace_shows_states(start_guest: StartGuest, tmp_path: Path) -> None:
+    guest, layout = boot(start_guest, tmp_path, pair(('arguments = "trace=4096"',), ()))
+    guest.wait_for_match(r"(?m)^left\| channel: connected by pair", _PATIENCE_S)
+    facts = facts_of(layout)
+    trace = read_trace(Guest(facts.guests[0], facts.name, physical_memory(guest.qmp())))
+    assert trace is not None
+    marks = make_timeline(trace, trace.events).channels
+    assert Event.CHANNEL_STATE in {mark.event for mark in marks[0].marks}
+
+
 def test_monitors_map_the_states_of_their_channels_and_no_more(
     start_guest: StartGuest, tmp_path: Path
 ) -> None:
