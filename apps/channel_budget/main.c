@@ -142,11 +142,14 @@ static void receive_messages(void *argument)
     }
 }
 
+/* `argument`: counter of the turns. */
 static void spin(void *argument)
 {
-    (void)argument;
+    uint64_t *turns = argument;
+
     while (!side.is_over) {
         pause();
+        ++*turns;
     }
 }
 
@@ -156,13 +159,14 @@ static void measure(void (*run)(void *argument))
     uint64_t budget = side.point.percent[side.place.end] * PERIOD / 100;
     int vcpu = make_vcpu("messages", SCHED_SPORADIC, budget, PERIOD);
     int other_vcpu = 0;
+    uint64_t spinning_turns = 0, other_turns = 0;
     struct thread *spinning, *thread, *other = NULL;
 
     side.is_over = false;
-    spinning = start_thread("spinning", PRIORITY_SPINNING, 0, spin, NULL);
+    spinning = start_thread("spinning", PRIORITY_SPINNING, 0, spin, &spinning_turns);
     if (side.point.has_other != 0) {
         other_vcpu = make_vcpu("other", SCHED_SPORADIC, OTHER_BUDGET, OTHER_PERIOD);
-        other = start_thread("other", PRIORITY_WITHOUT_BUDGET, other_vcpu, spin, NULL);
+        other = start_thread("other", PRIORITY_WITHOUT_BUDGET, other_vcpu, spin, &other_turns);
     }
     thread = start_thread("messages", PRIORITY_WITHOUT_BUDGET, vcpu, run, NULL);
     (void)thread_join(thread, DEADLINE_NONE);
@@ -171,6 +175,9 @@ static void measure(void (*run)(void *argument))
     if (other != NULL) {
         (void)thread_join(other, DEADLINE_NONE);
         (void)vcpu_destroy(other_vcpu, false);
+    }
+    if (side.point.has_other != 0 && other_turns == 0) {
+        fail("the VCPU of higher priority has not executed");
     }
     if (vcpu_destroy(vcpu, false) != 0) {
         fail("the VCPU can't be destroyed");
