@@ -115,6 +115,10 @@ const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
 
 bool value_is_new(const struct value_reader *reader)
 {
-    return reader->error.kind == CHANNEL_ERROR_NONE &&
-           word_load_acquire(&reader->peer->produced) > reader->number;
+    uint64_t produced = word_load_acquire(&reader->peer->produced);
+
+    /* A value may be read before its number is published. A malicious life may have had any number,
+     * also a larger one than those of the next life. */
+    return reader->error.kind == CHANNEL_ERROR_NONE && word_load(&reader->peer->format) != 0 &&
+           reader->number - produced > 1;
 }

@@ -185,6 +185,39 @@ static void test_every_word_can_have_any_value(void **state)
     }
 }
 
+/* A malicious life may give its value any number, and the next life goes on with its own. */
+static void test_values_after_a_malicious_life_are_new(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t numbers[] = {UINT64_MAX, UINT64_C(1) << 63, 1000};
+
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        put(fixture, 8, 1);
+        for (unsigned slot = 0; slot < 4; slot++) {
+            memcpy(&fixture->pair.sections[0]->ring[slot * BYTES / 4 + 8], &numbers[i], 8);
+        }
+        take(fixture, 8, 1);
+        begin_writer(fixture);
+        put(fixture, 8, 2);
+        assert_true(value_is_new(&fixture->reader));
+        take(fixture, 8, 2);
+        assert_false(value_is_new(&fixture->reader));
+    }
+}
+
+/* Whoever waits for a value that value_read() does not return would wait in vain, again and again.
+ */
+static void test_there_is_no_new_value_without_a_format(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t length;
+
+    put(fixture, 8, 1);
+    fixture->pair.sections[0]->control.format = 0;
+    assert_null(value_read(&fixture->reader, &length));
+    assert_false(value_is_new(&fixture->reader));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -196,6 +229,8 @@ int main(void)
         TEST(test_a_reader_that_waits_is_notified),
         TEST(test_lengths_and_formats_are_checked),
         TEST(test_every_word_can_have_any_value),
+        TEST(test_values_after_a_malicious_life_are_new),
+        TEST(test_there_is_no_new_value_without_a_format),
     };
 
     return cmocka_run_group_tests_name("value", tests, NULL, NULL);
