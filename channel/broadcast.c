@@ -16,6 +16,18 @@ static uint64_t size_of(uint64_t length)
            ~(CHANNEL_ALIGNMENT - 1);
 }
 
+/* A malicious life may have left words that no other leaves. All messages before the position are
+ * then as good as overwritten. */
+static void repair(struct channel_control *own, uint64_t position)
+{
+    if (word_load(&own->produced) != position || word_load(&own->overwritten) > position ||
+        word_load(&own->last) > position) {
+        word_store(&own->overwritten, position);
+        word_store(&own->last, position);
+        word_store(&own->produced, position);
+    }
+}
+
 bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint64_t ring_bytes)
 {
     struct channel_control *own = section;
@@ -26,10 +38,11 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
     *sender = (struct broadcast_sender){
         .ring = (uint8_t *)section + CHANNEL_CONTROL_BYTES,
         .bytes = ring_bytes,
-        .position = word_load(&own->produced) & ~(CHANNEL_ALIGNMENT - 1),
+        .position = word_load(&own->produced) & CHANNEL_POSITION_BITS,
         .number = word_load(&own->sent),
         .own = own,
     };
+    repair(own, sender->position);
     word_store(&own->ring_bytes, ring_bytes);
     word_store(&own->format, CHANNEL_FORMAT_BROADCAST);
     return true;

@@ -208,6 +208,29 @@ static void test_every_word_can_have_any_value(void **state)
     }
 }
 
+/* A malicious life leaves any words in its section. Receivers get the messages of the next life,
+ * whether they begin after it or have waited at a position. */
+static void test_messages_after_a_malicious_life_are_received(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_control *control = &fixture->pair.sections[0]->control;
+    const uint64_t left[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 40};
+
+    for (unsigned i = 0; i < 4 * sizeof(left) / sizeof(left[0]); i++) {
+        control->produced = (i & 4) != 0 ? left[i % 4] : control->produced;
+        control->overwritten = left[i % 4];
+        control->last = (i & 8) != 0 ? left[i % 4] : control->last;
+        assert_true(broadcast_sender_begin(&fixture->sender, control, BYTES));
+        if (i % 4 != 3) {
+            assert_true(broadcast_receiver_begin(&fixture->receiver, control, BYTES, i % 2 == 0));
+        }
+        for (unsigned j = 0; j < 1000; j++) {
+            send(fixture, 8, (uint8_t)j);
+            expect(fixture, 8, (uint8_t)j);
+        }
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -220,6 +243,7 @@ int main(void)
         TEST(test_a_small_buffer_leaves_the_message),
         TEST(test_words_of_the_sender_are_checked),
         TEST(test_every_word_can_have_any_value),
+        TEST(test_messages_after_a_malicious_life_are_received),
     };
 
     return cmocka_run_group_tests_name("broadcast", tests, NULL, NULL);
