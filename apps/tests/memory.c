@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Compares the memory and checksum functions of libc/arm64 with plain loops. */
+/* Compares the memory and checksum functions of libc/arm64, and those of the hypervisor, with plain
+ * loops. */
 #include "../../tests/unit/libc/memory_checks.h"
 #include "kernel/application.h"
 #include "kernel/print.h"
@@ -7,6 +8,10 @@
 #include "kernel/time.h"
 #include <libc/internet_checksum.h>
 #include <string.h>
+
+/* hypervisor_copy.S */
+void *hypervisor_memcpy(void *destination, const void *source, size_t bytes);
+void *hypervisor_memset(void *memory, int value, size_t bytes);
 
 static const char *wrong;
 
@@ -22,8 +27,13 @@ static void check(void *argument)
         .checksum_copy = internet_checksum_copy,
     };
 
+    struct memory_functions hypervisors = functions;
+
     (void)argument;
+    hypervisors.copy = hypervisor_memcpy;
+    hypervisors.set = hypervisor_memset;
     wrong = wrong != NULL ? wrong : memory_checks(&functions);
+    wrong = wrong != NULL ? wrong : memory_checks(&hypervisors);
 }
 
 int application_main(void)

@@ -9,7 +9,7 @@
 #define UNTOUCHED 0xa5
 #define LONGEST   (ROOM - 2 * MARGIN - 16)
 
-static uint8_t arena[ROOM];
+static _Alignas(64) uint8_t arena[ROOM];
 static uint8_t expected[ROOM];
 static uint8_t source[ROOM];
 static uint64_t random_state;
