@@ -58,6 +58,8 @@ static void announce_life(struct channel *channel)
     channel->peer = 0;
     channel->ended = 0;
     channel->error = (struct channel_error){.kind = CHANNEL_ERROR_NONE};
+    channel->out.error = channel->error;
+    channel->in.error = channel->error;
     ring_producer_end(&channel->out);
     ring_consumer_end(&channel->in);
     word_store(&own->waits, 0);

@@ -340,6 +340,22 @@ static void test_a_life_that_violated_the_format_is_not_connected_with_again(voi
     }
 }
 
+/* The new life is connected before it can send: its producer is still the last life's. */
+static void test_an_error_of_the_last_life_is_forgotten(void **state)
+{
+    struct pair *pair = *state;
+
+    pair_connect(pair);
+    pair->sections[0]->control.consumed = UINT64_MAX - 7;
+    while (pair_send(&pair->sides[1], 1)) {
+    }
+    assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_FAILED);
+    channel_reset(&pair->sides[1]);
+    pair_open(pair, 0, false);
+    assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTED);
+    assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTED);
+}
+
 /* A malicious life leaves any positions in its section. Those of the next life must not wrap. */
 static void test_positions_of_a_malicious_life_do_not_last(void **state)
 {
@@ -410,6 +426,7 @@ int main(void)
         TEST(test_an_unaligned_start_is_refused),
         TEST(test_errors_end_the_use_of_both_directions),
         TEST(test_a_life_that_violated_the_format_is_not_connected_with_again),
+        TEST(test_an_error_of_the_last_life_is_forgotten),
         TEST(test_positions_of_a_malicious_life_do_not_last),
         TEST(test_a_new_generation_is_not_one_that_was_acknowledged),
         TEST(test_the_peer_is_notified_of_lives_and_when_it_waits),
