@@ -28,10 +28,14 @@ enum call_result call_wait(struct call_client *client, const struct channel_slee
         struct channel_wait wait;
 
         *content = channel_receive_begin(channel, length, &tag);
-        if (*content != NULL && tag == client->number) {
-            return CALL_ANSWERED;
-        }
         if (*content != NULL) {
+            if (client->answered == client->number) {
+                return CALL_VIOLATED;
+            }
+            client->answered++;
+            if (tag == client->number) {
+                return CALL_ANSWERED;
+            }
             channel_receive_end(channel);
             continue;
         }

@@ -76,12 +76,13 @@ bool partition_waiter_sleep(void *waiter, uint64_t deadline)
         return true;
     }
     now = rtems_clock_get_uptime_nanoseconds();
-    if (now >= deadline) {
-        return rtems_binary_semaphore_try_wait(&own->rung) == 0;
+    if (now < deadline) {
+        /* The first tick is not a whole one, so that the wait may end before the deadline. */
+        (void)rtems_binary_semaphore_wait_timed_ticks(&own->rung, ticks_until(deadline, now));
     }
-    /* The first tick is not a whole one, so that the wait may end before the deadline. */
-    return rtems_binary_semaphore_wait_timed_ticks(&own->rung, ticks_until(deadline, now)) == 0 ||
-           rtems_clock_get_uptime_nanoseconds() < deadline;
+    /* Also if the doorbell rang: otherwise an end that rings again and again would keep the task
+     * for ever. */
+    return rtems_clock_get_uptime_nanoseconds() < deadline;
 }
 
 struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)

@@ -116,7 +116,7 @@ def test_bench_prints_figures(start: Start) -> None:
 
 _PAGE_BYTES, _RING_BYTES = 4096, 65536
 # Words of a control page (format.h).
-_PRODUCED, _CONSUMED, _SENT = 128, 256, 512
+_PRODUCED, _OVERWRITTEN, _CONSUMED, _SENT = 128, 136, 256, 512
 
 
 def word(path: Path, end: int, offset: int, value: int | None = None) -> int:
@@ -233,6 +233,20 @@ def test_a_slow_receiver_of_a_one_way_channel_misses_messages(start: Start) -> N
     missed = [int(each) for each in re.findall(rb"bulkhead-channel: missed (\d+) messages", errors)]
     assert received == sorted(set(received))
     assert sum(missed) == count - received[0] - len(received) > 1000
+
+
+def test_a_malicious_sender_of_a_one_way_channel_keeps_nobody(start: Start, tmp_path: Path) -> None:
+    one_way = ("./c", "-K", "one-way", "-r", "64K")
+    receiver = start("receive", *one_way, "-e", "1", "-t", "2")
+    assert receiver.stdout is not None
+    while not select.select([receiver.stdout], [], [], 0.01)[0]:
+        assert outcome(start("send", *one_way, "word")) == (0, b"", b"")
+    # Messages that are overwritten for ever.
+    word(tmp_path / "c", 0, _OVERWRITTEN, 1 << 40)
+    word(tmp_path / "c", 0, _PRODUCED, 1 << 30)
+    status, output, _ = outcome(receiver)
+    assert status == 1
+    assert set(output.splitlines()) == {b"word"}
 
 
 def test_ends_and_kinds_that_a_command_is_not_for(start: Start) -> None:

@@ -5,7 +5,8 @@
  * tag of the request.
  *
  * A client waits for one response at a time. Responses to earlier requests, for which it stopped
- * waiting, are dropped when they arrive.
+ * waiting, are dropped when they arrive. A server that sends more responses than it got requests
+ * violates this: otherwise it could keep a client for ever.
  */
 #ifndef CHANNEL_CALL_H
 #define CHANNEL_CALL_H
@@ -14,16 +15,19 @@
 
 struct call_client {
     struct channel *channel;
-    uint32_t number; /* of the last request */
+    uint32_t number;   /* of the last request */
+    uint32_t answered; /* requests whose responses arrived */
 };
 
 enum call_result {
     CALL_ANSWERED,
     CALL_TIMED_OUT,
     CALL_NOT_CONNECTED, /* the channel's state tells why; the request may have been handled */
+    CALL_VIOLATED,      /* there is a response without a request; channel_reset() */
 };
 
-/* The client's requests and the responses are all that is in the channel. */
+/* The client's requests and the responses are all that is in the channel. If another client used
+ * this life of the channel and left requests without responses, reset the channel first. */
 void call_begin(struct call_client *client, struct channel *channel);
 
 /* Returns the place for a request, as channel_send_begin(). */

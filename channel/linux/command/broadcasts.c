@@ -37,6 +37,7 @@ static int print_broadcasts(struct linux_endpoint *endpoint, const struct option
                             uint8_t *buffer)
 {
     struct broadcast_receiver *receiver = &endpoint->receiver;
+    uint64_t deadline = command_deadline(options);
     int status = STATUS_DONE;
     uint64_t received = 0;
 
@@ -45,7 +46,7 @@ static int print_broadcasts(struct linux_endpoint *endpoint, const struct option
         uint64_t length;
         uint32_t tag;
 
-        if (!linux_wait_for_broadcast(endpoint, command_deadline(options))) {
+        if (!linux_wait_for_broadcast(endpoint, deadline)) {
             return STATUS_TIMEOUT;
         }
         switch (broadcast_receive(receiver, buffer, endpoint->memory.ring_bytes, &length, &tag)) {
@@ -55,10 +56,14 @@ static int print_broadcasts(struct linux_endpoint *endpoint, const struct option
             }
             status = command_print(buffer, length);
             received++;
+            deadline = command_deadline(options);
             break;
         case BROADCAST_FAILED:
             return command_fail_format(&receiver->error);
-        default: /* overwritten meanwhile: the next one is there */
+        default: /* overwritten meanwhile: the next one is there, or a sender pretends so */
+            if (linux_now() >= deadline) {
+                return STATUS_TIMEOUT;
+            }
             break;
         }
     }

@@ -345,6 +345,26 @@ static void test_a_late_response_is_dropped(void **state)
     assert_int_equal(answer, 12);
 }
 
+static bool answer_another_request(struct fixture *fixture)
+{
+    uint64_t answer = 0;
+
+    return channel_send(&fixture->pair.sides[0], &answer, sizeof(answer), 77) == CHANNEL_DONE;
+}
+
+/* A server that never answers the request can't keep its client beyond the deadline. */
+static void test_a_response_without_a_request_ends_the_call(void **state)
+{
+    struct fixture *fixture = *state;
+    struct call_client client;
+    uint64_t answer = 0;
+
+    call_begin(&client, &fixture->pair.sides[1]);
+    while (answer_another_request(fixture)) {
+    }
+    assert_int_equal(request(fixture, &client, 5, &answer), CALL_VIOLATED);
+}
+
 static void test_a_server_that_ends_ends_the_call(void **state)
 {
     struct fixture *fixture = *state;
@@ -441,6 +461,7 @@ int main(void)
         TEST(test_a_request_is_answered),
         TEST(test_a_late_response_is_dropped),
         TEST(test_a_server_that_ends_ends_the_call),
+        TEST(test_a_response_without_a_request_ends_the_call),
         TEST(test_a_value_wakes),
         TEST(test_a_broadcast_ends_the_wait),
     };
