@@ -102,10 +102,12 @@ static void set_timer(const struct shared_core *core, uint64_t choice)
     instruction_barrier();
 }
 
-/* The VCPU executes now: what has come for it becomes pending. */
+/* The VCPU's state is in the core: what has come for it becomes pending. A message stays until
+ * unblock_called() finds it: the VCPU may be about to block, and what is pending then is saved. */
 static void receive(struct vcpu *vcpu)
 {
-    uint32_t mail = __atomic_exchange_n(&vcpu->partition->mail[vcpu->number], 0, __ATOMIC_ACQ_REL);
+    uint32_t mail =
+        __atomic_fetch_and(&vcpu->partition->mail[vcpu->number], MAIL_MESSAGE, __ATOMIC_ACQ_REL);
 
     for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
         listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
@@ -379,14 +381,16 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
         if (partition->described->vcpus[other].shared == 0) {
             sgi_send_one(partition, other, sgi_number(value));
         } else if (partition->described->vcpus[other].core == vcpu->processor) {
-            (void)__atomic_fetch_or(&partition->mail[other], bit | MAIL_MESSAGE, __ATOMIC_RELEASE);
+            uint32_t message = other != vcpu->number ? MAIL_MESSAGE : 0;
+
+            (void)__atomic_fetch_or(&partition->mail[other], bit | message, __ATOMIC_RELEASE);
             is_for_this_core = true;
         } else if ((__atomic_fetch_or(&partition->mail[other], bit, __ATOMIC_RELEASE) & bit) == 0) {
             gic_send(partition, other);
         }
     }
     if (is_for_this_core) {
-        receive(vcpu); /* takes the VCPU's own mail, so that only the others are called */
+        receive(vcpu); /* the SGI that it sent to itself */
         unblock_called(processor_this());
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;

@@ -152,7 +152,7 @@ def test_partitions(tmp_path: Path) -> None:
 
 def test_bare_program(tmp_path: Path) -> None:
     output, second = tmp_path / "output", tmp_path / "second"
-    append = ["--", "-append", "exit=semihosting trace=1024"]
+    append = ["--", "-append", "exit=semihosting trace=16384"]
     path = tmp_path / "trace.json"
     with running(output, "--bare", *free_forwards(), "trace", *append):
         wait_for(output, "trace: begins")
@@ -161,7 +161,7 @@ def test_bare_program(tmp_path: Path) -> None:
             wait_for(second, "trace: begins")
             done = trace("--bare", "trace", "--json", str(path))
             assert done.returncode == 0, done.stderr
-            assert json.loads(path.read_text())["capacity"] == 1024
+            assert json.loads(path.read_text())["capacity"] == 16384
     assert "is not running" in refused("--bare", "trace")
 
 
@@ -170,7 +170,7 @@ def test_bare_program_on_taps(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("a tap needs root")
     output = tmp_path / "output"
-    append = ["--", "-append", "exit=semihosting trace=1024"]
+    append = ["--", "-append", "exit=semihosting trace=16384"]
     with running(output, "--bare", "--net", "tap", "trace", *append):
         wait_for(output, "trace: begins")
         done = trace("--bare", "trace")

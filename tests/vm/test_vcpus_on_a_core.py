@@ -112,6 +112,22 @@ def _difference(now: list[int], then: list[int]) -> list[int]:
     return [after - before for after, before in zip(now, then, strict=True)]
 
 
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
+def test_no_interrupt_between_vcpus_is_lost(
+    start_guest: StartGuest, tmp_path: Path, machine_options: str
+) -> None:
+    """To turn a VCPU off, Linux needs an answer of each: a lost SGI makes it wait for ever."""
+    text = _system(_LINUX, [0, 0, 1, 1], by_weight=False, budget="4 ms", period="10 ms")
+    guest, _ = boot(start_guest, tmp_path, text, machine_options)
+    guest.wait_for_match(_READY, timeout=_PATIENCE_S)
+    shell = Shell(guest)
+    for _ in range(1000):
+        for is_online in (0, 1):
+            shell.run(f"echo {is_online} > /sys/devices/system/cpu/cpu3/online")
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
 @pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
