@@ -91,9 +91,10 @@ class Shell:
     def counts(self, line: str) -> list[int]:
         """Returns the numbers of a line of /proc/interrupts, one for each VCPU."""
         shown = self.run("cat /proc/interrupts")
-        found = re.search(rf"(?m)^ *{line}: +((?:\d+ +)+)", shown)
+        # The terminal may show a part of the line before it shows the line.
+        found = re.findall(rf"(?m)^ *{line}: +((?:\d+ +)+)", shown)
         assert found, shown
-        return [int(each) for each in found[1].split()]
+        return [int(each) for each in found[-1].split()]
 
     def messages(self) -> list[int]:
         """Returns how many interrupts each VCPU got from others: to reschedule, to call a
