@@ -75,8 +75,8 @@ def assert_right(guest: GuestProcess) -> None:
     assert "FAILED" not in console
     assert set(re.findall(r"missed (\d+)", console)) == {"0"}
     wakes = re.findall(r"(?m)^rtems\| exchange: .* wakes (\d+),", console)
-    assert wakes
-    assert int(wakes[-1]) > 0
+    # Of any life: a side whose peer keeps up does not wait.
+    assert any(int(each) > 0 for each in wakes)
 
 
 @pytest.mark.parametrize(
