@@ -61,6 +61,7 @@ def bars(
     """Draw a group of bars for each name in `groups`, with a bar and a value for each series."""
     with _figure(path, title, conditions, y_label) as axes:
         width = 0.8 / len(series)
+        size = 8 if len(series) <= 4 else 6  # of the values, which stand side by side
         for number, ((name, values), colour) in enumerate(
             zip(series.items(), _COLOURS, strict=False)
         ):
@@ -68,13 +69,14 @@ def bars(
                 group + (number - (len(series) - 1) / 2) * width for group in range(len(groups))
             ]
             drawn = axes.bar(places, values, width * 0.92, color=colour, label=name)
-            axes.bar_label(drawn, [_label(value) for value in values], fontsize=8, padding=2)
+            axes.bar_label(drawn, [_label(value) for value in values], fontsize=size, padding=2)
         if logarithmic:
             axes.set_yscale("log")
         axes.margins(y=0.12)
         axes.set_xticks(range(len(groups)), groups)
         axes.grid(visible=False, axis="x")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=len(series))
+        columns = len(series) if len(series) <= 4 else (len(series) + 1) // 2
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns)
 
 
 def _label(value: float) -> str:
