@@ -46,7 +46,7 @@ struct channel {
     enum channel_state state;
     uint64_t generation; /* of this life */
     uint64_t peer;       /* generation that was acknowledged; 0: none */
-    uint64_t ended;      /* the peer's, which ended without a next one or was wrong; 0: none */
+    uint64_t ended;      /* of the peer's last life, if it ended or violated the format; 0: none */
     struct channel_error error;
 };
 

@@ -74,11 +74,13 @@ struct channel_message {
 };
 
 /* A run: several messages of one size with one header and one tag. Their contents are consecutive,
- * each at a multiple of 8 bytes. Bits of the header, beside the tag: */
+ * each at a multiple of 8 bytes. Its header has bit 31 set; bits 30:20 are the number of messages,
+ * 1 to CHANNEL_RUN_COUNT_MAX; bits 19:0 are the bytes of each, 1 to CHANNEL_RUN_LENGTH_MAX; bits
+ * 63:32 are the tag of all. */
 #define CHANNEL_RUN             (UINT64_C(1) << 31)
-#define CHANNEL_RUN_COUNT_SHIFT 20u               /* bits 30:20: the number of messages, */
-#define CHANNEL_RUN_COUNT_MAX   UINT64_C(2046)    /* at least 1 */
-#define CHANNEL_RUN_LENGTH_MAX  UINT64_C(0xfffff) /* bits 19:0: the bytes of each, at least 1 */
+#define CHANNEL_RUN_COUNT_SHIFT 20u
+#define CHANNEL_RUN_COUNT_MAX   UINT64_C(2046)
+#define CHANNEL_RUN_LENGTH_MAX  UINT64_C(0xfffff)
 
 #define CHANNEL_ALIGNMENT UINT64_C(8)
 

@@ -181,7 +181,8 @@ static void test_a_run_has_a_largest_number_of_messages(void **state)
     assert_null(ring_peek(&consumer, &length, &tag));
 }
 
-/* What was sent and not received yet: the length of each message. Its number is its index. */
+/* The messages of a test: how many were sent and received, and the length of each that was sent and
+ * not received yet. Messages are numbered from 0; length_of() finds a length by its number. */
 struct traffic {
     uint64_t lengths[1u << 16];
     uint64_t sent;
@@ -359,7 +360,8 @@ static void test_a_header_that_changes_has_no_effect(void **state)
     pair_expect_nothing(fixture->receiver);
 }
 
-/* What remains of a run belongs to the life that sent it. */
+/* A receiver that resets the channel in the middle of a run drops the rest of the run, and receives
+ * the messages of the new connection. */
 static void test_a_new_life_begins_outside_a_run(void **state)
 {
     struct pair_fixture *fixture = *state;
