@@ -2,6 +2,7 @@
 """The Linux guests of systems and benches: an arm64 kernel package and an initramfs."""
 
 import gzip
+import hashlib
 import io
 import lzma
 import os
@@ -32,6 +33,7 @@ _RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
 # The codec's driver comes first: the guest has no modprobe, which would load it on demand.
 _SOUND_MODULES = ("snd_hda_codec_generic", "snd_hda_intel")
+_CHECKSUM_DIGITS = 12
 _MORE_MODULES = "more-modules"  # a file with the names of modules that an addition brings
 PLAYER = ROOT / "apps/player"
 # The guest prints this line when its iperf server has ended. It starts the server again.
@@ -166,17 +168,17 @@ def with_program(
     serve=/bin/NAME,ARGUMENT,... it runs in addition to iperf. `options` are more options of the
     linker.
     """
-    folder = image.initrd.parent
-    program = folder / name
-    command = [
-        "aarch64-linux-gnu-gcc", "-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
-        *(f"-I{folder}" for folder in includes), *(str(source) for source in sources),
-        *options, "-lm", "-o", str(program),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise BuildFailure(done.stderr)
-    return with_files(image, name, {f"bin/{name}": program.read_bytes()})
+    with tempfile.TemporaryDirectory() as temporary:
+        program = Path(temporary) / name
+        command = [
+            "aarch64-linux-gnu-gcc", "-O2", "-static", "-std=gnu11", "-Wall", "-Wextra", "-Werror",
+            *(f"-I{folder}" for folder in includes), *(str(source) for source in sources),
+            *options, "-lm", "-o", str(program),
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BuildFailure(done.stderr)
+        return with_files(image, name, {f"bin/{name}": program.read_bytes()})
 
 
 def with_script(image: LinuxImage, name: str, text: str) -> LinuxImage:
@@ -218,11 +220,19 @@ def _with_packaged(
 
 
 def with_files(image: LinuxImage, name: str, files: Mapping[str, bytes]) -> LinuxImage:
-    """Return the image with more files, by their paths in the guest. All are executable."""
+    """Return the image with more files, by their paths in the guest. All are executable.
+
+    The name of the new initramfs has `name`, and a checksum of the content: two callers that give
+    different files the same name at the same time do not write to one initramfs.
+    """
     whole = image.initrd.read_bytes()
-    initrd = image.initrd.with_name(f"{image.initrd.name.removesuffix('.gz')}-{name}")
     # The kernel unpacks the archives in turn; each starts at a multiple of four bytes.
-    initrd.write_bytes(whole + b"\0" * (-len(whole) % 4) + _pack(files))
+    content = whole + b"\0" * (-len(whole) % 4) + _pack(files)
+    checksum = hashlib.sha256(content).hexdigest()[:_CHECKSUM_DIGITS]
+    names = image.initrd.name.partition(".")[0]
+    initrd = image.initrd.with_name(f"{names}-{name}.{checksum}")
+    if not initrd.is_file():
+        lock.write_whole(initrd, content)
     return LinuxImage(image.kernel, initrd)
 
 
