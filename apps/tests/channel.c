@@ -3,7 +3,8 @@
  * One end of a channel of messages; the same program is at the other end. Each sends numbered
  * messages of various sizes, and checks those that it receives. The boot argument `send` is the
  * number of messages to each life of the other end. With `busy=1` the program never waits, and with
- * `watch=1` it watches the channel instead of sleeping.
+ * `watch=1` it watches the channel instead of sleeping. With `rest=1` it neither sends nor receives
+ * for a while after some messages, so that the other end has to wait.
  *
  * Characters at the console: `s` prints a line with counts; `n` rings the other end's doorbell
  * 100,000 times; `w` writes to the other end's section, and `t` to the table of states;
@@ -19,6 +20,7 @@
 #include "kernel/memory.h"
 #include "kernel/partition_channel.h"
 #include "kernel/print.h"
+#include "kernel/thread.h"
 #include "kernel/time.h"
 #include "mmu/mmu.h"
 #include "numbered_messages.h"
@@ -31,6 +33,8 @@
 
 #define REPORT 1000u /* messages */
 #define RINGS  100000u
+#define BURST  500u  /* messages sent before a rest */
+#define REST   (20 * NANOSECONDS_PER_MILLISECOND)
 #define LOOK   (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
 #define GRACE  (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
 #define RETURN 0xd65f03c0u                         /* the instruction RET */
@@ -45,6 +49,7 @@ static struct {
     uint64_t missed; /* messages that came without a doorbell while the thread waited */
     enum channel_state state;
     bool watches;
+    bool rests;
     bool is_wrong;   /* a message of this connection was wrong */
     uint64_t number; /* typed before a command */
     bool is_hostile;
@@ -264,7 +269,9 @@ static void take_turn(void)
          has_sent = numbered_messages_send(&side.messages, &side.channel);
 
     follow_state();
-    if (!has_received && !has_sent) {
+    if (side.rests && has_sent && side.messages.sent % BURST == 0) {
+        thread_sleep_until(time_after(REST));
+    } else if (!has_received && !has_sent) {
         wait();
     }
 }
@@ -280,6 +287,7 @@ int application_main(void)
     }
     side.messages.to_send = boot_argument_number("send", 0, 0, UINT64_MAX);
     side.watches = boot_argument_number("watch", 0, 0, 1) != 0;
+    side.rests = boot_argument_number("rest", 0, 0, 1) != 0;
     side.state = CHANNEL_CONNECTING;
     print("channel: waits for the other end\n");
     if (boot_argument_number("busy", 0, 0, 1) != 0) {

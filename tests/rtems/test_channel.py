@@ -26,6 +26,9 @@ _BUDGET = ('budget = "3 ms"', 'period = "8 ms"')
 _INTERACTIVE = 'console = "interactive"'
 _SEND = 'arguments = "send=3000"'
 _ENDLESS = 'arguments = "send=1000000000000"'
+# RTEMS has to wait for a kernel that rests.
+_SEND_AND_REST = 'arguments = "send=3000 rest=1"'
+_ENDLESS_WITH_RESTS = 'arguments = "send=1000000000000 rest=1"'
 _PATIENCE_S, _BOOT_S = 60, 300
 
 
@@ -75,16 +78,15 @@ def assert_right(guest: GuestProcess) -> None:
     assert "FAILED" not in console
     assert set(re.findall(r"missed (\d+)", console)) == {"0"}
     wakes = re.findall(r"(?m)^rtems\| exchange: .* wakes (\d+),", console)
-    # Of any life: a side whose peer keeps up does not wait.
     assert any(int(each) > 0 for each in wakes)
 
 
 @pytest.mark.parametrize(
     ("rtems_keys", "kernel_keys", "is_first", "kernel_core"),
     [
-        ((_SEND,), (_SEND,), True, 1),
-        ((_SEND, _LISTED), (_SEND,), False, 1),
-        ((_SEND, *_BUDGET), (_SEND, *_BUDGET), True, 0),
+        ((_SEND,), (_SEND_AND_REST,), True, 1),
+        ((_SEND, _LISTED), (_SEND_AND_REST,), False, 1),
+        ((_SEND, *_BUDGET), (_SEND_AND_REST, *_BUDGET), True, 0),
     ],
     ids=["direct", "listed", "same-core"],
 )
@@ -105,7 +107,7 @@ def test_messages_go_both_ways(
 
 
 def test_the_other_end_restarts_and_stops(start_guest: StartGuest, tmp_path: Path) -> None:
-    text = pair((_ENDLESS,), (_ENDLESS, _INTERACTIVE), is_first=True)
+    text = pair((_ENDLESS,), (_ENDLESS_WITH_RESTS, _INTERACTIVE), is_first=True)
     guest, _ = boot(start_guest, tmp_path, text)
     said(guest, "rtems", "exchange: received 1000,")
     guest.type_text(_RESTART)
@@ -122,7 +124,7 @@ def test_the_other_end_restarts_and_stops(start_guest: StartGuest, tmp_path: Pat
 
 
 def test_rtems_restarts(start_guest: StartGuest, tmp_path: Path) -> None:
-    text = pair((_ENDLESS, _INTERACTIVE), (_ENDLESS,), is_first=False)
+    text = pair((_ENDLESS, _INTERACTIVE), (_ENDLESS_WITH_RESTS,), is_first=False)
     guest, _ = boot(start_guest, tmp_path, text)
     said(guest, "kernel", "channel: received 1000,")
     for _ in range(2):
