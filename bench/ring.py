@@ -10,7 +10,7 @@ import os
 import re
 import statistics
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,10 +102,13 @@ _RTE_RING = {
     (64 * KIB, BATCH): (("zero-copy", 4096 * KIB), ("pool", 4096 * KIB)),
 }
 _ICEORYX2_MESSAGES = 16  # in a subscriber's buffer; more are not faster
-# For messages of 64 KiB that are handed over in place, and for those of 64 bytes. It holds 31 of
-# the larger ones. More headers do not fit into the first-level cache: their distance is nearly a
-# power of two.
-_IN_PLACE_RING = 2048 * KIB
+# Messages of 64 bytes and of 64 KiB are handed over in place: in rings that hold about 60 of them,
+# and in rings of the same bytes, which hold 31 of the larger ones.
+IN_PLACE_SIZES = (64, 64 * KIB)
+_IN_PLACE_RINGS = {
+    "": {64: 4 * KIB, 64 * KIB: 4096 * KIB},
+    "_same_bytes": {64: 2048 * KIB, 64 * KIB: 2048 * KIB},
+}
 
 
 def comparisons(case: str | None) -> list[Comparison]:
@@ -142,10 +145,21 @@ def comparisons(case: str | None) -> list[Comparison]:
             )
             for each in found
         ]
-    in_place = tuple(
-        Candidate("channel", _CHANNEL, "channel", _IN_PLACE_RING, size) for size in (64, 64 * KIB)
-    )
-    return [*found, Comparison("throughput", 64, 1, False, in_place)]
+    return [*found, *_in_place(case)]
+
+
+def _in_place(case: str | None) -> Iterator[Comparison]:
+    """Yield what is measured with messages of two sizes, of which 8 bytes are written and read."""
+    systems = {"channel": (_CHANNEL, "channel")}
+    if case != ICEORYX2:
+        systems[DPDK] = (_DPDK, "zero-copy")
+    for suffix, rings in _IN_PLACE_RINGS.items():
+        candidates = (
+            Candidate(f"{series}{suffix}", program, system, rings[size], size)
+            for series, (program, system) in systems.items()
+            for size in IN_PLACE_SIZES
+        )
+        yield Comparison("throughput", IN_PLACE_SIZES[0], 1, False, tuple(candidates))
 
 
 @dataclass(frozen=True)
@@ -336,11 +350,13 @@ def summarise(runs: Runs) -> dict[str, Number]:
         summary |= _ratios("vs_rte_ring_8", rate(8, BATCH, DPDK), rate(8, BATCH, "channel_run"))
     if round_trip(8, ICEORYX2):
         summary |= _ratios("latency_vs_iceoryx2", round_trip(8, "channel"), round_trip(8, ICEORYX2))
-    summary |= _ratios(
-        "inplace_64k_vs_64",
-        times(runs, "throughput", 64, 1, "channel", "word"),
-        times(runs, "throughput", 64 * KIB, 1, "channel", "word"),
-    )
+    for suffix in _IN_PLACE_RINGS:
+        for series, prefix in (("channel", ""), (DPDK, f"{DPDK}_")):
+            small, large = (
+                times(runs, "throughput", size, 1, f"{series}{suffix}", "word")
+                for size in IN_PLACE_SIZES
+            )
+            summary |= _ratios(f"{prefix}inplace_64k_vs_64{suffix}", small, large)
     for size in SIZES:
         for batch in (1, BATCH):
             suffix = f"_{size}" if batch == BATCH else f"_{size}_single"

@@ -40,13 +40,37 @@ def test_batches_are_compared_with_batches(ring: Any) -> None:
             assert {"channel", "ring", ring.DPDK} <= systems
             assert (ring.ICEORYX2 in systems) == (comparison.batch == 1)
         else:
-            assert systems == {"channel"}
+            assert {"channel", "channel_same_bytes"} & systems
+            assert len(systems) == 2  # rte_ring in the same rings
 
 
 @pytest.mark.parametrize("case", ["rte_ring", "iceoryx2"])
 def test_a_peer_is_measured_alone(ring: Any, case: str) -> None:
     found = {each.series for one in ring.comparisons(case) for each in one.candidates}
-    assert found - {"channel", "channel_run", "ring", "ring_run"} == {case}
+    ours = {"channel", "channel_run", "channel_same_bytes", "ring", "ring_run"}
+    peer = {case, "rte_ring_same_bytes"} if case == "rte_ring" else {case}
+    assert found - ours == peer
+
+
+def test_rings_in_place_hold_as_many_messages_of_each_size_or_have_the_same_bytes(
+    ring: Any,
+) -> None:
+    def rings(series: str) -> dict[int, int]:
+        candidates = [
+            each
+            for one in ring.comparisons(None)
+            if not one.content_is_whole
+            for each in one.candidates
+            if each.series == series
+        ]
+        return {each.bytes: each.ring_bytes for each in candidates}
+
+    header = 8
+    for system in ("channel", ring.DPDK):
+        messages = [size // (of + header) for of, size in rings(system).items()]
+        assert len(messages) == 2
+        assert max(messages) <= 1.2 * min(messages)
+        assert len(set(rings(f"{system}_same_bytes").values())) == 1
 
 
 def test_the_best_configuration_of_each_system_counts(ring: Any) -> None:
@@ -79,6 +103,8 @@ def test_single_messages_are_compared_with_single_ones(ring: Any) -> None:
         run("latency", 8, 1, "rte_ring", 300),
         run("throughput", 64, 1, "channel", 27, content="word"),
         run("throughput", 65536, 1, "channel", 30, content="word"),
+        run("throughput", 64, 1, "rte_ring_same_bytes", 5, content="word"),
+        run("throughput", 65536, 1, "rte_ring_same_bytes", 20, content="word"),
     ]
     summary = ring.summarise(runs)
     assert next(iter(summary)) == "latency_vs_iceoryx2"
@@ -87,6 +113,8 @@ def test_single_messages_are_compared_with_single_ones(ring: Any) -> None:
     assert summary["channel_vs_rte_ring_8_single"] == pytest.approx(1.2)
     assert summary["vs_iceoryx2_8_single"] == 20
     assert summary["inplace_64k_vs_64"] == pytest.approx(0.9)
+    assert summary["rte_ring_inplace_64k_vs_64_same_bytes"] == pytest.approx(0.25)
+    assert "inplace_64k_vs_64_same_bytes" not in summary
     assert summary["channel_round_trip_ns_8"] == 150
     assert "vs_rte_ring_8" not in summary
     assert "channel_million_per_s_64_single" not in summary  # its content is not whole
