@@ -10,7 +10,7 @@ import pytest
 from support.written_system import StartGuest, boot, reports
 
 from bulkhead.paths import ROOT, TESTS
-from bulkhead.peers import linux_guest, rtems
+from bulkhead.peers import linux_channels, linux_guest, rtems
 from bulkhead.running.guest import GuestProcess
 
 pytestmark = pytest.mark.skipif(
@@ -180,21 +180,13 @@ echo "script: send ended with $?"
 bulkhead-channel stat commands
 echo "script: the end"
 """
-_PROGRAM = ("*.c", "linux/*.c", "linux/command/*.c")
-_INCLUDES = ("include", "linux/include", "linux", "linux/command")
 
 
 @pytest.mark.timeout(600)
 def test_rtems_echoes_to_linux_and_to_a_kernel(start_guest: StartGuest, tmp_path: Path) -> None:
     """One task of RTEMS waits for two channels, one of them with a PCI function at its other end.
     What the kernel sends is what it expects to receive."""
-    folder = ROOT / "channel"
-    sources = [path for pattern in _PROGRAM for path in sorted(folder.glob(pattern))]
-    image = linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
-    image = linux_guest.with_program(
-        image, "bulkhead-channel", sources, [folder / name for name in _INCLUDES]
-    )
-    image = linux_guest.with_script(image, "use", _SCRIPT)
+    image = linux_guest.with_script(linux_channels.prepare_command("pci"), "use", _SCRIPT)
     linux = f"""[[partition]]
 name = "linux"
 cores = [1, 2]

@@ -167,10 +167,6 @@ sleep 2
 """
 _BOOT_S, _PATIENCE_S = 300, 120
 _RESTART = "\x1er"  # Ctrl-^ r
-_MODULES = {
-    "pci": ["uio_pci_generic"],
-    "dax": ["uio_pci_generic", "of_pmem", "nd_pmem", "device_dax", "dax_pmem"],
-}
 # Descriptors of stage 1 (Arm ARM, D8.3.1): a page, with access from EL0; AttrIndx. The numbers are
 # Linux' (arch/arm64/include/asm/memory.h).
 _ADDRESS, _PAGE, _EL0, _INDEX_SHIFT = 0x0000_FFFF_FFFF_F000, 3, 1 << 6, 2
@@ -203,8 +199,7 @@ def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("way", ["pci", "dax"])
 def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
-    image = linux_guest.prepare_dax() if way == "dax" else linux_guest.prepare()
-    image = linux_channels.with_command(linux_guest.with_modules(image, _MODULES[way]))
+    image = linux_channels.prepare_command(way)
     without_memory = _WITHOUT_DAX if way == "dax" else ""
     script = _SCRIPT.format(without_memory=without_memory)
     image = linux_guest.with_script(image, "use", script)

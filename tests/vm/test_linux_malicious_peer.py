@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A kernel attacks the channel that Linux uses by a PCI function; an honest life of it follows."""
+"""A kernel attacks a channel of Linux; an honest life of it follows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ name = "commands"
 from = "{source}"
 to = "{target}"
 size = "64 KiB"
-pci = ["linux"]
+{way} = ["linux"]
 """
 # A command that does not end in time has the status 143, one that crashes a larger one than 128.
 _SCRIPT = """
@@ -78,28 +78,27 @@ def shared(budget: str) -> str:
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("end", "cores", "keys"),
+    ("way", "end", "cores", "keys"),
     [
-        (1, (0, "[1, 2]"), ("", "")),
-        (0, (1, "[1]"), (shared("4 ms"), shared("15 ms"))),
-        (1, (0, "[1, 2]"), ("", _CARD)),
-        (0, (1, "[1]"), (shared("4 ms"), shared("15 ms") + "\n" + _CARD)),
+        ("pci", 1, (0, "[1, 2]"), ("", "")),
+        ("pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms"))),
+        ("pci", 1, (0, "[1, 2]"), ("", _CARD)),
+        ("pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms") + "\n" + _CARD)),
+        ("dax", 1, (0, "[1, 2]"), ("", "")),
     ],
-    ids=["direct", "shared", "with-card", "shared-with-card"],
+    ids=["direct", "shared", "with-card", "shared-with-card", "dax"],
 )
 def test_linux_and_a_malicious_kernel(
     start_guest: StartGuest,
     tmp_path: Path,
+    way: str,
     end: int,
     cores: tuple[int, str],
     keys: tuple[str, str],
 ) -> None:
     """The commands end, and say what they saw. They work with the kernel's next life. Linux may own
     a function of the board, too."""
-    image = linux_channels.with_command(
-        linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
-    )
-    image = linux_guest.with_script(image, "use", _SCRIPT)
+    image = linux_guest.with_script(linux_channels.prepare_command(way), "use", _SCRIPT)
     source, target = ("kernel", "linux") if end == 1 else ("linux", "kernel")
     text = _SYSTEM.format(
         kernel=image.kernel,
@@ -110,6 +109,7 @@ def test_linux_and_a_malicious_kernel(
         linux_keys=keys[1],
         source=source,
         target=target,
+        way=way,
     )
     guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^linux\| script: begins", _BOOT_S)

@@ -23,6 +23,11 @@ _PYTHON = Wanted("python3 libpython3-dev", r"^(lib)?python3|^libexpat1_|^zlib1g_
 # Parts of the standard library that are large, and of no use without a terminal or a compiler.
 _NO_USE = re.compile(r"(config-.*|test|ensurepip|idlelib|lib2to3|pydoc_data|turtle\.py)(/|$)")
 _DRIVER = "uio_pci_generic"
+# For channels with these keys of the system file.
+_MODULES = {
+    "pci": [_DRIVER],
+    "dax": [_DRIVER, "of_pmem", "nd_pmem", "device_dax", "dax_pmem"],
+}
 # Binds the functions of channels (docs/channels.md) before the plot begins.
 _PLOT_SCRIPT = f"""#!/bin/sh
 echo 110a 4106 > /sys/bus/pci/drivers/{_DRIVER}/new_id
@@ -39,15 +44,21 @@ def prepare() -> LinuxImage:
         inputs = _digest(plain)
         if not stamp.is_file() or stamp.read_text() != inputs:
             with console.progress("making the initramfs of linux-channels"):
-                made = with_command(linux_guest.with_modules(plain, [_DRIVER]))
+                made = _with_command(plain, "pci")
                 files = {**_python_files(plain), **_plot_files()}
                 linux_guest.with_files(made, "channels", files).initrd.replace(image.initrd)
             stamp.write_text(inputs)
     return image
 
 
-def with_command(image: LinuxImage) -> LinuxImage:
-    """Return the image with bulkhead-channel."""
+def prepare_command(key: str) -> LinuxImage:
+    """Return a guest with bulkhead-channel and the drivers of channels with `key`: pci or dax."""
+    plain = linux_guest.prepare_dax() if key == "dax" else linux_guest.prepare()
+    return _with_command(plain, key)
+
+
+def _with_command(plain: LinuxImage, key: str) -> LinuxImage:
+    image = linux_guest.with_modules(plain, _MODULES[key])
     folders = [_CHANNEL, _CHANNEL / "linux", _CHANNEL / "linux/command"]
     return linux_guest.with_program(
         image, "bulkhead-channel", _sources(*folders), [*_includes(), folders[-1]]
