@@ -102,11 +102,23 @@ const struct channel_control *linux_control(const struct linux_endpoint *endpoin
     return endpoint->end == end ? endpoint->memory.own : endpoint->memory.peer;
 }
 
-void linux_close(struct linux_endpoint *endpoint)
+void linux_end(struct linux_endpoint *endpoint)
 {
-    if (endpoint->is_used && endpoint->kind == LINUX_MESSAGES) {
+    if (!endpoint->is_used) {
+        return;
+    }
+    endpoint->is_used = false;
+    if (endpoint->kind == LINUX_MESSAGES) {
         channel_close(&endpoint->channel);
     }
+    if (endpoint->registers != NULL) {
+        function_end(endpoint);
+    }
+}
+
+void linux_close(struct linux_endpoint *endpoint)
+{
+    linux_end(endpoint);
     if (endpoint->registers != NULL) {
         function_close(endpoint);
     } else {

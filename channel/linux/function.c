@@ -91,12 +91,14 @@ void function_begin(const struct linux_endpoint *endpoint)
     endpoint->registers[REGISTER_STATE] = STATE_READY;
 }
 
+void function_end(const struct linux_endpoint *endpoint)
+{
+    endpoint->registers[REGISTER_INTERRUPT_CONTROL] = 0;
+    endpoint->registers[REGISTER_STATE] = 0;
+}
+
 void function_close(struct linux_endpoint *endpoint)
 {
-    if (endpoint->is_used) {
-        endpoint->registers[REGISTER_INTERRUPT_CONTROL] = 0;
-        endpoint->registers[REGISTER_STATE] = 0;
-    }
     munmap((void *)(uintptr_t)endpoint->registers, REGISTERS_BYTES);
     close(endpoint->config);
 }

@@ -11,6 +11,9 @@ void function_arm(const struct linux_endpoint *endpoint);
 /* Tells the peer that this end is used. */
 void function_begin(const struct linux_endpoint *endpoint);
 
+/* Tells the peer that this end is not used any more. */
+void function_end(const struct linux_endpoint *endpoint);
+
 /* Closes what only functions have. */
 void function_close(struct linux_endpoint *endpoint);
 

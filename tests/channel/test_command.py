@@ -92,6 +92,32 @@ def test_a_killed_peer_leaves_its_messages(start: Start) -> None:
     assert outcome(receiver) == (0, b"after\n", b"")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_peer_that_is_asked_to_end_says_so(start: Start, number: signal.Signals) -> None:
+    sender = start("send", "./c", "-e", "0")
+    receiver = start("receive", "./c", "-e", "1")
+    assert sender.stdin is not None
+    sender.stdin.write(b"before\n")
+    sender.stdin.flush()
+    assert receiver.stdout is not None
+    assert receiver.stdout.readline() == b"before\n"
+    sender.send_signal(number)
+    assert sender.wait(SECONDS) == -number
+    assert outcome(receiver) == (0, b"", b"")
+
+
+def test_a_signal_that_is_ignored_does_not_end_a_command(program: Path, tmp_path: Path) -> None:
+    """A shell ignores SIGINT for processes in the background."""
+    command = ["sh", "-c", 'trap "" INT; exec "$0" "$@"', program, "send", "./c", "-t", "1", "word"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as sender:
+        while not (tmp_path / "c").is_file():
+            time.sleep(0.01)
+        for _ in range(50):
+            sender.send_signal(signal.SIGINT)
+            time.sleep(0.01)
+        assert sender.wait(SECONDS) == 1
+
+
 @pytest.mark.parametrize("ring", ["4K", "64K"])
 def test_streams_in_both_directions(start: Start, ring: str) -> None:
     one = b"".join(b"%d\n" % number for number in range(200_000))

@@ -75,6 +75,9 @@ static const struct command commands[] = {
     {"stat", {show_counters, show_counters, show_counters}, false, false},
 };
 
+/* Of the process, for its signal handler. */
+static struct linux_endpoint used_endpoint;
+
 int command_fail(const char *format, ...)
 {
     va_list arguments;
@@ -212,19 +215,44 @@ static bool has_help(int count, char **arguments)
     return false;
 }
 
+/* Ends the use of the channel, so that the peer notices it, and then the process. */
+static void end_by_signal(int number)
+{
+    linux_end(&used_endpoint);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+}
+
+static void handle_ends(void (*handler)(int))
+{
+    const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        /* A shell ignores SIGINT for processes in the background. */
+        if (signal(numbers[i], handler) == SIG_IGN) {
+            (void)signal(numbers[i], SIG_IGN);
+        }
+    }
+}
+
 static int execute_command(const struct command *command, struct linux_endpoint *endpoint,
                            const struct options *options)
 {
     command_execute *execute = command->execute[endpoint->kind];
+    int status;
 
     if (execute == NULL) {
         return command_fail("%s is for channels of messages: %s is of the kind %s", command->name,
                             options->channel, kinds[endpoint->kind]);
     }
-    if (command->begins_use) {
-        linux_begin(endpoint);
+    if (!command->begins_use) {
+        return execute(endpoint, options);
     }
-    return execute(endpoint, options);
+    linux_begin(endpoint);
+    handle_ends(end_by_signal);
+    status = execute(endpoint, options);
+    handle_ends(SIG_DFL);
+    return status;
 }
 
 int main(int count, char **arguments)
@@ -235,7 +263,7 @@ int main(int count, char **arguments)
         .bytes = 8,
         .words = &arguments[count],
     };
-    static struct linux_endpoint endpoint;
+    struct linux_endpoint *endpoint = &used_endpoint;
     const struct command *command;
     char problem[LINUX_PROBLEM_BYTES];
     int status;
@@ -256,13 +284,13 @@ int main(int count, char **arguments)
     if (!command->has_words && options.words[0] != NULL) {
         return command_fail("%s takes no message: '%s'", command->name, options.words[0]);
     }
-    if (!(options.is_file ? linux_map_file(&endpoint, options.channel, options.end, options.kind,
+    if (!(options.is_file ? linux_map_file(endpoint, options.channel, options.end, options.kind,
                                            options.ring_bytes, problem)
-                          : linux_map_function(&endpoint, options.channel, problem))) {
+                          : linux_map_function(endpoint, options.channel, problem))) {
         return command_fail("%s", problem);
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    status = execute_command(command, &endpoint, &options);
-    linux_close(&endpoint);
+    status = execute_command(command, endpoint, &options);
+    linux_close(endpoint);
     return status;
 }

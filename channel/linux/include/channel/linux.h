@@ -4,8 +4,8 @@
  * shows for a channel, or with another process, by a file that both map. While both sides execute,
  * no message costs a system call.
  *
- * An endpoint belongs to one thread at a time. Functions that return false write one line about the
- * problem, without its newline, to `problem`.
+ * An endpoint belongs to one thread at a time. A function with the argument `problem`
+ * (LINUX_PROBLEM_BYTES) writes one line there, without its newline, if it returns false.
  */
 #ifndef CHANNEL_LINUX_H
 #define CHANNEL_LINUX_H
@@ -69,7 +69,8 @@ bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned 
  * messages begins a life. A receiver of a one-way channel begins with the next message. */
 void linux_begin(struct linux_endpoint *endpoint);
 
-/* Rings the peer's doorbell: a one-way channel and a value's writer do not ring it by themselves.
+/* Rings the peer's doorbell. Call it after broadcast_send_end(), and after value_write_end() if
+ * that returned true: they do not ring it by themselves. Not at the receiver of a one-way channel.
  */
 void linux_notify(const struct linux_endpoint *endpoint);
 
@@ -77,7 +78,12 @@ void linux_notify(const struct linux_endpoint *endpoint);
  * one-way channel. `end`: 0 or 1. */
 const struct channel_control *linux_control(const struct linux_endpoint *endpoint, unsigned end);
 
-/* Ends the life of this side, if it has one, and unmaps the memory. */
+/* Ends the use of the endpoint, so that the peer notices it. The memory stays mapped, and no other
+ * function may be called after it but linux_close(). Safe in a signal handler that interrupts the
+ * endpoint's thread after linux_begin() was called. */
+void linux_end(struct linux_endpoint *endpoint);
+
+/* Ends the use of the endpoint, as linux_end() does, and unmaps the memory. */
 void linux_close(struct linux_endpoint *endpoint);
 
 /* The clock of deadlines: nanoseconds of CLOCK_MONOTONIC. */
@@ -106,7 +112,8 @@ bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline);
 bool linux_wait_for_value(struct linux_endpoint *endpoint, uint64_t deadline);
 bool linux_wait_for_broadcast(struct linux_endpoint *endpoint, uint64_t deadline);
 
-/* Waits until there is space for a message of `length` bytes, or the state changes. */
+/* Waits until there is space for a message of `length` bytes, or the state changes. Returns false
+ * if the deadline passed. */
 bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline);
 
 #endif
