@@ -100,8 +100,14 @@ with Channel("./c") as one:
         assert one.receive() == (bytes(32760), 7)
         assert one.receive().content == b"last"
         assert one.arm() is True
-    expect(EOFError, "the peer ended", one.receive)
+    assert one.arm() is False
+    expect(EOFError, "the peer ended", one.receive, timeout=0)
     assert not one.is_connected
+    expect(TimeoutError, "the time passed", one.receive, timeout=0)
+    with Channel("./c", end=1) as other:
+        one.connect(timeout=0)
+        other.connect(timeout=0)
+    expect(EOFError, "the peer ended", one.receive)
 expect(ValueError, "the channel is closed", one.receive)
 print("done")
 """

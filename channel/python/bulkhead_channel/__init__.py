@@ -82,7 +82,8 @@ class _ReceivingSide(_Side):
     def arm(self) -> bool:
         """Ask for the doorbell at the next message or value.
 
-        Returns False if there is one already.
+        Returns False if there is one already, or if the peer ended or began: then call the method
+        that receives it, with a timeout of 0.
         """
         return self._endpoint.arm()
 
@@ -95,15 +96,16 @@ class Channel(_ReceivingSide):
 
         `name` is a path if it contains a '/': then `end` (0 or 1) is the side, and `ring_bytes`
         the size of each ring. Otherwise it is the channel's name in the system file or the address
-        of its PCI function.
+        of its PCI function with the domain, such as "0000:00:01.0".
         """
         super().__init__(name, end, ring_bytes, _MESSAGES)
 
     def send(self, content: bytes, tag: int = 0, timeout: float | None = None) -> None:
         """Send a message. Waits for the peer, and for space.
 
-        Raises TimeoutError after `timeout` seconds, ValueError if the message is too large, and
-        ChannelError if the peer violated the format.
+        If the peer ended, messages from it that were not received are dropped. Raises TimeoutError
+        after `timeout` seconds, ValueError if the message is too large, and ChannelError if the
+        peer violated the format.
         """
         self._endpoint.send(content, tag, timeout)
 
@@ -111,8 +113,8 @@ class Channel(_ReceivingSide):
         """Wait for a message and return it.
 
         Raises TimeoutError after `timeout` seconds, EOFError if the peer ended and all its messages
-        were received, and ChannelError if it violated the format. The next call waits for the
-        peer's next life.
+        were received, and ChannelError if it violated the format. After EOFError the next call
+        waits until the peer is there again.
         """
         return Message(*self._endpoint.receive(timeout))
 
@@ -199,5 +201,5 @@ class OneWayReceiver(_ReceivingSide):
 
     @property
     def missed(self) -> int:
-        """The number of messages that were overwritten before they were received."""
+        """The number of messages after the first received one that were overwritten before."""
         return self._endpoint.missed()

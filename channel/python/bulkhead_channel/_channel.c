@@ -12,7 +12,8 @@ struct endpoint_object {
     PyObject_HEAD struct linux_endpoint endpoint;
     uint8_t *buffer; /* for the largest message of a one-way channel, at its receiver; or NULL */
     bool is_open;
-    bool is_busy; /* a call waits without the interpreter's lock */
+    bool is_busy;      /* a call waits without the interpreter's lock */
+    bool has_told_end; /* receive() has raised EOFError for the life of the peer that ended */
 };
 
 static PyObject *channel_error;
@@ -106,6 +107,7 @@ static bool keep_connection(struct endpoint_object *self, uint64_t deadline)
 
     if (channel->state == CHANNEL_ENDED) {
         channel_accept(channel);
+        self->has_told_end = false;
     }
     while (channel_update(channel) == CHANNEL_CONNECTING) {
         if (!wait_once(self, FOR_MESSAGE, 0, deadline)) {
@@ -228,6 +230,13 @@ static PyObject *endpoint_send(PyObject *object, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+static void *tell_end(struct endpoint_object *self)
+{
+    self->has_told_end = true;
+    PyErr_SetString(PyExc_EOFError, "the peer ended");
+    return NULL;
+}
+
 static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
@@ -241,14 +250,17 @@ static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self)) {
         return NULL;
     }
+    /* arm() may have seen the end. */
+    if (channel->state == CHANNEL_ENDED && !self->has_told_end) {
+        return tell_end(self);
+    }
     if (channel->state != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING &&
         !keep_connection(self, deadline)) {
         return NULL;
     }
     while ((content = channel_receive_begin(channel, &length, &tag)) == NULL) {
         if (channel->state == CHANNEL_ENDED) {
-            PyErr_SetString(PyExc_EOFError, "the peer ended");
-            return NULL;
+            return tell_end(self);
         }
         if (channel->state == CHANNEL_FAILED) {
             return raise_failure(&channel->error);
