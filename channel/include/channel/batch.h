@@ -4,12 +4,13 @@
  *
  * The state of a batch is a local variable of the caller, which the compiler keeps in registers: a
  * message costs no store but those of its header and its content. This matters where both sides
- * have a processor each. The lines of the ring come from the other side's cache, and a processor
- * requests as many of them at a time as it has places for stores that wait.
+ * have a processor each. Stores to the ring miss the cache, because its lines are in the other
+ * processor's. The store buffer limits how many misses are under way at a time, so each further
+ * store for a message costs throughput.
  *
- * A batch ends early at the end of the ring, after half a ring, and with what the side knew of its
- * peer when the batch began. A received one also ends where a run begins or ends (run.h). So a
- * batch may be shorter than the caller would like; the next one goes on.
+ * A batch ends early at the end of the ring, after half a ring, and where the free space, or the
+ * complete messages, ended when the batch began. A received one also ends where a run begins or
+ * ends (run.h). So a batch may be shorter than the caller would like; the next one goes on.
  *
  *     struct send_batch batch = channel_send_batch_begin(channel, length);
  *

@@ -36,7 +36,7 @@ struct broadcast_receiver {
     uint64_t bytes;
     uint64_t position; /* of the next message */
     uint64_t number;   /* of the message that was received last */
-    uint64_t lost;     /* messages that were overwritten before they were received */
+    uint64_t lost;     /* messages after the first received one that were overwritten before */
     const struct channel_control *peer;
     struct channel_error error;
 };

@@ -56,7 +56,8 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
                   const struct channel_port *port);
 
 /* Ends this life and begins another: after an error, or to drop what was sent and received. After
- * an error it connects with the peer's next life only. */
+ * an error it connects with the peer's next life only: not with a peer that calls channel_accept(),
+ * which keeps its life, but with one that calls channel_reset() or starts again. */
 void channel_reset(struct channel *channel);
 
 /* Ends this life for good. The peer receives what was published, and then CHANNEL_ENDED. */
@@ -66,8 +67,9 @@ void channel_close(struct channel *channel);
  * channel_send_begin() call it when they have nothing to return. */
 enum channel_state channel_update(struct channel *channel);
 
-/* In state CHANNEL_ENDED: connects with the peer's next life, when it begins. No effect in others.
- */
+/* In the states CHANNEL_ENDED and CHANNEL_ENDING: connects with the peer's next life when that
+ * begins. In CHANNEL_ENDING it drops the messages that were not received: to keep them, receive
+ * until the state is CHANNEL_ENDED. No effect in other states. */
 void channel_accept(struct channel *channel);
 
 /* Internal: the paths that look at the peer's life. */
@@ -76,8 +78,8 @@ const uint8_t *channel_receive_slowly(struct channel *channel, uint64_t *length,
 void channel_notify_peer(struct channel *channel);
 
 /* Returns the place for a message of up to `length` bytes, aligned to 8 bytes. NULL if there is no
- * space (channel_wait() waits for it), if the length exceeds channel_content_max(), or if the state
- * is not CHANNEL_CONNECTED. */
+ * space (channel_wait_for_space() waits for it), if the length exceeds channel_content_max(), or if
+ * the state is not CHANNEL_CONNECTED. */
 static inline uint8_t *channel_send_begin(struct channel *channel, uint64_t length)
 {
     uint8_t *place = ring_reserve(&channel->out, length);

@@ -21,8 +21,8 @@ struct channel_sleeper {
     void *context;
 
     /* Called before the channels are looked at the last time: from now on a doorbell of any of the
-     * sleeper's channels ends sleep(), also if it rang before the call of sleep(). If it takes back
-     * that a doorbell rang, later loads see what the peer stored before it rang. */
+     * sleeper's channels ends sleep(), also if it rang before the call of sleep(). If it clears a
+     * doorbell that rang, it has acquire order: later loads see what the peer stored before. */
     void (*prepare)(void *context);
 
     /* Returns after a doorbell, and then later loads see what the peer stored before; or when the

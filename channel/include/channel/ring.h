@@ -6,7 +6,7 @@
  * use.
  *
  * The content of a message that lies in the peer's memory may change while it is read, if the peer
- * is malicious. Who decides by it, copies it first (copy.h).
+ * is malicious. A program that checks it must copy it before (copy.h).
  *
  * Positions are bytes since the first use of the channel. The inline functions work on addresses:
  * from the next message up to the end of what was found free, or complete, when a function

@@ -8,8 +8,8 @@
  * Values have no connection: the newest one remains when its writer ends, and a new life of the
  * writer goes on with the next. The state table tells whether the writer's partition executes.
  *
- * If the writer is malicious, a value can change while it is read. Who decides by it, copies it
- * first.
+ * If the writer is malicious, a value can change while it is read. A program that checks it must
+ * copy it before.
  */
 #ifndef CHANNEL_VALUE_H
 #define CHANNEL_VALUE_H

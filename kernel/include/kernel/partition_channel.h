@@ -50,8 +50,9 @@ struct partition_waiter {
 };
 
 /* Finds the channel with this name in the devicetree (NULL: the first one), and maps its memory.
- * Returns RESULT_NOT_FOUND, RESULT_INVALID (its node is malformed), or what arch_mmu_map_memory()
- * returns. Thread context. */
+ * Returns RESULT_NOT_FOUND (there is no such node; there is none either if the keys `pci` or `dax`
+ * of the channel name this partition), RESULT_INVALID (its node is malformed), or what
+ * arch_mmu_map_memory() returns. Thread context. */
 enum result partition_channel_open(struct partition_channel *channel, const char *name);
 
 /* Begins a life of this end of a channel of messages, which uses `place` from then on, and shows
