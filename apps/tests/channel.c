@@ -33,7 +33,7 @@
 
 #define REPORT 1000u /* messages */
 #define RINGS  100000u
-#define BURST  500u  /* messages sent before a rest */
+#define BURST  500u /* messages sent before a rest */
 #define REST   (20 * NANOSECONDS_PER_MILLISECOND)
 #define LOOK   (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
 #define GRACE  (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
