@@ -3,6 +3,7 @@
 
 #include "entry/watch.h"
 #include "gic/setup.h"
+#include "hypervisor/listed.h"
 #include "hypervisor/sharing.h"
 #include "partition/fault.h"
 #include "partition/life.h"
@@ -33,6 +34,7 @@ static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
         watch_look(processor);
         sharing_handle_interrupts(vcpu);
         sharing_continue(vcpu);
+        listed_revise(vcpu);
         (void)fault_of_device(0);
         next = life_continue(vcpu);
     }

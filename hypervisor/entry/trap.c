@@ -65,7 +65,7 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
 /* Returns true if the guest repeats the instruction. */
 static bool is_repeated(enum access_result result)
 {
-    return neighbours_are_supported() && result == ACCESS_AGAIN;
+    return listed_is_supported() && result == ACCESS_AGAIN;
 }
 
 static enum access_result data_abort(struct vcpu *vcpu, struct registers *registers,

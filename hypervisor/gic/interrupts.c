@@ -92,13 +92,30 @@ static uint32_t sgis(uint32_t first)
     return first == 0 ? SGIS : 0;
 }
 
-/* Writes ones to GIC_ICACTIVER. Returns those that may be in a list register. */
-static uint32_t clear_active(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
-                             uint32_t ones)
+/* Returns those of a word that may be in a list register. */
+static uint32_t held_of(const struct interrupts *interrupts, uint32_t first, uint32_t ones)
 {
-    uint32_t held =
-        ones &
-        (device_read32(interrupts->frame.interrupts + GIC_ISACTIVER + first / 8) | sgis(first));
+    return ones &
+           (device_read32(interrupts->frame.interrupts + GIC_ISACTIVER + first / 8) | sgis(first));
+}
+
+/* Returns true if a write to GIC_ICACTIVER has to wait until other cores' VCPUs have followed
+ * earlier writes. Otherwise a guest could make an SPI pending, clear its active state, and so
+ * interrupt another core again and again, whose other VCPUs pay for it. */
+static bool has_to_wait(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
+                        uint32_t ones)
+{
+    return are_listed(interrupts) && clear_of(offset) == GIC_ICACTIVER &&
+           listed_is_revising(interrupts->vcpu, interrupts->listed_by) &&
+           held_of(interrupts, first, ones) != 0;
+}
+
+/* Writes ones to GIC_ICACTIVER. Returns those that may be in a list register. *uncalled: the VCPUs
+ * that have to be told. */
+static uint32_t clear_active(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
+                             uint32_t ones, uint32_t *uncalled)
+{
+    uint32_t held = held_of(interrupts, first, ones);
 
     if (is_own_list(interrupts)) {
         struct listed_word listed = listed_read(interrupts->vcpu, first);
@@ -106,7 +123,7 @@ static uint32_t clear_active(const struct interrupts *interrupts, uint32_t offse
         ones &= ~(listed.pending & ~listed.active); /* for the guest it is not active */
     }
     if (held != 0) {
-        listed_announce(interrupts->vcpu->partition, interrupts->listed_by);
+        *uncalled = listed_announce(interrupts->vcpu->partition, interrupts->listed_by);
     }
     device_write32(interrupts->frame.interrupts + offset, ones);
     return held;
@@ -117,21 +134,20 @@ static uint32_t clear_active(const struct interrupts *interrupts, uint32_t offse
 static void write_bits(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
                        uint32_t ones)
 {
-    uintptr_t active = interrupts->frame.interrupts + GIC_ISACTIVER + first / 8;
-    uint32_t kind = are_listed(interrupts) ? clear_of(offset) : 0, held;
+    uint32_t kind = are_listed(interrupts) ? clear_of(offset) : 0, held, uncalled = 0;
 
     if (kind == GIC_ICACTIVER) {
-        held = clear_active(interrupts, offset, first, ones);
+        held = clear_active(interrupts, offset, first, ones, &uncalled);
     } else {
         device_write32(interrupts->frame.interrupts + offset, ones);
         if (kind == GIC_ICENABLER) {
             /* None is acknowledged any more once RWP is clear (IHI 0069, GICD_CTLR.RWP). */
             (void)gic_wait_clear(interrupts->frame.control, interrupts->frame.write_pending);
         }
-        held = kind != 0 ? ones & (device_read32(active) | sgis(first)) : 0;
+        held = kind != 0 ? held_of(interrupts, first, ones) : 0;
     }
     if (held != 0) {
-        listed_clear(interrupts->vcpu, interrupts->listed_by, kind, first, held);
+        listed_clear(interrupts->vcpu, interrupts->listed_by, uncalled, kind, first, held);
     }
 }
 
@@ -159,6 +175,9 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
 
         access->value = read_bits(interrupts, offset, first, read) & mask;
         return ACCESS_DONE;
+    }
+    if (bits == 1 && has_to_wait(interrupts, offset, first, value & mask)) {
+        return ACCESS_AGAIN;
     }
     if (bits == 8) {
         write_priorities(address, value, mask,

@@ -37,6 +37,7 @@
 
 /* SRE; no bypass of IRQ and FIQ around the GIC; EL1 may access its own ICC_SRE_EL1. */
 #define ICC_SRE_ALL         UINT64_C(0xf)
+#define ICC_SRE_OWN         UINT64_C(0x7)      /* the same for ICC_SRE_EL1 */
 #define ICC_CTLR_PRIORITIES (UINT64_C(7) << 8) /* PRIbits - 1 */
 
 /* ICH_VTR_EL2: number of list registers - 1; preemption bits - 1. */
@@ -269,6 +270,14 @@ static inline uint32_t gic_registers_guest_running_priority(void)
 static inline unsigned gic_registers_list_count(void)
 {
     return (unsigned)(GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_LISTS) + 1;
+}
+
+/* gic_registers_free_lists() knows of earlier writes after this: ICH_ELRSR_EL2 follows them after a
+ * context synchronization (Arm ARM, "Synchronization requirements for AArch64 System registers").
+ */
+static inline void gic_registers_settle_lists(void)
+{
+    __asm__ volatile("isb" : : : "memory");
 }
 
 /* Returns one bit for each list register that is free. */

@@ -49,9 +49,9 @@ static void note(struct list_changes *changes, uint32_t vcpu, uint32_t offset, u
     }
 }
 
-void listed_announce(struct partition *partition, uint32_t targets)
+uint32_t listed_announce(struct partition *partition, uint32_t targets)
 {
-    (void)__atomic_fetch_or(&partition->changes.vcpus, targets, __ATOMIC_SEQ_CST);
+    return targets & ~__atomic_fetch_or(&partition->changes.vcpus, targets, __ATOMIC_SEQ_CST);
 }
 
 void listed_call(const struct vcpu *vcpu, uint32_t targets)
@@ -63,13 +63,12 @@ void listed_call(const struct vcpu *vcpu, uint32_t targets)
     }
 }
 
-void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t offset, uint32_t first,
-                  uint32_t held)
+void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32_t offset,
+                  uint32_t first, uint32_t held)
 {
     struct partition *partition = vcpu->partition;
 
     note(&partition->changes, (uint32_t)__builtin_ctz(targets), offset, first, held);
-    listed_announce(partition, targets);
-    listed_call(vcpu, targets);
+    listed_call(vcpu, uncalled | listed_announce(partition, targets));
     listed_revise(vcpu);
 }

@@ -401,6 +401,7 @@ static void readmit(struct vcpu *vcpu)
 {
     struct interrupt_list *list = &vcpu->list;
     unsigned used = read_usage().used;
+    uint32_t free = gic_registers_free_lists(); /* once: writes may show there later */
 
     for (; used < LIST_REGISTERS_MIN && list->evicted_count != 0; used++) {
         uint32_t evicted = list->evicted[--list->evicted_count], number = evicted & EVICTED_NUMBER;
@@ -408,8 +409,8 @@ static void readmit(struct vcpu *vcpu)
         uint32_t priority =
             device_read8(frame_of(vcpu, number).interrupts + GIC_IPRIORITYR + number);
 
-        write_list(vcpu, (unsigned)__builtin_ctz(gic_registers_free_lists()),
-                   list_register(number, priority, state));
+        write_list(vcpu, (unsigned)__builtin_ctz(free), list_register(number, priority, state));
+        free &= free - 1;
     }
 }
 
@@ -544,11 +545,11 @@ void listed_revise(struct vcpu *vcpu)
     }
 }
 
-bool listed_is_pending(void)
+/* Not inline, because several rare paths call it. */
+__attribute__((noinline)) bool listed_is_pending(const struct vcpu *vcpu)
 {
-    uint32_t all = (UINT32_C(1) << gic_registers_list_count()) - 1;
-
-    return (gic_registers_free_lists() & all) != all &&
+    gic_registers_settle_lists();
+    return (~gic_registers_free_lists() & vcpu->list.registers) != 0 &&
            read_usage().least_pending != NO_LIST_REGISTER;
 }
 
@@ -572,8 +573,9 @@ void listed_reset(struct vcpu *vcpu)
         uint64_t value = gic_registers_listed(i);
         uint32_t number = list_register_number(value);
 
+        /* Not one whose active state the reset of the partition has cleared. */
         if ((value & LIST_STATE) == LIST_PENDING && number >= GIC_PRIVATE_COUNT &&
-            is_guests(vcpu, number)) {
+            is_guests(vcpu, number) && gic_bit(vcpu, number, GIC_ISACTIVER)) {
             listed_return(vcpu, number);
         }
         gic_registers_list(i, 0);

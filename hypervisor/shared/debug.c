@@ -103,6 +103,9 @@ void debug_load(const struct debug_resources *resources, const struct debug_regi
     register_write(dbgclaimclr_el1, DBGCLAIM_ALL);
     register_write(dbgclaimset_el1, registers->claims);
     register_write(mdccint_el1, registers->communication);
+    /* Of a channel to a debugger outside of the board, which no guest has. */
+    register_write(osdtrrx_el1, 0);
+    register_write(osdtrtx_el1, 0);
     if (resources->has_pmu) {
         load_monitors(resources, registers);
     }

@@ -63,28 +63,27 @@ static uint32_t all_vcpus(const struct partition *partition)
 /* Announces that an SPI has another route. An interrupt that is pending stays pending, and one that
  * is active stays active (IHI 0069, GICD_IROUTER<n>). The latter may wait in a list register of the
  * VCPU that the SPI leaves, whose guest may have masked its interrupts, or it may be set aside.
- * Then that VCPU returns it to the GIC. Returns true if the VCPUs have to be told that. */
-static bool announce_route(struct partition *partition, uint32_t number)
+ * Then that VCPU returns it to the GIC. Returns the VCPUs that have to be called. */
+static uint32_t announce_route(struct partition *partition, uint32_t number)
 {
     uintptr_t registers = gic_distributor(partition->system).interrupts;
 
     if ((device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
          1) == 0) {
-        return false;
+        return 0;
     }
-    listed_announce(partition, all_vcpus(partition));
-    return true;
+    return listed_announce(partition, all_vcpus(partition));
 }
 
 void distributing_follow(struct vcpu *vcpu, uint32_t number)
 {
-    if (vcpu->partition->is_listed && announce_route(vcpu->partition, number)) {
-        listed_call(vcpu, all_vcpus(vcpu->partition));
+    if (vcpu->partition->is_listed) {
+        listed_call(vcpu, announce_route(vcpu->partition, number));
     }
 }
 
-/* Routes a source to its target. Returns true if the VCPUs have to be told. */
-static bool route(struct partition *partition, const struct distribution_source *source)
+/* Routes a source to its target. Returns the VCPUs that have to be called. */
+static uint32_t route(struct partition *partition, const struct distribution_source *source)
 {
     uintptr_t registers = gic_distributor(partition->system).interrupts;
 
@@ -97,21 +96,19 @@ static bool route(struct partition *partition, const struct distribution_source 
 static void close_window(struct vcpu *vcpu, struct distribution_window *window)
 {
     struct partition *partition = vcpu->partition;
-    bool has_news;
+    uint32_t called;
 
     lock(partition);
     window->vcpu = vcpu->number;
     window->neighbours = neighbours_of(vcpu);
     window->has_offered = false;
     distribution_close_window(&partition->distribution, &vcpu->profile, window);
-    has_news = window->has_offered;
+    called = window->has_offered ? all_vcpus(partition) : 0;
     for (uint32_t left = window->routed; left != 0; left &= left - 1) {
-        has_news |= route(partition, &partition->distribution.sources[__builtin_ctz(left)]);
+        called |= route(partition, &partition->distribution.sources[__builtin_ctz(left)]);
     }
     distributing_end_route(partition);
-    if (has_news) {
-        listed_call(vcpu, all_vcpus(partition));
-    }
+    listed_call(vcpu, called);
 }
 
 void distributing_leave(struct vcpu *vcpu)

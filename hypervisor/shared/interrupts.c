@@ -140,7 +140,7 @@ static uint32_t edge_triggered(const struct private_settings *settings)
 
 /* The pending state of a level-sensitive interrupt is that of its line, for example of the VCPU's
  * timer: it is pending again as soon as the timer is loaded. */
-void interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
+bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
                      struct saved_interrupts *saved)
 {
     const struct gic_frame frame = resources->frame; /* a copy: device accesses do not change it */
@@ -160,6 +160,7 @@ void interrupts_save(const struct interrupt_resources *resources, struct vcpu *v
         vcpu->list.has_changed = false;
         save_settings(&frame, &saved->settings);
     }
+    return (pending & saved->enabled & ~active) != 0;
 }
 
 void interrupts_load(const struct interrupt_resources *resources,
@@ -167,6 +168,8 @@ void interrupts_load(const struct interrupt_resources *resources,
 {
     const struct gic_frame frame = resources->frame;
 
+    /* The last guest may have cleared it, where EL1 has the choice (IHI 0069, ICC_SRE_EL1). */
+    GIC_REGISTER_WRITE(ICC_SRE_EL1, ICC_SRE_OWN);
     load_settings(&frame, &saved->settings, last);
     if (saved->pending != 0) {
         device_write32(frame.interrupts + GIC_ISPENDR,

@@ -10,6 +10,7 @@
 
 #include "gic/internal.h"
 #include "hypervisor/vcpu.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PRIVATE_PRIORITY_WORDS 4u /* of 64 bits */
@@ -41,13 +42,13 @@ struct interrupt_resources {
 
 struct interrupt_resources interrupt_resources(const struct vcpu *vcpu);
 
-/* Saves the state of the VCPU that executed last, and disables its private interrupts. */
-void interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
+/* Saves the state of the VCPU that executed last, and disables its private interrupts. Returns true
+ * if one of them will be signalled once the state is loaded. */
+bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
                      struct saved_interrupts *saved);
 
 /* Loads the state of the VCPU that executes next. `last`: the settings of the one that executed
  * last. */
 void interrupts_load(const struct interrupt_resources *resources,
                      const struct saved_interrupts *saved, const struct private_settings *last);
-
 #endif

@@ -29,10 +29,10 @@ static enum access_result access_neighbour(struct vcpu *vcpu, struct vcpu *other
         access->value = 0;
         return ACCESS_REFUSED;
     }
-    interrupts_save(resources, vcpu, own);
+    (void)interrupts_save(resources, vcpu, own);
     interrupts_load(resources, its, &own->settings);
     result = redistributor_access_own(other, access);
-    interrupts_save(resources, other, its);
+    (void)interrupts_save(resources, other, its);
     interrupts_load(resources, own, &its->settings);
     if (access->write) {
         gic_send(other->partition, other->number);
@@ -54,8 +54,11 @@ static enum access_result ask(struct vcpu *vcpu, uint32_t number, struct access 
     }
     if (found != request) {
         __atomic_store_n(word, request, __ATOMIC_RELEASE);
-        (void)__atomic_fetch_or(&partition->mail[number], MAIL_REQUEST, __ATOMIC_RELEASE);
-        gic_send(partition, number);
+        /* A VCPU that has been called about a request carries out all, once it executes. */
+        if ((__atomic_fetch_or(&partition->mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
+             MAIL_REQUEST) == 0) {
+            gic_send(partition, number);
+        }
     }
     return ACCESS_AGAIN;
 }

@@ -13,6 +13,8 @@
 #include "shared/distributing.h"
 #include "shared/remote_access.h"
 #include "vcpu/controls.h"
+#include "vcpu/features.h"
+#include "vcpu/power.h"
 
 /* Arm ARM, ISR_EL1. */
 #define PENDING_FIQ UINT64_C(0x40)
@@ -121,14 +123,21 @@ static void receive(struct vcpu *vcpu)
 static void save(struct shared_core *core, struct vcpu *vcpu)
 {
     struct shared_vcpu *shared = vcpu->shared;
+    bool is_waiting;
 
     shared->debug.has_effect = core->debug == vcpu && debug_has_effect(&core->resources);
     if (shared->debug.has_effect) {
         borrowed_take_debug(core);
     }
     guest_registers_save(&shared->registers, core->has_pointer_keys);
-    interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
-    if (!has_work(core, shared)) {
+    is_waiting = interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
+    if (has_work(core, shared)) {
+        return;
+    }
+    /* A private interrupt may become pending after the last look, and is seen here alone. */
+    if (is_waiting) {
+        serve(core, vcpu);
+    } else {
         tournament_change(&core->expiries, shared->level,
                           guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
     }
@@ -140,6 +149,11 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     uint64_t control = register_read(cptr_el2) & ~CPTR_TFP;
 
     register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
+    /* The last guest's DISR_EL1 (Arm ARM, DISR_EL1: HCR_EL2.AMO is 1). No SError is ever deferred
+     * there, because none is virtual. */
+    if (ID_FIELD(register_read(id_aa64pfr0_el1), PFR0_RAS) != 0) {
+        register_write(VDISR_EL2, 0);
+    }
     guest_registers_load(&shared->registers, core->has_pointer_keys);
     if (shared->debug.has_effect) {
         borrowed_give_debug(core, vcpu);
@@ -254,7 +268,8 @@ void sharing_wait(struct vcpu *vcpu)
         return;
     }
     sharing_handle_interrupts(vcpu);
-    if (!vcpu->shared->is_called && !listed_is_pending()) {
+    /* A guest that is off, or stopped, takes no interrupt. */
+    if (!vcpu->shared->is_called && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
         if (core->payer != vcpu) {
             serve(core, vcpu);
@@ -295,7 +310,7 @@ void sharing_handle_interrupts(struct vcpu *vcpu)
     if (!listed_take(vcpu)) {
         interrupt_list(vcpu);
     }
-    if (listed_is_pending()) {
+    if (listed_is_pending(vcpu)) {
         serve(core, vcpu);
     }
 }
@@ -390,8 +405,8 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
         }
     }
     if (is_for_this_core) {
-        receive(vcpu); /* the SGI that it sent to itself */
-        unblock_called(processor_this());
+        unblock_called(processor_this()); /* first: another core may send this VCPU an SGI now */
+        receive(vcpu);                    /* the SGI that it sent to itself */
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }

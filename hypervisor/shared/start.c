@@ -5,6 +5,7 @@
 #include "shared/borrowed.h"
 #include "shared/core.h"
 #include "shared/distributing.h"
+#include "shared/remote_access.h"
 #include "vcpu/features.h"
 
 #define NANOSECONDS 1000000000u
@@ -120,8 +121,13 @@ void sharing_reset(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
 
-    (void)__atomic_fetch_and(&partition->mail[vcpu->number], ~MAIL_SGIS, __ATOMIC_ACQ_REL);
+    uint32_t mail = __atomic_fetch_and(&partition->mail[vcpu->number], ~(MAIL_SGIS | MAIL_REQUEST),
+                                       __ATOMIC_ACQ_REL);
+
     __atomic_store_n(&partition->requests[vcpu->number], 0, __ATOMIC_RELAXED);
+    if ((mail & MAIL_REQUEST) != 0) { /* it came before this VCPU executed for the first time */
+        remote_carry_out(vcpu);
+    }
     note_guest(vcpu, TRACE_OFF);
     distributing_leave(vcpu);
 }

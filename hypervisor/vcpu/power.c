@@ -19,7 +19,7 @@ static void suspend(struct vcpu *vcpu)
     if (listed_has(vcpu->partition)) {
         /* A pending list register does not end WFI at EL2. A pending interrupt enters EL2 again as
          * soon as the guest continues. */
-        if (!listed_is_pending()) {
+        if (!listed_is_pending(vcpu)) {
             sharing_wait(vcpu);
         }
         return;

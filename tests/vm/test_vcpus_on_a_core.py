@@ -54,6 +54,7 @@ _READY = r"(?m)^linux\| .*linux: ready"
 _RESTART, _STOP = "\x1er", "\x1es"
 _PATIENCE_S = 300
 _SWITCHES, _INVALIDATIONS_MIN = 1000, 100
+_WATCH_S = 2
 
 
 def _system(partition: str, cores: list[int], by_weight: bool, budget: str, period: str) -> str:
@@ -213,6 +214,44 @@ def test_a_partition_ends_in_every_state_of_its_vcpus(
     found = reports(guest, layout)
     assert next(each.starts for each in found if each.partition == 0) == starts
     assert [each.starts for each in found if each.partition == 1] == [1]
+
+
+@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
+def test_a_partition_that_ended_uses_no_time(
+    start_guest: StartGuest, tmp_path: Path, by_weight: bool
+) -> None:
+    """It has not acknowledged an interrupt, which no guest of it gets."""
+    _compile_cores_guest(tmp_path)
+    guest, layout = boot(start_guest, tmp_path, _guest_system([0], by_weight))
+    guest.wait_for_match(r"(?m)^guest\| ready", 60)
+    guest.type_text("i")
+    guest.wait_for_match(r"(?m)^bulkhead\| guest is off", 60)
+
+    def used() -> list[int]:
+        found = sorted(reports(guest, layout), key=lambda each: each.partition)
+        return [each.used for each in found]
+
+    before = used()
+    time.sleep(_WATCH_S)
+    ended, loop = _difference(used(), before)
+    assert ended == 0
+    assert loop > 0
+    guest.type_text(_RESTART)
+    guest.wait_for_next_match(r"(?m)^guest\| ready", 60)
+
+
+@pytest.mark.parametrize("cores", [[0, 1, 1], [0, 1, 2]], ids=["shared", "own"])
+def test_an_interrupt_is_disabled_beside_a_core_that_is_off(
+    start_guest: StartGuest, tmp_path: Path, cores: list[int]
+) -> None:
+    _compile_cores_guest(tmp_path)
+    guest, _ = boot(start_guest, tmp_path, _guest_system(cores, False))
+    guest.wait_for_match(r"(?m)^guest\| ready", 60)
+    for _ in range(3):
+        guest.type_text("m")
+        guest.wait_for_next_match(r"(?m)^guest\| (disabled|FAIL.*)$", 60)
+        guest.wait_for_next_match(r"(?m)^guest\| done$", 60)
+    assert "FAIL" not in guest.console()
 
 
 _MOVES = ((1, 0), (0, 1), (1, 2), (2, 3), (3, 0))

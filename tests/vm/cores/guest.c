@@ -5,7 +5,9 @@
  * core pretends to handle an interrupt of the highest priority, which blocks the hypervisor's
  * interrupt (docs/decisions/0013).
  */
-#include "machine.h"
+#include "interrupts.h"
+
+#define READS_MAX 1000u /* of a bit that becomes clear */
 
 #define NOTHING 0x1000u /* an address that no device or memory has */
 
@@ -155,6 +157,33 @@ static void look_at_vectors(void)
     reached = 0;
 }
 
+/* Ends the partition with an interrupt that it has not acknowledged. */
+static void end_with_an_interrupt(void)
+{
+    make_pending(enable_spi());
+    end(SYSTEM_OFF);
+}
+
+/* Disables an interrupt that is active. The second core, which has never been on, need not take
+ * notice of it. */
+static void disable_active(void)
+{
+    uint32_t spi = enable_spi(), reads = 0;
+    uint64_t number;
+
+    open_interface();
+    make_pending(spi);
+    do {
+        number = acknowledge();
+    } while (number >= NONE);
+    write32(DISTRIBUTOR + ICENABLER + spi / 32 * 4, 1u << spi % 32);
+    while ((read32(DISTRIBUTOR) & WRITE_PENDING) != 0 && reads < READS_MAX) {
+        reads++;
+    }
+    print(reads < READS_MAX ? "disabled\n" : "FAIL: not disabled\n");
+    end_interrupt(number);
+}
+
 static void obey(char order)
 {
     switch (order) {
@@ -206,6 +235,12 @@ static void obey(char order)
         break;
     case 'v':
         look_at_vectors();
+        break;
+    case 'i':
+        end_with_an_interrupt();
+        break;
+    case 'm':
+        disable_active();
         break;
     default:
         print("FAIL: no such order\n");

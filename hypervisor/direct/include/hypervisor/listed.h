@@ -60,8 +60,9 @@ static inline void listed_revise(struct vcpu *vcpu)
     (void)vcpu;
 }
 
-static inline bool listed_is_pending(void)
+static inline bool listed_is_pending(const struct vcpu *vcpu)
 {
+    (void)vcpu;
     return false;
 }
 
@@ -94,17 +95,19 @@ static inline struct listed_word listed_read(const struct vcpu *vcpu, uint32_t f
     return (struct listed_word){0, 0};
 }
 
-static inline void listed_announce(struct partition *partition, uint32_t targets)
+static inline uint32_t listed_announce(struct partition *partition, uint32_t targets)
 {
     (void)partition;
     (void)targets;
+    return 0;
 }
 
-static inline void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t offset,
-                                uint32_t first, uint32_t held)
+static inline void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled,
+                                uint32_t offset, uint32_t first, uint32_t held)
 {
     (void)vcpu;
     (void)targets;
+    (void)uncalled;
     (void)offset;
     (void)first;
     (void)held;

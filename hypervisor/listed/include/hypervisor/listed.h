@@ -80,7 +80,7 @@ void listed_return(const struct vcpu *vcpu, uint32_t number);
 void listed_bring_back(struct vcpu *vcpu);
 
 /* Returns true if the guest could acknowledge an interrupt: a list register has a pending one. */
-bool listed_is_pending(void);
+bool listed_is_pending(const struct vcpu *vcpu);
 
 /* Empties the list registers, and lets no interrupt of the guest be signalled until
  * gic_open_core(). SPIs that the guest has not acknowledged are pending in the Distributor again.
@@ -115,14 +115,16 @@ struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first);
 void listed_call(const struct vcpu *vcpu, uint32_t targets);
 
 /* Before a guest's write to GIC_ICACTIVER. A VCPU that takes an interrupt which the write causes
- * knows that its list registers may be out of date. */
-void listed_announce(struct partition *partition, uint32_t targets);
+ * knows that its list registers may be out of date. Returns those to be called. The others have
+ * been called, and have not executed since: a guest can interrupt another core only as often as its
+ * own VCPU executes there. */
+uint32_t listed_announce(struct partition *partition, uint32_t targets);
 
 /* After a guest's write of ones to a register that clears enables, pending or active states: the
- * list registers follow, those of other VCPUs soon. `offset`: GIC_ICENABLER, GIC_ICPENDR or
- * GIC_ICACTIVER. `held`: the interrupts of the word from `first` on that may be in a list register.
- */
-void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t offset, uint32_t first,
-                  uint32_t held);
+ * list registers follow, those of other VCPUs soon. `uncalled`: what listed_announce() returned
+ * before the write, or 0. `offset`: GIC_ICENABLER, GIC_ICPENDR or GIC_ICACTIVER. `held`: the
+ * interrupts of the word from `first` on that may be in a list register. */
+void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32_t offset,
+                  uint32_t first, uint32_t held);
 
 #endif

@@ -253,6 +253,10 @@ unsigned gic_registers_list_count(void)
     return own()->list_count;
 }
 
+void gic_registers_settle_lists(void)
+{
+}
+
 uint32_t gic_registers_free_lists(void)
 {
     uint32_t free = 0;

@@ -17,6 +17,7 @@
 #include "hypervisor/listed.h"
 #include "listed/list_register.h"
 #include "machine.h"
+#include <string.h>
 
 /* SGIs, PPIs and SPIs of the first partition. The SGIs and SPI 40 are edge-triggered. */
 static const uint32_t numbers[] = {0, 1, 5, 16, 17, 20, 27, 30, 33, 40, 63, 64, 1019};
@@ -468,6 +469,20 @@ static void test_reset_keeps_spis(void **state)
     check();
 }
 
+/* The partition is reset while a list register has an SPI: its next start begins without it. */
+static void test_reset_of_partition_drops_spis(void **state)
+{
+    (void)state;
+    enable(9, true); /* 40: edge-triggered */
+    raise(9);
+    settle();
+    made.guarded = false;
+    gic_reset_partition(&machine_partition);
+    gic_reset_core(&machine_vcpu);
+    assert_int_equal(made.gic.distributor.active[1], 0);
+    assert_int_equal(made.gic.distributor.pending[1], 0);
+}
+
 /* A Distributor that never says that a write has taken effect (RWP) holds up nobody for ever: the
  * write ends, the guest still reads RWP as 1, and the next write works. */
 static void test_never_settles(void **state)
@@ -516,6 +531,45 @@ static void test_other_vcpu(void **state)
     listed_revise(&other);
     assert_int_equal(distributor_access(&other, &control), ACCESS_DONE);
     assert_int_equal(control.value & GICD_CTLR_WRITE_PENDING, 0);
+}
+
+/* An access of a VCPU on another core, whose list registers are empty. */
+static enum access_result access_elsewhere(struct vcpu *other, struct access access)
+{
+    struct interface own = made.interface;
+    enum access_result result;
+
+    memset(made.interface.lists, 0, sizeof(made.interface.lists));
+    result = distributor_access(other, &access);
+    made.interface = own;
+    return result;
+}
+
+/* A guest that clears states again and again interrupts the core of another VCPU once, until that
+ * VCPU has followed. Then it can clear the active state again. */
+static void test_calls_other_vcpu_once(void **state)
+{
+    struct vcpu other = {.partition = &machine_partition, .number = 1};
+    struct access disable = WRITE(GIC_ICENABLER + 4, 4, 1u << 8);
+    struct access deactivate_it = WRITE(GIC_ICACTIVER + 4, 4, 1u << 8);
+
+    (void)state;
+    machine_system.partitions[0].vcpu_count = 2;
+    enable(9, true);
+    raise(9);
+    settle();
+    made.group0_count = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(access_elsewhere(&other, disable), ACCESS_DONE);
+        assert_int_equal(made.group0_count, 1);
+        assert_int_equal(access_elsewhere(&other, deactivate_it), ACCESS_AGAIN);
+    }
+    listed_revise(&machine_vcpu);
+    enable(9, true);
+    settle();
+    made.group0_count = 0;
+    assert_int_equal(access_elsewhere(&other, deactivate_it), ACCESS_DONE);
+    assert_int_equal(made.group0_count, 1);
 }
 
 /* An interrupt that is not the guest's is not listed. */
@@ -625,8 +679,10 @@ int main(void)
         cmocka_unit_test_setup(test_ends_without_list_register, setup),
         cmocka_unit_test_setup(test_deactivation, setup),
         cmocka_unit_test_setup(test_reset_keeps_spis, setup),
+        cmocka_unit_test_setup(test_reset_of_partition_drops_spis, setup),
         cmocka_unit_test_setup(test_never_settles, setup),
         cmocka_unit_test_setup(test_other_vcpu, setup),
+        cmocka_unit_test_setup(test_calls_other_vcpu_once, setup),
         cmocka_unit_test_setup(test_foreign, setup),
         cmocka_unit_test_setup(test_views_of_priorities, setup),
         cmocka_unit_test_setup(test_random, setup),

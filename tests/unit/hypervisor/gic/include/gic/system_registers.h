@@ -38,6 +38,7 @@ bool gic_registers_guest_splits_end(void);
 uint32_t gic_registers_guest_running_priority(void);
 unsigned gic_registers_list_count(void);
 uint32_t gic_registers_free_lists(void);
+void gic_registers_settle_lists(void);
 void gic_registers_list(unsigned index, uint64_t value);
 uint64_t gic_registers_listed(unsigned index);
 
