@@ -108,7 +108,8 @@ def test_a_peer_that_is_asked_to_end_says_so(start: Start, number: signal.Signal
 
 def test_a_signal_that_is_ignored_does_not_end_a_command(program: Path, tmp_path: Path) -> None:
     """A shell ignores SIGINT for processes in the background."""
-    command = ["sh", "-c", 'trap "" INT; exec "$0" "$@"', program, "send", "./c", "-t", "1", "word"]
+    ignoring = ["sh", "-c", 'trap "" INT; exec "$0" "$@"', str(program)]
+    command = [*ignoring, "send", "./c", "-t", "1", "word"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as sender:
         while not (tmp_path / "c").is_file():
             time.sleep(0.01)
