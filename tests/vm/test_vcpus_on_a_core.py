@@ -55,6 +55,7 @@ _RESTART, _STOP = "\x1er", "\x1es"
 _PATIENCE_S = 300
 _SWITCHES, _INVALIDATIONS_MIN = 1000, 100
 _WATCH_S = 2
+_EXITS_A_PERIOD_MAX = 10
 
 
 def _system(partition: str, cores: list[int], by_weight: bool, budget: str, period: str) -> str:
@@ -252,6 +253,44 @@ def test_an_interrupt_is_disabled_beside_a_core_that_is_off(
         guest.wait_for_next_match(r"(?m)^guest\| (disabled|FAIL.*)$", 60)
         guest.wait_for_next_match(r"(?m)^guest\| done$", 60)
     assert "FAIL" not in guest.console()
+
+
+_SPINNER = """
+[[partition]]
+name = "spinner"
+cores = [1]
+memory = "4 MiB"
+image = "./spinner.exe"
+budget = "3 ms"
+period = "5 ms"
+"""
+
+
+def test_messages_to_another_core_are_few(start_guest: StartGuest, tmp_path: Path) -> None:
+    """A guest with a core of its own changes the state of an interrupt all the time. Its other VCPU
+    has to know, and shares a core: each message is an exit of the partition that executes there."""
+    _compile_cores_guest(tmp_path)
+    build_guest(tmp_path / "spinner.exe", [_CORES / "spinner.c"])
+    keys = _BUDGETS.format(budget="1 ms", period="5 ms")
+    text = 'board = "qemu-virt"\n' + _GUEST.format(cores=[0, 1], keys=keys) + _SPINNER
+    guest, layout = boot(start_guest, tmp_path, text)
+    guest.wait_for_match(r"(?m)^spinner\| spins", 60)
+    guest.wait_for_match(r"(?m)^guest\| ready", 60)
+    guest.type_text("c")
+    guest.wait_for_match(r"(?m)^guest\| changes", 60)
+
+    def seen() -> tuple[int, int, float]:
+        found = reports(guest, layout)
+        own = sum(each.exits["distributor"] for each in found if each.partition == 0)
+        (other,) = (each.exits["interrupt"] for each in found if each.partition == 1)
+        return own, other, time.monotonic()
+
+    before = seen()
+    time.sleep(_WATCH_S)
+    changes, exits, passed = (now - then for now, then in zip(seen(), before, strict=True))
+    # At most a message each time that the guest's VCPU executes, and a few ends of budgets.
+    assert exits < _EXITS_A_PERIOD_MAX * (passed / 5e-3)
+    assert changes > 5 * exits
 
 
 _MOVES = ((1, 0), (0, 1), (1, 2), (2, 3), (3, 0))

@@ -164,24 +164,43 @@ static void end_with_an_interrupt(void)
     end(SYSTEM_OFF);
 }
 
+/* Acknowledges the SPI, and returns its number. */
+static uint32_t make_active(void)
+{
+    uint32_t spi = enable_spi();
+
+    open_interface();
+    make_pending(spi);
+    while (acknowledge() >= NONE) {
+    }
+    return spi;
+}
+
 /* Disables an interrupt that is active. The second core, which has never been on, need not take
  * notice of it. */
 static void disable_active(void)
 {
-    uint32_t spi = enable_spi(), reads = 0;
-    uint64_t number;
+    uint32_t spi = make_active(), reads = 0;
 
-    open_interface();
-    make_pending(spi);
-    do {
-        number = acknowledge();
-    } while (number >= NONE);
     write32(DISTRIBUTOR + ICENABLER + spi / 32 * 4, 1u << spi % 32);
     while ((read32(DISTRIBUTOR) & WRITE_PENDING) != 0 && reads < READS_MAX) {
         reads++;
     }
     print(reads < READS_MAX ? "disabled\n" : "FAIL: not disabled\n");
-    end_interrupt(number);
+    end_interrupt(spi);
+}
+
+/* Disables and enables an active interrupt again and again, while the second core spins. */
+static void change_again_and_again(void)
+{
+    uint32_t spi = make_active();
+
+    on_and_wait(first + 1, spin);
+    print("changes\n");
+    for (;;) {
+        write32(DISTRIBUTOR + ICENABLER + spi / 32 * 4, 1u << spi % 32);
+        write32(DISTRIBUTOR + ISENABLER + spi / 32 * 4, 1u << spi % 32);
+    }
 }
 
 static void obey(char order)
@@ -241,6 +260,9 @@ static void obey(char order)
         break;
     case 'm':
         disable_active();
+        break;
+    case 'c':
+        change_again_and_again();
         break;
     default:
         print("FAIL: no such order\n");
