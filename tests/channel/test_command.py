@@ -20,6 +20,7 @@ import pytest
 from bulkhead.building.build import COMPILERS, Variant
 
 SECONDS = 60
+_ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Start(Protocol):
@@ -31,6 +32,12 @@ class Start(Protocol):
 @pytest.fixture(params=COMPILERS)
 def program(request: pytest.FixtureRequest) -> Path:
     return Variant("host", request.param).folder / "channel/linux/bulkhead-channel"
+
+
+def ignore_no_end() -> None:
+    """The tests may have been started in the background, or by nohup: then they ignore these."""
+    for number in _ENDS:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture
@@ -45,6 +52,7 @@ def start(program: Path, tmp_path: Path) -> Iterator[Start]:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
+                    preexec_fn=ignore_no_end,
                 )
             )
             processes.callback(process.kill)
@@ -92,7 +100,7 @@ def test_a_killed_peer_leaves_its_messages(start: Start) -> None:
     assert outcome(receiver) == (0, b"after\n", b"")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", _ENDS)
 def test_a_peer_that_is_asked_to_end_says_so(start: Start, number: signal.Signals) -> None:
     sender = start("send", "./c", "-e", "0")
     receiver = start("receive", "./c", "-e", "1")
