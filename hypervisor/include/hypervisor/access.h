@@ -25,7 +25,8 @@ enum access_result {
      * partition is stopped and the report names the access, unless the guest takes an external
      * abort (description_partition.unmapped). */
     ACCESS_FORBIDDEN,
-    /* Another VCPU of the partition has to carry it out: the instruction is repeated. */
+    /* Another VCPU of the partition has to carry it out, or to follow earlier ones: the instruction
+     * is repeated. */
     ACCESS_AGAIN
 };
 
