@@ -11,9 +11,9 @@
 #include "channel/connection.h"
 #include "channel/value.h"
 
-/* What a thread waits for: made by the functions below. A wait for messages or space has the state
- * of the channel at that time, and is over in any other state: make a new one before each call of
- * channel_wait_any() or channel_watch_any(). */
+/* A thing that a thread waits for, made by the functions below. A wait for messages or space has
+ * the state of the channel at that time, and is over in any other state: make a new one before each
+ * call of channel_wait_any() or channel_watch_any(). */
 struct channel_wait {
     struct channel_control *own; /* NULL: the wait is for something else than a channel */
     uint64_t flags;              /* CHANNEL_WAITS_FOR_* */
