@@ -498,6 +498,17 @@ static void test_never_settles(void **state)
     assert_int_equal(made.gic.distributor.enabled[1] & 1u << 8, 1u << 8);
 }
 
+/* The partition has a second VCPU. This one has an SPI in a list register, and no message was sent.
+ */
+static void list_beside_another_vcpu(void)
+{
+    machine_system.partitions[0].vcpu_count = 2;
+    enable(9, true);
+    raise(9);
+    settle();
+    made.group0_count = 0;
+}
+
 /* Another VCPU's guest clears the state of an SPI that this VCPU has in a list register. */
 static void test_other_vcpu(void **state)
 {
@@ -507,11 +518,7 @@ static void test_other_vcpu(void **state)
     struct access control = READ(GICD_CTLR, 4);
 
     (void)state;
-    machine_system.partitions[0].vcpu_count = 2;
-    enable(9, true);
-    raise(9);
-    settle();
-    made.group0_count = 0;
+    list_beside_another_vcpu();
     assert_int_equal(distributor_access(&other, &disable), ACCESS_DONE);
     assert_int_equal(made.group0_count, 1);
     assert_int_equal(distributor_access(&other, &control), ACCESS_DONE);
@@ -554,11 +561,7 @@ static void test_calls_other_vcpu_once(void **state)
     struct access deactivate_it = WRITE(GIC_ICACTIVER + 4, 4, 1u << 8);
 
     (void)state;
-    machine_system.partitions[0].vcpu_count = 2;
-    enable(9, true);
-    raise(9);
-    settle();
-    made.group0_count = 0;
+    list_beside_another_vcpu();
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(access_elsewhere(&other, disable), ACCESS_DONE);
         assert_int_equal(made.group0_count, 1);
