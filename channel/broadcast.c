@@ -16,14 +16,76 @@ static uint64_t size_of(uint64_t length)
            ~(CHANNEL_ALIGNMENT - 1);
 }
 
+/* Returns the word at a position, or at the multiple of 8 bytes before it. */
+static uint64_t word_at(const uint8_t *ring, uint64_t bytes, uint64_t position)
+{
+    return word_load(channel_constant_word(ring + (position & (bytes - CHANNEL_ALIGNMENT))));
+}
+
+/* Returns the next position at which a ring starts. */
+static uint64_t next_start(uint64_t position, uint64_t bytes)
+{
+    return (position | (bytes - 1)) + 1;
+}
+
+/* Returns where the newest message begins. If the next message may overwrite it, returns where that
+ * one begins, or `produced` while it is not published. */
+static uint64_t find_newest(const struct channel_control *control, uint64_t bytes)
+{
+    /* Acquire: `last` is not older than the mark, see mark(). */
+    uint64_t overwritten = word_load_acquire(&control->overwritten);
+    /* Acquire: the message that begins there is complete, and `produced` is after it. */
+    uint64_t newest = word_load_acquire(&control->last);
+    uint64_t produced = word_load(&control->produced);
+
+    /* Only the next message marks bytes after `last`. No message is larger than half of the ring,
+     * so it overlaps the newest one only if it begins at the start of the ring. */
+    if (overwritten > newest) {
+        newest = next_start(newest, bytes);
+    }
+    return newest < produced ? newest : produced;
+}
+
+/* Steps over the unused rest of the ring before a message. */
+static uint64_t skip_unused(const struct broadcast_sender *sender, uint64_t position)
+{
+    bool is_unused = word_at(sender->ring, sender->bytes, position) == CHANNEL_SKIP;
+
+    return is_unused ? next_start(position, sender->bytes) : position;
+}
+
+static uint64_t end_of(const struct broadcast_sender *sender, uint64_t message)
+{
+    return message + size_of(word_at(sender->ring, sender->bytes, message) & UINT32_MAX);
+}
+
+/* Finds the newest message of an earlier life, which may have ended after it stored `produced` and
+ * before it stored `last` or `sent`. */
+static void recover(struct broadcast_sender *sender)
+{
+    uint64_t newest = skip_unused(sender, find_newest(sender->own, sender->bytes));
+    uint64_t end = end_of(sender, newest);
+
+    if (end < sender->position) {
+        newest = skip_unused(sender, end);
+        end = end_of(sender, newest);
+    }
+    if (end == sender->position) {
+        sender->number = word_at(sender->ring, sender->bytes, newest + sizeof(uint64_t));
+    } else {
+        /* There is no message, or it is overwritten, or malicious. */
+        newest = sender->position;
+    }
+    word_store(&sender->own->last, newest);
+    word_store(&sender->own->sent, sender->number);
+}
+
 /* A malicious life may have left words that no other leaves. All messages before the position are
  * then as good as overwritten. */
 static void repair(struct channel_control *own, uint64_t position)
 {
-    if (word_load(&own->produced) != position || word_load(&own->overwritten) > position ||
-        word_load(&own->last) > position) {
+    if (word_load(&own->produced) != position || word_load(&own->overwritten) > position) {
         word_store(&own->overwritten, position);
-        word_store(&own->last, position);
         word_store(&own->produced, position);
     }
 }
@@ -43,6 +105,7 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
         .own = own,
     };
     repair(own, sender->position);
+    recover(sender);
     word_store(&own->ring_bytes, ring_bytes);
     word_store(&own->format, CHANNEL_FORMAT_BROADCAST);
     return true;
@@ -52,7 +115,8 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
 static void mark(struct broadcast_sender *sender, uint64_t end)
 {
     if (end > sender->bytes && end - sender->bytes > word_load(&sender->own->overwritten)) {
-        word_store(&sender->own->overwritten, end - sender->bytes);
+        /* Release: a receiver that sees the mark also sees the message before as the last one. */
+        word_store_release(&sender->own->overwritten, end - sender->bytes);
     }
     /* A receiver that sees one of the later stores to the ring also sees the mark. */
     word_fence_release();
@@ -90,7 +154,7 @@ void broadcast_send_end(struct broadcast_sender *sender, uint64_t length, uint32
      * before it. */
     word_store_release(&sender->own->last, sender->position);
     sender->position += size_of(length);
-    sender->own->sent = sender->number;
+    word_store(&sender->own->sent, sender->number);
 }
 
 static enum broadcast_result fail(struct broadcast_receiver *receiver, enum channel_error_kind kind,
@@ -110,17 +174,16 @@ bool broadcast_receiver_begin(struct broadcast_receiver *receiver, const void *s
         .bytes = ring_bytes,
         .peer = peer,
     };
-    receiver->position = word_load_acquire(with_newest ? &peer->last : &peer->produced);
+    receiver->position = with_newest ? find_newest(peer, ring_bytes) : word_load(&peer->produced);
     return is_valid(ring_bytes);
 }
 
 void broadcast_skip_to_newest(struct broadcast_receiver *receiver)
 {
-    /* Acquire: the message that begins there is complete, and the index is after it. */
-    uint64_t last = word_load_acquire(&receiver->peer->last);
+    uint64_t newest = find_newest(receiver->peer, receiver->bytes);
 
-    if (last > receiver->position) {
-        receiver->position = last;
+    if (newest > receiver->position) {
+        receiver->position = newest;
     }
 }
 
@@ -164,7 +227,9 @@ static enum broadcast_result receive_at(struct broadcast_receiver *receiver, voi
     }
     *tag = (uint32_t)(header >> 32);
     /* A malicious sender chooses the number, which is only counted with. */
-    receiver->lost += receiver->number == 0 ? 0 : number - receiver->number - 1;
+    if (receiver->number != 0 && number > receiver->number) {
+        receiver->lost += number - receiver->number - 1;
+    }
     receiver->number = number;
     receiver->position += size_of(*length);
     return BROADCAST_RECEIVED;

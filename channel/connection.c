@@ -16,6 +16,14 @@ void channel_notify_peer(struct channel *channel)
     }
 }
 
+static void set_state(struct channel *channel, enum channel_state state)
+{
+    channel->state = state;
+    if (channel->port.observe != NULL) {
+        channel->port.observe(channel->port.context, channel);
+    }
+}
+
 /* Returns the position up to which the peer can have received messages. */
 static uint64_t published(const struct channel *channel)
 {
@@ -26,8 +34,8 @@ static uint64_t published(const struct channel *channel)
 
 static void fail(struct channel *channel, const struct channel_error *error)
 {
-    channel->state = CHANNEL_FAILED;
     channel->error = *error;
+    set_state(channel, CHANNEL_FAILED);
     ring_producer_end(&channel->out);
     ring_consumer_end(&channel->in);
 }
@@ -54,10 +62,10 @@ static void announce_life(struct channel *channel)
     do {
         channel->generation++;
     } while (channel->generation == 0 || channel->generation == acknowledged);
-    channel->state = CHANNEL_CONNECTING;
     channel->peer = 0;
     channel->ended = 0;
     channel->error = (struct channel_error){.kind = CHANNEL_ERROR_NONE};
+    set_state(channel, CHANNEL_CONNECTING);
     channel->out.error = channel->error;
     channel->in.error = channel->error;
     ring_producer_end(&channel->out);
@@ -131,7 +139,7 @@ static void connect(struct channel *channel)
     /* Release: the peer reads the consumed index of this connection. It does so after the fence of
      * its first message (ring_consumer_waits()). */
     word_store_release(&own->connected, generation);
-    channel->state = CHANNEL_CONNECTED;
+    set_state(channel, CHANNEL_CONNECTED);
     channel_notify_peer(channel);
     begin_sending(channel);
 }
@@ -176,7 +184,7 @@ void channel_reset(struct channel *channel)
 void channel_close(struct channel *channel)
 {
     announce_life(channel);
-    channel->state = CHANNEL_ENDED;
+    set_state(channel, CHANNEL_ENDED);
 }
 
 /* Notices that the peer's life ended: by another generation, or by the state table. */
@@ -191,8 +199,8 @@ static void check_life(struct channel *channel)
         begin_sending(channel);
         return;
     }
-    channel->state = CHANNEL_ENDING;
     channel->ended = generation == channel->peer ? generation : 0;
+    set_state(channel, CHANNEL_ENDING);
     ring_producer_end(&channel->out);
 }
 
@@ -217,7 +225,7 @@ void channel_accept(struct channel *channel)
 {
     if (channel->state == CHANNEL_ENDING || channel->state == CHANNEL_ENDED) {
         ring_consumer_end(&channel->in);
-        channel->state = CHANNEL_CONNECTING;
+        set_state(channel, CHANNEL_CONNECTING);
         connect(channel);
     }
 }
@@ -249,7 +257,7 @@ const uint8_t *channel_receive_slowly(struct channel *channel, uint64_t *length,
         fail(channel, &channel->in.error);
     } else if (channel->state == CHANNEL_ENDING) {
         ring_consumer_end(&channel->in);
-        channel->state = CHANNEL_ENDED;
+        set_state(channel, CHANNEL_ENDED);
     }
     return NULL;
 }

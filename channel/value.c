@@ -7,6 +7,31 @@ static bool is_valid(uint64_t ring_bytes)
            (ring_bytes & (ring_bytes - 1)) == 0;
 }
 
+static struct value_slot *slot_at(const struct value_writer *writer, uint64_t pair, uint64_t index)
+{
+    return (void *)(writer->slots + (pair * 2 + index) * writer->slot_bytes);
+}
+
+static void publish(const struct value_writer *writer, uint64_t pair)
+{
+    word_store_release(&writer->own->latest, pair);
+    word_store_release(&writer->own->produced, writer->number);
+}
+
+/* An earlier life may have ended while it published a value, which the reader may have read. The
+ * next one needs another number. */
+static void recover(struct value_writer *writer)
+{
+    for (uint64_t pair = 0; pair < 2; pair++) {
+        uint64_t number = word_load(&slot_at(writer, pair, writer->newest[pair])->number);
+
+        if (number == writer->number + 1) {
+            writer->number = number;
+            publish(writer, pair);
+        }
+    }
+}
+
 bool value_writer_begin(struct value_writer *writer, void *section,
                         const struct channel_control *peer, uint64_t ring_bytes)
 {
@@ -15,15 +40,17 @@ bool value_writer_begin(struct value_writer *writer, void *section,
     if (!is_valid(ring_bytes)) {
         return false;
     }
-    /* The newest value of an earlier life remains until there is another. */
+    /* The newest value of an earlier life remains until there is another. A malicious life may have
+     * left any number, from which the next ones must not get to 0. */
     *writer = (struct value_writer){
         .slots = (uint8_t *)section + CHANNEL_CONTROL_BYTES,
         .slot_bytes = ring_bytes / 4,
-        .number = word_load(&own->produced),
+        .number = word_load(&own->produced) & (UINT64_MAX >> 1),
         .newest = {word_load(&own->newest[0]) & 1, word_load(&own->newest[1]) & 1},
         .own = own,
         .peer = peer,
     };
+    recover(writer);
     word_store(&own->ring_bytes, ring_bytes);
     word_store(&own->format, CHANNEL_FORMAT_VALUE);
     return true;
@@ -43,20 +70,16 @@ bool value_reader_begin(struct value_reader *reader, const void *section,
 
 uint8_t *value_write_begin(struct value_writer *writer)
 {
-    struct value_slot *slot;
-
     writer->pair = (word_load(&writer->peer->reading) & 1) ^ 1;
     /* The reader's loads from this pair are complete: value_read() stores `reading` after them. */
     word_fence_acquire();
     writer->slot = writer->newest[writer->pair] ^ 1;
-    slot = (void *)(writer->slots + (writer->pair * 2 + writer->slot) * writer->slot_bytes);
-    return slot->content;
+    return slot_at(writer, writer->pair, writer->slot)->content;
 }
 
 bool value_write_end(struct value_writer *writer, uint64_t length)
 {
-    struct value_slot *slot =
-        (void *)(writer->slots + (writer->pair * 2 + writer->slot) * writer->slot_bytes);
+    struct value_slot *slot = slot_at(writer, writer->pair, writer->slot);
     struct channel_control *own = writer->own;
 
     writer->number++;
@@ -65,8 +88,7 @@ bool value_write_end(struct value_writer *writer, uint64_t length)
     writer->newest[writer->pair] = writer->slot;
     /* Release: the value is complete. */
     word_store_release(&own->newest[writer->pair], writer->slot);
-    word_store_release(&own->latest, writer->pair);
-    word_store_release(&own->produced, writer->number);
+    publish(writer, writer->pair);
     own->sent++;
     /* The reader sees this value before value_write_begin() looks at the pair from which it reads,
      * and before its flag is read: see ring_consumer_waits(). */
@@ -120,5 +142,5 @@ bool value_is_new(const struct value_reader *reader)
     /* A value may be read before its number is published. A malicious life may have had any number,
      * also a larger one than those of the next life. */
     return reader->error.kind == CHANNEL_ERROR_NONE && word_load(&reader->peer->format) != 0 &&
-           reader->number - produced > 1;
+           produced != 0 && reader->number - produced > 1;
 }

@@ -4,6 +4,7 @@
  *   measure=MS    measures, with transfers of so many milliseconds; otherwise it answers
  *   trips=N       round trips of each size
  *   peer=ADDRESS  IPv4 address of the partition with the TCP services; none: TCP is not measured
+ *   inplace=1     measures round trips in place, too: not with `bulkhead-channel bench`
  *   poll=NS       time for which an end of the channel polls before it sleeps
  */
 #include "kernel/application.h"
@@ -15,7 +16,7 @@
 
 #define POLL_DEFAULT (20 * NANOSECONDS_PER_MILLISECOND) /* longer than what a host takes */
 /* Time in which the other end stops polling, and in which the bench reads the counters of exits. */
-#define STILL       (NANOSECONDS_PER_SECOND)
+#define STILL       (3 * NANOSECONDS_PER_SECOND)
 #define POLL_ALWAYS (300 * NANOSECONDS_PER_SECOND) /* longer than any measurement */
 
 static const uint32_t sizes[] = {8, 64, 1024, MESSAGE_MAX};
@@ -26,6 +27,7 @@ struct plan {
     uint64_t duration;
     uint32_t trips;
     bool has_peer; /* for TCP */
+    bool in_place;
 };
 
 static void report(const char *over, const char *kind, uint32_t bytes, struct measured measured)
@@ -56,6 +58,10 @@ static void measure_sizes(const struct plan *plan)
         messages_set_poll(POLL_DEFAULT);
         report("channel", "stream", sizes[i], messages_stream(sizes[i], plan->duration));
         report("channel", "trip", sizes[i], messages_round_trips(sizes[i], plan->trips));
+        if (plan->in_place) {
+            report("inplace", "trip", sizes[i],
+                   messages_round_trips_in_place(sizes[i], plan->trips));
+        }
         messages_set_poll(0);
         report("asleep", "trip", sizes[i], messages_round_trips(sizes[i], plan->trips));
         if (plan->has_peer) {
@@ -92,6 +98,7 @@ int application_main(void)
     struct plan plan = {
         .duration = boot_argument_number("measure", 0, 0, 600000) * NANOSECONDS_PER_MILLISECOND,
         .trips = (uint32_t)boot_argument_number("trips", 1000, 1, 100000),
+        .in_place = boot_argument_number("inplace", 0, 0, 1) != 0,
     };
     char peer[sizeof("255.255.255.255")];
     enum result result =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages through a channel (speed.h). The end that answers also serves `bulkhead-channel bench`
- * (channel/linux/command/measure.c), whose tags these are. */
+ * (channel/linux/command/measure.c), whose tags these are, except TAG_IN_PLACE. */
 #include "kernel/time.h"
 #include "speed.h"
 #include <channel/wait.h>
@@ -9,6 +9,9 @@
 #define TAG_MESSAGE 0u
 #define TAG_ECHO    2u /* to be sent back */
 #define TAG_POLL    3u /* content: nanoseconds for which the receiver polls before it sleeps */
+/* To be answered by a message of the same length. Only the first word of both is written and read,
+ * as where a device or another program has filled a message. */
+#define TAG_IN_PLACE 4u
 
 static struct {
     struct partition_channel place;
@@ -72,6 +75,20 @@ static uint8_t *reserve(uint32_t length)
     return place;
 }
 
+/* Returns the bytes of a message that its receiver reads. */
+static size_t content_bytes(uint64_t length, uint32_t tag)
+{
+    return tag == TAG_IN_PLACE && length > sizeof(uint64_t) ? sizeof(uint64_t) : (size_t)length;
+}
+
+static void send_in_place(uint64_t bytes)
+{
+    uint8_t *place = reserve((uint32_t)bytes);
+
+    memset(place, 0x5a, content_bytes(bytes, TAG_IN_PLACE));
+    channel_send_end(&side.channel, bytes, TAG_IN_PLACE);
+}
+
 void messages_answer(void)
 {
     for (;;) {
@@ -79,7 +96,10 @@ void messages_answer(void)
         uint32_t tag;
         const uint8_t *content = receive(&length, &tag);
 
-        read_content(content, (size_t)length);
+        read_content(content, content_bytes(length, tag));
+        if (tag == TAG_IN_PLACE) {
+            send_in_place(length);
+        }
         if (tag == TAG_ECHO) {
             memcpy(reserve((uint32_t)length), content, (size_t)length);
             channel_send_end(&side.channel, length, TAG_ECHO);
@@ -97,7 +117,7 @@ static void wait_for_answer(void)
     uint32_t tag;
     const uint8_t *content = receive(&length, &tag);
 
-    read_content(content, (size_t)length);
+    read_content(content, content_bytes(length, tag));
     channel_receive_end(&side.channel);
 }
 
@@ -147,6 +167,19 @@ struct measured messages_round_trips(uint32_t bytes, uint32_t count)
         uint64_t begin = time_now();
 
         send(bytes, TAG_ECHO);
+        wait_for_answer();
+        set_round_trip(i, time_now() - begin);
+    }
+    return (struct measured){.messages = count, .nanoseconds = median_round_trip(count)};
+}
+
+struct measured messages_round_trips_in_place(uint32_t bytes, uint32_t count)
+{
+    count = count < ROUND_TRIPS_MAX ? count : ROUND_TRIPS_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t begin = time_now();
+
+        send_in_place(bytes);
         wait_for_answer();
         set_round_trip(i, time_now() - begin);
     }

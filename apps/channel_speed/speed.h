@@ -2,7 +2,7 @@
 /*
  * The guest of ./bulkhead bench channel that measures times: messages through a channel, and
  * through TCP. One partition measures, the other one answers. Whoever receives a message reads each
- * byte of it.
+ * byte of it, except of messages in place.
  */
 #ifndef CHANNEL_SPEED_SPEED_H
 #define CHANNEL_SPEED_SPEED_H
@@ -44,6 +44,8 @@ void messages_set_poll(uint64_t poll_ns);
 /* Sends messages of `bytes` for `duration` nanoseconds, and waits until all are received. */
 struct measured messages_stream(uint32_t bytes, uint64_t duration);
 struct measured messages_round_trips(uint32_t bytes, uint32_t count);
+/* The same with messages of which only the first word is written and read, at both ends. */
+struct measured messages_round_trips_in_place(uint32_t bytes, uint32_t count);
 /* Return the sum of both ends' counters. */
 uint64_t messages_notifications(void);
 uint64_t messages_sleeps(void);

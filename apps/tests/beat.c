@@ -4,6 +4,11 @@
  * when a key is pressed) it prints the greatest lateness of a period and whether the memory still
  * holds the pattern. It prints nothing before that. It fails if it received an interrupt of another
  * owner.
+ *
+ * The CPU interface reports no interrupt (INTID 1023) while the most urgent pending one is of Group
+ * 0 (Arm IHI 0069, ICC_IAR1_EL1). The hypervisor calls a core by such an interrupt, for instance
+ * for each key that is typed. If the call comes between an interrupt's exception and its
+ * acknowledge, the guest finds no interrupt at first. So a few of these are nobody's attack.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"
@@ -14,9 +19,10 @@
 #include "kernel/time.h"
 #include "periods.h"
 
-#define BEATS  3000u
-#define WORDS  (((size_t)1 << 20) / sizeof(uint64_t))
-#define PERIOD NANOSECONDS_PER_MILLISECOND
+#define BEATS        3000u
+#define WORDS        (((size_t)1 << 20) / sizeof(uint64_t))
+#define PERIOD       NANOSECONDS_PER_MILLISECOND
+#define SPURIOUS_MAX 8u
 
 static uint64_t pattern(size_t word)
 {
@@ -42,20 +48,20 @@ static bool is_over(uint64_t beat, uint64_t beats)
     return beats != 0 ? beat == beats : console_read(&key, DEADLINE_POLL) == RESULT_OK;
 }
 
-static uint64_t foreign_interrupts(void)
+static bool foreign_interrupts(const struct interrupt_statistics *before)
 {
-    struct interrupt_statistics statistics;
+    struct interrupt_statistics now;
 
-    interrupt_statistics(&statistics);
-    return statistics.unknown + statistics.spurious;
+    interrupt_statistics(&now);
+    return now.unknown != before->unknown || now.spurious - before->spurious > SPURIOUS_MAX;
 }
 
 int application_main(void)
 {
     uint64_t beats = boot_argument_number("beats", BEATS, 0, UINT32_MAX);
     uint64_t *memory = heap_allocate(WORDS * sizeof(*memory));
+    struct interrupt_statistics before;
     struct periods periods;
-    uint64_t foreign;
     uint64_t worst;
 
     if (memory == NULL) {
@@ -66,7 +72,7 @@ int application_main(void)
         memory[i] = pattern(i);
     }
     print("beat: begins\n");
-    foreign = foreign_interrupts();
+    interrupt_statistics(&before);
     periods_begin(&periods, PERIOD);
     while (!is_over(periods.count, beats)) {
         periods_wait(&periods);
@@ -74,7 +80,7 @@ int application_main(void)
     if (!is_intact(memory)) {
         return 1;
     }
-    if (foreign_interrupts() != foreign) {
+    if (foreign_interrupts(&before)) {
         print("FAIL: beat: interrupts of others\n");
         return 1;
     }

@@ -35,9 +35,9 @@
 #define RINGS  100000u
 #define BURST  500u /* messages sent before a rest */
 #define REST   (20 * NANOSECONDS_PER_MILLISECOND)
-#define LOOK   (50 * NANOSECONDS_PER_MILLISECOND)  /* between two looks at the console */
-#define GRACE  (200 * NANOSECONDS_PER_MILLISECOND) /* for a doorbell that is under way */
-#define RETURN 0xd65f03c0u                         /* the instruction RET */
+#define LOOK   (50 * NANOSECONDS_PER_MILLISECOND) /* between two looks at the console */
+#define GRACE  (10 * NANOSECONDS_PER_SECOND)      /* for a doorbell that is under way */
+#define RETURN 0xd65f03c0u                        /* the instruction RET */
 
 static struct {
     struct partition_channel place;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Answers the measurements of bulkhead-channel (channel/linux/command/measure.c): sends messages
- * with the tag 2 back, and drops all others. It looks for messages for a while before it sleeps.
+ * Answers the measurements of bulkhead-channel (channel/linux/command/measure.c) and its calls:
+ * sends messages with the tag 2, and requests, back, and drops all others. It looks for messages
+ * for a while before it sleeps.
  */
 #include "kernel/application.h"
 #include "kernel/partition_channel.h"
 #include "kernel/print.h"
 #include "kernel/time.h"
-#include <channel/wait.h>
-#include <string.h>
+#include <channel/call.h>
 
 #define TAG_ECHO 2u
 #define LOOKS    2000u /* without a message, before the thread sleeps */
@@ -18,25 +18,6 @@ static struct {
     struct partition_waiter waiter;
     struct channel channel;
 } side;
-
-/* Sends the message back as soon as there is space. It is lost if the connection ends before. */
-static void send_back(const uint8_t *content, uint64_t length)
-{
-    struct channel *channel = &side.channel;
-    const struct channel_sleeper sleeper = partition_waiter_sleeper(&side.waiter);
-    uint8_t *place = channel_send_begin(channel, length);
-
-    while (place == NULL && channel->state == CHANNEL_CONNECTED) {
-        struct channel_wait wait = channel_wait_for_space(channel, length);
-
-        (void)channel_wait_any(&wait, 1, &sleeper, DEADLINE_NONE);
-        place = channel_send_begin(channel, length);
-    }
-    if (place != NULL) {
-        memcpy(place, content, (size_t)length);
-        channel_send_end(channel, length, TAG_ECHO);
-    }
-}
 
 /* Handles one message. Returns false if there is none. */
 static bool answer(void)
@@ -48,8 +29,11 @@ static bool answer(void)
     if (content == NULL) {
         return false;
     }
-    if (tag == TAG_ECHO) {
-        send_back(content, length);
+    if (tag == TAG_ECHO || call_is_request(tag)) {
+        const struct channel_sleeper sleeper = partition_waiter_sleeper(&side.waiter);
+
+        /* As soon as there is space. It is lost if the connection ends before. */
+        (void)call_answer(&side.channel, &sleeper, DEADLINE_NONE, content, length, tag);
     }
     channel_receive_end(&side.channel);
     return true;

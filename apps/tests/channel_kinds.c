@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One end of a channel of values, "position", and of two one-way channels: "log", on which it
- * sends, and "report", on which it receives. It writes a value and sends a message in each period,
- * and prints what comes.
+ * sends, and "report", on which it receives. It writes a value and sends a message, sleeps until
+ * something comes, and prints it. After `period` milliseconds (boot argument) without anything it
+ * writes and sends again.
  */
 #include "kernel/application.h"
+#include "kernel/devicetree.h"
 #include "kernel/partition_channel.h"
 #include "kernel/print.h"
-#include "kernel/thread.h"
 #include "kernel/time.h"
+#include <channel/wait.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PERIOD        (10 * NANOSECONDS_PER_MILLISECOND)
+#define PERIOD_MS     10u
+#define PERIOD_MS_MAX 3600000u
 #define CONTENT_BYTES 4096u
 
 static struct {
     struct partition_channel position, log, report;
+    struct partition_waiter waiter;
     struct value_writer writer;
     struct value_reader reader;
     struct broadcast_sender sender;
@@ -43,9 +47,12 @@ static bool are_refused(void)
 
 static bool open_channels(void)
 {
+    partition_waiter_init(&kinds.waiter);
     return partition_channel_open(&kinds.position, "position") == RESULT_OK &&
            partition_channel_open(&kinds.log, "log") == RESULT_OK &&
-           partition_channel_open(&kinds.report, "report") == RESULT_OK;
+           partition_channel_open(&kinds.report, "report") == RESULT_OK &&
+           partition_waiter_add(&kinds.waiter, &kinds.position) == RESULT_OK &&
+           partition_waiter_add(&kinds.waiter, &kinds.report) == RESULT_OK;
 }
 
 static bool begin(void)
@@ -67,6 +74,7 @@ static void send(uint64_t number)
     }
     memcpy(broadcast_send_begin(&kinds.sender, (uint64_t)length), text, (size_t)length);
     broadcast_send_end(&kinds.sender, (uint64_t)length, (uint32_t)number);
+    partition_channel_notify(&kinds.log);
 }
 
 static void receive(void)
@@ -87,8 +95,19 @@ static void receive(void)
     }
 }
 
+static void wait(uint64_t period)
+{
+    const struct channel_wait waits[] = {channel_wait_for_value(&kinds.reader),
+                                         channel_wait_for_broadcast(&kinds.receiver)};
+    const struct channel_sleeper sleeper = partition_waiter_sleeper(&kinds.waiter);
+
+    (void)channel_wait_any(waits, sizeof(waits) / sizeof(waits[0]), &sleeper, time_after(period));
+}
+
 int application_main(void)
 {
+    uint64_t period = boot_argument_number("period", PERIOD_MS, 1, PERIOD_MS_MAX);
+
     if (!open_channels()) {
         print("channel-kinds: a channel is missing\n");
         return 1;
@@ -100,6 +119,6 @@ int application_main(void)
     for (uint64_t number = 1;; number++) {
         send(number);
         receive();
-        thread_sleep_until(time_after(PERIOD));
+        wait(period * NANOSECONDS_PER_MILLISECOND);
     }
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#define _GNU_SOURCE /* ppoll */
 #include "endpoint.h"
 
 #include "function.h"
-#include <poll.h>
+#include "lock.h"
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
-
-#define NANOSECONDS UINT64_C(1000000000)
-#define LOOK        (NANOSECONDS / 100) /* between two looks at a one-way channel */
 
 bool endpoint_fail(char *problem, const char *format, ...)
 {
@@ -23,12 +20,9 @@ bool endpoint_fail(char *problem, const char *format, ...)
     return false;
 }
 
-uint64_t linux_now(void)
+void endpoint_name(struct linux_endpoint *endpoint, const char *name)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
+    (void)snprintf(endpoint->name, sizeof(endpoint->name), "%.*s", (int)LINUX_NAME_BYTES - 1, name);
 }
 
 bool endpoint_check(uint64_t ring_bytes, char *problem)
@@ -57,16 +51,56 @@ void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes)
         .own = section[endpoint->end],
         .peer = section[1 - endpoint->end],
         .ring_bytes = ring_bytes,
-        .peer_state = endpoint->registers == NULL ? NULL : &states[1 - endpoint->end],
+        .peer_state =
+            endpoint->registers == NULL ? &endpoint->peer_state : &states[1 - endpoint->end],
     };
 }
 
-void linux_begin(struct linux_endpoint *endpoint)
+bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, char *problem)
+{
+    uint64_t sections = endpoint_sections(endpoint->kind);
+    uint64_t section_bytes = (endpoint->region_bytes - REGION_STATE_BYTES) / sections;
+    uint8_t *section;
+
+    endpoint->region =
+        mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    if (endpoint->region == MAP_FAILED) {
+        return endpoint_fail(problem, "the memory of %s can't be mapped: %s", endpoint->name,
+                             strerror(errno));
+    }
+    /* The page of states and the peer's section are mapped for reading only. A store there would
+     * stop the partition, or change what the peer has written. A Linux whose pages are larger than
+     * these parts leaves them writable. */
+    (void)mprotect(endpoint->region, REGION_STATE_BYTES, PROT_READ);
+    section = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
+    if (endpoint->kind != LINUX_ONE_WAY || endpoint->end == 1) {
+        (void)mprotect(section + (1 - endpoint->end) * section_bytes, section_bytes, PROT_READ);
+    }
+    return true;
+}
+
+static bool lock_end(const struct linux_endpoint *endpoint, char *problem)
+{
+    if (lock_take(endpoint)) {
+        return true;
+    }
+    if (errno == EAGAIN || errno == EACCES) {
+        return endpoint_fail(problem, "another process uses end %u of %s: end it first",
+                             endpoint->end, endpoint->name);
+    }
+    return endpoint_fail(problem, "end %u of %s can't be locked: %s", endpoint->end, endpoint->name,
+                         strerror(errno));
+}
+
+bool linux_begin(struct linux_endpoint *endpoint, char *problem)
 {
     const struct channel_memory *memory = &endpoint->memory;
 
-    if (endpoint->registers != NULL) {
-        function_begin(endpoint);
+    if (!lock_end(endpoint, problem)) {
+        return false;
+    }
+    if (endpoint->registers != NULL && !function_begin(endpoint, problem)) {
+        return false;
     }
     endpoint->is_used = true;
     /* endpoint_check() has checked the size, so no function fails. */
@@ -87,6 +121,7 @@ void linux_begin(struct linux_endpoint *endpoint)
         }
         break;
     }
+    return true;
 }
 
 void linux_notify(const struct linux_endpoint *endpoint)
@@ -119,9 +154,12 @@ void linux_end(struct linux_endpoint *endpoint)
 void linux_close(struct linux_endpoint *endpoint)
 {
     linux_end(endpoint);
+    /* Closing the file does not free the lock if a child of fork() has the file open, too. */
+    lock_free(endpoint);
     if (endpoint->registers != NULL) {
         function_close(endpoint);
     } else {
+        close(endpoint->file);
         close(endpoint->peer_bell);
     }
     close(endpoint->bell);
@@ -143,146 +181,5 @@ void endpoint_quiet(const struct linux_endpoint *endpoint)
      * read if another wait has read it. */
     if (read(endpoint->bell, discarded, endpoint->registers != NULL ? 4 : sizeof(discarded)) < 0) {
         return;
-    }
-}
-
-static bool has_input(const struct channel_wait *wait)
-{
-    struct pollfd file = {.fd = (int)wait->length, .events = POLLIN};
-
-    return poll(&file, 1, 0) != 0;
-}
-
-struct channel_wait linux_wait_for_input(int file)
-{
-    return (struct channel_wait){.is_ready = has_input, .length = (uint64_t)file};
-}
-
-/* A thread that waits for several endpoints and files. */
-struct poller {
-    struct linux_endpoint *const *endpoints;
-    const struct channel_wait *waits;
-    size_t count;
-};
-
-static void prepare(void *context)
-{
-    const struct poller *poller = context;
-
-    for (size_t i = 0; i < poller->count; i++) {
-        if (poller->endpoints[i] != NULL) {
-            endpoint_arm(poller->endpoints[i]);
-        }
-    }
-}
-
-static int file_of(const struct poller *poller, size_t i)
-{
-    return poller->endpoints[i] != NULL ? poller->endpoints[i]->bell : (int)poller->waits[i].length;
-}
-
-/* Sleeps until a doorbell rings, a file is readable, a signal arrives, or the deadline passes. */
-static bool sleep_until(void *context, uint64_t deadline)
-{
-    const struct poller *poller = context;
-    struct pollfd files[LINUX_WAITS_MAX];
-    uint64_t now = linux_now();
-    uint64_t left = deadline > now ? deadline - now : 0;
-    const struct timespec time = {
-        .tv_sec = (time_t)(left / NANOSECONDS),
-        .tv_nsec = (long)(left % NANOSECONDS),
-    };
-
-    for (size_t i = 0; i < poller->count; i++) {
-        files[i] = (struct pollfd){.fd = file_of(poller, i), .events = POLLIN};
-    }
-    if (ppoll(files, poller->count, deadline == CHANNEL_FOREVER ? NULL : &time, NULL) > 0) {
-        for (size_t i = 0; i < poller->count; i++) {
-            if (poller->endpoints[i] != NULL && (files[i].revents & POLLIN) != 0) {
-                endpoint_quiet(poller->endpoints[i]);
-            }
-        }
-    }
-    return deadline == CHANNEL_FOREVER || linux_now() < deadline;
-}
-
-size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
-                      size_t count, uint64_t deadline)
-{
-    struct poller poller = {endpoints, waits, count < LINUX_WAITS_MAX ? count : LINUX_WAITS_MAX};
-    const struct channel_sleeper sleeper = {&poller, prepare, sleep_until};
-
-    return channel_wait_any(waits, poller.count, &sleeper, deadline);
-}
-
-/* Returns the wait for what the kind of channel delivers. */
-static struct channel_wait wait_for_any(struct linux_endpoint *endpoint)
-{
-    switch (endpoint->kind) {
-    case LINUX_VALUE:
-        return channel_wait_for_value(&endpoint->reader);
-    case LINUX_ONE_WAY:
-        return channel_wait_for_broadcast(&endpoint->receiver);
-    default:
-        return channel_wait_for_message(&endpoint->channel);
-    }
-}
-
-bool linux_arm(struct linux_endpoint *endpoint)
-{
-    struct channel_wait wait = wait_for_any(endpoint);
-    bool is_ready;
-
-    endpoint_quiet(endpoint);
-    endpoint_arm(endpoint);
-    if (wait.own != NULL) {
-        word_store(&wait.own->waits, wait.flags);
-    }
-    /* As in channel_wait_any(): the flag is visible before the last look. */
-    word_fence();
-    is_ready = wait.is_ready(&wait);
-    if (wait.own != NULL && is_ready) {
-        word_store(&wait.own->waits, 0);
-    } else if (wait.own != NULL) {
-        wait.own->sleeps++;
-    }
-    return !is_ready;
-}
-
-bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)
-{
-    struct channel_wait wait = channel_wait_for_message(&endpoint->channel);
-
-    return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
-}
-
-bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline)
-{
-    struct channel_wait wait = channel_wait_for_space(&endpoint->channel, length);
-
-    return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
-}
-
-bool linux_wait_for_value(struct linux_endpoint *endpoint, uint64_t deadline)
-{
-    struct channel_wait wait = channel_wait_for_value(&endpoint->reader);
-
-    return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
-}
-
-bool linux_wait_for_broadcast(struct linux_endpoint *endpoint, uint64_t deadline)
-{
-    struct channel_wait wait = channel_wait_for_broadcast(&endpoint->receiver);
-
-    for (;;) {
-        uint64_t look = linux_now() + LOOK;
-        uint64_t until = look < deadline ? look : deadline;
-
-        if (linux_wait_any(&endpoint, &wait, 1, until) == 0) {
-            return true;
-        }
-        if (until == deadline) {
-            return false;
-        }
     }
 }

@@ -11,6 +11,9 @@
 /* Writes a line about a problem, as printf(). Returns false. */
 bool endpoint_fail(char *problem, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Keeps the name for problems. */
+void endpoint_name(struct linux_endpoint *endpoint, const char *name);
+
 /* Returns true if rings can have this size. */
 bool endpoint_check(uint64_t ring_bytes, char *problem);
 
@@ -22,6 +25,9 @@ static inline uint64_t endpoint_sections(enum linux_kind kind)
 
 /* Sets where the sections are. The region is mapped, and `end` and `kind` are set. */
 void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes);
+
+/* Maps the region from this offset of the file on. `region_bytes`, `end` and `kind` are set. */
+bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, char *problem);
 
 /* Makes the doorbell able to ring, if it is a function's. */
 void endpoint_arm(const struct linux_endpoint *endpoint);

@@ -2,11 +2,11 @@
 /* Channels between processes: a file that both map, and a named pipe for each doorbell. */
 #include "endpoint.h"
 
+#include "lock.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,28 +45,31 @@ static bool open_bell(const char *path, unsigned end, int *bell, char *problem)
     return true;
 }
 
+/* Maps the open file. */
 static bool map_file(struct linux_endpoint *endpoint, const char *path, char *problem)
 {
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct stat status;
 
-    if (file < 0) {
-        return endpoint_fail(problem, "%s can't be opened: %s", path, strerror(errno));
-    }
-    if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+    if (fstat(endpoint->file, &status) != 0 || !S_ISREG(status.st_mode) ||
         (status.st_size != 0 && (uint64_t)status.st_size != endpoint->region_bytes)) {
-        close(file);
         return endpoint_fail(problem, "%s is no channel with rings of this size: remove it", path);
     }
-    if (status.st_size == 0 && ftruncate(file, (off_t)endpoint->region_bytes) != 0) {
-        close(file);
+    if (status.st_size == 0 && ftruncate(endpoint->file, (off_t)endpoint->region_bytes) != 0) {
         return endpoint_fail(problem, "%s can't be made larger: %s", path, strerror(errno));
     }
-    endpoint->region =
-        mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    if (endpoint->region == MAP_FAILED) {
-        return endpoint_fail(problem, "%s can't be mapped: %s", path, strerror(errno));
+    return endpoint_map(endpoint, endpoint->file, 0, problem);
+}
+
+/* Opens the file, and maps it. */
+static bool open_file(struct linux_endpoint *endpoint, const char *path, char *problem)
+{
+    endpoint->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (endpoint->file < 0) {
+        return endpoint_fail(problem, "%s can't be opened: %s", path, strerror(errno));
+    }
+    if (!map_file(endpoint, path, problem)) {
+        close(endpoint->file);
+        return false;
     }
     return true;
 }
@@ -82,7 +85,12 @@ bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned 
         .config = -1,
         .region_bytes = REGION_STATE_BYTES + endpoint_sections(kind) * section_bytes,
     };
-    endpoint->port = (struct channel_port){endpoint, ring_bell};
+    endpoint->port = (struct channel_port){
+        .context = endpoint,
+        .notify = ring_bell,
+        .observe = lock_observe,
+    };
+    endpoint_name(endpoint, path);
     if (!endpoint_check(ring_bytes, problem) ||
         !open_bell(path, endpoint->end, &endpoint->bell, problem)) {
         return false;
@@ -91,7 +99,7 @@ bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned 
         close(endpoint->bell);
         return false;
     }
-    if (!map_file(endpoint, path, problem)) {
+    if (!open_file(endpoint, path, problem)) {
         close(endpoint->bell);
         close(endpoint->peer_bell);
         return false;

@@ -53,7 +53,6 @@ enum {
 
 /* What the configuration space tells. */
 struct layout {
-    uint8_t capability; /* offset of the vendor-specific capability */
     uint64_t section_bytes;
     uint64_t address; /* of the memory */
 };
@@ -86,9 +85,18 @@ void function_arm(const struct linux_endpoint *endpoint)
     endpoint->registers[REGISTER_INTERRUPT_CONTROL] = INTERRUPT_ENABLE;
 }
 
-void function_begin(const struct linux_endpoint *endpoint)
+bool function_begin(const struct linux_endpoint *endpoint, char *problem)
 {
+    uint8_t one_shot = 1;
+
+    /* An interrupt disables the next ones: one for each time that somebody sleeps. */
+    if (pwrite(endpoint->config, &one_shot, 1, (off_t)endpoint->capability + VENDOR_ONE_SHOT) !=
+        1) {
+        return endpoint_fail(problem, "%s does not take the one-shot mode: %s", endpoint->name,
+                             strerror(errno));
+    }
     endpoint->registers[REGISTER_STATE] = STATE_READY;
+    return true;
 }
 
 void function_end(const struct linux_endpoint *endpoint)
@@ -181,8 +189,8 @@ static uint32_t field(const uint8_t *config, unsigned offset, unsigned bytes)
 }
 
 /* Reads the sizes from configuration space. */
-static bool read_layout(const struct linux_endpoint *endpoint, const char *address,
-                        struct layout *layout, char *problem)
+static bool read_layout(struct linux_endpoint *endpoint, const char *address, struct layout *layout,
+                        char *problem)
 {
     uint8_t config[CONFIG_BYTES];
     uint8_t offset;
@@ -206,7 +214,7 @@ static bool read_layout(const struct linux_endpoint *endpoint, const char *addre
         offset + VENDOR_CAPABILITY_BYTES > CONFIG_BYTES) {
         return endpoint_fail(problem, "%s has no vendor-specific capability", address);
     }
-    layout->capability = offset;
+    endpoint->capability = offset;
     memcpy(&layout->section_bytes, &config[offset + VENDOR_SECTION_BYTES], 8);
     memcpy(&layout->address, &config[offset + VENDOR_ADDRESS], 8);
     if (field(config, offset + VENDOR_STATE_BYTES, 4) != REGION_STATE_BYTES ||
@@ -256,7 +264,7 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
                        const struct layout *layout, char *problem)
 {
     struct memory_file memory = {.file = -1};
-    uint8_t *sections;
+    bool is_mapped;
 
     endpoint->region_bytes =
         REGION_STATE_BYTES + endpoint_sections(endpoint->kind) * layout->section_bytes;
@@ -268,21 +276,9 @@ static bool map_memory(struct linux_endpoint *endpoint, const char *address,
         close(memory.file);
         return endpoint_fail(problem, "the memory of %s is smaller than its sections", address);
     }
-    endpoint->region = mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                            memory.file, (off_t)memory.offset);
+    is_mapped = endpoint_map(endpoint, memory.file, memory.offset, problem);
     close(memory.file);
-    if (endpoint->region == MAP_FAILED) {
-        return endpoint_fail(problem, "the memory of %s can't be mapped: %s", address,
-                             strerror(errno));
-    }
-    /* What is not ours is mapped for reading only: a store there would stop the partition. */
-    sections = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
-    mprotect(endpoint->region, REGION_STATE_BYTES, PROT_READ);
-    if (endpoint->kind != LINUX_ONE_WAY || endpoint->end == 1) {
-        mprotect(sections + (1 - endpoint->end) * layout->section_bytes, layout->section_bytes,
-                 PROT_READ);
-    }
-    return true;
+    return is_mapped;
 }
 
 static bool map_registers(struct linux_endpoint *endpoint, const char *address, char *problem)
@@ -368,10 +364,10 @@ bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char 
 {
     char address[64];
     struct layout layout = {0};
-    uint8_t one_shot = 1;
 
-    *endpoint = (struct linux_endpoint){.bell = -1, .config = -1, .peer_bell = -1};
-    endpoint->port = (struct channel_port){endpoint, ring_bell};
+    *endpoint = (struct linux_endpoint){.bell = -1, .config = -1, .file = -1, .peer_bell = -1};
+    endpoint->port = (struct channel_port){.context = endpoint, .notify = ring_bell};
+    endpoint_name(endpoint, name);
     if (!find(name, address, sizeof(address), problem)) {
         return false;
     }
@@ -379,12 +375,6 @@ bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char 
     if (!open_parts(endpoint, address, &layout, problem)) {
         close_parts(endpoint);
         return false;
-    }
-    /* An interrupt disables the next ones: one for each time that somebody sleeps. */
-    if (pwrite(endpoint->config, &one_shot, 1, layout.capability + VENDOR_ONE_SHOT) != 1) {
-        close_parts(endpoint);
-        return endpoint_fail(problem, "%s does not take the one-shot mode: %s", address,
-                             strerror(errno));
     }
     endpoint_place(endpoint, layout.section_bytes - CHANNEL_CONTROL_BYTES);
     return true;

@@ -8,8 +8,8 @@
 /* Lets the function raise its next interrupt. */
 void function_arm(const struct linux_endpoint *endpoint);
 
-/* Tells the peer that this end is used. */
-void function_begin(const struct linux_endpoint *endpoint);
+/* Prepares the doorbell, and tells the peer that this end is used. */
+bool function_begin(const struct linux_endpoint *endpoint, char *problem);
 
 /* Tells the peer that this end is not used any more. */
 void function_end(const struct linux_endpoint *endpoint);

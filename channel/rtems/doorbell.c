@@ -5,6 +5,8 @@
 #include <bsp/irq.h>
 #include <dev/irq/arm-gic.h>
 
+#define REST UINT64_C(1000000) /* nanoseconds */
+
 void partition_waiter_init(struct partition_waiter *waiter)
 {
     rtems_binary_semaphore_init(&waiter->rung, "doorbell");
@@ -85,11 +87,31 @@ bool partition_waiter_sleep(void *waiter, uint64_t deadline)
     return rtems_clock_get_uptime_nanoseconds() < deadline;
 }
 
+static bool has_passed(void *waiter, uint64_t deadline)
+{
+    (void)waiter;
+    return deadline != CHANNEL_FOREVER && rtems_clock_get_uptime_nanoseconds() >= deadline;
+}
+
+/* The doorbells that rang stay masked. */
+static bool rest(void *waiter, uint64_t deadline)
+{
+    uint64_t now = rtems_clock_get_uptime_nanoseconds(), end = now + REST;
+
+    end = end < deadline ? end : deadline;
+    if (now < end) {
+        (void)rtems_task_wake_after(ticks_until(end, now));
+    }
+    return !has_passed(waiter, deadline);
+}
+
 struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)
 {
     return (struct channel_sleeper){
         .context = waiter,
         .prepare = partition_waiter_prepare,
         .sleep = partition_waiter_sleep,
+        .rest = rest,
+        .has_passed = has_passed,
     };
 }

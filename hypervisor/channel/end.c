@@ -18,10 +18,19 @@ bool end_find(const struct partition *partition, uint32_t index, struct end *end
     return end->number < 2;
 }
 
+/* The receiver of a one-way channel has no way to its sender. */
+static bool is_mute(const struct end *end)
+{
+    return end->channel->one_way != 0 && end->number == 1;
+}
+
 void end_ring_other(const struct end *end)
 {
     const struct end other = {end->system, end->channel, 1 - end->number};
 
+    if (is_mute(end)) {
+        return;
+    }
     if (end_described(&other)->function != 0) {
         function_interrupt_ring(&other);
     } else {
@@ -33,6 +42,9 @@ void end_set_state(const struct end *end, uint32_t state)
 {
     uint32_t *word = &end_page(end)->states.ends[end->number];
 
+    if (is_mute(end)) {
+        return;
+    }
     __atomic_store_n(word, state, __ATOMIC_RELEASE);
     /* A guest may read it without its caches. */
     load_clean((uintptr_t)word, (uintptr_t)(word + 1));

@@ -31,10 +31,11 @@ static inline struct channel_function *end_function(const struct end *end)
  * channel, or if the partition is no end of it. */
 bool end_find(const struct partition *partition, uint32_t index, struct end *end);
 
-/* Rings the doorbell of the other end. */
+/* Rings the doorbell of the other end, unless this one is the receiver of a one-way channel. */
 void end_ring_other(const struct end *end);
 
-/* Sets the state of this end, and rings the doorbell of the other end. */
+/* Sets the state of this end, and rings the doorbell of the other end. The state of the receiver of
+ * a one-way channel stays 0. */
 void end_set_state(const struct end *end, uint32_t state);
 
 #endif

@@ -9,8 +9,9 @@
  * The system file may leave out BAR 2 (DESCRIPTION_CHANNEL_FUNCTION_CONTROL), because guests map
  * BARs without caches. The address is still in the vendor-specific capability.
  *
- * Differences to the specification: Interrupt Status is implemented (function_interrupt.h), and the
- * region of a one-way channel ends after section 0.
+ * Differences to the specification: Interrupt Status is implemented (function_interrupt.h). The
+ * region of a one-way channel ends after section 0; its receiver's doorbell rings nobody, and its
+ * receiver's state is always 0.
  *
  * The functions are on bus 0 of a PCI host of their own, which is in no hardware; the device number
  * is the index of the channel.

@@ -106,6 +106,10 @@ restore:
     ldp x28, x29, [sp, #224]
     ldp x0, x1, [sp], #FRAME_BYTES
     eret
+    /* The core may speculate past ERET as if it were no branch (Arm, "Straight-line Speculation",
+     * 2020): not past this barrier. */
+    dsb nsh
+    isb
 
     vector 0x100
     b .

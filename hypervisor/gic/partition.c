@@ -52,23 +52,26 @@ bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32
     return settled;
 }
 
+static void route_to_first(struct partition *partition, uintptr_t registers, uint32_t interrupt)
+{
+    distributing_begin_route(partition, interrupt, 0);
+    device_write64(registers + GICD_IROUTER + UINT64_C(8) * interrupt,
+                   partition_core(partition, 0)->affinity);
+    distributing_end_route(partition);
+}
+
 void gic_reset_partition(struct partition *partition)
 {
-    const struct description *system = partition->system;
-    const struct description_partition *described = partition->described;
-    const struct gic_frame frame = gic_distributor(system);
+    const struct gic_frame frame = gic_distributor(partition->system);
 
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        if (described->interrupts[word] != 0) {
-            (void)gic_silence_interrupts(&frame, word, described->interrupts[word], PRIORITY_USUAL);
+        uint32_t owned = partition->described->interrupts[word];
+
+        if (owned != 0) {
+            (void)gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
         }
-    }
-    for (uint32_t interrupt = GIC_SPI_FIRST; interrupt <= GIC_SPI_LAST; interrupt++) {
-        if (partition_owns_interrupt(partition, interrupt)) {
-            distributing_begin_route(partition, interrupt, 0);
-            device_write64(frame.interrupts + GICD_IROUTER + UINT64_C(8) * interrupt,
-                           partition_core(partition, 0)->affinity);
-            distributing_end_route(partition);
+        for (; owned != 0; owned &= owned - 1) {
+            route_to_first(partition, frame.interrupts, 32 * word + (uint32_t)__builtin_ctz(owned));
         }
     }
     partition->distributor_control = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/load.h"
+#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 
@@ -20,8 +21,9 @@ void load_clean(uint64_t at, uint64_t end)
     __asm__ volatile("dsb sy" : : : "memory");
 }
 
-/* A step handles at most so much. */
-#define STEP_BYTES UINT64_C(0x40000)
+/* A step handles at most so much. On a shared core a more urgent VCPU waits for its end. */
+#define STEP_BYTES        UINT64_C(0x20000)
+#define SHARED_STEP_BYTES UINT64_C(0x4000)
 
 enum phase { PHASE_ZERO, PHASE_COPY, PHASE_CLEAN, PHASE_DONE };
 
@@ -32,10 +34,12 @@ struct part {
 };
 
 /* Returns the part of the current object with `bytes` that comes next, and counts it as handled. */
-static struct part next_part(struct load_progress *progress, uint64_t bytes)
+static struct part next_part(const struct partition *partition, struct load_progress *progress,
+                             uint64_t bytes)
 {
+    uint64_t most = neighbours_share_cores_of(partition) ? SHARED_STEP_BYTES : STEP_BYTES;
     uint64_t left = bytes - progress->done;
-    struct part part = {progress->done, left < STEP_BYTES ? left : STEP_BYTES};
+    struct part part = {progress->done, left < most ? left : most};
 
     progress->done += part.bytes;
     if (progress->done == bytes) {
@@ -58,9 +62,10 @@ static uint64_t physical_of(const struct description_partition *described, uint6
     return 0;
 }
 
-static void zero(const struct description_memory *memory, struct load_progress *progress)
+static void zero(const struct partition *partition, const struct description_memory *memory,
+                 struct load_progress *progress)
 {
-    struct part part = next_part(progress, memory->bytes);
+    struct part part = next_part(partition, progress, memory->bytes);
 
     memset((void *)(uintptr_t)(memory->physical + part.offset), 0, part.bytes);
 }
@@ -75,16 +80,17 @@ static void copy(struct partition *partition, const struct description_image *im
     if (manager_copies(partition, image->guest, to, progress)) {
         return;
     }
-    part = next_part(progress, image->bytes);
+    part = next_part(partition, progress, image->bytes);
 
     memcpy((void *)(uintptr_t)(to + part.offset), images + image->offset + part.offset, part.bytes);
 }
 
 /* The guest starts with its caches off: it must read the images from memory, and no dirty line may
  * be evicted later over its writes. */
-static void clean(const struct description_memory *memory, struct load_progress *progress)
+static void clean(const struct partition *partition, const struct description_memory *memory,
+                  struct load_progress *progress)
 {
-    struct part part = next_part(progress, memory->bytes);
+    struct part part = next_part(partition, progress, memory->bytes);
 
     load_clean(memory->physical + part.offset, memory->physical + part.offset + part.bytes);
 }
@@ -99,11 +105,11 @@ bool load_continue(struct partition *partition, struct load_progress *progress)
         progress->index = 0;
         progress->phase++;
     } else if (progress->phase == PHASE_ZERO) {
-        zero(&described->memories[progress->index], progress);
+        zero(partition, &described->memories[progress->index], progress);
     } else if (progress->phase == PHASE_COPY) {
         copy(partition, &described->images[progress->index], progress);
     } else {
-        clean(&described->memories[progress->index], progress);
+        clean(partition, &described->memories[progress->index], progress);
     }
     if (progress->phase != PHASE_DONE) {
         return false;

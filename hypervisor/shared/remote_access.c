@@ -54,9 +54,9 @@ static enum access_result ask(struct vcpu *vcpu, uint32_t number, struct access 
     }
     if (found != request) {
         __atomic_store_n(word, request, __ATOMIC_RELEASE);
-        /* A VCPU that has been called about a request carries out all, once it executes. */
+        /* A VCPU that has mail has been called, and carries out all requests once it executes. */
         if ((__atomic_fetch_or(&partition->mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
-             MAIL_REQUEST) == 0) {
+             MAIL_WAITING) == 0) {
             gic_send(partition, number);
         }
     }

@@ -381,8 +381,9 @@ void sharing_message(struct vcpu *vcpu)
 }
 
 /* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called
- * unless it is this one. An SGI that the target has not received yet is on its way: another message
- * would interrupt that one again. */
+ * unless it is this one, or the target has mail: then it has been called, and will receive all of
+ * it. So a partition interrupts the other VCPU once until the target has executed, however many
+ * SGIs it sends. */
 enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
 {
     struct partition *partition = vcpu->partition;
@@ -400,7 +401,8 @@ enum access_result sharing_send(struct vcpu *vcpu, uint64_t value)
 
             (void)__atomic_fetch_or(&partition->mail[other], bit | message, __ATOMIC_RELEASE);
             is_for_this_core = true;
-        } else if ((__atomic_fetch_or(&partition->mail[other], bit, __ATOMIC_RELEASE) & bit) == 0) {
+        } else if ((__atomic_fetch_or(&partition->mail[other], bit, __ATOMIC_ACQ_REL) &
+                    MAIL_WAITING) == 0) {
             gic_send(partition, other);
         }
     }

@@ -2,6 +2,8 @@
 /* Beginning to use an end of a channel, according to its kind. */
 #include "kernel/partition_channel.h"
 
+#include "kernel/interrupt.h"
+#include "kernel/trace.h"
 #include <arch/channel.h>
 
 #define PRESENT 1u /* state of an end that is used */
@@ -9,6 +11,17 @@
 static uint64_t ring_bytes(const struct partition_channel *place)
 {
     return place->section_bytes - CHANNEL_CONTROL_BYTES;
+}
+
+/* The trace shows the states of a connection. */
+static void observe(void *place, const struct channel *channel)
+{
+    const struct partition_channel *own = place;
+    interrupt_state interrupts = interrupts_save();
+
+    trace_channel_connection(own->index, (uint32_t)channel->state, (uint32_t)channel->error.kind,
+                             (uint32_t)channel->generation);
+    interrupts_restore(interrupts);
 }
 
 /* Shows the other end that this one is used, if it is. */
@@ -22,7 +35,11 @@ static enum result begun(const struct partition_channel *place, bool is_valid)
 
 enum result partition_channel_begin(struct partition_channel *place, struct channel *channel)
 {
-    const struct channel_port port = {.context = place, .notify = partition_channel_notify};
+    const struct channel_port port = {
+        .context = place,
+        .notify = partition_channel_notify,
+        .observe = observe,
+    };
     struct channel_memory memory;
 
     if (place->is_one_way || place->has_values) {

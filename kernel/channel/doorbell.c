@@ -2,6 +2,7 @@
 /* Waits for the doorbells of channels. */
 #include "kernel/interrupt.h"
 #include "kernel/partition_channel.h"
+#include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/trace.h"
 
@@ -55,13 +56,42 @@ void partition_waiter_prepare(void *waiter)
     }
 }
 
+static void trace_sleep(const struct partition_waiter *waiter)
+{
+    interrupt_state state = interrupts_save();
+
+    for (const struct partition_channel *channel = waiter->channels; channel != NULL;
+         channel = channel->next) {
+        trace_channel_sleep(channel->index);
+    }
+    interrupts_restore(state);
+}
+
 bool partition_waiter_sleep(void *waiter, uint64_t deadline)
 {
     struct partition_waiter *own = waiter;
-    bool is_rung = semaphore_wait(&own->rung, deadline) == RESULT_OK;
+    bool is_rung;
+
+    trace_sleep(own);
+    is_rung = semaphore_wait(&own->rung, deadline) == RESULT_OK;
 
     /* Otherwise an end that rings again and again would keep the thread for ever. */
     return is_rung && (deadline == DEADLINE_NONE || time_now() < deadline);
+}
+
+static bool has_passed(void *waiter, uint64_t deadline)
+{
+    (void)waiter;
+    return deadline != DEADLINE_NONE && time_now() >= deadline;
+}
+
+/* The doorbells that rang stay masked. */
+static bool rest(void *waiter, uint64_t deadline)
+{
+    uint64_t end = time_after(NANOSECONDS_PER_MILLISECOND);
+
+    thread_sleep_until(end < deadline ? end : deadline);
+    return !has_passed(waiter, deadline);
 }
 
 struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)
@@ -70,5 +100,7 @@ struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter)
         .context = waiter,
         .prepare = partition_waiter_prepare,
         .sleep = partition_waiter_sleep,
+        .rest = rest,
+        .has_passed = has_passed,
     };
 }

@@ -238,8 +238,9 @@ static void __attribute__((noreturn)) run_side(unsigned index)
     struct side *own = &sides[index];
     struct side *peer = &sides[1 - index];
     struct sleeper context = {.bell = &own->bell};
-    const struct channel_sleeper sleeper = {&context, prepare, sleep_until};
-    const struct channel_port port = {&peer->bell, ring_bell};
+    const struct channel_sleeper sleeper = {
+        .context = &context, .prepare = prepare, .sleep = sleep_until};
+    const struct channel_port port = {.context = &peer->bell, .notify = ring_bell};
     const struct channel_memory memory = {own->section, peer->section, RING_BYTES, NULL};
     struct numbers numbers = {0};
     struct channel channel;

@@ -2,6 +2,7 @@
 #include "malicious.h"
 
 #include "channel/broadcast.h"
+#include "channel/call.h"
 #include "channel/copy.h"
 #include "channel/run.h"
 #include "channel/value.h"
@@ -11,6 +12,8 @@
 
 #define RING_BYTES    CHANNEL_RING_MIN
 #define SECTION_BYTES (CHANNEL_CONTROL_BYTES + RING_BYTES)
+#define CALL_DEADLINE 16u
+#define LOOKS_MAX     4u    /* at the clock after the deadline, which goes on at each */
 #define LOADS_MAX     1200u /* of one call: four attempts to copy the largest broadcast */
 
 /* The low byte of a format, less one. */
@@ -26,6 +29,7 @@ static struct {
     uint32_t peer_state;
     unsigned loads; /* since the call began */
     struct channel channel;
+    struct call_client client;
     struct value_reader reader;
     struct value_writer writer;
     struct broadcast_receiver receiver;
@@ -91,9 +95,10 @@ static void write_word(void)
 {
     struct channel_control *peer = (void *)user.peer;
     uint64_t *words[] = {
-        &peer->format,    &peer->ring_bytes, &peer->generation,  &peer->acknowledged, &peer->start,
-        &peer->produced,  &peer->consumed,   &peer->overwritten, &peer->last,         &peer->latest,
-        &peer->newest[0], &peer->reading,    &peer->waits,       &peer->newest[1],
+        &peer->format, &peer->ring_bytes, &peer->generation, &peer->acknowledged,
+        &peer->start,  &peer->produced,   &peer->consumed,   &peer->overwritten,
+        &peer->last,   &peer->latest,     &peer->newest[0],  &peer->reading,
+        &peer->waits,  &peer->newest[1],  &peer->connected,
     };
 
     *words[next_byte() % (sizeof(words) / sizeof(words[0]))] = next_value();
@@ -157,6 +162,7 @@ static void be_honest(void)
     peer->ring_bytes = RING_BYTES;
     peer->generation += peer->generation == 0;
     peer->acknowledged = own->generation;
+    peer->connected = own->generation; /* otherwise the user sends nothing */
     peer->consumed = own->produced;
     if (user.kind == KIND_BROADCAST) {
         publish(user.receiver.position, sizeof(struct broadcast_message));
@@ -313,6 +319,95 @@ static void change_life(void)
     }
 }
 
+/* The peer acts while the user sleeps. The clock advances by one at each look. */
+static void prepare(void *context)
+{
+    (void)context;
+}
+
+static bool has_passed(void *now, uint64_t deadline)
+{
+    return ++*(uint64_t *)now >= deadline;
+}
+
+/* Gives the message at the user's position the tag of the request, so that some are responses. */
+static void answer_request(void)
+{
+    uint64_t position = ring_consumer_position(&user.channel.in) & (RING_BYTES - CHANNEL_ALIGNMENT);
+
+    memcpy(user.peer + CHANNEL_CONTROL_BYTES + position + sizeof(uint32_t), &user.client.tag,
+           sizeof(uint32_t));
+}
+
+static bool sleep_until(void *now, uint64_t deadline)
+{
+    uint8_t choice = next_byte() % 4;
+
+    if (choice == 0) {
+        write_word();
+    } else {
+        be_honest();
+    }
+    if (choice == 1) {
+        answer_request();
+    }
+    return !has_passed(now, deadline);
+}
+
+/* Connects with the peer, unless a word that it writes is in the way. */
+static void connect(void)
+{
+    be_honest();
+    channel_accept(&user.channel);
+    (void)channel_update(&user.channel);
+    be_honest();
+    (void)channel_update(&user.channel);
+    user.loads = 0;
+}
+
+static void call(void)
+{
+    uint64_t now = 0;
+    const struct channel_sleeper sleeper = {
+        .context = &now, .prepare = prepare, .sleep = sleep_until, .has_passed = has_passed};
+    const uint8_t *content = NULL;
+    uint64_t length = 0;
+
+    connect();
+    if (next_byte() % 4 != 0) {
+        (void)call_request(&user.client, &sleeper, CALL_DEADLINE, user.own, next_byte());
+    }
+    user.loads = 0;
+    now = 0;
+    switch (call_wait(&user.client, &sleeper, CALL_DEADLINE, &content, &length)) {
+    case CALL_ANSWERED:
+        check_place(user.peer, content, length);
+        call_end(&user.client);
+        break;
+    case CALL_TIMED_OUT:
+        check(now >= CALL_DEADLINE, "a call lasts until its deadline");
+        break;
+    case CALL_NOT_CONNECTED:
+        check(user.channel.state != CHANNEL_CONNECTED ||
+                  user.channel.generation != user.client.generation ||
+                  user.channel.peer != user.client.peer,
+              "a call ends with its life");
+        break;
+    }
+    check(now <= CALL_DEADLINE + LOOKS_MAX, "a call ends at its deadline");
+}
+
+static void answer(void)
+{
+    uint64_t now = 0;
+    const struct channel_sleeper sleeper = {
+        .context = &now, .prepare = prepare, .sleep = sleep_until, .has_passed = has_passed};
+
+    (void)call_answer(&user.channel, &sleeper, CALL_DEADLINE, user.own, next_byte() * UINT64_C(8),
+                      CALL_TAG);
+    check(now <= CALL_DEADLINE + LOOKS_MAX, "an answer ends at its deadline");
+}
+
 static void use_messages(void)
 {
     const struct channel_control *own = (const void *)user.own;
@@ -320,9 +415,16 @@ static void use_messages(void)
     uint64_t length;
     uint32_t tag;
 
-    switch (next_byte() % 8) {
+    switch (next_byte() % 12) {
     case 0:
         change_life();
+        break;
+    case 8:
+    case 9:
+        call();
+        break;
+    case 10:
+        answer();
         break;
     case 1:
         channel_update(&user.channel);
@@ -402,6 +504,7 @@ uint64_t malicious_run(const uint8_t *program, size_t bytes)
     user.peer_state = 1;
     user.loads = 0;
     open_channel();
+    call_begin(&user.client, &user.channel);
     value_writer_begin(&user.writer, user.own, (const void *)user.peer, RING_BYTES);
     value_reader_begin(&user.reader, user.peer, (void *)user.own, RING_BYTES);
     broadcast_receiver_begin(&user.receiver, user.peer, RING_BYTES, false);

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import os
 import re
 import select
 import signal
@@ -149,9 +151,68 @@ def test_bench_prints_figures(start: Start) -> None:
     assert outcome(listener)[0] == 0
 
 
+def test_calls_are_answered(start: Start) -> None:
+    server = start("answer", "./c", "-e", "1", "-k")
+    assert server.stdin is not None
+    server.stdin.write(b"one\n\nthree\nfour")
+    server.stdin.close()
+    server.stdin = None
+    assert outcome(start("call", "./c", "first", "")) == (0, b"one\n\n", b"")
+    # The next life of the client; the server has a response for the first request only.
+    client = start("call", "./c")
+    assert outcome(client, b"third\nfourth\nfifth\n") == (
+        1,
+        b"three\nfour\n",
+        b"bulkhead-channel: the other side ended\n",
+    )
+    assert outcome(server) == (
+        2,
+        b"first\n\nthird\nfourth\nfifth\n",
+        b"bulkhead-channel: standard input has no response for this request\n",
+    )
+
+
+def test_a_server_ends_with_its_client(start: Start) -> None:
+    server = start("answer", "./c", "-e", "1")
+    # A message that is not a request gets no response.
+    assert outcome(start("send", "./c", "word")) == (0, b"", b"")
+    assert outcome(server) == (0, b"", b"")
+    server = start("answer", "./c", "-e", "1", "-n", "1")
+    client = start("call", "./c", "question")
+    assert outcome(server, b"x" * 32761 + b"\n")[0] == 2  # the largest message has 32760 bytes
+    assert outcome(client)[0] == 1
+    server = start("answer", "./c", "-e", "1", "-n", "1")
+    client = start("call", "./c", "question")
+    assert outcome(server, b"answer\n") == (0, b"question\n", b"")
+    assert outcome(client) == (0, b"answer\n", b"")
+
+
+def test_a_call_ends_without_a_response(start: Start, tmp_path: Path) -> None:
+    late = b"bulkhead-channel: the time passed, and the other side does not answer\n"
+    receiver = start("receive", "./c", "-e", "1", "-k")
+    await_life(tmp_path / "c", 1)
+    assert outcome(start("call", "./c", "-t", "3", "one", "two")) == (1, b"", late)
+    receiver.terminate()
+    assert outcome(receiver)[1] == b"one\n"
+    status, output, errors = outcome(start("call", "./c", "-t", "0.05", "word"))
+    assert (status, output) == (1, b"")
+    assert errors == b"bulkhead-channel: nobody uses the other side of ./c\n"
+
+
+def test_a_flood_does_not_keep_a_call(start: Start) -> None:
+    flood = start("cat", "./c", "-e", "1")
+    client = start("call", "./c", "-t", "2", "word")
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(outcome, flood, b"x" * (1 << 30))
+        assert outcome(client)[:2] == (1, b"")
+        flood.kill()
+        with contextlib.suppress(OSError):
+            sent.result()
+
+
 _PAGE_BYTES, _RING_BYTES = 4096, 65536
 # Words of a control page (format.h).
-_PRODUCED, _OVERWRITTEN, _CONSUMED, _SENT = 128, 136, 256, 512
+_GENERATION, _PRODUCED, _OVERWRITTEN, _CONSUMED, _SENT = 16, 128, 136, 256, 512
 
 
 def word(path: Path, end: int, offset: int, value: int | None = None) -> int:
@@ -163,6 +224,14 @@ def word(path: Path, end: int, offset: int, value: int | None = None) -> int:
             file.write(value.to_bytes(8, "little"))
         file.seek(at)
         return int.from_bytes(file.read(8), "little")
+
+
+def await_life(path: Path, end: int) -> None:
+    """Wait until a process has begun to use this end."""
+    deadline = time.monotonic() + SECONDS
+    while not path.exists() or word(path, end, _GENERATION) == 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
@@ -189,8 +258,9 @@ def test_a_malicious_peer_is_reported(
     while not path.exists() or word(path, 0, _SENT) + word(path, 1, _SENT) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    other.kill()
-    other.wait()
+    # The other side writes nothing any more, and has not ended.
+    other.send_signal(signal.SIGSTOP)
+    os.waitpid(other.pid, os.WUNTRACED)
     word(path, 1, offset, 4)
     with (tmp_path / "c.0").open("r+b", buffering=0) as bell:
         bell.write(b"x")
@@ -206,6 +276,127 @@ def test_bench_ends_when_its_time_has_passed(start: Start) -> None:
     assert (status, output) == (1, b"")
     assert b"the time passed, and the other side does not answer" in errors
     listener.kill()
+
+
+def say(process: subprocess.Popen[bytes], line: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(line)
+    process.stdin.flush()
+
+
+def says_nothing(process: subprocess.Popen[bytes]) -> bool:
+    """Return True if the process prints nothing for a moment."""
+    assert process.stdout is not None
+    return not select.select([process.stdout], [], [], 0.01)[0]
+
+
+def hear(process: subprocess.Popen[bytes]) -> bytes:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+@pytest.mark.parametrize("kind", ["messages", "value", "one-way"])
+def test_an_end_has_one_user(start: Start, tmp_path: Path, kind: str) -> None:
+    channel = ("./c", "-K", kind)
+    receiver = start("receive", *channel, "-e", "1")
+    sender = start("send", *channel)
+    # The receiver of a one-way channel begins with the next message.
+    while says_nothing(receiver):
+        say(sender, b"before\n")
+    for process in (sender, receiver):
+        process.send_signal(signal.SIGSTOP)
+    content = (tmp_path / "c").read_bytes()
+    for command in (("receive", *channel, "-e", "1"), ("send", *channel, "word")):
+        end = command.count("-e")
+        line = f"bulkhead-channel: another process uses end {end} of ./c: end it first\n"
+        assert outcome(start(*command)) == (2, b"", line.encode())
+    for side in "01":
+        assert outcome(start("stat", *channel, "-e", side))[0] == 0
+    assert (tmp_path / "c").read_bytes() == content
+    for process in (sender, receiver):
+        process.send_signal(signal.SIGCONT)
+    say(sender, b"after\n")
+    while hear(receiver) != b"after\n":
+        pass
+    # A process that is killed leaves no lock.
+    for process in (sender, receiver):
+        process.kill()
+        process.wait()
+    receiver = start("receive", *channel, "-e", "1", "-n", "1")
+    sender = start("send", *channel)
+    while says_nothing(receiver):
+        say(sender, b"again\n")
+    assert outcome(receiver)[0] == 0
+
+
+@pytest.mark.parametrize("end", [0, 1])
+@pytest.mark.parametrize("kind", ["messages", "value", "one-way"])
+def test_only_the_own_section_is_writable(
+    start: Start, tmp_path: Path, kind: str, end: int
+) -> None:
+    process = start("receive" if end == 1 else "send", "./c", "-K", kind, "-e", str(end))
+    path, section = tmp_path / "c", _PAGE_BYTES + _RING_BYTES
+    sections = 1 if kind == "one-way" else 2
+    maps: list[list[str]] = []
+    deadline = time.monotonic() + SECONDS
+    writable = list[tuple[int, int]]()
+    expected = [] if sections == 1 and end == 1 else [(_PAGE_BYTES + end * section, section)]
+    while not maps or writable != expected:  # the file is mapped before it is protected
+        assert time.monotonic() < deadline, writable
+        lines = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+        maps = [line.split() for line in lines if line.endswith(str(path))]
+        writable = []
+        for addresses, access, offset, *_ in maps:
+            first, last = (int(address, 16) for address in addresses.split("-"))
+            if "w" in access:
+                writable.append((int(offset, 16), last - first))
+
+
+def test_cat_ends_when_its_output_ends(start: Start) -> None:
+    process = start("cat", "./c")
+    other = start("cat", "./c", "-e", "1")
+    assert process.stdout is not None
+    process.stdout.close()
+    say(other, b"first\n")
+    assert process.wait(SECONDS) == 2
+    assert process.stderr is not None
+    line = b"bulkhead-channel: standard output can't be written: Broken pipe\n"
+    assert process.stderr.read() == line
+    assert outcome(other)[0] == 1
+
+
+@pytest.mark.parametrize("given", [None, b"", bytes(1 << 20)], ids=["idle", "end", "much"])
+def test_cat_does_not_wait_longer_for_a_hung_peer(
+    start: Start, tmp_path: Path, given: bytes | None
+) -> None:
+    other = start("cat", "./c", "-e", "1")
+    await_life(tmp_path / "c", 1)
+    process = start("cat", "./c", "-t", "4")
+    say(process, b"first\n")
+    assert hear(other) == b"first\n"
+    other.send_signal(signal.SIGSTOP)
+    if given is None:
+        assert process.wait(SECONDS) == 1
+    status, output, errors = outcome(process, given or b"")
+    assert (status, output) == (1, b"")
+    line = b"bulkhead-channel: the time passed, and the other side does not answer\n"
+    assert errors == line
+
+
+def test_each_message_gives_cat_more_time(start: Start, tmp_path: Path) -> None:
+    other = start("cat", "./c", "-e", "1")  # no time: it waits for an idle peer
+    await_life(tmp_path / "c", 1)
+    process = start("cat", "./c", "-t", "6")
+    for number in range(9):
+        to, by = (process, other) if number % 2 else (other, process)
+        say(by, b"%d\n" % number)
+        assert hear(to) == b"%d\n" % number
+        time.sleep(0.8)
+    assert other.poll() is None
+    assert process.poll() is None
+    # Ended by its time, because nobody says anything.
+    assert process.wait(SECONDS) == 1
+    assert outcome(other)[0] == 1
 
 
 def test_stat_shows_counters_of_both_sides(start: Start) -> None:
@@ -237,11 +428,22 @@ def test_the_newest_value_is_received(start: Start) -> None:
     for word in (b"one", b"", b"another"):
         assert outcome(start("send", *value), word + b"\n") == (0, b"", b"")
         assert receiver.stdout.readline() == word + b"\n"
+    receiver.kill()
+    receiver.wait()
     # The other direction has values of its own.
     assert outcome(start("send", *value, "-e", "1", "back")) == (0, b"", b"")
     assert outcome(start("receive", *value, "-n", "1")) == (0, b"back\n", b"")
     status, output, errors = outcome(start("receive", *value, "-n", "2", "-t", "0.05"))
     assert (status, output, errors) == (1, b"back\n", b"")
+
+
+def test_a_writer_that_takes_its_value_back(start: Start, tmp_path: Path) -> None:
+    value = ("./c", "-K", "value")
+    assert outcome(start("send", *value, "one", "two", "three")) == (0, b"", b"")
+    receiver = start("receive", *value, "-e", "1", "-t", "0.5")
+    assert hear(receiver) == b"three\n"
+    word(tmp_path / "c", 0, _PRODUCED, 0)
+    assert outcome(receiver) == (1, b"", b"")
 
 
 def test_a_slow_receiver_of_a_one_way_channel_misses_messages(start: Start) -> None:
@@ -272,7 +474,7 @@ def test_a_slow_receiver_of_a_one_way_channel_misses_messages(start: Start) -> N
 
 def test_a_malicious_sender_of_a_one_way_channel_keeps_nobody(start: Start, tmp_path: Path) -> None:
     one_way = ("./c", "-K", "one-way", "-r", "64K")
-    receiver = start("receive", *one_way, "-e", "1", "-t", "2")
+    receiver = start("receive", *one_way, "-e", "1", "-t", "6")
     assert receiver.stdout is not None
     while not select.select([receiver.stdout], [], [], 0.01)[0]:
         assert outcome(start("send", *one_way, "word")) == (0, b"", b"")
@@ -293,6 +495,11 @@ def test_ends_and_kinds_that_a_command_is_not_for(start: Start) -> None:
         ),
         (("receive", "./o", *one_way), "the end of ./o that sends: it is a one-way channel"),
         (("cat", "./o", *one_way), "cat is for channels of messages: ./o is of the kind one-way"),
+        (
+            ("call", "./v", *value, "x"),
+            "call is for channels of messages: ./v is of the kind value",
+        ),
+        (("answer", "./o", *one_way), "answer is for channels of messages: ./o is of the kind"),
         (("bench", "./v", *value), "bench is for channels of messages: ./v is of the kind value"),
         (("send", "./v", *value, "x" * 16369), "a value of 16369 bytes is larger than this"),
         (("send", "./o", *one_way, "x" * 32753), "a message of 32753 bytes is larger than this"),
@@ -311,7 +518,7 @@ def test_ends_and_kinds_that_a_command_is_not_for(start: Start) -> None:
 BAD = [
     (("send", "./c", "-K", "fast"), "option -K: 'fast' is no valid value: see --help"),
     (("stat", "./c", "word"), "stat takes no message: 'word'"),
-    (("fly", "./c"), "there is no command 'fly': send, receive, cat, bench or stat"),
+    (("fly", "./c"), "there is no command 'fly': send, receive, call, answer, cat, bench or stat"),
     (("send",), "name a command and a channel: see --help"),
     (("send", "./c", "-e", "2"), "option -e: '2' is no valid value: see --help"),
     (("send", "./c", "-t", "soon"), "option -t: 'soon' is no valid value: see --help"),

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -36,7 +38,8 @@ def start(package: Path, folder: Path, script: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(package)},
+        # The folder too, because PYTHONSAFEPATH may be set.
+        env={**os.environ, "PYTHONPATH": f"{package}:{folder}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -46,9 +49,24 @@ def start(package: Path, folder: Path, script: str) -> subprocess.Popen[str]:
 
 def run(package: Path, folder: Path, script: str) -> str:
     process = start(package, folder, script)
-    output, _ = process.communicate(timeout=60)
+    try:
+        output, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()  # if it did not end
     assert process.returncode == 0, output
     return output
+
+
+# Beginning of programs: checks an exception.
+EXPECT = """
+def expect(kind, line, function, *arguments, **names):
+    try:
+        function(*arguments, **names)
+    except kind as error:
+        assert line in str(error), error
+    else:
+        raise AssertionError(line)
+"""
 
 
 @pytest.mark.xdist_group("python-package")
@@ -75,14 +93,6 @@ def test_ends_and_errors(package: Path, tmp_path: Path) -> None:
     script = """
 from bulkhead_channel import Channel, ChannelError
 
-def expect(kind, line, function, *arguments, **names):
-    try:
-        function(*arguments, **names)
-    except kind as error:
-        assert line in str(error), error
-    else:
-        raise AssertionError(line)
-
 expect(OSError, "there is no PCI function or channel 'none'", Channel, "none")
 expect(OSError, "a ring has a power of two", Channel, "./c", ring_bytes=5000)
 expect(ValueError, "the end of a channel is 0 or 1", Channel, "./c", end=2)
@@ -92,6 +102,9 @@ with Channel("./c") as one:
     with Channel("./c", end=1) as other:
         one.connect(timeout=0)
         other.connect(timeout=0)
+        assert one.is_connected and other.is_connected
+        line = "another process uses end 1 of ./c: end it first"
+        expect(OSError, line, Channel, "./c", end=1)
         assert one.is_connected and other.is_connected
         expect(ValueError, "at most 32760 bytes, not 32761", one.send, bytes(32761))
         other.send(bytes(one.message_max), 7)
@@ -111,7 +124,98 @@ with Channel("./c") as one:
 expect(ValueError, "the channel is closed", one.receive)
 print("done")
 """
-    assert run(package, tmp_path, script) == "done\n"
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
+
+
+SERVER = """
+import time
+from bulkhead_channel import Channel
+with Channel("./c", end=1) as channel:
+    for message in channel:
+        if not message.is_request:
+            continue
+        if message.content == b"end":
+            break
+        if message.content == b"late":
+            time.sleep(0.3)
+        assert channel.answer(message, message.content[::-1], timeout=30)
+"""
+
+
+@pytest.mark.xdist_group("python-package")
+def test_calls_are_answered(package: Path, tmp_path: Path) -> None:
+    server = start(package, tmp_path, SERVER)
+    script = """
+import time
+from bulkhead_channel import Channel
+
+with Channel("./c") as channel:
+    for number in range(2000):
+        request = bytes(range(256)) * (number % 100)
+        assert channel.call(request, timeout=30) == request[::-1]
+    channel.send(b"no request", 7)
+    expect(TimeoutError, "the time passed", channel.call, b"late", timeout=0.05)
+    assert channel.call(b"abc") == b"cba"
+    expect(ValueError, "at most 32760 bytes, not 32761", channel.call, bytes(32761))
+    expect(ValueError, "a timeout is None or a number", channel.call, b"", timeout=-1)
+    expect(EOFError, "the peer ended", channel.call, b"end", timeout=30)
+    begin = time.monotonic()
+    expect(TimeoutError, "the time passed", channel.call, b"nobody", timeout=0.3)
+    assert 0.3 <= time.monotonic() - begin < 20
+expect(ValueError, "the channel is closed", channel.call, b"")
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
+    output, _ = server.communicate(timeout=60)
+    assert (server.returncode, output) == (0, "")
+
+
+@pytest.mark.xdist_group("python-package")
+def test_a_server_outlives_its_clients(package: Path, tmp_path: Path) -> None:
+    script = """
+import threading
+from bulkhead_channel import Channel, Message
+
+def call_and_end(path, timeout):
+    with Channel(path) as client:
+        try:
+            client.call(b"hello", timeout)
+        except TimeoutError:
+            pass
+
+with Channel("./c", end=1) as server:
+    for _ in range(3):
+        client = threading.Thread(target=call_and_end, args=("./c", 0.2))
+        client.start()
+        request = server.receive(30)
+        assert request.content == b"hello" and request.is_request
+        client.join()
+        assert server.answer(request, b"nobody waits") is False
+        expect(EOFError, "the peer ended", server.receive, 30)
+    client = threading.Thread(target=call_and_end, args=("./c", 30))
+    client.start()
+    request = server.receive(30)
+    expect(ValueError, "a response has at most 32760 bytes", server.answer, request, bytes(32761))
+    expect(ValueError, "the message is no request", server.answer, Message(b"", 7), b"")
+    assert server.answer(request, b"in time") is True
+    client.join()
+    # A client that receives nothing does not keep the server.
+    with Channel("./c") as client:
+        expect(EOFError, "the peer ended", server.receive, 30)
+        expect(TimeoutError, "the time passed", server.receive, 0)
+        client.connect(0)
+        server.connect(0)
+        for _ in range(2):
+            client.send(b"", 1 << 31)
+            request = server.receive(30)
+            assert server.answer(request, bytes(32000 // 2), timeout=0.05)
+        client.send(b"", 1 << 31)
+        request = server.receive(30)
+        server.answer(request, bytes(15000), 0.05)
+        expect(TimeoutError, "the time passed", server.answer, request, bytes(32000), timeout=0.05)
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
 
 
 @pytest.mark.xdist_group("python-package")
@@ -146,14 +250,6 @@ def test_values_and_one_way_channels(package: Path, tmp_path: Path) -> None:
     script = """
 from bulkhead_channel import ChannelError, OneWayReceiver, OneWaySender, ValueChannel
 
-def expect(kind, line, function, *arguments, **names):
-    try:
-        function(*arguments, **names)
-    except kind as error:
-        assert line in str(error), error
-    else:
-        raise AssertionError(line)
-
 with ValueChannel("./v") as one, ValueChannel("./v", end=1) as other:
     assert one.read() is None
     expect(TimeoutError, "the time passed", one.wait, 0.01)
@@ -184,6 +280,41 @@ with OneWaySender("./o", ring_bytes=4096) as sender:
         assert receiver.counters(0).sent == 1002
 expect(OSError, "./o is no channel", ValueChannel, "./o", ring_bytes=4096)
 expect(ValueError, "the channel is closed", receiver.receive)
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_a_malicious_peer_keeps_nobody(package: Path, tmp_path: Path) -> None:
+    script = """
+from bulkhead_channel import OneWayReceiver, OneWaySender, ValueChannel
+
+def change(path, offset, value):
+    with open(path, "r+b") as file:
+        file.seek(4096 + offset)
+        file.write(value.to_bytes(8, "little"))
+
+def expect_timeout(function):
+    try:
+        function(0.3)
+    except TimeoutError:
+        return
+    raise AssertionError("no timeout")
+
+PRODUCED, OVERWRITTEN = 128, 136
+with ValueChannel("./v") as writer, ValueChannel("./v", end=1) as reader:
+    for number in range(3):
+        writer.write(b"%d" % number)
+    assert reader.wait(0) == b"2"
+    change("v", PRODUCED, 0)  # takes all values back
+    expect_timeout(reader.wait)
+with OneWaySender("./o") as sender, OneWayReceiver("./o") as receiver:
+    sender.send(b"word")
+    assert receiver.receive(0).content == b"word"
+    change("o", OVERWRITTEN, 1 << 40)  # messages that are overwritten for ever
+    change("o", PRODUCED, 1 << 30)
+    expect_timeout(receiver.receive)
 print("done")
 """
     assert run(package, tmp_path, script) == "done\n"
@@ -249,3 +380,372 @@ with OneWaySender("./o") as sender, OneWayReceiver("./o") as receiver:
 print("done")
 """
     assert run(package, tmp_path, script) == "done\n"
+
+
+# The other end of ./c, a malicious one: its life changes all the time. With an argument it
+# acknowledges the life of end 0, but lets it send nothing; otherwise it never acknowledges it.
+CHANGES_LIVES = """
+#define _GNU_SOURCE
+#include <channel/format.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int main(int count, char **arguments)
+{
+    uint64_t section = CHANNEL_CONTROL_BYTES + 65536;
+    int file = open("c", O_RDWR);
+    struct flock lock = {.l_type = F_WRLCK, .l_start = 1, .l_len = 1};
+    char *region = mmap(NULL, 4096 + 2 * section, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    volatile struct channel_control *peer = (void *)(region + 4096);
+    volatile struct channel_control *own = (void *)(region + 4096 + section);
+
+    (void)arguments;
+    (void)fcntl(file, F_OFD_SETLK, &lock);
+    own->format = CHANNEL_FORMAT_MESSAGES;
+    own->ring_bytes = 65536;
+    for (uint64_t i = 1;; i++) {
+        own->acknowledged = count > 1 ? peer->generation : 0;
+        own->generation = i;
+        atomic_thread_fence(memory_order_seq_cst);
+        if (i == 1) {
+            (void)!write(1, "ready\\n", 6);
+        }
+    }
+}
+"""
+
+# Calls that must end, at the latest when their time has passed or a signal arrives.
+ENDS = """
+import signal, time
+from bulkhead_channel import Channel, ChannelError, OneWayReceiver, OneWaySender
+
+PAGE, RING = 4096, 65536
+
+# Words of a control page (format.h).
+GENERATION, ACKNOWLEDGED, PRODUCED, OVERWRITTEN = 16, 24, 128, 136
+
+def word(path, end, offset, value=None):
+    at = PAGE + end * (PAGE + RING) + offset
+    with open(path, "r+b", buffering=0) as file:
+        file.seek(at)
+        old = int.from_bytes(file.read(8), "little")
+        if value is not None:
+            file.seek(at)
+            file.write(value.to_bytes(8, "little"))
+        return old
+
+def used_until_time_out(function, *arguments):
+    begin, used = time.monotonic(), time.process_time()
+    try:
+        function(*arguments, timeout=1)
+    except TimeoutError:
+        assert time.monotonic() - begin >= 1
+        return time.process_time() - used
+    raise AssertionError("no TimeoutError")
+
+def times_out(function, *arguments):
+    # A machine that is paused meanwhile may count the pause as used.
+    assert any(used_until_time_out(function, *arguments) < 0.05 for _ in range(3)), "spins"
+
+def is_interrupted(function, *arguments):
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        function(*arguments)
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("no KeyboardInterrupt")
+"""
+
+
+@pytest.mark.xdist_group("python-package")
+def test_a_malicious_sender_of_a_one_way_channel_keeps_nobody(
+    package: Path, tmp_path: Path
+) -> None:
+    script = """
+with OneWaySender("./o") as sender, OneWayReceiver("./o") as receiver:
+    sender.send(b"honest")
+    assert receiver.receive(0).content == b"honest"
+    word("./o", 0, OVERWRITTEN, 1 << 40)  # all messages are overwritten, for ever
+    word("./o", 0, PRODUCED, 1 << 30)  # and there are some
+    times_out(receiver.receive)
+    is_interrupted(receiver.receive)
+    word("./o", 0, OVERWRITTEN, 0)
+    sender.send(b"honest again")  # its position is before those of the malicious sender
+    try:
+        receiver.receive(0)
+    except ChannelError:
+        print("done")
+"""
+    assert run(package, tmp_path, ENDS + script) == "done\n"
+
+
+@pytest.mark.parametrize("state", ["connected", "connecting"])
+@pytest.mark.xdist_group("python-package")
+def test_a_peer_that_changes_its_life_keeps_nobody(
+    package: Path, tmp_path: Path, state: str
+) -> None:
+    compiler = ["cc", "-O1", f"-I{ROOT / 'channel/include'}", "-x", "c", "-", "-o", "peer"]
+    subprocess.run(compiler, cwd=tmp_path, input=CHANGES_LIVES, text=True, check=True)
+    script = f"""
+import subprocess
+with Channel("./c") as channel:
+    command = ["./peer", *{["acknowledges"] if state == "connected" else []}]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as peer:
+        try:
+            assert peer.stdout.readline() == b"ready\\n"
+            times_out(channel.send, b"")
+            is_interrupted(channel.send, b"")
+            if {state!r} == "connecting":
+                times_out(channel.connect)
+                times_out(channel.receive)
+                is_interrupted(channel.connect)
+                is_interrupted(channel.receive)
+            for _ in range(100):
+                begin = time.monotonic()
+                try:
+                    channel.connect(timeout=0.001)
+                    channel.receive(timeout=0.001)
+                except (TimeoutError, EOFError):
+                    pass
+                assert time.monotonic() - begin < 10
+        finally:
+            peer.kill()
+print("done")
+"""
+    assert run(package, tmp_path, ENDS + script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_a_signal_handler_closes_the_channel(package: Path, tmp_path: Path) -> None:
+    script = """
+channels = [Channel("./c"), OneWayReceiver("./o")]
+for channel in channels:
+    signal.signal(signal.SIGALRM, lambda *_: channel.close())
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        channel.receive()
+    except ValueError as error:
+        assert "the channel is closed" in str(error)
+print("done")
+"""
+    assert run(package, tmp_path, ENDS + script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_a_peer_that_violated_the_format_needs_a_new_life(package: Path, tmp_path: Path) -> None:
+    script = """
+def fails(function, *arguments):
+    try:
+        function(*arguments)
+    except ChannelError as error:
+        assert "produced index is invalid" in str(error), error
+    else:
+        raise AssertionError("no ChannelError")
+
+with Channel("./c") as one, Channel("./c", end=1) as other:
+    one.connect(0)
+    other.send(b"before")
+    assert one.receive(0).content == b"before"
+    produced = word("./c", 1, PRODUCED, 4)  # no multiple of 8
+    fails(one.receive)
+    fails(one.send, b"")
+    one.reset()
+    times_out(one.connect)
+    # The violator goes on with its life.
+    try:
+        other.receive(0)
+    except EOFError:
+        pass
+    try:
+        other.connect(0)
+    except TimeoutError:
+        pass
+    times_out(one.connect)
+    times_out(one.receive)
+    word("./c", 1, PRODUCED, produced)
+    other.reset()
+    one.connect(0)
+    other.connect(0)
+    other.send(b"there", 1, timeout=0)
+    one.send(b"back", 2, timeout=0)
+    assert one.receive(0) == (b"there", 1)
+    assert other.receive(0) == (b"back", 2)
+    # Without an error before, it drops what was sent, and connects with the same life.
+    other.send(b"dropped", timeout=0)
+    one.reset()
+    try:
+        other.receive(0)
+    except EOFError:
+        pass
+    other.connect(0)
+    one.connect(0)
+    other.connect(0)
+    other.send(b"received", timeout=0)
+    assert one.receive(0).content == b"received"
+try:
+    one.reset()
+except ValueError as error:
+    assert "the channel is closed" in str(error)
+print("done")
+"""
+    assert run(package, tmp_path, ENDS + script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_one_wait_for_several_channels(package: Path, tmp_path: Path) -> None:
+    """The loop of the package's README, also for later lives of the peers."""
+    readme = (ROOT / "channel/python/README.md").read_text()
+    blocks = re.findall(r"(?m)(?:^ {4}.*\n)+", readme)
+    loops = [block for block in blocks if "def receive_from" in block]
+    assert len(loops) == 1
+    script = textwrap.dedent(loops[0])
+    script += """
+import select
+from bulkhead_channel import Channel
+
+class Done(Exception):
+    pass
+
+def handle(channel, message):
+    received[channel].append(message.content)
+    channel.send(message.content)
+    if message.content == b"done":
+        raise Done
+
+with Channel("./a") as a, Channel("./b") as b:
+    received = {a: [], b: []}
+    try:
+        receive_from([a, b], handle)
+    except Done:
+        pass
+    assert received[a] == [b"%d" % number for number in range(100)] + [b"done"]
+    assert received[b] == [b"%d" % number for number in range(100)]
+print("done")
+"""
+    waiter = start(package, tmp_path, script)
+    peers = """
+from bulkhead_channel import Channel
+for life in range(10):
+    with Channel("./a", end=1) as a, Channel("./b", end=1) as b:
+        for number in range(10 * life, 10 * life + 10):
+            for channel in (b, a):
+                channel.send(b"%d" % number, timeout=30)
+                assert channel.receive(30).content == b"%d" % number
+with Channel("./a", end=1) as a:
+    a.send(b"done", timeout=30)
+    assert a.receive(30).content == b"done"
+print("done")
+"""
+    try:
+        assert run(package, tmp_path, peers) == "done\n"
+        output, _ = waiter.communicate(timeout=60)
+    finally:
+        waiter.kill()
+    assert (waiter.returncode, output) == (0, "done\n")
+
+
+CRASHES = """
+import os, signal
+from bulkhead_channel import Channel
+channel = Channel("./c", end=1)
+for content in (b"first", b"second"):
+    channel.send(content, timeout=30)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.xdist_group("python-package")
+def test_the_death_of_a_process_is_noticed(package: Path, tmp_path: Path) -> None:
+    script = f"""
+import subprocess, sys, time
+crashes = [sys.executable, "-c", {CRASHES!r}]
+with Channel("./c") as channel:
+    for life in range(3):
+        peer = subprocess.Popen(crashes)
+        assert channel.receive(30).content == b"first"
+        peer.wait()
+        assert channel.receive(30).content == b"second"
+        expect(EOFError, "the peer ended", channel.receive, timeout=30)
+        expect(TimeoutError, "the time passed", channel.receive, timeout=0.5)
+    with subprocess.Popen(crashes) as peer:
+        channel.receive(30)
+        channel.receive(30)
+    while channel.arm():
+        time.sleep(0.01)
+    expect(EOFError, "the peer ended", channel.receive, timeout=0)
+    with subprocess.Popen(crashes) as peer:
+        channel.receive(30)
+        channel.receive(30)
+    while channel.is_connected:
+        time.sleep(0.01)
+    expect(EOFError, "the peer ended", channel.receive, timeout=0)
+    # A peer that lives is not taken for dead.
+    with Channel("./c", end=1) as peer:
+        channel.connect(0)
+        expect(TimeoutError, "the time passed", channel.receive, timeout=1)
+        peer.send(b"third", timeout=0)
+        assert channel.receive(0).content == b"third"
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + "from bulkhead_channel import Channel\n" + script) == (
+        "done\n"
+    )
+
+
+@pytest.mark.xdist_group("python-package")
+def test_arm_tells_an_end_until_it_was_received(package: Path, tmp_path: Path) -> None:
+    script = """
+from bulkhead_channel import Channel
+with Channel("./c") as one:
+    with Channel("./c", end=1) as other:
+        one.connect(0)
+        assert one.arm() is True
+    assert one.arm() is False
+    assert one.arm() is False
+    try:
+        one.receive(0)
+    except EOFError:
+        print("done")
+    assert one.arm() is True
+"""
+    assert run(package, tmp_path, script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_the_plot_goes_on_with_the_next_life_of_a_violator(package: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plot.py"
+    shutil.copy(ROOT / "apps/level/plot/plot.py", path)
+    (tmp_path / "page.html").touch()
+    plot = start(package, tmp_path, "import plot; plot.main('./c', '0')")
+    script = """
+import struct
+
+def exchange(channel, number):
+    channel.send(struct.pack("<4Q3d3Q", number, *[0] * 3, *[0.0] * 3, *[0] * 3), 2, timeout=30)
+    message = channel.receive(30)
+    assert (message.tag, struct.unpack("<2Q", message.content)) == (3, (number, 0))
+
+with Channel("./c", end=1) as controller:
+    exchange(controller, 1)
+    produced = word("./c", 1, PRODUCED, 4)  # no multiple of 8
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        # Acknowledge each life of the plot.
+        word("./c", 1, ACKNOWLEDGED, word("./c", 0, GENERATION))
+        time.sleep(0.001)
+    word("./c", 1, PRODUCED, produced)
+    controller.reset()
+    exchange(controller, 2)
+print("done")
+"""
+    try:
+        assert run(package, tmp_path, ENDS + script) == "done\n"
+    finally:
+        plot.kill()
+        output, _ = plot.communicate(timeout=60)
+        print(output)
+    assert output.count("produced index is invalid") == 1, output

@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, Way, start
+from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, Way, id_of, start, ways
 
 from bulkhead.system.board_tree import registers
 from bulkhead.system.reports import State
@@ -33,7 +33,7 @@ _FILTERED = [
 ]
 
 
-def survives(run: Run, attack: str, timeout: float = 200) -> None:
+def survives(run: Run, attack: str, timeout: float = 400) -> None:
     assert "survived" in run.attack(attack, timeout), run.guest.console()
 
 
@@ -48,6 +48,7 @@ def decoded(run: Run) -> list[range]:
     ]
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("attack", "said"), _FILTERED, ids=[name for name, _ in _FILTERED])
 def test_filtered_access_affects_no_other_partition(
     start_guest: StartGuest, way: Way, attack: str, said: str
@@ -66,12 +67,42 @@ def test_private_interrupts_of_another_vcpu(start_guest: StartGuest) -> None:
     run.victim_is_unharmed()
 
 
-@pytest.mark.parametrize("attack", ["distributor", "redistributor 0", "sgi", "end"])
+@ways(Way.WEIGHTS)
+@pytest.mark.parametrize("attack", ["sgi", "end", "waiting", "storm"])
+def test_attack_on_a_core_shared_by_weights(start_guest: StartGuest, way: Way, attack: str) -> None:
+    run = start(start_guest, way=way)
+    survives(run, attack)
+    run.victim_is_unharmed()
+
+
+@ways(Way.SHARED, Way.WEIGHTS, Way.SHARED_TWO_STATES)
+@pytest.mark.parametrize("attack", ["spin", "shut 1"])
+def test_victim_executes_beside_a_rogue_that_never_waits(
+    start_guest: StartGuest, way: Way, attack: str
+) -> None:
+    """Its loop goes on, and it takes the terminal's input while the rogue is busy."""
+    run = start(start_guest, way=way)
+    run.order(attack)
+    run.wait_for(rf"(?m)^rogue\| rogue: {attack.partition(' ')[0]}$")
+    run.victim_runs()
+    assert run.reports()[ROGUE].state == State.RUNNING
+
+
+_WITH_TWO_STATES = [
+    *(
+        (attack, Way.TWO_STATES)
+        for attack in ("distributor", "redistributor 0", "sgi", "end", "waiting", "storm")
+    ),
+    *((attack, Way.SHARED_TWO_STATES) for attack in ("sgi", "end", "waiting")),
+]
+
+
+@pytest.mark.parametrize(("attack", "way"), _WITH_TWO_STATES, ids=id_of)
 def test_attack_on_interrupts_with_two_security_states(
-    start_guest: StartGuest, attack: str
+    start_guest: StartGuest, attack: str, way: Way
 ) -> None:
     """The victim's interrupts are listed, too, so its monitor's pages change with them."""
-    run = start(start_guest, way=Way.TWO_STATES)
+    run = start(start_guest, way=way)
     survives(run, attack)
     run.restart()
     run.order("shut")
@@ -92,7 +123,7 @@ def test_every_register_of_every_bus(start_guest: StartGuest, way: Way, first: i
     run = start(start_guest, way=way)
     assert run.layout.board.pci_buses == _BUSES
     for bus in range(first, first + _BUSES_A_TEST):
-        survives(run, f"ecam {bus}", 400)
+        survives(run, f"ecam {bus}")
     run.victim_is_unharmed()
     answers = re.findall(r"(?m)^rogue\| (\d+) functions answered", run.guest.console())
     functions = 1 if first == 0 else 0  # the rogue's own, on bus 0
@@ -117,13 +148,14 @@ def test_every_system_register(start_guest: StartGuest, way: Way) -> None:
         assert int(higher) == 0
 
 
+@ways(Way.DIRECT, Way.LISTED, Way.SHARED, Way.WEIGHTS)
 @pytest.mark.parametrize("attack", ["spin", "priority 0", "suspend"])
 def test_busy_core_disturbs_no_other_and_can_be_stopped(
     start_guest: StartGuest, way: Way, attack: str
 ) -> None:
     run = start(start_guest, way=way)
     run.order(attack)
-    run.wait_for(r"(?m)^rogue\| rogue: ")
+    run.wait_for(rf"(?m)^rogue\| rogue: {attack.partition(' ')[0]}$")
     run.nothing_changed(attacked=True)
     assert run.reports()[ROGUE].state == State.RUNNING
     run.stop()
@@ -146,7 +178,7 @@ def test_core_that_feigns_active_interrupts_disturbs_no_other(start_guest: Start
     assert "stopped" not in run.guest.console()
 
 
-@pytest.mark.parametrize("way", [Way.LISTED, Way.SHARED], ids=lambda each: each.value)
+@ways(Way.LISTED, Way.SHARED)
 @pytest.mark.parametrize("how", ["shut", "shut 1", "shut 2"], ids=["once", "again", "asleep"])
 def test_core_with_listed_interrupts_that_feigns_active_ones_can_be_stopped(
     start_guest: StartGuest, way: Way, how: str

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.rogue_system import Run, StartGuest, start
+from support.rogue_system import Run, StartGuest, Way, id_of, start, ways
 
 from bulkhead.running.qemu import DatagramNetwork
 from bulkhead.system.board import PAGE_BYTES
@@ -53,9 +53,22 @@ def wire(tmp_path: Path) -> Iterator[Wire]:
     made.close()
 
 
+_ATTEMPTS = 5
+
+
 def use(run: Run, wire: Wire, attack: str) -> tuple[list[bytes], str]:
     """Restarts the partition, starts its NIC and sends it a frame. Returns the frames that the
-    NIC sent and the line that ended the attack."""
+    NIC sent and the line that ended the attack. Does it again if the frame came too late for the
+    rogue, which waits for half a second."""
+    for _ in range(_ATTEMPTS):
+        sent, line = _use_once(run, wire, attack)
+        found = re.findall(r"(?m)^rogue\| sent \d+, received (\d+): ", run.guest.console())
+        if "survived" not in line or not found or found[-1] != "0":
+            break
+    return sent, line
+
+
+def _use_once(run: Run, wire: Wire, attack: str) -> tuple[list[bytes], str]:
     wire.received()
     run.restart()
     run.order(attack)
@@ -94,12 +107,23 @@ def targets(run: Run) -> list[int]:
     return [each for each in found if not rogue.memory.start <= each < rogue.memory.end]
 
 
+_PARTS = ("transmit", "receive", "descriptors", "available", "used", "indirect")
+# Each part of a queue once, and at least one in each way.
+_REFUSED = [
+    *((part, Way.DIRECT) for part in _PARTS),
+    ("descriptors", Way.LISTED),
+    ("transmit", Way.SHARED),
+    ("used", Way.SHARED),
+    ("receive", Way.WEIGHTS),
+]
+
+
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "part", ["transmit", "receive", "descriptors", "available", "used", "indirect"]
-)
-def test_dma_to_unowned_memory_is_stopped(start_guest: StartGuest, wire: Wire, part: str) -> None:
-    run = start(start_guest, wire.network)
+@pytest.mark.parametrize(("part", "way"), _REFUSED, ids=id_of)
+def test_dma_to_unowned_memory_is_stopped(
+    start_guest: StartGuest, wire: Wire, part: str, way: Way
+) -> None:
+    run = start(start_guest, wire.network, way=way)
     works(run, wire)
     for target in targets(run):
         sent, line = use(run, wire, f"dma-{part} {target:#x}")
@@ -112,9 +136,10 @@ def test_dma_to_unowned_memory_is_stopped(start_guest: StartGuest, wire: Wire, p
     run.victim_is_unharmed()
 
 
-def test_trusted_dma_works_beside_an_smmu(start_guest: StartGuest, wire: Wire) -> None:
+@ways(Way.DIRECT, Way.SHARED)
+def test_trusted_dma_works_beside_an_smmu(start_guest: StartGuest, wire: Wire, way: Way) -> None:
     """Checks that trusted DMA is not translated. A stopped partition's DMA is aborted."""
-    run = start(start_guest, wire.network, dma=Dma.TRUSTED)
+    run = start(start_guest, wire.network, dma=Dma.TRUSTED, way=way)
     for _ in range(2):
         works(run, wire)
     run.victim_is_unharmed()

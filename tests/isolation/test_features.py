@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
-from support.rogue_system import ROGUE, Run, StartGuest, listening, start
+from support.rogue_system import ROGUE, Run, StartGuest, Way, id_of, listening, start, ways
+from support.written_system import boot
 
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
@@ -77,11 +79,15 @@ def field(values: dict[tuple[int, int], int], name: tuple[int, int, int]) -> int
     return values[crm, op2] >> shift & 0xF
 
 
-@pytest.mark.parametrize("cpu", _PROCESSORS)
-def test_forbidden_features_are_hidden_and_undefined(start_guest: StartGuest, cpu: str) -> None:
+@pytest.mark.parametrize(
+    ("cpu", "way"), [*((cpu, Way.DIRECT) for cpu in _PROCESSORS), ("max", Way.SHARED)], ids=id_of
+)
+def test_forbidden_features_are_hidden_and_undefined(
+    start_guest: StartGuest, cpu: str, way: Way
+) -> None:
     """ID registers do not show the feature; an access is UNDEFINED at EL1, and the guest
     continues."""
-    run = start(start_guest, cpu=cpu)
+    run = start(start_guest, cpu=cpu, way=way)
     values = identity(run)
     told = {text for name, text in _HIDDEN.items() if field(values, name) != 0}
     assert not told
@@ -101,10 +107,13 @@ def test_forbidden_features_are_hidden_and_undefined(start_guest: StartGuest, cp
 
 
 @pytest.mark.parametrize("cpu", ["cortex-a72", "max"])
-def test_registers_are_cleared_before_a_restart(start_guest: StartGuest, cpu: str) -> None:
+@ways(Way.DIRECT, Way.SHARED)
+def test_registers_are_cleared_before_a_restart(
+    start_guest: StartGuest, cpu: str, way: Way
+) -> None:
     """Marks pointer authentication keys, SIMD, debug and PMU registers and others before a
-    restart."""
-    run = start(start_guest, cpu=cpu)
+    restart. On a shared core the victim executes between the marks and the look at them."""
+    run = start(start_guest, cpu=cpu, way=way)
     found = r"(?m)^rogue\| {}: (\d+) registers, (\d+) had the mark, such as (\w+); (\d+) vectors"
     assert "survived" in run.attack("mark")
     assert "survived" in run.attack("mark")
@@ -119,17 +128,69 @@ def test_registers_are_cleared_before_a_restart(start_guest: StartGuest, cpu: st
     run.victim_is_unharmed()
 
 
+_TWO_ROGUES = """
+board = "qemu-virt"
+{core}
+
+[[partition]]
+name = "one"
+cores = [0]
+memory = "16 MiB"
+image = "rogue"
+console = "interactive"
+{keys}
+
+[[partition]]
+name = "other"
+cores = [0]
+memory = "16 MiB"
+image = "rogue"
+{keys}
+"""
+_BUDGET = 'budget = "4 ms"\nperiod = "10 ms"'
+_BY_WEIGHTS = '[[core]]\nnumbers = [0]\nscheduler = "credit"'
+_NEXT_PARTITION = "\x1d"
+
+
+@pytest.mark.parametrize("cpu", ["cortex-a72", "max"])
+@pytest.mark.parametrize(
+    ("core", "keys"), [("", _BUDGET), (_BY_WEIGHTS, "")], ids=["budgets", "weights"]
+)
+def test_marks_in_registers_do_not_reach_another_partition_of_the_core(
+    start_guest: StartGuest, tmp_path: Path, cpu: str, core: str, keys: str
+) -> None:
+    text = _TWO_ROGUES.format(core=core, keys=keys)
+    guest, _ = boot(start_guest, tmp_path, text, cpu=cpu)
+    for name in ("one", "other"):
+        guest.wait_for_match(rf"(?m)^{name}\| rogue: listens", timeout=60)
+    said = r"(?m)^{}\| {}: (\d+) registers, (\d+) had the mark, such as (\w+); (\d+) vectors"
+    guest.type_text("mark\n")
+    guest.wait_for_match(r"(?m)^one\| rogue: survived", timeout=60)
+    guest.type_text(f"{_NEXT_PARTITION}marked\n")
+    guest.wait_for_match(r"(?m)^other\| rogue: survived", timeout=60)
+    (seen,) = re.findall(said.format("other", "marked"), guest.console())
+    assert int(seen[0]) > 40
+    assert (seen[1], seen[3]) == ("0", "0"), f"instruction {seen[2]}"
+
+
 def cache_exits(run: Run) -> int:
     return run.reports()[ROGUE].exits["cache"]
 
 
-@pytest.mark.parametrize("maintenance", list(Maintenance))
+@pytest.mark.parametrize(
+    ("maintenance", "way"),
+    [
+        *((each, Way.DIRECT) for each in Maintenance),
+        (Maintenance.LOCAL, Way.SHARED),
+    ],
+    ids=id_of,
+)
 def test_broadcast_maintenance_affects_no_other_partition(
-    start_guest: StartGuest, maintenance: Maintenance
+    start_guest: StartGuest, maintenance: Maintenance, way: Way
 ) -> None:
     """Executes every TLB and cache maintenance instruction that is broadcast to the other cores.
     With local maintenance, those that invalidate TLB entries or instruction caches are trapped."""
-    run = start(start_guest, cpu="max", maintenance=maintenance)
+    run = start(start_guest, cpu="max", maintenance=maintenance, way=way)
     before = cache_exits(run)
     assert "survived" in run.attack("maintenance 2")
     (rounds,) = re.findall(r"(?m)^rogue\| (\d+) rounds", run.guest.console())
@@ -139,17 +200,19 @@ def test_broadcast_maintenance_affects_no_other_partition(
 
 
 @pytest.mark.parametrize(
-    ("cpu", "maintenance", "forms"),
+    ("cpu", "maintenance", "forms", "way"),
     [
-        ("cortex-a72", Maintenance.BROADCAST, _TLBI_FORMS),
-        ("max", Maintenance.BROADCAST, _TLBI_FORMS_OF_MAX),
-        ("max", Maintenance.LOCAL, _TLBI_FORMS_OF_MAX),
+        ("cortex-a72", Maintenance.BROADCAST, _TLBI_FORMS, Way.DIRECT),
+        ("max", Maintenance.BROADCAST, _TLBI_FORMS_OF_MAX, Way.DIRECT),
+        ("max", Maintenance.LOCAL, _TLBI_FORMS_OF_MAX, Way.DIRECT),
+        ("max", Maintenance.LOCAL, _TLBI_FORMS_OF_MAX, Way.SHARED),
     ],
+    ids=id_of,
 )
 def test_guest_maintenance_takes_effect_for_the_guest(
-    start_guest: StartGuest, cpu: str, maintenance: Maintenance, forms: int
+    start_guest: StartGuest, cpu: str, maintenance: Maintenance, forms: int, way: Way
 ) -> None:
-    run = start(start_guest, cpu=cpu, maintenance=maintenance)
+    run = start(start_guest, cpu=cpu, maintenance=maintenance, way=way)
     before = cache_exits(run)
     assert "survived" in run.attack("remap")
     found = re.search(

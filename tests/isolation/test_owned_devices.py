@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.physical_memory import PhysicalMemory, arguments
-from support.rogue_system import ROGUE, Run, StartGuest, start
+from support.rogue_system import ROGUE, Run, StartGuest, Way, id_of, start, ways
 from support.silent_device import NOTHING, SilentDevice, ecam
 from support.translation_tables import HypervisorMemory
 from support.witness import read_register
@@ -43,11 +43,26 @@ def wait_for_config(run: Run, stream: int, config: int) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("attack", ["", "dma-none", "read 0x41000000", "dma-transmit 0x50000000"])
-def test_dma_of_a_stopped_partition_is_aborted(start_guest: StartGuest, attack: str) -> None:
+@pytest.mark.parametrize(
+    ("attack", "way"),
+    [
+        ("", Way.DIRECT),
+        ("dma-none", Way.DIRECT),
+        ("read 0x41000000", Way.DIRECT),
+        ("dma-transmit 0x50000000", Way.DIRECT),
+        ("dma-transmit 0x50000000", Way.LISTED),
+        ("", Way.SHARED),
+        ("dma-transmit 0x50000000", Way.SHARED),
+        ("dma-none", Way.WEIGHTS),
+    ],
+    ids=id_of,
+)
+def test_dma_of_a_stopped_partition_is_aborted(
+    start_guest: StartGuest, attack: str, way: Way
+) -> None:
     """The partition is stopped from the terminal or for an attack. A restart enables its DMA
     again."""
-    run = start(start_guest)
+    run = start(start_guest, way=way)
     assert config_of(run, _STREAM) == _STAGE2
     for _ in range(2):
         if attack:
@@ -86,20 +101,30 @@ def test_bus_mastering_of_an_unowned_function_is_disabled(
     run.victim_is_unharmed()
 
 
-@pytest.mark.parametrize("restart", [Restart.AFTER_RESET, Restart.WITHOUT_RESET])
+@pytest.mark.parametrize(
+    ("restart", "way"),
+    [
+        (Restart.AFTER_RESET, Way.DIRECT),
+        (Restart.WITHOUT_RESET, Way.DIRECT),
+        (Restart.AFTER_RESET, Way.LISTED),
+        (Restart.AFTER_RESET, Way.SHARED),
+    ],
+    ids=id_of,
+)
 def test_unresponsive_device_stops_its_partition(
-    start_guest: StartGuest, tmp_path: Path, restart: Restart
+    start_guest: StartGuest, tmp_path: Path, restart: Restart, way: Way
 ) -> None:
     """The monitor's accesses to the configuration space raise an external abort. The partition does
     not start then, whether or not its functions have to be reset."""
     stub = tmp_path / "gdb"
-    run = start(start_guest, extra=arguments(stub), restart=restart)
+    run = start(start_guest, extra=arguments(stub), restart=restart, way=way)
     device = SilentDevice(run, ecam())
     with PhysicalMemory(stub) as memory:
         device.silence(memory)
     line = run.attack("ecam 0")
     found = re.fullmatch(
-        r"bulkhead\| rogue is stopped: core 1, no answer from the device at (0x[0-9a-f]+), "
+        rf"bulkhead\| rogue is stopped: core {run.rogue_core}, "
+        r"no answer from the device at (0x[0-9a-f]+), "
         r"syndrome (0x[0-9a-f]+), pc 0x[0-9a-f]+",
         line,
     )
@@ -121,8 +146,11 @@ _EXTERNAL = 0x96000010  # ESR_EL1: synchronous external data abort, taken from E
 _WRITE = 1 << 6
 
 
-def test_unmapped_access_is_an_external_abort_if_configured(start_guest: StartGuest) -> None:
-    run = start(start_guest, unmapped=Unmapped.ABORT)
+@ways(Way.DIRECT, Way.SHARED)
+def test_unmapped_access_is_an_external_abort_if_configured(
+    start_guest: StartGuest, way: Way
+) -> None:
+    run = start(start_guest, unmapped=Unmapped.ABORT, way=way)
     board, (victim, _) = run.layout.board, run.layout.places
     places = [
         victim.physical,

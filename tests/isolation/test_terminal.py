@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from support.rogue_system import StartGuest, start
+from support.rogue_system import StartGuest, Way, start
 
 _SEQUENCE = re.compile(rb"\x1b\[(\d*)([A-Za-z@`])")
 # ECMA-48: cursor to a column, erase to the end, erase, delete and insert characters.
@@ -45,9 +45,9 @@ def screen(console: bytes) -> list[str]:
     return ["".join(line) for line in lines]
 
 
-def test_partition_cannot_forge_lines_of_the_hypervisor(start_guest: StartGuest) -> None:
+def test_partition_cannot_forge_lines_of_the_hypervisor(start_guest: StartGuest, way: Way) -> None:
     """The attacking partition has the keyboard, so it may move the cursor within its line."""
-    run = start(start_guest)
+    run = start(start_guest, way=way)
     assert "survived" in run.attack("terminal")
     lines = screen(run.guest.console_path.read_bytes())
     assert not any(line.startswith("bulkhead| victim") for line in lines)

@@ -70,7 +70,10 @@ static void open_side(unsigned side, bool with_doorbell)
 {
     const struct channel_memory memory = {sections[side], sections[1 - side], RING_BYTES,
                                           &states[1 - side]};
-    const struct channel_port port = {&sides[side], with_doorbell ? ring_doorbell : NULL};
+    const struct channel_port port = {
+        .context = &sides[side],
+        .notify = with_doorbell ? ring_doorbell : NULL,
+    };
 
     MODEL_CHECK(channel_open(&sides[side].channel, &memory, &port));
 }
@@ -83,7 +86,8 @@ static void clear(uint64_t position)
         control(i)->produced = position;
         states[i] = 1;
         sides[i].number = i;
-        sides[i].sleeper = (struct channel_sleeper){&sides[i], prepare_sleep, sleep_until_doorbell};
+        sides[i].sleeper = (struct channel_sleeper){
+            .context = &sides[i], .prepare = prepare_sleep, .sleep = sleep_until_doorbell};
     }
 }
 

@@ -110,6 +110,20 @@ static void prepare_second(void)
     share();
 }
 
+/* An earlier life ended before the reader could see that its last value is the newest one. */
+static void prepare_ended(void)
+{
+    uint64_t latest;
+
+    prepare_second();
+    MODEL_CHECK(read_value());
+    latest = writer_control()->latest;
+    write_value();
+    writer_control()->latest = latest;
+    writer_control()->produced--;
+    model_share(&writer_control()->format, sizeof(uint64_t));
+}
+
 static void write_three(void)
 {
     for (unsigned i = 0; i < 3; i++) {
@@ -159,7 +173,8 @@ static bool sleep_until_doorbell(void *context, uint64_t deadline)
 
 static void wait_for_last(void)
 {
-    const struct channel_sleeper sleeper = {NULL, prepare_sleep, sleep_until_doorbell};
+    const struct channel_sleeper sleeper = {.prepare = prepare_sleep,
+                                            .sleep = sleep_until_doorbell};
     const struct channel_wait wait = channel_wait_for_value(&reader);
 
     do {
@@ -175,6 +190,7 @@ static const struct order_program programs[] = {
     {{"first value", prepare_first, {begin_and_write, read_first}}, 3000000},
     {{"three values", prepare_second, {write_three, read_two}}, 3000000},
     {{"new values", prepare_second, {write_two, read_new}}, 3000000},
+    {{"ended life", prepare_ended, {begin_and_write, read_new}}, 3000000},
     {{"sleep", prepare_second, {write_two, wait_for_last}}, 3000000},
 };
 

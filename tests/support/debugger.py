@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from support.physical_memory import PhysicalMemory
 
@@ -14,8 +15,9 @@ _EL2 = 2
 class Debugger(PhysicalMemory):
     """A connection to the stub. All cores stand still, except during run_to()."""
 
-    def run_to(self, core: int, address: int) -> None:
-        """Lets the machine run until the core is about to execute the instruction, at EL2.
+    def run_to(self, core: int, address: int, is_meant: Callable[[], bool] = lambda: True) -> None:
+        """Lets the machine run until the core is about to execute the instruction, at EL2, and
+        `is_meant` returns true.
 
         Other cores, and guests, that come to the same virtual address go on.
         """
@@ -26,7 +28,7 @@ class Debugger(PhysicalMemory):
             assert self.request(f"z0,{address:x},4") == "OK"
             self._select(stopped)
             at_el2 = self._register(_CPSR) >> 2 & 3 == _EL2
-            if stopped == core and at_el2:
+            if stopped == core and at_el2 and is_meant():
                 assert self._register(_PC) == address
                 return
             self.send(f"vCont;s:{stopped + 1:x}")

@@ -10,13 +10,22 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
+import pytest
+
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import DatagramNetwork, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
-from bulkhead.system.model import Console, Interrupts, System
+from bulkhead.system.model import (
+    QUANTUM_DEFAULT,
+    Console,
+    Cores,
+    Interrupts,
+    Scheduler,
+    System,
+)
 from bulkhead.system.reports import State, VcpuReport, read_reports
 from support.witness import Witness, changes
 from support.written_system import TWO_STATES, of_states
@@ -27,6 +36,7 @@ _RESTART, _STOP = "\x1er", "\x1es"
 _NEXT_PARTITION = "\x1d"
 _PATIENCE = 100
 _BUDGET_NS, _VICTIM_PERIOD_NS, _ROGUE_PERIOD_NS = 4_000_000, 10_000_000, 8_000_000
+_VICTIM_WEIGHT, _ROGUE_WEIGHT = 100, 300
 _LOOKS, _BETWEEN_LOOKS_S = 5, 0.2
 # Bytes in a row that mark unused stack (kernel/sched/thread_private.h).
 _UNUSED_STACK = bytes([0xB5]) * 64
@@ -40,8 +50,30 @@ class Way(Enum):
 
     DIRECT = "direct"
     LISTED = "listed"
-    SHARED = "shared"  # listed, on a core that the rogue and the victim share
+    SHARED = "shared"  # listed, on a core that the rogue and the victim share by budgets
+    WEIGHTS = "weights"  # the same, by weights
     TWO_STATES = "two-security-states"  # of the GIC: the interrupts of all partitions are listed
+    SHARED_TWO_STATES = "shared-two-security-states"  # both
+
+    @property
+    def shares_core(self) -> bool:
+        """Returns true if the rogue and the victim share a core."""
+        return self in (Way.SHARED, Way.WEIGHTS, Way.SHARED_TWO_STATES)
+
+    @property
+    def has_two_states(self) -> bool:
+        """Returns true if the GIC has two security states."""
+        return self in (Way.TWO_STATES, Way.SHARED_TWO_STATES)
+
+
+def id_of(parameter: object) -> str:
+    """Returns the name of a test's parameter in the test's name."""
+    return str(getattr(parameter, "value", parameter))
+
+
+def ways(*chosen: Way) -> pytest.MarkDecorator:
+    """Replaces the parameters of the fixture `way`."""
+    return pytest.mark.parametrize("way", chosen, ids=id_of)
 
 
 def _without_interrupts(reports: list[VcpuReport]) -> list[VcpuReport]:
@@ -71,7 +103,8 @@ class Run:
 
     def record_state(self) -> None:
         """Records the state that an attack must not change. First waits until the victim has
-        finished its start and runs only its loop, whose pages it finds and adds to `alive`."""
+        finished its start and runs only its loop, whose pages it finds and adds to `alive`. On a
+        shared core the stack of the victim's monitor depends on when the rogue executes."""
         for _ in range(_PATIENCE):
             reports, before = self.reports(), self.witness.memory()
             self.registers = self.witness.registers()
@@ -89,6 +122,13 @@ class Run:
             for address, page in self.memory.items()
             if address in self._victims and _UNUSED_STACK in page
         }
+        if self.rogue_core in self.layout.places[VICTIM].partition.cores:
+            self.alive |= self.witness.pages_of_monitors(VICTIM)
+
+    @property
+    def rogue_core(self) -> int:
+        """Returns the core of the rogue's first VCPU."""
+        return self.layout.places[ROGUE].partition.cores[0]
 
     @property
     def _victims(self) -> range:
@@ -146,7 +186,7 @@ class Run:
     def nothing_changed(self, *, attacked: bool = False) -> None:
         """Checks that no memory or register of others, and no counter of another core, has
         changed. `attacked`: the attack is still running."""
-        assert _without_interrupts(self.reports()) == _without_interrupts(self.untouched)
+        self.no_exits_of_others()
         memory = self.witness.memory()
         changed = changes(self.memory, memory) - self.alive
         if (
@@ -157,6 +197,11 @@ class Run:
         registers = self.witness.registers()
         changed = {at for at, value in registers.items() if value != self.registers[at]}
         assert not changed, [hex(address) for address in sorted(changed)]
+
+    def no_exits_of_others(self) -> None:
+        """Checks that the monitors of other partitions had nothing to do but their own
+        interrupts."""
+        assert _without_interrupts(self.reports()) == _without_interrupts(self.untouched)
 
     def _changing(self, memory: dict[int, bytes]) -> set[int]:
         """Returns the victim's pages that change from `memory` while no attack runs."""
@@ -202,22 +247,22 @@ def listening(system: System, changes: Mapping[str, Any]) -> System:
     )
 
 
-def _sharing(system: System, others: tuple[int, ...]) -> System:
-    """Returns the system with both partitions on the victim's core. The rogue has the shorter
-    period, so it is the more urgent one. It also has VCPUs on the cores `others`."""
+def _sharing(system: System, way: Way, others: tuple[int, ...]) -> System:
+    """Returns the system with both partitions on the victim's core. With budgets the rogue has the
+    shorter period, with weights the larger weight, so it is the more urgent one. It also has VCPUs
+    on the cores `others`."""
     victim, rogue = system.partitions
+    rogue = replace(rogue, cores=tuple(sorted((*victim.cores, *others))))
+    cores: tuple[Cores, ...] = ()
+    if way is Way.WEIGHTS:
+        cores = (Cores(victim.cores, Scheduler.CREDIT, QUANTUM_DEFAULT, line=0),)
+        victim = replace(victim, weight=_VICTIM_WEIGHT)
+        rogue = replace(rogue, weight=_ROGUE_WEIGHT)
+    else:
+        victim = replace(victim, budget=_BUDGET_NS, period=_VICTIM_PERIOD_NS)
+        rogue = replace(rogue, budget=_BUDGET_NS, period=_ROGUE_PERIOD_NS)
     return replace(
-        system,
-        name=f"{system.name}-shared",
-        partitions=(
-            replace(victim, budget=_BUDGET_NS, period=_VICTIM_PERIOD_NS),
-            replace(
-                rogue,
-                cores=tuple(sorted((*victim.cores, *others))),
-                budget=_BUDGET_NS,
-                period=_ROGUE_PERIOD_NS,
-            ),
-        ),
+        system, name=f"{system.name}-{way.value}", partitions=(victim, rogue), cores=cores
     )
 
 
@@ -242,9 +287,9 @@ def start(
     if way is Way.LISTED:
         changes |= {"interrupts": Interrupts.LISTED}
     system = listening(system, changes)
-    if way is Way.SHARED:
-        system = _sharing(system, others)
-    if way is Way.TWO_STATES:
+    if way.shares_core:
+        system = _sharing(system, way, others)
+    if way.has_two_states:
         board = of_states(board, TWO_STATES)
     assembled = assemble(system, board, Settings())
 
@@ -252,7 +297,7 @@ def start(
         return wire if wire is not None and number == ROGUE else UserNetwork()
 
     made = machine(system, board, assembled.image, network, (*_NOBODYS, *extra))
-    if way is Way.TWO_STATES:
+    if way.has_two_states:
         made = replace(made, machine=f"{made.machine}{TWO_STATES}")
     guest = start_guest(made if cpu is None else replace(made, cpu=cpu))
     if prepare is not None:

@@ -26,7 +26,7 @@ class SilentDevice:
 
     def __init__(self, run: Run, address: int) -> None:
         memory = HypervisorMemory(run.guest, run.layout)
-        table = memory.core(ROGUE).services
+        table = memory.services(ROGUE, 0)
         at = table + _ENTRY_BYTES * (address >> 30)
         table = int.from_bytes(memory.read(at, _ENTRY_BYTES), "little") & _ADDRESS
         self._at = table + _ENTRY_BYTES * (address >> 21 & 511)

@@ -115,15 +115,15 @@ class HypervisorMemory:
 
     def services(self, partition: int, number: int) -> int:
         """Returns the root of the service tables of a VCPU's monitor."""
-        (root,) = _SERVICES.unpack(self.read(self._vcpu(partition, number), _SERVICES.size))
+        (root,) = _SERVICES.unpack(self.read(self.vcpu(partition, number), _SERVICES.size))
         return int(root)
 
     def stage2(self, partition: int, number: int) -> int:
         """Returns the root of the stage 2 tables of a VCPU, whether it executes or not."""
-        _, root = _VCPU.unpack(self.read(self._vcpu(partition, number), _VCPU.size))
+        _, root = _VCPU.unpack(self.read(self.vcpu(partition, number), _VCPU.size))
         return int(root)
 
-    def _vcpu(self, partition: int, number: int) -> int:
+    def vcpu(self, partition: int, number: int) -> int:
         """Returns the page of a VCPU."""
         index = number + sum(self._vcpu_counts[:partition])
         return self._place.end - (self._vcpus - index) * PAGE_BYTES

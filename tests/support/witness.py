@@ -76,12 +76,24 @@ class Witness:
         )
         return {address: read_register(qmp, address) & mask for address, mask in watched}
 
-    def _written(self) -> Iterator[Range]:
+    def pages_of_monitors(self, partition: int) -> set[int]:
+        """Returns the addresses of the hypervisor's pages that a partition's monitors write."""
+        return {
+            address
+            for where in self._written_by_monitors(partition)
+            for address in range(where.start, where.end, PAGE_BYTES)
+            if self.layout.hypervisor.start <= address < self.layout.hypervisor.end
+        }
+
+    def _written_by_monitors(self, partition: int) -> Iterator[Range]:
         hypervisor = HypervisorMemory(self.guest, self.layout)
-        for number in range(len(self.layout.places[self.rogue].partition.cores)):
-            for each in hypervisor.mappings(hypervisor.services(self.rogue, number)):
+        for number in range(len(self.layout.places[partition].partition.cores)):
+            for each in hypervisor.mappings(hypervisor.services(partition, number)):
                 if each.writable and not each.device:
                     yield each.range
+
+    def _written(self) -> Iterator[Range]:
+        yield from self._written_by_monitors(self.rogue)
         events = read_register(self.guest.qmp(), self._base("smmu") + _SMMU_EVENTQ_BASE, "g")
         yield Range(events & _ADDRESS, PAGE_BYTES)
 

@@ -32,15 +32,18 @@ def boot(
     text: str,
     machine_options: str = "",
     extra: Sequence[str] = (),
+    cpu: str | None = None,
 ) -> tuple[GuestProcess, Layout]:
-    """Boots a system. `folder` is for its file, `extra` for QEMU."""
+    """Boots a system. `folder` is for its file, `extra` for QEMU. `cpu` replaces the board's
+    processor."""
     file = folder / "system.toml"
     file.write_text(text)
     system, board = read(str(file))
     board = of_states(board, machine_options)
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork(), extra)
-    guest = start_guest(replace(made, machine=made.machine + machine_options))
+    made = replace(made, machine=made.machine + machine_options)
+    guest = start_guest(made if cpu is None else replace(made, cpu=cpu))
     return guest, assembled.layout
 
 

@@ -15,6 +15,7 @@ from bulkhead.measuring.channel_times import (
     ASLEEP,
     BESIDE_XEN,
     CHANNEL,
+    IN_PLACE,
     KERNEL_LINUX,
     KERNEL_TO_LINUX,
     KERNELS,
@@ -75,6 +76,7 @@ def kernel_lines(**changes: str) -> str:
     wanted = [
         *((over, kind) for over in (CHANNEL, TCP, TCP_AWAKE) for kind in (STREAM, TRIP)),
         (ASLEEP, TRIP),
+        (IN_PLACE, TRIP),
     ]
     lines = [
         changes.get(f"{over}_{kind}_{size}", f"channel-speed: {over} {kind} {size} 1000 1000000")
@@ -89,7 +91,7 @@ def test_kernels_are_read() -> None:
         f"near| channel-speed: ready\n{kernel_lines()}"
         "near| channel-speed: awake stream 65536 9 10\nnear| channel-speed: end\n"
     )
-    assert len(runs) == 7 * len(SIZES)
+    assert len(runs) == 8 * len(SIZES)
     assert runs[0] == {
         "ends": KERNELS, "over": CHANNEL, "kind": STREAM, "bytes": 8,
         "messages": 1000, "nanoseconds": 1_000_000,
@@ -181,6 +183,7 @@ def all_times(pair: int, linux_gbit: float = 0.5, linux_trip: float = 2000.0) ->
     return [
         *times(pair, KERNELS, CHANNEL, {largest: 30.0}, {8: 100.0}),
         *times(pair, KERNELS, ASLEEP, {}, {8: 500.0}),
+        *times(pair, KERNELS, IN_PLACE, {}, {64: 100.0, largest: 105.0}),
         *times(pair, KERNELS, TCP, {1024: 2.0}, {}),
         *times(pair, KERNELS, TCP_AWAKE, {}, {1024: 950.0}),
         *times(
@@ -202,6 +205,7 @@ def test_each_is_compared_at_its_best_size() -> None:
     assert summary["latency_vs_tcp"] == pytest.approx(100 / 950)
     assert summary["latency_vs_tcp_64"] == pytest.approx(1)
     assert summary["latency_asleep_vs_tcp_8"] == pytest.approx(0.5)
+    assert summary["inplace_64k_vs_64_latency"] == pytest.approx(1.05)
     assert summary["throughput_linux_vs_tcp"] == pytest.approx(10)
     assert summary["latency_linux_vs_tcp"] == pytest.approx(0.2)
     assert summary["throughput_to_linux_vs_tcp"] == pytest.approx(12 / 3)

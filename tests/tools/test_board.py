@@ -79,6 +79,15 @@ def test_facts_for_the_checker() -> None:
     assert not set(board.reserved) & set(board.devices)
 
 
+def test_board_is_like_another_one() -> None:
+    other, board = board_tree.load("qemu-virt"), board_tree.load("qemu-virt-secure")
+    assert (other.security_states, board.security_states) == (1, 2)
+    assert "secure=on" in board.settings["qemu"]["machine"]
+    assert board.settings["qemu"]["cpu"] == other.settings["qemu"]["cpu"]
+    assert _facts(board.tree).keys() == _facts(other.tree).keys()
+    assert board.devices == other.devices
+
+
 def test_pci_lines_are_swizzled_as_the_interrupt_map_says() -> None:
     board = board_tree.load("qemu-virt")
     cells = board_tree.words(board.roles["pci"].props["interrupt-map"])
@@ -96,6 +105,17 @@ def test_masters_are_coherent() -> None:
     devices = board_tree.load("qemu-virt").devices
     assert devices["virtio_mmio0"].is_master
     assert not devices["rtc"].is_master
+
+
+@pytest.mark.parametrize("like", ['"none"', "3", "[]"])
+def test_board_like_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, like: str
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "board.toml").write_text(f"like = {like}\n")
+    monkeypatch.setattr(board_tree, "BOARDS", tmp_path)
+    with pytest.raises(UserError, match=r"board 'mine' is damaged: .*; look into boards/mine"):
+        board_tree.load("mine")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from bulkhead.running.reach import DEFAULT_FORWARDS
 from bulkhead.tracing.trace_command import choose_guest
 
 _TIMEOUT_S = 90
+_ATTEMPTS = 5
 _SYSTEM = """
 board = "qemu-virt"
 [[partition]]
@@ -46,6 +47,26 @@ cores = [2]
 memory = "16 MiB"
 image = "trace"
 arguments = "trace=1024"
+"""
+_PAIR = """
+board = "qemu-virt"
+[[partition]]
+name = "left"
+cores = [0]
+memory = "32 MiB"
+image = "channel"
+arguments = "trace=65536 send=1000"
+[[partition]]
+name = "right"
+cores = [1]
+memory = "16 MiB"
+image = "channel"
+arguments = "send=1000"
+[[channel]]
+name = "samples"
+from = "left"
+to = "right"
+size = "16 KiB"
 """
 
 
@@ -83,6 +104,16 @@ def trace(*arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def read_running(*arguments: str) -> None:
+    """Reads the trace of a partition that goes on. The read fails if the machine is so slow that
+    events are overwritten meanwhile."""
+    for _ in range(_ATTEMPTS):
+        done = trace(*arguments)
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0, done.stderr
 
 
 def refused(*arguments: str) -> str:
@@ -138,7 +169,7 @@ def test_partitions(tmp_path: Path) -> None:
         # The third goes on.
         counts = []
         for _ in range(2):
-            trace(str(file), "--partition", "third", "--json", str(short))
+            read_running(str(file), "--partition", "third", "--json", str(short))
             counts.append(json.loads(short.read_text())["written"])
             time.sleep(0.2)
         assert counts[1] > counts[0]
@@ -148,6 +179,32 @@ def test_partitions(tmp_path: Path) -> None:
         line = refused(str(file), "--partition", "first")
         assert "the trace of partition 'first' is off; add trace=4096 to its boot" in line
         assert "there is no partition 'fourth'" in refused(str(file), "--partition", "fourth")
+
+
+def test_channels(tmp_path: Path) -> None:
+    file, output, path = tmp_path / "pair.toml", tmp_path / "output", tmp_path / "trace.json"
+    file.write_text(_PAIR)
+    with running(output, str(file)):
+        wait_for(output, "left| channel: received 1000")
+        wait_for(output, "right| channel: received 1000")
+        done = trace(str(file), "--json", str(path))
+        assert done.returncode == 0, done.stderr
+    # Life, messages sent and received, bytes, notifications, sleeps, errors.
+    (counters,) = re.findall(r"│ samples +│ left +│((?: +[\d,]+ │){7})", done.stdout)
+    record = json.loads(path.read_text())
+    (end,) = record["channel_ends"]
+    names = ("generation", "sent", "received", "bytes", "notifications", "sleeps", "errors")
+    assert counters.replace(",", "").replace("│", "").split() == [str(end[name]) for name in names]
+    assert (end["channel"], end["sent"], end["received"]) == ("samples", 1000, 1000)
+    assert end["sleeps"] > 0
+    events = [event for event in record["events"] if event["event"] == "channel_connection"]
+    assert [event["connection"] for event in events] == ["connecting", "connected"]
+    assert {(event["channel"], event["violation"], event["generation"]) for event in events} == {
+        (0, None, end["generation"])
+    }
+    assert any(event["event"] == "channel_sleep" for event in record["events"])
+    # Notified, was notified, waited, connected, violations, changes of the state.
+    assert re.search(r"│ samples +│(?: +[\d,]+ │){3} +1 │ +0 │ +1 │\n", done.stdout), done.stdout
 
 
 def test_bare_program(tmp_path: Path) -> None:

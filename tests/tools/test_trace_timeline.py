@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,20 @@ import pytest
 from google.protobuf.unknown_fields import UnknownFieldSet
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
+from bulkhead.paths import ROOT
 from bulkhead.tracing.perfetto import encode
 from bulkhead.tracing.picture import draw_timeline
-from bulkhead.tracing.ring import Event, ThreadName, Trace, TracedEvent, Vcpu, Wait
+from bulkhead.tracing.ring import (
+    Connection,
+    ConnectionChange,
+    Event,
+    ThreadName,
+    Trace,
+    TracedEvent,
+    Vcpu,
+    Violation,
+    Wait,
+)
 from bulkhead.tracing.timeline import Mark, Span, State, Timeline, last, longest, make_timeline
 
 IDLE, LOW, HIGH = 1, 2, 3
@@ -324,6 +336,9 @@ CHANNEL_STORY = replace(
         (150, Event.CHANNEL_DOORBELL, 0, 0),
         (160, Event.CHANNEL_NOTIFY, 0, 0),
         (170, Event.CHANNEL_NOTIFY, 1, 0),
+        (180, Event.CHANNEL_SLEEP, 0, 0),
+        (190, Event.CHANNEL_CONNECTION, 0, 7 << 8 | 1),
+        (200, Event.CHANNEL_CONNECTION, 0, 7 << 8 | 3 << 4 | 4),
     ),
     channels=("samples",),
 )
@@ -335,6 +350,9 @@ def test_marks_of_channels() -> None:
         Mark(100, Event.CHANNEL_STATE, 1),
         Mark(150, Event.CHANNEL_DOORBELL),
         Mark(160, Event.CHANNEL_NOTIFY),
+        Mark(180, Event.CHANNEL_SLEEP),
+        Mark(190, Event.CHANNEL_CONNECTION, 7 << 8 | 1),
+        Mark(200, Event.CHANNEL_CONNECTION, 7 << 8 | 3 << 4 | 4),
     ]
     assert made.channels[1].marks == [Mark(170, Event.CHANNEL_NOTIFY)]
 
@@ -352,7 +370,33 @@ def test_channels_in_perfetto() -> None:
         ("channel samples", "notified by the peer"),
         ("channel samples", "notifies the peer"),
         ("channel number 1", "notifies the peer"),
+        ("channel samples", "waits for the peer"),
+        ("channel samples", "connection: connected"),
+        ("channel samples", "connection: failed"),
     ]
+
+
+def test_changes_of_a_connection() -> None:
+    connected, failed = ConnectionChange(7 << 8 | 1), ConnectionChange(7 << 8 | 3 << 4 | 4)
+    assert (connected.state, connected.violation, connected.generation) == ("connected", None, 7)
+    assert (failed.state, failed.violation, failed.generation) == ("failed", "produced", 7)
+    unknown = ConnectionChange(0xFF)
+    assert (unknown.state, unknown.violation) == ("state 15", "violation 15")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "header", "prefix"),
+    [
+        (Connection, "connection.h", "CHANNEL_"),
+        (Violation, "error.h", "CHANNEL_ERROR_"),
+    ],
+)
+def test_numbers_are_those_of_the_format(numbers: type[IntEnum], header: str, prefix: str) -> None:
+    text = (ROOT / "channel/include/channel" / header).read_text(encoding="utf-8")
+    body = re.findall(r"enum \w+ \{(.*?)\n\};", text, re.DOTALL)[0]
+    names = re.findall(rf"^    {prefix}(\w+),", body, re.MULTILINE)
+    known = [each.name for each in sorted(numbers)]
+    assert names[sorted(numbers)[0] :] == known
 
 
 def test_channels_in_the_picture(tmp_path: Path) -> None:

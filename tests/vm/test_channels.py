@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range
 from bulkhead.tracing.reports import Guest, physical_memory
-from bulkhead.tracing.ring import Event, read_trace
+from bulkhead.tracing.ring import ConnectionChange, Event, read_trace
 from bulkhead.tracing.timeline import make_timeline
 
 _NEXT, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"  # Ctrl-], Ctrl-^ r, Ctrl-^ s
@@ -196,7 +197,7 @@ def test_a_malicious_end_does_no_harm(endless: tuple[GuestProcess, Layout]) -> N
 def test_the_manager_ends_and_starts_the_other_end(start_guest: StartGuest, tmp_path: Path) -> None:
     text = BOARD + MANAGER + partition("left", 1, _ENDLESS) + partition("right", 2, _ENDLESS)
     guest, _ = boot(start_guest, tmp_path, text + channel())
-    said(guest, "manager", "manager: listens")
+    guest.wait_for_match(r"(?m)^manager\| manager: listens", _PATIENCE_S)
     for stop in ("stop 2\n", "destroy 2\ncreate 2\n"):
         said(guest, "left", "channel: received 1000,")
         guest.type_text(stop)
@@ -240,6 +241,28 @@ def test_a_flood_of_doorbells_costs_the_other_end_nothing(
     assert set(more.values()) == {0}
 
 
+def test_a_flood_of_doorbells_wakes_a_waiting_end_seldom(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """The other end waits. After some doorbells for no reason it rests for a millisecond before it
+    waits again."""
+    text = pair((_LISTED,), ())
+    guest, layout = boot(start_guest, tmp_path, text)
+    said(guest, "left", "channel: connected")
+    woken = 0
+    deadline = time.monotonic() + _PATIENCE_S
+    while woken <= 100:  # as long as the left end hardly executes while the other one rings
+        assert time.monotonic() < deadline
+        before, begin = reports(guest, layout)[0], time.monotonic()
+        guest.type_text("n")
+        said(guest, "right", "channel: rang 100000 times")
+        after, seconds = reports(guest, layout)[0], time.monotonic() - begin
+        woken = after.exits["listed"] - before.exits["listed"]
+        # For each rest, an interrupt of the doorbell and one of the timer; without rests there were
+        # 20,000 in a second.
+        assert woken < 200 + 4000 * seconds
+
+
 def test_the_trace_shows_notifications(start_guest: StartGuest, tmp_path: Path) -> None:
     keys = ('arguments = "send=3000 trace=4096"',)
     guest, layout = boot(start_guest, tmp_path, pair(keys, (_SEND,)))
@@ -251,11 +274,36 @@ def test_the_trace_shows_notifications(start_guest: StartGuest, tmp_path: Path) 
     marks = make_timeline(trace, trace.events).channels
     assert set(marks) == {0}
     events = {mark.event for mark in marks[0].marks}
-    assert {Event.CHANNEL_NOTIFY, Event.CHANNEL_DOORBELL} <= events
+    assert {Event.CHANNEL_NOTIFY, Event.CHANNEL_DOORBELL, Event.CHANNEL_SLEEP} <= events
+
+
+def test_the_trace_shows_lives_and_violations(start_guest: StartGuest, tmp_path: Path) -> None:
+    guest, layout = boot(start_guest, tmp_path, pair(('arguments = "trace=16384"',), ()))
+    said(guest, "left", "channel: connected by pair")
+    guest.type_text(_RESTART)
+    said(guest, "left", "channel: connected by pair")
+    guest.type_text("1h")
+    said(guest, "left", "channel: FAILED")
+    facts = facts_of(layout)
+    trace = read_trace(Guest(facts.guests[0], facts.name, physical_memory(guest.qmp())))
+    assert trace is not None
+    marks = make_timeline(trace, trace.events).channels[0].marks
+    changes = [
+        ConnectionChange(mark.argument) for mark in marks if mark.event is Event.CHANNEL_CONNECTION
+    ]
+    told = [
+        (change.state, change.violation is not None)
+        for change in changes
+        if change.state != "connecting"
+    ]
+    assert told[:4] == [("connected", False), ("ending", False), ("ended", False),
+                        ("connected", False)]  # fmt: skip
+    assert ("failed", True) in told
+    assert {change.generation for change in changes[:3]} == {1}
 
 
 def test_the_trace_shows_states(start_guest: StartGuest, tmp_path: Path) -> None:
-    guest, layout = boot(start_guest, tmp_path, pair(('arguments = "trace=4096"',), ()))
+    guest, layout = boot(start_guest, tmp_path, pair(('arguments = "trace=16384"',), ()))
     guest.wait_for_match(r"(?m)^left\| channel: connected by pair", _PATIENCE_S)
     facts = facts_of(layout)
     trace = read_trace(Guest(facts.guests[0], facts.name, physical_memory(guest.qmp())))

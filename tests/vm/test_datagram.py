@@ -26,6 +26,7 @@ FindImage = Callable[[str], Path]
 PORT = 9000
 SIZES = (0, 1, 2, 3, 7, 18, 63, 64, 65, 511, 1000, 1451, 1452, 1472)
 RECEIVE_BUFFERS = 16
+_PATIENCE_S = 60
 
 
 class Peer:
@@ -45,7 +46,7 @@ class Peer:
             made = socket.socket(family, socket.SOCK_DGRAM)
             made.bind((self._own, port))
             made.connect((self.address, PORT))
-            made.settimeout(5)
+            made.settimeout(_PATIENCE_S)
             return made
 
         return in_namespace(self._namespace.name, make)
@@ -55,14 +56,14 @@ class Peer:
         self.socket.send(data)
         return self.socket.recv(4096)
 
-    def drain(self) -> int:
-        """Receives until no datagram arrives for a second. Returns the number of datagrams."""
-        self.socket.settimeout(1)
+    def drain(self, quiet_s: float = 1) -> int:
+        """Receives until no datagram arrives for so long. Returns the number of datagrams."""
+        self.socket.settimeout(quiet_s)
         count = 0
         with contextlib.suppress(TimeoutError):
             while self.socket.recv(4096):
                 count += 1
-        self.socket.settimeout(5)
+        self.socket.settimeout(_PATIENCE_S)
         return count
 
     def statistics(self) -> dict[str, int]:
@@ -202,7 +203,7 @@ def test_datagrams_beyond_the_buffers_are_dropped(start: Callable[..., Peer]) ->
     time.sleep(0.1)
     for number in range(200):
         peer.socket.send(pattern(100, number))
-    answers = peer.drain()
+    answers = peer.drain(quiet_s=5)
     after = peer.statistics()
     assert answers >= 1 + RECEIVE_BUFFERS
     assert after["dropped"] - before["dropped"] == 200 + 1 - answers
@@ -236,7 +237,7 @@ def test_endpoint_survives_link_down(start: Callable[..., Peer]) -> None:
 def test_endpoint_beside_a_tcp_connection(start: Callable[..., Peer], namespace: Namespace) -> None:
     """Runs all timers that lwIP can have at the same time, and the endpoints' own."""
     peer = start()
-    connect = functools.partial(socket.create_connection, (peer.address, PORT), timeout=5)
+    connect = functools.partial(socket.create_connection, (peer.address, PORT), timeout=_PATIENCE_S)
     with in_namespace(namespace.name, connect):
         for number in range(4):
             assert peer.echo(pattern(100, number)) == pattern(100, number)

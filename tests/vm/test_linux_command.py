@@ -69,9 +69,13 @@ bulkhead-channel bench 0000:00:01.0 -n 500 -s 16000 -t 60 && echo "script: bench
 bulkhead-channel send commands -t 60 one two three && echo "script: sent"
 seq 20000 | bulkhead-channel send commands -t 60 && echo "script: sent lines"
 bulkhead-channel receive commands -t 1 -n 1; echo "script: receive ended with $?"
+bulkhead-channel call commands -t 60 hello && echo "script: called"
+seq 5000 > /asked
+bulkhead-channel call commands -t 60 < /asked | cmp - /asked && echo "script: called 5000 times"
 bulkhead-channel stat commands
 bulkhead-channel receive commands -t 600 &
 sleep 3
+bulkhead-channel send commands word; echo "script: second process ended with $?"
 echo "script: the end"
 wait
 """
@@ -92,6 +96,7 @@ name = "kernel"
 cores = [0]
 memory = "16 MiB"
 image = "channel-kinds"
+arguments = "{arguments}"
 
 [[partition]]
 name = "linux"
@@ -165,6 +170,27 @@ python3 /tmp/use.py
 echo "script: the end"
 sleep 2
 """
+# The kernel sends again when something has come.
+_DOORBELLS_SCRIPT = """
+echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id
+bulkhead-channel receive log -n 2 > /received &
+until ls -l /proc/$!/fd | grep -q uio; do sleep 1; done
+bulkhead-channel send report one
+until grep -q "number 2" /received; do sleep 1; done
+bulkhead-channel send position newest
+wait
+cat /received
+echo "script: the end"
+"""
+_TRANSFER_SCRIPT = """
+dmesg -n 1
+echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id
+bulkhead-channel send commands -t 60 one && echo "script: sent"
+bulkhead-channel bench commands -n 1000000000000 -t 600 &
+sleep 1
+echo "script: in a transfer"
+wait
+"""
 _BOOT_S, _PATIENCE_S = 300, 120
 _RESTART = "\x1er"  # Ctrl-^ r
 # Descriptors of stage 1 (Arm ARM, D8.3.1): a page, with access from EL0; AttrIndx. The numbers are
@@ -217,17 +243,24 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
         "script: bench 16000 done",
         "script: sent",
         "script: sent lines",
+        "hello",
+        "script: called",
+        "script: called 5000 times",
         "script: receive ended with 1",
+        "bulkhead-channel: another process uses end 1 of commands: end it first",
+        "script: second process ended with 2",
     ):
         assert f"linux| {line}" in console
     missing = "bulkhead-channel: 0000:00:01.0 has no BAR 2, and no /dev/dax* has its memory: "
     assert console.count(f"linux| {missing}") == (way == "dax")
     found = counters(console)
     round_trips = 10_000
-    sent = 100_000 + 500 + 2 * round_trips + 3 + 20_000
-    assert found["messages sent"] == [2 * round_trips + 2, sent]
+    calls = 1 + 5000
+    answered = 2 * round_trips + 2 + calls
+    sent = 100_000 + 500 + 2 * round_trips + 3 + 20_000 + calls
+    assert found["messages sent"] == [answered, sent]
     # All that Linux sent before its last life ended has been received.
-    assert found["received"] == [sent, 2 * round_trips + 2]
+    assert found["received"] == [sent, answered]
     assert found["errors"] == [0, 0]
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
     assert set(attributes(guest, layout)) == {_INDEX[way]}
@@ -237,9 +270,26 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
 
 
 @pytest.mark.timeout(900)
+def test_linux_restarts_in_a_transfer(start_guest: StartGuest, tmp_path: Path) -> None:
+    image = linux_guest.with_script(linux_channels.prepare_command("pci"), "use", _TRANSFER_SCRIPT)
+    text = _SYSTEM.format(initrd=image.initrd, kernel=image.kernel, way="pci")
+    guest, layout = boot(start_guest, tmp_path, text)
+    for _ in range(2):
+        guest.wait_for_next_match(r"(?m)^linux\| script: sent", _BOOT_S)
+        guest.wait_for_next_match(r"(?m)^linux\| script: in a transfer", _PATIENCE_S)
+        guest.type_text(_RESTART)
+    guest.wait_for_next_match(r"(?m)^linux\| script: sent", _BOOT_S)
+    # The kernel found no error, and was ready for the next life at once.
+    assert re.findall(r"(?m)^kernel\| channel-echo: (.*)$", guest.console()) == [
+        "waits for the other end"
+    ]
+    assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
+
+
+@pytest.mark.timeout(900)
 def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) -> None:
     image = linux_guest.with_script(linux_channels.prepare(), "use-kinds", _KINDS_SCRIPT)
-    guest, layout = boot(start_guest, tmp_path, _KINDS.format(initrd=image.initrd))
+    guest, layout = boot(start_guest, tmp_path, _KINDS.format(initrd=image.initrd, arguments=""))
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
     guest.wait_for_match(r"(?m)^kernel\| channel-kinds: message Python too", _PATIENCE_S)
     guest.wait_for_match(r"(?m)^kernel\| channel-kinds: value from Python", _PATIENCE_S)
@@ -267,6 +317,19 @@ def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) ->
     ):
         assert line in console
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
+
+
+@pytest.mark.timeout(900)
+def test_doorbells_wake_ends_without_connections(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Without a doorbell the kernel would sleep for an hour."""
+    image = linux_guest.with_script(linux_channels.prepare(), "use-kinds", _DOORBELLS_SCRIPT)
+    text = _KINDS.format(initrd=image.initrd, arguments="period=3600000")
+    guest, _ = boot(start_guest, tmp_path, text)
+    guest.wait_for_match(r"(?m)^kernel\| channel-kinds: message one", _BOOT_S)
+    guest.wait_for_match(r"(?m)^kernel\| channel-kinds: value newest", _PATIENCE_S)
+    guest.wait_for_match(r"(?m)^linux\| script: the end", _PATIENCE_S)
+    received = re.findall(r"(?m)^linux\| number (\d+)", guest.console())
+    assert received == ["2", "3"]
 
 
 def numbers_after(lines: list[str], title: str) -> list[int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.demos import StartGuest
+from support.quiet_watch import watch
 
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
@@ -27,7 +28,7 @@ image = "linux"
 console = "interactive"
 """
 _CORES = 2
-_SETTLE_S, _WATCH_S = 5.0, 5.0
+_SETTLE_S = 5.0
 
 
 @pytest.mark.timeout(400)
@@ -54,8 +55,7 @@ def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
             for each in reports
         ]
 
-    before = exits()
-    time.sleep(_WATCH_S)
-    assert exits() == before
+    before, after = watch(guest, exits)
+    assert after == before
     assert "Oops" not in guest.console()
     assert "Undefined instruction" not in guest.console()

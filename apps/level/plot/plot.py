@@ -130,7 +130,10 @@ class Connection(socketserver.StreamRequestHandler):
 
 
 def follow(channel: Channel, server: Server) -> None:
-    """Pass records on, and setpoints to the controller. Lives of the controller may follow."""
+    """Pass records on, and setpoints to the controller. Lives of the controller may follow.
+
+    Raises ChannelError if the controller violated the format.
+    """
     while True:
         try:
             message = channel.receive(timeout=_PATIENCE_S)
@@ -154,12 +157,15 @@ def main(name: str, port: str = "80") -> None:
     with Server(int(port)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"plot: serves the records of {name} on port {port}", flush=True)
-        while True:
-            try:
-                with Channel(name) as channel:
+        with Channel(name) as channel:
+            while True:
+                try:
                     follow(channel, server)
-            except ChannelError as error:  # a new life may follow
-                print(f"plot: {error}", flush=True)
+                except ChannelError as error:
+                    print(f"plot: {error}", flush=True)
+                    # Each life of a malicious controller costs a line at most each second.
+                    time.sleep(_PATIENCE_S)
+                    channel.reset()
 
 
 if __name__ == "__main__":

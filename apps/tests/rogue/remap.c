@@ -23,6 +23,7 @@
 #define OPERAND_RANGE ((ADDRESS >> 12 & ((UINT64_C(1) << 37) - 1)) | UINT64_C(1) << 46)
 #define CODE_WORDS    ((size_t)2)
 #define NOP           0xd503201fu
+#define CONTROLS      100u
 
 /* ID_AA64ISAR0_EL1.TLB: 1 has the Outer Shareable domain, 2 ranges; ID_AA64ISAR1_EL1.XS. */
 enum needs { ALWAYS, OUTER, RANGES };
@@ -81,6 +82,19 @@ static bool sees_new_memory(const uint32_t *code, uint64_t operand)
     return syndrome == 0 && load() == 4;
 }
 
+/* Returns true if the page's old memory is seen without maintenance, as the TLB has it. A processor
+ * may drop an entry at any time, such as when its core is switched to another VCPU; so it is tried
+ * several times. */
+static bool keeps_old_memory(const uint32_t *nop)
+{
+    for (unsigned i = 0; i < CONTROLS; i++) {
+        if (!sees_new_memory(nop, 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has(enum needs needs, unsigned crn)
 {
     uint64_t isar0, isar1;
@@ -130,7 +144,7 @@ void attack_remap(uint64_t where)
     }
     control = upper_half_on();
     trying = try_begin();
-    kept = !sees_new_memory(&code[CODE_WORDS * 2 * FORMS], 0);
+    kept = keeps_old_memory(&code[CODE_WORDS * 2 * FORMS]);
     for (unsigned i = 0; i < 2 * FORMS; i++) {
         enum needs needs = forms[i % FORMS].needs;
 

@@ -6,6 +6,7 @@
 #ifndef APPS_TESTS_ROGUE_H
 #define APPS_TESTS_ROGUE_H
 
+#include "instructions.h"
 #include "kernel/interrupt.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,23 +105,6 @@ uintptr_t reach(uint64_t address, size_t bytes);
  * returns false if there is no memory for that. */
 uint32_t *code_allocate(size_t words);
 bool code_finish(uint32_t *code, size_t words);
-
-/* Instructions (Arm ARM, "System instruction class encoding overview"). */
-#define NAME(op1, n, m, op2) ((op1) << 11 | (n) << 7 | (m) << 3 | (op2))
-#define WRITE(op0, name)     (0xd5000000u | (uint32_t)(op0) << 19 | (uint32_t)(name) << 5) /* MSR */
-#define READ(op0, name)      (WRITE(op0, name) | 1u << 21)                                 /* MRS */
-#define RET                  0xd65f03c0u
-
-#define EXCEPTION_CLASS(syndrome) ((unsigned)((syndrome) >> 26))
-
-/* try.S */
-extern const char try_vectors[];
-/* The last exception that try_vectors took: offset of the vector, SPSR_EL1. */
-extern uint64_t try_vector, try_state;
-/* Runs the instructions with `value` in x0, and returns what they leave in x0. An instruction that
- * raises an exception is skipped: *syndrome is its ESR_EL1, or 0 if there was none. The caller has
- * called try_begin(). */
-uint64_t try_code(const uint32_t *code, uint64_t value, uint64_t *syndrome);
 
 /* trying.c: try_begin() masks interrupts and sets VBAR_EL1 to try_vectors; try_end() restores
  * both. */

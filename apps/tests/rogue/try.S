@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs instructions that may be undefined, one at a time (rogue.h). */
+/* Runs instructions that may be undefined, one at a time (instructions.h). */
     .text
 
     .balign 2048

@@ -10,7 +10,8 @@
 
 /* Function identifiers (DEN0028, "Vendor specific hypervisor services"), with arguments of 32 bits.
  * W1 is the index of a channel in the system description. The result is 0, or -1 if the caller's
- * partition is no end of such a channel. */
+ * partition is no end of such a channel. At the receiving end of a one-way channel the calls have
+ * no effect, because nothing flows back to the sender. */
 /* Rings the doorbell of the other end. */
 #define CALL_CHANNEL_NOTIFY 0x86000020u
 /* W2: the state of the caller's end from now on. Writes it to the state page, after all that the

@@ -78,11 +78,11 @@ enum broadcast_result broadcast_receive(struct broadcast_receiver *receiver, voi
 /* Returns true if there are messages after the last one that was received. */
 static inline bool broadcast_is_new(const struct broadcast_receiver *receiver)
 {
-    return word_load_acquire(&receiver->peer->produced) != receiver->position;
+    return word_load(&receiver->peer->produced) != receiver->position;
 }
 
-/* Goes on with the newest message, and counts those before it as lost. No effect if all were
- * received. */
+/* Goes on with the newest message, and counts those before it as lost; with the next message if the
+ * sender begins to overwrite the newest one. No effect if all were received. */
 void broadcast_skip_to_newest(struct broadcast_receiver *receiver);
 
 #endif

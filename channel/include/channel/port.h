@@ -8,12 +8,18 @@
 
 #define CHANNEL_FOREVER UINT64_MAX
 
+struct channel;
+
 struct channel_port {
     void *context;
 
     /* Rings the peer's doorbell, after all earlier stores are visible to the peer. Must not block.
      * NULL: the peer looks by itself. */
     void (*notify)(void *context);
+
+    /* Called after each change of the channel's state, and when a life begins. Must not block, nor
+     * call functions of the channel. NULL: nobody observes it. */
+    void (*observe)(void *context, const struct channel *channel);
 };
 
 /* A sleeper: one thread that waits for one or more channels. */
@@ -29,6 +35,16 @@ struct channel_sleeper {
      * clock has reached `deadline`, or earlier. Clock and unit are the system's; CHANNEL_FOREVER:
      * no deadline. Returns false if the deadline passed. */
     bool (*sleep)(void *context, uint64_t deadline);
+
+    /* Sleeps for about a millisecond, or until the deadline, whether or not a doorbell rings. A
+     * wait calls it after a sleep that ended for no reason, if many sleeps before did, too. So a
+     * malicious peer wakes the sleeper once in a millisecond. If no doorbell ended the sleep, it
+     * may return at once. Returns false if the deadline passed. NULL: the sleeper never rests. */
+    bool (*rest)(void *context, uint64_t deadline);
+
+    /* Returns true if the clock has reached `deadline`. Only call.h calls it, because messages that
+     * are no response must not keep a client beyond its deadline; otherwise it may be NULL. */
+    bool (*has_passed)(void *context, uint64_t deadline);
 };
 
 /* A watcher: one thread that waits for one or more channels, and keeps its processor meanwhile. */

@@ -3,13 +3,14 @@
 #ifndef COMMAND_COMMAND_H
 #define COMMAND_COMMAND_H
 
+#include "channel/copy.h"
 #include "channel/linux.h"
 
 #define STATUS_DONE    0
 #define STATUS_TIMEOUT 1 /* the time passed, or the peer ended, before all was done */
 #define STATUS_PROBLEM 2
 
-/* Tags of the command's messages. */
+/* Tags of the command's messages. Those of its calls are larger (CALL_TAG). */
 enum { TAG_MESSAGE, TAG_END_OF_STREAM, TAG_ECHO, TAG_POLL };
 
 struct options {
@@ -43,6 +44,10 @@ uint64_t command_deadline(const struct options *options);
 int command_connect(struct linux_endpoint *endpoint, const struct options *options,
                     uint64_t deadline);
 
+/* Returns a status for the result of sending `length` bytes; prints what is wrong. */
+int command_check_sent(struct linux_endpoint *endpoint, uint64_t length,
+                       enum channel_result result);
+
 /* Sends a message. Returns a status; prints what is wrong. */
 int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
                  uint32_t tag, uint64_t deadline);
@@ -61,6 +66,15 @@ typedef int command_send_one(struct linux_endpoint *endpoint, const void *conten
 int command_send_input(struct linux_endpoint *endpoint, const struct options *options,
                        command_send_one *send_one);
 
+/* Uses one message in place. Returns a status; prints what is wrong. */
+typedef int command_receive_one(struct linux_endpoint *endpoint, const struct options *options,
+                                const uint8_t *content, uint64_t length, uint32_t tag);
+
+/* Calls `receive_one` for each message, until a call does not return STATUS_DONE, the peer ended,
+ * or the options' count is reached. Returns a status; prints what is wrong. */
+int command_receive_each(struct linux_endpoint *endpoint, const struct options *options,
+                         command_receive_one *receive_one);
+
 /* Prints a message on a line. Returns a status. */
 int command_print(const uint8_t *content, uint64_t length);
 
@@ -71,6 +85,8 @@ int send_broadcasts(struct linux_endpoint *endpoint, const struct options *optio
 int receive_messages(struct linux_endpoint *endpoint, const struct options *options);
 int receive_values(struct linux_endpoint *endpoint, const struct options *options);
 int receive_broadcasts(struct linux_endpoint *endpoint, const struct options *options);
+int make_calls(struct linux_endpoint *endpoint, const struct options *options);
+int answer_calls(struct linux_endpoint *endpoint, const struct options *options);
 int exchange_streams(struct linux_endpoint *endpoint, const struct options *options);
 int measure(struct linux_endpoint *endpoint, const struct options *options);
 int show_counters(struct linux_endpoint *endpoint, const struct options *options);

@@ -25,6 +25,8 @@ static const char help[] =
     "Commands:\n"
     "  send      Send each MESSAGE; without one, each line of standard input.\n"
     "  receive   Print each message, or each new value, on a line of its own.\n"
+    "  call      Send each MESSAGE, or line of standard input, and print the response to it.\n"
+    "  answer    Print each request of 'call', and answer it with a line of standard input.\n"
     "  cat       Send standard input, and write what arrives to standard output.\n"
     "  bench     Measure throughput and round trips with 'bench --listen' on the other side.\n"
     "  stat      Print the counters of both sides.\n"
@@ -33,10 +35,11 @@ static const char help[] =
     "  -e, --end=0|1         the side of this process; only for paths (default 0)\n"
     "  -K, --kind=KIND       messages (default), value or one-way; only for paths\n"
     "  -r, --ring=BYTES      the size of each ring; only for paths (default 65536)\n"
-    "  -t, --timeout=SECONDS the longest wait for the peer (default: none)\n"
+    "  -t, --timeout=SECONDS the longest wait for the peer (default: none); cat: the\n"
+    "                        longest time in which it neither sends nor receives\n"
     "  -n, --count=COUNT     end after so many messages\n"
     "  -s, --size=BYTES      the size of bench's messages (default 8)\n"
-    "  -k, --keep            receive: go on when the peer has ended\n"
+    "  -k, --keep            receive, answer: go on when the peer has ended\n"
     "  -l, --listen          bench: answer the other side\n"
     "  -h, --help            print this text\n"
     "\n"
@@ -70,6 +73,8 @@ struct command {
 static const struct command commands[] = {
     {"send", {send_messages, send_values, send_broadcasts}, true, true},
     {"receive", {receive_messages, receive_values, receive_broadcasts}, true, false},
+    {"call", {make_calls, NULL, NULL}, true, true},
+    {"answer", {answer_calls, NULL, NULL}, true, false},
     {"cat", {exchange_streams, NULL, NULL}, true, false},
     {"bench", {measure, NULL, NULL}, true, false},
     {"stat", {show_counters, show_counters, show_counters}, false, false},
@@ -239,6 +244,7 @@ static int execute_command(const struct command *command, struct linux_endpoint 
                            const struct options *options)
 {
     command_execute *execute = command->execute[endpoint->kind];
+    char problem[LINUX_PROBLEM_BYTES];
     int status;
 
     if (execute == NULL) {
@@ -248,7 +254,9 @@ static int execute_command(const struct command *command, struct linux_endpoint 
     if (!command->begins_use) {
         return execute(endpoint, options);
     }
-    linux_begin(endpoint);
+    if (!linux_begin(endpoint, problem)) {
+        return command_fail("%s", problem);
+    }
     handle_ends(end_by_signal);
     status = execute(endpoint, options);
     handle_ends(SIG_DFL);
@@ -278,8 +286,9 @@ int main(int count, char **arguments)
     }
     command = find_command(arguments[optind]);
     if (command == NULL) {
-        return command_fail("there is no command '%s': send, receive, cat, bench or stat",
-                            arguments[optind]);
+        return command_fail(
+            "there is no command '%s': send, receive, call, answer, cat, bench or stat",
+            arguments[optind]);
     }
     if (!command->has_words && options.words[0] != NULL) {
         return command_fail("%s takes no message: '%s'", command->name, options.words[0]);

@@ -48,15 +48,8 @@ int command_connect(struct linux_endpoint *endpoint, const struct options *optio
     return channel->state == CHANNEL_FAILED ? command_fail_format(&channel->error) : STATUS_DONE;
 }
 
-int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
-                 uint32_t tag, uint64_t deadline)
+int command_check_sent(struct linux_endpoint *endpoint, uint64_t length, enum channel_result result)
 {
-    struct channel *channel = &endpoint->channel;
-    enum channel_result result = channel_send(channel, content, length, tag);
-
-    while (result == CHANNEL_NOTHING && linux_wait_for_space(endpoint, length, deadline)) {
-        result = channel_send(channel, content, length, tag);
-    }
     switch (result) {
     case CHANNEL_DONE:
         return STATUS_DONE;
@@ -68,8 +61,20 @@ int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t 
         command_fail("the time passed, and the other side receives nothing");
         return STATUS_TIMEOUT;
     default:
-        return command_fail_ended(channel);
+        return command_fail_ended(&endpoint->channel);
     }
+}
+
+int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                 uint32_t tag, uint64_t deadline)
+{
+    struct channel *channel = &endpoint->channel;
+    enum channel_result result = channel_send(channel, content, length, tag);
+
+    while (result == CHANNEL_NOTHING && linux_wait_for_space(endpoint, length, deadline)) {
+        result = channel_send(channel, content, length, tag);
+    }
+    return command_check_sent(endpoint, length, result);
 }
 
 const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag,
@@ -152,7 +157,8 @@ int command_print(const uint8_t *content, uint64_t length)
                : command_fail("standard output can't be written: %s", strerror(errno));
 }
 
-int receive_messages(struct linux_endpoint *endpoint, const struct options *options)
+int command_receive_each(struct linux_endpoint *endpoint, const struct options *options,
+                         command_receive_one *receive_one)
 {
     struct channel *channel = &endpoint->channel;
     uint64_t received = 0;
@@ -171,7 +177,7 @@ int receive_messages(struct linux_endpoint *endpoint, const struct options *opti
         }
         content = command_receive(endpoint, &length, &tag, command_deadline(options), &status);
         if (content != NULL) {
-            status = command_print(content, length);
+            status = receive_one(endpoint, options, content, length, tag);
             channel_receive_end(channel);
             received++;
         } else if (channel->state == CHANNEL_ENDED && options->keeps) {
@@ -181,4 +187,18 @@ int receive_messages(struct linux_endpoint *endpoint, const struct options *opti
         }
     }
     return status;
+}
+
+static int print_message(struct linux_endpoint *endpoint, const struct options *options,
+                         const uint8_t *content, uint64_t length, uint32_t tag)
+{
+    (void)endpoint;
+    (void)options;
+    (void)tag;
+    return command_print(content, length);
+}
+
+int receive_messages(struct linux_endpoint *endpoint, const struct options *options)
+{
+    return command_receive_each(endpoint, options, print_message);
 }

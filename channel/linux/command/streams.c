@@ -12,6 +12,8 @@
 
 struct streams {
     struct linux_endpoint *endpoint;
+    const struct options *options;
+    uint64_t deadline; /* at which the wait for the next message, either way, has lasted too long */
     uint8_t block[BLOCK_BYTES];
     uint64_t block_max;
     bool has_sent_end;
@@ -48,6 +50,7 @@ static int receive_stream(struct streams *streams)
             return command_fail("standard output can't be written: %s", strerror(errno));
         }
         channel_receive_end(channel);
+        streams->deadline = command_deadline(streams->options);
     }
     return STATUS_DONE;
 }
@@ -69,11 +72,13 @@ static int send_block(struct streams *streams)
     streams->has_sent_end = bytes == 0;
     channel_send(channel, streams->block, (uint64_t)bytes,
                  bytes == 0 ? TAG_END_OF_STREAM : TAG_MESSAGE);
+    streams->deadline = command_deadline(streams->options);
     return STATUS_DONE;
 }
 
-/* Sleeps until a message arrives, or standard input can be sent. */
-static void wait_for_work(struct streams *streams)
+/* Sleeps until a message arrives, or standard input can be sent. Returns false if the deadline
+ * passed. */
+static bool wait_for_work(struct streams *streams)
 {
     struct channel *channel = &streams->endpoint->channel;
     bool has_space =
@@ -87,8 +92,9 @@ static void wait_for_work(struct streams *streams)
         has_space ? linux_wait_for_input(STDIN_FILENO)
                   : channel_wait_for_space(channel, streams->block_max),
     };
+    size_t count = streams->has_sent_end ? 1 : 2;
 
-    linux_wait_any(endpoints, waits, streams->has_sent_end ? 1 : 2, CHANNEL_FOREVER);
+    return linux_wait_any(endpoints, waits, count, streams->deadline) < count;
 }
 
 static int take_turn(struct streams *streams)
@@ -108,18 +114,22 @@ int exchange_streams(struct linux_endpoint *endpoint, const struct options *opti
     int status = command_connect(endpoint, options, command_deadline(options));
 
     streams.endpoint = endpoint;
+    streams.options = options;
+    streams.deadline = command_deadline(options);
     streams.block_max = channel_content_max(endpoint->memory.ring_bytes) / 4;
     streams.block_max = streams.block_max < BLOCK_BYTES ? streams.block_max : BLOCK_BYTES;
     while (status == STATUS_DONE) {
         status = take_turn(&streams);
-        if (streams.has_sent_end && streams.has_received_end) {
+        if (status != STATUS_DONE || (streams.has_sent_end && streams.has_received_end)) {
             break;
         }
         if (endpoint->channel.state != CHANNEL_CONNECTED) {
             /* The other side ends after it has sent its end of the stream. */
             return streams.has_received_end ? STATUS_DONE : command_fail_ended(&endpoint->channel);
         }
-        wait_for_work(&streams);
+        if (!wait_for_work(&streams)) {
+            return command_fail_ended(&endpoint->channel);
+        }
     }
     return status;
 }

@@ -26,6 +26,33 @@ int send_values(struct linux_endpoint *endpoint, const struct options *options)
     return command_send_input(endpoint, options, send_value);
 }
 
+/* Waits for the next value, and returns it. NULL, with a status, if the deadline passed or the
+ * writer violated the format. */
+static const uint8_t *receive_value(struct linux_endpoint *endpoint, uint64_t *length,
+                                    uint64_t deadline, int *status)
+{
+    struct value_reader *reader = &endpoint->reader;
+
+    *status = STATUS_TIMEOUT;
+    while (linux_wait_for_value(endpoint, deadline)) {
+        const uint8_t *content = value_read(reader, length);
+
+        if (content != NULL) {
+            *status = STATUS_DONE;
+            return content;
+        }
+        if (reader->error.kind != CHANNEL_ERROR_NONE) {
+            *status = command_fail_format(&reader->error);
+            return NULL;
+        }
+        /* A malicious writer has taken the value back, and may do so for ever. */
+        if (linux_now() >= deadline) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
 int receive_values(struct linux_endpoint *endpoint, const struct options *options)
 {
     int status = STATUS_DONE;
@@ -35,15 +62,11 @@ int receive_values(struct linux_endpoint *endpoint, const struct options *option
         const uint8_t *content;
         uint64_t length;
 
-        if (!linux_wait_for_value(endpoint, command_deadline(options))) {
-            return STATUS_TIMEOUT;
+        content = receive_value(endpoint, &length, command_deadline(options), &status);
+        if (content != NULL) {
+            status = command_print(content, length);
+            received++;
         }
-        content = value_read(&endpoint->reader, &length);
-        if (content == NULL) {
-            return command_fail_format(&endpoint->reader.error);
-        }
-        status = command_print(content, length);
-        received++;
     }
     return status;
 }

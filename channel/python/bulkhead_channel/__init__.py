@@ -22,6 +22,7 @@ __all__ = [
 
 RING_BYTES = 65536
 _MESSAGES, _VALUE, _ONE_WAY = range(3)  # enum linux_kind
+_CALL_TAG = 1 << 31  # channel/call.h
 
 
 class Message(NamedTuple):
@@ -29,6 +30,11 @@ class Message(NamedTuple):
 
     content: bytes
     tag: int  # from 0 to 2^32 - 1: the sender's
+
+    @property
+    def is_request(self) -> bool:
+        """True if the sender waits for an answer: see Channel.call()."""
+        return self.tag >= _CALL_TAG
 
 
 class Counters(NamedTuple):
@@ -114,9 +120,30 @@ class Channel(_ReceivingSide):
 
         Raises TimeoutError after `timeout` seconds, EOFError if the peer ended and all its messages
         were received, and ChannelError if it violated the format. After EOFError the next call
-        waits until the peer is there again.
+        connects with the peer's next life, and waits for it. So does arm(), without waiting.
         """
         return Message(*self._endpoint.receive(timeout))
+
+    def call(self, request: bytes, timeout: float | None = None) -> bytes:
+        """Send a request, wait for the peer's answer and return it.
+
+        Drops every other message meanwhile, such as the answer to an earlier call that timed out.
+        Waits for the peer and for space, as send() does. Raises TimeoutError `timeout` seconds
+        after the call began, EOFError if the peer ended without an answer, ValueError if the
+        request is too large, and ChannelError if the peer violated the format.
+        """
+        return self._endpoint.call(request, timeout)
+
+    def answer(self, request: Message, content: bytes, timeout: float | None = None) -> bool:
+        """Answer a request that receive() returned, before the next call of receive().
+
+        Returns False if the peer has ended, so that nobody waits for the answer. Raises
+        TimeoutError after `timeout` seconds if there is no space, ValueError if the message is no
+        request or the answer is too large, and ChannelError if the peer violated the format.
+        """
+        if not request.is_request:
+            raise ValueError("the message is no request: its sender waits for no answer")
+        return self._endpoint.answer(content, request.tag, timeout)
 
     def __iter__(self) -> Iterator[Message]:
         """Yield messages until the peer ends."""
@@ -130,6 +157,14 @@ class Channel(_ReceivingSide):
     def connect(self, timeout: float | None = None) -> None:
         """Wait until the peer is there. Raises TimeoutError after `timeout` seconds."""
         self._endpoint.connect(timeout)
+
+    def reset(self) -> None:
+        """End this side's life and begin another, after ChannelError or to drop all messages.
+
+        The peer receives what was sent, and then EOFError. After ChannelError this side connects
+        with the peer's next life only: the peer has to call reset(), too, or to start again.
+        """
+        self._endpoint.reset()
 
     @property
     def is_connected(self) -> bool:
@@ -165,11 +200,7 @@ class ValueChannel(_ReceivingSide):
 
         Raises TimeoutError after `timeout` seconds, and ChannelError as read().
         """
-        self._endpoint.wait_for_value(timeout)
-        value = self._endpoint.read()
-        if value is None:
-            raise ChannelError("the peer's value has no format")
-        return value
+        return self._endpoint.wait_for_value(timeout)
 
 
 class OneWaySender(_Side):

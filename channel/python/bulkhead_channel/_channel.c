@@ -3,10 +3,12 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "channel/call.h"
 #include "channel/copy.h"
 #include "channel/linux.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct endpoint_object {
     PyObject_HEAD struct linux_endpoint endpoint;
@@ -53,6 +55,19 @@ static bool begin_use(struct endpoint_object *self)
 /* A signal handler of Python may end the wait, so each sleep is short. */
 #define SLEEP_NS UINT64_C(100000000)
 
+/* Between two waits of a call that were over. */
+#define PAUSE_MIN_NS UINT64_C(1000)
+#define PAUSE_MAX_NS UINT64_C(10000000)
+
+/* The waits of one call. A malicious peer can end each of them and take back what ended it, and so
+ * can an honest peer that was killed. So the deadline counts whether or not a wait was over, and
+ * the call pauses between its waits. */
+struct call_waits {
+    uint64_t deadline;
+    uint64_t pause_ns; /* before the next wait */
+    bool has_passed;   /* the last wait ended after the deadline */
+};
+
 enum wait_for { FOR_MESSAGE, FOR_SPACE, FOR_VALUE, FOR_BROADCAST };
 
 static bool wait_until(struct linux_endpoint *endpoint, enum wait_for what, uint64_t length,
@@ -70,27 +85,62 @@ static bool wait_until(struct linux_endpoint *endpoint, enum wait_for what, uint
     }
 }
 
-/* Waits for a while. Returns false with an exception if the deadline passed. */
-static bool wait_once(struct endpoint_object *self, enum wait_for what, uint64_t length,
-                      uint64_t deadline)
+/* Sleeps before a wait that follows a wait that was over. Each pause is twice as long as the last
+ * one, so an honest peer does not delay the call. */
+static void pause_once(struct call_waits *waits)
 {
-    uint64_t until = linux_now() + SLEEP_NS;
+    uint64_t now = linux_now();
+    uint64_t left = waits->deadline > now ? waits->deadline - now : 0;
+    uint64_t pause_ns = waits->pause_ns < left ? waits->pause_ns : left;
+    const struct timespec time = {.tv_nsec = (long)pause_ns};
+
+    if (pause_ns != 0) {
+        /* A signal may end it. */
+        (void)nanosleep(&time, NULL);
+    }
+}
+
+static void count_wait(struct call_waits *waits, bool is_over)
+{
+    uint64_t longer = waits->pause_ns == 0 ? PAUSE_MIN_NS : 2 * waits->pause_ns;
+
+    longer = longer < PAUSE_MAX_NS ? longer : PAUSE_MAX_NS;
+    waits->pause_ns = is_over ? longer : 0;
+    waits->has_passed = linux_now() >= waits->deadline;
+}
+
+static void *raise_timeout(void)
+{
+    PyErr_SetString(PyExc_TimeoutError, "the time passed");
+    return NULL;
+}
+
+/* Waits for a while. Returns false with an exception if a signal handler raised one or closed the
+ * channel, or if the deadline passed. If the wait was over when it passed, the caller has one more
+ * attempt. */
+static bool wait_once(struct endpoint_object *self, enum wait_for what, uint64_t length,
+                      struct call_waits *waits)
+{
+    uint64_t until;
     bool is_over;
 
-    until = until < deadline ? until : deadline;
+    if (waits->has_passed) {
+        return raise_timeout() != NULL;
+    }
     self->is_busy = true;
     Py_BEGIN_ALLOW_THREADS;
+    pause_once(waits);
+    until = linux_now() + SLEEP_NS;
+    until = until < waits->deadline ? until : waits->deadline;
     is_over = wait_until(&self->endpoint, what, length, until);
     Py_END_ALLOW_THREADS;
     self->is_busy = false;
-    if (PyErr_CheckSignals() != 0) {
+    /* A signal handler may have closed the channel. */
+    if (PyErr_CheckSignals() != 0 || !begin_use(self)) {
         return false;
     }
-    if (!is_over && linux_now() >= deadline) {
-        PyErr_SetString(PyExc_TimeoutError, "the time passed");
-        return false;
-    }
-    return true;
+    count_wait(waits, is_over);
+    return is_over || !waits->has_passed || raise_timeout() != NULL;
 }
 
 static void *raise_failure(const struct channel_error *error)
@@ -100,17 +150,24 @@ static void *raise_failure(const struct channel_error *error)
     return NULL;
 }
 
+/* Connects with the peer's next life, if the last one ended. */
+static void accept_next_life(struct endpoint_object *self)
+{
+    channel_accept(&self->endpoint.channel);
+    self->has_told_end = false;
+}
+
 /* Waits until there is a connection. Returns false with an exception. */
-static bool keep_connection(struct endpoint_object *self, uint64_t deadline)
+static bool keep_connection(struct endpoint_object *self, struct call_waits *waits)
 {
     struct channel *channel = &self->endpoint.channel;
 
     if (channel->state == CHANNEL_ENDED) {
-        channel_accept(channel);
-        self->has_told_end = false;
+        accept_next_life(self);
     }
+    linux_look_for_peer(&self->endpoint);
     while (channel_update(channel) == CHANNEL_CONNECTING) {
-        if (!wait_once(self, FOR_MESSAGE, 0, deadline)) {
+        if (!wait_once(self, FOR_MESSAGE, 0, waits)) {
             return false;
         }
     }
@@ -162,7 +219,13 @@ static int endpoint_init(PyObject *object, PyObject *arguments, PyObject *names)
         PyErr_SetString(PyExc_OSError, problem);
         return -1;
     }
+    if (!linux_begin(&self->endpoint, problem)) {
+        linux_close(&self->endpoint);
+        PyErr_SetString(PyExc_OSError, problem);
+        return -1;
+    }
     if (kind == LINUX_ONE_WAY && end == 1) {
+        free(self->buffer); /* of an earlier call */
         self->buffer = malloc(self->endpoint.memory.ring_bytes);
         if (self->buffer == NULL) {
             linux_close(&self->endpoint);
@@ -170,7 +233,6 @@ static int endpoint_init(PyObject *object, PyObject *arguments, PyObject *names)
             return -1;
         }
     }
-    linux_begin(&self->endpoint);
     self->is_open = true;
     return 0;
 }
@@ -178,19 +240,44 @@ static int endpoint_init(PyObject *object, PyObject *arguments, PyObject *names)
 static PyObject *endpoint_connect(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    uint64_t deadline;
+    struct call_waits waits = {0};
 
-    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self) ||
-        !keep_connection(self, deadline)) {
+    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self) ||
+        !keep_connection(self, &waits)) {
         return NULL;
     }
     Py_RETURN_NONE;
 }
 
-static bool send_all(struct endpoint_object *self, const Py_buffer *content, uint32_t tag,
-                     uint64_t deadline)
+/* Waits until a message can be sent, or the state changes. Returns false with an exception. */
+static bool wait_to_send(struct endpoint_object *self, uint64_t length, struct call_waits *waits)
 {
     struct channel *channel = &self->endpoint.channel;
+
+    if (channel->state == CHANNEL_ENDING || channel->state == CHANNEL_ENDED) {
+        accept_next_life(self);
+    }
+    if (channel->state == CHANNEL_FAILED) {
+        return raise_failure(&channel->error) != NULL;
+    }
+    return wait_once(self, channel->state == CHANNEL_CONNECTED ? FOR_SPACE : FOR_MESSAGE, length,
+                     waits);
+}
+
+/* Sends a message with the tag, or a request if there is a client. */
+static enum channel_result try_to_send(struct endpoint_object *self, const Py_buffer *content,
+                                       uint32_t tag, struct call_client *client)
+{
+    const struct channel_sleeper sleeper = linux_sleeper(&self->endpoint);
+    uint64_t length = (uint64_t)content->len;
+
+    return client == NULL ? channel_send(&self->endpoint.channel, content->buf, length, tag)
+                          : call_request(client, &sleeper, 0, content->buf, length);
+}
+
+static bool send_all(struct endpoint_object *self, const Py_buffer *content, uint32_t tag,
+                     struct call_client *client, struct call_waits *waits)
+{
     uint64_t length = (uint64_t)content->len;
 
     if (length > channel_content_max(self->endpoint.memory.ring_bytes)) {
@@ -199,12 +286,8 @@ static bool send_all(struct endpoint_object *self, const Py_buffer *content, uin
                      (unsigned long long)length);
         return false;
     }
-    while (channel_send(channel, content->buf, length, tag) != CHANNEL_DONE) {
-        if (channel->state == CHANNEL_ENDING) {
-            channel_accept(channel);
-        }
-        if (channel->state == CHANNEL_CONNECTED ? !wait_once(self, FOR_SPACE, length, deadline)
-                                                : !keep_connection(self, deadline)) {
+    while (try_to_send(self, content, tag, client) != CHANNEL_DONE) {
+        if (!wait_to_send(self, length, waits)) {
             return false;
         }
     }
@@ -216,13 +299,13 @@ static PyObject *endpoint_send(PyObject *object, PyObject *arguments)
     struct endpoint_object *self = (struct endpoint_object *)object;
     Py_buffer content;
     unsigned tag;
-    uint64_t deadline;
+    struct call_waits waits = {0};
     bool is_sent;
 
-    if (!PyArg_ParseTuple(arguments, "y*IO&", &content, &tag, read_deadline, &deadline)) {
+    if (!PyArg_ParseTuple(arguments, "y*IO&", &content, &tag, read_deadline, &waits.deadline)) {
         return NULL;
     }
-    is_sent = begin_use(self) && send_all(self, &content, tag, deadline);
+    is_sent = begin_use(self) && send_all(self, &content, tag, NULL, &waits);
     PyBuffer_Release(&content);
     if (!is_sent) {
         return NULL;
@@ -242,12 +325,12 @@ static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
     struct endpoint_object *self = (struct endpoint_object *)object;
     struct channel *channel = &self->endpoint.channel;
     const uint8_t *content;
-    uint64_t deadline;
+    struct call_waits waits = {0};
     uint64_t length;
     uint32_t tag;
     PyObject *result;
 
-    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self)) {
+    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self)) {
         return NULL;
     }
     /* arm() may have seen the end. */
@@ -255,7 +338,7 @@ static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
         return tell_end(self);
     }
     if (channel->state != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING &&
-        !keep_connection(self, deadline)) {
+        !keep_connection(self, &waits)) {
         return NULL;
     }
     while ((content = channel_receive_begin(channel, &length, &tag)) == NULL) {
@@ -265,13 +348,127 @@ static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
         if (channel->state == CHANNEL_FAILED) {
             return raise_failure(&channel->error);
         }
-        if (!wait_once(self, FOR_MESSAGE, 0, deadline)) {
+        if (!wait_once(self, FOR_MESSAGE, 0, &waits)) {
             return NULL;
         }
     }
     result = Py_BuildValue("y#I", content, (Py_ssize_t)length, tag);
     channel_receive_end(channel);
     return result;
+}
+
+/* Returns when a wait ends that begins now, so that a signal handler of Python may end the call. */
+static uint64_t end_of_wait(uint64_t deadline)
+{
+    uint64_t until = linux_now() + SLEEP_NS;
+
+    return until < deadline ? until : deadline;
+}
+
+/* Waits for the response. Returns false with an exception. */
+static bool wait_for_response(struct endpoint_object *self, struct call_client *client,
+                              uint64_t deadline, const uint8_t **content, uint64_t *length)
+{
+    const struct channel_sleeper sleeper = linux_sleeper(&self->endpoint);
+    const struct channel *channel = &self->endpoint.channel;
+    enum call_result result;
+
+    do {
+        uint64_t until = end_of_wait(deadline);
+
+        self->is_busy = true;
+        Py_BEGIN_ALLOW_THREADS;
+        result = call_wait(client, &sleeper, until, content, length);
+        Py_END_ALLOW_THREADS;
+        self->is_busy = false;
+        /* A signal handler may have closed the channel. */
+        if (PyErr_CheckSignals() != 0 || !begin_use(self)) {
+            return false;
+        }
+        if (result == CALL_TIMED_OUT && linux_now() >= deadline) {
+            return raise_timeout() != NULL;
+        }
+    } while (result == CALL_TIMED_OUT);
+    if (result == CALL_ANSWERED) {
+        return true;
+    }
+    return channel->state == CHANNEL_FAILED ? raise_failure(&channel->error) != NULL
+                                            : tell_end(self) != NULL;
+}
+
+static PyObject *endpoint_call(PyObject *object, PyObject *arguments)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    struct call_client client;
+    Py_buffer request;
+    struct call_waits waits = {0};
+    const uint8_t *response;
+    uint64_t length;
+    bool is_sent;
+    PyObject *result;
+
+    if (!PyArg_ParseTuple(arguments, "y*O&", &request, read_deadline, &waits.deadline)) {
+        return NULL;
+    }
+    call_begin(&client, &self->endpoint.channel);
+    is_sent = begin_use(self) && send_all(self, &request, 0, &client, &waits);
+    PyBuffer_Release(&request);
+    if (!is_sent || !wait_for_response(self, &client, waits.deadline, &response, &length)) {
+        return NULL;
+    }
+    result = Py_BuildValue("y#", response, (Py_ssize_t)length);
+    call_end(&client);
+    return result;
+}
+
+/* Sends a response, in this life of the peer only. Returns a negative number with an exception, 0
+ * if the life has ended, 1 if the response was sent. */
+static int send_response(struct endpoint_object *self, const Py_buffer *content, uint32_t tag,
+                         struct call_waits *waits)
+{
+    struct channel *channel = &self->endpoint.channel;
+
+    /* Otherwise nobody may have noticed that the peer ended. */
+    linux_look_for_peer(&self->endpoint);
+    while (channel_update(channel) == CHANNEL_CONNECTED) {
+        switch (try_to_send(self, content, tag, NULL)) {
+        case CHANNEL_DONE:
+            return 1;
+        case CHANNEL_NOTHING:
+            if (!wait_once(self, FOR_SPACE, (uint64_t)content->len, waits)) {
+                return -1;
+            }
+            break;
+        case CHANNEL_TOO_LARGE:
+            PyErr_Format(PyExc_ValueError, "a response has at most %llu bytes, not %llu",
+                         (unsigned long long)channel_content_max(channel->memory.ring_bytes),
+                         (unsigned long long)content->len);
+            return -1;
+        case CHANNEL_NOT_CONNECTED:
+            break;
+        }
+    }
+    if (channel->state == CHANNEL_FAILED) {
+        raise_failure(&channel->error);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *endpoint_answer(PyObject *object, PyObject *arguments)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+    Py_buffer content;
+    unsigned tag;
+    struct call_waits waits = {0};
+    int sent;
+
+    if (!PyArg_ParseTuple(arguments, "y*IO&", &content, &tag, read_deadline, &waits.deadline)) {
+        return NULL;
+    }
+    sent = begin_use(self) ? send_response(self, &content, tag, &waits) : -1;
+    PyBuffer_Release(&content);
+    return sent < 0 ? NULL : PyBool_FromLong(sent);
 }
 
 static bool is_too_large(uint64_t length, uint64_t largest)
@@ -332,20 +529,26 @@ static PyObject *endpoint_read(PyObject *object, PyObject *none)
 static PyObject *endpoint_wait_for_value(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    uint64_t deadline;
+    struct value_reader *reader = &self->endpoint.reader;
+    struct call_waits waits = {0};
+    const uint8_t *content;
+    uint64_t length;
 
-    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self)) {
+    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self)) {
         return NULL;
     }
-    while (!value_is_new(&self->endpoint.reader)) {
-        if (self->endpoint.reader.error.kind != CHANNEL_ERROR_NONE) {
-            return raise_failure(&self->endpoint.reader.error);
+    for (;;) {
+        content = value_is_new(reader) ? value_read(reader, &length) : NULL;
+        if (content != NULL) {
+            return Py_BuildValue("y#", content, (Py_ssize_t)length);
         }
-        if (!wait_once(self, FOR_VALUE, 0, deadline)) {
+        if (reader->error.kind != CHANNEL_ERROR_NONE) {
+            return raise_failure(&reader->error);
+        }
+        if (!wait_once(self, FOR_VALUE, 0, &waits)) {
             return NULL;
         }
     }
-    Py_RETURN_NONE;
 }
 
 static PyObject *endpoint_broadcast(PyObject *object, PyObject *arguments)
@@ -385,17 +588,17 @@ static PyObject *endpoint_receive_broadcast(PyObject *object, PyObject *argument
     struct endpoint_object *self = (struct endpoint_object *)object;
     struct broadcast_receiver *receiver = &self->endpoint.receiver;
     enum broadcast_result result;
-    uint64_t deadline;
+    struct call_waits waits = {0};
     uint64_t length;
     uint32_t tag;
 
-    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &deadline) || !begin_use(self)) {
+    if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self)) {
         return NULL;
     }
     do {
         result = broadcast_receive(receiver, self->buffer, self->endpoint.memory.ring_bytes,
                                    &length, &tag);
-        if (result == BROADCAST_NONE && !wait_once(self, FOR_BROADCAST, 0, deadline)) {
+        if (result == BROADCAST_NONE && !wait_once(self, FOR_BROADCAST, 0, &waits)) {
             return NULL;
         }
     } while (result == BROADCAST_NONE);
@@ -421,6 +624,7 @@ static PyObject *endpoint_is_connected(PyObject *object, PyObject *none)
     if (!begin_use(self)) {
         return NULL;
     }
+    linux_look_for_peer(&self->endpoint);
     return PyBool_FromLong(channel_update(&self->endpoint.channel) == CHANNEL_CONNECTED);
 }
 
@@ -469,12 +673,37 @@ static PyObject *endpoint_fileno(PyObject *object, PyObject *none)
     return begin_use(self) ? PyLong_FromLong(self->endpoint.bell) : NULL;
 }
 
+/* As endpoint_receive(): tells the end of a life once, then connects with the next one. */
+static bool arm_bell(struct endpoint_object *self)
+{
+    if (self->endpoint.kind == LINUX_MESSAGES && self->endpoint.channel.state == CHANNEL_ENDED) {
+        if (!self->has_told_end) {
+            return false;
+        }
+        accept_next_life(self);
+    }
+    return linux_arm(&self->endpoint);
+}
+
 static PyObject *endpoint_arm_bell(PyObject *object, PyObject *none)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
 
     (void)none;
-    return begin_use(self) ? PyBool_FromLong(linux_arm(&self->endpoint)) : NULL;
+    return begin_use(self) ? PyBool_FromLong(arm_bell(self)) : NULL;
+}
+
+static PyObject *endpoint_reset(PyObject *object, PyObject *none)
+{
+    struct endpoint_object *self = (struct endpoint_object *)object;
+
+    (void)none;
+    if (!begin_use(self)) {
+        return NULL;
+    }
+    channel_reset(&self->endpoint.channel);
+    self->has_told_end = false;
+    Py_RETURN_NONE;
 }
 
 static PyObject *endpoint_close(PyObject *object, PyObject *none)
@@ -510,6 +739,8 @@ static PyMethodDef endpoint_methods[] = {
     {"connect", endpoint_connect, METH_VARARGS, NULL},
     {"send", endpoint_send, METH_VARARGS, NULL},
     {"receive", endpoint_receive, METH_VARARGS, NULL},
+    {"call", endpoint_call, METH_VARARGS, NULL},
+    {"answer", endpoint_answer, METH_VARARGS, NULL},
     {"write", endpoint_write, METH_VARARGS, NULL},
     {"read", endpoint_read, METH_NOARGS, NULL},
     {"wait_for_value", endpoint_wait_for_value, METH_VARARGS, NULL},
@@ -521,6 +752,7 @@ static PyMethodDef endpoint_methods[] = {
     {"counters", endpoint_counters, METH_VARARGS, NULL},
     {"fileno", endpoint_fileno, METH_NOARGS, NULL},
     {"arm", endpoint_arm_bell, METH_NOARGS, NULL},
+    {"reset", endpoint_reset, METH_NOARGS, NULL},
     {"close", endpoint_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -162,6 +162,9 @@ struct management {
 #define MAIL_SGIS    0xffffu
 #define MAIL_MESSAGE 0x10000u /* a message of another monitor */
 #define MAIL_REQUEST 0x20000u /* a request in `requests` */
+/* SGIs and requests stay in the mail until the VCPU executes. A VCPU that has one of them has been
+ * called. */
+#define MAIL_WAITING (MAIL_SGIS | MAIL_REQUEST)
 
 struct partition {
     const struct description *system;

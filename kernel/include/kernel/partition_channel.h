@@ -61,12 +61,12 @@ enum result partition_channel_open(struct partition_channel *channel, const char
 enum result partition_channel_begin(struct partition_channel *place, struct channel *channel);
 
 /* Begin to use this end of a channel of another kind, and show the other end that this one is
- * present: a channel of values, and the sending or the receiving end of a one-way channel
- * (`with_newest`: see broadcast_receiver_begin()). If value_write_end() returns true, call
- * partition_channel_notify(). The receiver of a one-way channel can't say that it sleeps: a sender
- * that wants to wake it calls partition_channel_notify() after each message. Return
- * RESULT_UNSUPPORTED if the channel or the end is of another kind, and RESULT_INVALID if its
- * section has a size that no ring has. Thread context. */
+ * present (except from a receiving end, which shows nothing): a channel of values, and the sending
+ * or the receiving end of a one-way channel (`with_newest`: see broadcast_receiver_begin()). If
+ * value_write_end() returns true, call partition_channel_notify(). The receiver of a one-way
+ * channel can't say that it sleeps: a sender that wants to wake it calls partition_channel_notify()
+ * after each message. Return RESULT_UNSUPPORTED if the channel or the end is of another kind, and
+ * RESULT_INVALID if its section has a size that no ring has. Thread context. */
 enum result partition_channel_begin_values(const struct partition_channel *place,
                                            struct value_writer *writer,
                                            struct value_reader *reader);
@@ -93,7 +93,8 @@ void partition_waiter_init(struct partition_waiter *waiter);
 enum result partition_waiter_add(struct partition_waiter *waiter,
                                  struct partition_channel *channel);
 
-/* Returns what the functions of channel/wait.h need to sleep: a sleeper of the calling thread. */
+/* Returns what the functions of channel/wait.h and channel/call.h need to sleep: a sleeper of the
+ * calling thread. */
 struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter);
 
 /* `prepare` and `sleep` of a struct channel_sleeper. `waiter`: a struct partition_waiter, of the

@@ -27,17 +27,19 @@ enum trace_kind {
     TRACE_END = 6,           /* the thread has ended */
     TRACE_BIND = 7,          /* the thread was bound; argument: the VCPU, 0 for none */
     TRACE_DEADLINE_MISS = 8, /* the thread missed a deadline */
-    TRACE_INTERRUPT_ENTRY = 9,   /* number of the interrupt */
-    TRACE_INTERRUPT_EXIT = 10,   /* the same */
-    TRACE_VCPU_CREATE = 11,      /* the VCPU was created, or got other parameters */
-    TRACE_VCPU_DESTROY = 12,     /* the VCPU was destroyed */
-    TRACE_VCPU_EXHAUSTED = 13,   /* the VCPU has used its budget */
-    TRACE_VCPU_REPLENISHED = 14, /* the VCPU got budget; argument: ticks, at most UINT32_MAX */
-    TRACE_VCPU_RUNNABLE = 15,    /* a first thread of the VCPU is ready */
-    TRACE_VCPU_BLOCKED = 16,     /* no thread of the VCPU is ready */
-    TRACE_CHANNEL_NOTIFY = 17,   /* index of the channel, whose other end is notified */
-    TRACE_CHANNEL_DOORBELL = 18, /* index of the channel, whose other end has notified this one */
-    TRACE_CHANNEL_STATE = 19,    /* index of the channel; argument: the new state of this end */
+    TRACE_INTERRUPT_ENTRY = 9,     /* number of the interrupt */
+    TRACE_INTERRUPT_EXIT = 10,     /* the same */
+    TRACE_VCPU_CREATE = 11,        /* the VCPU was created, or got other parameters */
+    TRACE_VCPU_DESTROY = 12,       /* the VCPU was destroyed */
+    TRACE_VCPU_EXHAUSTED = 13,     /* the VCPU has used its budget */
+    TRACE_VCPU_REPLENISHED = 14,   /* the VCPU got budget; argument: ticks, at most UINT32_MAX */
+    TRACE_VCPU_RUNNABLE = 15,      /* a first thread of the VCPU is ready */
+    TRACE_VCPU_BLOCKED = 16,       /* no thread of the VCPU is ready */
+    TRACE_CHANNEL_NOTIFY = 17,     /* index of the channel, whose other end is notified */
+    TRACE_CHANNEL_DOORBELL = 18,   /* index of the channel, whose other end has notified this one */
+    TRACE_CHANNEL_STATE = 19,      /* index of the channel; argument: the new state of this end */
+    TRACE_CHANNEL_CONNECTION = 20, /* index of the channel; argument: TRACE_CONNECTION() */
+    TRACE_CHANNEL_SLEEP = 21,      /* index of the channel, for whose doorbell a thread waits */
 };
 
 /* The argument of TRACE_BLOCK: enum wait_kind in bits 31:28; bits 30:3 of the object's address in
@@ -45,6 +47,14 @@ enum trace_kind {
 #define TRACE_WAIT_KIND_SHIFT 28u
 #define TRACE_OBJECT_SHIFT    3u
 #define TRACE_OBJECT_MASK     UINT32_C(0x0fffffff)
+
+/* The argument of TRACE_CHANNEL_CONNECTION: enum channel_state in bits 3:0, enum channel_error_kind
+ * in bits 7:4, and the low bits of this life's generation in bits 31:8. */
+#define TRACE_CONNECTION_ERROR_SHIFT      4u
+#define TRACE_CONNECTION_GENERATION_SHIFT 8u
+#define TRACE_CONNECTION(state, error, generation)       \
+    ((state) | (error) << TRACE_CONNECTION_ERROR_SHIFT | \
+     (generation) << TRACE_CONNECTION_GENERATION_SHIFT)
 
 #define TRACE_KIND_SHIFT 56u
 #define TRACE_TICKS_MASK ((UINT64_C(1) << TRACE_KIND_SHIFT) - 1)
@@ -169,6 +179,19 @@ static inline void trace_channel_doorbell(uint32_t index)
 static inline void trace_channel_state(uint32_t index, uint32_t state)
 {
     trace_event(TRACE_CHANNEL_STATE, index, state);
+}
+
+/* The connection of a channel of messages has another state, or this end has another life. */
+static inline void trace_channel_connection(uint32_t index, uint32_t state, uint32_t error,
+                                            uint32_t generation)
+{
+    trace_event(TRACE_CHANNEL_CONNECTION, index, TRACE_CONNECTION(state, error, generation));
+}
+
+/* A thread is about to wait for the doorbell of a channel. */
+static inline void trace_channel_sleep(uint32_t index)
+{
+    trace_event(TRACE_CHANNEL_SLEEP, index, 0);
 }
 
 /* A thread was bound to a VCPU; 0: to none. */

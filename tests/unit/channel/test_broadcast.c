@@ -135,6 +135,23 @@ static void test_a_late_receiver_begins_where_it_wants(void **state)
     send(fixture, 8, 4);
     broadcast_skip_to_newest(&fixture->receiver);
     expect(fixture, 8, 4);
+    broadcast_skip_to_newest(&fixture->receiver);
+    expect_result(fixture, BROADCAST_NONE);
+}
+
+/* A sender may take long to write a message, or end meanwhile. */
+static void test_no_message_is_new_while_the_newest_one_is_overwritten(void **state)
+{
+    struct fixture *fixture = *state;
+
+    send(fixture, 8, 1);
+    send(fixture, broadcast_content_max(BYTES), 2);
+    assert_non_null(broadcast_send_begin(&fixture->sender, broadcast_content_max(BYTES)));
+    assert_true(broadcast_is_new(&fixture->receiver));
+    expect_result(fixture, BROADCAST_NONE);
+    assert_false(broadcast_is_new(&fixture->receiver));
+    broadcast_send_end(&fixture->sender, 0, 3);
+    expect(fixture, 0, 3);
 }
 
 static void test_the_sender_begins_anew(void **state)
@@ -185,7 +202,24 @@ static void test_words_of_the_sender_are_checked(void **state)
     assert_int_equal(fixture->receiver.error.kind, CHANNEL_ERROR_FORMAT);
 }
 
-/* Random words and contents: the receiver stays within the ring and returns. */
+/* A malicious life may have given its messages any numbers. */
+static void test_no_loss_is_counted_without_one(void **state)
+{
+    struct fixture *fixture = *state;
+
+    send(fixture, 8, 1);
+    fixture->sender.number = 1000;
+    send(fixture, 8, 2);
+    fixture->sender.number = 5;
+    send(fixture, 8, 3);
+    expect(fixture, 8, 1);
+    expect(fixture, 8, 2);
+    expect(fixture, 8, 3);
+    assert_int_equal(fixture->receiver.lost, 999);
+}
+
+/* Random words and contents: the receiver, and the sender's next life, stay within the ring and
+ * return. */
 static void test_every_word_can_have_any_value(void **state)
 {
     struct fixture *fixture = *state;
@@ -204,6 +238,10 @@ static void test_every_word_can_have_any_value(void **state)
         if (fixture->receiver.error.kind != CHANNEL_ERROR_NONE) {
             broadcast_receiver_begin(&fixture->receiver, fixture->pair.sections[0], BYTES,
                                      random % 2 == 0);
+        }
+        if (random % 16 == 0) {
+            assert_true(broadcast_sender_begin(&fixture->sender, control, BYTES));
+            send(fixture, 8, 1);
         }
     }
 }
@@ -239,9 +277,11 @@ int main(void)
         TEST(test_a_slow_receiver_knows_how_many_it_lost),
         TEST(test_what_is_not_overwritten_is_received),
         TEST(test_a_late_receiver_begins_where_it_wants),
+        TEST(test_no_message_is_new_while_the_newest_one_is_overwritten),
         TEST(test_the_sender_begins_anew),
         TEST(test_a_small_buffer_leaves_the_message),
         TEST(test_words_of_the_sender_are_checked),
+        TEST(test_no_loss_is_counted_without_one),
         TEST(test_every_word_can_have_any_value),
         TEST(test_messages_after_a_malicious_life_are_received),
     };

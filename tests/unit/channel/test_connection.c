@@ -406,6 +406,53 @@ static void test_the_peer_is_notified_of_lives_and_when_it_waits(void **state)
     assert_int_equal(pair->bells[1], bells + 2);
 }
 
+static enum channel_state observed[8];
+static unsigned observations;
+
+static void observe(void *context, const struct channel *channel)
+{
+    (void)context;
+    assert_in_range(observations, 0, 7);
+    observed[observations++] = channel->state;
+}
+
+static void assert_observed(const enum channel_state *states, unsigned count)
+{
+    assert_int_equal(observations, count);
+    assert_memory_equal(observed, states, count * sizeof(*states));
+    observations = 0;
+}
+
+static void test_each_state_is_observed(void **state)
+{
+    static const enum channel_state begun[] = {CHANNEL_CONNECTING, CHANNEL_CONNECTED},
+                                    over[] = {CHANNEL_ENDING, CHANNEL_ENDED, CHANNEL_CONNECTING,
+                                              CHANNEL_CONNECTED},
+                                    failed[] = {CHANNEL_FAILED, CHANNEL_CONNECTING},
+                                    closed[] = {CHANNEL_CONNECTING, CHANNEL_ENDED};
+    struct pair *pair = *state;
+    struct channel *observer = &pair->sides[1];
+    const struct channel_memory memory = {pair->sections[1], pair->sections[0], PAIR_RING_BYTES,
+                                          NULL};
+
+    observations = 0;
+    pair_open(pair, 0, false);
+    assert_true(channel_open(observer, &memory, &(struct channel_port){.observe = observe}));
+    pair_settle(pair);
+    assert_observed(begun, 2);
+    pair_open(pair, 0, false);
+    pair_expect_nothing(observer);
+    channel_accept(observer);
+    pair_settle(pair);
+    assert_observed(over, 4);
+    pair->sections[0]->control.produced = 4;
+    pair_expect_nothing(observer);
+    channel_reset(observer);
+    assert_observed(failed, 2);
+    channel_close(observer);
+    assert_observed(closed, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -430,6 +477,7 @@ int main(void)
         TEST(test_positions_of_a_malicious_life_do_not_last),
         TEST(test_a_new_generation_is_not_one_that_was_acknowledged),
         TEST(test_the_peer_is_notified_of_lives_and_when_it_waits),
+        TEST(test_each_state_is_observed),
     };
 
     return cmocka_run_group_tests_name("connection", tests, NULL, NULL);

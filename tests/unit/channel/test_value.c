@@ -203,6 +203,10 @@ static void test_values_after_a_malicious_life_are_new(void **state)
         take(fixture, 8, 2);
         assert_false(value_is_new(&fixture->reader));
     }
+    fixture->pair.sections[0]->control.produced = UINT64_MAX;
+    begin_writer(fixture);
+    put(fixture, 8, 3);
+    take(fixture, 8, 3);
 }
 
 /* Whoever waits for a value that value_read() does not return would wait in vain, again and again.
@@ -218,6 +222,25 @@ static void test_there_is_no_new_value_without_a_format(void **state)
     assert_false(value_is_new(&fixture->reader));
 }
 
+/* The writer's section may be cleared after values were read. */
+static void test_there_is_no_new_value_before_the_first_of_a_cleared_section(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t length;
+
+    for (unsigned i = 0; i < 3; i++) {
+        put(fixture, 8, 1);
+    }
+    take(fixture, 8, 1);
+    memset(fixture->pair.sections[0], 0, sizeof(*fixture->pair.sections[0]));
+    begin_writer(fixture);
+    assert_null(value_read(&fixture->reader, &length));
+    assert_false(value_is_new(&fixture->reader));
+    put(fixture, 8, 2);
+    assert_true(value_is_new(&fixture->reader));
+    take(fixture, 8, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -231,6 +254,7 @@ int main(void)
         TEST(test_every_word_can_have_any_value),
         TEST(test_values_after_a_malicious_life_are_new),
         TEST(test_there_is_no_new_value_without_a_format),
+        TEST(test_there_is_no_new_value_before_the_first_of_a_cleared_section),
     };
 
     return cmocka_run_group_tests_name("value", tests, NULL, NULL);

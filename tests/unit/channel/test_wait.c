@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Waiting for messages, space, values and lives, for several channels at once, with a deadline. The
- * clock and the peer are functions that sleep() calls. Requests and responses too. */
-#include "channel/call.h"
+ * clock and the peer are functions that sleep() calls. */
+#include "channel/wait.h"
 #include "pair.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,8 @@ struct fixture {
     struct pair other;
     uint64_t now;
     unsigned prepared;
+    unsigned rests;
+    unsigned message_at; /* ring() sends one in this sleep; 0: in none */
     /* What happens while the thread sleeps. Returns false if nothing wakes it. */
     bool (*meanwhile)(struct fixture *fixture);
     unsigned bells; /* of side 1 when the sleep began */
@@ -40,9 +42,20 @@ static bool sleep_until(void *context, uint64_t deadline)
     return fixture->now < deadline;
 }
 
+static bool rest(void *context, uint64_t deadline)
+{
+    struct fixture *fixture = context;
+
+    /* The peer rings no doorbell meanwhile. */
+    assert_int_equal(fixture->pair.sections[1]->control.waits, 0);
+    fixture->rests++;
+    fixture->now += 100;
+    return fixture->now < deadline;
+}
+
 static struct channel_sleeper sleeper_of(struct fixture *fixture)
 {
-    return (struct channel_sleeper){fixture, prepare, sleep_until};
+    return (struct channel_sleeper){.context = fixture, .prepare = prepare, .sleep = sleep_until};
 }
 
 static int set_up(void **state)
@@ -236,6 +249,56 @@ static void test_space_wakes(void **state)
     assert_non_null(channel_send_begin(channel, length));
 }
 
+/* A malicious peer rings for no reason, until it sends a message. */
+static bool ring(struct fixture *fixture)
+{
+    if (fixture->prepared == fixture->message_at) {
+        assert_true(pair_send(&fixture->pair.sides[0], 7));
+    }
+    return true;
+}
+
+/* Returns the rests in a wait of which doorbells end each sleep, the last one by a message. */
+static unsigned rests_until(struct fixture *fixture, unsigned message_at)
+{
+    struct channel_wait wait = channel_wait_for_message(&fixture->pair.sides[1]);
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+
+    sleeper.rest = rest;
+    fixture->meanwhile = ring;
+    fixture->prepared = 0;
+    fixture->rests = 0;
+    fixture->message_at = message_at;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, CHANNEL_FOREVER), 0);
+    pair_expect(&fixture->pair.sides[1], 7);
+    return fixture->rests;
+}
+
+static void test_doorbells_without_a_reason_make_the_sleeper_rest(void **state)
+{
+    assert_in_range(rests_until(*state, 1000), 950, 999);
+    /* A few of them cost no time. */
+    assert_int_equal(rests_until(*state, 11), 0);
+}
+
+/* Also not a sleeper that has slept often in this wait, for example to look at something else. */
+static void test_a_message_lets_nobody_rest(void **state)
+{
+    assert_int_equal(rests_until(*state, 20), 3);
+}
+
+static void test_a_deadline_ends_rests(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_wait wait = channel_wait_for_message(&fixture->pair.sides[1]);
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+
+    sleeper.rest = rest;
+    fixture->meanwhile = ring;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 1000), 1);
+    assert_in_range(fixture->now, 1000, 1100);
+}
+
 static bool send_on_other(struct fixture *fixture)
 {
     assert_true(pair_send(&fixture->other.sides[0], 9));
@@ -275,105 +338,6 @@ static void test_both_waits_for_one_channel_set_their_flags(void **state)
     waits[1] = channel_wait_for_message(&fixture->pair.sides[1]);
     fixture->meanwhile = receive_all;
     assert_int_equal(channel_wait_any(waits, 2, &sleeper, CHANNEL_FOREVER), 0);
-}
-
-static bool serve(struct fixture *fixture)
-{
-    struct channel *server = &fixture->pair.sides[0];
-    uint64_t length;
-    uint32_t tag;
-    const uint8_t *request = channel_receive_begin(server, &length, &tag);
-    uint64_t answer;
-
-    if (request == NULL) {
-        return false;
-    }
-    memcpy(&answer, request, sizeof(answer));
-    answer *= 2;
-    channel_receive_end(server);
-    assert_int_equal(channel_send(server, &answer, sizeof(answer), tag), CHANNEL_DONE);
-    return true;
-}
-
-static enum call_result request(struct fixture *fixture, struct call_client *client, uint64_t value,
-                                uint64_t *answer)
-{
-    struct channel_sleeper sleeper = sleeper_of(fixture);
-    const uint8_t *content;
-    uint64_t length;
-    uint8_t *place = call_request_begin(client, sizeof(value));
-    enum call_result result;
-
-    assert_non_null(place);
-    memcpy(place, &value, sizeof(value));
-    call_request_end(client, sizeof(value));
-    result = call_wait(client, &sleeper, fixture->now + 100, &content, &length);
-    if (result == CALL_ANSWERED) {
-        assert_int_equal(length, sizeof(*answer));
-        memcpy(answer, content, sizeof(*answer));
-        call_end(client);
-    }
-    return result;
-}
-
-static void test_a_request_is_answered(void **state)
-{
-    struct fixture *fixture = *state;
-    struct call_client client;
-    uint64_t answer = 0;
-
-    call_begin(&client, &fixture->pair.sides[1]);
-    fixture->meanwhile = serve;
-    for (uint64_t i = 1; i < 1000; i++) {
-        assert_int_equal(request(fixture, &client, i, &answer), CALL_ANSWERED);
-        assert_int_equal(answer, 2 * i);
-    }
-}
-
-/* The response comes when its client no longer waits for it, and is not taken for another one. */
-static void test_a_late_response_is_dropped(void **state)
-{
-    struct fixture *fixture = *state;
-    struct call_client client;
-    uint64_t answer = 0;
-
-    call_begin(&client, &fixture->pair.sides[1]);
-    assert_int_equal(request(fixture, &client, 5, &answer), CALL_TIMED_OUT);
-    assert_true(serve(fixture));
-    fixture->meanwhile = serve;
-    assert_int_equal(request(fixture, &client, 6, &answer), CALL_ANSWERED);
-    assert_int_equal(answer, 12);
-}
-
-static bool answer_another_request(struct fixture *fixture)
-{
-    uint64_t answer = 0;
-
-    return channel_send(&fixture->pair.sides[0], &answer, sizeof(answer), 77) == CHANNEL_DONE;
-}
-
-/* A server that never answers the request can't keep its client beyond the deadline. */
-static void test_a_response_without_a_request_ends_the_call(void **state)
-{
-    struct fixture *fixture = *state;
-    struct call_client client;
-    uint64_t answer = 0;
-
-    call_begin(&client, &fixture->pair.sides[1]);
-    while (answer_another_request(fixture)) {
-    }
-    assert_int_equal(request(fixture, &client, 5, &answer), CALL_VIOLATED);
-}
-
-static void test_a_server_that_ends_ends_the_call(void **state)
-{
-    struct fixture *fixture = *state;
-    struct call_client client;
-    uint64_t answer = 0;
-
-    call_begin(&client, &fixture->pair.sides[1]);
-    fixture->meanwhile = end_life;
-    assert_int_equal(request(fixture, &client, 5, &answer), CALL_NOT_CONNECTED);
 }
 
 static struct value_writer writer;
@@ -456,12 +420,11 @@ int main(void)
         TEST(test_a_bell_for_nothing_does_not_end_the_wait),
         TEST(test_the_end_of_the_peer_wakes),
         TEST(test_space_wakes),
+        TEST(test_doorbells_without_a_reason_make_the_sleeper_rest),
+        TEST(test_a_message_lets_nobody_rest),
+        TEST(test_a_deadline_ends_rests),
         TEST(test_the_first_of_several_that_is_ready_is_named),
         TEST(test_both_waits_for_one_channel_set_their_flags),
-        TEST(test_a_request_is_answered),
-        TEST(test_a_late_response_is_dropped),
-        TEST(test_a_server_that_ends_ends_the_call),
-        TEST(test_a_response_without_a_request_ends_the_call),
         TEST(test_a_value_wakes),
         TEST(test_a_broadcast_ends_the_wait),
     };

@@ -7,6 +7,7 @@
  */
 #include "interrupts.h"
 
+#define SGIS      16u
 #define READS_MAX 1000u /* of a bit that becomes clear */
 
 #define NOTHING 0x1000u /* an address that no device or memory has */
@@ -203,6 +204,18 @@ static void change_again_and_again(void)
     }
 }
 
+/* Sends all SGIs to the second core again and again, which spins with its interrupts masked. */
+static void call_again_and_again(void)
+{
+    on_and_wait(first + 1, spin);
+    print("calls\n");
+    for (;;) {
+        for (uint32_t sgi = 0; sgi < SGIS; sgi++) {
+            send_sgi(sgi, UINT64_C(1) << (first + 1));
+        }
+    }
+}
+
 static void obey(char order)
 {
     switch (order) {
@@ -263,6 +276,9 @@ static void obey(char order)
         break;
     case 'c':
         change_again_and_again();
+        break;
+    case 'g':
+        call_again_and_again();
         break;
     default:
         print("FAIL: no such order\n");

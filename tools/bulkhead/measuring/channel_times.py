@@ -23,6 +23,7 @@ XEN = "xen"  # Linux in dom0 and in a domU
 BESIDE_XEN = "kernels-beside-xen"  # two kernels that take turns with these
 # The ways of the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
+IN_PLACE = "inplace"  # a channel's, of which only the first word is written and read
 TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
 AWAKE = "awake"  # a transfer of which events count, while both ends poll
 # The ways to wait in bench/channel/vchan.c.
@@ -79,6 +80,8 @@ def parse_kernels(
     # A transfer whose events count is no further measurement of the throughput.
     first = {(run["over"], run["kind"], run["bytes"]): run for run in reversed(runs)}
     wanted = [*((over, kind) for over in carriers for kind in (STREAM, TRIP)), (ASLEEP, TRIP)]
+    if ends == KERNELS:
+        wanted.append((IN_PLACE, TRIP))
     measured = [run for key, run in first.items() if key[:2] in wanted]
     return list(reversed(_all_sizes(measured, wanted)))
 
@@ -228,7 +231,14 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
         (KERNEL_TO_LINUX, CHANNEL),
         [(KERNEL_TO_LINUX, TCP), (KERNEL_TO_LINUX, TCP_AWAKE)],
     )
+    summary |= _in_place(runs)
     return summary | _absolute(runs) | _events(runs)
+
+
+def _in_place(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return how much longer a round trip takes if messages are larger, but nobody copies them."""
+    small, large = (_values(runs, (KERNELS, IN_PLACE), TRIP, size) for size in (64, 64 * KIB))
+    return median_and_range("inplace_64k_vs_64_latency", _ratios(large, small))
 
 
 def _compare_asleep(

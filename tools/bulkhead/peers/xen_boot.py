@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bulkhead.peers import xen
 from bulkhead.running.qemu import Machine, escape
-from bulkhead.system.board_tree import BOARDS
+from bulkhead.system import board_tree
 from bulkhead.system.guest_tree import quoted
 from bulkhead.system.image import compile_tree
 
@@ -170,7 +170,7 @@ def under_xen(
         )
         for number, each in enumerate(domus)
     )
-    source = (BOARDS / board / "board.dts").read_text() + board_changes
+    source = board_tree.source(board).read_text() + board_changes
     tree = folder / "machine.dtb"
     chosen = _CHOSEN.format(options=" ".join(options), guests=guests)
     tree.write_bytes(compile_tree(source + chosen, tree.with_suffix(".dts")))

@@ -119,7 +119,9 @@ class Requests:
         end = time.monotonic() + _WAIT_S
         while struct.unpack_from("<I", self._memory, self._page + _REQUEST + 4)[0] != request:
             if time.monotonic() > end:
-                raise UserError(f"the manager does not answer for {_WAIT_S:.0f} s", "restart it")
+                what = f"the manager does not answer for {_WAIT_S:.0f} s"
+                fix = "restart it; replaced partitions then need their images again to restart"
+                raise UserError(what, fix)
             time.sleep(_POLL_S)
         return self._read()
 

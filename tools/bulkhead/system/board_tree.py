@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from devicetree import dtlib
@@ -17,6 +18,7 @@ from bulkhead.system.board import FIRST_SPI, Board, Device
 from bulkhead.system.problems import choose, show
 
 BOARDS = ROOT / "boards"
+_LIKE = "like"  # key in board.toml
 REDISTRIBUTOR_BYTES = 0x20000  # RD and SGI frame (IHI 0069, "Redistributor register map")
 _FIRST_PPI = 16
 _INTERRUPT_CELLS = 3  # kind, number, trigger (Linux binding "arm,gic-v3")
@@ -105,15 +107,33 @@ class BoardTree(Board):
 
 def load(name: str) -> BoardTree:
     """Load a board by the name of its folder."""
-    known = [path.parent.name for path in BOARDS.glob("*/board.dts")]
+    known = [path.parent.name for path in BOARDS.glob("*/board.toml")]
     if name not in known:
         raise UserError(f"there is no board {show(name)}", choose(name, known, "boards"))
-    folder = BOARDS / name
     try:
-        settings = tomllib.loads((folder / "board.toml").read_text())
-        return _load(name, dtlib.DT(str(folder / "board.dts")), settings)
-    except (OSError, dtlib.DTError, tomllib.TOMLDecodeError, KeyError, IndexError) as error:
+        settings = _settings(name)
+        return _load(name, dtlib.DT(str(source(name))), settings)
+    except (OSError, dtlib.DTError, ValueError, TypeError, LookupError) as error:
         raise UserError(f"board '{name}' is damaged: {error}", f"look into boards/{name}") from None
+
+
+def source(name: str) -> Path:
+    """Return the source of a board's devicetree."""
+    own = _own_settings(name)
+    return BOARDS / str(own.get(_LIKE, name)) / "board.dts"
+
+
+def _settings(name: str) -> dict[str, Any]:
+    """Return the settings of a board: its own, and those of the board that it is like."""
+    own = _own_settings(name)
+    if _LIKE not in own:
+        return own
+    settings = _own_settings(own.pop(_LIKE))
+    return settings | {table: settings[table] | values for table, values in own.items()}
+
+
+def _own_settings(name: str) -> dict[str, Any]:
+    return tomllib.loads((BOARDS / name / "board.toml").read_text())
 
 
 def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:

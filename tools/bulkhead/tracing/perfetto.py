@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bulkhead.tracing.ring import Event, Trace
+from bulkhead.tracing.ring import ConnectionChange, Event, Trace
 from bulkhead.tracing.timeline import Lane, Mark, Span, State, Timeline
 
 _VARINT, _BYTES = 0, 2
@@ -163,6 +163,8 @@ def _slice_name(span: Span) -> str:
 
 
 def _mark_name(mark: Mark) -> str:
+    if mark.event is Event.CHANNEL_CONNECTION:
+        return f"connection: {ConnectionChange(mark.argument).state}"
     return {
         Event.DEADLINE_MISS: "deadline missed",
         Event.CREATE: "created",
@@ -172,10 +174,15 @@ def _mark_name(mark: Mark) -> str:
         Event.CHANNEL_NOTIFY: "notifies the peer",
         Event.CHANNEL_DOORBELL: "notified by the peer",
         Event.CHANNEL_STATE: "changes its state",
+        Event.CHANNEL_SLEEP: "waits for the peer",
     }[mark.event]
 
 
 def _mark_notes(mark: Mark) -> dict[str, int | str]:
+    if mark.event is Event.CHANNEL_CONNECTION:
+        change = ConnectionChange(mark.argument)
+        violation = {} if change.violation is None else {"violation": change.violation}
+        return {"generation": change.generation, **violation}
     notes = {Event.VCPU_REPLENISHED: "ticks", Event.CHANNEL_STATE: "state"}
     return {notes[mark.event]: mark.argument} if mark.event in notes else {}
 

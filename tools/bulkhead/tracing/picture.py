@@ -65,6 +65,8 @@ _MARKS = {
     Event.CHANNEL_NOTIFY: (">", 6, _BLUE, "notifies the peer", 0.0),
     Event.CHANNEL_DOORBELL: ("<", 6, _ORANGE, "notified by the peer", 0.0),
     Event.CHANNEL_STATE: ("D", 5, "#333333", "channel's state changes", 0.0),
+    Event.CHANNEL_CONNECTION: ("o", 6, _GREEN, "connection changes", 0.0),
+    Event.CHANNEL_SLEEP: ("|", 8, "#333333", "waits for the peer", 0.0),
 }
 
 

@@ -26,6 +26,7 @@ _KIND_SHIFT = 56
 _TICKS_MASK = (1 << _KIND_SHIFT) - 1
 _FREE = 0
 _WAIT_KIND_SHIFT, _OBJECT_MASK = 28, 0x0FFF_FFFF
+_CONNECTION_ERROR_SHIFT, _CONNECTION_GENERATION_SHIFT, _CONNECTION_MASK = 4, 8, 15
 # Events that the guest may be writing: a processor may make the stores of the next ones visible
 # before the number of events.
 _EVENTS_IN_FLIGHT = 8
@@ -53,6 +54,8 @@ class Event(IntEnum):
     CHANNEL_NOTIFY = 17
     CHANNEL_DOORBELL = 18
     CHANNEL_STATE = 19
+    CHANNEL_CONNECTION = 20
+    CHANNEL_SLEEP = 21
 
 
 class Wait(IntEnum):
@@ -66,6 +69,55 @@ class Wait(IntEnum):
     RECEIVE = 5
     JOIN = 6
     CONDITION = 7
+
+
+class Connection(IntEnum):
+    """enum channel_state."""
+
+    CONNECTING = 0
+    CONNECTED = 1
+    ENDING = 2
+    ENDED = 3
+    FAILED = 4
+
+
+class Violation(IntEnum):
+    """enum channel_error_kind."""
+
+    FORMAT = 1
+    RING_BYTES = 2
+    PRODUCED = 3
+    CONSUMED = 4
+    LENGTH = 5
+    START = 6
+
+
+@dataclass(frozen=True)
+class ConnectionChange:
+    """The argument of Event.CHANNEL_CONNECTION."""
+
+    argument: int
+
+    @property
+    def state(self) -> str:
+        """The state from now on, such as "connected"."""
+        return _name(Connection, self.argument & _CONNECTION_MASK, "state")
+
+    @property
+    def violation(self) -> str | None:
+        """The word of the format that the peer violated, if the state is "failed"."""
+        number = self.argument >> _CONNECTION_ERROR_SHIFT & _CONNECTION_MASK
+        return None if number == 0 else _name(Violation, number, "violation")
+
+    @property
+    def generation(self) -> int:
+        """The generation of this end's life; its low 24 bits."""
+        return self.argument >> _CONNECTION_GENERATION_SHIFT
+
+
+def _name(kinds: type[IntEnum], number: int, title: str) -> str:
+    known = {each.value: each.name.lower().replace("_", " ") for each in kinds}
+    return known.get(number, f"{title} {number}")
 
 
 @dataclass(frozen=True)
@@ -103,9 +155,7 @@ class TracedEvent:
     @property
     def wait(self) -> str:
         """The kind of object that a thread blocks on."""
-        number = self.argument >> _WAIT_KIND_SHIFT
-        known = {each.value: each.name.lower().replace("_", " ") for each in Wait}
-        return known.get(number, f"object of kind {number}")
+        return _name(Wait, self.argument >> _WAIT_KIND_SHIFT, "object of kind")
 
     @property
     def object(self) -> int:

@@ -79,6 +79,8 @@ _MARKS = {
     Event.CHANNEL_NOTIFY: "channel",
     Event.CHANNEL_DOORBELL: "channel",
     Event.CHANNEL_STATE: "channel",
+    Event.CHANNEL_CONNECTION: "channel",
+    Event.CHANNEL_SLEEP: "channel",
 }
 
 

@@ -15,6 +15,7 @@ from bulkhead.errors import UserError
 from bulkhead.measuring.bench import check_output_path
 from bulkhead.running.attach import Running, attach, attach_bare
 from bulkhead.running.qmp import QmpClient
+from bulkhead.running.stat_channels import channel_records, channel_table, read_channels
 from bulkhead.system.images import programs
 from bulkhead.system.problems import choose, show
 from bulkhead.tracing.reports import (
@@ -25,7 +26,7 @@ from bulkhead.tracing.reports import (
     list_reports,
     physical_memory,
 )
-from bulkhead.tracing.ring import Event, Trace, TracedEvent, read_trace
+from bulkhead.tracing.ring import ConnectionChange, Event, Trace, TracedEvent, read_trace
 from bulkhead.tracing.timeline import State, Timeline, is_idle, last, longest, make_timeline
 
 if TYPE_CHECKING:
@@ -67,12 +68,17 @@ def trace_system(options: TraceOptions) -> None:
         trace_cores(running, cores, physical_memory(qmp), duration, options)
         return
     guest, trace = _read(running, qmp, options)
+    ends = read_channels(running, physical_memory(qmp))
+    ends = [each for each in ends if each.partition == guest.memory.partition]
     events = trace.events if duration is None else last(trace, duration)
     timeline = make_timeline(trace, events)
     title = guest.memory.partition or guest.program
-    _show(title, trace, timeline, len(events))
+    counters = channel_table(running, ends, ends) if ends else None
+    _show(title, trace, timeline, counters, len(events))
     if options.json is not None:
-        record = _record(title, trace, events)
+        record = _record(title, trace, events) | {
+            "channel_ends": channel_records(guest.memory.partition, ends)
+        }
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if options.perfetto is not None:
         from bulkhead.tracing.perfetto import write_perfetto
@@ -162,13 +168,15 @@ def _with_reports(guest: Guest) -> Guest:
     return guest
 
 
-def _show(title: str, trace: Trace, timeline: Timeline, count: int) -> None:
+def _show(title: str, trace: Trace, timeline: Timeline, counters: Table | None, count: int) -> None:
     out = console.results()
     out.print(_threads_table(title, trace, timeline))
     if timeline.vcpus or trace.vcpus:
         out.print(_vcpus_table(trace, timeline))
     if timeline.channels:
         out.print(_channels_table(trace, timeline))
+    if counters is not None:
+        out.print(counters)
     span = (timeline.end_ns - timeline.start_ns) / 1e6
     before = trace.written - count
     out.print(f"{count:,} events in {span:,.3f} ms; {before:,} earlier ones are not shown")
@@ -231,16 +239,27 @@ def _channels_table(trace: Trace, timeline: Timeline) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title="channels", title_justify="left")
+    table = Table(title="events of channels", title_justify="left")
     table.add_column("")
-    for column in ("notified the peer", "notified by the peer", "changed its state"):
+    for column in (
+        "notified the peer", "notified by the peer", "waited for the peer", "connected",
+        "violations", "changed its state",
+    ):  # fmt: skip
         table.add_column(column, justify="right")
     for index, lane in sorted(timeline.channels.items()):
         marks = [mark.event for mark in lane.marks]
+        changes = [
+            ConnectionChange(mark.argument).state
+            for mark in lane.marks
+            if mark.event is Event.CHANNEL_CONNECTION
+        ]
         table.add_row(
             escape(trace.channel_name(index)),
             f"{marks.count(Event.CHANNEL_NOTIFY):,}",
             f"{marks.count(Event.CHANNEL_DOORBELL):,}",
+            f"{marks.count(Event.CHANNEL_SLEEP):,}",
+            f"{changes.count('connected'):,}",
+            f"{changes.count('failed'):,}",
             f"{marks.count(Event.CHANNEL_STATE):,}",
         )
     return table
@@ -291,6 +310,16 @@ def _record(title: str, trace: Trace, events: Sequence[TracedEvent]) -> dict[str
     }
 
 
+def _change_record(event: TracedEvent) -> dict[str, object]:
+    change = ConnectionChange(event.argument)
+    return {
+        "channel": event.subject,
+        "connection": change.state,
+        "violation": change.violation,
+        "generation": change.generation,
+    }
+
+
 def _event_record(trace: Trace, event: TracedEvent) -> dict[str, object]:
     if not isinstance(event.kind, Event):
         return {"time_ns": event.time_ns, "event": event.kind}
@@ -308,7 +337,9 @@ def _event_record(trace: Trace, event: TracedEvent) -> dict[str, object]:
             record |= {"thread": event.subject}
         case Event.INTERRUPT_ENTRY | Event.INTERRUPT_EXIT:
             record |= {"interrupt": event.subject}
-        case Event.CHANNEL_NOTIFY | Event.CHANNEL_DOORBELL:
+        case Event.CHANNEL_CONNECTION:
+            record |= _change_record(event)
+        case Event.CHANNEL_NOTIFY | Event.CHANNEL_DOORBELL | Event.CHANNEL_SLEEP:
             record |= {"channel": event.subject}
         case Event.CHANNEL_STATE:
             record |= {"channel": event.subject, "state": event.argument}

@@ -6,6 +6,23 @@
  *
  * An endpoint belongs to one thread at a time. A function with the argument `problem`
  * (LINUX_PROBLEM_BYTES) writes one line there, without its newline, if it returns false.
+ *
+ * One endpoint at a time uses an end of a channel: linux_begin() locks the end, and the kernel
+ * frees the lock when the process ends in any way. A child of fork() shares the endpoint and its
+ * lock with the parent. Only one of them may call functions for the endpoint, also linux_close().
+ * If the parent ends without linux_close(), the end stays locked until the child ends, too, or
+ * executes another program. The lock is advisory: it does not keep out a program that maps the
+ * memory without this library. (A program with its own code for a file locks the byte of its end's
+ * number, as F_OFD_SETLK does: otherwise its peer takes it for dead.)
+ *
+ * At a file the lock also tells the peer's death: a thread that waits notices within
+ * LINUX_DEATH_NS that the process that its endpoint is connected with has ended without
+ * linux_end(). A thread that polls, or sleeps in an event loop, calls linux_look_for_peer() or
+ * linux_arm() from time to time: a death rings no doorbell. At a PCI function the state table tells
+ * the death of the partition, but not that of a process there.
+ *
+ * Processes that share a file trust each other with the file, though not with its content: one
+ * that makes it shorter ends the others by SIGBUS. Put the file where only they can write to it.
  */
 #ifndef CHANNEL_LINUX_H
 #define CHANNEL_LINUX_H
@@ -23,7 +40,9 @@ enum linux_kind {
 };
 
 #define LINUX_PROBLEM_BYTES 256u
-#define LINUX_WAITS_MAX     16u
+#define LINUX_NAME_BYTES    128u
+#define LINUX_POLLED_WAITS  64u
+#define LINUX_DEATH_NS      UINT64_C(200000000)
 
 struct linux_endpoint {
     enum linux_kind kind;
@@ -36,18 +55,26 @@ struct linux_endpoint {
 
     struct channel_memory memory; /* a section that does not exist is NULL */
     struct channel_port port;
-    unsigned end; /* 0 or 1 */
-    bool is_used; /* linux_begin() was called */
+    char name[LINUX_NAME_BYTES]; /* for problems: the first characters of the name or path */
+    unsigned end;                /* 0 or 1 */
+    bool is_used;                /* linux_begin() was called */
 
     /* The doorbell: readable after it rang. */
     int bell;
+    bool is_rung; /* it ended the last sleep of the sleeper that linux_sleeper() returned */
 
-    /* Only for a PCI function: its configuration space and its registers. */
+    /* Only for a PCI function: its configuration space, the offset of its capability there, and
+     * its registers. */
     int config;
+    unsigned capability;
     volatile uint32_t *registers;
 
-    /* Only for a file: the peer's doorbell. */
+    /* Only for a file: itself, the peer's doorbell, and what the peer's lock tells. */
+    int file;
     int peer_bell;
+    bool watches_peer;   /* the peer is connected, and has not been seen without its lock */
+    uint64_t look_due;   /* next look at the lock, in the clock of linux_now() */
+    uint32_t peer_state; /* 0: the lock is free */
 
     void *region; /* what is mapped */
     size_t region_bytes;
@@ -65,9 +92,13 @@ bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char 
 bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned end,
                     enum linux_kind kind, uint64_t ring_bytes, char *problem);
 
-/* Begins to use the mapped endpoint: from now on the field of its kind can be used. A channel of
- * messages begins a life. A receiver of a one-way channel begins with the next message. */
-void linux_begin(struct linux_endpoint *endpoint);
+/* Locks this end of the channel until linux_close(), and begins to use the mapped endpoint: from
+ * now on the field of its kind can be used. A channel of messages begins a life. A receiver of a
+ * one-way channel begins with the next message. Returns false if another endpoint, also one of
+ * this process, uses the end; linux_close() is then still needed. Before it is called, nothing has
+ * been written to the channel: an endpoint that is only mapped can show the counters of ends that
+ * others use. */
+bool linux_begin(struct linux_endpoint *endpoint, char *problem);
 
 /* Rings the peer's doorbell. Call it after broadcast_send_end(), and after value_write_end() if
  * that returned true: they do not ring it by themselves. Not at the receiver of a one-way channel.
@@ -83,8 +114,13 @@ const struct channel_control *linux_control(const struct linux_endpoint *endpoin
  * endpoint's thread after linux_begin() was called. */
 void linux_end(struct linux_endpoint *endpoint);
 
-/* Ends the use of the endpoint, as linux_end() does, and unmaps the memory. */
+/* Ends the use of the endpoint, as linux_end() does, unmaps the memory and unlocks the end. */
 void linux_close(struct linux_endpoint *endpoint);
+
+/* Looks whether the process at the other end of a file still has its lock. Its death then ends the
+ * life, as linux_end() does. A call costs a system call at most ten times in a second. No effect at
+ * a PCI function, or if no peer is connected. */
+void linux_look_for_peer(struct linux_endpoint *endpoint);
 
 /* The clock of deadlines: nanoseconds of CLOCK_MONOTONIC. */
 uint64_t linux_now(void);
@@ -92,15 +128,22 @@ uint64_t linux_now(void);
 /* A wait until a file descriptor is readable or at its end. */
 struct channel_wait linux_wait_for_input(int file);
 
-/* As channel_wait_any(), for `count` waits, LINUX_WAITS_MAX at most: waits[i] is for a channel of
- * endpoints[i]; or endpoints[i] is NULL, and waits[i] of linux_wait_for_input(). */
+/* As channel_wait_any(): waits[i] is for a channel of endpoints[i]; or endpoints[i] is NULL, and
+ * waits[i] of linux_wait_for_input(). Returns the first one that is over, or `count` if the
+ * deadline passed. The doorbells and files of the first LINUX_POLLED_WAITS waits end the sleep at
+ * once. If there are more, it looks at all of them 100 times a second. */
 size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct channel_wait *waits,
                       size_t count, uint64_t deadline);
 
+/* Returns what channel_wait_any() and call.h need to sleep: a sleeper of the endpoint's thread, for
+ * waits of this endpoint alone. Deadlines are values of linux_now(). */
+struct channel_sleeper linux_sleeper(struct linux_endpoint *endpoint);
+
 /* For event loops: asks the peer to ring the doorbell at its next message or value. Returns false
  * if there is one already, or the state has changed. Otherwise `bell` will be readable. Call it
- * again before each sleep. The receiver of a one-way channel can't ask: its sender has to ring the
- * doorbell for each message. Not for the sender of one. */
+ * again before each sleep, and sleep no longer than the death of a process at the other end of a
+ * file may remain unnoticed: it makes `bell` not readable. The receiver of a one-way channel can't
+ * ask: its sender has to ring the doorbell for each message. Not for the sender of one. */
 bool linux_arm(struct linux_endpoint *endpoint);
 
 /* Waits until the endpoint has a message or its state changes. Returns false if the deadline

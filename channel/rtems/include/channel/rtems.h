@@ -102,8 +102,8 @@ void partition_waiter_init(struct partition_waiter *waiter);
 rtems_status_code partition_waiter_add(struct partition_waiter *waiter,
                                        struct partition_channel *channel);
 
-/* Returns what channel_wait_any() needs to sleep: a sleeper of the calling task. Its deadlines are
- * values of rtems_clock_get_uptime_nanoseconds(). */
+/* Returns what channel_wait_any() and call.h need to sleep: a sleeper of the calling task. Its
+ * deadlines are values of rtems_clock_get_uptime_nanoseconds(). */
 struct channel_sleeper partition_waiter_sleeper(struct partition_waiter *waiter);
 
 /* `prepare` and `sleep` of a struct channel_sleeper. `waiter`: a struct partition_waiter, of the

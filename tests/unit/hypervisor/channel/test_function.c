@@ -405,6 +405,30 @@ static void state_is_shown_to_the_other_end(void **state)
     assert_int_equal(rung[44], 2);
 }
 
+/* It could delay the sender, or tell it something. */
+static void receiver_of_one_way_reaches_nobody(void **state)
+{
+    static const uint64_t calls[] = {CALL_CHANNEL_NOTIFY, CALL_CHANNEL_SET_STATE};
+    const struct vcpu vcpu = {.partition = &partitions[0]};
+
+    (void)state;
+    description.channels[1].one_way = 1;
+    description.channels[2].one_way = 1;
+    enable(0, 2, BAR);
+    write_by(0, BAR + DOORBELL, 4, 0);
+    write_by(0, BAR + STATE, 4, 77);
+    assert_int_equal(read_by(0, BAR + STATE, 4), 0);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        const uint64_t registers[4] = {calls[i], 1, 77, 0};
+
+        assert_int_equal(channel_call(&vcpu, registers), 0);
+    }
+    channel_end(&partitions[0]);
+    assert_int_equal(pages[1][1], 0);
+    assert_int_equal(pages[2][1], 0);
+    assert_int_equal(rung[42] + rung[44], 0);
+}
+
 static void notify(uint32_t partition, uint64_t channel)
 {
     const struct vcpu vcpu = {.partition = &partitions[partition]};
@@ -650,6 +674,7 @@ int main(void)
         cmocka_unit_test_setup(registers_have_32_bits, setup),
         cmocka_unit_test_setup(doorbell_rings_the_other_end, setup),
         cmocka_unit_test_setup(state_is_shown_to_the_other_end, setup),
+        cmocka_unit_test_setup(receiver_of_one_way_reaches_nobody, setup),
         cmocka_unit_test_setup(interrupts_come_if_enabled, setup),
         cmocka_unit_test_setup(changes_are_visible_before_the_guest_goes_on, setup),
         cmocka_unit_test_setup(state_interrupts_a_function, setup),

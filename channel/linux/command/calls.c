@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands that make calls and answer them (channel/call.h). */
+#include "command.h"
+
+#include "channel/call.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes a call, and prints the response. Returns a status; prints what is wrong. */
+static int make_call(struct linux_endpoint *endpoint, const void *content, uint64_t length,
+                     uint64_t deadline)
+{
+    const struct channel_sleeper sleeper = linux_sleeper(endpoint);
+    struct call_client client;
+    const uint8_t *response;
+    uint64_t response_length;
+    int status;
+
+    call_begin(&client, &endpoint->channel);
+    status = command_check_sent(endpoint, length,
+                                call_request(&client, &sleeper, deadline, content, length));
+    if (status != STATUS_DONE) {
+        return status;
+    }
+    if (call_wait(&client, &sleeper, deadline, &response, &response_length) != CALL_ANSWERED) {
+        return command_fail_ended(&endpoint->channel);
+    }
+    status = command_print(response, response_length);
+    call_end(&client);
+    return status;
+}
+
+int make_calls(struct linux_endpoint *endpoint, const struct options *options)
+{
+    int status = command_connect(endpoint, options, command_deadline(options));
+
+    return status == STATUS_DONE ? command_send_input(endpoint, options, make_call) : status;
+}
+
+/* Reads a line of standard input without its newline. Returns NULL at its end. free() it. */
+static char *read_line(uint64_t *length)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t bytes = getline(&line, &size, stdin);
+
+    if (bytes < 0) {
+        free(line);
+        return NULL;
+    }
+    if (bytes > 0 && line[bytes - 1] == '\n') {
+        bytes--;
+    }
+    *length = (uint64_t)bytes;
+    return line;
+}
+
+static int send_response(struct linux_endpoint *endpoint, const struct options *options,
+                         const char *line, uint64_t length, uint32_t tag)
+{
+    const struct channel_sleeper sleeper = linux_sleeper(endpoint);
+    enum channel_result result =
+        call_answer(&endpoint->channel, &sleeper, command_deadline(options), line, length, tag);
+
+    /* The response is lost if the client ended, which command_receive_each() will notice. */
+    return result == CHANNEL_NOT_CONNECTED ? STATUS_DONE
+                                           : command_check_sent(endpoint, length, result);
+}
+
+/* Prints a request, and answers it with the next line. Drops other messages. Returns a status;
+ * prints what is wrong. */
+static int answer_call(struct linux_endpoint *endpoint, const struct options *options,
+                       const uint8_t *content, uint64_t length, uint32_t tag)
+{
+    uint64_t bytes;
+    char *line;
+    int status;
+
+    if (!call_is_request(tag)) {
+        return STATUS_DONE;
+    }
+    status = command_print(content, length);
+    if (status != STATUS_DONE) {
+        return status;
+    }
+    line = read_line(&bytes);
+    if (line == NULL) {
+        return ferror(stdin) ? command_fail("standard input can't be read: %s", strerror(errno))
+                             : command_fail("standard input has no response for this request");
+    }
+    status = send_response(endpoint, options, line, bytes, tag);
+    free(line);
+    return status;
+}
+
+int answer_calls(struct linux_endpoint *endpoint, const struct options *options)
+{
+    return command_receive_each(endpoint, options, answer_call);
+}

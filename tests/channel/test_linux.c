@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The library for processes of Linux: the lock of an end, and waits for several channels. */
+#include "channel/copy.h"
+#include "channel/linux.h"
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define RING_BYTES  CHANNEL_RING_MIN
+#define CHANNELS    2u
+#define MILLISECOND UINT64_C(1000000)
+#define PATIENCE    (60000 * MILLISECOND)
+#define MANY_WAITS  ((size_t)2 * LINUX_POLLED_WAITS)
+
+struct fixture {
+    char folder[32];
+    char problem[LINUX_PROBLEM_BYTES];
+    struct linux_endpoint endpoints[CHANNELS]; /* end 0 of each channel, used */
+};
+
+static void path_of(const struct fixture *fixture, unsigned channel, char *path, size_t bytes)
+{
+    (void)snprintf(path, bytes, "%s/%u", fixture->folder, channel);
+}
+
+static bool map(struct fixture *fixture, struct linux_endpoint *endpoint, unsigned channel,
+                unsigned end)
+{
+    char path[64];
+
+    path_of(fixture, channel, path, sizeof(path));
+    return linux_map_file(endpoint, path, end, LINUX_MESSAGES, RING_BYTES, fixture->problem);
+}
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+
+    (void)snprintf(fixture.folder, sizeof(fixture.folder), "/tmp/channel-XXXXXX");
+    assert_non_null(mkdtemp(fixture.folder));
+    for (unsigned i = 0; i < CHANNELS; i++) {
+        assert_true(map(&fixture, &fixture.endpoints[i], i, 0));
+        assert_true(linux_begin(&fixture.endpoints[i], fixture.problem));
+    }
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    char path[64];
+    char bell[80];
+
+    for (unsigned i = 0; i < CHANNELS; i++) {
+        linux_close(&fixture->endpoints[i]);
+        path_of(fixture, i, path, sizeof(path));
+        for (unsigned end = 0; end < 2; end++) {
+            (void)snprintf(bell, sizeof(bell), "%s.%u", path, end);
+            (void)unlink(bell);
+        }
+        (void)unlink(path);
+    }
+    return rmdir(fixture->folder);
+}
+
+/* Begins to use an end, as another process would, and closes it. */
+static bool can_begin(struct fixture *fixture, unsigned channel, unsigned end)
+{
+    static struct linux_endpoint endpoint;
+    bool has_begun;
+
+    assert_true(map(fixture, &endpoint, channel, end));
+    has_begun = linux_begin(&endpoint, fixture->problem);
+    linux_close(&endpoint);
+    return has_begun;
+}
+
+static void test_an_end_is_locked_until_it_is_closed(void **state)
+{
+    struct fixture *fixture = *state;
+    char expected[LINUX_PROBLEM_BYTES];
+
+    assert_true(can_begin(fixture, 0, 1));
+    /* A second endpoint that is closed does not free the lock of the first. */
+    for (unsigned i = 0; i < 2; i++) {
+        assert_false(can_begin(fixture, 0, 0));
+        (void)snprintf(expected, sizeof(expected),
+                       "another process uses end 0 of %s/0: end it first", fixture->folder);
+        assert_string_equal(fixture->problem, expected);
+    }
+    linux_end(&fixture->endpoints[0]);
+    assert_false(can_begin(fixture, 0, 0));
+    linux_close(&fixture->endpoints[0]);
+    assert_true(can_begin(fixture, 0, 0));
+    assert_true(map(fixture, &fixture->endpoints[0], 0, 0));
+}
+
+/* Ends the child of a test. */
+static void end_child(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* Returns the child, which does nothing. */
+static pid_t fork_idle(void)
+{
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)pause(); /* until SIGKILL */
+        _exit(1);
+    }
+    return child;
+}
+
+static void test_a_child_keeps_no_lock_of_an_end_that_is_closed(void **state)
+{
+    struct fixture *fixture = *state;
+    pid_t child = fork_idle();
+
+    linux_close(&fixture->endpoints[0]);
+    assert_true(can_begin(fixture, 0, 0));
+    end_child(child);
+    assert_true(map(fixture, &fixture->endpoints[0], 0, 0));
+}
+
+static void test_a_child_that_ends_frees_no_lock(void **state)
+{
+    struct fixture *fixture = *state;
+
+    end_child(fork_idle());
+    assert_false(can_begin(fixture, 0, 0));
+}
+
+/* Another process, which connects with a channel, and sends a message after a while. */
+static pid_t fork_sender(struct fixture *fixture, unsigned channel)
+{
+    static struct linux_endpoint peer;
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (!map(fixture, &peer, channel, 1) || !linux_begin(&peer, fixture->problem)) {
+            _exit(1);
+        }
+        while (channel_update(&peer.channel) == CHANNEL_CONNECTING) {
+            (void)linux_wait_for_message(&peer, linux_now() + PATIENCE);
+        }
+        (void)usleep(50000);
+        _exit(channel_send(&peer.channel, "", 1, 0) == CHANNEL_DONE ? 0 : 1);
+    }
+    while (channel_update(&fixture->endpoints[channel].channel) == CHANNEL_CONNECTING) {
+        assert_true(linux_wait_for_message(&fixture->endpoints[channel], linux_now() + PATIENCE));
+    }
+    return child;
+}
+
+/* Fills the waits: for the second channel at `second`, for the first one everywhere else. */
+static void fill(struct fixture *fixture, struct linux_endpoint **endpoints,
+                 struct channel_wait *waits, size_t count, size_t second)
+{
+    for (size_t i = 0; i < count; i++) {
+        endpoints[i] = &fixture->endpoints[i == second ? 1 : 0];
+        waits[i] = channel_wait_for_message(&endpoints[i]->channel);
+    }
+}
+
+static void test_any_of_many_channels_ends_a_wait(void **state)
+{
+    static struct linux_endpoint *endpoints[MANY_WAITS];
+    static struct channel_wait waits[MANY_WAITS];
+    const size_t counts[] = {2, LINUX_POLLED_WAITS, LINUX_POLLED_WAITS + 1, MANY_WAITS};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        size_t count = counts[i];
+        pid_t child = fork_sender(fixture, 1);
+        struct channel *channel = &fixture->endpoints[1].channel;
+        uint64_t length;
+        uint32_t tag;
+        int status;
+
+        fill(fixture, endpoints, waits, count, count - 1);
+        assert_int_equal(linux_wait_any(endpoints, waits, count, linux_now() + PATIENCE),
+                         count - 1);
+        assert_non_null(channel_receive_begin(channel, &length, &tag));
+        channel_receive_end(channel);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        channel_reset(channel);
+    }
+}
+
+/* Receives the message of a child that then ended without linux_end(), and waits for its end. */
+static void receive_last(struct fixture *fixture, pid_t child)
+{
+    struct channel *channel = &fixture->endpoints[1].channel;
+    uint64_t length;
+    uint32_t tag;
+
+    assert_true(linux_wait_for_message(&fixture->endpoints[1], linux_now() + PATIENCE));
+    assert_non_null(channel_receive_begin(channel, &length, &tag));
+    channel_receive_end(channel);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void test_the_death_of_a_peer_ends_a_wait(void **state)
+{
+    static struct linux_endpoint *endpoints[MANY_WAITS];
+    static struct channel_wait waits[MANY_WAITS];
+    const size_t counts[] = {1, 2, MANY_WAITS};
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        size_t count = counts[i];
+
+        receive_last(fixture, fork_sender(fixture, 1));
+        fill(fixture, endpoints, waits, count, count - 1);
+        assert_int_equal(linux_wait_any(endpoints, waits, count, linux_now() + PATIENCE),
+                         count - 1);
+        assert_int_equal(channel_update(&fixture->endpoints[1].channel), CHANNEL_ENDED);
+        channel_accept(&fixture->endpoints[1].channel);
+    }
+}
+
+/* Both a thread whose waits are over at once, and one that polls. */
+static void test_a_death_is_noticed_without_sleeps(void **state)
+{
+    struct fixture *fixture = *state;
+    struct linux_endpoint *endpoints[] = {NULL, &fixture->endpoints[1]};
+    struct channel *channel = &fixture->endpoints[1].channel;
+    struct channel_wait waits[2];
+    uint64_t deadline = linux_now() + PATIENCE;
+    int ready[2];
+
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(write(ready[1], "", 1), 1);
+    receive_last(fixture, fork_sender(fixture, 1));
+    waits[0] = linux_wait_for_input(ready[0]);
+    while (channel_update(channel) == CHANNEL_CONNECTED) {
+        waits[1] = channel_wait_for_message(channel);
+        assert_int_equal(linux_wait_any(endpoints, waits, 2, deadline), 0);
+        assert_true(linux_now() < deadline);
+    }
+    channel_accept(channel);
+    receive_last(fixture, fork_sender(fixture, 1));
+    while (channel_update(channel) == CHANNEL_CONNECTED) {
+        linux_look_for_peer(&fixture->endpoints[1]);
+        assert_true(linux_now() < deadline);
+    }
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void test_a_child_that_has_the_lock_keeps_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    struct linux_endpoint *survivor = &fixture->endpoints[1];
+    static struct linux_endpoint peer;
+    pid_t child;
+
+    assert_true(map(fixture, &peer, 1, 1));
+    assert_true(linux_begin(&peer, fixture->problem));
+    while (channel_update(&survivor->channel) != CHANNEL_CONNECTED ||
+           channel_update(&peer.channel) != CHANNEL_CONNECTED) {
+    }
+    child = fork_idle();
+    close(peer.file); /* as if this process had ended */
+    assert_false(linux_wait_for_message(survivor, linux_now() + 2 * LINUX_DEATH_NS));
+    end_child(child);
+    munmap(peer.region, peer.region_bytes);
+    assert_true(linux_wait_for_message(survivor, linux_now() + PATIENCE));
+    assert_int_equal(survivor->channel.state, CHANNEL_ENDED);
+    close(peer.bell);
+    close(peer.peer_bell);
+}
+
+static void test_a_wait_that_times_out_returns_the_count(void **state)
+{
+    static struct linux_endpoint *endpoints[MANY_WAITS];
+    static struct channel_wait waits[MANY_WAITS];
+    struct fixture *fixture = *state;
+
+    for (size_t count = 1; count <= MANY_WAITS; count++) {
+        fill(fixture, endpoints, waits, count, count);
+        assert_int_equal(linux_wait_any(endpoints, waits, count, linux_now() + MILLISECOND), count);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_an_end_is_locked_until_it_is_closed),
+        TEST(test_a_child_keeps_no_lock_of_an_end_that_is_closed),
+        TEST(test_a_child_that_ends_frees_no_lock),
+        TEST(test_any_of_many_channels_ends_a_wait),
+        TEST(test_the_death_of_a_peer_ends_a_wait),
+        TEST(test_a_death_is_noticed_without_sleeps),
+        TEST(test_a_child_that_has_the_lock_keeps_the_end),
+        TEST(test_a_wait_that_times_out_returns_the_count),
+    };
+
+    return cmocka_run_group_tests_name("linux", tests, NULL, NULL);
+}
