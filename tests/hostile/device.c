@@ -140,7 +140,12 @@ bool device_strict(void)
 
 bool device_let_go(void)
 {
-    return !device.in_use || (device.told_reset && device.told_disabled);
+    return !device.knows_memory || !device.in_use || (device.told_reset && device.told_disabled);
+}
+
+void device_forget_memory(void)
+{
+    device.knows_memory = false;
 }
 
 bool device_running(void)
@@ -190,6 +195,7 @@ void device_enable_queue(void)
     device.told_disabled = false;
     device.told_reset = false;
     device.in_use = true;
+    device.knows_memory = true;
 }
 
 /* A legacy device finds the queue's parts itself (2.7.2). */

@@ -238,6 +238,7 @@ struct device {
     bool told_reset;
     bool told_disabled;
     bool in_use;
+    bool knows_memory; /* a queue was enabled since the driver was created */
 };
 
 extern struct device device;
@@ -253,6 +254,8 @@ bool device_running(void); /* DRIVER_OK */
 bool device_strict(void);
 /* No queue was enabled, or the driver was told that the device has let go of all of them. */
 bool device_let_go(void);
+/* A driver is created, with new memory. */
+void device_forget_memory(void);
 bool device_features(uint64_t mask);
 /* NULL: not enabled, or its memory can't be reached any more. */
 struct queue *device_queue(unsigned index);

@@ -151,6 +151,7 @@ const char *owner_create(const struct virtio_net_parameters *parameters, uint32_
         owner.pairs[i] = (struct pair){.signalled = true};
     }
     pool_forget_expected();
+    device_forget_memory();
     create(parameters, &reason);
     if (owner_net() == NULL) {
         HOSTILE_CHECK(!device_let_go() || (platform_allocations() == 0 && pool_buffers_held() == 0),

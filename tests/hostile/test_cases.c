@@ -363,6 +363,36 @@ static void reset_never_confirmed(void **state)
     program_finish();
 }
 
+/* After the start, which reads it five times, the status never reads 0. */
+static const struct snare stuck_later = {
+    .access = ACCESS_STATUS, .effect = SNARE_REPLACE, .countdown = 6, .every = 1, .value = 0x4f};
+
+/* The device refuses the first queue, and then does not confirm the reset. It knows no memory of
+ * the driver, which is freed: owner_create() checks it. Sometimes the device says that the queue is
+ * in use already: then it uses other memory. */
+static void reset_never_confirmed_without_queues(void **state)
+{
+    (void)state;
+    begin(BUS_PCI, 3);
+    assert_true(owner_destroy());
+    device.queue[RECEIVE].notify_offset = 0xffff;
+    snare_set(&stuck_later);
+    cases_expect_refused(cases_start(), "notification");
+}
+
+static void reset_never_confirmed_with_a_queue_in_use(void **state)
+{
+    const struct snare in_use = {
+        .access = ACCESS_QUEUE, .effect = SNARE_REPLACE, .countdown = 1, .every = 1, .value = 1};
+
+    (void)state;
+    begin(BUS_MMIO, 0);
+    assert_true(owner_destroy());
+    snare_set(&in_use);
+    snare_set(&stuck_later);
+    cases_expect_refused(cases_start(), "in use");
+}
+
 /* The device refuses FEATURES_OK (3.1.1), or does not offer VERSION_1. */
 static void features_refused(void **state)
 {
@@ -521,6 +551,8 @@ int main(void)
         cmocka_unit_test(notification_outside),
         cmocka_unit_test(generation_never_stable),
         cmocka_unit_test(reset_never_confirmed),
+        cmocka_unit_test(reset_never_confirmed_without_queues),
+        cmocka_unit_test(reset_never_confirmed_with_a_queue_in_use),
         cmocka_unit_test(features_refused),
         cmocka_unit_test(mtu_changes),
         cmocka_unit_test(used_element_changes),

@@ -117,8 +117,14 @@ MUTATIONS = [
     Mutation(
         "reset believed",
         "net/stop.c",
-        "if (!virtio_transport_reset(net->transport))",
+        "if (!virtio_transport_reset(net->transport) && net->transport->queues != 0)",
         "if (!virtio_transport_reset(net->transport) && net->mtu == 0)",
+    ),
+    Mutation(
+        "memory lost without queues",
+        "net/stop.c",
+        "if (!virtio_transport_reset(net->transport) && net->transport->queues != 0)",
+        "if (!virtio_transport_reset(net->transport))",
     ),
     Mutation(
         "configuration bounds",

@@ -98,12 +98,13 @@ static bool read_bytes(struct entropy *entropy, uint8_t *data, size_t bytes, uin
     return true;
 }
 
-/* The device may write to the memory until it confirms the reset (2.4.1). */
+/* The device may write to the memory until it confirms the reset (2.4.1). Without an enabled queue
+ * it knows no memory of the driver. */
 static void stop(struct entropy *entropy)
 {
     uint16_t position = 0;
 
-    if (!virtio_transport_reset(entropy->transport)) {
+    if (!virtio_transport_reset(entropy->transport) && entropy->transport->queues != 0) {
         return;
     }
     if (entropy->has_queue) {

@@ -158,6 +158,16 @@ static void test_no_queue(void **state)
     assert_int_equal(fake_allocations, 0);
 }
 
+/* The device knows no memory of the driver yet. */
+static void test_no_reset_at_the_start(void **state)
+{
+    (void)state;
+    device.status = VIRTIO_STATUS_DRIVER_OK;
+    device.stuck_in_reset = true;
+    expect_failure("the device does not complete a reset");
+    assert_int_equal(fake_allocations, 0);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -185,6 +195,7 @@ int main(int count, char **arguments)
         cmocka_unit_test_setup(test_a_request_without_bytes, set_up),
         cmocka_unit_test_setup(test_length_beyond_the_buffer, set_up),
         cmocka_unit_test_setup(test_no_queue, set_up),
+        cmocka_unit_test_setup(test_no_reset_at_the_start, set_up),
         cmocka_unit_test_setup(test_no_memory, set_up),
     };
 
