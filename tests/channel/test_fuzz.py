@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.libfuzzer import other_seed, run_fuzzer
 
 from bulkhead.building.build import Variant
 
@@ -16,25 +16,9 @@ STEPS_MIN = 1_000_000
 
 def fuzz(folder: Path, programs: int, seed: int) -> int:
     """Run the fuzzer without a stored corpus. Returns the number of steps."""
-    command = [
-        Variant("host", "clang").folder / "tests/channel/fuzz_channel",
-        f"-runs={programs}",
-        f"-seed={seed}",
-        "-max_len=1000",
-        "-len_control=0",
-        "-timeout=25",
-        "-verbosity=0",
-        f"-artifact_prefix={folder}/",
-    ]
-    done = subprocess.run(
-        [str(word) for word in command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    program = Variant("host", "clang").folder / "tests/channel/fuzz_channel"
+    options = ["-max_len=1000", "-len_control=0"]
+    done = run_fuzzer(program, folder, programs, seed, options, inputs=None)
     assert done.returncode == 0, done.stdout
     steps = re.search(r"^steps: (\d+)$", done.stdout, re.MULTILINE)
     assert steps is not None, done.stdout
@@ -49,4 +33,4 @@ def test_malicious_peers_do_no_harm(log_folder: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_many_malicious_peers_do_no_harm(log_folder: Path) -> None:
-    assert fuzz(log_folder, 2_000_000, seed=2026) >= 100 * STEPS_MIN
+    assert fuzz(log_folder, 2_000_000, other_seed()) >= 100 * STEPS_MIN

@@ -4,7 +4,7 @@
 The corpus is a single archive, because git would otherwise track a thousand files. Add programs
 that a long run found, which reach new code and are as short as possible, like this:
 
-    build/venv/bin/python tests/hostile/driver_fuzzer.py FOLDER-WITH-PROGRAMS
+    PYTHONPATH=tests build/venv/bin/python tests/hostile/driver_fuzzer.py FOLDER-WITH-PROGRAMS
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.libfuzzer import run_fuzzer
+
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = Path(__file__).with_name("corpus.zip")
 PROGRAM = ROOT / "build" / "host-clang" / "tests" / "hostile" / "fuzz_driver"
 _PROGRAM_BYTES_MAX = 800  # about 200 steps
-_SECONDS_A_PROGRAM_MAX = 25
 
 
 @dataclass(frozen=True)
@@ -48,34 +49,17 @@ def pack(folder: Path) -> None:
             archive.writestr(name, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
-def fuzz(program: Path, corpus: Path, artifacts: Path, runs: int, seed: int = 1) -> Outcome:
-    """Runs all programs of the corpus, then others up to `runs`. New programs go to the corpus
-    folder."""
-    command = [
-        program,
-        f"-runs={runs}",
-        f"-seed={seed}",
-        f"-max_len={_PROGRAM_BYTES_MAX}",
-        f"-timeout={_SECONDS_A_PROGRAM_MAX}",
-        "-verbosity=0",
-        f"-artifact_prefix={artifacts}/",
-        corpus,
-    ]
-    done = subprocess.run(
-        [str(word) for word in command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+def fuzz(program: Path, corpus: Path, folder: Path, runs: int, seed: int = 1) -> Outcome:
+    """Runs all programs of the corpus, then others up to `runs`. `folder` gets the programs that
+    fail, `folder`/found the new ones."""
+    options = [f"-max_len={_PROGRAM_BYTES_MAX}"]
+    done = run_fuzzer(program, folder, runs, seed, options, corpus)
     steps = re.findall(r"^programs: \d+, steps: (\d+)$", done.stdout, re.MULTILINE)
     return Outcome(
         done.returncode != 0,
         int(steps[-1]) if steps else 0,
         done.stdout,
-        sorted(artifacts.glob("*-*")),
+        sorted(folder.glob("*-*")),
     )
 
 
