@@ -173,7 +173,7 @@ struct virtio_net {
  * 0, which handles configuration changes. */
 struct net_device {
     const char *broken;      /* reason, a static text; NULL: not broken */
-    bool memory_with_device; /* queues were set up, and the device was not reset since */
+    bool memory_with_device; /* enabling queues was begun, and the device not reset since */
     bool link_up;            /* the state that was read last */
     bool has_mac;
     uint8_t mac[6];
