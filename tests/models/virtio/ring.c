@@ -9,10 +9,8 @@ static const struct ring_format *format(const struct ring *ring)
 
 void ring_reset(struct ring *ring, const struct ring_memory *memory, uint16_t size)
 {
-    unsigned ids = ring->size > size ? ring->size : size;
-
+    memset(ring->held, 0, ring->held_end * sizeof(ring->held[0]));
     memset(ring, 0, offsetof(struct ring, held));
-    memset(ring->held, 0, (ids < RING_SIZE_MAX ? ids : RING_SIZE_MAX) * sizeof(ring->held[0]));
     ring->memory = memory;
     ring->size = size;
 }
@@ -119,6 +117,9 @@ void ring_hold(struct ring *ring, const struct ring_chain *chain)
         ring_rule(ring, ring->held[chain->id] == 0,
                   "a chain is not made available while the device has it");
         ring->held[chain->id] = chain->descriptors;
+        if (chain->id >= ring->held_end) {
+            ring->held_end = (uint16_t)(chain->id + 1);
+        }
     }
 }
 

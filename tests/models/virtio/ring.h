@@ -85,11 +85,15 @@ struct ring {
     uint64_t indirect_chains;
     /* Packed: leaves WRITE out of every other used descriptor, as some devices do. */
     bool omits_write;
-    /* By id: the descriptors in the ring of a chain that the device has, 0: it has none. */
+    uint16_t held_end;
+    /* By id: the number of descriptors in the ring of a chain that the device holds, 0 if it holds
+     * none. Only the first `held_end` entries may differ from 0: tests reset rings often, and the
+     * array is large. */
     uint16_t held[RING_SIZE_MAX];
 };
 
-/* Forgets everything but the ring's memory operations, and sets these and the size. */
+/* Clears the ring, and sets its memory operations and size. All bytes of a ring that was never reset
+ * must be 0. */
 void ring_reset(struct ring *ring, const struct ring_memory *memory, uint16_t size);
 
 /* Takes the next available chain. Returns false if there is none, or none that the device can

@@ -63,7 +63,6 @@ struct fake_device {
     uint8_t status;
     uint8_t config[64];
     uint32_t generation;
-    struct fake_queue queue[FAKE_QUEUES];
     uint32_t device_feature_select;
     uint32_t driver_feature_select;
     uint16_t queue_select;
@@ -102,6 +101,8 @@ struct fake_device {
     /* The writes of the driver, in order. */
     struct fake_write trace[FAKE_TRACE_MAX];
     unsigned trace_count;
+
+    struct fake_queue queue[FAKE_QUEUES];
 };
 
 extern struct fake_device *fake;

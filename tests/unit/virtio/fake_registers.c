@@ -18,8 +18,24 @@ static struct fake_queue *selected(void)
 {
     static struct fake_queue none;
 
+    if (fake->queue_select < FAKE_QUEUES) {
+        return &fake->queue[fake->queue_select];
+    }
     memset(&none, 0, sizeof(none));
-    return fake->queue_select < FAKE_QUEUES ? &fake->queue[fake->queue_select] : &none;
+    return &none;
+}
+
+/* Clears a queue but for its maximal size and its notification offset. */
+static void clear_queue(struct fake_queue *queue)
+{
+    uint16_t size_max = queue->size_max;
+    uint16_t notify_offset = queue->notify_offset;
+
+    memset(queue, 0, offsetof(struct fake_queue, ring));
+    ring_reset(&queue->ring, NULL, size_max);
+    queue->size_max = size_max;
+    queue->notify_offset = notify_offset;
+    queue->vector = VIRTIO_NO_VECTOR;
 }
 
 static void device_reset(void)
@@ -35,15 +51,7 @@ static void device_reset(void)
     fake->config_vector = VIRTIO_NO_VECTOR;
     memset(fake->raised, 0, sizeof(fake->raised));
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
-        struct fake_queue *queue = &fake->queue[i];
-        uint16_t size_max = queue->size_max;
-        uint16_t notify_offset = queue->notify_offset;
-
-        memset(queue, 0, sizeof(*queue));
-        queue->size_max = size_max;
-        queue->ring.size = size_max;
-        queue->notify_offset = notify_offset;
-        queue->vector = VIRTIO_NO_VECTOR;
+        clear_queue(&fake->queue[i]);
     }
 }
 
@@ -158,14 +166,10 @@ static void write_enable(uint32_t value)
 /* 2.6.1: the queue is off, and what is known of it forgotten, but for what tests look at. */
 static void finish_queue_reset(struct fake_queue *queue)
 {
-    struct fake_queue before = *queue;
+    unsigned resets = queue->resets + 1;
 
-    memset(queue, 0, sizeof(*queue));
-    queue->size_max = before.size_max;
-    queue->ring.size = before.size_max;
-    queue->notify_offset = before.notify_offset;
-    queue->vector = VIRTIO_NO_VECTOR;
-    queue->resets = before.resets + 1;
+    clear_queue(queue);
+    queue->resets = resets;
 }
 
 static void write_queue_reset(uint32_t value)
@@ -518,7 +522,7 @@ void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t v
 {
     static const uint8_t mac[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
 
-    memset(device, 0, sizeof(*device));
+    memset(device, 0, offsetof(struct fake_device, queue));
     device->bus = bus;
     device->offered = FAKE_FEATURES_ALL | fake_ring_features;
     device->magic = 0x74726976;
@@ -535,9 +539,8 @@ void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t v
     device->config[11] = 1500 >> 8;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
         device->queue[i].size_max = 256;
-        device->queue[i].ring.size = 256;
         device->queue[i].notify_offset = (uint16_t)(i + 1);
-        device->queue[i].vector = VIRTIO_NO_VECTOR;
+        clear_queue(&device->queue[i]);
     }
     fake_pci_describe(device, 0x1041);
     fake = device;

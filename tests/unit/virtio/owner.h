@@ -31,13 +31,11 @@ struct owner {
     struct virtio_mmio mmio;
     struct virtio_pci pci;
     struct virtio_transport *transport;
-    struct fake_device device;
     struct virtio_net_parameters parameters;
 
     struct owner_buffer buffers[OWNER_BUFFERS];
     unsigned buffers_usable; /* number of buffers that the owner may use */
     uint32_t buffer_capacity;
-    struct owner_packet packets[OWNER_PACKETS];
     bool signalled;
     uint64_t signals;
     uint64_t signals_in_handler_max;
@@ -53,6 +51,9 @@ struct owner {
     uint16_t checksum_offset;
     uint32_t frame_bytes; /* length of the last frame received */
     uint64_t link_changes;
+    /* Entries from `sent` on are zero until the index has wrapped. */
+    struct owner_packet packets[OWNER_PACKETS];
+    struct fake_device device;
 };
 
 /* Initializes the device and the pools. A test may still change the device before owner_start(). */
