@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures and options that all tests share: guests with kept consoles, networks, --long, --times,
-and the distribution of tests among workers.
+"""Fixtures and options that all tests share: guests with kept consoles, networks, --long, --part,
+--times, and the distribution of tests among workers.
 
 This file also collects the C unit tests: each program that Meson knows as a test of a build for
 Linux is a pytest test, named after the build and the program.
@@ -8,23 +8,26 @@ Linux is a pytest test, named after the build and the program.
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import pairwise, times
+from support import long_runs, selection, times
 from support.device_monitor import DeviceMonitor
-from support.schedule import Schedule, write_plan
+from support.schedule import Planned, Schedule
 
 from bulkhead.building.build import ARM32, COMPILERS, Variant, guest_image
+from bulkhead.building.unit_programs import default_programs, unit_programs
 from bulkhead.paths import BUILD
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace
@@ -34,6 +37,7 @@ StartGuest = Callable[..., GuestProcess]
 # Suites with test programs in C.
 UNIT_PROGRAMS = ("channel", "hostile", "model", "unit")
 _CONSOLE_TAIL_LINES = 60
+_LISTED_FILES_MAX = 40
 _logs = pytest.StashKey[list[Path]]()
 
 
@@ -44,50 +48,102 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="also the tests that take minutes, and all combinations of parameters",
     )
     parser.addoption("--times", action="store_true", help="print what each suite took")
+    parser.addoption("--part", type=selection.Part.parse, help="with --long: K/N")
+    # From ./bulkhead test: the time before pytest started, and whether --changed chose the tests.
+    parser.addoption("--seconds-before", type=float, help=argparse.SUPPRESS)
+    parser.addoption("--list-long", action="store_true", help=argparse.SUPPRESS)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(times.Times(config))
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        run = Run(Path(worker["selection"]), worker["tree"], worker["record_lines"])
+    else:
+        tree = long_runs.tree_state() if config.getoption("--long") else ""
+        run = Run(_selection_file(), tree, long_runs.count_lines())
+        if config.getoption("--long"):
+            run.recorder = long_runs.Recorder(tree)
+            config.pluginmanager.register(run.recorder)
+    config.stash[_run] = run
+
+
+@dataclass
+class Run:
+    """Data that the controller and the workers of a run share."""
+
+    selection_file: Path
+    tree: str
+    # Lines of the record when the run began, so that a worker that replaces a crashed one selects
+    # the same tests.
+    record_lines: int
+    recorder: long_runs.Recorder | None = None
+
+
+_run = pytest.StashKey[Run]()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--long"):
-        left_out = pairwise.left_out(items)
-        if left_out:
-            config.hook.pytest_deselected(items=list(left_out))
-            items[:] = [item for item in items if item not in left_out]
-        skip = pytest.mark.skip(reason="takes minutes: ./bulkhead test --long")
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(skip)
-    worker = getattr(config, "workerinput", None)
-    if worker is not None:
-        write_plan(items, Path(worker["plan"]))
+    collected = list(items)
+    run = config.stash[_run]
+    if config.getoption("--long"):
+        part = config.getoption("--part")
+        passed = long_runs.passed(long_runs.read(lines=run.record_lines), run.tree)
+        chosen = selection.long_run(items, part, times.stored_durations(), passed)
+    else:
+        chosen = selection.default_run(items)
+    kept = set(items)
+    if left_out := [item for item in collected if item not in kept]:
+        config.hook.pytest_deselected(items=left_out)
+    chosen.write(run.selection_file)
 
 
-def _plan_file() -> Path:
-    """Where the workers of this run write their plan."""
+def _selection_file() -> Path:
+    """Where this run's workers write which tests they selected."""
     folder = BUILD / "test-logs"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f".plan-{os.getpid()}.json"
+    return folder / f".selection-{os.getpid()}.json"
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """A worker of pytest-xdist is about to start."""
-    node.workerinput["plan"] = str(_plan_file())
+    run = node.config.stash[_run]
+    node.workerinput["selection"] = str(run.selection_file)
+    node.workerinput["tree"] = run.tree
+    node.workerinput["record_lines"] = run.record_lines
 
 
 def pytest_unconfigure() -> None:
-    # A worker that replaced a crashed one wrote the plan once more.
-    _plan_file().unlink(missing_ok=True)
+    _selection_file().unlink(missing_ok=True)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config) -> Schedule:
     workers = int(config.getoption("numprocesses"))
-    return Schedule(workers, _plan_file(), times.known_durations(config))
+
+    def read_plan() -> dict[str, Planned]:
+        return selection.Selection.read(config.stash[_run].selection_file).planned
+
+    return Schedule(workers, read_plan, times.known_durations(config))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    run = config.stash[_run]
+    chosen = selection.Selection.read(run.selection_file)
+    if run.recorder is not None:
+        terminalreporter.section("runs with --long")
+        for line in run.recorder.lines(chosen):
+            terminalreporter.write_line(line)
+    elif chosen.long:
+        terminalreporter.write_line(f"{len(chosen.long)} tests run only with --long")
+        if config.getoption("--list-long"):
+            files = Counter(name.partition("::")[0] for name in chosen.long)
+            for name, count in files.most_common(_LISTED_FILES_MAX):
+                terminalreporter.write_line(f"    {count:5} in {name}")
 
 
 class UnitProgramFailed(Exception):
@@ -134,20 +190,20 @@ class UnitPrograms(pytest.File):
 
     def collect(self) -> Iterator[UnitProgram]:
         for variant in (*(Variant("host", compiler) for compiler in COMPILERS), ARM32):
-            folder = variant.folder
-            listing = folder / "meson-info" / "intro-tests.json"
-            if not listing.is_file():
-                continue
-            for test in json.loads(listing.read_text()):
-                if f"bulkhead:{self.path.parent.name}" not in test["suite"]:
+            by_default = default_programs(variant)
+            for each in unit_programs(variant):
+                if each.suite != self.path.parent.name:
                     continue
-                yield UnitProgram.from_parent(
+                program = UnitProgram.from_parent(
                     self,
-                    name=f"{folder.name}/{test['name']}",
-                    command=[*variant.runner, *test["cmd"]],
-                    folder=folder,
-                    time_limit=test["timeout"],
+                    name=f"{variant.folder.name}/{each.name}",
+                    command=list(each.command),
+                    folder=variant.folder,
+                    time_limit=each.timeout_s,
                 )
+                if each not in by_default:
+                    program.add_marker("long")
+                yield program
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Distributes tests among the workers of pytest-xdist.
 
-Each worker writes a plan during collection. The plan holds for each test its group, whether it runs
-alone, and how long it may take. The controller reads the plan and hands out the groups, the longest
-first. Tests marked `alone` run last, on one worker, after the other workers have ended.
+Each worker plans during collection: for each test its group, whether it runs alone, and how long it
+may take. The controller reads the plan (selection.py) and hands out the groups, the longest first.
+Tests marked `alone` run last, on one worker, after the other workers have ended.
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,21 +36,6 @@ class Planned:
 def plan(items: Iterable[pytest.Item]) -> dict[str, Planned]:
     """Returns the plan of the collected tests, by node id."""
     return {item.nodeid: _planned(item) for item in items}
-
-
-def write_plan(items: Iterable[pytest.Item], path: Path) -> None:
-    """Writes the plan of the collected tests for the controller; all workers write the same."""
-    content = {nodeid: asdict(each) for nodeid, each in plan(items).items()}
-    temporary = path.with_suffix(f".{os.getpid()}")
-    temporary.write_text(json.dumps(content))
-    temporary.replace(path)
-
-
-def read_plan(path: Path) -> dict[str, Planned]:
-    """Returns what write_plan() wrote; empty if no worker wrote a plan."""
-    if not path.is_file():
-        return {}
-    return {nodeid: Planned(**each) for nodeid, each in json.loads(path.read_text()).items()}
 
 
 def _planned(item: pytest.Item) -> Planned:
@@ -105,15 +87,19 @@ def make_units(
 
     def expected(unit: Unit) -> float:
         return sum(
-            durations.get(collection[index], _expected_from_limit(planned, collection[index]))
-            for index in unit.indices
+            expected_seconds(collection[index], planned, durations) for index in unit.indices
         )
 
     units = [Unit(tuple(indices), alone) for (_, alone), indices in groups.items()]
     return sorted(units, key=expected, reverse=True)
 
 
-def _expected_from_limit(planned: Mapping[str, Planned], nodeid: str) -> float:
+def expected_seconds(
+    nodeid: str, planned: Mapping[str, Planned], durations: Mapping[str, float]
+) -> float:
+    """Returns the time that a test took, or a share of its limit if it was never measured."""
+    if nodeid in durations:
+        return durations[nodeid]
     limit = planned[nodeid].limit if nodeid in planned else _DEFAULT_LIMIT_S
     return limit * _EXPECTED_SHARE
 
@@ -126,9 +112,14 @@ class Schedule:
     test until the others have ended.
     """
 
-    def __init__(self, workers: int, plan_file: Path, durations: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        workers: int,
+        read_plan: Callable[[], Mapping[str, Planned]],
+        durations: Mapping[str, float],
+    ) -> None:
         self._workers = workers
-        self._plan_file = plan_file
+        self._read_plan = read_plan
         self._durations = durations
         self._collections: dict[WorkerController, list[str]] = {}
         self._pending: dict[WorkerController, list[int]] = {}
@@ -177,8 +168,7 @@ class Schedule:
             if any(other != first for other in others):
                 raise pytest.UsageError("the workers collected different tests")
             self._collection = first
-            units = make_units(first, read_plan(self._plan_file), self._durations)
-            self._plan_file.unlink(missing_ok=True)
+            units = make_units(first, self._read_plan(), self._durations)
             self._queue.extend(unit for unit in units if not unit.alone)
             self._alone.extend(unit for unit in units if unit.alone)
         self._hand_out()

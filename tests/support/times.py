@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures how long tests take. Prints it with --times, and keeps it for the next run's order."""
+"""Measures how long tests take. Prints it with --times, and keeps it for the next run's order.
+
+tests/durations.json has the times of long tests on one of the project's machines. They order the
+first run of a fresh clone, and divide a run with --long into parts.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 import pytest
 
+from bulkhead.paths import TESTS
+
 _CACHE_KEY = "bulkhead/durations"
 _PROPERTY = "processor_seconds"
 _SLOWEST = 5
 _DIGITS = 3
+_FILE = TESTS / "durations.json"
 
 
 @dataclass
@@ -29,10 +38,16 @@ def processor_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+def stored_durations() -> dict[str, float]:
+    """Returns the seconds in tests/durations.json, by node id."""
+    return {str(name): float(seconds) for name, seconds in json.loads(_FILE.read_text()).items()}
+
+
 def known_durations(config: pytest.Config) -> dict[str, float]:
-    """Returns the seconds that tests took when they last ran, by node id."""
+    """Returns the seconds that tests took when they last ran here, or else those stored."""
     cache: pytest.Cache | None = getattr(config, "cache", None)
-    return dict(cache.get(_CACHE_KEY, {})) if cache is not None else {}
+    measured = dict(cache.get(_CACHE_KEY, {})) if cache is not None else {}
+    return {**stored_durations(), **measured}
 
 
 def suite_of(nodeid: str) -> str:
@@ -47,6 +62,7 @@ class Times:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._began = 0.0
+        self._session_began = time.monotonic()
         self.taken: dict[str, Taken] = {}
 
     # Hooks of the process that runs a test.
@@ -79,11 +95,19 @@ class Times:
         if cache is None or hasattr(self._config, "workerinput") or not self.taken:
             return
         new = {nodeid: round(each.seconds, _DIGITS) for nodeid, each in self.taken.items()}
-        cache.set(_CACHE_KEY, {**known_durations(self._config), **new})
+        cache.set(_CACHE_KEY, {**cache.get(_CACHE_KEY, {}), **new})
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self._config.getoption("--times"):
             terminalreporter.section("times")
+            seconds = time.monotonic() - self._session_began
+            before = self._config.getoption("--seconds-before")
+            if before is not None:
+                terminalreporter.write_line(
+                    f"{before:9.1f}            set-up and building\n"
+                    f"{seconds:9.1f}            tests\n"
+                    f"{before + seconds:9.1f}            together"
+                )
             for line in table(self.taken):
                 terminalreporter.write_line(line)
 

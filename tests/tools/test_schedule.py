@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -51,11 +48,9 @@ def planned(tests: Sequence[str]) -> dict[str, Planned]:
 class Session:
     """Runs a collection on workers as xdist does, in an order of its own."""
 
-    def __init__(self, folder: Path, count: int, tests: Sequence[str] = _TESTS) -> None:
+    def __init__(self, count: int, tests: Sequence[str] = _TESTS) -> None:
         self.tests = list(tests)
-        plan = folder / "plan.json"
-        plan.write_text(json.dumps({name: asdict(each) for name, each in planned(tests).items()}))
-        self.schedule = Schedule(count, plan, {})
+        self.schedule = Schedule(count, lambda: planned(tests), {})
         self.workers = [Worker(f"gw{number}") for number in range(count)]
         self.ran: list[tuple[str, str]] = []  # worker and test
         self.together: list[set[str]] = []  # workers that were active at each test
@@ -100,10 +95,8 @@ class Session:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("count", [1, 2, 3, 50])
-def test_every_test_runs_once_and_groups_stay_together(
-    tmp_path: Path, count: int, seed: int
-) -> None:
-    session = Session(tmp_path, count)
+def test_every_test_runs_once_and_groups_stay_together(count: int, seed: int) -> None:
+    session = Session(count)
     assert session.run(seed) == []
     assert sorted(test for _, test in session.ran) == sorted(_TESTS)
     assert len({worker for worker, test in session.ran if test in _GROUP}) == 1
@@ -116,22 +109,22 @@ def test_every_test_runs_once_and_groups_stay_together(
 
 
 @pytest.mark.parametrize("crash_at", range(0, 40, 3))
-def test_a_crashed_workers_tests_run_on_others(tmp_path: Path, crash_at: int) -> None:
-    session = Session(tmp_path, 2)
+def test_a_crashed_workers_tests_run_on_others(crash_at: int) -> None:
+    session = Session(2)
     (crashed,) = session.run(crash_at, crash_at)
     ran = [test for _, test in session.ran]
     assert sorted([*ran, crashed]) == sorted(_TESTS)
 
 
-def test_only_tests_that_run_alone(tmp_path: Path) -> None:
-    session = Session(tmp_path, 2, sorted(_ALONE))
+def test_only_tests_that_run_alone() -> None:
+    session = Session(2, sorted(_ALONE))
     session.run()
     assert {test for _, test in session.ran} == _ALONE
     assert len({worker for worker, _ in session.ran}) == 1
 
 
-def test_no_tests(tmp_path: Path) -> None:
-    session = Session(tmp_path, 2, [])
+def test_no_tests() -> None:
+    session = Session(2, [])
     session.run()
     assert session.ran == []
 

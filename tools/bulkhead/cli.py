@@ -314,6 +314,12 @@ def trace(
     help="Run also the tests that take minutes, and all combinations of parameters.",
 )
 @click.option(
+    "--part",
+    metavar="K/N",
+    help="With --long: run the K-th of N parts of all tests, such as 3/8, but for the tests of the "
+    "part that have passed on the same state of the tree.",
+)
+@click.option(
     "-k", "expression", metavar="EXPR", help="Run only the tests whose names match (pytest -k)."
 )
 @click.option(
@@ -328,6 +334,7 @@ def test(
     settings: Settings,
     suites: tuple[str, ...],
     long_: bool,
+    part: str | None,
     expression: str | None,
     times: bool,
     base: str | None,
@@ -339,8 +346,10 @@ def test(
     """
     from bulkhead import testing
 
+    testing.check_part(part, is_long=long_)
     chosen = [
         *(["--long"] if long_ else []),
+        *([f"--part={part}"] if part else []),
         *(["--times"] if times else []),
         *(["-k", expression] if expression else []),
         *settings.passed_on,

@@ -8,9 +8,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from bulkhead import changed, console
 from bulkhead.building import build
+from bulkhead.building.unit_programs import default_programs
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, TESTS
 from bulkhead.settings import Settings
@@ -28,6 +30,9 @@ class _Suite:
 
 
 _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
+_LONG = "--long"
+# Clang's programs that tests in Python run by default.
+_FUZZERS = ("tests/channel/fuzz_channel", "tests/hostile/fuzz_driver")
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG, build.ARM32)),
     "model": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"model"})),
@@ -49,6 +54,17 @@ _EVERYTHING = _Suite(
 )
 
 
+def check_part(part: str | None, *, is_long: bool) -> None:
+    """Refuse a --part that names no part, or that stands without --long."""
+    if part is None:
+        return
+    number, _, count = part.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise UserError(f"--part {part} names no part", "write K/N, such as --part 3/8")
+    if not is_long:
+        raise UserError("--part divides the tests of --long", "add --long")
+
+
 def test_changed(
     base: str, names: Sequence[str], arguments: Sequence[str], settings: Settings
 ) -> int:
@@ -60,6 +76,7 @@ def test_changed(
     # The dependencies in the build folders are complete only after an up-to-date build.
     build.build_all(changed.builds(), settings)
     reached = changed.reach().tests(files)
+    arguments = [*arguments, "--list-long"]
     if reached == {"."}:
         return test(names, arguments, settings)
     chosen = sorted(each for each in reached if is_named(each, names))
@@ -82,8 +99,19 @@ def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> 
     needed = [*(suite.groups for suite in suites), *(variant.groups for variant in variants)]
     packages.ensure(set().union(*needed), settings)
     for variant in variants:
-        build.build(variant)
+        if variant == _HOST_CLANG and _LONG not in arguments:
+            _build_programs_of_clang()
+        else:
+            build.build(variant)
     return _pytest(paths, arguments)
+
+
+def _build_programs_of_clang() -> None:
+    """Build Clang's programs of the default run. They are a small part of its build."""
+    folder = build.configure(_HOST_CLANG)
+    programs = {each.program for each in default_programs(_HOST_CLANG)}
+    names = sorted(str(program.relative_to(folder)) for program in programs)
+    build.build(_HOST_CLANG, [*names, *_FUZZERS])
 
 
 def _path(name: str) -> str:
@@ -126,6 +154,8 @@ def workers(arguments: Sequence[str], paths: Sequence[str], cores: int) -> int:
 
 
 def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
+    # Of the shell script that started this process, too: it may have made the Python environment.
+    arguments = [*arguments, f"--seconds-before={_seconds_since_start():.1f}"]
     python = [sys.executable, "-I", "-X", f"pycache_prefix={BUILD / 'pycache'}"]
     configuration = str(TESTS.parent / "pyproject.toml")
     command = [*python, "-m", "pytest", "-c", configuration, *arguments, *paths]
@@ -144,6 +174,13 @@ def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
                 process.wait(_END_TIMEOUT_S)
             process.kill()
             return 130
+
+
+def _seconds_since_start() -> float:
+    """Return the age of this process."""
+    start_ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+    uptime_s = float(Path("/proc/uptime").read_text().split()[0])
+    return uptime_s - start_ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _environment() -> dict[str, str]:
