@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 
 import pytest
-from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, Way, id_of, start, ways
+from support.rogue_system import ROGUE, VICTIM, Run, StartGuest, Way, start, ways
 
 from bulkhead.system.board_tree import registers
 from bulkhead.system.reports import State
@@ -48,6 +49,26 @@ def decoded(run: Run) -> list[range]:
     ]
 
 
+def survives_each(run: Run, attacks: Sequence[str]) -> None:
+    """Runs the attacks, each after a restart of the rogue, and looks at the victim after each. By
+    default the attacks of a test share a machine; --long runs each on a machine of its own."""
+    for attack in attacks:
+        run.restart()
+        survives(run, attack)
+        run.nothing_changed()
+    run.victim_is_unharmed()
+
+
+@pytest.mark.timeout(600)
+def test_filtered_accesses_affect_no_other_partition(start_guest: StartGuest, way: Way) -> None:
+    """More than 10 s: one machine for all attacks, a million calls among them."""
+    run = start(start_guest, way=way)
+    survives_each(run, [attack for attack, _ in _FILTERED])
+    for _, said in _FILTERED:
+        assert re.search(rf"(?m)^{said}", run.guest.console())
+
+
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("attack", "said"), _FILTERED, ids=[name for name, _ in _FILTERED])
 def test_filtered_access_affects_no_other_partition(
@@ -67,8 +88,17 @@ def test_private_interrupts_of_another_vcpu(start_guest: StartGuest) -> None:
     run.victim_is_unharmed()
 
 
+_ON_A_SHARED_CORE = ("sgi", "end", "waiting", "storm")
+
+
 @ways(Way.WEIGHTS)
-@pytest.mark.parametrize("attack", ["sgi", "end", "waiting", "storm"])
+def test_attacks_on_a_core_shared_by_weights(start_guest: StartGuest, way: Way) -> None:
+    survives_each(start(start_guest, way=way), _ON_A_SHARED_CORE)
+
+
+@pytest.mark.long
+@ways(Way.WEIGHTS)
+@pytest.mark.parametrize("attack", _ON_A_SHARED_CORE)
 def test_attack_on_a_core_shared_by_weights(start_guest: StartGuest, way: Way, attack: str) -> None:
     run = start(start_guest, way=way)
     survives(run, attack)
@@ -88,23 +118,29 @@ def test_victim_executes_beside_a_rogue_that_never_waits(
     assert run.reports()[ROGUE].state == State.RUNNING
 
 
-_WITH_TWO_STATES = [
-    *(
-        (attack, Way.TWO_STATES)
-        for attack in ("distributor", "redistributor 0", "sgi", "end", "waiting", "storm")
-    ),
-    *((attack, Way.SHARED_TWO_STATES) for attack in ("sgi", "end", "waiting")),
+_WITH_TWO_STATES = {
+    Way.TWO_STATES: ("distributor", "redistributor 0", "sgi", "end", "waiting", "storm"),
+    Way.SHARED_TWO_STATES: ("sgi", "end", "waiting"),
+}
+_WITH_TWO_STATES_ALONE = [
+    pytest.param(way, (attack,), marks=pytest.mark.long, id=f"{way.value}-{attack}")
+    for way, attacks in _WITH_TWO_STATES.items()
+    for attack in attacks
+]
+_WITH_TWO_STATES_IN_TURN = [
+    pytest.param(way, attacks, id=way.value) for way, attacks in _WITH_TWO_STATES.items()
 ]
 
 
-@pytest.mark.parametrize(("attack", "way"), _WITH_TWO_STATES, ids=id_of)
-def test_attack_on_interrupts_with_two_security_states(
-    start_guest: StartGuest, attack: str, way: Way
+@pytest.mark.parametrize(("way", "attacks"), [*_WITH_TWO_STATES_IN_TURN, *_WITH_TWO_STATES_ALONE])
+def test_attacks_on_interrupts_with_two_security_states(
+    start_guest: StartGuest, way: Way, attacks: tuple[str, ...]
 ) -> None:
     """The victim's interrupts are listed, too, so its monitor's pages change with them."""
     run = start(start_guest, way=way)
-    survives(run, attack)
-    run.restart()
+    for attack in attacks:
+        survives(run, attack)
+        run.restart()
     run.order("shut")
     run.wait_for(r"(?m)^rogue\| rogue: shut")
     run.stop()
@@ -148,18 +184,23 @@ def test_every_system_register(start_guest: StartGuest, way: Way) -> None:
         assert int(higher) == 0
 
 
+_BUSY = ("spin", "priority 0", "suspend")
+_BUSY_ALONE = [pytest.param((attack,), marks=pytest.mark.long, id=attack) for attack in _BUSY]
+
+
 @ways(Way.DIRECT, Way.LISTED, Way.SHARED, Way.WEIGHTS)
-@pytest.mark.parametrize("attack", ["spin", "priority 0", "suspend"])
+@pytest.mark.parametrize("attacks", [pytest.param(_BUSY, id="in-turn"), *_BUSY_ALONE])
 def test_busy_core_disturbs_no_other_and_can_be_stopped(
-    start_guest: StartGuest, way: Way, attack: str
+    start_guest: StartGuest, way: Way, attacks: tuple[str, ...]
 ) -> None:
     run = start(start_guest, way=way)
-    run.order(attack)
-    run.wait_for(rf"(?m)^rogue\| rogue: {attack.partition(' ')[0]}$")
-    run.nothing_changed(attacked=True)
-    assert run.reports()[ROGUE].state == State.RUNNING
-    run.stop()
-    run.attack_after_restart("dma-none")
+    for attack in attacks:
+        run.order(attack)
+        run.wait_for(rf"(?m)^rogue\| rogue: {attack.partition(' ')[0]}$")
+        run.nothing_changed(attacked=True)
+        assert run.reports()[ROGUE].state == State.RUNNING
+        run.stop()
+        run.attack_after_restart("dma-none")
     run.victim_is_unharmed()
 
 

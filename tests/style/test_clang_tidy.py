@@ -37,7 +37,15 @@ def test_both_builds_are_there() -> None:
     assert compiled(), f"{', '.join(tidy.BUILDS)}: call ./bulkhead build --compiler clang"
 
 
-@pytest.mark.parametrize("name", compiled())
+def of_product(name: str) -> bool:
+    """Returns true if a unit is part of the product or of an example, not of a test or a bench."""
+    return not name.startswith(("tests/", "bench/"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if of_product(name) else pytest.mark.long) for name in compiled()],
+)
 @pytest.mark.timeout(1800)
 def test_clang_tidy(name: str) -> None:
     findings = tidy.check(compiled()[name])

@@ -30,6 +30,14 @@ console = "interactive"
 """
 WORK, SPARE = 2, 3  # the third and the fourth partition
 _LISTS_MAX = 1000
+_BUSY = -3  # MANAGER_BUSY
+_STATE_AFTER = {
+    Command.CREATE: State.STOPPED,
+    Command.START: State.RUNNING,
+    Command.STOP: State.STOPPED,
+    Command.REPLACE: State.RUNNING,
+    Command.DESTROY: State.ABSENT,
+}
 ENDLESS = 'arguments = "beats=0"'  # of the image that replaces
 
 
@@ -94,6 +102,16 @@ class ManagedRun:
 
     def order(self, command: Command, partition: int, image: bytes = b"") -> Answer:
         return self.requests.order(command, partition, image)
+
+    def complete(self, command: Command, partition: int, image: bytes = b"") -> Answer:
+        """Gives an order and waits until it is carried out, longer than the manager if need be: it
+        waits for 5 s, and a busy host takes longer to clear hundreds of MiB."""
+        answer = self.order(command, partition, image)
+        if answer.result != _BUSY:
+            return answer
+        state = self.states()[partition]
+        assert state is _STATE_AFTER[command], state
+        return self.requests.list()
 
     def states(self) -> list[State]:
         """Returns the states of all partitions, when none starts or stops."""

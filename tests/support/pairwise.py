@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Selects parameters of tests marked `pairwise` so that all pairs of values remain.
+"""Selects parameters of tests so that all pairs of values, or all values, remain.
 
-By default a test with several parameters runs on fewer combinations than the full product: each
-pair of values of two parameters that occurs in the product still occurs in a selected combination.
---long runs the product.
+By default a test with several parameters runs on fewer combinations than the full product. If it is
+marked `pairwise`, each pair of values of two parameters that occurs in the product still occurs in
+a selected combination; if it is marked `each_value`, each value does. --long runs the product.
 """
 
 from __future__ import annotations
@@ -15,23 +15,25 @@ from typing import Any
 import pytest
 
 Combination = Mapping[str, str]
-Pair = tuple[tuple[str, str], ...]
+Group = tuple[tuple[str, str], ...]
+_SIZES = {"pairwise": 2, "each_value": 1}  # by marker: how many parameters a group has
 
 
-def pairs(combination: Combination) -> set[Pair]:
-    """Returns all pairs of parameters with their values, or the parameter itself if there is
-    only one."""
+def groups(combination: Combination, size: int) -> set[Group]:
+    """Returns all groups of `size` parameters with their values, or the group of all parameters if
+    there are fewer."""
     values = sorted(combination.items())
-    return set(itertools.combinations(values, min(2, len(values))))
+    return set(itertools.combinations(values, min(size, len(values))))
 
 
-def choose(combinations: Sequence[Combination]) -> list[int]:
-    """Returns the indices, in order, of combinations that together contain all pairs.
+def choose(combinations: Sequence[Combination], size: int = 2) -> list[int]:
+    """Returns the indices, in order, of combinations that together contain all groups of `size`
+    parameters.
 
-    Each step takes the first of the combinations with the most pairs that are not covered yet. The
+    Each step takes the first of the combinations with the most groups that are not covered yet. The
     result depends on nothing but the combinations.
     """
-    having = [pairs(combination) for combination in combinations]
+    having = [groups(combination, size) for combination in combinations]
     missing = set().union(*having)
     chosen: list[int] = []
     while missing:
@@ -56,21 +58,21 @@ def _text(value: Any) -> str:
     return str(getattr(value, "name", value))
 
 
-def is_marked(item: pytest.Item) -> bool:
-    """Returns true if the test is marked `pairwise`."""
-    return isinstance(item, pytest.Function) and item.get_closest_marker("pairwise") is not None
+def size_of(item: pytest.Item) -> int:
+    """Returns the size of the groups of a test's parameters, 0 if it is not marked."""
+    return next((size for mark, size in _SIZES.items() if item.get_closest_marker(mark)), 0)
 
 
 def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
     """Returns the tests that are not selected."""
     functions: dict[str, list[pytest.Function]] = {}
     for item in items:
-        if is_marked(item) and isinstance(item, pytest.Function):
+        if isinstance(item, pytest.Function) and size_of(item) != 0:
             functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
     found: set[pytest.Item] = set()
     for tests in functions.values():
         combinations = [_filled(each, tests) for each in tests]
-        kept = set(choose(combinations))
+        kept = set(choose(combinations, size_of(tests[0])))
         found.update(test for index, test in enumerate(tests) if index not in kept)
     return found
 

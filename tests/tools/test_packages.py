@@ -51,3 +51,18 @@ def test_without_a_compiler_the_sanitizers_of_the_default_release_are_needed(
     monkeypatch.setattr(packages, "_PATH", str(tmp_path))
     assert not sanitizers().is_there()
     assert sanitizers().package().names == ("libclang-rt-dev",)
+
+
+def test_either_emulator_of_arm_programs_serves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's qemu-user would remove a user's qemu-user-static."""
+    (need,) = (need for need in packages.NEEDS if need.name.startswith("qemu-arm "))
+    monkeypatch.setattr(packages, "_PATH", str(tmp_path))
+    assert not need.is_there()
+    assert need.package().names == ("qemu-user",)
+    for name in ("qemu-arm-static", "qemu-arm"):
+        (tmp_path / name).touch()
+        (tmp_path / name).chmod(0o755)
+        assert need.is_there()
+        assert packages.arm_emulator() == str(tmp_path / name)

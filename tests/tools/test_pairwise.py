@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The default choice of combinations has each pair of values that the full product has."""
+"""The default choice of combinations has each pair of values, or each value, of the product."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import sys
 from collections.abc import Iterable
 
 import pytest
-from support.pairwise import Combination, Pair, choose, pairs
+from support.pairwise import Combination, Group, choose, groups
 
 from bulkhead.paths import ROOT
 
-# Prints, for each function with the marker, the pairs of its tests and their number.
+# Prints, for each function with a marker, the groups of parameters of its tests, and their number.
 _COLLECT = """
 import json, sys
 import pytest
-from support.pairwise import combination_of, is_marked, pairs
+from support.pairwise import combination_of, groups, size_of
 
 class Printer:
     def pytest_collection_finish(self, session):
         found = {}
         for item in session.items:
-            if is_marked(item):
+            if size_of(item):
                 each = found.setdefault(item.nodeid.partition("[")[0], [0, set()])
                 each[0] += 1
-                each[1] |= pairs(combination_of(item))
+                each[1] |= groups(combination_of(item), size_of(item))
         print("FOUND" + json.dumps({k: [n, sorted(map(list, p))] for k, (n, p) in found.items()}))
 
 sys.exit(pytest.main(
@@ -38,8 +38,8 @@ sys.exit(pytest.main(
 """
 
 
-def all_pairs(combinations: Iterable[Combination]) -> set[Pair]:
-    return set().union(*(pairs(each) for each in combinations))
+def all_groups(combinations: Iterable[Combination], size: int = 2) -> set[Group]:
+    return set().union(*(groups(each, size) for each in combinations))
 
 
 def product(*sizes: int) -> list[Combination]:
@@ -54,7 +54,7 @@ def product(*sizes: int) -> list[Combination]:
 def test_all_pairs_remain_in_few(sizes: tuple[int, ...], most: int) -> None:
     combinations = product(*sizes)
     chosen = choose(combinations)
-    assert all_pairs(combinations[index] for index in chosen) == all_pairs(combinations)
+    assert all_groups(combinations[index] for index in chosen) == all_groups(combinations)
     assert len(chosen) <= most
     assert chosen == sorted(set(chosen)) == choose(combinations)
 
@@ -63,7 +63,17 @@ def test_all_pairs_remain_in_few(sizes: tuple[int, ...], most: int) -> None:
 def test_of_combinations_that_are_no_product_all_pairs_remain(seed: int) -> None:
     combinations = random.Random(seed).sample(product(5, 4, 3, 3), 60)
     chosen = [combinations[index] for index in choose(combinations)]
-    assert all_pairs(chosen) == all_pairs(combinations)
+    assert all_groups(chosen) == all_groups(combinations)
+
+
+@pytest.mark.parametrize(("sizes", "count"), [((3,), 3), ((2, 2, 2), 2), ((4, 2, 3), 4)])
+def test_all_values_remain_in_as_few_as_the_longest_parameter_has(
+    sizes: tuple[int, ...], count: int
+) -> None:
+    combinations = product(*sizes)
+    chosen = choose(combinations, size=1)
+    assert all_groups((combinations[i] for i in chosen), 1) == all_groups(combinations, 1)
+    assert len(chosen) == count
 
 
 def collected(*options: str) -> dict[str, tuple[int, set[str]]]:
@@ -81,7 +91,7 @@ def collected(*options: str) -> dict[str, tuple[int, set[str]]]:
     }
 
 
-def test_each_marked_test_has_all_pairs_by_default() -> None:
+def test_each_marked_test_has_all_groups_by_default() -> None:
     default, product_ = collected(), collected("--long")
     assert default.keys() == product_.keys()
     assert default

@@ -140,9 +140,9 @@ def test_a_partition_with_several_vcpus_on_a_core_lives_and_ends(
         (Command.DESTROY, Command.CREATE, Command.START),
     ):
         for command in commands:
-            assert run.order(command, SPARE).result == 0, command
+            assert run.complete(command, SPARE).result == 0, command
         wait_until_ready()
-    assert run.order(Command.DESTROY, SPARE).states[SPARE] == State.ABSENT
+    assert run.complete(Command.DESTROY, SPARE).states[SPARE] == State.ABSENT
     assert run.report(SPARE).starts == 3
     for before in (loop, work):
         now = run.report(before.partition)
@@ -235,14 +235,14 @@ def test_linux_is_replaced_with_its_initrd_and_its_network_card(
     kernel = linux_guest.prepare().kernel.read_bytes()
     other = kernel.replace(_BANNER, _OTHER_BANNER)
     assert other != kernel
-    assert run.order(Command.REPLACE, SPARE, other).result == 0
+    assert run.complete(Command.REPLACE, SPARE, other).result == 0
     wait_for_network(_OTHER_BANNER)
-    assert run.order(Command.STOP, SPARE).result == 0
-    assert run.order(Command.START, SPARE).result == 0
+    assert run.complete(Command.STOP, SPARE).result == 0
+    assert run.complete(Command.START, SPARE).result == 0
     wait_for_network(_OTHER_BANNER)
-    assert run.order(Command.DESTROY, SPARE).result == 0
-    assert run.order(Command.CREATE, SPARE).result == 0
-    assert run.order(Command.START, SPARE).result == 0
+    assert run.complete(Command.DESTROY, SPARE).result == 0
+    assert run.complete(Command.CREATE, SPARE).result == 0
+    assert run.complete(Command.START, SPARE).result == 0
     wait_for_network(_BANNER)
     report = run.report(SPARE)
     assert (report.starts, report.exits["fault"]) == (4, 0)

@@ -132,6 +132,7 @@ def test_no_interrupt_between_vcpus_is_lost(
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.each_value
 @pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
 @pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
 @pytest.mark.parametrize("cores", [[0, 0], [0, 0, 1, 1]], ids=["one-core", "two-cores"])
@@ -188,6 +189,7 @@ _ENDS = {"f": "is stopped: core", "w": "is stopped: core", "b": "is stopped: cor
 _RESETS = ("r", "x", "s")
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
 @pytest.mark.parametrize("cores", [[0, 0, 0], [0, 1, 1]], ids=["one-core", "two-cores"])
 def test_a_partition_ends_in_every_state_of_its_vcpus(

@@ -55,7 +55,7 @@ class Variant:
     @property
     def runner(self) -> tuple[str, ...]:
         """The command that runs the build's programs on this machine, empty if none is needed."""
-        return ("qemu-arm",) if self.target == "arm32" else ()
+        return (packages.arm_emulator() or "qemu-arm",) if self.target == "arm32" else ()
 
 
 # The driver library and its tests for a processor of 32 bits. Not a target of `./bulkhead build`:

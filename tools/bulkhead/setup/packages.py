@@ -59,6 +59,14 @@ def _program(name: str, package: str, *groups: str) -> Need:
     )
 
 
+def arm_emulator() -> str | None:
+    """Return the path of the emulator for programs of 32-bit Arm Linux, or None.
+
+    Debian's package qemu-user would remove a user's qemu-user-static, which serves as well.
+    """
+    return program("qemu-arm") or program("qemu-arm-static")
+
+
 def _header(name: str, package: str, *groups: str) -> Need:
     def is_there() -> bool:
         return any(
@@ -128,7 +136,12 @@ NEEDS = (
         lambda: Path("/usr/arm-linux-gnueabihf/lib/libc.a").is_file(),
         lambda: apt.Packages(("libc6-dev-armhf-cross",)),
     ),
-    _program("qemu-arm", "qemu-user", "arm32"),
+    Need(
+        "qemu-arm or qemu-arm-static",
+        frozenset({"arm32"}),
+        lambda: arm_emulator() is not None,
+        lambda: apt.Packages(("qemu-user",)),
+    ),
     _program("clang", "clang", "clang"),
     _program("ld.lld", "lld", "clang"),
     Need(
