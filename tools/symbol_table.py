@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the symbol table of a guest image as assembly, for the image's second link.
+"""Writes the names of a guest program's functions into it, and makes its image.
 
-symbol_table.py OUTPUT: writes an empty table, for the first link.
-symbol_table.py OUTPUT NM PROGRAM.elf: writes the functions that NM finds in the first link.
+symbol_table.py NM OBJCOPY LINKED ELF IMAGE: reads the symbols of the program LINKED, and writes a
+copy of it with the table in its section .symbol_table (ELF), and the copy's memory (IMAGE).
+kernel/panic/symbols.c describes and reads the table.
 """
 
+import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 # nm's types of code symbols: global, local, weak. The image is linked at 0, so an address is an
 # offset.
 _CODE_TYPES = frozenset("tTwW")
-_HEADER = """\
-/* SPDX-License-Identifier: BSD-2-Clause */
-/* Made by tools/symbol_table.py. */
-    .section .symbol_table, "a", %progbits
-    .global symbol_table_count, symbol_table_offsets, symbol_table_names
-    .balign 4
-"""
+_SECTION = ".symbol_table"
 
 
 def read_symbols(nm: str, program: Path) -> list[tuple[int, str]]:
@@ -36,26 +33,43 @@ def read_symbols(nm: str, program: Path) -> list[tuple[int, str]]:
     return sorted(names.items())
 
 
-def assembly(symbols: list[tuple[int, str]]) -> str:
-    """Return the table as an assembly file."""
-    lines = [_HEADER + "symbol_table_count:", f"    .long {len(symbols)}", "symbol_table_offsets:"]
-    lines += [f"    .long {address:#x}" for address, _ in symbols]
-    lines += ["symbol_table_names:"]
-    lines += [f'    .asciz "{name}"' for _, name in symbols] or ['    .asciz ""']
-    return "\n".join(lines) + '\n    .section .note.GNU-stack, "", %progbits\n'
+def table(symbols: list[tuple[int, str]], room: int) -> bytes:
+    """Return the table, padded to `room` bytes.
+
+    Where there is not enough room for whole names, all are cut to the same length. Raises
+    ValueError if not even one character of each fits.
+    """
+    offsets = struct.pack(f"<{len(symbols) + 1}I", len(symbols), *(each for each, _ in symbols))
+    names = [name.encode() for _, name in symbols]
+    for length in range(max(map(len, names), default=0), 0, -1):
+        whole = offsets + b"".join(name[:length] + b"\0" for name in names)
+        if len(whole) <= room:
+            return whole.ljust(room, b"\0")
+    raise ValueError(f"{len(symbols)} symbols do not fit {_SECTION}, which has {room} bytes")
+
+
+def fill(nm: str, objcopy: str, linked: Path, elf: Path, image: Path) -> None:
+    """Write the program with its table, and its image."""
+    with tempfile.TemporaryDirectory() as folder:
+        section = Path(folder) / "section"
+        subprocess.run(
+            [objcopy, "-O", "binary", f"--only-section={_SECTION}", linked, section], check=True
+        )
+        section.write_bytes(table(read_symbols(nm, linked), section.stat().st_size))
+        subprocess.run(
+            [objcopy, f"--update-section={_SECTION}={section}", linked, elf], check=True
+        )
+    subprocess.run([objcopy, "-O", "binary", elf, image], check=True)
 
 
 def main(arguments: list[str]) -> int:
     """Run the command. Returns its exit status."""
     match arguments:
-        case [output]:
-            symbols = []
-        case [output, nm, program]:
-            symbols = read_symbols(nm, Path(program))
+        case [nm, objcopy, linked, elf, image]:
+            fill(nm, objcopy, Path(linked), Path(elf), Path(image))
         case _:
             print(__doc__, file=sys.stderr)
             return 2
-    Path(output).write_text(assembly(symbols))
     return 0
 
 

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The symbol table: offsets from the image's start in ascending order, and the names in the same
- * order.
+ * The symbol table, as tools/symbol_table.py writes it: the number of symbols, their offsets from the
+ * image's start in ascending order, and the names, each ended by a zero byte, in the same order.
  */
 #include "panic/symbols.h"
 
 #include "boot/image.h"
 #include <stddef.h>
 
-extern const uint32_t symbol_table_count;
-extern const uint32_t symbol_table_offsets[];
-extern const char symbol_table_names[];
+extern const uint32_t symbol_table[]; /* defined by the linker script */
+
+static uint32_t symbol_count(void)
+{
+    return symbol_table[0];
+}
+
+static const uint32_t *symbol_offsets(void)
+{
+    return &symbol_table[1];
+}
 
 /* Walks all names before the wanted one: the table is read in a panic only, where time does not
  * matter, and an index would cost memory. */
 static const char *name_at(size_t index)
 {
-    const char *name = symbol_table_names;
+    const char *name = (const char *)&symbol_offsets()[symbol_count()];
 
     while (index > 0) {
         while (*name != '\0') {
@@ -30,14 +38,15 @@ static const char *name_at(size_t index)
 
 const char *symbol_find(uintptr_t address, uintptr_t *offset)
 {
+    const uint32_t *offsets = symbol_offsets();
     uintptr_t wanted = address - (uintptr_t)image_start;
     size_t low = 0;
-    size_t high = symbol_table_count;
+    size_t high = symbol_count();
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (symbol_table_offsets[middle] <= wanted) {
+        if (offsets[middle] <= wanted) {
             low = middle + 1;
         } else {
             high = middle;
@@ -46,6 +55,6 @@ const char *symbol_find(uintptr_t address, uintptr_t *offset)
     if (low == 0 || address < (uintptr_t)image_start) {
         return NULL;
     }
-    *offset = wanted - symbol_table_offsets[low - 1];
+    *offset = wanted - offsets[low - 1];
     return name_at(low - 1);
 }

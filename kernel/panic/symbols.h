@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of functions, from the table that tools/symbol_table.py makes of a first link.
+ * Names of functions, from the table that tools/symbol_table.py writes into the linked image.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H

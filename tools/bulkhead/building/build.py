@@ -175,9 +175,10 @@ def _environment() -> dict[str, str]:
 def guest_image(name: str, compiler: str = "gcc", folder: Path | None = None) -> Path:
     """Return the image of a program of apps/ or apps/tests/. It must have been built."""
     base = (folder or Variant("arm64", compiler).folder) / "apps"
-    for path in sorted(base.glob(f"*/{name}.image")):
+    path = base / f"{name}.image"
+    if path.is_file():
         return path
-    known = sorted({path.stem for path in base.glob("*/*.image")})
+    known = sorted(each.stem for each in base.glob("*.image"))
     raise UserError(
         f"there is no guest '{name}'",
         f"the guests are: {', '.join(known)}" if known else "call ./bulkhead build first",

@@ -219,7 +219,7 @@ def prepare(context: BenchContext) -> Systems:
     size = str(_TCP_BUFFER)
     options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
     variant = Variant("arm64", options=options, name="bench-channel")
-    folder = context.build(variant, "apps/channel_speed/channel-speed.image")
+    folder = context.build(variant, "apps/channel-speed.image")
     image = linux_channels.prepare_command("pci")
     image = linux_guest.with_program(image, "tcp", [_FOLDER / "tcp.c"], [])
     return Systems(context, guest_image("channel-speed", folder=folder), image)

@@ -55,8 +55,8 @@ def image_file(system: System, partition: Partition) -> Path | None:
             f"there is no image {show(name)}",
             f"{choose(name, [*known, *LINUXES, RTEMS], 'images')}, or the path of a file",
         )
-    built = Variant("arm64").folder.glob(f"apps/*/{name}.image")
-    return next(built, None)
+    built = Variant("arm64").folder / f"apps/{name}.image"
+    return built if built.is_file() else None
 
 
 def initrd_file(system: System, partition: Partition) -> Path | None:
