@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A control loop that wakes once in each `period` (nanoseconds), for ever. Every `report` seconds
- * it prints the number of missed periods and the greatest lateness; with 0 it prints nothing. It
- * prints periods missed because the processor was not run in time on a separate line, if there are
- * any: on an emulated machine its host causes them by running something else.
+ * it prints the number of missed periods and the greatest lateness; with 0 it prints nothing. A
+ * separate line counts the deadlines missed while the machine below did not run the processor, if
+ * there are any: the host of an emulated machine causes them by running something else.
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -37,9 +37,11 @@ static void report(struct periods *periods, struct totals *totals)
           (unsigned long)periods->count, (unsigned long)periods->missed,
           (unsigned long)totals->worst, (unsigned long)periods->worst);
     if (periods->missed_asleep != totals->missed_asleep) {
-        print("control: not this system's doing: %lu more missed because the core was not run "
-              "in time, worst %lu ns late; in QEMU the host ran something else\n",
-              (unsigned long)periods->missed_asleep, (unsigned long)totals->worst_asleep);
+        print("control: %lu %s missed while the host paused this virtual core (expected on a busy "
+              "host), worst %lu ns late\n",
+              (unsigned long)periods->missed_asleep,
+              periods->missed_asleep == 1 ? "deadline" : "deadlines",
+              (unsigned long)totals->worst_asleep);
         totals->missed_asleep = periods->missed_asleep;
     }
     periods->worst = 0;
