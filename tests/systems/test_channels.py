@@ -49,9 +49,8 @@ def test_keys() -> None:
 
 
 def documented() -> tuple[str, list[str]]:
-    """Returns the system file of the section on channels, and the indented lines of the section."""
-    text = (ROOT / "docs" / "systems.md").read_text()
-    section = text.split("\n## Channels\n")[1].split("\n## ")[0]
+    """Return the system file of the page on channels, and the indented lines of the page."""
+    section = (ROOT / "docs" / "channel-keys.md").read_text()
     example = section.split("```toml\n")[1].split("```")[0]
     return example, re.findall(r"^    (.+)$", section.split("```")[2], re.MULTILINE)
 

@@ -163,9 +163,9 @@ def test_frequency_of_the_board() -> None:
 
 
 def documented() -> tuple[str, list[str]]:
-    """The system file of the section on VCPUs, and the indented lines of that section."""
-    text = (ROOT / "docs" / "systems.md").read_text()
-    section = text.split("\n## VCPUs\n")[1].split("\n## ")[0]
+    """Return the system file of the section on VCPUs, and the indented lines of that section."""
+    text = (ROOT / "docs" / "vcpus.md").read_text()
+    section = text.split("\n## In a system file\n")[1].split("\n## ")[0]
     example = section.split("```toml\n")[1].split("```")[0]
     return example, re.findall(r"^    (.+)$", section.split("```")[2], re.MULTILINE)
 

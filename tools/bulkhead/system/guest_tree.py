@@ -186,7 +186,7 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
 
 
 def _channel_node(end: ChannelEnd) -> Iterator[str]:
-    """Yield the node of a channel: docs/systems.md, "Channels"."""
+    """Yield the node of a channel: docs/channel-keys.md."""
     yield f"\tchannel@{end.region.start:x} {{"
     yield '\t\tcompatible = "bulkhead,channel";'
     yield f"\t\treg = {_cells(_range(end.region))};"

@@ -32,7 +32,7 @@
 #include "channel/wait.h"
 #include <stddef.h>
 
-/* The kinds of channels (docs/systems.md). */
+/* The kinds of channels (docs/channel-keys.md). */
 enum linux_kind {
     LINUX_MESSAGES, /* connection.h */
     LINUX_VALUE,    /* value.h */
