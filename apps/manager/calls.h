@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The hypervisor's calls for the manager of a system (docs/partitions.md). Thread context, on the
+/* The hypervisor's calls for the manager of a system (docs/hypercalls.md). Thread context, on the
  * partition's first core. */
 #ifndef APP_MANAGER_CALLS_H
 #define APP_MANAGER_CALLS_H
@@ -13,7 +13,7 @@ enum state { STATE_ABSENT, STATE_STOPPED, STATE_RUNNING, STATE_BUSY };
 /* In the order of the calls. */
 enum command { COMMAND_CREATE, COMMAND_START, COMMAND_STOP, COMMAND_REPLACE, COMMAND_DESTROY };
 
-/* Results, 0 or less: those of the hypervisor (docs/partitions.md), and this one. */
+/* Results, 0 or less: those of the hypervisor (docs/hypercalls.md), and this one. */
 #define RESULT_NOT_REACHED (-100) /* the partition is not in the state that the command is for */
 
 /* An image in the staging memory. */

@@ -12,13 +12,13 @@
 #define PSCI_CPU_ON        UINT64_C(0xc4000003)
 #define PSCI_AFFINITY_INFO UINT64_C(0xc4000004)
 
-/* docs/partitions.md, "Calls": the manager's, and as many numbers behind them. */
+/* docs/hypercalls.md: the manager's, and as many numbers behind them. */
 #define ORDER_FIRST  UINT64_C(0xc6000010)
 #define ORDERS       12u
 #define PARTITIONS   9u /* one more than a system has */
 #define STAGED_BYTES 4096u
 
-/* docs/partitions.md, "Calls": those of channels, and as many numbers behind them. */
+/* docs/hypercalls.md: those of channels, and as many numbers behind them. */
 #define CHANNEL_FIRST UINT64_C(0x86000020)
 #define CHANNEL_CALLS 4u
 #define CHANNELS      17u /* one more than a system has */
