@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""bulkhead-channel between processes: messages, streams, counters, ends, and bad input."""
+"""bulkhead-channel between processes: messages, streams, counters, ends, and bad input.
+
+Also values, one-way channels, deadlines and killed peers.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Malicious peers found by libFuzzer do no harm (malicious.c)."""
+"""Malicious peers found by libFuzzer do no harm (malicious.c).
+
+Built by Clang. A run takes more than 1,000,000 steps.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two processes exchange messages while one of them is killed again and again (hammer.c)."""
+"""Two processes exchange messages while one of them is killed again and again (hammer.c).
+
+They flood each other and answer each other. No message is lost, arrives twice or reaches another
+life. --long: 100,000,000 messages and 1,000 kills.
+"""
 
 from __future__ import annotations
 

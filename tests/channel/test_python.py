@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python package: pip builds it, and processes talk over it."""
+"""The Python package: pip builds it, and processes talk over it.
+
+Messages, values, one-way channels, calls, deadlines, killed peers and bad input.
+"""
 
 from __future__ import annotations
 

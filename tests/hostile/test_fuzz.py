@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Malicious programs found by libFuzzer do not harm the driver, which recovers after each."""
+"""Malicious programs found by libFuzzer do not harm the driver, which recovers after each.
+
+Built by Clang. A program is a sequence of calls of the application and actions of the device; a run
+takes more than 1,000,000 steps.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hypervisor executes a bounded number of instructions before it takes its interrupts again.
 
+The rogue attacks, restarts and stops; large images are loaded; a manager gives orders.
+
 A plugin of QEMU (stretches.c) counts them, from outside.
 """
 

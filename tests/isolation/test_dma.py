@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rogue tells its NIC to access memory of others through rings, buffers and tables."""
+"""The rogue tells its NIC to access memory of others through rings, buffers and tables.
+
+Before and after that it uses its own memory, where DMA works.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The SMMU reports refused DMA to one core, which forwards the event to the monitor of the
-partition that caused it."""
+partition that caused it.
+
+The report names the partition and the device, whichever partition's core takes the SMMU's
+interrupt.
+"""
 
 from __future__ import annotations
 

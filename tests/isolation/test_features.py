@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Features that no guest may use are hidden and UNDEFINED; no register outlives its guest."""
+"""Features that no guest may use are hidden and UNDEFINED; no register outlives its guest.
+
+No register shows what a neighbour on the core has written.
+"""
 
 from __future__ import annotations
 

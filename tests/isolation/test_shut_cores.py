@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A core on which no interrupt reaches the hypervisor holds up nobody, and is stopped all the same
-(docs/decisions/0039)."""
+(docs/decisions/0039).
+
+The guest feigns active interrupts once, again and again, or asleep. The terminal's input moves to
+others, refused DMA of others is reported, and the core is stopped by the terminal and by a manager.
+A listed, a shared or an idle core notices.
+"""
 
 from __future__ import annotations
 

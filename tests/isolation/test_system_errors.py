@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An SError stops the partition that was running, or that the monitor made an access for.
 
+Also where another partition executes next on the core.
+
 QEMU's processors never take a physical SError: it has no model of one, and HCR_EL2.VSE makes a
 virtual one for EL1. These tests let a core take another exception to EL2, and move it to the vector
 for an SError before its first instruction there. ESR_EL2 and ELR_EL2 are then those of the other

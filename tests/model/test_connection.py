@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SPIN explores all executions of connection.pml: the lives of a channel's sides, and their sleep.
 
+The model has lives, the state table and sleep. No message reaches another life, none is lost, and
+no wake-up is lost.
+
 Each step that the protocol needs is also left out once, which SPIN must find.
 """
 

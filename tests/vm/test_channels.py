@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two kernels exchange messages over a channel, and see when the other one ends."""
+"""Two kernels exchange messages over a channel, and see when the other one ends.
+
+With direct and listed interrupts, on shared cores and with two security states; with restarts,
+stops and a manager's orders in the middle. A partition writes where only the other end may.
+Notifications come in floods.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The system `consumer`: a media player and Linux share two cores, beside a control loop.
 
+The player loses no period, its tone is in the file of the sound device, and the loop has no exits
+meanwhile.
+
 The machine counts instructions, and the sound device has the same clock.
 """
 

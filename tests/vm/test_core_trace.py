@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The trace of a shared core agrees with budgets, periods, weights and the counters of `stat`.
 
+No VCPU gets more than its budget in any window of its period, less the delay by more urgent ones.
+Wake-ups and turns are where the schedule says.
+
 The machine counts instructions: a nanosecond is an instruction, and no run varies.
 """
 

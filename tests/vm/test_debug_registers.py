@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guests that share a core keep their breakpoints, watchpoints and event counters.
 
+Four guests share the core, and only the owner gets an exception; with one and two security states.
+
 The state of a guest whose debug exceptions are enabled changes with each turn of the core, that of
 another one when a guest accesses it.
 """

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests interrupt controller, timer and PCI on QEMU's device models."""
+"""Tests interrupt controller, timer and PCI on QEMU's device models.
+
+Interrupts with and without ITS; PCI trees as the guest and as QEMU see them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hypervisor routes interrupts that collide to another core, and back. The guest counts them.
 
+An interrupt that collides moves to the other core. It returns when it is sporadic, when the guest
+routes it, and when the VCPU turns off or takes none. None is lost or arrives twice. Without
+`distribute` it stays.
+
 The machine counts instructions, so that each run is the same.
 """
 

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """kvm-unit-tests as guests, built in the tree that KVM_UNIT_TESTS names: with direct and listed
-interrupts, and on shared cores, their checks pass."""
+interrupts, and on shared cores, their checks pass.
+
+`selftest`, `gic`, `timer`, `psci` and `pmu` on up to four cores, also with two security states. The
+shared cores are shared with a loop. Without the variable the tests are skipped
+(tests/vm/README.md).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The system `channels`: a sensor, a controller, and Linux with a plot, connected by channels."""
+"""The system `channels`: a sensor, a controller, and Linux with a plot, connected by channels.
+
+The page's stream of records by HTTP, a chosen setpoint, and a sensor that restarts.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An ELF executable linked for QEMU's virt, as RTEMS is, boots as a partition."""
+"""An ELF executable linked for QEMU's virt, as RTEMS is, boots as a partition.
+
+It uses only the first Redistributor of the interrupt controller, on any core.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux sees a channel as a PCI function, which its own generic driver drives."""
+"""Linux sees a channel as a PCI function, which its own generic driver drives.
+
+Its resources are where the system has them. uio_pci_generic drives it: states, doorbells both ways,
+an end that stops and restarts.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command and the Python package in Linux, with a kernel at the other end of the channel."""
+"""The command and the Python package in Linux, with a kernel at the other end of the channel.
+
+Measurements, messages, values, one-way channels, calls, counters and errors. Linux restarts in the
+middle of a transfer. A second process is refused at a used end. Doorbells wake ends without
+connections. The memory is a BAR or comes by DAX, which Linux' page tables map uncached or cached.
+For DAX on Debian 12, the kernel is fetched from Debian 13.
+"""
 
 from __future__ import annotations
 

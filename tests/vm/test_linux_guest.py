@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guest reports the result of its network configuration."""
+"""The Linux guest reports the result of its network configuration.
+
+With and without DHCP.
+"""
 
 from __future__ import annotations
 

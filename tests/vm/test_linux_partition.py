@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux runs in a partition on processors with few and with many features."""
+"""Linux runs in a partition on processors with few and with many features.
+
+Five processors. After it has booted, it exits only for interrupts between its cores.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An unmodified Linux on a shared core shows the time of the others as stolen (DEN0057)."""
+"""An unmodified Linux on a shared core shows the time of the others as stolen (DEN0057).
+
+It runs beside a spinning guest. /proc/stat shows the time beyond its budget as stolen, and none as
+idle.
+"""
 
 from __future__ import annotations
 

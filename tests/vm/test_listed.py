@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A partition with listed interrupts has the interrupts of a machine."""
+"""A partition with listed interrupts has the interrupts of a machine.
+
+14 priorities are nested, pending together and deactivated in any order, as on a machine without the
+hypervisor. Linux on two cores. Each interrupt takes one exit.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hypervisor does not depend on any EL2 state that a loader may have left."""
+"""The hypervisor does not depend on any EL2 state that a loader may have left.
+
+One loader leaves HCR_EL2.E2H set and EL2's timers running.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The manager of a system decides which partitions live, and disturbs none of the others."""
+"""The manager of a system decides which partitions live, and disturbs none of the others.
+
+Every order is given beside a control loop whose exits stay the same, on dedicated and shared cores
+and with two security states. Images are damaged, or changed after their check; orders come in the
+wrong state, and from partitions that are not the manager. Linux is replaced, with its initial RAM
+disk and a network card.
+"""
 
 from __future__ import annotations
 

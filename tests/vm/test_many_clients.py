@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests more clients than there is room for, SYN floods, and the windows that remain."""
+"""Tests more clients than there is room for, SYN floods, and the windows that remain.
+
+No client is reset although there are more than the limits on half-open and open connections. Idle
+connections leave a window for others.
+"""
 
 from __future__ import annotations
 

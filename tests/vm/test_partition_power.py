@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A partition with several cores ends and restarts in every state of its cores."""
+"""A partition with several cores ends and restarts in every state of its cores.
+
+It has three cores, one of which masks its interrupts in some tests. The partition stops, restarts,
+or the core that does not answer is reported.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A flood of frames does not delay a thread above the network's bottom half.
 
+The status is requested during the flood. Counted are the length of the interrupt handler and the
+lateness of the thread.
+
 Under QEMU's -icount the guest's time is the number of its instructions, so the assertions are about
 counts, which are the same on any machine.
 """

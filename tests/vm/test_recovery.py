@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The device fails under the running demo: the stack sees the link go down and up again.
 
+The failures: a reset that the driver did not request, NEEDS_RESET, a function-level reset,
+hot-unplug and hot-plug.
+
 Each failure happens in the middle of a TCP transfer, whose data has to arrive complete.
 """
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """For a board or an image that does not fit the system, one line names the error and no guest
-starts."""
+starts.
+
+Boards lack the SMMU, memory or cores; images are truncated or damaged; systems need code that the
+image does not have.
+"""
 
 from __future__ import annotations
 

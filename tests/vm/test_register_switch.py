@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guests that share a core keep every system register that they can write.
 
+Two guests fill them with values that differ in each bit; on processors without and with pointer
+authentication and RAS, with one and two security states.
+
 The guests find these registers themselves (registers/guest.c), so a register that a processor adds
 is tested as well.
 """

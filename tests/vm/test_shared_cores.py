@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Partitions that share cores have processors, interrupts and registers as if they were alone."""
+"""Partitions that share cores have processors, interrupts and registers as if they were alone.
+
+Linux, and a restart beside others. Under -icount: budgets to the instruction; interrupts and
+changes cost the partition that they are for; an I/O partition beside the one that it serves; a
+timer that expires during a change; shares by weight beside hostile neighbours; wake-ups preempt
+within the share.
+"""
 
 from __future__ import annotations
 

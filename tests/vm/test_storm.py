@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A control loop on a VCPU beside a packet flood and busy threads misses no deadline.
 
+One thread spins, another waits for the network. The test takes five seconds of the guest's time,
+with --long ten minutes.
+
 The control loop has 1 ms of each 10 ms and executes for 0.9 ms. Under QEMU's -icount the guest's
 time is the number of its instructions, here 8 ns for one. So a miss does not depend on the machine
 on which the test runs; how many frames the flood has in a second of the guest does.

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Systems of partitions start on their machine, and the host reaches their networks."""
+"""Systems of partitions start on their machine, and the host reaches their networks.
+
+The minimal system and the demo: all partitions start. Several commands are given on the terminal in
+a row.
+"""
 
 from __future__ import annotations
 

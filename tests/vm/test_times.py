@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guests on shared cores read physical, virtual and stolen time, and can't change them."""
+"""Guests on shared cores read physical, virtual and stolen time, and can't change them.
+
+Virtual and stolen time add up to physical time, to the tick. A restarted guest has lost nothing. A
+write to the page of times stops the partition.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A partition may have several VCPUs on a core: each has interrupts and time of its own."""
+"""A partition may have several VCPUs on a core: each has interrupts and time of its own.
+
+Under -icount an interrupt follows its route between them, also while it is pending, set aside or
+active; a disabled one is not taken; SGIs arrive. Linux with two VCPUs on one core, four on two and
+six on four moves an interrupt, turns VCPUs off and on, stops and restarts. Private interrupts of
+other VCPUs. A plugin counts the invalidations of translations. A partition ends in every state of
+its VCPUs.
+"""
 
 from __future__ import annotations
 

@@ -328,6 +328,9 @@ def trace(
 @click.option("--changed", "base", is_flag=False, flag_value="HEAD", metavar="[BASE]",
               help="Run only the tests that a change since the commit BASE can affect. Default: "
               "HEAD.")  # fmt: skip
+@click.option(
+    "--list", "list_", is_flag=True, help="Print the files of the suites, and what each tests."
+)
 @no_install
 @click.pass_obj
 def test(
@@ -338,14 +341,18 @@ def test(
     expression: str | None,
     times: bool,
     base: str | None,
+    list_: bool,
 ) -> int:
     """Build and run the tests.
 
     SUITE is a folder or file below tests/ (unit, vm, tools, ...). Without SUITE, all tests run.
     Arguments after -- are passed to pytest.
     """
-    from bulkhead import testing
+    from bulkhead import test_listing, testing
 
+    if list_:
+        test_listing.show(suites)
+        return 0
     testing.check_part(part, is_long=long_)
     chosen = [
         *(["--long"] if long_ else []),
