@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every relative link of a Markdown page names a file or folder of the tree, and a heading of it."""
+"""Every relative link of a Markdown page leads to a file or folder of the tree, and a heading."""
 
 from __future__ import annotations
 
@@ -31,9 +31,8 @@ def _broken(page: Path) -> list[str]:
             continue
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        if not target.exists():
-            found.append(link)
-        elif anchor and target.suffix == ".md" and anchor not in _anchors(target):
+        is_page = target.is_file() and target.suffix == ".md"
+        if not target.exists() or (anchor and is_page and anchor not in _anchors(target)):
             found.append(link)
     return found
 
